@@ -1,0 +1,48 @@
+# make demo   sets up .venv, runs the main job on bundled data, ends with a report
+# make test   sets up .venv, lints, checks types, runs the tests
+# make audit  the checks that take too long for every change (see docs/audit.md for their last result)
+# make bench  the speed ratios of benchmarks/
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+
+.PHONY: demo test lint types pytest audit bench clean
+.DELETE_ON_ERROR:
+
+demo: $(VENV)/demo.stamp
+	$(BIN)/frontguard demo
+
+test: lint types pytest
+
+lint: $(VENV)/dev.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/dev.stamp
+	$(BIN)/mypy
+
+pytest: $(VENV)/dev.stamp
+	$(BIN)/python -m pytest -m "not audit" $(PYTEST_ARGS)
+
+audit: $(VENV)/dev.stamp
+	$(BIN)/python -m pytest -m audit $(PYTEST_ARGS)
+
+bench: $(VENV)/dev.stamp
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "frontguard needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) --version 2>&1). Give one with: make PYTHON=..." >&2; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/demo.stamp: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[plot]"
+	@touch $@
+
+$(VENV)/dev.stamp: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	@touch $@

@@ -1,0 +1,26 @@
+"""All speed ratios, each measured in one run: `make bench`, or `python -m benchmarks samples` for one of them."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+from benchmarks.tables import Row
+
+PARTS = ("engine", "samples", "decisions")
+
+
+def main() -> int:
+    rows: list[Row] = []
+    for part in sys.argv[1:] or PARTS:
+        rows += import_module(f"benchmarks.{part}").main()
+    missed = [row for row in rows if not row.reached]
+    print(
+        f"\n{len(rows) - len(missed)} of {len(rows)} ratios reached"
+        + "".join(f"\nMISSED: {row.what}" for row in missed)
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,98 @@
+"""Simulated pulls against the bare cost of drawing the same contaminated rewards, in the same kind of kernel."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import types
+
+from benchmarks.tables import Row, heading
+from frontguard import RPSI, AuerA1, AuerA1M, Oblivious, Policy, Subgaussian, simulate
+from frontguard._compiled import entry
+from frontguard.simulation.contracts import BLOCK
+from frontguard.simulation.random import stream_states
+from frontguard.simulation.streams import SOURCE, Source, fill_block
+
+_STATES = types.Array(types.uint64, 2, "C")
+_COUNTS = types.Array(types.int64, 1, "C")
+
+
+@entry(types.float64(*SOURCE, _STATES, _STATES, _COUNTS, types.int64))
+def draw_only(
+    draw: Any, reals: Any, ints: Any, kind: int, threshold: int, joint: bool, replace: Any, attack: Any,
+    attack_reals: Any, attack_ints: Any, rewards: Any, attacks: Any, pulls: Any, objectives: int,
+) -> float:  # fmt: skip
+    """Draw `pulls` (K,) contaminated rewards of every arm, block by block, and do nothing with them."""
+    block = np.empty((objectives, BLOCK))
+    replacements = np.empty((objectives, BLOCK))
+    hits = np.empty((objectives, BLOCK), np.bool_)
+    words = np.empty(BLOCK, np.uint64)
+    total = 0.0
+    for i in range(pulls.shape[0]):
+        for _ in range(0, pulls[i], BLOCK):
+            fill_block(
+                draw, reals, ints, kind, threshold, joint, replace, attack, attack_reals, attack_ints,
+                i, block, replacements, hits, words, rewards[i], attacks[i],
+            )  # fmt: skip
+            total += block[0, 0]
+    return total
+
+
+def best_of(times: int, work: Callable[[], Any]) -> float:
+    """The shortest of several wall times: the one least disturbed."""
+    spent = []
+    for _ in range(times):
+        started = time.perf_counter()
+        work()
+        spent.append(time.perf_counter() - started)
+    return min(spent)
+
+
+def sw_llvm_like() -> tuple[Source, npt.NDArray[np.float64]]:
+    """SW-LLVM itself where its file is at hand, else a table of the same shape, at ε = 0.1."""
+    from benchmarks.datasets import contaminated_table
+
+    return contaminated_table(0.1)
+
+
+def main() -> list[Row]:
+    source, _ = sw_llvm_like()
+    environment = source.environment
+    K, M = environment.arms, environment.objectives
+    policies: list[tuple[Policy, int, float]] = [
+        (RPSI(K, M, threat=Oblivious(0.1), spread=Subgaussian(0.2), accuracy=0.1), 40, 8.0),
+        (AuerA1(K, M, accuracy=0.1), 20, 15.0),
+        (AuerA1M(K, M, accuracy=0.1), 40, 40.0),
+    ]
+    heading("simulated pulls / drawing the same rewards (one worker)")
+    rows: list[Row] = []
+    for policy, runs, wanted in policies:
+        simulate(policy, environment, source.adversary, runs=1)
+        outcome = simulate(policy, environment, source.adversary, runs=runs, workers=1)
+        pulls = int(outcome.pulls.sum())
+        whole = best_of(5, lambda: simulate(policy, environment, source.adversary, runs=runs, workers=1))  # noqa: B023
+
+        def drawing() -> None:
+            for run in range(runs):  # noqa: B023
+                states = stream_states(0, run, K)
+                draw_only(*source.arguments, *states, outcome.pulls_per_arm[run], M)  # noqa: B023
+
+        drawing()
+        bare = best_of(5, drawing)
+        rows.append(
+            Row(
+                f"{policy.name}: {whole / pulls * 1e9:.1f} ns a pull, drawing {bare / pulls * 1e9:.1f} ns",
+                whole / bare,
+                at_most=wanted,
+            )
+        )
+    heading("two workers / one worker")
+    policy = policies[0][0]
+    one = best_of(3, lambda: simulate(policy, environment, source.adversary, runs=200, workers=1))
+    two = best_of(3, lambda: simulate(policy, environment, source.adversary, runs=200, workers=2))
+    rows.append(Row(f"speed-up of R-PSI on two workers ({one:.2f} s → {two:.2f} s)", one / two, at_least=1.9))
+    return rows

@@ -1,0 +1,82 @@
+"""frontguard: the trade-off (Pareto) set among noisy candidates when part of the measurements lie.
+
+Names are imported on first use, so that `import frontguard` stays fast.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_WHERE = {
+    "Oblivious": "frontguard.threats",
+    "Prescient": "frontguard.threats",
+    "Malicious": "frontguard.threats",
+    "Threat": "frontguard.threats",
+    "Subgaussian": "frontguard.spread",
+    "Gaussian": "frontguard.spread",
+    "LinearAroundMedian": "frontguard.spread",
+    "Uniform": "frontguard.spread",
+    "CustomSpread": "frontguard.spread",
+    "Schedule": "frontguard.schedule",
+    "GrowingSample": "frontguard.samples",
+    "RPSI": "frontguard.policies",
+    "AuerA1": "frontguard.policies",
+    "AuerA1M": "frontguard.policies",
+    "Policy": "frontguard.policies",
+    "Result": "frontguard.results",
+    "Certificate": "frontguard.results",
+    "Verdict": "frontguard.results",
+    "simulate": "frontguard.simulation",
+    "BadInput": "frontguard.errors",
+    "OutOfTurn": "frontguard.errors",
+}
+
+if TYPE_CHECKING:
+    from frontguard.errors import BadInput, OutOfTurn
+    from frontguard.policies import RPSI, AuerA1, AuerA1M, Policy
+    from frontguard.results import Certificate, Result, Verdict
+    from frontguard.samples import GrowingSample
+    from frontguard.schedule import Schedule
+    from frontguard.simulation import simulate
+    from frontguard.spread import CustomSpread, Gaussian, LinearAroundMedian, Subgaussian, Uniform
+    from frontguard.threats import Malicious, Oblivious, Prescient, Threat
+
+__all__ = [
+    "RPSI",
+    "AuerA1",
+    "AuerA1M",
+    "BadInput",
+    "Certificate",
+    "CustomSpread",
+    "Gaussian",
+    "GrowingSample",
+    "LinearAroundMedian",
+    "Malicious",
+    "Oblivious",
+    "OutOfTurn",
+    "Policy",
+    "Prescient",
+    "Result",
+    "Schedule",
+    "Subgaussian",
+    "Threat",
+    "Uniform",
+    "Verdict",
+    "__version__",
+    "simulate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _WHERE:
+        value = getattr(import_module(_WHERE[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'frontguard' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

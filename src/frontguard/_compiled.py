@@ -1,0 +1,86 @@
+"""The one place where functions are compiled.
+
+A kernel is a flat function over typed contiguous arrays. It is compiled once a machine (the result is kept on disk)
+and runs without the interpreter's lock, so that many runs go on side by side in threads.
+
+numba's own cache looks only at the file a function stands in. Kernels call each other across files, so an edit in one
+of them would leave the compiled callers stale. The key of our cache therefore covers all files with kernels.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar, cast
+
+import numba
+from numba.core.caching import FunctionCache
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _package_stamp() -> str:
+    """A hash over every source file of the package that has to do with kernels."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
+        text = path.read_bytes()
+        if b"frontguard._compiled" in text or b"_kernel" in text:
+            digest.update(text)
+    return digest.hexdigest()
+
+
+_STAMP = _package_stamp()
+
+
+class _PackageCache(FunctionCache):
+    """numba's cache of one function, with the state of the whole package in its key."""
+
+    def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
+        key: tuple[Any, ...] = super()._index_key(sig, codegen)  # type: ignore[no-untyped-call]
+        return (*key, _STAMP)
+
+
+def _compile(function: Callable[P, T], **options: Any) -> Callable[P, T]:
+    dispatcher: Any = numba.njit(nogil=True, **options)(function)
+    if hasattr(dispatcher, "enable_caching"):  # not so when numba is told to leave Python as it is
+        dispatcher._cache = _PackageCache(dispatcher.py_func)  # type: ignore[no-untyped-call]
+    return cast("Callable[P, T]", dispatcher)
+
+
+def kernel(function: Callable[P, T]) -> Callable[P, T]:
+    """Compile a function, on first use, for whatever types it is called with."""
+    return _compile(function)
+
+
+def inlined(function: Callable[P, T]) -> Callable[P, T]:
+    """Compile a small function into the body of every kernel that calls it."""
+    return _compile(function, inline="always")
+
+
+def entry(signature: Any) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """Compile a function, on first use, for one signature: for kernels that Python calls and hands other kernels to.
+
+    Left to itself numba would compile such a function anew for every kernel handed in; the signature says that it
+    takes any kernel of a kind, as a value.
+    """
+
+    def make(function: Callable[..., T]) -> Callable[..., T]:
+        compiled: Any = _compile(function)
+        lock = threading.Lock()
+
+        @functools.wraps(function)
+        def call(*args: Any) -> T:
+            if hasattr(compiled, "signatures") and not compiled.signatures:
+                with lock:
+                    if not compiled.signatures:
+                        compiled.compile(signature)
+                        compiled.disable_compile()  # or numba would compile again for the kernels of this very call
+            return cast("T", compiled(*args))
+
+        return call
+
+    return make

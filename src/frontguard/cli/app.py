@@ -1,0 +1,38 @@
+"""The typer application and its commands."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from frontguard.cli.demo import demo
+from frontguard.cli.reproduce import reproduce
+
+app = typer.Typer(
+    name="frontguard",
+    help="Find the trade-off (Pareto) set among noisy candidates when part of the measurements lie.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("demo")(demo)
+app.command("reproduce")(reproduce)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from frontguard import __version__
+
+        typer.echo(f"frontguard {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Find the trade-off (Pareto) set among noisy candidates when part of the measurements lie."""

@@ -1,0 +1,135 @@
+"""`frontguard reproduce`: the paper's experiments, beside the published numbers."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from frontguard.errors import BadInput
+
+if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
+    from collections.abc import Sequence
+
+    from frontguard.experiments.progress import Progress
+    from frontguard.experiments.results import Result
+
+
+def reproduce(
+    dataset: Annotated[
+        str, typer.Argument(help="movielens, sw-llvm, diabetes, synthetic, or all (the three of Table 2)")
+    ],
+    runs: Annotated[int, typer.Option(help="Simulated runs for every policy and contamination.")] = 100,
+    epsilon: Annotated[
+        list[float] | None, typer.Option(help="Contamination; repeat for several (without: the paper's six).")
+    ] = None,
+    policy: Annotated[
+        list[str] | None, typer.Option(help="rpsi, auer-a1, auer-a1-m; repeat for several (without: all).")
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="SW-LLVM: sw_llvm.csv, llvm_dict.pickle or their directory. MovieLens: ml-100k."),
+    ] = None,
+    selection: Annotated[str, typer.Option(help="MovieLens: which 24 movies, margin or tradeoff.")] = "margin",
+    seed: Annotated[int, typer.Option(help="Run r of a seed is always the same run.")] = 0,
+    workers: Annotated[int | None, typer.Option(help="Threads (without: one for every core).")] = None,
+    output: Annotated[Path, typer.Option(help="Where runs, tables and figures are kept.")] = Path("frontguard-results"),
+    json: Annotated[bool, typer.Option("--json", help="Print the rows as JSON on stdout.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Ignore stored runs and compute all again.")] = False,
+) -> None:
+    """Repeat the paper's experiments and set the results beside the published numbers.
+
+    Finished runs are kept in the output directory as they come: after an interruption the same command goes
+    on.
+    """
+    _check_counts(runs, seed, workers)
+    from frontguard.experiments.contestants import contestants_named
+    from frontguard.experiments.plan import choose, settings_of
+    from frontguard.experiments.runner import Plan
+    from frontguard.experiments.store import RunStore
+
+    contestants = contestants_named(policy or [])
+    chosen = choose(dataset, data, selection)
+    settings = settings_of(chosen.experiments, epsilon or [])
+    for note in chosen.left_out:
+        _say(note)
+    plan = Plan(settings, contestants, runs=runs, seed=seed, store=RunStore(output, fresh=fresh))
+    if plan.done:
+        _say(f"{plan.done} of {plan.total} runs are stored in {output} already (--fresh computes them again)")
+    try:
+        with _progress() as progress:
+            outcome = plan.execute(workers=workers, progress=progress)
+    except KeyboardInterrupt:
+        _say(f"interrupted: {plan.done} of {plan.total} runs are kept in {output}; the same command goes on")
+        raise typer.Exit(130) from None
+    _print(outcome.results, json=json)
+    _say(_written(outcome.results, output))
+
+
+def _check_counts(runs: int, seed: int, workers: int | None) -> None:
+    if runs < 1:
+        raise BadInput(f"--runs: wanted at least 1, got {runs}")
+    if seed < 0:
+        raise BadInput(f"--seed: wanted a number from 0, got {seed}")
+    if workers is not None and workers < 1:
+        raise BadInput(f"--workers: wanted at least 1, got {workers}")
+
+
+def _say(message: str) -> None:
+    print(message, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    from frontguard.experiments.progress import Bar, Lines
+
+    if sys.stderr.isatty():
+        with Bar() as bar:
+            yield bar
+    else:
+        yield Lines()
+
+
+def _print(results: Sequence[Result], *, json: bool) -> None:
+    from frontguard.experiments.tables import as_json, terminal_tables
+
+    if json:
+        print(as_json(results))
+        return
+    from rich.console import Console
+
+    console = Console() if sys.stdout.isatty() else Console(width=160)  # a pipe has no width: never cut a number off
+    for table in terminal_tables(results, width=console.width):
+        console.print(table)
+    console.print(
+        "RSR: successful runs, 95 % exact interval. SC: samples ± standard error. RO: Pareto arms returned. "
+        "|P|: arms returned; off front: of them not Pareto optimal. Success: accuracy 2D + α, coverage 2D.",
+        style="dim",
+        highlight=False,
+    )
+
+
+def _written(results: Sequence[Result], output: Path) -> str:
+    """Write tables and figures into `output`; a sentence on what is where."""
+    from frontguard.experiments.figures import write_figures
+    from frontguard.experiments.tables import as_csv, as_json, as_latex, as_markdown
+
+    files = {
+        "table.tex": as_latex(results),
+        "table.csv": as_csv(results),
+        "table.json": as_json(results) + "\n",
+        "tables.md": as_markdown(results),
+    }
+    try:
+        for name, text in files.items():
+            (output / name).write_text(text, encoding="utf-8")
+        figures = write_figures(results, output)
+    except OSError as error:
+        raise BadInput(f"--output {output}: cannot be written: {error.strerror or error}") from None
+    except BadInput as error:  # the numbers are there; only the pictures need an extra
+        return f"wrote {', '.join(files)} to {output}; no figures: {error}"
+    return f"wrote {', '.join(files)} and {', '.join(path.name for path in figures)} to {output}"

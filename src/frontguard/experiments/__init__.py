@@ -1,0 +1,1 @@
+"""The paper's experiments: data sets, plans, runs, metrics, tables and figures."""

@@ -1,0 +1,272 @@
+"""What is run: an *experiment* is a data set with the paper's parameters and attacker, a *setting* is an
+experiment at one ε.
+
+An experiment says both what happens (environment, attack) and what the policies are told (threat, spread
+bound, bias): on SW-LLVM these differ, because the published row was produced with the constants of a weaker
+attacker.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from frontguard.errors import BadInput
+from frontguard.experiments import synthetic
+from frontguard.experiments.diabetes import bundled_treatments
+from frontguard.experiments.movielens import SCORES, Movies, bundled_movies, movies_from_ml100k
+from frontguard.experiments.published import EPSILONS, Published, published_row
+from frontguard.experiments.sw_llvm import HOW_TO_GET, Settings, find_settings, read_settings
+from frontguard.schedule import Schedule
+from frontguard.simulation.adversaries import other_distribution, paper_malicious, review_bomber
+from frontguard.simulation.contracts import Adversary, Environment
+from frontguard.simulation.environments import bootstrap, categorical, gaussian, noisy_bootstrap
+from frontguard.spread import SpreadBound, Subgaussian
+from frontguard.threats import Malicious, Oblivious, Prescient, Threat
+
+DATASETS: tuple[str, ...] = ("movielens", "sw-llvm", "diabetes", "synthetic")
+TITLES: dict[str, str] = {
+    "movielens": "MovieLens",
+    "sw-llvm": "SW-LLVM",
+    "diabetes": "UVA/PADOVA",
+    "synthetic": "Synthetic",
+}
+T_BAR = 0.49
+DELTA = 0.1
+
+AS_PUBLISHED = "as published"
+AS_THEORY = "as the theory demands"
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """A data set with its attacker, and what the policies are told about both.
+
+    `attack` builds the attacker for an ε > 0; `threat` the model that the policies are told; `bias` overrides
+    D where the published experiment does (None: D = R(h)).
+    """
+
+    dataset: str
+    variant: str
+    environment: Environment
+    attack: Callable[[float], Adversary]
+    threat: Callable[[float], Threat]
+    spread: SpreadBound
+    accuracy: float
+    bias: Callable[[float], float | None] = lambda eps: None
+    in_table2: bool = True
+
+    @property
+    def title(self) -> str:
+        """The data set and the variant, for headings."""
+        return f"{TITLES[self.dataset]}, {self.variant}"
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """An experiment at one contamination level ε."""
+
+    experiment: Experiment
+    eps: float
+
+    @property
+    def threat(self) -> Threat:
+        """The threat model that the policies are told."""
+        return self.experiment.threat(self.eps)
+
+    @property
+    def bias_override(self) -> float | None:
+        """What D is set to instead of R(h), if anything."""
+        return self.experiment.bias(self.eps)
+
+    @property
+    def bias(self) -> float:
+        """D, by which every policy is judged: accuracy 2D + α, coverage 2D."""
+        environment = self.experiment.environment
+        schedule = Schedule(
+            self.threat,
+            self.experiment.spread,
+            environment.arms,
+            environment.objectives,
+            DELTA,
+            t_bar=T_BAR,
+            bias_override=self.bias_override,
+        )
+        return float(schedule.bias)
+
+    @property
+    def adversary(self) -> Adversary | None:
+        """The attacker; none at ε = 0."""
+        return self.experiment.attack(self.eps) if self.eps > 0 else None
+
+    def published(self, policy: str) -> Published | None:
+        """The row of Table 2 that this setting repeats, if there is one."""
+        return published_row(self.experiment.dataset, policy, self.eps) if self.experiment.in_table2 else None
+
+
+def movielens(movies: Movies) -> Experiment:
+    """24 movies, five age groups, lowest scores put on the Pareto arms (prescient). σ = 0.2, α = 0.2."""
+    environment = categorical(movies.counts, SCORES)
+    return Experiment(
+        dataset="movielens",
+        variant=movies.selection,
+        environment=environment,
+        attack=lambda eps: review_bomber(environment, eps, lowest=1.0),
+        threat=Prescient,
+        spread=Subgaussian(0.2),
+        accuracy=0.2,
+    )
+
+
+def sw_llvm(settings: Settings) -> list[Experiment]:
+    """16 groups of compiler settings under the 25 %-more-likely attack. σ = 0.2, α = 0.1. Two rows:
+
+    as published, R-PSI is told the oblivious constants and D = 0 at ε = 0; as the theory demands, the
+    malicious ones.
+    """
+    environment = bootstrap(settings.points, settings.arm_of_row)
+
+    def attack(eps: float) -> Adversary:
+        return paper_malicious(environment, eps, factor=1.25, value=10.0)
+
+    def no_bias_without_attack(eps: float) -> float | None:
+        return 0.0 if eps == 0.0 else None
+
+    published = Experiment(
+        dataset="sw-llvm",
+        variant=AS_PUBLISHED,
+        environment=environment,
+        attack=attack,
+        threat=Oblivious,
+        spread=Subgaussian(0.2),
+        accuracy=0.1,
+        bias=no_bias_without_attack,
+    )
+    demanded = Experiment(
+        dataset="sw-llvm",
+        variant=AS_THEORY,
+        environment=environment,
+        attack=attack,
+        threat=Malicious,
+        spread=Subgaussian(0.2),
+        accuracy=0.1,
+        in_table2=False,
+    )
+    return [published, demanded]
+
+
+def diabetes() -> Experiment:
+    """36 treatments; the miscounted meal replaces both objectives at once (oblivious). σ = 0.025, α = 0.1."""
+    treatments = bundled_treatments()
+    noise = 0.025
+    miscounted = noisy_bootstrap(treatments.miscounted, treatments.miscounted_arm, noise)
+    return Experiment(
+        dataset="diabetes",
+        variant="adult#006",
+        environment=gaussian(treatments.points, noise),
+        attack=lambda eps: other_distribution(eps, miscounted, joint=True),
+        threat=Oblivious,
+        spread=Subgaussian(noise),
+        accuracy=0.1,
+    )
+
+
+def gaussian_suite() -> list[Experiment]:
+    """Synthetic instances over K and M; the attacker drags the Pareto arms down (prescient). σ = 0.1, α =
+    0.1.
+    """
+    return [_gaussian_instance(arms, objectives) for arms, objectives in synthetic.SUITE]
+
+
+def _gaussian_instance(arms: int, objectives: int) -> Experiment:
+    environment = gaussian(synthetic.uniform_medians(arms, objectives), synthetic.DEVIATION)
+    return Experiment(
+        dataset="synthetic",
+        variant=f"K={arms} M={objectives}",
+        environment=environment,
+        attack=lambda eps: review_bomber(environment, eps, lowest=synthetic.LOWEST),
+        threat=Prescient,
+        spread=Subgaussian(synthetic.DEVIATION),
+        accuracy=synthetic.ACCURACY,
+        in_table2=False,
+    )
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The experiments of a command, and what had to be left out, in words."""
+
+    experiments: list[Experiment]
+    left_out: list[str]
+
+
+def choose(dataset: str, data: Path | None, selection: str = "margin") -> Chosen:
+    """Build the experiments that a data set's name stands for; `all` is the three of Table 2."""
+    if dataset == "all":
+        return _table2(data, selection)
+    if dataset not in DATASETS:
+        raise BadInput(nearest("dataset", dataset, (*DATASETS, "all")))
+    if data is not None and not data.exists():
+        raise BadInput(f"{data}: no such file or directory")
+    if dataset == "movielens":
+        movies = bundled_movies(selection) if data is None else movies_from_ml100k(_ml100k(data) or data, selection)
+        return Chosen([movielens(movies)], [])
+    if dataset == "sw-llvm":
+        if data is None:
+            raise BadInput(f"sw-llvm: its points are not part of the package; {HOW_TO_GET}")
+        return Chosen(sw_llvm(read_settings(data)), [])
+    if data is not None:
+        raise BadInput(f"--data: {dataset} reads no data from outside; leave the option out")
+    return Chosen([diabetes()] if dataset == "diabetes" else gaussian_suite(), [])
+
+
+def _table2(data: Path | None, selection: str) -> Chosen:
+    if data is not None and not data.exists():
+        raise BadInput(f"{data}: no such file or directory")
+    ratings = None if data is None else _ml100k(data)
+    points = None if data is None else find_settings(data)
+    if data is not None and ratings is None and points is None:
+        raise BadInput(f"{data}: holds neither the points of SW-LLVM nor the ratings of MovieLens 100K; {HOW_TO_GET}")
+    movies = bundled_movies(selection) if ratings is None else movies_from_ml100k(ratings, selection)
+    compilers = [] if points is None else sw_llvm(read_settings(points))
+    left_out = [] if compilers else [f"sw-llvm is left out: its points are not part of the package; {HOW_TO_GET}"]
+    return Chosen([movielens(movies), *compilers, diabetes()], left_out)
+
+
+def _ml100k(data: Path) -> Path | None:
+    """The directory with the ratings: `data` itself or its folder `ml-100k`."""
+    return next((place for place in (data, data / "ml-100k") if (place / "u.data").is_file()), None)
+
+
+def settings_of(experiments: Sequence[Experiment], epsilons: Sequence[float]) -> list[Setting]:
+    """Every experiment at every ε (the levels of Table 2 if none is given), each ε checked against what is
+    allowed.
+    """
+    levels = list(dict.fromkeys(epsilons)) or list(EPSILONS)
+    for experiment in experiments:
+        for eps in levels:
+            _check_eps(experiment, eps)
+    return [Setting(experiment, eps) for experiment in experiments for eps in levels]
+
+
+def _check_eps(experiment: Experiment, eps: float) -> None:
+    model = experiment.threat(0.0)
+    limit = model.largest_eps(T_BAR)
+    if not 0.0 <= eps < limit:
+        raise BadInput(
+            f"--epsilon {eps:g}: wanted 0 <= epsilon < {limit:.4g} on {experiment.dataset}: there the "
+            f"{model.name} attacker can shift a median by {T_BAR} in level, beyond which R bounds nothing"
+        )
+
+
+def nearest(what: str, got: str, known: Sequence[str]) -> str:
+    """The message for a name that is not known, with the nearest that is.
+
+    >>> nearest("dataset", "movielense", ["movielens", "diabetes"])
+    "dataset 'movielense' is not known: did you mean movielens? (known: movielens, diabetes)"
+    """
+    close = difflib.get_close_matches(got.lower(), known, n=1, cutoff=0.5)
+    hint = f": did you mean {close[0]}?" if close else ""
+    return f"{what} {got!r} is not known{hint} (known: {', '.join(known)})"

@@ -1,0 +1,107 @@
+"""Rows of results: one a data set, variant, policy and ε, with its spread and the published numbers beside
+it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from frontguard.experiments.contestants import Contestant
+from frontguard.experiments.metrics import Score, Spread, judge, score
+from frontguard.experiments.plan import Setting
+from frontguard.experiments.published import Published
+from frontguard.experiments.store import Run
+
+
+@dataclass(frozen=True)
+class Result:
+    """One measured row. `bias` is the D by which it was judged; `seconds` what its runs took, summed over
+    chunks.
+    """
+
+    dataset: str
+    variant: str
+    policy: str
+    policy_title: str
+    epsilon: float
+    bias: float
+    accuracy: float
+    threat: str
+    pareto_arms: int
+    score: Score
+    seconds: float
+    published: Published | None
+
+    @property
+    def runs(self) -> int:
+        """How many runs stand behind the row."""
+        return self.score.runs
+
+
+def result_of(setting: Setting, contestant: Contestant, runs: Sequence[Run]) -> Result:
+    """Judge the runs of one setting and policy by accuracy 2D + α and coverage 2D."""
+    experiment = setting.experiment
+    environment = experiment.environment
+    returned = np.zeros((len(runs), environment.arms), np.bool_)
+    for number, run in enumerate(runs):
+        returned[number, list(run.returned)] = True
+    judgement = judge(returned, environment.medians, bias=setting.bias, accuracy=experiment.accuracy)
+    return Result(
+        dataset=experiment.dataset,
+        variant=experiment.variant,
+        policy=contestant.name,
+        policy_title=contestant.title,
+        epsilon=setting.eps,
+        bias=setting.bias,
+        accuracy=experiment.accuracy,
+        threat=setting.threat.name,
+        pareto_arms=len(environment.pareto_set),
+        score=score(judgement, [run.pulls for run in runs]),
+        seconds=sum(run.seconds for run in runs),
+        published=setting.published(contestant.name),
+    )
+
+
+def as_record(result: Result) -> dict[str, Any]:
+    """A row for machines: flat, with plain numbers; what does not exist is None."""
+    published = result.published
+    figures = result.score
+    return {
+        "dataset": result.dataset,
+        "variant": result.variant,
+        "policy": result.policy,
+        "epsilon": result.epsilon,
+        "runs": result.runs,
+        "rsr": figures.rsr,
+        "sc": figures.sc.mean,
+        "ro": figures.ro.mean,
+        "rf1": figures.rf1.mean,
+        "returned": figures.size.mean,
+        "returned_off_front": figures.off_front.mean,
+        "pareto_arms": result.pareto_arms,
+        "seconds": round(result.seconds, 3),
+        "rsr_low": figures.rsr_low,
+        "rsr_high": figures.rsr_high,
+        **_spread_fields("sc", figures.sc),
+        **_spread_fields("ro", figures.ro),
+        **_spread_fields("rf1", figures.rf1),
+        **_spread_fields("returned", figures.size),
+        **_spread_fields("returned_off_front", figures.off_front),
+        "told_threat": result.threat,
+        "bias": result.bias,
+        "accuracy": result.accuracy,
+        "published_rsr": None if published is None else published.rsr,
+        "published_sc": None if published is None else published.sc,
+        "published_ro": None if published is None else published.ro,
+        "published_rf1": None if published is None else published.rf1,
+    }
+
+
+def _spread_fields(name: str, spread: Spread) -> dict[str, float | None]:
+    fields = {"std": spread.deviation, "se": spread.error, "low": spread.low, "high": spread.high}
+    return {f"{name}_{part}": None if math.isnan(value) else value for part, value in fields.items()}

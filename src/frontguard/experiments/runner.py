@@ -1,0 +1,202 @@
+"""Running a plan: every setting with every policy, in chunks that are stored as soon as they are finished.
+
+Run r of a seed is the same run whoever asks for it, so a plan can be stopped anywhere and gone on with later,
+with more runs, other policies or another number of workers.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from frontguard.experiments.contestants import Contestant
+from frontguard.experiments.forecast import Forecast, Job
+from frontguard.experiments.plan import Setting
+from frontguard.experiments.progress import Progress, Silent
+from frontguard.experiments.published import EPSILONS, published_row
+from frontguard.experiments.results import Result, result_of
+from frontguard.experiments.store import Run, RunStore, key_of
+from frontguard.simulation import simulate
+
+FIRST_CHUNK = 4
+CHUNK_SECONDS = 4.0
+"""A chunk is what an interruption can lose: the first is small, then they are sized to last about this long.
+"""
+UNKNOWN_PULLS = 50_000.0
+
+
+@dataclass
+class Cell:
+    """One row of the table to be: a setting and a policy, with the runs that are there already."""
+
+    setting: Setting
+    contestant: Contestant
+    key: str
+    runs: dict[int, Run] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """For progress: data set, variant, policy and ε."""
+        return f"{self.setting.experiment.title}, {self.contestant.title}, ε = {self.setting.eps:g}"
+
+    def missing(self, wanted: int) -> list[tuple[int, int]]:
+        """The gaps in the run numbers 0..wanted−1, as (first, end).
+
+        >>> cell = Cell(None, None, "", {0: None, 1: None, 4: None})
+        >>> cell.missing(7)
+        [(2, 4), (5, 7)]
+        """
+        gaps: list[tuple[int, int]] = []
+        for number in range(wanted):
+            if number not in self.runs:
+                if gaps and gaps[-1][1] == number:
+                    gaps[-1] = (gaps[-1][0], number + 1)
+                else:
+                    gaps.append((number, number + 1))
+        return gaps
+
+
+@dataclass
+class Outcome:
+    """The rows of a plan; how many runs were there before, and how many were run now."""
+
+    results: list[Result]
+    resumed: int
+    computed: int
+
+
+class Plan:
+    """All cells of a command, and the store that they are read from and written to."""
+
+    def __init__(
+        self,
+        settings: Sequence[Setting],
+        contestants: Sequence[Contestant],
+        *,
+        runs: int,
+        seed: int,
+        store: RunStore,
+    ) -> None:
+        self.wanted = runs
+        self.seed = seed
+        self.store = store
+        # Policy by policy and then ε, as in the paper's table.
+        self.cells = [
+            Cell(setting, contestant, key_of(setting, contestant, seed))
+            for experiment in dict.fromkeys(setting.experiment for setting in settings)
+            for contestant in contestants
+            for setting in settings
+            if setting.experiment is experiment
+        ]
+        for cell in self.cells:
+            cell.runs = self._stored(cell)
+
+    def _stored(self, cell: Cell) -> dict[int, Run]:
+        return {number: run for number, run in self.store.runs(cell.key).items() if number < self.wanted}
+
+    @property
+    def total(self) -> int:
+        """Runs in all, stored ones included."""
+        return self.wanted * len(self.cells)
+
+    @property
+    def done(self) -> int:
+        """Runs that are finished and stored."""
+        return sum(len(cell.runs) for cell in self.cells)
+
+    def execute(self, *, workers: int | None = None, progress: Progress | None = None) -> Outcome:
+        """Run what is missing. An interruption propagates; every finished chunk is stored by then."""
+        progress = progress or Silent()
+        resumed = self.done
+        # Rows that differ in their judgement only have the same key: one job, whichever comes first.
+        jobs = {cell.key: Job(_guess(cell), self.wanted - len(cell.runs)) for cell in self.cells}
+        forecast = Forecast(list(jobs.values()))
+        compiled: set[str] = set()
+        for cell in self.cells:
+            cell.runs = self._stored(cell)
+            for first, end in self._chunks(cell, jobs[cell.key], compiled):
+                before = self.done
+
+                def show(finished: int, cell: Cell = cell, before: int = before) -> None:
+                    progress.show(cell.name, before + finished, self.total, forecast.seconds_left())
+
+                show(0)
+                started = time.perf_counter()
+                runs = _simulated(cell, first, end, seed=self.seed, workers=workers, on_run=show)
+                self.store.add(cell.key, _about(cell, self.seed), first, runs)
+                cell.runs.update({first + i: run for i, run in enumerate(runs)})
+                if cell.contestant.name in compiled:
+                    forecast.measured(jobs[cell.key], len(runs), time.perf_counter() - started)
+                else:
+                    compiled.add(cell.contestant.name)
+                    forecast.untimed(jobs[cell.key], len(runs))
+        progress.show("done", self.done, self.total, 0.0)
+        return Outcome(self.results(), resumed, self.done - resumed)
+
+    def _chunks(self, cell: Cell, job: Job, compiled: set[str]) -> Iterator[tuple[int, int]]:
+        """The missing runs in pieces that last about `CHUNK_SECONDS`, as far as measured.
+
+        A policy's very first piece is a single run: it may have to compile, which must not pass for its pace.
+        """
+        for first, end in cell.missing(self.wanted):
+            while first < end:
+                size = 1 if cell.contestant.name not in compiled else _chunk_size(job.last_pace)
+                yield first, min(first + size, end)
+                first += size
+
+    def results(self) -> list[Result]:
+        """The rows of all cells that have any run."""
+        return [
+            result_of(cell.setting, cell.contestant, [cell.runs[number] for number in sorted(cell.runs)])
+            for cell in self.cells
+            if cell.runs
+        ]
+
+
+def _chunk_size(pace: float | None) -> int:
+    return FIRST_CHUNK if pace is None else max(FIRST_CHUNK, int(CHUNK_SECONDS / max(pace, 1e-6)))
+
+
+class _OnRun(Protocol):
+    def __call__(self, finished: int, /) -> None: ...
+
+
+def _simulated(cell: Cell, first: int, end: int, *, seed: int, workers: int | None, on_run: _OnRun) -> list[Run]:
+    setting = cell.setting
+    finished = simulate(
+        cell.contestant.build(setting),
+        setting.experiment.environment,
+        setting.adversary,
+        runs=end - first,
+        seed=seed,
+        first_run=first,
+        workers=workers,
+        on_run=on_run,
+    )
+    share = float(finished.seconds) / (end - first)
+    return [
+        Run(int(pulls), tuple(int(arm) for arm in np.flatnonzero(returned)), share)
+        for pulls, returned in zip(finished.pulls, finished.returned, strict=True)
+    ]
+
+
+def _about(cell: Cell, seed: int) -> dict[str, object]:
+    experiment = cell.setting.experiment
+    return {
+        "dataset": experiment.dataset,
+        "variant": experiment.variant,
+        "policy": cell.contestant.name,
+        "epsilon": cell.setting.eps,
+        "seed": seed,
+    }
+
+
+def _guess(cell: Cell) -> float:
+    """Cost of a run before any is measured: the published pulls at the nearest ε times what a pull costs."""
+    nearest = min(EPSILONS, key=lambda eps: abs(eps - cell.setting.eps))
+    row = published_row(cell.setting.experiment.dataset, cell.contestant.name, nearest)
+    return (row.sc if row else UNKNOWN_PULLS) * cell.contestant.weight

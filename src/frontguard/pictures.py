@@ -1,0 +1,162 @@
+"""Pictures of results with matplotlib (extra `plot`): boxes and verdicts, readable in print and for the colour-blind.
+
+A verdict has a colour, a shape and a filling, so that each of them alone would do. The colours are Okabe and Ito's.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from frontguard.errors import BadInput
+from frontguard.results import Result, Verdict
+
+if TYPE_CHECKING:
+    from frontguard.demo import Demo
+
+Floats = npt.NDArray[np.float64]
+
+STYLES: dict[Verdict, dict[str, Any]] = {
+    Verdict.IN: {"color": "#0072B2", "marker": "o", "markersize": 7, "zorder": 5},
+    Verdict.OUT: {"color": "#999999", "marker": "x", "markersize": 6, "zorder": 3},
+    Verdict.COVERED: {"color": "#E69F00", "marker": "s", "markersize": 6, "zorder": 4, "markerfacecolor": "none"},
+    Verdict.UNDECIDED: {"color": "#CC79A7", "marker": "^", "markersize": 7, "zorder": 4},
+}
+TRUTH: dict[str, Any] = {
+    "marker": "o",
+    "markersize": 15,
+    "markerfacecolor": "none",
+    "color": "#D55E00",
+    "markeredgewidth": 1.6,
+}
+
+
+def pyplot() -> Any:
+    """matplotlib's pyplot without a display, or a clear word on how to get it."""
+    try:
+        import matplotlib as mpl
+    except ImportError as error:
+        raise BadInput("pictures need matplotlib: pip install 'frontguard[plot]'") from error
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    return plt
+
+
+def plot_result(result: Result, path: str | Path | None = None) -> Any:
+    """Draw a result: one panel for every pair of objectives, or bars for a single one. Returns the figure."""
+    plt = pyplot()
+    M = len(result.objectives)
+    if M == 1:
+        figure, axes = plt.subplots(figsize=(6, 1.2 + 0.3 * len(result.arms)), layout="constrained")
+        _draw_bars(axes, result)
+    else:
+        figure, grid = plt.subplots(M - 1, M - 1, figsize=(1.5 + 4.5 * (M - 1), 1 + 4 * (M - 1)), squeeze=False,
+                                    layout="constrained")  # fmt: skip
+        for row in range(M - 1):
+            for column in range(M - 1):
+                if column > row:
+                    grid[row, column].set_visible(False)
+                else:
+                    draw_boxes(grid[row, column], result, columns=(column, row + 1))
+                    grid[row, column].set_xlabel(result.objectives[column])
+                    grid[row, column].set_ylabel(result.objectives[row + 1])
+    _legend(figure, result.verdict_codes)
+    if path is not None:
+        figure.savefig(path, dpi=150)
+        plt.close(figure)
+    return figure
+
+
+def draw_boxes(
+    axes: Any,
+    result: Result,
+    *,
+    columns: tuple[int, int] = (0, 1),
+    centre: Floats | None = None,
+    lower: Floats | None = None,
+    upper: Floats | None = None,
+) -> None:
+    """Draw every arm's box and, at its estimate, its verdict. Other units than the result's may be given."""
+    from matplotlib.patches import Rectangle
+
+    centre = result.estimates if centre is None else centre
+    lower = result.lower if lower is None else lower
+    upper = result.upper if upper is None else upper
+    x, y = columns
+    for i, code in enumerate(result.verdict_codes):
+        style = STYLES[Verdict(int(code))]
+        corner, opposite = lower[i, [x, y]], upper[i, [x, y]]
+        if np.isfinite([corner, opposite]).all():
+            axes.add_patch(
+                Rectangle(tuple(corner), *(opposite - corner), facecolor=style["color"], alpha=0.12, linewidth=0)
+            )
+            axes.add_patch(Rectangle(tuple(corner), *(opposite - corner), fill=False, edgecolor=style["color"],
+                                     alpha=0.45, linewidth=0.7))  # fmt: skip
+        axes.plot(centre[i, x], centre[i, y], linestyle="none", **style)
+    axes.grid(alpha=0.2)
+    axes.margins(0.06)
+    axes.autoscale_view()
+
+
+def _draw_bars(axes: Any, result: Result) -> None:
+    for i, code in enumerate(result.verdict_codes):
+        style = STYLES[Verdict(int(code))]
+        axes.plot([result.lower[i, 0], result.upper[i, 0]], [i, i], color=style["color"], linewidth=2, alpha=0.5)
+        axes.plot(result.estimates[i, 0], i, linestyle="none", **style)
+    axes.set_yticks(range(len(result.arms)), result.arms)
+    axes.invert_yaxis()
+    axes.set_xlabel(result.objectives[0])
+    axes.grid(alpha=0.2, axis="x")
+
+
+def _legend(figure: Any, codes: npt.NDArray[np.int64], *, with_truth: bool = False) -> None:
+    """Explain below the figure the marks of the verdicts that occur."""
+    from matplotlib.lines import Line2D
+
+    words = {
+        Verdict.IN: "returned",
+        Verdict.OUT: "put out",
+        Verdict.COVERED: "covered by a returned one",
+        Verdict.UNDECIDED: "undecided",
+    }
+    styles = {words[v]: STYLES[v] for v in words if (codes == v).any()}
+    if with_truth:
+        styles["truly on the front"] = TRUTH
+    handles = [Line2D([], [], label=word, **{**style, "linestyle": "none"}) for word, style in styles.items()]
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
+
+
+def plot_demo(demo: Demo, path: str | Path) -> None:
+    """Draw what both methods of the demonstration found, side by side, in minutes."""
+    plt = pyplot()
+    figure, (left, right) = plt.subplots(1, 2, figsize=(12, 6), sharex=True, sharey=True, layout="constrained")
+    for axes, result, title in (
+        (left, demo.robust, f"medians with a guarantee ({demo.robust.policy})"),
+        (right, demo.by_means, f"means ({demo.by_means.policy})"),
+    ):
+        draw_boxes(
+            axes,
+            result,
+            centre=demo.minutes(result.estimates),
+            lower=demo.minutes(result.upper),
+            upper=demo.minutes(result.lower),
+        )
+        for name in demo.truth:
+            i = result.arms.index(name)
+            axes.plot(*demo.true_minutes[i], linestyle="none", zorder=6, **TRUTH)
+        found = f"{len(demo.found(result))} of {len(demo.truth)} on the true front returned"
+        axes.set_title(f"{title}\n{found}, {result.pulls:,} pulls")
+        axes.set_xlabel("minutes above 140 mg/dL   (less is better)")
+    left.set_ylabel("minutes below 100 mg/dL   (less is better)")
+    figure.suptitle(
+        f"36 treatments; {demo.contamination:.0%} of the records of the best ones replaced by a saboteur",
+        fontsize=13,
+    )
+    codes = np.concatenate([demo.robust.verdict_codes, demo.by_means.verdict_codes])
+    _legend(figure, codes, with_truth=True)
+    figure.savefig(path, dpi=150)
+    plt.close(figure)

@@ -1,0 +1,353 @@
+"""Auer-A1, Algorithm 1 of Auer, Chiang, Ortner, Drugan (2016), "Pareto Front Identification from Stochastic Bandit
+Feedback".
+
+The method that the paper compares with: one pull of every active arm a round, estimates μ̂ by means, confidence width
+β = √(2 log(4 K M n² / δ) / n), and accuracy ε₀ = α. `AuerA1M` is the same with medians. Neither knows of attackers.
+
+All active arms have been pulled equally often, so with w = 2β and within the active arms A:
+
+- arm i leaves if some j has μ̂_j − μ̂_i > w in every objective (then i is dominated); A₁ is what remains;
+- i ∈ P₁ if against every j of A₁ there is an objective with μ̂_i + ε₀ − μ̂_j ≥ w;
+- j ∈ P₂ ⊆ P₁, which is returned, unless some i of A₁ \\ P₁ has μ̂_i + ε₀ − μ̂_j ≤ w in every objective: j may still
+  be needed to put i out.
+
+An arm that stopped another from being returned mostly does so in the next round too, so it is remembered and asked
+first; and only an arm that is behind the best in every objective can be put out. A round then costs O(|A| M) instead
+of O(|A|² M).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from frontguard._compiled import inlined, kernel
+from frontguard.policies.base import Policy, State
+from frontguard.results import Certificate, Result, Verdict
+from frontguard.samples import Table, empty_pool, empty_table, median, push, reserve
+from frontguard.schedule import checked_accuracy, checked_delta
+from frontguard.threats import real_number
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+UNDECIDED, IN, OUT = int(Verdict.UNDECIDED), int(Verdict.IN), int(Verdict.OUT)
+
+ARM = np.dtype(
+    [
+        ("status", np.int64),  # a Verdict; UNDECIDED arms are active
+        ("pulls", np.int64),
+        ("decided_by", np.int64),  # the arm that put this one out; −1 for none
+        ("kept_by", np.int64),  # an arm that lately kept this one out of P₁
+        ("needed_by", np.int64),  # an arm that lately kept this one out of P₂
+        ("first", np.int64),  # whether it is in P₁ this round
+    ]
+)
+CONTROL = np.dtype([("active", np.int64), ("rounds", np.int64), ("accuracy", np.float64), ("log_scale", np.float64)])
+
+
+def initial_arms(arms: int) -> Table:
+    """Records of arms that are all active."""
+    table = np.zeros(arms, ARM)
+    table["decided_by"] = table["kept_by"] = table["needed_by"] = -1
+    return table
+
+
+def initial_control(arms: int, objectives: int, accuracy: float, delta: float) -> Table:
+    """The record of the algorithm itself before the first round."""
+    control = np.zeros(1, CONTROL)
+    control["active"] = arms
+    control["accuracy"] = accuracy
+    control["log_scale"] = math.log(4.0 * arms * objectives / delta)
+    return control
+
+
+@inlined
+def confidence_width(rounds: int, log_scale: float) -> float:
+    """β = √(2 log(4 K M n² / δ) / n) with log_scale = log(4 K M / δ)."""
+    width: float = np.sqrt(2.0 * (log_scale + 2.0 * np.log(float(rounds))) / rounds)
+    return width
+
+
+@inlined
+def _behind(estimates: Floats, i: int, best: Floats, twice: Floats) -> bool:
+    """Whether arm i is certainly worse than `best` (M,) in every objective."""
+    for d in range(best.shape[0]):
+        if best[d] - estimates[i, d] <= twice[d]:
+            return False
+    return True
+
+
+@inlined
+def _stands(estimates: Floats, i: int, j: int, accuracy: float, twice: Floats) -> bool:
+    """Whether i is certainly not ε₀-dominated by j: in some objective μ̂_i + ε₀ − μ̂_j ≥ w."""
+    for d in range(twice.shape[0]):
+        if estimates[i, d] + accuracy - estimates[j, d] >= twice[d]:
+            return True
+    return False
+
+
+@inlined
+def _may_fall(estimates: Floats, i: int, j: int, accuracy: float, twice: Floats) -> bool:
+    """Whether j may yet prove to ε₀-dominate i: in every objective μ̂_i + ε₀ − μ̂_j ≤ w."""
+    for d in range(twice.shape[0]):
+        if estimates[i, d] + accuracy - estimates[j, d] > twice[d]:
+            return False
+    return True
+
+
+@kernel
+def decide(
+    arms: Table, estimates: Floats, active: Ints, control: Table, scale: Floats, best: Floats, twice: Floats
+) -> None:
+    """Close a round: `estimates` (K, M) of the first `control.active` arms of `active` include their newest pull.
+
+    `scale` (M,) multiplies β by objective. `best` and `twice` (M,) are workspaces.
+    """
+    record = control[0]
+    record.rounds += 1
+    objectives = estimates.shape[1]
+    accuracy = record.accuracy
+    width = confidence_width(record.rounds, record.log_scale)
+    count = record.active
+    for d in range(objectives):
+        twice[d] = 2.0 * width * scale[d]
+        top = -np.inf
+        for a in range(count):
+            top = max(top, estimates[active[a], d])
+        best[d] = top
+
+    beaten = 0
+    for a in range(count):
+        i = active[a]
+        arms[i].pulls = record.rounds
+        if _behind(estimates, i, best, twice):
+            for b in range(count):
+                if b != a and _behind(estimates, i, estimates[active[b]], twice):
+                    arms[i].decided_by = active[b]
+                    beaten += 1
+                    break
+    if beaten > 0:
+        count = _keep_active(arms, active, count, OUT)
+
+    candidates = 0
+    for a in range(count):
+        i = active[a]
+        k = arms[i].kept_by
+        if k >= 0 and arms[k].status == UNDECIDED and not _stands(estimates, i, k, accuracy, twice):
+            arms[i].first = 0
+            continue
+        arms[i].first = 1
+        candidates += 1
+        for b in range(count):
+            if b != a and not _stands(estimates, i, active[b], accuracy, twice):
+                arms[i].kept_by = active[b]
+                arms[i].first = 0
+                candidates -= 1
+                break
+    if candidates > 0:
+        _return_candidates(arms, estimates, active, count, accuracy, twice)
+        count = _keep_active(arms, active, count, IN)
+    record.active = count
+
+
+@kernel
+def _return_candidates(
+    arms: Table, estimates: Floats, active: Ints, count: int, accuracy: float, twice: Floats
+) -> None:
+    """P₂: of the arms in P₁, unmark those that an arm outside P₁ may still fall to."""
+    # Marks change only after all were read: P₂ is defined by the whole of P₁.
+    for a in range(count):
+        j = active[a]
+        if arms[j].first == 0:
+            continue
+        k = arms[j].needed_by
+        needed = False
+        if k >= 0 and arms[k].status == UNDECIDED and arms[k].first == 0:
+            needed = _may_fall(estimates, k, j, accuracy, twice)
+        b = 0
+        while not needed and b < count:
+            i = active[b]
+            if arms[i].first == 0 and _may_fall(estimates, i, j, accuracy, twice):
+                arms[j].needed_by = i
+                needed = True
+            b += 1
+        if needed:
+            arms[j].first = 2
+    for a in range(count):
+        if arms[active[a]].first == 2:
+            arms[active[a]].first = 0
+
+
+@kernel
+def _keep_active(arms: Table, active: Ints, count: int, verdict: int) -> int:
+    """Give the beaten (OUT) or the marked (IN) arms their verdict and close the gaps in the list of active arms."""
+    kept = 0
+    for a in range(count):
+        i = active[a]
+        if (arms[i].decided_by >= 0) if verdict == OUT else (arms[i].first == 1):
+            arms[i].status = verdict
+        else:
+            active[kept] = i
+            kept += 1
+    return kept
+
+
+class AuerA1(Policy):
+    """Pareto front identification by means, for clean rewards (Auer et al. 2016, Algorithm 1).
+
+    Parameters
+    ----------
+    arms, objectives
+        K and M.
+    accuracy
+        ε₀ = α > 0: no returned arm is dominated by more than this.
+    delta
+        δ, the probability with which the guarantee may fail.
+    scale
+        σ such that the rewards are σ-subgaussian; a number, or one for each objective. The published experiments use 1.
+
+    >>> policy = AuerA1(2, 1, accuracy=0.5)
+    >>> while not policy.done:
+    ...     arms = policy.ask()
+    ...     policy.tell(arms, [[float(arm)] for arm in arms])
+    >>> policy.result().verdicts
+    {'0': 'out', '1': 'in'}
+    """
+
+    name: ClassVar[str] = "Auer-A1"
+
+    def __init__(
+        self, arms: int, objectives: int, *, accuracy: float, delta: float = 0.1, scale: npt.ArrayLike = 1.0
+    ) -> None:
+        super().__init__(arms, objectives)
+        self.accuracy = checked_accuracy(accuracy)
+        self.delta = checked_delta(delta)
+        self.scale = _checked_scale(scale, self.objectives)
+        self._table = initial_arms(self.arms)
+        self._control = initial_control(self.arms, self.objectives, self.accuracy, self.delta)
+        self._active = np.arange(self.arms)
+        self._estimates = np.zeros((self.arms, self.objectives))
+        self._sums = np.zeros((self.arms, self.objectives))
+
+    @property
+    def done(self) -> bool:
+        """Whether every arm has its verdict."""
+        return bool(self._control["active"][0] == 0)
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds are complete; every active arm has been pulled as often."""
+        return int(self._control["rounds"][0])
+
+    @property
+    def verdict_codes(self) -> Ints:
+        """The `Verdict` of every arm as a number."""
+        return self._table["status"].copy()
+
+    @property
+    def pulls_per_arm(self) -> Ints:
+        """How often every arm was pulled in rounds that are complete."""
+        return self._table["pulls"].copy()
+
+    @property
+    def estimates(self) -> Floats:
+        """μ̂ (K, M): means, or medians."""
+        return self._estimates.copy()
+
+    def _next_batch(self) -> Ints:
+        batch: Ints = (self._table["status"] == UNDECIDED).astype(np.int64)
+        return batch
+
+    def _absorb(self, arm: int, values: Floats) -> None:
+        self._sums[arm] += values[0]
+        self._estimates[arm] = self._sums[arm] / (self.rounds + 1)
+
+    def _decide(self) -> None:
+        workspace = np.empty((2, self.objectives))
+        decide(self._table, self._estimates, self._active, self._control, self.scale, workspace[0], workspace[1])
+
+    def result(self, arm_names: Sequence[str] | None = None, objective_names: Sequence[str] | None = None) -> Result:
+        """The answer so far; final once `done`."""
+        log_scale = float(self._control["log_scale"][0])
+        width = np.array([confidence_width(max(int(n), 1), log_scale) for n in self.pulls_per_arm])
+        return self._result(
+            half_widths=width[:, None] * self.scale,
+            decided_by=self._table["decided_by"],
+            certificate=Certificate(self.accuracy, 0.0, 1.0 - self.delta, "none", 0.0),
+            arm_names=arm_names,
+            objective_names=objective_names,
+        )
+
+    def fresh(self) -> Self:
+        """The same policy without any observations."""
+        return type(self)(self.arms, self.objectives, accuracy=self.accuracy, delta=self.delta, scale=self.scale)
+
+    def _settings(self) -> dict[str, Any]:
+        return {"accuracy": self.accuracy, "delta": self.delta, "scale": self.scale.tolist()}
+
+    @classmethod
+    def _from_settings(cls, settings: dict[str, Any], arrays: State) -> Self:
+        wanted = {key: settings[key] for key in ("accuracy", "delta", "scale")}
+        return cls(settings["arms"], settings["objectives"], **wanted)
+
+    def _arrays(self) -> State:
+        return {
+            "arm_records": self._table,
+            "control": self._control,
+            "active": self._active,
+            "estimates": self._estimates,
+            "sums": self._sums,
+        }
+
+    def _restore(self, arrays: State) -> None:
+        self._table = arrays["arm_records"]
+        self._control = arrays["control"]
+        self._active = arrays["active"]
+        self._estimates = arrays["estimates"]
+        self._sums = arrays["sums"]
+
+
+class AuerA1M(AuerA1):
+    """Auer-A1 with empirical medians in place of means (the paper's Auer-A1-M). Robust to look at, but no guarantee."""
+
+    name: ClassVar[str] = "Auer-A1-M"
+
+    def __init__(
+        self, arms: int, objectives: int, *, accuracy: float, delta: float = 0.1, scale: npt.ArrayLike = 1.0
+    ) -> None:
+        super().__init__(arms, objectives, accuracy=accuracy, delta=delta, scale=scale)
+        self._columns = empty_table(self.arms * self.objectives)
+        self._pool = empty_pool(self.arms * self.objectives)
+
+    def _absorb(self, arm: int, values: Floats) -> None:
+        for d in range(self.objectives):
+            column = arm * self.objectives + d
+            self._pool = reserve(self._pool, self._columns, column, 1)
+            push(self._pool, self._columns, column, values[:, d].copy())
+            self._estimates[arm, d] = median(self._pool, self._columns, column)
+
+    def _arrays(self) -> State:
+        used = int(self._columns["count"][-1])
+        return {**super()._arrays(), "sample_records": self._columns, "sample_pool": self._pool[:used]}
+
+    def _restore(self, arrays: State) -> None:
+        super()._restore(arrays)
+        self._columns = arrays["sample_records"]
+        self._pool = arrays["sample_pool"]
+
+
+def _checked_scale(scale: npt.ArrayLike, objectives: int) -> Floats:
+    array = np.asarray(scale, np.float64)
+    if array.shape not in ((), (objectives,)):
+        raise ValueError(
+            f"scale must be one number or {objectives}, one for each objective; got the shape {array.shape}"
+        )
+    for value in array.flat:
+        if real_number(float(value), "scale (σ)") <= 0.0:
+            raise ValueError(f"scale (σ) must be positive; got {float(value)!r}")
+    return np.broadcast_to(array, (objectives,)).copy()

@@ -1,0 +1,243 @@
+"""The contract of a policy: ask, tell, done, result; and the turn-taking that all of them share.
+
+A policy decides which arms to pull next and when to stop. It knows no environment, clock or file. `ask` names the
+pulls of the next batch, an arm for each; `tell` takes their values, in any order and in as many parts as one likes;
+once the last value of a batch is in, the policy decides. What is asked next depends on the values told alone, so that
+a policy whose state was saved and loaded goes on exactly as if it had never stopped.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from frontguard.errors import OutOfTurn
+from frontguard.results import Certificate, Result
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+State = dict[str, npt.NDArray[Any]]
+
+
+class Policy(ABC):
+    """Base of all policies. A subclass gives the batch, takes values, decides, and names its arrays."""
+
+    name: ClassVar[str]
+
+    def __init__(self, arms: int, objectives: int) -> None:
+        self.arms = positive_int(arms, "arms")
+        self.objectives = positive_int(objectives, "objectives")
+        self._outstanding = np.zeros(self.arms, np.int64)  # pulls asked for and not yet told, by arm
+
+    # What a subclass provides -----------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def done(self) -> bool:
+        """Whether the policy has stopped."""
+
+    @abstractmethod
+    def _next_batch(self) -> Ints:
+        """How many pulls of each arm (K,) the next batch has."""
+
+    @abstractmethod
+    def _absorb(self, arm: int, values: Floats) -> None:
+        """Take values (n, M) of one arm."""
+
+    @abstractmethod
+    def _decide(self) -> None:
+        """Move on after a batch is complete."""
+
+    @property
+    @abstractmethod
+    def verdict_codes(self) -> Ints:
+        """The `Verdict` of every arm (K,) as a number."""
+
+    @property
+    @abstractmethod
+    def pulls_per_arm(self) -> Ints:
+        """How often every arm (K,) was pulled."""
+
+    @property
+    @abstractmethod
+    def estimates(self) -> Floats:
+        """Point estimates (K, M) of what the policy compares arms by."""
+
+    @abstractmethod
+    def _settings(self) -> dict[str, Any]:
+        """Arguments from which `fresh` makes the same policy without observations, as plain values."""
+
+    @abstractmethod
+    def _arrays(self) -> State:
+        """The arrays that change, by name. Together with the settings they are the whole state."""
+
+    @abstractmethod
+    def _restore(self, arrays: State) -> None:
+        """Take over arrays that `_arrays` gave."""
+
+    @abstractmethod
+    def fresh(self) -> Self:
+        """The same policy without any observations."""
+
+    @abstractmethod
+    def result(self, arm_names: Sequence[str] | None = None, objective_names: Sequence[str] | None = None) -> Result:
+        """The answer so far; final once `done`."""
+
+    # Turn-taking ------------------------------------------------------------------------------------------------------
+
+    def ask(self) -> Ints:
+        """The next batch: the arm of every pull that is wanted, in the order of arms."""
+        if self.done:
+            raise OutOfTurn(f"{self.name} has stopped and wants no more pulls: read result()")
+        if self._outstanding.any():
+            raise OutOfTurn(
+                f"{self.name} still waits for {int(self._outstanding.sum())} pulls of the last ask(): tell them first"
+            )
+        self._outstanding = self._next_batch()
+        return np.repeat(np.arange(self.arms), self._outstanding)
+
+    def tell(self, arms: npt.ArrayLike, values: npt.ArrayLike) -> None:
+        """Take the values (n, M) of pulls of `arms` (n,), which were asked for. Larger is better in every objective."""
+        pulled = self._checked_arms(arms)
+        told = self._checked_values(values, len(pulled))
+        counts = np.bincount(pulled, minlength=self.arms)
+        if (counts > self._outstanding).any():
+            arm = int(np.argmax(counts > self._outstanding))
+            raise OutOfTurn(
+                f"{self.name} waits for {int(self._outstanding[arm])} pulls of arm {arm}; got {int(counts[arm])} "
+                "(every pull is told once, after ask())"
+            )
+        order = np.argsort(pulled, kind="stable")
+        ends = np.cumsum(counts)
+        for arm in np.flatnonzero(counts).tolist():
+            rows = order[ends[arm] - counts[arm] : ends[arm]]
+            self._absorb(arm, np.ascontiguousarray(told[rows]))
+        self._outstanding = self._outstanding - counts
+        if len(pulled) and not self._outstanding.any():
+            self._decide()
+
+    def _checked_arms(self, arms: npt.ArrayLike) -> Ints:
+        array = np.atleast_1d(np.asarray(arms))
+        if array.ndim != 1 or not (np.issubdtype(array.dtype, np.integer) or array.size == 0):
+            raise ValueError(
+                f"arms must be a list of arm numbers, one for each pull; got {array.dtype} of shape {array.shape}"
+            )
+        if array.size and (array.min() < 0 or array.max() >= self.arms):
+            bad = array[(array < 0) | (array >= self.arms)][0]
+            raise ValueError(f"arms must be in 0..{self.arms - 1}; got {bad}")
+        return array.astype(np.int64)
+
+    def _checked_values(self, values: npt.ArrayLike, pulls: int) -> Floats:
+        array = np.asarray(values)
+        if array.dtype == np.bool_ or not np.issubdtype(array.dtype, np.number) or np.iscomplexobj(array):
+            raise ValueError(f"values must be real numbers; got {array.dtype}")
+        array = np.atleast_2d(array.astype(np.float64))
+        if array.shape != (pulls, self.objectives) and not (pulls == 0 and array.size == 0):
+            raise ValueError(f"values must have the shape (pulls, M) = ({pulls}, {self.objectives}); got {array.shape}")
+        if not np.isfinite(array).all():
+            row, column = np.argwhere(~np.isfinite(array))[0]
+            raise ValueError(f"values must be finite; got {array[row, column]} for pull {row}, objective {column}")
+        return array
+
+    # Saving -----------------------------------------------------------------------------------------------------------
+
+    def state(self) -> State:
+        """The complete state as named arrays: `from_state` makes a policy of it that goes on as this one would."""
+        arrays = {name: array.copy() for name, array in self._arrays().items()}
+        head = {"policy": self.name, "arms": self.arms, "objectives": self.objectives, **self._settings()}
+        return {
+            "settings": np.array(json.dumps(head)),
+            "outstanding": self._outstanding.copy(),
+            **arrays,
+        }
+
+    @classmethod
+    @abstractmethod
+    def _from_settings(cls, settings: dict[str, Any], arrays: State) -> Self:
+        """Make the policy without observations that `_settings` describes."""
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        """The policy whose `state()` this is."""
+        settings = json.loads(str(state["settings"]))
+        if settings["policy"] != cls.name:
+            raise ValueError(f"this is the state of {settings['policy']!r}; wanted one of {cls.name!r}")
+        arrays = {name: array.copy() for name, array in state.items() if name not in ("settings", "outstanding")}
+        policy = cls._from_settings(settings, arrays)
+        policy._restore(arrays)
+        policy._outstanding = state["outstanding"].copy()
+        return policy
+
+    def save(self, path: str | Path) -> None:
+        """Write the complete state to a file (numpy's .npz)."""
+        with Path(path).open("wb") as file:
+            np.savez_compressed(file, **self.state())  # type: ignore[arg-type]
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read what `save` wrote."""
+        with np.load(path, allow_pickle=False) as file:
+            return cls.from_state(dict(file))
+
+    # Results ----------------------------------------------------------------------------------------------------------
+
+    def _result(
+        self,
+        *,
+        half_widths: Floats,
+        decided_by: Ints,
+        certificate: Certificate,
+        arm_names: Sequence[str] | None,
+        objective_names: Sequence[str] | None,
+    ) -> Result:
+        pulls = self.pulls_per_arm
+        seen = (pulls > 0)[:, None]
+        estimates = np.where(seen, self.estimates, np.nan)
+        return Result(
+            policy=self.name,
+            status="certified" if self.done else "running",
+            arms=_names(arm_names, self.arms, "arm"),
+            objectives=_names(objective_names, self.objectives, "objective"),
+            verdict_codes=self.verdict_codes.copy(),
+            estimates=estimates,
+            lower=np.where(seen, estimates - half_widths, -np.inf),
+            upper=np.where(seen, estimates + half_widths, np.inf),
+            pulls_per_arm=pulls.copy(),
+            decided_by=decided_by.copy(),
+            certificate=certificate,
+        )
+
+
+def _names(names: Sequence[str] | None, count: int, what: str) -> tuple[str, ...]:
+    if names is None:
+        return tuple(str(i) for i in range(count)) if what == "arm" else tuple(f"objective {i}" for i in range(count))
+    given = tuple(str(name) for name in names)
+    if len(given) != count or len(set(given)) != count:
+        raise ValueError(
+            f"{what}_names must be {count} different names; got {len(given)}, {len(set(given))} of them different"
+        )
+    return given
+
+
+def positive_int(value: int, name: str) -> int:
+    """Check a count of arms or objectives."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1; got {value!r}")
+    return int(value)
+
+
+def positive_real(value: float, name: str, why: str) -> float:
+    """Check a number that has to be positive and finite."""
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float, np.floating, np.integer))
+        or not 0 < value < np.inf
+    ):
+        raise ValueError(f"{name} must be a positive number ({why}); got {value!r}")
+    return float(value)

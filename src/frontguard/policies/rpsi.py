@@ -1,0 +1,485 @@
+"""R-PSI, Algorithm 1 of the paper: median-based elimination under contamination.
+
+Korkmaz, Ceyani, Bozgan, Tekin, "Robust Pareto Set Identification With Contaminated Bandit Feedback", arXiv 2206.02666.
+
+Arms are in S (undecided), in P (in), eliminated (out), or were left in S when the algorithm stopped (covered). Two
+relations decide, with m̂ the empirical medians, U the statistical bias and D the unavoidable bias:
+
+- *j beats i* (line 17): m̂_i + D + U_i ≺ m̂_j − D − U_j; then i is eliminated;
+- *j holds i* (lines 20 and 23): m̂_i − U_i + α ⪯ m̂_j + U_j; i ∈ O₁ if no arm of S holds it, i ∈ O₂ if moreover it
+  holds none.
+
+Every arm of S carries the number of arms that hold it and that it holds. A phase changes one arm, so only pairs with
+that arm and with arms that have just been eliminated are looked at: O(K M). U falls with the number of phases, so the
+arm of largest U is one sampled in the fewest of them: arms of S wait in a ring, and the next one is always at hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from frontguard._compiled import inlined, kernel
+from frontguard.policies.base import Policy, State
+from frontguard.results import Certificate, Result, Verdict
+from frontguard.samples import Table, empty_pool, empty_table, median, push, reserve
+from frontguard.schedule import Schedule
+from frontguard.spread import SpreadBound
+from frontguard.threats import Threat, threat_named
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+UNDECIDED, IN, OUT, COVERED = (int(verdict) for verdict in Verdict)
+
+ARM = np.dtype(
+    [
+        ("status", np.int64),  # a Verdict; UNDECIDED arms are the set S
+        ("phases", np.int64),  # τ_i, the number of phases in which the arm was sampled
+        ("held_by", np.int64),  # how many arms of S hold this one
+        ("holds", np.int64),  # how many arms of S this one holds
+        ("after", np.int64),  # the next arm of S in the ring ...
+        ("before", np.int64),  # ... and the one before
+        ("decided_by", np.int64),  # the arm that beat this one, or that covers it; −1 for none
+    ]
+)
+CONTROL = np.dtype(
+    [
+        ("next", np.int64),  # the arm of S with the largest U
+        ("undecided", np.int64),  # |S|
+        ("phase", np.int64),  # t; 0 before the first decision
+        ("done", np.int64),
+        ("accuracy", np.float64),  # α
+        ("bias", np.float64),  # D
+    ]
+)
+
+
+def initial_arms(arms: int, order: Ints | None = None) -> Table:
+    """Records of arms that are all in S, in a ring in the given order."""
+    table = np.zeros(arms, ARM)
+    ring = np.arange(arms) if order is None else order
+    table["after"][ring] = np.roll(ring, -1)
+    table["before"][ring] = np.roll(ring, 1)
+    table["decided_by"] = -1
+    return table
+
+
+def initial_control(arms: int, accuracy: float, bias: float, first: int = 0) -> Table:
+    """The record of the algorithm itself before the first decision."""
+    control = np.zeros(1, CONTROL)
+    control["next"] = first
+    control["undecided"] = arms
+    control["accuracy"] = accuracy
+    control["bias"] = bias
+    return control
+
+
+@inlined
+def _lead(m_j: float, width_j: float, m_i: float, width_i: float, bias: float) -> float:
+    """Line 17 in one objective: j beats i if (m̂_j − D − U_j) − (m̂_i + D + U_i) ≥ 0 in all of them, > 0 in one."""
+    return (m_j - bias - width_j) - (m_i + bias + width_i)
+
+
+@inlined
+def _reaches(m_j: float, width_j: float, m_i: float, width_i: float, accuracy: float) -> bool:
+    """Lines 20 and 23 in one objective: j holds i if m̂_i − U_i + α ≤ m̂_j + U_j in all of them."""
+    return m_i - width_i + accuracy <= m_j + width_j
+
+
+@kernel
+def _beats(medians: Floats, j: int, i: int, width: float, bias: float) -> bool:
+    """Whether j beats i, both with the same U."""
+    strictly = False
+    for d in range(medians.shape[1]):
+        lead = _lead(medians[j, d], width, medians[i, d], width, bias)
+        if lead < 0.0:
+            return False
+        strictly |= lead > 0.0
+    return strictly
+
+
+@kernel
+def _holds(medians: Floats, j: int, width_j: float, i: int, width_i: float, accuracy: float) -> bool:
+    """Whether j holds i."""
+    for d in range(medians.shape[1]):
+        if not _reaches(medians[j, d], width_j, medians[i, d], width_i, accuracy):
+            return False
+    return True
+
+
+@kernel
+def _leave(arms: Table, control: Table, i: int, status: int) -> None:
+    """Take arm i out of S with a verdict."""
+    arm = arms[i]
+    arm.status = status
+    arms[arm.before].after = arm.after
+    arms[arm.after].before = arm.before
+    if control[0].next == i:
+        control[0].next = arm.after
+    control[0].undecided -= 1
+
+
+@kernel
+def _forget(arms: Table, medians: Floats, control: Table, widths: Floats, i: int) -> None:
+    """Take the relations between arm i, which has left S, and the arms of S out of the counts."""
+    accuracy = control[0].accuracy
+    width = widths[arms[i].phases]
+    k = control[0].next
+    for _ in range(control[0].undecided):
+        width_k = widths[arms[k].phases]
+        if _holds(medians, k, width_k, i, width, accuracy):
+            arms[k].holds -= 1
+        if _holds(medians, i, width, k, width_k, accuracy):
+            arms[k].held_by -= 1
+        k = arms[k].after
+
+
+@kernel
+def _identify(arms: Table, medians: Floats, control: Table, widths: Floats) -> None:
+    """Lines 19 to 30: move O₂ to P; or, when every U is at most α/4, return with O₁."""
+    accuracy = control[0].accuracy
+    k = control[0].next
+    last_phase = widths[arms[k].phases] <= accuracy / 4.0
+    for _ in range(control[0].undecided):
+        following = arms[k].after
+        if arms[k].held_by == 0 and (last_phase or arms[k].holds == 0):
+            if last_phase:
+                arms[k].status = IN
+            else:
+                _leave(arms, control, k, IN)
+        k = following
+    if last_phase:
+        _close(arms, medians, control, widths)
+    elif control[0].undecided == 0:
+        control[0].done = 1
+
+
+@kernel
+def _close(arms: Table, medians: Floats, control: Table, widths: Floats) -> None:
+    """Name, for every arm left over, one that is returned and covers it (Lemma 7 promises one), and stop."""
+    accuracy = control[0].accuracy
+    count = arms.shape[0]
+    k = control[0].next
+    for _ in range(control[0].undecided):
+        if arms[k].status == UNDECIDED:
+            arms[k].status = COVERED
+            j = arms[k].after
+            for _ in range(count):
+                if arms[j].status == IN and _holds(
+                    medians, j, widths[arms[j].phases], k, widths[arms[k].phases], accuracy
+                ):
+                    arms[k].decided_by = j
+                    break
+                j = arms[j].after
+        k = arms[k].after
+    control[0].undecided = 0
+    control[0].done = 1
+
+
+@kernel
+def decide_first(arms: Table, medians: Floats, control: Table, widths: Floats) -> None:
+    """Eliminate and identify after every arm was sampled n₀ times: the only time that all pairs are looked at."""
+    bias = control[0].bias
+    accuracy = control[0].accuracy
+    count = arms.shape[0]
+    width = widths[1]
+    for i in range(count):
+        arms[i].phases = 1
+    for i in range(count):
+        for j in range(count):
+            if i != j and _beats(medians, j, i, width, bias):
+                arms[i].decided_by = j
+                break
+    for i in range(count):
+        if arms[i].decided_by >= 0:
+            _leave(arms, control, i, OUT)
+    for i in range(count):
+        if arms[i].status == UNDECIDED:
+            for j in range(count):
+                if i != j and arms[j].status == UNDECIDED and _holds(medians, j, width, i, width, accuracy):
+                    arms[i].held_by += 1
+                    arms[j].holds += 1
+    control[0].phase = 1
+    _identify(arms, medians, control, widths)
+
+
+@kernel
+def decide(arms: Table, medians: Floats, control: Table, widths: Floats, i: int, fresh: Floats) -> None:
+    """Eliminate and identify after arm i was sampled in one more phase, which gave it the medians `fresh` (M,).
+
+    One pass over S: what arm i was to every other arm before the phase, and what it is now.
+    """
+    bias = control[0].bias
+    accuracy = control[0].accuracy
+    arm = arms[i]
+    width_before, width = widths[arm.phases], widths[arm.phases + 1]
+    held_by, holds, beaten = 0, 0, 0
+    k = arm.after
+    for _ in range(control[0].undecided - 1):
+        other = arms[k]
+        width_k = widths[other.phases]
+        was_held, was_holding, is_held, is_holding = True, True, True, True
+        least_lead, most_lead = np.inf, -np.inf  # of k over i
+        least_reply, most_reply = np.inf, -np.inf  # of i over k
+        for d in range(medians.shape[1]):
+            before, now, there = medians[i, d], fresh[d], medians[k, d]
+            was_held &= _reaches(there, width_k, before, width_before, accuracy)
+            was_holding &= _reaches(before, width_before, there, width_k, accuracy)
+            is_held &= _reaches(there, width_k, now, width, accuracy)
+            is_holding &= _reaches(now, width, there, width_k, accuracy)
+            lead = _lead(there, width_k, now, width, bias)
+            reply = _lead(now, width, there, width_k, bias)
+            least_lead, most_lead = min(least_lead, lead), max(most_lead, lead)
+            least_reply, most_reply = min(least_reply, reply), max(most_reply, reply)
+        other.holds += is_held - was_held
+        other.held_by += is_holding - was_holding
+        held_by += is_held
+        holds += is_holding
+        if least_lead >= 0.0 and most_lead > 0.0:
+            arm.decided_by = k
+            beaten += 1
+        if least_reply >= 0.0 and most_reply > 0.0:
+            other.decided_by = i
+            beaten += 1
+        k = other.after
+    for d in range(medians.shape[1]):
+        medians[i, d] = fresh[d]
+    arm.held_by = held_by
+    arm.holds = holds
+    arm.phases += 1
+    control[0].phase += 1
+    control[0].next = arm.after
+    if beaten > 0:
+        k = arm.after
+        for _ in range(control[0].undecided):
+            following = arms[k].after
+            if arms[k].decided_by >= 0:
+                _leave(arms, control, k, OUT)
+                _forget(arms, medians, control, widths, k)
+            k = following
+    _identify(arms, medians, control, widths)
+
+
+class RPSI(Policy):
+    """Robust Pareto set identification (Algorithm 1) for rewards whose spread around the median `spread` (R) bounds.
+
+    It stops with a set that is Pareto accurate (Definition 5) with probability 1 − δ: accuracy 2D + α, coverage 2D.
+
+    Parameters
+    ----------
+    arms, objectives
+        K and M.
+    threat
+        The threat model with its ε: `Oblivious`, `Prescient` or `Malicious`.
+    spread
+        R, a `SpreadBound` or any non-decreasing function on [0, t̄].
+    accuracy
+        α > 0. The smaller, the more pulls: about 1 / α².
+    delta
+        δ, the probability with which the guarantee may fail.
+    t_bar
+        t̄ in (0, 1/2), up to where R is known.
+    bias
+        Overrides D = R(h). The published SW-LLVM experiment sets 0 at ε = 0; the guarantee then needs R(0) = 0 to be
+        true.
+    order
+        The order in which arms of equal U are sampled; 0, 1, 2, … unless given.
+
+    >>> from frontguard import Oblivious, Subgaussian
+    >>> policy = RPSI(2, 1, threat=Oblivious(0.0), spread=Subgaussian(0.1), accuracy=0.5)
+    >>> while not policy.done:
+    ...     arms = policy.ask()
+    ...     policy.tell(arms, [[float(arm)] for arm in arms])
+    >>> policy.result().verdicts
+    {'0': 'out', '1': 'in'}
+    """
+
+    name: ClassVar[str] = "R-PSI"
+
+    def __init__(
+        self,
+        arms: int,
+        objectives: int,
+        *,
+        threat: Threat,
+        spread: SpreadBound | Any,
+        accuracy: float,
+        delta: float = 0.1,
+        t_bar: float = 0.49,
+        bias: float | None = None,
+        order: npt.ArrayLike | None = None,
+    ) -> None:
+        super().__init__(arms, objectives)
+        schedule = Schedule(threat, spread, self.arms, self.objectives, delta, t_bar, bias)
+        pulls, widths = schedule.tables(accuracy)
+        self._set_up(threat, float(accuracy), float(delta), schedule.bias, pulls, widths, _ring_order(order, self.arms))
+
+    def _set_up(
+        self,
+        threat: Threat,
+        accuracy: float,
+        delta: float,
+        bias: float,
+        pulls: Ints,
+        widths: Floats,
+        order: Ints,
+    ) -> None:
+        self.threat = threat
+        self.accuracy = accuracy
+        self.delta = delta
+        self.bias = bias
+        self.phase_pulls = pulls
+        self.phase_widths = widths
+        self.order = order
+        self._table = initial_arms(self.arms, order)
+        self._control = initial_control(self.arms, accuracy, bias, int(order[0]))
+        self._medians = np.full((self.arms, self.objectives), np.nan)
+        self._columns = empty_table(self.arms * self.objectives)
+        self._pool = empty_pool(self.arms * self.objectives)
+
+    @property
+    def done(self) -> bool:
+        """Whether S is empty or every U is at most α/4."""
+        return bool(self._control["done"][0])
+
+    @property
+    def medians(self) -> Floats:
+        """m̂ (K, M), NaN before the first decision."""
+        return self._medians.copy()
+
+    @property
+    def widths(self) -> Floats:
+        """U (K,) of every arm, infinite before the first decision."""
+        widths: Floats = self.phase_widths[self._table["phases"]]
+        return widths
+
+    @property
+    def phases(self) -> Ints:
+        """τ (K,), the number of phases in which each arm was sampled."""
+        return self._table["phases"].copy()
+
+    @property
+    def next_arm(self) -> int | None:
+        """The arm of S with the largest U, which the next phase samples; None in the first phase and at the end."""
+        return None if self.done or self._control["phase"][0] == 0 else int(self._control["next"][0])
+
+    @property
+    def verdict_codes(self) -> Ints:
+        """The `Verdict` of every arm as a number."""
+        return self._table["status"].copy()
+
+    @property
+    def pulls_per_arm(self) -> Ints:
+        """How often every arm was pulled."""
+        return self._columns["count"][:-1].reshape(self.arms, self.objectives)[:, 0].copy()
+
+    @property
+    def estimates(self) -> Floats:
+        """m̂ (K, M), the same as `medians`."""
+        return self.medians
+
+    def _next_batch(self) -> Ints:
+        if self._control["phase"][0] == 0:
+            return np.full(self.arms, self.phase_pulls[1])
+        batch = np.zeros(self.arms, np.int64)
+        arm = int(self._control["next"][0])
+        batch[arm] = self.phase_pulls[self._table["phases"][arm] + 1]
+        return batch
+
+    def _absorb(self, arm: int, values: Floats) -> None:
+        for d in range(self.objectives):
+            column = arm * self.objectives + d
+            self._pool = reserve(self._pool, self._columns, column, len(values))
+            push(self._pool, self._columns, column, np.ascontiguousarray(values[:, d]))
+
+    def _median_of(self, arm: int) -> Floats:
+        first = arm * self.objectives
+        return np.array([median(self._pool, self._columns, first + d) for d in range(self.objectives)])
+
+    def _decide(self) -> None:
+        if self._control["phase"][0] == 0:
+            for arm in range(self.arms):
+                self._medians[arm] = self._median_of(arm)
+            decide_first(self._table, self._medians, self._control, self.phase_widths)
+        else:
+            arm = int(self._control["next"][0])
+            decide(self._table, self._medians, self._control, self.phase_widths, arm, self._median_of(arm))
+
+    def result(self, arm_names: Sequence[str] | None = None, objective_names: Sequence[str] | None = None) -> Result:
+        """The answer so far; final once `done`."""
+        return self._result(
+            half_widths=(self.bias + self.widths)[:, None],
+            decided_by=self._table["decided_by"],
+            certificate=Certificate(
+                accuracy=2.0 * self.bias + self.accuracy,
+                coverage=2.0 * self.bias,
+                confidence=1.0 - self.delta,
+                threat=self.threat.name,
+                contamination=self.threat.eps,
+            ),
+            arm_names=arm_names,
+            objective_names=objective_names,
+        )
+
+    def fresh(self) -> Self:
+        """The same policy without any observations."""
+        return type(self)._from_settings(
+            {"arms": self.arms, "objectives": self.objectives, **self._settings()},
+            {"phase_pulls": self.phase_pulls, "phase_widths": self.phase_widths, "order": self.order},
+        )
+
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "threat": self.threat.name,
+            "eps": self.threat.eps,
+            "accuracy": self.accuracy,
+            "delta": self.delta,
+            "bias": self.bias,
+        }
+
+    @classmethod
+    def _from_settings(cls, settings: dict[str, Any], arrays: State) -> Self:
+        policy = cls.__new__(cls)
+        Policy.__init__(policy, settings["arms"], settings["objectives"])
+        policy._set_up(
+            threat_named(settings["threat"], settings["eps"]),
+            settings["accuracy"],
+            settings["delta"],
+            settings["bias"],
+            arrays["phase_pulls"],
+            arrays["phase_widths"],
+            arrays["order"],
+        )
+        return policy
+
+    def _arrays(self) -> State:
+        return {
+            "phase_pulls": self.phase_pulls,
+            "phase_widths": self.phase_widths,
+            "order": self.order,
+            "arm_records": self._table,
+            "control": self._control,
+            "medians": self._medians,
+            "sample_records": self._columns,
+            "sample_pool": self._pool[: int(self._columns["count"][-1])],
+        }
+
+    def _restore(self, arrays: State) -> None:
+        self._table = arrays["arm_records"]
+        self._control = arrays["control"]
+        self._medians = arrays["medians"]
+        self._columns = arrays["sample_records"]
+        self._pool = arrays["sample_pool"]
+
+
+def _ring_order(order: npt.ArrayLike | None, arms: int) -> Ints:
+    if order is None:
+        return np.arange(arms)
+    ring = np.asarray(order)
+    if ring.shape != (arms,) or not np.array_equal(np.sort(ring), np.arange(arms)):
+        raise ValueError(f"order must name each arm 0..{arms - 1} once; got {order!r}")
+    return ring.astype(np.int64)

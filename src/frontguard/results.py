@@ -1,0 +1,189 @@
+"""What a policy, a study or an analysis answers: verdicts, boxes, pulls, and what they guarantee."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from html import escape
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+class Verdict(IntEnum):
+    """What is known of an arm. The numbers are those of the `status` arrays inside kernels."""
+
+    UNDECIDED = 0
+    IN = 1
+    OUT = 2
+    COVERED = 3
+
+    @property
+    def word(self) -> str:
+        """The verdict as it is written for people and machines."""
+        return self.name.lower()
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What a result guarantees, with probability `confidence` under the threat model.
+
+    Every returned arm is `accuracy`-optimal (Δ ≤ accuracy), and for every Pareto optimal arm there is a returned one
+    that is worse by at most `coverage` in any objective (Definition 5).
+    """
+
+    accuracy: float
+    coverage: float
+    confidence: float
+    threat: str
+    contamination: float
+
+    def to_dict(self) -> dict[str, float | str]:
+        """The certificate as plain values."""
+        return dict(vars(self))
+
+    def __str__(self) -> str:
+        source = (
+            "clean measurements"
+            if self.contamination == 0
+            else f"up to {self.contamination:.0%} of the measurements replaced by {_article(self.threat)} attacker"
+        )
+        return (
+            f"with probability {self.confidence:.0%}, {source}: no returned arm is beaten by more than "
+            f"{self.accuracy:.3g} in every objective, and none on the front is missed by more than {self.coverage:.3g}"
+        )
+
+
+def _article(noun: str) -> str:
+    return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """The answer so far: verdict, estimate, box and pulls of every arm.
+
+    Arrays have a row for each arm and a column for each objective. `lower` and `upper` bound the true medians with the
+    certificate's confidence; they are infinite where nothing is known. `decided_by` is the arm that put an arm out,
+    or −1.
+    """
+
+    policy: str
+    status: str
+    arms: tuple[str, ...]
+    objectives: tuple[str, ...]
+    verdict_codes: Ints
+    estimates: Floats
+    lower: Floats
+    upper: Floats
+    pulls_per_arm: Ints
+    decided_by: Ints
+    certificate: Certificate
+
+    @property
+    def pareto_set(self) -> list[str]:
+        """Names of the arms that are returned as the trade-off set."""
+        return [name for name, code in zip(self.arms, self.verdict_codes, strict=True) if code == Verdict.IN]
+
+    @property
+    def verdicts(self) -> dict[str, str]:
+        """Verdict of every arm by name: in, out, covered or undecided."""
+        return {name: Verdict(int(code)).word for name, code in zip(self.arms, self.verdict_codes, strict=True)}
+
+    @property
+    def medians(self) -> Floats:
+        """Point estimates (K, M): empirical medians, or means for a policy that works with means."""
+        return self.estimates
+
+    @property
+    def pulls(self) -> int:
+        """Pulls of all arms together."""
+        return int(self.pulls_per_arm.sum())
+
+    @property
+    def intervals(self) -> dict[str, dict[str, list[float]]]:
+        """Arm → objective → [low, high]."""
+        return {
+            arm: {
+                objective: [float(self.lower[i, d]), float(self.upper[i, d])]
+                for d, objective in enumerate(self.objectives)
+            }
+            for i, arm in enumerate(self.arms)
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as plain values that JSON can hold; an infinite bound becomes None."""
+        return {
+            "policy": self.policy,
+            "status": self.status,
+            "pareto_set": self.pareto_set,
+            "verdicts": self.verdicts,
+            "certificate": self.certificate.to_dict(),
+            "pulls": self.pulls,
+            "intervals": {
+                arm: {
+                    name: [bound if math.isfinite(bound) else None for bound in bounds]
+                    for name, bounds in by_name.items()
+                }
+                for arm, by_name in self.intervals.items()
+            },
+            "pulls_per_arm": {arm: int(n) for arm, n in zip(self.arms, self.pulls_per_arm, strict=True)},
+            "decided_by": {arm: self.arms[int(j)] for arm, j in zip(self.arms, self.decided_by, strict=True) if j >= 0},
+        }
+
+    def to_frame(self) -> Any:
+        """A pandas frame with a row for each arm."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError("Result.to_frame() needs pandas: pip install pandas") from error
+        return pd.DataFrame(self._rows()).set_index("arm")
+
+    def plot(self, path: str | None = None) -> Any:
+        """Draw the arms' boxes and verdicts (two objectives at a time); needs the extra `plot`."""
+        from frontguard.pictures import plot_result
+
+        return plot_result(self, path)
+
+    def _rows(self) -> list[dict[str, Any]]:
+        rows = []
+        for i, arm in enumerate(self.arms):
+            row: dict[str, Any] = {"arm": arm, "verdict": Verdict(int(self.verdict_codes[i])).word}
+            for d, objective in enumerate(self.objectives):
+                row[objective] = float(self.estimates[i, d])
+                row[f"{objective} low"] = float(self.lower[i, d])
+                row[f"{objective} high"] = float(self.upper[i, d])
+            row["pulls"] = int(self.pulls_per_arm[i])
+            row["decided by"] = self.arms[int(self.decided_by[i])] if self.decided_by[i] >= 0 else ""
+            rows.append(row)
+        return rows
+
+    def __repr__(self) -> str:
+        counts = {v.word: int((self.verdict_codes == v).sum()) for v in Verdict}
+        said = ", ".join(f"{n} {word}" for word, n in counts.items() if n)
+        return (
+            f"<{self.policy} result, {self.status}: {said} of {len(self.arms)} arms after {self.pulls} pulls; "
+            f"set {_shortened(self.pareto_set)}>"
+        )
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{escape(str(key))}</th>" for key in self._rows()[0])
+        body = "".join(
+            "<tr>" + "".join(f"<td>{escape(_cell(value))}</td>" for value in row.values()) + "</tr>"
+            for row in self._rows()
+        )
+        return f"<p>{escape(repr(self))}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _cell(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _shortened(names: Sequence[str], most: int = 8) -> str:
+    shown = ", ".join(names[:most])
+    return f"{{{shown}{', …' if len(names) > most else ''}}}"

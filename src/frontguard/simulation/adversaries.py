@@ -1,0 +1,336 @@
+"""Attackers composed onto environments, each typed by what it may see (Section 3.1 of the paper).
+
+| factory | model | what it does |
+| --- | --- | --- |
+| `constant_attack` | oblivious | replaces by a constant |
+| `other_distribution` | oblivious | replaces by rewards of any other environment |
+| `swapped_arms` | oblivious | replaces by rewards of another arm |
+| `review_bomber` | prescient | lowest score on Pareto optimal arms |
+| `push` | prescient | moves rewards towards the front or away from it |
+| `worst_case_prescient` | prescient | moves medians as far as Lemma 1 lets it |
+| `coupled` | malicious | hits exactly the best or exactly the worst rewards |
+| `paper_malicious` | malicious | the paper's attack on SW-LLVM: as published, or with ε kept per arm |
+| `worst_case` | malicious | moves medians as far as Lemma 2 lets it |
+
+An oblivious or prescient attacker does not choose where it hits: the engine draws that, independently of the
+rewards, with probability ε. A malicious one hits by a rule of its own. An attacker that prefers to leave a
+reward alone "replaces" it by itself, so that hits keep the probability that the model gives them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from frontguard.errors import BadInput
+from frontguard.simulation.contracts import (
+    Bools,
+    Environment,
+    Floats,
+    Ints,
+    MaliciousAdversary,
+    ObliviousAdversary,
+    PrescientAdversary,
+    Words,
+    attack_kernel,
+)
+from frontguard.simulation.environments import Quantiled, constant, per_entry, relabelled
+from frontguard.simulation.random import fill_words, unit
+from frontguard.threats import Malicious, Oblivious, Prescient, Threat, real_number
+
+
+@attack_kernel
+def replace(
+    rewards: Floats, replacements: Floats, hits: Bools, arm: int, reals: Floats, ints: Ints, stream: Words
+) -> None:
+    """Replace by an offset, or by the true reward plus an offset.
+
+    reals: offset of each (K, M); ints: 1 where the true reward is kept and the offset added to it.
+    """
+    objectives, count = rewards.shape
+    for d in range(objectives):
+        at = objectives * arm + d
+        offset = reals[at]
+        if ints[at] == 1:
+            for i in range(count):
+                replacements[d, i] = rewards[d, i] + offset
+        else:
+            for i in range(count):
+                replacements[d, i] = offset
+
+
+@attack_kernel
+def hit_and_replace(
+    rewards: Floats, replacements: Floats, hits: Bools, arm: int, reals: Floats, ints: Ints, stream: Words
+) -> None:
+    """Hit with a probability that depends on the reward's side of a threshold; replace as `replace` does.
+
+    reals: (threshold, rate below it, rate at it, rate above it, offset) of each (K, M); ints: as for
+    `replace`.
+    """
+    objectives, count = rewards.shape
+    for d in range(objectives):
+        at = objectives * arm + d
+        threshold, offset = reals[5 * at], reals[5 * at + 4]
+        rate_below, rate_at, rate_above = reals[5 * at + 1], reals[5 * at + 2], reals[5 * at + 3]
+        kept = ints[at] == 1
+        row = replacements[d]
+        coins = row.view(np.uint64)  # the memory of a replacement holds its coin until it is written
+        fill_words(coins, stream)
+        for i in range(count):
+            reward = rewards[d, i]
+            rate = rate_below if reward < threshold else (rate_above if reward > threshold else rate_at)
+            hits[d, i] = unit(coins[i]) < rate
+            row[i] = reward + offset if kept else offset
+
+
+def _of_front(environment: Environment) -> Bools:
+    """Which entries (K, M) belong to Pareto optimal arms."""
+    return np.repeat(environment.pareto_mask[:, None], environment.objectives, axis=1)
+
+
+def _directions(direction: npt.ArrayLike, environment: Environment) -> Floats:
+    """Spread a direction of shape (K,) or (K, M) over (K, M); check that it is made of −1, 0 and +1."""
+    array = np.asarray(direction, dtype=np.float64)
+    arms, objectives = environment.medians.shape
+    if array.shape == (arms,):
+        array = np.repeat(array[:, None], objectives, axis=1)
+    if array.shape != (arms, objectives):
+        raise BadInput(
+            f"direction must have the shape (K,) = {(arms,)} or (K, M) = {(arms, objectives)}; got {array.shape}"
+        )
+    if not np.isin(array, (-1.0, 0.0, 1.0)).all():
+        raise BadInput(f"direction must be made of -1, 0 and +1; got {array[~np.isin(array, (-1, 0, 1))][0]}")
+    return array
+
+
+def _positive(value: float, name: str) -> float:
+    number = real_number(value, name)
+    if number <= 0.0:
+        raise BadInput(f"{name} must be positive; got {number}")
+    return number
+
+
+def _known(environment: Environment, who: str) -> Quantiled:
+    if not isinstance(environment, Quantiled):
+        raise BadInput(
+            f"{who} needs an environment with known quantiles, as all of frontguard.simulation.environments "
+            f"have; got a plain {type(environment).__name__}"
+        )
+    return environment
+
+
+def moved_medians(environment: Quantiled, threat: Threat, direction: npt.ArrayLike) -> Floats:
+    """Where the threat's worst case puts the medians: those of level 1/2 ± h(ε) of the clean rewards, (K, M).
+
+    >>> from frontguard.simulation.environments import uniform
+    >>> moved_medians(uniform([[0.0], [0.0], [0.0]], width=1.0), Malicious(0.25), [-1, 0, +1]).ravel()
+    array([-0.25,  0.  ,  0.25])
+    """
+    signs = _directions(direction, environment)
+    law = environment.law
+    low, high = (
+        0.5 * (law.quantile(level) + law.right_quantile(level)) for level in (0.5 - threat.shift, 0.5 + threat.shift)
+    )
+    return np.where(signs < 0, low, np.where(signs > 0, high, environment.medians))
+
+
+# --- oblivious ---------------------------------------------------------------------------------------------
+
+
+def constant_attack(
+    eps: float, value: npt.ArrayLike, environment: Environment | None = None, *, joint: bool = False
+) -> ObliviousAdversary:
+    """Replace by a constant: one for all, for each objective (M,), or for each arm and objective (K, M).
+
+    The first two are spread over the arms and objectives of the attacked environment, which is needed for
+    that alone. Far below (above) all rewards a constant moves a median down (up) as far as any oblivious or
+    prescient attack can.
+
+    >>> from frontguard.simulation.environments import gaussian
+    >>> constant_attack(0.1, [-5.0, 5.0], gaussian([[0.0, 0.0], [1.0, 1.0]], 1.0)).replacements.medians
+    array([[-5.,  5.],
+           [-5.,  5.]])
+    """
+    array = np.asarray(value, dtype=np.float64)
+    if environment is not None:
+        array = per_entry(array, environment.medians, "value", sign=True)
+    elif array.ndim != 2:
+        raise BadInput(
+            f"value must have the shape (K, M) unless the attacked environment is given; got the shape {array.shape}"
+        )
+    return ObliviousAdversary(Oblivious(eps), joint, replacements=constant(array))
+
+
+def other_distribution(eps: float, environment: Environment, *, joint: bool = False) -> ObliviousAdversary:
+    """Replace by draws of another environment, which must have the attacked one's arms and objectives."""
+    return ObliviousAdversary(Oblivious(eps), joint, replacements=environment)
+
+
+def swapped_arms(
+    eps: float, environment: Environment, order: npt.ArrayLike | None = None, *, joint: bool = False
+) -> ObliviousAdversary:
+    """Replace rewards of arm i by fresh rewards of arm order[i]; unless given, of the next arm."""
+    if order is None:
+        order = np.roll(np.arange(environment.arms), -1)
+    if np.shape(order) != (environment.arms,):
+        raise BadInput(f"order must name an arm for each of {environment.arms}; got the shape {np.shape(order)}")
+    return ObliviousAdversary(Oblivious(eps), joint, replacements=relabelled(environment, order))
+
+
+# --- prescient ---------------------------------------------------------------------------------------------
+
+
+def _prescient(eps: float, offsets: Floats, kept: Bools, joint: bool) -> PrescientAdversary:
+    return PrescientAdversary(
+        Prescient(eps), joint, attack=replace, reals=offsets.ravel(), ints=kept.ravel().astype(np.int64)
+    )
+
+
+def review_bomber(
+    environment: Environment, eps: float, lowest: npt.ArrayLike = 1.0, joint: bool = False
+) -> PrescientAdversary:
+    """Give Pareto optimal arms the lowest score, a number or (M,); leave others as they are (Section 6.1)."""
+    front = _of_front(environment)
+    scores = per_entry(lowest, environment.medians, "lowest", sign=True)
+    return _prescient(eps, np.where(front, scores, 0.0), ~front, joint)
+
+
+def push(
+    environment: Environment, eps: float, *, toward_front: bool, distance: float, joint: bool = False
+) -> PrescientAdversary:
+    """Add to the true reward, so that replaced rewards keep the shape of the true ones and stand out less.
+
+    Toward the front: rewards of dominated arms rise by `distance` in every objective, so that arms which do
+    not belong there seem to; Pareto optimal arms are left as they are. Away from the front: rewards of
+    Pareto optimal arms fall by `distance` in every objective, so that the front seems lost, and dominated
+    arms rise to take its place.
+    """
+    front = _of_front(environment)
+    length = _positive(distance, "distance")
+    offsets = np.where(front, 0.0 if toward_front else -length, length)
+    return _prescient(eps, offsets, np.ones_like(front), joint)
+
+
+def worst_case_prescient(
+    environment: Environment,
+    eps: float,
+    direction: npt.ArrayLike,
+    *,
+    distance: float = 10.0,
+    joint: bool = False,
+) -> PrescientAdversary:
+    """Move medians down (−1), up (+1) or not (0) as far as Lemma 1 allows: to the levels 1/2 ∓ ε / (2(1−ε)).
+
+    All replacements lie on one side: then (1−ε) F(x) + ε = 1/2 at the level F(x) = 1/2 − ε / (2(1−ε)). They
+    lie `distance` beyond the moved median; how far does not matter to a median.
+    """
+    known = _known(environment, "worst_case_prescient")
+    signs = _directions(direction, known)
+    length = _positive(distance, "distance")
+    offsets = np.where(signs == 0.0, 0.0, moved_medians(known, Prescient(eps), signs) + length * signs)
+    return _prescient(eps, offsets, signs == 0.0, joint)
+
+
+# --- malicious ---------------------------------------------------------------------------------------------
+
+
+def _malicious(
+    eps: float, threshold: Floats, rates: tuple[Floats, Floats, Floats], offsets: Floats, kept: Bools
+) -> MaliciousAdversary:
+    """Assemble an attacker that hits with rates (below, at, above) a threshold, all of shape (K, M)."""
+    reals = np.stack([threshold, *rates, offsets], axis=-1).ravel()
+    return MaliciousAdversary(Malicious(eps), attack=hit_and_replace, reals=reals, ints=kept.ravel().astype(np.int64))
+
+
+def worst_case(
+    environment: Environment, eps: float, direction: npt.ArrayLike, *, distance: float = 10.0
+) -> MaliciousAdversary:
+    """Move medians down (−1), up (+1) or not (0) as far as Lemma 2 allows: to the levels 1/2 ∓ ε.
+
+    Down: the best ε of the rewards are hit, exactly, and reappear `distance` below the moved median, so
+    that F(x) + ε = 1/2 at the level F(x) = 1/2 − ε. (Any ε of the upper half would move the median as far;
+    the best rewards do the most harm to a mean.) Up: the same, mirrored. Where an atom straddles the edge
+    of the hit rewards it is hit at random, with the probability that makes the whole exactly ε. Where the
+    direction is 0, hits are independent of the rewards and each reward is replaced by itself.
+    """
+    known = _known(environment, "worst_case")
+    signs = _directions(direction, known)
+    length = _positive(distance, "distance")
+    threat = Malicious(eps)
+    offsets = np.where(signs == 0.0, 0.0, moved_medians(known, threat, signs) + length * signs)
+    if threat.eps == 0.0:
+        none = np.zeros_like(signs)
+        return _malicious(eps, known.medians, (none, none, none), offsets, signs == 0.0)
+    edge = np.where(signs < 0, known.quantile(1.0 - threat.eps), known.quantile(threat.eps))
+    below, upto = known.law.mass(edge)
+    beyond = np.where(signs < 0, 1.0 - upto, below)
+    atom = upto - below
+    at_edge = np.clip((threat.eps - beyond) / np.where(atom > 0.0, atom, 1.0), 0.0, 1.0)
+    still = np.full_like(signs, threat.eps)
+    rates = (
+        np.where(signs == 0, still, signs > 0),
+        np.where(signs == 0, still, np.where(atom > 0.0, at_edge, 0.0)),
+        np.where(signs == 0, still, signs < 0),
+    )
+    return _malicious(eps, edge, rates, offsets, signs == 0.0)
+
+
+def coupled(
+    environment: Environment, eps: float, *, hit_best: npt.ArrayLike | None = None, distance: float = 10.0
+) -> MaliciousAdversary:
+    """Hit exactly the best ε of an arm's rewards, or exactly the worst, and put them far on the other side.
+
+    `hit_best` says which, for each arm: the best of Pareto optimal arms and the worst of all others unless
+    given, so that the front looks dominated. The mechanics, and the exact marginal ε, are those of
+    `worst_case`.
+    """
+    best = environment.pareto_mask if hit_best is None else np.asarray(hit_best)
+    if best.shape != (environment.arms,) or best.dtype != np.bool_:
+        raise BadInput(
+            f"hit_best must be True or False for each of {environment.arms} arms; "
+            f"got {best.dtype} of shape {best.shape}"
+        )
+    return worst_case(_known(environment, "coupled"), eps, np.where(best, -1, 1), distance=distance)
+
+
+def paper_malicious(
+    environment: Environment, eps: float, factor: float = 1.25, value: float = 10.0, *, per_arm: bool = False
+) -> MaliciousAdversary:
+    """The attack on SW-LLVM (Section 6.2): Pareto optimal arms get −value, others +value.
+
+    Each objective is hit by itself. As published, Pareto optimal arms are hit `factor` times as often as
+    others and the average over arms is ε: others with ε K / (factor |P*| + K − |P*|). That keeps Ber(ε) for
+    an arm chosen uniformly, not for each arm: Pareto optimal arms are hit more often than ε, which is
+    outside the model that Lemma 2 speaks of.
+
+    With `per_arm` every arm is hit with probability ε, as the model demands, and the preference goes to
+    rewards instead: on Pareto optimal arms those above the median are hit `factor` times as often as those
+    below, on the others those below. (Atoms at the median count to both sides so that each side weighs
+    1/2.)
+    """
+    threat = Malicious(eps)
+    ratio = _positive(factor, "factor")
+    size = real_number(value, "value")
+    front = _of_front(environment)
+    offsets = np.where(front, -size, size)
+    nothing_kept = np.zeros_like(front)
+    if not per_arm:
+        optimal = int(environment.pareto_mask.sum())
+        rate = threat.eps * environment.arms / (ratio * optimal + environment.arms - optimal)
+        rates = np.where(front, ratio * rate, rate)
+        if rates.max() > 1.0:
+            raise BadInput(
+                f"factor must keep every hit rate at most 1; {ratio} at eps = {threat.eps} asks for {rates.max():.3g}"
+            )
+        return _malicious(eps, environment.medians, (rates, rates, rates), offsets, nothing_kept)
+    known = _known(environment, "paper_malicious with per_arm")
+    middle = known.quantile(0.5)
+    below, upto = known.law.mass(middle)
+    atom = upto - below
+    lower_part = np.where(atom > 0.0, np.clip((0.5 - below) / np.where(atom > 0.0, atom, 1.0), 0.0, 1.0), 0.5)
+    rare = 2.0 * threat.eps / (1.0 + ratio)  # (rare + ratio · rare) / 2 = ε
+    under = np.where(front, rare, ratio * rare)
+    over = np.where(front, ratio * rare, rare)
+    at = lower_part * under + (1.0 - lower_part) * over
+    return _malicious(eps, middle, (under, at, over), offsets, nothing_kept)

@@ -1,0 +1,294 @@
+"""The compiled engine: many simulated runs, side by side on all cores.
+
+A run is one compiled function that draws rewards in blocks and calls the very decision functions that the ask/tell
+classes call, on the very arrays of a policy. Threads share the runs between them. Every run has its own random streams,
+so run r of a seed is the same run whatever the number of workers, and whichever runs are asked for beside it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+from numba import types
+
+from frontguard._compiled import entry, kernel
+from frontguard.policies import RPSI, AuerA1, AuerA1M, Policy
+from frontguard.policies import auer as _auer
+from frontguard.policies import rpsi as _rpsi
+from frontguard.results import Verdict
+from frontguard.samples import COLUMN, Table, empty_pool, empty_table, median, push, push_one, reserve
+from frontguard.simulation.contracts import BLOCK, Adversary, Environment
+from frontguard.simulation.random import stream_states
+from frontguard.simulation.streams import SOURCE, Source, Streams, fill_block
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
+
+_VECTOR, _MATRIX = types.Array(types.float64, 1, "C"), types.Array(types.float64, 2, "C")
+_INDICES, _STATES = types.Array(types.int64, 1, "C"), types.Array(types.uint64, 2, "C")
+
+
+def _records(dtype: np.dtype[Any]) -> types.Array:
+    return types.Array(numba.from_dtype(dtype), 1, "C")
+
+
+@entry(
+    _VECTOR(
+        *SOURCE, _STATES, _STATES, _records(_rpsi.ARM), _MATRIX, _records(_rpsi.CONTROL), _VECTOR, _INDICES,
+        _VECTOR, _records(COLUMN),
+    )
+)  # fmt: skip
+def _run_rpsi(
+    draw: Any, reals: Floats, ints: Ints, kind: int, threshold: int, joint: bool, replace: Any, attack: Any,
+    attack_reals: Floats, attack_ints: Ints, rewards: Words, attacks: Words,
+    arms: Table, medians: Floats, control: Table, widths: Floats, phase_pulls: Ints, pool: Floats, columns: Table,
+) -> Floats:  # fmt: skip
+    """One run of R-PSI. Returns the pool of the samples, for the next run to use again."""
+    count, objectives = medians.shape
+    blocks = np.empty((count, objectives, BLOCK))
+    used = np.full(count, BLOCK)
+    replacements = np.empty((objectives, BLOCK))
+    hits = np.empty((objectives, BLOCK), np.bool_)
+    words = np.empty(BLOCK, np.uint64)
+    fresh = np.empty(objectives)
+    first = 0
+    while control[0].done == 0:
+        i = first if control[0].phase == 0 else control[0].next
+        wanted = phase_pulls[arms[i].phases + 1]
+        for d in range(objectives):
+            pool = reserve(pool, columns, i * objectives + d, wanted)
+        while wanted > 0:
+            if used[i] == BLOCK:
+                fill_block(
+                    draw, reals, ints, kind, threshold, joint, replace, attack, attack_reals, attack_ints,
+                    i, blocks[i], replacements, hits, words, rewards[i], attacks[i],
+                )  # fmt: skip
+                used[i] = 0
+            now = min(wanted, BLOCK - used[i])
+            for d in range(objectives):
+                push(pool, columns, i * objectives + d, blocks[i, d, used[i] : used[i] + now])
+            used[i] += now
+            wanted -= now
+        for d in range(objectives):
+            fresh[d] = median(pool, columns, i * objectives + d)
+        if control[0].phase > 0:
+            _rpsi.decide(arms, medians, control, widths, i, fresh)
+        else:
+            for d in range(objectives):
+                medians[i, d] = fresh[d]
+            first += 1
+            if first == count:
+                _rpsi.decide_first(arms, medians, control, widths)
+    return pool
+
+
+@entry(
+    _VECTOR(
+        *SOURCE, _STATES, _STATES, _records(_auer.ARM), _MATRIX, _INDICES, _records(_auer.CONTROL), _VECTOR,
+        _MATRIX, types.boolean, _VECTOR, _records(COLUMN),
+    )
+)  # fmt: skip
+def _run_auer(
+    draw: Any, reals: Floats, ints: Ints, kind: int, threshold: int, joint: bool, replace: Any, attack: Any,
+    attack_reals: Floats, attack_ints: Ints, rewards: Words, attacks: Words,
+    arms: Table, estimates: Floats, active: Ints, control: Table, scale: Floats,
+    sums: Floats, by_median: bool, pool: Floats, columns: Table,
+) -> Floats:  # fmt: skip
+    """One run of Auer-A1 or, `by_median`, of Auer-A1-M. Returns the pool of the samples, as `_run_rpsi` does."""
+    count, objectives = estimates.shape
+    blocks = np.empty((count, objectives, BLOCK))
+    replacements = np.empty((objectives, BLOCK))
+    hits = np.empty((objectives, BLOCK), np.bool_)
+    words = np.empty(BLOCK, np.uint64)
+    best, twice = np.empty(objectives), np.empty(objectives)
+    while control[0].active > 0:
+        place = control[0].rounds % BLOCK
+        if place == 0:  # all active arms have been pulled equally often, so their blocks end together
+            for a in range(control[0].active):
+                i = active[a]
+                fill_block(
+                    draw, reals, ints, kind, threshold, joint, replace, attack, attack_reals, attack_ints,
+                    i, blocks[i], replacements, hits, words, rewards[i], attacks[i],
+                )  # fmt: skip
+                if by_median:
+                    for d in range(objectives):
+                        pool = reserve(pool, columns, i * objectives + d, BLOCK)
+        if by_median:
+            _take_medians(estimates, active, control[0].active, blocks, place, pool, columns)
+        else:
+            _take_means(estimates, active, control[0].active, blocks, place, sums, control[0].rounds + 1)
+        _auer.decide(arms, estimates, active, control, scale, best, twice)
+    return pool
+
+
+@kernel
+def _take_means(
+    estimates: Floats, active: Ints, count: int, blocks: Floats, place: int, sums: Floats, rounds: int
+) -> None:
+    """Take one pull of every active arm into its means."""
+    for a in range(count):
+        i = active[a]
+        for d in range(estimates.shape[1]):
+            sums[i, d] += blocks[i, d, place]
+            estimates[i, d] = sums[i, d] / rounds
+
+
+@kernel
+def _take_medians(
+    estimates: Floats, active: Ints, count: int, blocks: Floats, place: int, pool: Floats, columns: Table
+) -> None:
+    """Take one pull of every active arm into its medians."""
+    objectives = estimates.shape[1]
+    for a in range(count):
+        i = active[a]
+        for d in range(objectives):
+            push_one(pool, columns, i * objectives + d, blocks[i, d, place])
+            estimates[i, d] = median(pool, columns, i * objectives + d)
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """What R simulated runs came to."""
+
+    verdicts: npt.NDArray[np.int8]  # (R, K)
+    pulls_per_arm: Ints  # (R, K)
+    estimates: Floats  # (R, K, M)
+    seconds: float  # of computing, all workers together
+
+    @property
+    def pulls(self) -> Ints:
+        """Total pulls of every run (R,)."""
+        total: Ints = self.pulls_per_arm.sum(axis=1)
+        return total
+
+    @property
+    def returned(self) -> npt.NDArray[np.bool_]:
+        """Which arms every run returned (R, K)."""
+        returned: npt.NDArray[np.bool_] = self.verdicts == int(Verdict.IN)
+        return returned
+
+    def __len__(self) -> int:
+        return len(self.verdicts)
+
+
+_workspace = threading.local()
+
+
+def _pool(columns: int) -> Floats:
+    """A pool of samples for a run in this thread: the largest that an earlier run of the thread has left."""
+    kept: Floats | None = getattr(_workspace, "pool", None)
+    if kept is None or len(kept) < 64 * columns:
+        kept = empty_pool(columns)
+    return kept
+
+
+def _drive_rpsi(policy: Policy, source: Source, seed: int, run: int) -> None:
+    assert isinstance(policy, RPSI)
+    policy._pool = _workspace.pool = _run_rpsi(
+        *source.arguments, *stream_states(seed, run, policy.arms), policy._table, policy._medians, policy._control,
+        policy.phase_widths, policy.phase_pulls, _pool(len(policy._columns)), policy._columns,
+    )  # fmt: skip
+
+
+def _drive_auer(policy: Policy, source: Source, seed: int, run: int) -> None:
+    assert isinstance(policy, AuerA1)
+    by_median = isinstance(policy, AuerA1M)
+    columns = policy._columns if isinstance(policy, AuerA1M) else empty_table(0)
+    pool = _run_auer(
+        *source.arguments, *stream_states(seed, run, policy.arms), policy._table, policy._estimates, policy._active,
+        policy._control, policy.scale, policy._sums, by_median, _pool(len(columns)), columns,
+    )  # fmt: skip
+    if isinstance(policy, AuerA1M):
+        policy._pool = _workspace.pool = pool
+
+
+def _drive_any(policy: Policy, source: Source, seed: int, run: int) -> None:
+    """Drive by ask and tell a policy that has no compiled run: same rewards, same answer, slower."""
+    streams = Streams(source, seed, run)
+    while not policy.done:
+        wanted = policy.ask()
+        policy.tell(wanted, streams.take_batch(wanted))
+
+
+_COMPILED: dict[type[Policy], Callable[[Policy, Source, int, int], None]] = {
+    RPSI: _drive_rpsi,
+    AuerA1: _drive_auer,
+    AuerA1M: _drive_auer,
+}
+
+
+def _checked_source(policy: Policy, environment: Environment, adversary: Adversary | None) -> Source:
+    if (policy.arms, policy.objectives) != environment.medians.shape:
+        raise ValueError(
+            f"the policy has (K, M) = {(policy.arms, policy.objectives)} arms and objectives, "
+            f"the environment {environment.medians.shape}"
+        )
+    return Source(environment, adversary)
+
+
+def simulate_one(
+    policy: Policy, environment: Environment, adversary: Adversary | None = None, *, seed: int = 0, run: int = 0
+) -> Policy:
+    """The policy at the end of one simulated run: a fresh copy of the one given, with all that it was told."""
+    source = _checked_source(policy, environment, adversary)
+    live = policy.fresh()
+    _COMPILED.get(type(live), _drive_any)(live, source, seed, run)
+    _workspace.pool = None  # it belongs to the policy that is handed out
+    return live
+
+
+def simulate(
+    policy: Policy,
+    environment: Environment,
+    adversary: Adversary | None = None,
+    *,
+    runs: int = 100,
+    seed: int = 0,
+    first_run: int = 0,
+    workers: int | None = None,
+    on_run: Callable[[int], None] | None = None,
+) -> Runs:
+    """Run a policy on simulated rewards, `runs` times.
+
+    The policy given is only a pattern and stays as it is. Run r of a seed is always the same: `first_run=100` goes on
+    where `runs=100` ended. `workers` threads (all cores unless given) share the runs. `on_run(finished)` is called in
+    the calling thread now and then. Ctrl-C ends it after the runs that are under way.
+    """
+    source = _checked_source(policy, environment, adversary)
+    drive = _COMPILED.get(type(policy), _drive_any)
+    shape = runs, policy.arms
+    verdicts = np.empty(shape, np.int8)
+    pulls = np.empty(shape, np.int64)
+    estimates = np.empty((*shape, policy.objectives))
+    spent = np.zeros(runs)
+
+    def work(index: int) -> None:
+        started = time.perf_counter()
+        live = policy.fresh()
+        drive(live, source, seed, first_run + index)
+        verdicts[index], pulls[index], estimates[index] = live.verdict_codes, live.pulls_per_arm, live.estimates
+        spent[index] = time.perf_counter() - started
+
+    with ThreadPoolExecutor(workers or os.cpu_count() or 1) as threads:
+        pending = {threads.submit(work, index) for index in range(runs)}
+        try:
+            while pending:
+                finished, pending = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    future.result()
+                if on_run is not None and finished:
+                    on_run(runs - len(pending))
+        except BaseException:
+            threads.shutdown(wait=False, cancel_futures=True)
+            raise
+    return Runs(verdicts, pulls, estimates, float(spent.sum()))

@@ -1,0 +1,346 @@
+"""Simulated sources of clean rewards, each with its truth: medians, means, Pareto set, gaps, quantiles.
+
+Parameters may be given once for all (a number), for every objective (M,), or for every arm and objective
+(K, M). Medians are always (K, M): a row an arm, a column an objective, everything to be maximised.
+
+>>> environment = gaussian([[1.0, 0.0], [0.0, 1.0], [-0.5, 0.5]], sigma=0.2)
+>>> environment.pareto_set, environment.gaps
+([0, 1], array([0. , 0. , 0.5]))
+>>> environment.sample(0, 3).shape
+(3, 2)
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
+
+from frontguard.errors import BadInput
+from frontguard.pareto import as_points
+from frontguard.simulation import draws
+from frontguard.simulation.contracts import Environment, Floats, Ints
+from frontguard.simulation.laws import Atoms, Histogram, Law, LocationScale, NoisyAtoms
+
+
+@dataclass(frozen=True, eq=False)
+class Quantiled(Environment):
+    """An environment whose marginal laws are known exactly, as an attacker that knows everything knows them.
+
+    Its kernel reads the labels of the arms from `ints` as `frontguard.simulation.draws` describes, which is
+    what `relabelled` relies on.
+    """
+
+    law: Law = field(kw_only=True)
+
+    def quantile(self, level: float) -> Floats:
+        """Left quantiles Q_L(level) of every arm and objective, (K, M).
+
+        >>> uniform([[0.0, 1.0]], width=2.0).quantile(0.75)
+        array([[0.5, 1.5]])
+        """
+        return self.law.quantile(level)
+
+
+def per_entry(value: npt.ArrayLike, medians: Floats, name: str, *, zero: bool = False, sign: bool = False) -> Floats:
+    """Spread a parameter over (K, M) and check that it is finite and positive (or zero, or of any sign)."""
+    array = np.asarray(value, dtype=np.float64)
+    if array.ndim and array.shape not in {medians.shape, medians.shape[1:]}:
+        raise BadInput(
+            f"{name} must be a number, or have the shape (M,) = {medians.shape[1:]} "
+            f"or (K, M) = {medians.shape}; got {array.shape}"
+        )
+    wanted = "finite" if sign else "finite and " + ("not negative" if zero else "positive")
+    good = np.isfinite(array) & (sign | (array > 0.0) | (zero & (array == 0.0)))
+    if not good.all():
+        raise BadInput(f"{name} must be {wanted}; got {array[~good].flat[0]}")
+    return np.array(np.broadcast_to(array, medians.shape))
+
+
+def _centres(value: npt.ArrayLike, name: str = "medians") -> Floats:
+    array = as_points(value, name=name)
+    if not np.isfinite(array).all():
+        raise BadInput(f"{name} must be finite; got {array[~np.isfinite(array)][0]}")
+    return array
+
+
+def _labels(arms: int) -> Ints:
+    return np.concatenate([[arms], np.arange(arms)])
+
+
+def constant(medians: npt.ArrayLike) -> Quantiled:
+    """Every pull of an arm gives its medians."""
+    centre = _centres(medians)
+    law = LocationScale(centre, np.zeros_like(centre), ndtri, ndtr)
+    return Quantiled(draws.draw_constant, centre, centre.ravel(), _labels(len(centre)), law=law)
+
+
+def gaussian(medians: npt.ArrayLike, sigma: npt.ArrayLike) -> Quantiled:
+    """N(median, σ²), objectives independent. Where σ is 0 the reward is constant."""
+    centre = _centres(medians)
+    scale = per_entry(sigma, centre, "sigma", zero=True)
+    reals = np.stack([centre, scale], axis=-1).ravel()
+    law = LocationScale(centre, scale, ndtri, ndtr)
+    return Quantiled(draws.draw_gaussian, centre, reals, _labels(len(centre)), law=law)
+
+
+def correlated_gaussian(medians: npt.ArrayLike, covariance: npt.ArrayLike) -> Quantiled:
+    """Jointly Gaussian objectives; the covariance is (M, M) for all arms, or (K, M, M)."""
+    centre = _centres(medians)
+    arms, objectives = centre.shape
+    matrix = np.asarray(covariance, dtype=np.float64)
+    if matrix.shape not in {(objectives, objectives), (arms, objectives, objectives)}:
+        raise BadInput(
+            f"covariance must have the shape (M, M) = {(objectives, objectives)} or (K, M, M) = "
+            f"{(arms, objectives, objectives)}; got {matrix.shape}"
+        )
+    matrices = np.broadcast_to(matrix, (arms, objectives, objectives))
+    if not np.allclose(matrices, matrices.transpose(0, 2, 1), rtol=1e-12, atol=0.0):
+        raise BadInput("covariance must be symmetric")
+    try:
+        factors = np.linalg.cholesky(matrices)
+    except np.linalg.LinAlgError:
+        smallest = np.linalg.eigvalsh(matrices).min()
+        raise BadInput(f"covariance must be positive definite; its smallest eigenvalue is {smallest:.3g}") from None
+    reals = np.concatenate([centre[:, None, :], factors], axis=1).ravel()
+    deviations = np.sqrt(np.diagonal(matrices, axis1=1, axis2=2))
+    law = LocationScale(centre, deviations, ndtri, ndtr)
+    return Quantiled(draws.draw_correlated, centre, reals, _labels(arms), law=law)
+
+
+def student(medians: npt.ArrayLike, scale: npt.ArrayLike, dof: npt.ArrayLike) -> Quantiled:
+    """median + scale · t_ν, ν = `dof` degrees of freedom. Means are NaN where ν ≤ 1: there are none."""
+    centre = _centres(medians)
+    scales = per_entry(scale, centre, "scale")
+    freedom = per_entry(dof, centre, "dof")
+    reals = np.stack([centre, scales, freedom], axis=-1).ravel()
+    law = LocationScale(centre, scales, lambda level, nu: stdtrit(nu, level), lambda x, nu: stdtr(nu, x), (freedom,))
+    means = np.where(freedom > 1.0, centre, np.nan)
+    return Quantiled(draws.draw_student, centre, reals, _labels(len(centre)), means, law=law)
+
+
+def _cauchy_quantile(level: float) -> float:
+    return math.tan(math.pi * (level - 0.5))
+
+
+def _cauchy_cdf(point: Floats) -> Floats:
+    return 0.5 + np.arctan(point) / np.pi
+
+
+def cauchy(medians: npt.ArrayLike, scale: npt.ArrayLike) -> Quantiled:
+    """Cauchy around the median; half of the rewards lie within `scale` of it. Means are NaN."""
+    centre = _centres(medians)
+    scales = per_entry(scale, centre, "scale")
+    reals = np.stack([centre, scales], axis=-1).ravel()
+    law = LocationScale(centre, scales, _cauchy_quantile, _cauchy_cdf)
+    means = np.full_like(centre, np.nan)
+    return Quantiled(draws.draw_cauchy, centre, reals, _labels(len(centre)), means, law=law)
+
+
+def _skewed_quantile(level: float, shape: Floats) -> Floats:
+    return np.asarray(np.expm1(shape * ndtri(level)) / shape, np.float64)
+
+
+def _skewed_cdf(point: Floats, shape: Floats) -> Floats:
+    grown = np.maximum(1.0 + shape * point, 0.0)  # at 0 the support ends: below it if s > 0, above it if s < 0
+    with np.errstate(divide="ignore"):
+        return np.asarray(ndtr(np.log(grown) / shape), np.float64)
+
+
+def skewed(medians: npt.ArrayLike, scale: npt.ArrayLike, shape: npt.ArrayLike) -> Quantiled:
+    """Shifted lognormal: median + scale · (e^(sZ) − 1) / s with Z ~ N(0, 1) and s = `shape`.
+
+    The median is exactly `medians`; the mean lies scale · (e^(s²/2) − 1) / s beside it. s > 0 has its long
+    tail on the right, s < 0 on the left, and s → 0 gives a Gaussian of deviation `scale`.
+
+    >>> skewed([[1.0]], scale=2.0, shape=1.0).means
+    array([[2.29744254]])
+    """
+    centre = _centres(medians)
+    scales = per_entry(scale, centre, "scale")
+    shapes = per_entry(shape, centre, "shape", sign=True)
+    if (shapes == 0.0).any():
+        raise BadInput("shape must not be 0, where the law is Gaussian; use gaussian(medians, sigma) there")
+    reals = np.stack([centre, scales, shapes], axis=-1).ravel()
+    law = LocationScale(centre, scales, _skewed_quantile, _skewed_cdf, (shapes,))
+    means = centre + scales * np.expm1(0.5 * shapes**2) / shapes
+    return Quantiled(draws.draw_skewed, centre, reals, _labels(len(centre)), means, law=law)
+
+
+def uniform(medians: npt.ArrayLike, width: npt.ArrayLike) -> Quantiled:
+    """Uniform on [median − width/2, median + width/2)."""
+    centre = _centres(medians)
+    widths = per_entry(width, centre, "width")
+    reals = np.stack([centre, widths], axis=-1).ravel()
+    law = LocationScale(centre, widths, lambda level: level - 0.5, lambda x: np.clip(x + 0.5, 0.0, 1.0))
+    return Quantiled(draws.draw_uniform, centre, reals, _labels(len(centre)), law=law)
+
+
+def bimodal(
+    first: npt.ArrayLike, second: npt.ArrayLike, sigma: npt.ArrayLike, weight: npt.ArrayLike = 0.5
+) -> Quantiled:
+    """Gaussian of deviation σ around `second` with probability `weight`, else around `first`, both (K, M).
+
+    The medians follow from the mixture: there is little density around them, which makes such rewards hard.
+
+    >>> bimodal([[0.0]], [[4.0]], sigma=0.5).medians.round(6)
+    array([[2.]])
+    """
+    left = _centres(first, "first")
+    right = _centres(second, "second")
+    if left.shape != right.shape:
+        raise BadInput(f"first and second must have the same shape (K, M); got {left.shape} and {right.shape}")
+    deviation = per_entry(sigma, left, "sigma")
+    share = per_entry(weight, left, "weight", zero=True)
+    if (share > 1.0).any():
+        raise BadInput(f"weight must lie in [0, 1]; got {share.max()}")
+    atoms = Atoms(
+        [
+            [
+                Histogram.of(np.array([left[i, d], right[i, d]]), np.array([1.0 - share[i, d], share[i, d]]))
+                for d in range(left.shape[1])
+            ]
+            for i in range(len(left))
+        ]
+    )
+    law = NoisyAtoms(atoms, deviation)
+    reals = np.stack([left, right, deviation, share], axis=-1).ravel()
+    medians = law.medians_of_interest()
+    return Quantiled(draws.draw_bimodal, medians, reals, _labels(len(left)), atoms.means(), law=law)
+
+
+def _alias_table(weights: Floats) -> tuple[Ints, Ints]:
+    """Walker's table: cell s gives its own value with probability threshold[s] / 2³², else alias[s]'s."""
+    cells = len(weights)
+    scaled = weights * (cells / weights.sum())
+    alias = np.arange(cells)
+    keep = np.ones(cells)
+    small = [s for s in range(cells) if scaled[s] < 1.0]
+    large = [s for s in range(cells) if scaled[s] >= 1.0]
+    while small and large:
+        poor, rich = small.pop(), large[-1]
+        keep[poor], alias[poor] = scaled[poor], rich
+        scaled[rich] -= 1.0 - scaled[poor]
+        if scaled[rich] < 1.0:
+            small.append(large.pop())
+    for s in small:  # rounding may leave a cell a hair short of 1, but never one whose value has no weight
+        if weights[s] == 0.0:
+            keep[s], alias[s] = 0.0, int(np.argmax(weights))
+    return np.rint(keep * 2.0**32).astype(np.int64), alias
+
+
+def categorical(counts: npt.ArrayLike, values: npt.ArrayLike) -> Quantiled:
+    """Draw values[s] with probability counts[i, d, s] / Σ counts[i, d], objectives independently, in O(1).
+
+    `counts` is (K, M, S), `values` (S,). Medians are the medians of interest: halfway where two values share
+    the middle.
+
+    >>> environment = categorical([[[1, 1, 2], [1, 2, 1]]], values=[1.0, 2.0, 3.0])
+    >>> environment.medians, environment.means
+    (array([[2.5, 2. ]]), array([[2.25, 2.  ]]))
+    """
+    weights = np.asarray(counts, dtype=np.float64)
+    support = np.asarray(values, dtype=np.float64)
+    if weights.ndim != 3 or 0 in weights.shape:
+        raise BadInput(f"counts must have the shape (K, M, S) = (arms, objectives, values); got {weights.shape}")
+    if support.shape != weights.shape[2:]:
+        raise BadInput(f"values must have the shape (S,) = {weights.shape[2:]} of counts; got {support.shape}")
+    if not np.isfinite(support).all():
+        raise BadInput(f"values must be finite; got {support[~np.isfinite(support)][0]}")
+    if not (np.isfinite(weights) & (weights >= 0.0)).all():
+        raise BadInput("counts must be finite and not negative")
+    if not (weights.sum(axis=2) > 0.0).all():
+        arm, objective = np.argwhere(weights.sum(axis=2) == 0.0)[0]
+        raise BadInput(f"counts must not all be 0; they are for arm {arm}, objective {objective}")
+    arms, _, cells = weights.shape
+    tables = [_alias_table(row) for row in weights.reshape(-1, cells)]
+    thresholds = np.concatenate([threshold for threshold, _ in tables])
+    reals = np.concatenate([np.stack([support, support[alias]], axis=-1).ravel() for _, alias in tables])
+    law = Atoms([[Histogram.of(support, row) for row in arm] for arm in weights])
+    ints = np.concatenate([_labels(arms), [cells], thresholds])
+    return Quantiled(draws.draw_categorical, law.medians_of_interest(), reals, ints, law.means(), law=law)
+
+
+def _grouped_rows(points: npt.ArrayLike, arm_of_row: npt.ArrayLike) -> tuple[Floats, Ints]:
+    """The points ordered by arm, and the first row and the number of rows of each arm, (K, 2)."""
+    table = _centres(points, "points")
+    owners = np.asarray(arm_of_row)
+    if owners.shape != (len(table),) or not np.issubdtype(owners.dtype, np.integer):
+        raise BadInput(
+            f"arm_of_row must be one integer for each of the {len(table)} points; "
+            f"got {owners.dtype} of shape {owners.shape}"
+        )
+    if owners.min() < 0:
+        raise BadInput(f"arm_of_row must not be negative; got {owners.min()}")
+    rows = np.bincount(owners)
+    if (rows == 0).any():
+        raise BadInput(f"every arm needs at least one point; arm {int(np.argmin(rows))} has none")
+    starts = np.cumsum(rows) - rows
+    return table[np.argsort(owners, kind="stable")], np.stack([starts, rows], axis=-1)
+
+
+def _atoms_of_rows(table: Floats, groups: Ints) -> Atoms:
+    return Atoms(
+        [
+            [Histogram.of(column, np.ones(len(column))) for column in table[start : start + rows].T]
+            for start, rows in groups
+        ]
+    )
+
+
+def bootstrap(points: npt.ArrayLike, arm_of_row: npt.ArrayLike) -> Quantiled:
+    """A pull draws one of the arm's points (N, M), whole: objectives stay together.
+
+    >>> environment = bootstrap([[1.0, 5.0], [2.0, 4.0], [9.0, 9.0]], arm_of_row=[0, 0, 1])
+    >>> environment.medians
+    array([[1.5, 4.5],
+           [9. , 9. ]])
+    """
+    table, groups = _grouped_rows(points, arm_of_row)
+    law = _atoms_of_rows(table, groups)
+    ints = np.concatenate([_labels(len(groups)), groups.ravel()])
+    return Quantiled(draws.draw_rows, law.medians_of_interest(), table.ravel(), ints, law.means(), law=law)
+
+
+def noisy_bootstrap(points: npt.ArrayLike, arm_of_row: npt.ArrayLike, sigma: npt.ArrayLike) -> Quantiled:
+    """A pull draws one of the arm's points and adds Gaussian noise of deviation σ, a number or (M,).
+
+    Medians are those of the resulting mixtures of Gaussians.
+    """
+    table, groups = _grouped_rows(points, arm_of_row)
+    deviation = per_entry(sigma, table[:1], "sigma")
+    atoms = _atoms_of_rows(table, groups)
+    law = NoisyAtoms(atoms, np.repeat(deviation, len(groups), axis=0))
+    reals = np.concatenate([deviation.ravel(), table.ravel()])
+    ints = np.concatenate([_labels(len(groups)), groups.ravel()])
+    return Quantiled(draws.draw_noisy_rows, law.medians_of_interest(), reals, ints, atoms.means(), law=law)
+
+
+def relabelled(environment: Environment, order: npt.ArrayLike) -> Quantiled:
+    """Arm i draws what arm order[i] of the original draws. Arms may be left out or repeated.
+
+    >>> relabelled(constant([[1.0], [2.0], [3.0]]), [2, 0, 2, 2]).medians.ravel()
+    array([3., 1., 3., 3.])
+    """
+    if not isinstance(environment, Quantiled):
+        raise BadInput(
+            "relabelled needs an environment whose kernel reads its arms' labels, as all of "
+            f"frontguard.simulation.environments do; got a plain {type(environment).__name__}"
+        )
+    arms = np.asarray(order)
+    if arms.ndim != 1 or len(arms) == 0 or not np.issubdtype(arms.dtype, np.integer):
+        raise BadInput(f"order must be a list of arms; got {arms.dtype} of shape {arms.shape}")
+    if arms.min() < 0 or arms.max() >= environment.arms:
+        raise BadInput(f"order must name arms in 0..{environment.arms - 1}; got {arms.min()}..{arms.max()}")
+    labels, own = environment.ints[1 : 1 + environment.arms], environment.ints[1 + environment.arms :]
+    return Quantiled(
+        environment.draw,
+        environment.medians[arms],
+        environment.reals,
+        np.concatenate([[len(arms)], labels[arms], own]),
+        None if environment.means is None else environment.means[arms],
+        law=environment.law.relabelled(arms.astype(np.int64)),
+    )

@@ -1,0 +1,142 @@
+"""Lemma 3, executable: arms that are less than 2D apart cannot be told apart from swapped ones.
+
+D = R(h(ε)) is the unavoidable bias. Where R is sharp, as for Gaussian and uniform rewards, an attacker of
+each threat model can move a median by exactly D either way. Two arms that are 2D − ζ apart in every
+objective then look ζ apart the other way round, however many pulls are spent on them.
+
+>>> from frontguard.spread import Uniform
+>>> from frontguard.threats import Malicious
+>>> pair = swapped_pair(Uniform(1.0), Malicious(0.2), zeta=0.1)
+>>> pair.bias, pair.environment.medians.round(12).tolist(), pair.apparent_medians.round(12).tolist()
+(0.2, [[0.3, 0.3], [0.0, 0.0]], [[0.1, 0.1], [0.2, 0.2]])
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from frontguard.errors import BadInput
+from frontguard.simulation.adversaries import constant_attack, moved_medians, worst_case, worst_case_prescient
+from frontguard.simulation.contracts import BLOCK, Adversary, Floats
+from frontguard.simulation.environments import Quantiled, gaussian, uniform
+from frontguard.simulation.streams import traced_block
+from frontguard.spread import Gaussian, SpreadBound, Uniform
+from frontguard.threats import Malicious, Oblivious, Prescient, Threat, real_number
+
+BETTER, WORSE = 0, 1
+"""The two arms of a pair. The better one is Pareto optimal, the worse one suboptimal by 2D − ζ."""
+
+_DIRECTION = (-1, +1)  # the better arm goes down, the worse one up
+
+
+@dataclass(frozen=True, eq=False)
+class SwappedPair:
+    """Two arms 2D − ζ apart in every objective, and an attacker that moves each by D towards the other."""
+
+    environment: Quantiled
+    adversary: Adversary
+    bias: float
+    """D = R(h(ε)), how far the attacker can move a median."""
+    zeta: float
+    """ζ, by how much the worse arm looks better; negative: by how much the better one still does."""
+
+    @property
+    def threat(self) -> Threat:
+        """The model that the attacker obeys."""
+        return self.adversary.threat
+
+    @property
+    def gap(self) -> float:
+        """2D − ζ, the suboptimality gap of the worse arm."""
+        return float(self.environment.gaps[WORSE])
+
+    @property
+    def apparent_medians(self) -> Floats:
+        """Medians of the contaminated rewards, (2, M): what infinitely many pulls would show."""
+        return moved_medians(self.environment, self.threat, _DIRECTION)
+
+
+def swapped_pair(spread: SpreadBound, threat: Threat, zeta: float, objectives: int = 2) -> SwappedPair:
+    """Build the environment and the attacker of Lemma 3.
+
+    `spread` says which rewards: `Gaussian(sigma)` or `Uniform(width)`, the families whose R is sharp. ζ > 0
+    makes the pair look swapped; with ζ < 0 the arms are more than 2D apart, and no attacker of the model
+    can swap them.
+    """
+    wanted = real_number(zeta, "zeta (ζ)")
+    if objectives < 1:
+        raise BadInput(f"objectives must be at least 1; got {objectives}")
+    if not isinstance(spread, Gaussian | Uniform):
+        raise BadInput(
+            f"spread must be Gaussian(sigma) or Uniform(width), whose medians can be moved by exactly D; got {spread!r}"
+        )
+    bias = spread(threat.shift)
+    if wanted > 2.0 * bias:
+        raise BadInput(f"zeta (ζ) must be at most 2D = {2.0 * bias:.6g} of {spread} and {threat}; got {wanted:.6g}")
+    medians = np.zeros((2, objectives))
+    medians[BETTER] = 2.0 * bias - wanted
+    if isinstance(spread, Gaussian):
+        environment = gaussian(medians, spread.sigma)
+    else:
+        environment = uniform(medians, spread.width)
+    return SwappedPair(environment, _strongest(environment, threat), bias, wanted)
+
+
+def _strongest(environment: Quantiled, threat: Threat) -> Adversary:
+    """The attacker of each model that moves both arms as far as it can."""
+    if isinstance(threat, Malicious):
+        return worst_case(environment, threat.eps, _DIRECTION)
+    if isinstance(threat, Prescient):
+        return worst_case_prescient(environment, threat.eps, _DIRECTION)
+    if isinstance(threat, Oblivious):
+        # Constants beyond the moved medians do as well as anything that could be chosen with more knowledge.
+        beyond = moved_medians(environment, threat, _DIRECTION) + 10.0 * np.array(_DIRECTION)[:, None]
+        return constant_attack(threat.eps, beyond)
+    raise BadInput(f"threat must be Oblivious, Prescient or Malicious; got {threat!r}")
+
+
+@dataclass(frozen=True, eq=False)
+class Demonstration:
+    """What `pulls` contaminated pulls of each arm of a pair show."""
+
+    pair: SwappedPair
+    pulls: int
+    empirical_medians: Floats
+    """Medians of the contaminated rewards, (2, M): the better arm, then the worse."""
+
+    @property
+    def lead_of_worse(self) -> Floats:
+        """By how much the worse arm looks better, (M,). Tends to ζ."""
+        better, worse = self.empirical_medians
+        return np.asarray(worse - better, np.float64)
+
+    @property
+    def swapped(self) -> bool:
+        """Whether the worse arm looks better in every objective."""
+        return bool((self.lead_of_worse > 0.0).all())
+
+    @property
+    def statement(self) -> str:
+        """What was seen, in words."""
+        pair = self.pair
+        seen = "looks better" if self.swapped else "does not look better"
+        return (
+            f"The true medians are {pair.gap:.4g} apart in every objective (2D = {2.0 * pair.bias:.4g}). "
+            f"After {self.pulls} pulls of each arm under the {pair.threat.name} attacker with eps = "
+            f"{pair.threat.eps:g}, the worse arm {seen} in all of them: it leads by "
+            f"{self.lead_of_worse.min():+.4g} at least, and by {pair.zeta:+.4g} in the limit."
+        )
+
+
+def demonstrate(pair: SwappedPair, pulls: int = 10_000, *, seed: int = 0) -> Demonstration:
+    """Draw contaminated pulls of both arms and look at their empirical medians."""
+    if pulls < 1:
+        raise BadInput(f"pulls must be at least 1; got {pulls}")
+    blocks = -(-pulls // BLOCK)
+    medians = np.empty_like(pair.environment.medians)
+    for arm in (BETTER, WORSE):
+        _, observed, _ = traced_block(pair.environment, pair.adversary, arm, blocks, seed)
+        medians[arm] = np.median(observed[:pulls], axis=0)
+    return Demonstration(pair, pulls, medians)

@@ -1,0 +1,172 @@
+"""`frontguard reproduce` from outside: what it prints, writes and returns."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from frontguard.cli.reproduce import reproduce
+from frontguard.errors import BadInput
+
+app = typer.Typer(add_completion=False)
+app.command("reproduce")(reproduce)
+
+# The same command as a process of its own; errors become exit code 2 and one line, as the app does it.
+PROGRAM = """
+import sys, typer
+from frontguard.cli.reproduce import reproduce
+from frontguard.errors import BadInput
+app = typer.Typer(add_completion=False)
+app.command("reproduce")(reproduce)
+try:
+    app()
+except BadInput as error:
+    print(f"frontguard: {error}", file=sys.stderr)
+    sys.exit(2)
+"""
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def rows_of(result: Result) -> list[dict[str, Any]]:
+    assert result.exit_code == 0, result.output
+    rows: list[dict[str, Any]] = json.loads(result.stdout)
+    return rows
+
+
+def small(output: Path) -> list[str]:
+    return ["diabetes", "--runs", "3", "--epsilon", "0.1", "--policy", "rpsi", "--output", str(output)]
+
+
+def test_json_on_stdout_and_messages_on_stderr(tmp_path: Path) -> None:
+    result = run(*small(tmp_path), "--json")
+    (row,) = rows_of(result)
+    assert (row["dataset"], row["policy"], row["epsilon"], row["runs"], row["rsr"]) == (
+        "diabetes",
+        "rpsi",
+        0.1,
+        3,
+        1.0,
+    )
+    assert {"sc", "ro", "rf1", "seconds"} <= row.keys()
+    assert "wrote table.tex, table.csv, table.json" in result.stderr
+
+
+def test_tables_and_figures_are_written(tmp_path: Path) -> None:
+    result = run(*small(tmp_path))
+    assert result.exit_code == 0, result.output
+    assert "UVA/PADOVA (adult#006), 3 runs" in result.stdout
+    assert "5067" in result.stdout  # the published number
+    assert json.loads((tmp_path / "table.json").read_text(encoding="utf-8"))[0]["runs"] == 3
+    for name in ("table.tex", "table.csv", "tables.md"):
+        assert (tmp_path / name).stat().st_size > 100
+    for name in ("diabetes-adult-006.png", "figure1.png"):
+        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_second_time_resumes_and_fresh_does_not(tmp_path: Path) -> None:
+    first = rows_of(run(*small(tmp_path), "--json"))
+    again = run(*small(tmp_path), "--json")
+    assert "3 of 3 runs are stored" in again.stderr
+    assert rows_of(again) == first  # even the seconds are the stored ones
+    fresh = run(*small(tmp_path), "--json", "--fresh", "--workers", "2")
+    assert "are stored" not in fresh.stderr
+    assert rows_of(fresh)[0]["sc"] == first[0]["sc"]
+
+
+def test_sw_llvm_has_both_rows(shared_data: Path, tmp_path: Path) -> None:
+    options = ["--runs", "2", "--epsilon", "0.1", "--policy", "rpsi", "--output", str(tmp_path), "--json"]
+    published, demanded = rows_of(run("sw-llvm", "--data", shared_data, *options))
+    assert (published["variant"], demanded["variant"]) == ("as published", "as the theory demands")
+    assert published["sc"] == pytest.approx(57822.5, rel=0.05)
+    assert demanded["sc"] == pytest.approx(65600, rel=0.05)
+    assert published["rsr"] == demanded["rsr"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["movielenz"], "did you mean movielens?"),
+        (["sw-llvm"], "not part of the package; pass --data"),
+        (["sw-llvm", "--data", "/nowhere/at/all"], "/nowhere/at/all: no such file or directory"),
+        (["diabetes", "--epsilon", "0.5"], "wanted 0 <= epsilon < 0.4949 on diabetes"),
+        (["diabetes", "--epsilon", "-0.1"], "wanted 0 <= epsilon"),
+        (["diabetes", "--policy", "rspi"], "did you mean rpsi?"),
+        (["diabetes", "--runs", "0"], "--runs: wanted at least 1, got 0"),
+        (["diabetes", "--workers", "0"], "--workers: wanted at least 1"),
+        (["diabetes", "--seed", "-1"], "--seed: wanted a number from 0"),
+        (["movielens", "--selection", "best"], "wanted one of margin, tradeoff"),
+        (["diabetes", "--output", "/dev/null/x"], "--output /dev/null/x: cannot be written"),
+    ],
+)
+def test_bad_input_is_one_line(arguments: list[str], message: str, tmp_path: Path) -> None:
+    if "--output" not in arguments:
+        arguments = [*arguments, "--output", str(tmp_path / "out")]
+    result = run(*arguments)
+    assert isinstance(result.exception, BadInput)
+    assert message in str(result.exception)
+    assert "\n" not in str(result.exception)
+    assert not (tmp_path / "out").exists()  # nothing is begun before everything is checked
+
+
+def test_as_a_process_bad_input_is_exit_code_2(tmp_path: Path) -> None:
+    damaged = tmp_path / "sw_llvm.csv"
+    damaged.write_text("arm,y0,y1\n0,1.0\n", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, "sw-llvm", "--data", str(damaged)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    wanted = f"frontguard: {damaged}, line 2: wanted 3 fields, got 2 (is the file cut off?)"
+    assert done.stderr.splitlines() == [wanted]
+
+
+def test_help_needs_nothing_that_computes() -> None:
+    program = "import sys; import frontguard.cli.reproduce; sys.exit(bool({'numpy', 'numba'} & sys.modules.keys()))"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends a POSIX signal")
+def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-c",
+        PROGRAM,
+        "diabetes",
+        "--policy",
+        "auer-a1",
+        "--epsilon",
+        "0.0",
+        "--runs",
+        "2000",
+    ]
+    command += ["--output", str(tmp_path)]
+    stored = tmp_path / "runs.jsonl"
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 120
+    while not (stored.exists() and stored.stat().st_size) and time.monotonic() < deadline and process.poll() is None:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert output == ""
+    assert "the same command goes on" in errors
+    assert "Traceback" not in errors
+    kept = sum(len(json.loads(line)["pulls"]) for line in stored.read_text(encoding="utf-8").splitlines())
+    assert kept >= 1
+    again = run("diabetes", "--policy", "auer-a1", "--epsilon", "0.0", "--runs", "1", "--output", tmp_path, "--json")
+    assert "1 of 1 runs are stored" in again.stderr

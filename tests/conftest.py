@@ -1,0 +1,29 @@
+"""Shared by all tests: reproducible hypothesis, and where the data are that may not be shipped."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "frontguard",
+    derandomize=True,
+    deadline=None,  # the first call of a kernel compiles it
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+    max_examples=60,
+)
+settings.load_profile("frontguard")
+
+ROOT = Path(__file__).resolve().parents[1]
+SHARED_DATA = Path(os.environ.get("FRONTGUARD_SHARED_DATA", ROOT.parent / "shared" / "data"))
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """Data sets that a user supplies (not part of the package); absent from an ordinary clone."""
+    if not SHARED_DATA.is_dir():
+        pytest.skip("the data sets that may not be shipped are not beside this clone")
+    return SHARED_DATA

@@ -1,0 +1,121 @@
+"""Stored runs: what is written comes back, torn lines do no harm, and the key knows what determines a run."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from frontguard.errors import BadInput
+from frontguard.experiments.contestants import CONTESTANTS
+from frontguard.experiments.plan import Experiment, Setting, diabetes, gaussian_suite, sw_llvm
+from frontguard.experiments.store import FILE_NAME, Run, RunStore, key_of
+from frontguard.experiments.sw_llvm import Settings
+from frontguard.simulation.environments import gaussian
+
+RUNS = [Run(120, (0, 3), 0.5), Run(99, (), 0.5)]
+
+
+def test_what_is_added_is_there_and_stays(tmp_path: Path) -> None:
+    store = RunStore(tmp_path / "deep" / "down")
+    store.add("key", {"dataset": "diabetes"}, 10, RUNS)
+    assert store.runs("key") == {10: RUNS[0], 11: RUNS[1]}
+    assert RunStore(tmp_path / "deep" / "down").runs("key") == store.runs("key")
+    assert store.runs("another") == {}
+    line = json.loads(store.path.read_text(encoding="utf-8"))
+    assert (line["dataset"], line["first_run"], line["pulls"]) == ("diabetes", 10, [120, 99])
+
+
+@pytest.mark.parametrize("keep", [1, 20, 60, -2, -1])
+def test_a_torn_last_line_is_passed_over_and_work_goes_on(tmp_path: Path, keep: int) -> None:
+    store = RunStore(tmp_path)
+    store.add("key", {}, 0, RUNS)
+    whole = store.path.read_bytes()
+    store.path.write_bytes(whole + whole[:keep])
+    again = RunStore(tmp_path)
+    assert set(again.runs("key")) == {0, 1}
+    again.add("key", {}, 2, RUNS)
+    assert set(RunStore(tmp_path).runs("key")) == {0, 1, 2, 3}
+
+
+def test_rubbish_lines_are_passed_over(tmp_path: Path) -> None:
+    store = RunStore(tmp_path)
+    rubbish = [b"[]", b"null", b"{}", b'{"format":1,"key":"key"}', b'{"format":99}', b"\xff\xfe\x00", b""]
+    rubbish.append(b'{"format":1,"key":"key","first_run":0,"pulls":[1],"returned":[],"seconds":1}')
+    store.path.write_bytes(b"\n".join(rubbish))
+    store = RunStore(tmp_path)
+    assert store.runs("key") == {}
+    store.add("key", {}, 0, RUNS)
+    assert len(RunStore(tmp_path).runs("key")) == 2
+
+
+def test_fresh_ignores_but_keeps(tmp_path: Path) -> None:
+    RunStore(tmp_path).add("key", {}, 0, RUNS)
+    assert RunStore(tmp_path, fresh=True).runs("key") == {}
+    assert len(RunStore(tmp_path).runs("key")) == 2
+
+
+def test_after_a_fresh_computation_the_newer_runs_count(tmp_path: Path) -> None:
+    RunStore(tmp_path).add("key", {}, 0, [Run(1, (), 0.0)])
+    RunStore(tmp_path, fresh=True).add("key", {}, 0, [Run(2, (), 0.0)])
+    assert RunStore(tmp_path).runs("key")[0].pulls == 2
+
+
+def test_a_directory_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(BadInput, match=r"--output .*file/inside: cannot be written"):
+        RunStore(tmp_path / "file" / "inside")
+
+
+def test_a_store_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / FILE_NAME).mkdir()  # something else is where the runs should go
+    with pytest.raises(BadInput, match="cannot be"):
+        RunStore(tmp_path)
+
+
+def test_the_key_knows_everything_that_determines_a_run() -> None:
+    experiment = diabetes()
+    rpsi, auer = CONTESTANTS["rpsi"], CONTESTANTS["auer-a1"]
+    base = key_of(Setting(experiment, 0.1), rpsi, 0)
+    assert base == key_of(Setting(diabetes(), 0.1), rpsi, 0)  # built again, the same
+    moved = np.array(experiment.environment.medians)
+    moved[0, 0] += 1e-9
+    others = [
+        key_of(Setting(experiment, 0.2), rpsi, 0),
+        key_of(Setting(experiment, 0.1), auer, 0),
+        key_of(Setting(experiment, 0.1), rpsi, 1),
+        key_of(Setting(dataclasses.replace(experiment, accuracy=0.2), 0.1), rpsi, 0),
+        key_of(Setting(dataclasses.replace(experiment, bias=lambda eps: 0.0), 0.1), rpsi, 0),
+        key_of(Setting(dataclasses.replace(experiment, environment=gaussian(moved, 0.025)), 0.1), rpsi, 0),
+        key_of(
+            Setting(
+                dataclasses.replace(experiment, environment=gaussian(experiment.environment.medians, 0.03)),
+                0.1,
+            ),
+            rpsi,
+            0,
+        ),
+        key_of(Setting(dataclasses.replace(experiment, attack=gaussian_suite()[0].attack), 0.1), rpsi, 0),
+    ]
+    assert len({base, *others}) == len(others) + 1
+
+
+def test_the_key_changes_with_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    setting = Setting(diabetes(), 0.1)
+    before = key_of(setting, CONTESTANTS["rpsi"], 0)
+    monkeypatch.setattr("frontguard.experiments.store.code_fingerprint", lambda: "9.9.9+0")
+    assert key_of(setting, CONTESTANTS["rpsi"], 0) != before
+
+
+def llvm_like() -> list[Experiment]:
+    generator = np.random.default_rng(0)
+    return sw_llvm(Settings(generator.normal(size=(160, 2)), np.repeat(np.arange(16), 10)))
+
+
+def test_rows_that_differ_in_judgement_only_share_their_runs() -> None:
+    published, demanded = (Setting(experiment, 0.1) for experiment in llvm_like())
+    assert key_of(published, CONTESTANTS["auer-a1"], 0) == key_of(demanded, CONTESTANTS["auer-a1"], 0)
+    assert key_of(published, CONTESTANTS["rpsi"], 0) != key_of(demanded, CONTESTANTS["rpsi"], 0)

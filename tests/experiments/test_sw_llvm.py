@@ -1,0 +1,217 @@
+"""Reading SW-LLVM: the CSV, the authors' pickle, and every way in which they can be damaged or malicious."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import pickle
+import pickletools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from frontguard.errors import BadInput
+from frontguard.experiments.safe_pickle import as_array, load_arrays
+from frontguard.experiments.sw_llvm import read_settings
+
+
+@pytest.fixture
+def table(shared_data: Path) -> Path:
+    return shared_data / "sw_llvm" / "sw_llvm.csv"
+
+
+def test_the_csv_against_its_summary(shared_data: Path, table: Path) -> None:
+    settings = read_settings(table)
+    assert settings.points.shape == (1023, 2)
+    assert np.bincount(settings.arm_of_row).tolist() == [63] + [64] * 15
+    with (shared_data / "sw_llvm" / "sw_llvm_arms.csv").open(encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            points = settings.points[settings.arm_of_row == int(row["arm"])]
+            np.testing.assert_allclose(
+                np.median(points, axis=0), [float(row["median_y0"]), float(row["median_y1"])], rtol=1e-12
+            )
+
+
+def test_directories_are_searched(shared_data: Path, table: Path) -> None:
+    for place in (shared_data / "sw_llvm", shared_data):
+        np.testing.assert_array_equal(read_settings(place).points, read_settings(table).points)
+
+
+def authors_dict(table: Path) -> dict[str, Any]:
+    """What `llvm_dict.pickle` holds, built from the CSV."""
+    settings = read_settings(table)
+    return {
+        "x": np.zeros((1023, 11)),
+        "y": np.asfortranarray(settings.points),
+        "sample_inds_dict": {arm: np.flatnonzero(settings.arm_of_row == arm) for arm in range(16)},
+    }
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_the_authors_pickle_gives_the_same_points(table: Path, tmp_path: Path, protocol: int) -> None:
+    path = tmp_path / "llvm_dict.pickle"
+    path.write_bytes(pickle.dumps(authors_dict(table), protocol))
+    from_pickle, from_csv = read_settings(tmp_path), read_settings(table)
+    np.testing.assert_array_equal(from_pickle.points, from_csv.points)
+    np.testing.assert_array_equal(from_pickle.arm_of_row, from_csv.arm_of_row)
+
+
+def test_names_of_numpy_1_are_read_too(table: Path, tmp_path: Path) -> None:
+    content = pickle.dumps(authors_dict(table), 3).replace(b"numpy._core.", b"numpy.core.")
+    assert b"numpy.core." in content
+    path = tmp_path / "llvm_dict.pickle"
+    path.write_bytes(content)
+    assert read_settings(path).points.shape == (1023, 2)
+
+
+def test_numpy_scalars_as_names_of_arms_and_big_endian_numbers(table: Path, tmp_path: Path) -> None:
+    content = authors_dict(table)
+    content["y"] = content["y"].astype(">f8")
+    content["sample_inds_dict"] = {np.int64(arm): rows for arm, rows in content["sample_inds_dict"].items()}
+    path = tmp_path / "llvm_dict.pickle"
+    path.write_bytes(pickle.dumps(content))
+    np.testing.assert_array_equal(read_settings(path).points, read_settings(table).points)
+
+
+class Runs:
+    """Pickles into a call of any function."""
+
+    def __init__(self, function: Callable[..., Any], *arguments: Any) -> None:
+        self.call = function, arguments
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return self.call
+
+
+@pytest.mark.parametrize("protocol", [0, 2, 4, 5])
+@pytest.mark.parametrize("place", ["alone", "in a dict", "as a key", "in an object array"])
+def test_a_malicious_pickle_runs_nothing(tmp_path: Path, protocol: int, place: str) -> None:
+    trace = tmp_path / "trace"
+    attack = Runs(os.system, f"touch {trace}")
+    content: Any = {
+        "alone": attack,
+        "in a dict": {"y": np.zeros(3), "sample_inds_dict": attack},
+        "as a key": {attack: 1},
+        "in an object array": {"y": np.array([attack], dtype=object)},
+    }[place]
+    path = tmp_path / "llvm_dict.pickle"
+    path.write_bytes(pickle.dumps(content, protocol))
+    with pytest.raises(BadInput, match="refused: the pickle asks for") as caught:
+        read_settings(path)
+    assert "\n" not in str(caught.value)
+    assert not trace.exists()
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        b"cbuiltins\neval\n(S'1+1'\ntR.",
+        b"cbuiltins\ngetattr\n(cnumpy\nndarray\nS'__class__'\ntR.",
+        b"cnumpy\nload\n(S'x.npy'\ntR.",
+        b"cnumpy.testing._private.utils\nrunstring\n(S'import os'\n}tR.",
+        b"\x80\x04\x8c\x02os\x8c\x06system\x93\x8c\x02ls\x85R.",
+        b"\x80\x04\x8c\x05numpy\x8c\x0cf2py.compile\x93.",  # a dotted name, which protocol 4 would follow
+        b"c__builtin__\nexec\n(S'x'\ntR.",
+        b"(S'ls'\nios\nsystem\n.",  # INST
+        b"Pmy-object\n.",  # a persistent reference
+        b"cnumpy\ndtype\n(S'O8'\nI0\nI1\ntR.",
+        b"c_codecs\nencode\n(S'x'\nS'rot13'\ntR.",
+    ],
+)
+def test_programs_that_ask_for_more_than_arrays(tmp_path: Path, program: bytes) -> None:
+    path = tmp_path / "llvm_dict.pickle"
+    path.write_bytes(program)
+    pickletools.dis(program, out=io.StringIO())  # each is a well-formed pickle, refused for what it asks
+    with pytest.raises(BadInput, match="refused: the pickle asks for"):
+        load_arrays(path)
+
+
+def test_stand_ins_cannot_be_changed_by_a_pickle(tmp_path: Path) -> None:
+    """BUILD sets attributes on what stands on the stack: that must fail on a stand-in, without a trace."""
+    path = tmp_path / "a.pickle"
+    path.write_bytes(b"cnumpy.core.multiarray\n_reconstruct\n(N}S'__defaults__'\n(I1\ntstb.")
+    with pytest.raises(BadInput):
+        load_arrays(path)
+    path.write_bytes(pickle.dumps(np.arange(3)))
+    assert as_array(load_arrays(path), what="a").tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("protocol", [2, 5])
+def test_a_cut_off_pickle(table: Path, tmp_path: Path, protocol: int) -> None:
+    content = pickle.dumps(authors_dict(table), protocol)
+    path = tmp_path / "llvm_dict.pickle"
+    for length in (0, 1, 10, 100, len(content) // 2, len(content) - 1):
+        path.write_bytes(content[:length])
+        with pytest.raises(BadInput, match="damaged pickle"):
+            read_settings(path)
+
+
+def test_a_shape_that_its_bytes_do_not_fill(tmp_path: Path) -> None:
+    content = pickle.dumps(np.zeros(5), 2).replace(b"K\x05\x85", b"K\x06\x85")
+    path = tmp_path / "llvm_dict.pickle"
+    path.write_bytes(content)
+    with pytest.raises(BadInput, match="damaged pickle"):
+        load_arrays(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"y": None}, "key 'y': wanted a numpy array of numbers, got NoneType"),
+        ({"y": np.zeros((1023, 3))}, r"wanted an array of the shape \(1023, 2\), got \(1023, 3\)"),
+        ({"y": np.full((1023, 2), np.nan)}, "wanted finite numbers, got nan"),
+        ({"sample_inds_dict": {0: np.arange(1023)}}, "wanted a dict of 16 arms"),
+        ({"sample_inds_dict": {arm: np.array([5000]) for arm in range(16)}}, r"row numbers in 0\.\.1022"),
+        (
+            {"sample_inds_dict": {arm: np.array([arm]) for arm in range(16)}},
+            "row 16 of 'y' belongs to no arm",
+        ),
+    ],
+)
+def test_a_pickle_of_something_else(table: Path, tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    path = tmp_path / "llvm_dict.pickle"
+    path.write_bytes(pickle.dumps(authors_dict(table) | change))
+    with pytest.raises(BadInput, match=message):
+        read_settings(path)
+
+
+def test_a_pickle_without_the_keys(tmp_path: Path) -> None:
+    path = tmp_path / "llvm_dict.pickle"
+    path.write_bytes(pickle.dumps({"z": 1}))
+    with pytest.raises(BadInput, match="keys 'y' and 'sample_inds_dict', got z"):
+        read_settings(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "empty; wanted a header with the columns arm, y0, y1"),
+        ("arm,y0\n0,1\n", "lacks the column y1; got 'arm, y0'"),
+        ("arm,y0,y1\n0,1.0,2.0\n", r"wanted the 1023 settings of SW-LLVM, got 1 \(is the file cut off\?\)"),
+        ("arm,y0,y1\n0,1.0\n", "line 2: wanted 3 fields, got 2"),
+        ("arm,y0,y1\n0,fast,2.0\n", "line 2, column y0: wanted a number, got 'fast'"),
+        ("arm,y0,y1\n0,nan,2.0\n", "column y0: wanted a finite number, got 'nan'"),
+        ("arm,y0,y1\n16,1.0,2.0\n", r"wanted an arm in 0\.\.15, got 16"),
+        ("arm,y0,y1\n1.5,1.0,2.0\n", "column arm: wanted a whole number, got '1.5'"),
+        ('arm,y0,y1\n0,"1.0,2.0\n', "damaged"),
+        ("arm,y0,y1\n" + "0,1.0,2.0\n" * 1023, "wanted points of all 16 arms, got none of arm 1"),
+    ],
+)
+def test_damaged_tables_are_one_line(tmp_path: Path, content: str, message: str) -> None:
+    path = tmp_path / "sw_llvm.csv"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(BadInput, match=message) as caught:
+        read_settings(path)
+    assert "\n" not in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+def test_nothing_there(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"holds neither sw_llvm\.csv nor llvm_dict\.pickle; pass --data"):
+        read_settings(tmp_path)
+    with pytest.raises(BadInput, match="no such file or directory; pass --data"):
+        read_settings(tmp_path / "absent.csv")

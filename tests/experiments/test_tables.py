@@ -1,0 +1,176 @@
+"""Tables, pictures and the documentation's page, from results made by hand."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from frontguard.errors import BadInput
+from frontguard.experiments import document
+from frontguard.experiments.metrics import judge, score
+from frontguard.experiments.published import published_row
+from frontguard.experiments.results import Result
+from frontguard.experiments.tables import as_csv, as_json, as_latex, as_markdown, terminal_tables
+
+
+def result(dataset: str, variant: str, policy: str, eps: float, pulls: list[int]) -> Result:
+    verdict = judge([[True, False]] * len(pulls), [[1.0], [0.0]], bias=0.0, accuracy=0.1)
+    return Result(
+        dataset=dataset,
+        variant=variant,
+        policy=policy,
+        policy_title=policy.upper(),
+        epsilon=eps,
+        bias=0.5,
+        accuracy=0.1,
+        threat="oblivious",
+        pareto_arms=1,
+        score=score(verdict, pulls),
+        seconds=1.25,
+        published=published_row(dataset, policy, eps) if variant != "as the theory demands" else None,
+    )
+
+
+ROWS = [
+    result("sw-llvm", "as published", "rpsi", 0.1, [57000, 58000]),
+    result("sw-llvm", "as published", "auer-a1", 0.1, [170000, 170000]),
+    result("sw-llvm", "as the theory demands", "rpsi", 0.1, [65000, 66000]),
+    result("diabetes", "adult#006", "rpsi", 0.1, [5000]),
+]
+
+
+def test_json_has_the_promised_fields() -> None:
+    rows = json.loads(as_json(ROWS))
+    assert {"dataset", "policy", "epsilon", "runs", "rsr", "sc", "ro", "rf1", "seconds", "variant"} <= rows[0].keys()
+    assert (rows[0]["sc"], rows[0]["published_sc"], rows[0]["seconds"]) == (57500.0, 57822.5, 1.25)
+    assert (rows[0]["sc_se"], rows[0]["sc_std"]) == pytest.approx((500.0, 707.1067811865476))
+    assert rows[2]["published_sc"] is None
+    assert rows[3]["sc_se"] is None  # a single run has no spread, and JSON no NaN
+    assert as_json([]) == "[]"
+
+
+def test_csv_is_the_same_table() -> None:
+    rows = list(csv.DictReader(io.StringIO(as_csv(ROWS))))
+    assert [row["variant"] for row in rows] == [row["variant"] for row in json.loads(as_json(ROWS))]
+    assert (rows[0]["sc"], rows[2]["published_sc"]) == ("57500.0", "")
+
+
+def test_latex_is_the_papers_layout() -> None:
+    text = as_latex(ROWS)
+    body = [line for line in text.splitlines() if line.endswith(r"\\")]
+    ampersands = [line.count("&") for line in body]
+    assert ampersands[0] == 4  # three heads, each over four columns, after the policy's and ε's
+    assert set(ampersands[1:]) == {13}
+    assert "\\multicolumn{4}{c}{\\textbf{SW-LLVM (as published)}}" in text
+    assert "UVA/PADOVA (adult\\#006)" in text
+    assert " & 0.1 & 1.0 & 57500.0 & 1.0 & 1.0 & 1.0 & 65500.0 & 1.0 & 1.0 & 1.0 & 5000.0 & 1.0 & 1.0 \\\\" in text
+    assert "{\\scriptsize (57822.5)}" in text
+    assert text.count(r"\midrule") == 2
+    assert text.index("RPSI") < text.index("AUER-A1")
+
+
+def test_terminal_tables_show_both() -> None:
+    from rich.console import Console
+
+    text = io.StringIO()
+    console = Console(file=text, width=200)
+    for table in terminal_tables(ROWS):
+        console.print(table)
+    shown = text.getvalue()
+    assert "57500 ± 500" in shown
+    assert "57822" in shown
+    assert "0.99" in shown  # ours / published
+    assert "SW-LLVM (as the theory demands), 2 runs" in shown
+
+
+def test_eighty_columns_are_enough() -> None:
+    from rich.console import Console
+
+    text = io.StringIO()
+    console = Console(file=text, width=80)
+    for table in terminal_tables(ROWS, width=80):
+        console.print(table)
+    shown = text.getvalue()
+    assert "57500 (57822)" in shown
+    assert "AUER-A1" in shown
+    assert "…" not in shown
+
+
+def test_markdown_goes_into_the_page(tmp_path: Path) -> None:
+    (tmp_path / "tables.md").write_text(as_markdown(ROWS), encoding="utf-8")
+    page = tmp_path / "page.md"
+    page.write_text(f"# Title\n\n{document.BEGIN}\nold numbers\n{document.END}\n\nThe end.\n", encoding="utf-8")
+    for _ in range(2):  # twice is the same as once
+        assert document.main([str(tmp_path), str(page)]) == 0
+    text = page.read_text(encoding="utf-8")
+    assert "old numbers" not in text
+    assert text.count("### SW-LLVM (as published), 2 runs") == 1
+    assert text.endswith("The end.\n")
+    table = [line for line in text.splitlines() if line.startswith("|")]
+    widths = {line.count("|") for line in table}
+    assert widths == {9, 14}  # with and without published columns; |P| would break a row
+
+
+def test_a_page_without_markers_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(BadInput, match="wanted one line"):
+        document.with_tables("no markers", "x")
+    assert document.main([str(tmp_path / "absent"), str(tmp_path / "absent.md")]) == 2
+    assert "no such file" in capsys.readouterr().err
+
+
+def test_pictures_show_ours_and_the_published_points() -> None:
+    pytest.importorskip("matplotlib")
+    from frontguard.experiments.figures import against_epsilon
+
+    figure = against_epsilon(ROWS[:2], "SW-LLVM")
+    samples, success = figure.axes
+    labels = {text.get_text() for text in figure.legends[0].get_texts()}
+    assert labels == {"RPSI", "RPSI, paper", "AUER-A1", "AUER-A1, paper"}
+    drawn = {float(np.asarray(line.get_ydata())[0]) for line in samples.lines}
+    assert {57500.0, 57822.5, 170000.0, 174599.9} <= drawn
+    assert samples.get_yscale() == "log"
+    markers = {line.get_marker() for line in success.lines if str(line.get_label()).endswith("paper")}
+    assert len(markers) == 2  # told apart without colour
+
+
+def test_figure_1_is_a_real_decision() -> None:
+    pytest.importorskip("matplotlib")
+    from frontguard.experiments.figure1 import draw_figure1, find_moment
+
+    moment = find_moment()
+    upper, lower = (
+        moment.medians + moment.bias + moment.widths[:, None],
+        moment.medians - moment.bias - moment.widths[:, None],
+    )
+    assert (upper[3] <= lower[2]).all()  # line 17: arm 3 eliminates arm 4
+    assert moment.moved_to_p == (2,)  # what the policy itself moved to P is O₂ as computed here
+    assert moment.first_candidates == [1, 2]
+    raised, reach = (
+        moment.medians - moment.widths[:, None] + moment.accuracy,
+        moment.medians + moment.widths[:, None],
+    )
+    assert (raised[0] <= reach[1]).all()  # arm 2 holds arm 1 ...
+    assert not (raised[1] <= reach[0]).all()  # ... and arm 1 does not hold arm 2
+    assert not (upper[0] <= lower[1]).all()  # it cannot eliminate it yet
+    assert np.abs(moment.medians - find_moment().medians).max() == 0.0
+    figure = draw_figure1(moment)
+    assert [axes.get_title().split(":")[0] for axes in figure.axes] == [
+        "Elimination",
+        "O₁ = {2, 3}",
+        "O₂ = {3}",
+    ]
+
+
+def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    from frontguard.experiments.figures import new_figure
+
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(BadInput, match=r"frontguard\[plot\]"):
+        new_figure()

@@ -1,0 +1,72 @@
+"""Auer-A1 and Auer-A1-M against the algorithm written over all pairs."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from frontguard import AuerA1, AuerA1M
+from frontguard.policies.auer import confidence_width
+from tests.policies import naive
+
+
+@settings(max_examples=80)
+@given(
+    arms=st.integers(1, 8),
+    objectives=st.integers(1, 4),
+    accuracy=st.sampled_from([0.1, 0.3]),
+    eps=st.sampled_from([0.0, 0.2]),
+    by_median=st.booleans(),
+    scales=st.booleans(),
+    seed=st.integers(0, 10**6),
+)
+def test_same_answer_and_same_pulls_as_the_algorithm_over_all_pairs(
+    arms: int, objectives: int, accuracy: float, eps: float, by_median: bool, scales: bool, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    medians = np.round(rng.uniform(0, 1, (arms, objectives)), 1)
+    scale = 0.05 * (1 + np.arange(objectives) % 2 * scales)
+
+    def fresh_take() -> naive.Take:
+        generators = [np.random.default_rng([seed, i]) for i in range(arms)]
+
+        def take(arm: int, pulls: int) -> naive.Floats:
+            noise = 0.05 * generators[arm].normal(size=(pulls, objectives))
+            hit = generators[arm].random((pulls, objectives)) < eps
+            return np.where(hit, -1.0, medians[arm] + noise)
+
+        return take
+
+    policy = (AuerA1M if by_median else AuerA1)(arms, objectives, accuracy=accuracy, delta=0.1, scale=scale)
+    take = fresh_take()
+    while not policy.done:
+        batch = policy.ask()
+        policy.tell(batch, np.concatenate([take(int(arm), 1) for arm in batch]))
+
+    center = np.median if by_median else (lambda values, axis: np.add.accumulate(values)[-1] / len(values))
+    found, pulls = naive.auer(arms, objectives, accuracy, 0.1, scale, fresh_take(), center)
+    result = policy.result()
+    assert {int(name) for name in result.pareto_set} == found
+    assert dict(enumerate(result.pulls_per_arm.tolist())) == pulls
+
+
+def test_the_width_is_the_published_one() -> None:
+    K, M, n, delta = 16, 2, 37, 0.1
+    wanted = math.sqrt(2 * math.log(4 * K * M * n**2 / delta) / n)
+    assert confidence_width(n, math.log(4 * K * M / delta)) == pytest.approx(wanted, rel=1e-14)
+
+
+def test_the_certificate_claims_nothing_about_attackers() -> None:
+    certificate = AuerA1(2, 2, accuracy=0.1).result().certificate
+    assert (certificate.accuracy, certificate.coverage, certificate.threat) == (0.1, 0.0, "none")
+    assert "clean measurements" in str(certificate)
+
+
+@pytest.mark.parametrize("scale", [0.0, -1.0, float("inf"), [1.0], [[1.0, 1.0]]])
+def test_scale_is_checked(scale: float) -> None:
+    with pytest.raises(ValueError, match="scale"):
+        AuerA1(2, 2, accuracy=0.1, scale=scale)

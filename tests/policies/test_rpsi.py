@@ -1,0 +1,114 @@
+"""R-PSI against Algorithm 1 written line by line, and what its result must say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from frontguard import RPSI, Malicious, Oblivious, Prescient, Schedule, Subgaussian, Threat
+from tests.policies import naive
+
+THREATS = st.one_of(
+    st.sampled_from([0.0, 0.05, 0.2, 0.4]).map(Oblivious),
+    st.sampled_from([0.0, 0.1, 0.3]).map(Prescient),
+    st.sampled_from([0.0, 0.1, 0.3]).map(Malicious),
+)
+
+
+@settings(max_examples=120)
+@given(
+    arms=st.integers(1, 9),
+    objectives=st.integers(1, 4),
+    threat=THREATS,
+    accuracy=st.sampled_from([0.05, 0.1, 0.4]),
+    bias=st.sampled_from([None, 0.0, 0.05]),
+    kind=st.sampled_from(["continuous", "grid", "ties"]),
+    seed=st.integers(0, 10**6),
+)
+def test_same_answer_and_same_pulls_as_algorithm_1_over_all_pairs(
+    arms: int, objectives: int, threat: Threat, accuracy: float, bias: float | None, kind: str, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    medians = rng.uniform(0, 0.6, (arms, objectives))
+    if kind == "grid":
+        medians = np.round(medians, 1)
+    generators = [np.random.default_rng([seed, i]) for i in range(arms)]
+
+    def take(arm: int, pulls: int) -> naive.Floats:
+        noise = 0.03 * generators[arm].normal(size=(pulls, objectives))
+        hit = generators[arm].random((pulls, objectives)) < threat.eps
+        values = np.where(hit, -2.0, medians[arm] + noise)
+        return np.round(values, 1) if kind == "ties" else values
+
+    spread = Subgaussian(0.02)
+    policy = RPSI(arms, objectives, threat=threat, spread=spread, accuracy=accuracy, delta=0.1, bias=bias)
+    asked: list[tuple[int, int]] = []
+    while not policy.done:
+        batch = policy.ask()
+        for arm in np.unique(batch):
+            asked.append((int(arm), int((batch == arm).sum())))
+            policy.tell(np.full(asked[-1][1], arm), take(*asked[-1]))
+
+    generators = [np.random.default_rng([seed, i]) for i in range(arms)]
+    schedule = Schedule(threat, spread, arms, objectives, 0.1, bias_override=bias)
+    found, eliminated, pulls = naive.rpsi(schedule, accuracy, take)
+    result = policy.result()
+    assert {int(name) for name in result.pareto_set} == found
+    assert {int(name) for name, verdict in result.verdicts.items() if verdict == "out"} == eliminated
+    assert dict(enumerate(result.pulls_per_arm.tolist())) == pulls
+
+
+def test_the_next_arm_is_one_of_largest_width_and_sampling_rounds_differ_by_at_most_one() -> None:
+    """Remark 1, with no scan over the arms."""
+    rng = np.random.default_rng(1)
+    policy = RPSI(12, 2, threat=Oblivious(0.1), spread=Subgaussian(0.05), accuracy=0.1)
+    medians = rng.uniform(0, 1, (12, 2))
+    while not policy.done:
+        batch = policy.ask()
+        if policy.next_arm is not None:
+            undecided = policy.result().verdict_codes == 0
+            assert policy.widths[policy.next_arm] == policy.widths[undecided].max()
+            assert np.ptp(policy.phases[undecided]) <= 1
+            assert set(batch) == {policy.next_arm}
+        policy.tell(batch, medians[batch] + 0.02 * rng.normal(size=(len(batch), 2)))
+
+
+def test_the_result_names_boxes_rivals_and_the_papers_guarantee() -> None:
+    policy = RPSI(3, 2, threat=Malicious(0.1), spread=Subgaussian(0.02), accuracy=0.2, delta=0.05)
+    medians = np.array([[1.0, 1.0], [0.0, 0.0], [0.98, 1.0]])
+    while not policy.done:
+        batch = policy.ask()
+        policy.tell(batch, medians[batch])
+    result = policy.result(["best", "worst", "close"], ["x", "y"])
+    bias = Subgaussian(0.02)(0.1)
+    assert result.certificate.accuracy == pytest.approx(2 * bias + 0.2)
+    assert result.certificate.coverage == pytest.approx(2 * bias)
+    assert result.certificate.confidence == pytest.approx(0.95)
+    assert (result.certificate.threat, result.certificate.contamination) == ("malicious", 0.1)
+    assert result.to_dict()["decided_by"]["worst"] in ("best", "close")
+    np.testing.assert_allclose(result.upper - result.lower, 2 * (policy.bias + policy.widths)[:, None] * [1, 1])
+    assert "10% of the measurements replaced by a malicious attacker" in str(result.certificate)
+
+
+def test_arms_left_over_are_covered_by_a_returned_arm() -> None:
+    policy = RPSI(2, 1, threat=Oblivious(0.0), spread=Subgaussian(0.1), accuracy=0.2)
+    medians = np.array([[0.0], [0.3]])  # further apart than α, nearer than 4D + α
+    while not policy.done:
+        batch = policy.ask()
+        policy.tell(batch, medians[batch])
+    result = policy.result()
+    assert result.verdicts == {"0": "covered", "1": "in"}
+    assert result.decided_by.tolist() == [1, -1]
+
+
+@pytest.mark.parametrize("accuracy", [0.0, -1.0, float("nan"), "0.1"])
+def test_accuracy_has_to_be_positive(accuracy: float) -> None:
+    with pytest.raises(ValueError, match="accuracy"):
+        RPSI(2, 2, threat=Oblivious(0.1), spread=Subgaussian(0.1), accuracy=accuracy)
+
+
+def test_an_order_that_is_no_permutation_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"each arm 0\.\.2 once"):
+        RPSI(3, 2, threat=Oblivious(0.1), spread=Subgaussian(0.1), accuracy=0.1, order=[0, 0, 1])

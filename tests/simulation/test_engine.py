@@ -1,0 +1,171 @@
+"""The compiled engine: what is simulated is what runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from frontguard import (
+    RPSI,
+    AuerA1,
+    AuerA1M,
+    Malicious,
+    Oblivious,
+    Policy,
+    Prescient,
+    Schedule,
+    Subgaussian,
+    simulate,
+)
+from frontguard.bounds import theorem1_gap_dependent, theorem1_worst_case
+from frontguard.simulation import Adversary, Environment, Source, Streams
+from frontguard.simulation.adversaries import constant_attack, coupled, review_bomber, worst_case
+from frontguard.simulation.environments import bootstrap, categorical, gaussian
+
+RNG = np.random.default_rng(11)
+MEDIANS = RNG.uniform(0, 1, (7, 2))
+
+
+def _gaussian() -> Environment:
+    return gaussian(MEDIANS, 0.05)
+
+
+def _table() -> Environment:
+    points = np.repeat(MEDIANS, 20, axis=0) + RNG.normal(0, 0.05, (140, 2)).round(2)
+    return bootstrap(points, np.repeat(np.arange(7), 20))
+
+
+def _stars() -> Environment:
+    return categorical(RNG.integers(1, 9, (6, 3, 5)), np.arange(1.0, 6.0))
+
+
+CASES: list[tuple[str, Environment, Adversary | None]] = [
+    ("clean", _gaussian(), None),
+    ("oblivious", _gaussian(), constant_attack(0.1, -3.0, environment=_gaussian())),
+    ("prescient", _stars(), review_bomber(_stars(), 0.15)),
+    ("malicious", _gaussian(), coupled(_gaussian(), 0.1)),
+    ("oblivious on a table", _table(), constant_attack(0.2, np.full((7, 2), 3.0))),
+]
+
+
+def _policies(environment: Environment) -> list[Policy]:
+    K, M = environment.arms, environment.objectives
+    return [
+        RPSI(K, M, threat=Prescient(0.15), spread=Subgaussian(0.1), accuracy=0.2),
+        RPSI(K, M, threat=Malicious(0.1), spread=Subgaussian(0.05), accuracy=0.1, order=np.arange(K)[::-1]),
+        AuerA1(K, M, accuracy=0.2, scale=0.2),
+        AuerA1M(K, M, accuracy=0.2, scale=0.2),
+    ]
+
+
+@pytest.mark.parametrize(("environment", "adversary"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+def test_simulated_runs_replayed_by_ask_and_tell_pull_the_same_and_answer_the_same(
+    environment: Environment, adversary: Adversary | None
+) -> None:
+    for policy in _policies(environment):
+        simulated = simulate(policy, environment, adversary, runs=3, seed=5)
+        for run in range(3):
+            live, streams = policy.fresh(), Streams(Source(environment, adversary), seed=5, run=run)
+            while not live.done:
+                arms = live.ask()
+                live.tell(arms, streams.take_batch(arms))
+            result = live.result()
+            assert simulated.pulls_per_arm[run].tolist() == result.pulls_per_arm.tolist()
+            assert simulated.verdicts[run].tolist() == result.verdict_codes.tolist()
+            np.testing.assert_array_equal(simulated.estimates[run], result.estimates)
+
+
+def test_runs_do_not_depend_on_the_number_of_workers_or_on_the_runs_beside_them() -> None:
+    environment, adversary = CASES[1][1:]
+    for policy in _policies(environment):
+        alone = simulate(policy, environment, adversary, runs=6, seed=3, workers=1)
+        crowd = simulate(policy, environment, adversary, runs=6, seed=3, workers=5)
+        tail = simulate(policy, environment, adversary, runs=2, seed=3, first_run=4, workers=2)
+        np.testing.assert_array_equal(alone.pulls_per_arm, crowd.pulls_per_arm)
+        np.testing.assert_array_equal(alone.verdicts, crowd.verdicts)
+        np.testing.assert_array_equal(alone.pulls_per_arm[4:], tail.pulls_per_arm)
+        other = simulate(policy, environment, adversary, runs=6, seed=4)
+        assert (other.estimates != alone.estimates).any()
+
+
+def test_the_policy_given_is_only_a_pattern() -> None:
+    environment = _gaussian()
+    policy = AuerA1M(7, 2, accuracy=0.2, scale=0.2)
+    simulate(policy, environment, runs=1)
+    assert policy.result().pulls == 0
+    assert not policy.done
+
+
+class Stubborn(AuerA1):
+    """A policy of somebody else's, without a compiled run."""
+
+    name = "Stubborn"
+
+
+def test_a_policy_without_a_compiled_run_is_simulated_by_ask_and_tell() -> None:
+    environment = _gaussian()
+    settings: dict[str, Any] = {"accuracy": 0.3, "scale": 0.3}
+    slow = simulate(Stubborn(7, 2, **settings), environment, runs=2, seed=1)
+    fast = simulate(AuerA1(7, 2, **settings), environment, runs=2, seed=1)
+    np.testing.assert_array_equal(slow.pulls_per_arm, fast.pulls_per_arm)
+    np.testing.assert_array_equal(slow.verdicts, fast.verdicts)
+
+
+def test_a_policy_for_other_arms_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"policy has \(K, M\) = \(3, 2\)"):
+        simulate(AuerA1(3, 2, accuracy=0.1), _gaussian())
+
+
+def test_progress_is_told_and_an_interruption_ends_it() -> None:
+    seen: list[int] = []
+    simulate(AuerA1(7, 2, accuracy=0.3, scale=0.3), _gaussian(), runs=20, on_run=seen.append)
+    assert seen == sorted(seen)
+    assert seen[-1] == 20
+
+    def interrupt(finished: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        simulate(AuerA1(7, 2, accuracy=0.3, scale=0.3), _gaussian(), runs=20, on_run=interrupt)
+
+
+@pytest.mark.parametrize(
+    "threat",
+    [Oblivious(0.0), Oblivious(0.2), Prescient(0.1), Malicious(0.15)],
+    ids=lambda t: f"{t.name} {t.eps}",
+)
+def test_theorem_1_bounds_the_pulls_and_the_answer_is_pareto_accurate_where_the_good_event_holds(
+    threat: Oblivious | Prescient | Malicious,
+) -> None:
+    """Lemma 4 and Theorem 1 on real runs under the worst attack we have."""
+    sigma, accuracy, delta = 0.05, 0.1, 0.1
+    environment = gaussian(RNG.uniform(0, 2, (10, 2)), sigma)
+    direction = np.where(environment.pareto_mask, -1, 1)
+    adversary: Adversary | None = None
+    if isinstance(threat, Malicious):
+        adversary = worst_case(environment, threat.eps, direction)
+    elif threat.eps:
+        adversary = constant_attack(threat.eps, np.where(environment.pareto_mask[:, None], -5.0, 5.0) * np.ones((1, 2)))
+    policy = RPSI(10, 2, threat=threat, spread=Subgaussian(sigma), accuracy=accuracy, delta=delta)
+    schedule = Schedule(threat, Subgaussian(sigma), 10, 2, delta)
+    good = 0
+    for run in range(20):
+        live, streams = policy.fresh(), Streams(Source(environment, adversary), seed=9, run=run)
+        held = True
+        while not live.done:
+            arms = live.ask()
+            live.tell(arms, streams.take_batch(arms))
+            held &= bool((np.abs(live.medians - environment.medians) <= live.bias + live.widths[:, None]).all())
+        if not held:
+            continue
+        good += 1
+        result = live.result()
+        assert result.pulls <= theorem1_gap_dependent(schedule, environment.gaps, accuracy)
+        assert result.pulls <= theorem1_worst_case(schedule, accuracy)
+        returned = result.verdict_codes == 1
+        assert (environment.gaps[returned] <= 2 * live.bias + accuracy).all()
+        for j in environment.pareto_set:
+            assert (environment.medians[j] - environment.medians[returned] <= 2 * live.bias).all(axis=1).any()
+    assert good >= 18  # P(E) ≥ 0.9, and the bound is far from tight

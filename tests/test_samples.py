@@ -1,0 +1,186 @@
+"""Growing samples against the obvious twin: a list, sorted anew at every question."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from frontguard.samples import (
+    GrowingSample,
+    empty_pool,
+    empty_table,
+    median,
+    order_statistic,
+    push,
+    push_one,
+    reserve,
+    select,
+)
+
+Floats = npt.NDArray[np.float64]
+
+VALUES = st.one_of(
+    st.floats(allow_nan=False, width=64),
+    st.integers(-3, 3).map(float),  # ties
+    st.sampled_from([-np.inf, np.inf]),
+).map(lambda value: value + 0.0)  # −0.0 becomes 0.0: equal numbers, whose order nobody promises
+BLOCKS = st.lists(st.lists(VALUES, max_size=40), min_size=1, max_size=12).filter(any)
+
+
+def naive_median(values: list[float]) -> float:
+    ordered = sorted(values)
+    low, high = ordered[(len(ordered) - 1) // 2], ordered[len(ordered) // 2]
+    return low if low == high else 0.5 * low + 0.5 * high
+
+
+@given(BLOCKS)
+def test_medians_equal_those_of_the_sorted_list(blocks: list[list[float]]) -> None:
+    sample, told = GrowingSample(), list[float]()
+    for block in blocks:
+        sample.extend(block)
+        told += block
+        if told:
+            np.testing.assert_equal(sample.median(), naive_median(told))
+            assert len(sample) == len(told)
+
+
+@given(BLOCKS, st.data())
+def test_order_statistics_equal_those_of_the_sorted_list(blocks: list[list[float]], data: st.DataObject) -> None:
+    sample = GrowingSample()
+    for block in blocks:
+        sample.extend(block)
+        if len(sample) and data.draw(st.booleans()):
+            sample.median()  # builds the window that some ranks are read from
+    told = sorted(value for block in blocks for value in block)
+    for _ in range(4):
+        rank = data.draw(st.integers(1, len(told)))
+        assert sample.order_statistic(rank) == told[rank - 1]
+
+
+def _long_series(kind: str, count: int = 6000) -> Floats:
+    rng = np.random.default_rng(7)
+    match kind:
+        case "normal":
+            return rng.normal(size=count)
+        case "one value":
+            return np.ones(count)
+        case "two values":
+            return rng.integers(0, 2, size=count).astype(float)
+        case "fourteen values":
+            return rng.integers(0, 14, size=count).astype(float)
+        case "median atom appears late":
+            return np.where(np.arange(count) < count // 3, rng.normal(size=count), rng.integers(0, 3, size=count))
+        case "rising":
+            return np.arange(count, dtype=float)
+        case "falling":
+            return -np.arange(count, dtype=float)
+        case "attack changes sides":
+            return np.where(np.arange(count) // 500 % 2, -10.0, 10.0) + rng.normal(size=count)
+        case "organ pipe":
+            return np.minimum(np.arange(count), count - np.arange(count)).astype(float)
+        case _:
+            return np.where(rng.random(count) < 0.4, -10.0, rng.normal(size=count))
+
+
+SERIES = [
+    "normal", "one value", "two values", "fourteen values", "median atom appears late", "rising", "falling",
+    "attack changes sides", "organ pipe", "forty percent far away",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", SERIES)
+@pytest.mark.parametrize("step", [1, 7, 100])
+def test_medians_stay_exact_over_long_series(kind: str, step: int) -> None:
+    series = _long_series(kind)
+    sample = GrowingSample()
+    for end in range(step, len(series) + 1, step):
+        sample.extend(series[end - step : end])
+        if step > 1 or end % 13 == 0:
+            assert sample.median() == np.median(series[:end])
+
+
+def test_value_by_value_and_block_by_block_give_the_same_medians() -> None:
+    for kind in SERIES:
+        series = _long_series(kind, 3000)
+        pool, table = empty_pool(2), empty_table(2)
+        for start in range(0, len(series), 50):
+            for column in (0, 1):
+                pool = reserve(pool, table, column, 50)
+            push(pool, table, 0, series[start : start + 50])
+            for value in series[start : start + 50]:
+                push_one(pool, table, 1, value)
+                median(pool, table, 1)
+            assert median(pool, table, 0) == median(pool, table, 1) == np.median(series[: start + 50])
+            assert order_statistic(pool, table, 1, start + 1) == np.sort(series[: start + 50])[start]
+
+
+def test_columns_do_not_disturb_each_other_while_the_pool_grows() -> None:
+    rng = np.random.default_rng(3)
+    columns = 7
+    pool, table = empty_pool(columns), empty_table(columns)
+    told: list[list[float]] = [[] for _ in range(columns)]
+    for _ in range(1500):
+        column = int(rng.integers(columns) ** 2 // columns)
+        values = rng.normal(size=int(rng.integers(1, 90))) + len(told[column]) * (column == 3)
+        pool = reserve(pool, table, column, len(values))
+        push(pool, table, column, values)
+        told[column] += values.tolist()
+        if rng.random() < 0.5:
+            assert median(pool, table, column) == np.median(told[column])
+    for column in range(columns):
+        if told[column]:
+            assert median(pool, table, column) == np.median(told[column])
+    assert table["low_heap"][3] >= 0, "the drifting column was meant to change to heaps"
+
+
+@pytest.mark.parametrize("kind", ["rising", "falling", "attack changes sides"])
+def test_drifting_data_change_to_heaps_and_bound_the_work(kind: str) -> None:
+    series = _long_series(kind, 60_000)
+    sample = GrowingSample()
+    for start in range(0, len(series), 20):
+        sample.extend(series[start : start + 20])
+        sample.median()
+    assert sample.uses_heaps
+    assert sample.median() == np.median(series)
+
+
+@pytest.mark.parametrize("kind", ["normal", "two values", "fourteen values", "forty percent far away"])
+def test_independent_data_keep_the_window_and_cost_a_few_moves_a_value(kind: str) -> None:
+    series = _long_series(kind, 60_000)
+    pool, table = empty_pool(1), empty_table(1)
+    for start in range(0, len(series), 20):
+        pool = reserve(pool, table, 0, 20)
+        push(pool, table, 0, series[start : start + 20])
+        median(pool, table, 0)
+    assert table["low_heap"][0] < 0
+    assert table["work"][0] < 6 * len(series)
+
+
+@given(st.lists(st.integers(-5, 5).map(float), min_size=1, max_size=60), st.data())
+def test_select_puts_the_wanted_rank_in_its_place(values: list[float], data: st.DataObject) -> None:
+    rank = data.draw(st.integers(0, len(values) - 1))
+    array = np.array(values)
+    select(array, 0, len(values) - 1, rank)
+    assert array[rank] == sorted(values)[rank]
+    assert sorted(array) == sorted(values)
+
+
+def test_the_callers_array_is_left_alone() -> None:
+    values = np.array([3.0, 1.0, 2.0])
+    values.setflags(write=False)
+    sample = GrowingSample(values)
+    sample.extend(values)
+    assert sample.median() == 2.0
+    assert values.tolist() == [3.0, 1.0, 2.0]
+
+
+def test_what_has_no_rank_is_refused() -> None:
+    with pytest.raises(ValueError, match="position 1"):
+        GrowingSample([1.0, np.nan])
+    with pytest.raises(ValueError, match="no values"):
+        GrowingSample().median()
+    with pytest.raises(IndexError, match=r"1\.\.2; got 3"):
+        GrowingSample([1.0, 2.0]).order_statistic(3)

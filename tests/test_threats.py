@@ -1,0 +1,142 @@
+"""The threat models' constants, by hand and by their meaning, and the edges of where they are valid."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from dataclasses import FrozenInstanceError
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from frontguard.threats import Malicious, Oblivious, Prescient, Threat, threat_named
+
+MODELS: list[type[Threat]] = [Oblivious, Prescient, Malicious]
+shares = st.floats(0.0, 0.49)
+levels = st.floats(0.01, 0.499)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@given(eps=shares)
+def test_shift_is_what_an_attacker_can_reach(model: type[Threat], eps: float) -> None:
+    """h by its meaning: attacked at its worst, half of what is seen is clean and below the level 1/2 + h."""
+    threat = model(eps)
+    assert threat.keep(0.5 + threat.shift) == pytest.approx(0.5, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("threat", "shift", "kept", "parts"),
+    [
+        (Oblivious(0.2), Fraction(1, 8), Fraction(2, 5), 2),
+        (Prescient(0.4), Fraction(1, 3), Fraction(3, 10), 2),
+        (Malicious(0.4), Fraction(2, 5), Fraction(1, 10), 3),
+        (Malicious(0.25), Fraction(1, 4), Fraction(1, 4), 3),
+    ],
+)
+def test_constants_by_hand(threat: Threat, shift: Fraction, kept: Fraction, parts: int) -> None:
+    assert threat.shift == pytest.approx(float(shift), rel=1e-15)
+    assert threat.keep(0.5) == pytest.approx(float(kept), rel=1e-14)
+    assert threat.confidence_parts == parts
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_no_contamination_is_the_clean_case(model: type[Threat]) -> None:
+    threat = model(0)
+    assert threat.eps == 0.0
+    assert isinstance(threat.eps, float)
+    assert threat.shift == 0.0
+    assert [threat.keep(p) for p in (0.0, 0.3, 1.0)] == [0.0, 0.3, 1.0]
+
+
+def test_malicious_keeps_nothing_of_an_event_rarer_than_its_share() -> None:
+    assert Malicious(0.3).keep(0.2) == 0.0
+
+
+@given(eps=shares, p=st.floats(0.0, 1.0))
+def test_malicious_is_the_strongest(eps: float, p: float) -> None:
+    assert Malicious(eps).shift >= Prescient(eps).shift
+    assert Malicious(eps).keep(p) <= Prescient(eps).keep(p) + 1e-15
+
+
+@pytest.mark.parametrize("model", MODELS)
+@given(smaller=shares, larger=shares)
+def test_shift_grows_with_eps(model: type[Threat], smaller: float, larger: float) -> None:
+    smaller, larger = sorted((smaller, larger))
+    assert model(smaller).shift <= model(larger).shift
+
+
+@pytest.mark.parametrize("model", MODELS)
+@given(t_bar=levels)
+def test_largest_eps_solves_shift_equals_t_bar(model: type[Threat], t_bar: float) -> None:
+    limit = model(0.0).largest_eps(t_bar)
+    assert model(limit).shift == pytest.approx(t_bar, rel=1e-12)
+    model(limit * (1.0 - 1e-9)).check(t_bar)
+    with pytest.raises(ValueError, match="must be below"):
+        model(limit).check(t_bar)
+
+
+def test_largest_eps_by_hand() -> None:
+    assert Oblivious(0.0).largest_eps(0.25) == pytest.approx(1 / 3, rel=1e-15)
+    assert Prescient(0.0).largest_eps(0.49) == pytest.approx(0.98 / 1.98, rel=1e-15)
+    assert Malicious(0.0).largest_eps(0.25) == 0.25
+
+
+def test_check_says_what_is_allowed_and_why() -> None:
+    with pytest.raises(ValueError, match=r"below 0\.333333 for the prescient threat.*h = 0\.33.*got eps = 0\.4"):
+        Prescient(0.4).check(0.25)
+    Prescient(0.4).check(0.49)
+
+
+@pytest.mark.parametrize("t_bar", [0.0, 0.5, -0.1, 1.0, math.nan, True, "0.4"])
+@pytest.mark.parametrize("model", MODELS)
+def test_t_bar_outside_its_range_is_refused(model: type[Threat], t_bar: Any) -> None:
+    with pytest.raises(ValueError, match="t_bar"):
+        model(0.1).check(t_bar)
+
+
+@pytest.mark.parametrize("eps", [-1e-9, 0.5, 0.7, math.nan, math.inf, True, False, "0.1", None, 0.1j, [0.1]])
+@pytest.mark.parametrize("model", MODELS)
+def test_eps_outside_its_range_is_refused(model: type[Threat], eps: Any) -> None:
+    with pytest.raises(ValueError, match=rf"eps .* of {model.__name__}"):
+        model(eps)
+
+
+@pytest.mark.parametrize("p", [-0.1, 1.1, math.nan, True])
+def test_keep_refuses_what_is_no_probability(p: Any) -> None:
+    for model in MODELS:
+        with pytest.raises(ValueError, match="p of keep"):
+            model(0.1).keep(p)
+
+
+def test_numbers_of_numpy_and_fractions_are_numbers() -> None:
+    assert Malicious(np.float64(0.25)) == Malicious(0.25)  # type: ignore[arg-type, unused-ignore]
+    assert Malicious(Fraction(1, 4)).eps == 0.25  # type: ignore[arg-type]
+
+
+def test_values_are_frozen_compared_and_pickled() -> None:
+    for model in MODELS:
+        threat = model(0.1)
+        with pytest.raises(FrozenInstanceError):
+            threat.eps = 0.2  # type: ignore[misc]
+        assert pickle.loads(pickle.dumps(threat)) == threat
+        assert repr(threat) == f"{model.__name__}(eps=0.1)"
+    assert len({model(0.1) for model in MODELS}) == 3  # equal eps, different models
+
+
+def test_the_base_is_no_model() -> None:
+    with pytest.raises(TypeError):
+        Threat(0.1)  # type: ignore[abstract]
+
+
+def test_models_by_name() -> None:
+    for model in MODELS:
+        assert threat_named(model.name, 0.2) == model(0.2)
+        assert type(threat_named(model.name.upper(), 0.2)) is model
+    with pytest.raises(ValueError, match="one of oblivious, prescient, malicious; got 'evil'"):
+        threat_named("evil", 0.1)
+    with pytest.raises(ValueError, match="one of oblivious"):
+        threat_named(3, 0.1)  # type: ignore[arg-type]
