@@ -122,7 +122,7 @@ def test_columns_do_not_disturb_each_other_while_the_pool_grows() -> None:
     columns = 7
     pool, table = empty_pool(columns), empty_table(columns)
     told: list[list[float]] = [[] for _ in range(columns)]
-    for _ in range(1500):
+    for _ in range(800):
         column = int(rng.integers(columns) ** 2 // columns)
         values = rng.normal(size=int(rng.integers(1, 90))) + len(told[column]) * (column == 3)
         pool = reserve(pool, table, column, len(values))
@@ -133,7 +133,22 @@ def test_columns_do_not_disturb_each_other_while_the_pool_grows() -> None:
     for column in range(columns):
         if told[column]:
             assert median(pool, table, column) == np.median(told[column])
-    assert table["low_heap"][3] >= 0, "the drifting column was meant to change to heaps"
+
+
+def test_a_column_with_heaps_survives_the_growth_of_the_pool() -> None:
+    rng = np.random.default_rng(4)
+    rising, other = np.arange(60_000.0), rng.normal(size=60_000)
+    pool, table = empty_pool(2), empty_table(2)
+    for start in range(0, 60_000, 20):
+        for column, series in enumerate((rising, other)):
+            pool = reserve(pool, table, column, 20)
+            push(pool, table, column, series[start : start + 20])
+            middle = median(pool, table, column)
+            if start % 3000 == 0:
+                assert middle == np.median(series[: start + 20])
+    assert table["low_heap"].tolist()[0] >= 0, "the rising column was meant to change to heaps"
+    assert table["low_heap"].tolist()[1] < 0
+    assert [order_statistic(pool, table, 0, rank) for rank in (1, 31_000, 60_000)] == [0.0, 30_999.0, 59_999.0]
 
 
 @pytest.mark.parametrize("kind", ["rising", "falling", "attack changes sides"])

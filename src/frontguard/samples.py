@@ -63,7 +63,7 @@ def window_length(count: int) -> int:
     The rank of the median moves by √n / 2 (standard deviation) until n has doubled; a new window reaches twice as far
     to either side. A longer one would have to be searched more rarely, but would take in more of what comes.
     """
-    return 16 + 2 * int(np.sqrt(count))
+    return 32 + int(np.sqrt(count))
 
 
 @kernel
@@ -281,15 +281,54 @@ def _search(pool: Floats, record: Record) -> None:
     if record.work > _BUDGET * count + 4096:
         _change_to_heaps(pool, record)
         return
-    record.work += count
     wanted = min(window_length(count), count)
     first = max(0, min((count - 1) // 2 - wanted // 2, count - wanted))
+    if record.window > 1 and _search_nearby(pool, record, first, wanted):
+        record.work += count >> 2  # a scan is about four times cheaper than two selections
+        return
+    record.work += count
     values = values_of(pool, record)
     if first > 0:
         select(values, 0, count - 1, first)
     if first + wanted < count:
         select(values, first, count - 1, first + wanted - 1)
-    _copy(np.sort(values[first : first + wanted]), 0, pool, record.window_start, wanted)
+    _set_window(pool, record, np.sort(values[first : first + wanted]), 0, first, wanted)
+
+
+@kernel
+def _search_nearby(pool: Floats, record: Record, first: int, wanted: int) -> bool:
+    """Look for the ranks first .. first + wanted − 1 in the neighbourhood of the old window, in one scan of all values.
+
+    The old window tells how densely values lie; a neighbourhood twice as wide as that suggests nearly always holds the
+    wanted ranks and little more. Returns whether it did.
+    """
+    at, length = record.window_start, record.window
+    lowest, highest = pool[at], pool[at + length - 1]
+    step = (highest - lowest) / length
+    low = lowest - step * (length + 2 * max(0, record.below - first))
+    high = highest + step * (length + 2 * max(0, first + wanted - record.below - length))
+    if not (low > -np.inf and high < np.inf and low < high):
+        return False
+    nearby = np.empty(8 * (wanted + length))
+    less, size = 0, 0
+    for i in range(record.start, record.start + record.count):
+        if pool[i] < low:
+            less += 1
+        elif pool[i] <= high:
+            if size == nearby.shape[0]:
+                return False
+            nearby[size] = pool[i]
+            size += 1
+    if less > first or less + size < first + wanted:
+        return False
+    _set_window(pool, record, np.sort(nearby[:size]), first - less, first, wanted)
+    return True
+
+
+@kernel
+def _set_window(pool: Floats, record: Record, ordered: Floats, start: int, first: int, wanted: int) -> None:
+    """Let ordered[start : start + wanted] be the window, `first` the number of values below it."""
+    _copy(ordered, start, pool, record.window_start, wanted)
     record.below = first
     record.window = wanted
 

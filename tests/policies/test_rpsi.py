@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from frontguard import RPSI, Malicious, Oblivious, Prescient, Schedule, Subgaussian, Threat
+from frontguard.policies import rpsi
 from tests.policies import naive
 
 THREATS = st.one_of(
@@ -112,3 +113,46 @@ def test_accuracy_has_to_be_positive(accuracy: float) -> None:
 def test_an_order_that_is_no_permutation_is_refused() -> None:
     with pytest.raises(ValueError, match=r"each arm 0\.\.2 once"):
         RPSI(3, 2, threat=Oblivious(0.1), spread=Subgaussian(0.1), accuracy=0.1, order=[0, 0, 1])
+
+
+def first_decision(medians: list[list[float]], *, width: float, accuracy: float, bias: float) -> list[int]:
+    """Verdicts of the first decision, with numbers that floating point holds exactly."""
+    policy = RPSI(len(medians), len(medians[0]), threat=Oblivious(0.0), spread=Subgaussian(1.0), accuracy=0.5)
+    control = rpsi.initial_control(policy.arms, accuracy, bias)
+    arms = rpsi.initial_arms(policy.arms)
+    rpsi.decide_first(arms, np.array(medians), control, np.array([np.inf, width, width / 2]))
+    return [int(verdict) for verdict in arms["status"]]
+
+
+def test_an_arm_is_held_where_the_bounds_just_touch() -> None:
+    """Line 20 has ⪯: m̂_i − U + α = m̂_j + U holds i back; a hair more and nothing does."""
+    assert first_decision([[0.0, 0.0], [0.0, 0.0]], width=0.25, accuracy=0.5, bias=8.0) == [0, 0]
+    assert first_decision([[0.0, 0.0], [0.0, 0.0]], width=0.25, accuracy=0.5 + 2**-40, bias=8.0) == [1, 1]
+
+
+def test_an_arm_is_beaten_only_if_one_objective_is_strictly_worse() -> None:
+    """Line 17 has ≺: bounds that touch in every objective eliminate nobody."""
+    assert first_decision([[2.0, 2.0], [0.0, 0.0]], width=0.5, accuracy=1.0, bias=0.5) == [0, 0]
+    assert first_decision([[2.0, 2.0 + 2**-40], [0.0, 0.0]], width=0.5, accuracy=1.0, bias=0.5) == [1, 2]
+
+
+def test_a_later_phase_has_the_same_strictness() -> None:
+    widths = np.array([np.inf, 1.0, 0.5, 0.25])
+    for lead, verdict in ((0.0, 0), (2**-40, 2)):
+        arms, control = rpsi.initial_arms(2), rpsi.initial_control(2, 1.0, 0.5)
+        medians = np.array([[2.0, 2.0], [-0.5, -0.5]])
+        rpsi.decide_first(arms, medians, control, widths)
+        assert arms["status"].tolist() == [0, 0]
+        rpsi.decide(arms, medians, control, widths, 0, np.array([2.0, 2.0 + lead]))  # 2 − 1 = −0.5 + 1.5 + 0
+        assert arms["status"][1] == verdict
+
+
+@pytest.mark.parametrize(("factor", "phases"), [(1 + 1e-9, 5), (1 - 1e-9, 6)])
+def test_it_stops_in_the_very_phase_in_which_every_width_is_a_quarter_of_alpha(factor: float, phases: int) -> None:
+    spread, threat = Subgaussian(0.1), Prescient(0.1)
+    width = Schedule(threat, spread, 2, 1, 0.1).width(5)
+    policy = RPSI(2, 1, threat=threat, spread=spread, accuracy=4 * width * factor)
+    while not policy.done:
+        policy.tell(batch := policy.ask(), np.where(batch == 0, 0.0, 4 * width + 0.05)[:, None])
+    assert policy.result().verdicts == {"0": "covered", "1": "in"}
+    assert policy.phases.tolist() == [phases, phases]
