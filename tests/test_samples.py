@@ -139,13 +139,13 @@ def test_a_column_with_heaps_survives_the_growth_of_the_pool() -> None:
     rng = np.random.default_rng(4)
     rising, other = np.arange(60_000.0), rng.normal(size=60_000)
     pool, table = empty_pool(2), empty_table(2)
-    for start in range(0, 60_000, 20):
+    for start in range(0, 60_000, 25):  # odd and even counts in turn
         for column, series in enumerate((rising, other)):
-            pool = reserve(pool, table, column, 20)
-            push(pool, table, column, series[start : start + 20])
+            pool = reserve(pool, table, column, 25)
+            push(pool, table, column, series[start : start + 25])
             middle = median(pool, table, column)
-            if start % 3000 == 0:
-                assert middle == np.median(series[: start + 20])
+            if start % 1125 == 0:
+                assert middle == np.median(series[: start + 25])
     assert table["low_heap"].tolist()[0] >= 0, "the rising column was meant to change to heaps"
     assert table["low_heap"].tolist()[1] < 0
     assert [order_statistic(pool, table, 0, rank) for rank in (1, 31_000, 60_000)] == [0.0, 30_999.0, 59_999.0]
@@ -155,14 +155,15 @@ def test_a_column_with_heaps_survives_the_growth_of_the_pool() -> None:
 def test_drifting_data_change_to_heaps_and_bound_the_work(kind: str) -> None:
     series = _long_series(kind, 60_000)
     sample = GrowingSample()
-    for start in range(0, len(series), 20):
-        sample.extend(series[start : start + 20])
-        sample.median()
+    for start in range(0, len(series), 25):
+        sample.extend(series[start : start + 25])
+        middle = sample.median()
+        if start % 1125 == 0:
+            assert middle == np.median(series[: start + 25])
     assert sample.uses_heaps
-    assert sample.median() == np.median(series)
 
 
-@pytest.mark.parametrize("kind", ["normal", "two values", "fourteen values", "forty percent far away"])
+@pytest.mark.parametrize("kind", ["normal", "one value", "two values", "fourteen values", "forty percent far away"])
 def test_independent_data_keep_the_window_and_cost_a_few_moves_a_value(kind: str) -> None:
     series = _long_series(kind, 60_000)
     pool, table = empty_pool(1), empty_table(1)

@@ -145,6 +145,11 @@ def test_a_later_phase_has_the_same_strictness() -> None:
         assert arms["status"].tolist() == [0, 0]
         rpsi.decide(arms, medians, control, widths, 0, np.array([2.0, 2.0 + lead]))  # 2 − 1 = −0.5 + 1.5 + 0
         assert arms["status"][1] == verdict
+        arms, control = rpsi.initial_arms(2), rpsi.initial_control(2, 1.0, 0.5)
+        medians = np.array([[-0.5, -0.5], [2.0, 2.0]])
+        rpsi.decide_first(arms, medians, control, widths)
+        rpsi.decide(arms, medians, control, widths, 0, np.array([-0.5, -0.5 - lead]))  # the re-sampled arm is the worse
+        assert arms["status"][0] == (0 if lead == 0.0 else 2)
 
 
 @pytest.mark.parametrize(("factor", "phases"), [(1 + 1e-9, 5), (1 - 1e-9, 6)])
