@@ -25,7 +25,7 @@ types: $(VENV)/dev.stamp
 pytest: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -m "not audit" $(PYTEST_ARGS)
 
-audit: $(VENV)/dev.stamp
+audit: $(VENV)/audit.stamp
 	$(BIN)/python -m pytest -m audit $(PYTEST_ARGS)
 
 bench: $(VENV)/dev.stamp
@@ -41,6 +41,10 @@ $(BIN)/python:
 
 $(VENV)/demo.stamp: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[plot]"
+	@touch $@
+
+$(VENV)/audit.stamp: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,diabetes]"
 	@touch $@
 
 $(VENV)/dev.stamp: pyproject.toml | $(BIN)/python

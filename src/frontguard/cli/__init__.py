@@ -4,21 +4,39 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
 
 def main() -> None:
     """Run the command line and leave with its exit code: 0 done, 2 bad input, 130 interrupted."""
+    import typer
+
     from frontguard.cli.app import app
     from frontguard.errors import BadInput
 
+    # typer brings its own click, or uses the installed one, by version; either way this is its UsageError.
+    usage_error: Any = typer.BadParameter.__mro__[1]
     try:
-        app(prog_name="frontguard")
+        code = app(sys.argv[1:] or ["--help"], prog_name="frontguard", standalone_mode=False)
     except BadInput as error:
-        print(f"frontguard: {' '.join(str(error).split())}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        print("frontguard: interrupted", file=sys.stderr)
-        sys.exit(130)
+        _complain(str(error))
+        code = 2
+    except usage_error as error:
+        _complain(f"{error.format_message()} (see {_help_of(error)})")
+        code = 2
+    except (KeyboardInterrupt, typer.Abort):
+        _complain("interrupted")
+        code = 130
     except BrokenPipeError:  # the reader of our output has gone: nobody is left to complain to
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+        code = 1
+    sys.exit(code)
+
+
+def _complain(message: str) -> None:
+    print(f"frontguard: {' '.join(message.split())}", file=sys.stderr)
+
+
+def _help_of(error: BaseException) -> str:
+    context = getattr(error, "ctx", None)
+    return f"{context.command_path if context else 'frontguard'} --help"
