@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
+from numba import types
 from numba.core.caching import FunctionCache
+from numba.experimental.function_type import _get_wrapper_address
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -84,3 +86,22 @@ def entry(signature: Any) -> Callable[[Callable[..., T]], Callable[..., T]]:
         return call
 
     return make
+
+
+class KernelValue(types.WrapperAddressProtocol):
+    """A kernel as a value to be handed to an `entry`, compiled for its kind of signature.
+
+    numba takes bare kernels too, but looks them up anew in every call, which costs more than a short run.
+    """
+
+    def __init__(self, function: Callable[..., Any], signature: Any) -> None:
+        self._function = function  # keeps the machine code alive
+        self._signature = signature
+        self._address = _get_wrapper_address(function, signature)  # type: ignore[no-untyped-call]
+
+    def __wrapper_address__(self) -> int:
+        return int(self._address)
+
+    def signature(self) -> Any:
+        """The signature that callers may rely on."""
+        return self._signature

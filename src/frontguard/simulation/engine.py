@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
 
@@ -272,23 +272,29 @@ def simulate(
     estimates = np.empty((*shape, policy.objectives))
     spent = np.zeros(runs)
 
-    def work(index: int) -> None:
-        started = time.perf_counter()
-        live = policy.fresh()
-        drive(live, source, seed, first_run + index)
-        verdicts[index], pulls[index], estimates[index] = live.verdict_codes, live.pulls_per_arm, live.estimates
-        spent[index] = time.perf_counter() - started
+    waiting = iter(range(runs))  # shared: a worker takes the next run when it is through with one
+    stopped = threading.Event()
 
-    with ThreadPoolExecutor(workers or os.cpu_count() or 1) as threads:
-        pending = {threads.submit(work, index) for index in range(runs)}
+    def work() -> None:
+        for index in waiting:
+            started = time.perf_counter()
+            live = policy.fresh()
+            drive(live, source, seed, first_run + index)
+            verdicts[index], pulls[index], estimates[index] = live.verdict_codes, live.pulls_per_arm, live.estimates
+            spent[index] = time.perf_counter() - started
+            if stopped.is_set():
+                return
+
+    crew = max(1, min(workers or os.cpu_count() or 1, runs))
+    with ThreadPoolExecutor(crew) as threads:
+        busy = {threads.submit(work) for _ in range(crew)}
         try:
-            while pending:
-                finished, pending = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
+            while busy:
+                finished, busy = wait(busy, timeout=0.1)
                 for future in finished:
                     future.result()
-                if on_run is not None and finished:
-                    on_run(runs - len(pending))
-        except BaseException:
-            threads.shutdown(wait=False, cancel_futures=True)
-            raise
+                if on_run is not None:
+                    on_run(int(np.count_nonzero(spent)))
+        finally:
+            stopped.set()
     return Runs(verdicts, pulls, estimates, float(spent.sum()))

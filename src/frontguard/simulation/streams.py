@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 
-from frontguard._compiled import entry, kernel
+from frontguard._compiled import KernelValue, entry, kernel
 from frontguard.simulation.contracts import (
     ATTACK,
     BLOCK,
@@ -91,9 +91,10 @@ class Source:
     def arguments(self) -> tuple[Any, ...]:
         """What kernels are given, in the order of `SOURCE`."""
         environment, adversary = self.environment, self.adversary
-        clean = (environment.draw, environment.reals, environment.ints)
+        clean = (KernelValue(environment.draw, DRAW), environment.reals, environment.ints)
         if adversary is None or adversary.eps == 0.0:
-            return (*clean, _CLEAN, np.uint64(0), False, _no_draw, _no_attack, NO_REALS, NO_INTS)
+            nothing = KernelValue(_no_draw, DRAW), KernelValue(_no_attack, ATTACK), NO_REALS, NO_INTS
+            return (*clean, _CLEAN, np.uint64(0), False, *nothing)
         threshold = np.uint64(int(adversary.eps * _TWO_64))
         given: Environment | PrescientAdversary | MaliciousAdversary
         match adversary:
@@ -107,7 +108,8 @@ class Source:
                 raise TypeError(f"not an adversary of a known type: {adversary!r}")
         reals = np.array(given.reals, np.float64, order="C")
         ints = np.array(given.ints, np.int64, order="C")
-        return (*clean, kind, threshold, adversary.joint, draw, attack, reals, ints)
+        kernels = KernelValue(draw, DRAW), KernelValue(attack, ATTACK)
+        return (*clean, kind, threshold, adversary.joint, *kernels, reals, ints)
 
 
 @kernel
