@@ -1,0 +1,171 @@
+"""Boxes: intervals that contain the true quantiles of an arm at every number of pulls at once, whatever the attacker does.
+
+For an objective whose quantile of level p counts, and n observations, let A be the number of clean ones at or below the true
+quantile. Under each threat model A dominates a Binomial(n, keep(p)), so with probability 1 − δ' the true quantile is at or
+above the observation of rank q(n; keep(p), δ') for all n at once; likewise from above. With a spread bound R there is one such
+interval for every fixed shift t: the quantile of level p + t is at most R(t) away, and is bracketed sooner. The box is what all
+of them leave, over all shifts and over all n so far.
+
+An observation that failed may be anything: it counts in n, at −∞ for the lower side and at +∞ for the upper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from frontguard._compiled import kernel
+from frontguard.boundaries import rank_table, read_rank
+from frontguard.errors import BadInput
+from frontguard.samples import Record
+from frontguard.schedule import checked_count, checked_delta
+from frontguard.spread import SpreadBound, as_spread_bound
+from frontguard.threats import Threat, checked_t_bar, real_number
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+LARGEST = 2**20
+"""Pulls of an arm up to which ranks are tabulated. Beyond it boxes stay valid but hardly shrink."""
+
+SHIFTS = (0.35, 0.7, 0.97)
+"""Where between h and t̄ the shifts lie for which R is used; see docs/choices.md for what others cost."""
+
+UNSHIFTED_SHARE = 4.0
+"""How much more of δ the interval without a shift gets than each of the others."""
+
+STRENGTH = 2.0
+"""Weight of the prior in the anytime boundary, in observations."""
+
+
+@dataclass(frozen=True, eq=False)
+class BoxRule:
+    """Ranks and costs by which boxes are read off sorted samples; S shifts for each of M objectives.
+
+    `low_ranks` and `high_ranks` (M, S, T) are tables for `read_rank`; `costs` (M, S) are R(t); `low_keep` and `high_keep`
+    (M, S) the shares of observations that no attacker can take from either side.
+    """
+
+    low_ranks: Ints
+    high_ranks: Ints
+    costs: Floats
+    low_keep: Floats
+    high_keep: Floats
+    quantiles: Floats
+
+    @property
+    def arrays(self) -> tuple[Ints, Ints, Floats, Floats, Floats]:
+        """What kernels are given."""
+        return self.low_ranks, self.high_ranks, self.costs, self.low_keep, self.high_keep
+
+
+def box_rule(
+    threat: Threat,
+    *,
+    arms: int,
+    objectives: int,
+    delta: float,
+    spread: SpreadBound | Any | None = None,
+    t_bar: float = 0.49,
+    quantiles: npt.ArrayLike = 0.5,
+    largest: int = LARGEST,
+) -> BoxRule:
+    """Boxes of K arms and M objectives that all hold at once, for ever, with probability 1 − δ.
+
+    R speaks of medians only: objectives with another quantile do without it. δ is shared equally by arms, objectives and
+    sides, and among shifts by `UNSHIFTED_SHARE`.
+
+    >>> from frontguard import Prescient
+    >>> rule = box_rule(Prescient(0.1), arms=16, objectives=2, delta=0.1)
+    >>> rule.low_ranks.shape[:2], rule.low_keep.tolist()
+    ((2, 1), [[0.45], [0.45]])
+    """
+    if not isinstance(threat, Threat):
+        raise BadInput(f"threat must be Oblivious(eps), Prescient(eps) or Malicious(eps); got {threat!r}")
+    K, M = checked_count(arms, "arms (K)"), checked_count(objectives, "objectives (M)")
+    share = checked_delta(delta) / (2.0 * K * M)
+    levels = checked_quantiles(quantiles, M)
+    bound = None if spread is None else as_spread_bound(spread)
+    shifts: Sequence[float] = ()
+    if bound is not None:
+        threat.check(checked_t_bar(t_bar))
+        bound.check(t_bar)
+        shifts = [threat.shift + f * (t_bar - threat.shift) for f in SHIFTS]
+    width = 1 + len(shifts)
+    low_keep, high_keep, costs = np.zeros((M, width)), np.zeros((M, width)), np.zeros((M, width))
+    tables: list[list[tuple[Ints, Ints]]] = []
+    for d, p in enumerate(levels):
+        used = [0.0, *(shifts if p == 0.5 else [])]
+        weights = np.array([UNSHIFTED_SHARE if len(used) > 1 else 1.0, *[1.0] * (len(used) - 1)])
+        row = []
+        for s, (t, weight) in enumerate(zip(used, weights / weights.sum(), strict=True)):
+            low_keep[d, s] = max(0.0, threat.keep(p + t))
+            high_keep[d, s] = max(0.0, threat.keep(1.0 - p + t))
+            costs[d, s] = 0.0 if t == 0.0 or bound is None else float(bound(t))
+            row.append(
+                tuple(
+                    rank_table(keep, share * weight, largest=largest, strength=STRENGTH)
+                    for keep in (float(low_keep[d, s]), float(high_keep[d, s]))
+                )
+            )
+        tables.append(row)
+    length = len(tables[0][0][0])
+    low_ranks, high_ranks = np.zeros((M, width, length), np.int64), np.zeros((M, width, length), np.int64)
+    for d, row in enumerate(tables):
+        for s, (low, high) in enumerate(row):
+            low_ranks[d, s], high_ranks[d, s] = low, high
+    return BoxRule(low_ranks, high_ranks, costs, low_keep, high_keep, levels)
+
+
+def checked_quantiles(quantiles: npt.ArrayLike, objectives: int) -> Floats:
+    """Quantile levels (M,), each strictly between 0 and 1."""
+    array = np.asarray(quantiles, np.float64)
+    if array.shape not in ((), (objectives,)):
+        raise BadInput(f"quantiles must be one level or {objectives}, one for each objective; got {array.shape}")
+    for level in array.flat:
+        if not 0.0 < real_number(float(level), "quantiles") < 1.0:
+            raise BadInput(f"quantiles must lie strictly between 0 and 1; got {float(level)!r}")
+    return np.broadcast_to(array, (objectives,)).copy()
+
+
+@kernel
+def tighten(
+    pool: Floats,
+    record: Record,
+    pulls: int,
+    box: Floats,
+    low_ranks: Ints,
+    high_ranks: Ints,
+    costs: Floats,
+    low_keep: Floats,
+    high_keep: Floats,
+) -> None:
+    """Bring one arm's box of one objective up to date; tables are those of the objective: (S, T) and (S,).
+
+    The `record.count` observations lie sorted in the pool; `pulls` counts failed ones too. `box` is (low, high, low floor,
+    high floor): the interval so far, and what would be left of it if the sample went on like this for ever.
+    """
+    have = record.count
+    failed = pulls - have
+    first, last = record.start, record.start + have - 1
+    low, high = box[0], box[1]
+    for s in range(costs.shape[0]):
+        rank = read_rank(low_ranks[s], pulls)
+        if rank > failed:
+            low = max(low, pool[first + rank - failed - 1] - costs[s])
+        rank = read_rank(high_ranks[s], pulls)
+        if rank > failed:
+            high = min(high, pool[last - (rank - failed - 1)] + costs[s])
+    low_floor, high_floor = low, high
+    for s in range(costs.shape[0]):
+        rank = min(int(np.ceil(low_keep[s] * pulls)), pulls)
+        if rank > failed:
+            low_floor = max(low_floor, pool[first + rank - failed - 1] - costs[s])
+        rank = min(int(np.ceil(high_keep[s] * pulls)), pulls)
+        if rank > failed:
+            high_floor = min(high_floor, pool[last - (rank - failed - 1)] + costs[s])
+    box[0], box[1], box[2], box[3] = low, high, low_floor, high_floor
