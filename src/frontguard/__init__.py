@@ -25,6 +25,7 @@ _WHERE = {
     "RPSI": "frontguard.policies",
     "AuerA1": "frontguard.policies",
     "AuerA1M": "frontguard.policies",
+    "Certified": "frontguard.policies",
     "Policy": "frontguard.policies",
     "Result": "frontguard.results",
     "Certificate": "frontguard.results",
@@ -36,7 +37,7 @@ _WHERE = {
 
 if TYPE_CHECKING:
     from frontguard.errors import BadInput, OutOfTurn
-    from frontguard.policies import RPSI, AuerA1, AuerA1M, Policy
+    from frontguard.policies import RPSI, AuerA1, AuerA1M, Certified, Policy
     from frontguard.results import Certificate, Result, Verdict
     from frontguard.samples import GrowingSample
     from frontguard.schedule import Schedule
@@ -50,6 +51,7 @@ __all__ = [
     "AuerA1M",
     "BadInput",
     "Certificate",
+    "Certified",
     "CustomSpread",
     "Gaussian",
     "GrowingSample",

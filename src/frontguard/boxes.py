@@ -1,10 +1,11 @@
-"""Boxes: intervals that contain the true quantiles of an arm at every number of pulls at once, whatever the attacker does.
+"""Boxes: intervals that contain the true quantiles of an arm at every number of pulls at once, whatever the attacker
+does.
 
-For an objective whose quantile of level p counts, and n observations, let A be the number of clean ones at or below the true
-quantile. Under each threat model A dominates a Binomial(n, keep(p)), so with probability 1 − δ' the true quantile is at or
-above the observation of rank q(n; keep(p), δ') for all n at once; likewise from above. With a spread bound R there is one such
-interval for every fixed shift t: the quantile of level p + t is at most R(t) away, and is bracketed sooner. The box is what all
-of them leave, over all shifts and over all n so far.
+For an objective whose quantile of level p counts, and n observations, let A be the number of clean ones at or below
+the true quantile. Under each threat model A dominates a Binomial(n, keep(p)), so with probability 1 − δ' the true
+quantile is at or above the observation of rank q(n; keep(p), δ') for all n at once; likewise from above. With a
+spread bound R there is one such interval for every fixed shift t: the quantile of level p + t is at most R(t) away,
+and is bracketed sooner. The box is what all of them leave, over all shifts and over all n so far.
 
 An observation that failed may be anything: it counts in n, at −∞ for the lower side and at +∞ for the upper.
 """
@@ -46,8 +47,8 @@ STRENGTH = 2.0
 class BoxRule:
     """Ranks and costs by which boxes are read off sorted samples; S shifts for each of M objectives.
 
-    `low_ranks` and `high_ranks` (M, S, T) are tables for `read_rank`; `costs` (M, S) are R(t); `low_keep` and `high_keep`
-    (M, S) the shares of observations that no attacker can take from either side.
+    `low_ranks` and `high_ranks` (M, S, T) are tables for `read_rank`; `costs` (M, S) are R(t); `low_keep` and
+    `high_keep` (M, S) the shares of observations that no attacker can take from either side.
     """
 
     low_ranks: Ints
@@ -76,8 +77,8 @@ def box_rule(
 ) -> BoxRule:
     """Boxes of K arms and M objectives that all hold at once, for ever, with probability 1 − δ.
 
-    R speaks of medians only: objectives with another quantile do without it. δ is shared equally by arms, objectives and
-    sides, and among shifts by `UNSHIFTED_SHARE`.
+    R speaks of medians only: objectives with another quantile do without it. δ is shared equally by arms, objectives
+    and sides, and among shifts by `UNSHIFTED_SHARE`.
 
     >>> from frontguard import Prescient
     >>> rule = box_rule(Prescient(0.1), arms=16, objectives=2, delta=0.1)
@@ -106,12 +107,11 @@ def box_rule(
             low_keep[d, s] = max(0.0, threat.keep(p + t))
             high_keep[d, s] = max(0.0, threat.keep(1.0 - p + t))
             costs[d, s] = 0.0 if t == 0.0 or bound is None else float(bound(t))
-            row.append(
-                tuple(
-                    rank_table(keep, share * weight, largest=largest, strength=STRENGTH)
-                    for keep in (float(low_keep[d, s]), float(high_keep[d, s]))
-                )
+            low, high = (
+                rank_table(float(keep[d, s]), share * weight, largest=largest, strength=STRENGTH)
+                for keep in (low_keep, high_keep)
             )
+            row.append((low, high))
         tables.append(row)
     length = len(tables[0][0][0])
     low_ranks, high_ranks = np.zeros((M, width, length), np.int64), np.zeros((M, width, length), np.int64)
@@ -146,22 +146,36 @@ def tighten(
 ) -> None:
     """Bring one arm's box of one objective up to date; tables are those of the objective: (S, T) and (S,).
 
-    The `record.count` observations lie sorted in the pool; `pulls` counts failed ones too. `box` is (low, high, low floor,
-    high floor): the interval so far, and what would be left of it if the sample went on like this for ever.
+    The `record.count` observations lie sorted in the pool; `pulls` counts failed ones too. `box` is (low, high, low
+    floor, high floor, refuted, plain low, plain high): the interval so far; what would be left of it if the sample went
+    on like this for ever; whether the data refute R; and the interval so far without R. Once R is refuted, which cannot
+    happen while it and the threat model hold, the interval goes on without it.
     """
     have = record.count
     failed = pulls - have
     first, last = record.start, record.start + have - 1
-    low, high = box[0], box[1]
-    for s in range(costs.shape[0]):
+    low, high, plain_low, plain_high = box[0], box[1], box[5], box[6]
+    for s in range(costs.shape[0] if box[4] == 0.0 else 1):
         rank = read_rank(low_ranks[s], pulls)
         if rank > failed:
-            low = max(low, pool[first + rank - failed - 1] - costs[s])
+            bound = pool[first + rank - failed - 1] - costs[s]
+            low = max(low, bound)
+            if s == 0:
+                plain_low = max(plain_low, bound)
         rank = read_rank(high_ranks[s], pulls)
         if rank > failed:
-            high = min(high, pool[last - (rank - failed - 1)] + costs[s])
+            bound = pool[last - (rank - failed - 1)] + costs[s]
+            high = min(high, bound)
+            if s == 0:
+                plain_high = min(plain_high, bound)
+    if low > high:
+        box[4] = 1.0
+    if box[4] == 1.0:
+        low, high = plain_low, plain_high
+        if low > high:  # the threat model does not hold either: the middle is the best guess
+            low = high = 0.5 * low + 0.5 * high
     low_floor, high_floor = low, high
-    for s in range(costs.shape[0]):
+    for s in range(costs.shape[0] if box[4] == 0.0 else 1):
         rank = min(int(np.ceil(low_keep[s] * pulls)), pulls)
         if rank > failed:
             low_floor = max(low_floor, pool[first + rank - failed - 1] - costs[s])
@@ -169,3 +183,4 @@ def tighten(
         if rank > failed:
             high_floor = min(high_floor, pool[last - (rank - failed - 1)] + costs[s])
     box[0], box[1], box[2], box[3] = low, high, low_floor, high_floor
+    box[5], box[6] = plain_low, plain_high

@@ -55,7 +55,10 @@ class Demo:
     def margins(self) -> dict[str, Floats]:
         """The certificate in minutes of either objective."""
         certificate = self.robust.certificate
-        return {"accuracy": certificate.accuracy * self.deviation, "coverage": certificate.coverage * self.deviation}
+        return {
+            "accuracy": np.asarray(certificate.accuracy) * self.deviation,
+            "coverage": np.asarray(certificate.coverage) * self.deviation,
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for machines: the robust result, with the mean-based one and the truth beside it."""

@@ -38,15 +38,15 @@ class Certificate:
     that is worse by at most `coverage` in any objective (Definition 5).
     """
 
-    accuracy: float
-    coverage: float
+    accuracy: float | tuple[float, ...]  # one for all objectives, or one for each
+    coverage: float | tuple[float, ...]
     confidence: float
     threat: str
     contamination: float
 
-    def to_dict(self) -> dict[str, float | str]:
-        """The certificate as plain values."""
-        return dict(vars(self))
+    def to_dict(self) -> dict[str, Any]:
+        """The certificate as plain values that JSON can hold; what is not bounded becomes None."""
+        return {name: _plain(value) for name, value in vars(self).items()}
 
     def __str__(self) -> str:
         source = (
@@ -56,8 +56,20 @@ class Certificate:
         )
         return (
             f"with probability {self.confidence:.0%}, {source}: no returned arm is beaten by more than "
-            f"{self.accuracy:.3g} in every objective, and none on the front is missed by more than {self.coverage:.3g}"
+            f"{_shown(self.accuracy)} in every objective, and none on the front is missed by more than "
+            f"{_shown(self.coverage)}"
         )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _shown(tolerance: float | tuple[float, ...]) -> str:
+    parts = tolerance if isinstance(tolerance, tuple) else (tolerance,)
+    return " / ".join(f"{part:.3g}" for part in parts)
 
 
 def _article(noun: str) -> str:
@@ -84,6 +96,7 @@ class Result:
     pulls_per_arm: Ints
     decided_by: Ints
     certificate: Certificate
+    warnings: tuple[str, ...] = ()
 
     @property
     def pareto_set(self) -> list[str]:
@@ -132,9 +145,33 @@ class Result:
                 }
                 for arm, by_name in self.intervals.items()
             },
+            "warnings": list(self.warnings),
             "pulls_per_arm": {arm: int(n) for arm, n in zip(self.arms, self.pulls_per_arm, strict=True)},
             "decided_by": {arm: self.arms[int(j)] for arm, j in zip(self.arms, self.decided_by, strict=True) if j >= 0},
         }
+
+    def explain(self, arm: str) -> str:
+        """Why an arm has its verdict: the arm that decides it, and in which objectives."""
+        if arm not in self.arms:
+            raise KeyError(f"no arm is called {arm!r}")
+        i = self.arms.index(arm)
+        j = int(self.decided_by[i])
+        word = Verdict(int(self.verdict_codes[i])).word
+        if j < 0:
+            return f"{word}: no other arm bears on it" if self.pulls_per_arm[i] else f"{word}: not measured yet"
+        rival = self.arms[j]
+        lead = self.lower[j] - self.upper[i]  # where positive, the rival is certainly better
+        ahead = self.lower[i] - self.upper[j]
+        better = [name for name, value in zip(self.objectives, lead, strict=True) if value >= 0]
+        worse = [name for name, value in zip(self.objectives, ahead, strict=True) if value > 0]
+        if word == "out":
+            return f"out: certainly worse than {rival} in {_listed(better)}"
+        if word == "in":
+            why = f"certainly better in {_listed(worse)}" if worse else "not beaten by more than the accuracy"
+            return f"in: against {rival}, which comes nearest to beating it, {why}"
+        if word == "covered":
+            return f"covered: {rival} is returned and at most the coverage worse in every objective"
+        return f"undecided: what is left open is how it compares with {rival}"
 
     def to_frame(self) -> Any:
         """A pandas frame with a row for each arm."""
@@ -178,6 +215,10 @@ class Result:
             for row in self._rows()
         )
         return f"<p>{escape(repr(self))}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(names) if len(names) < 3 else f"all of {', '.join(names)}"
 
 
 def _cell(value: object) -> str:

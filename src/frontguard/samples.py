@@ -334,6 +334,27 @@ def _set_window(pool: Floats, record: Record, ordered: Floats, start: int, first
 
 
 @kernel
+def push_sorted(pool: Floats, table: Table, column: int, values: Floats) -> None:
+    """Add values (n,) to a column with enough room whose values are kept sorted throughout: all ranks at O(1).
+
+    For samples that are read at many ranks but rarely, after batches that grow with n: merging then costs O(1) a value.
+    Columns are either pushed to with this, or with `push`; never with both.
+    """
+    record: Record = table[column]
+    block = np.sort(values)
+    old = record.start + record.count - 1
+    place = old + block.shape[0]
+    for new in range(block.shape[0] - 1, -1, -1):
+        while old >= record.start and pool[old] > block[new]:
+            pool[place] = pool[old]
+            place -= 1
+            old -= 1
+        pool[place] = block[new]
+        place -= 1
+    record.count += block.shape[0]
+
+
+@kernel
 def median(pool: Floats, table: Table, column: int) -> float:
     """The median of a column that has values; for an even number of them the mean of the two in the middle."""
     record: Record = table[column]

@@ -11,7 +11,7 @@ from typing import Any
 
 from frontguard.errors import BadInput
 from frontguard.experiments.plan import DELTA, T_BAR, Setting, nearest
-from frontguard.policies import RPSI, AuerA1, AuerA1M
+from frontguard.policies import RPSI, AuerA1, AuerA1M, Certified
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,30 @@ def _rpsi(setting: Setting) -> dict[str, Any]:
     }
 
 
+def _certified(setting: Setting) -> dict[str, Any]:
+    """The guarantee that R-PSI gives: accuracy 2D + α, coverage 2D."""
+    return {
+        **_certified_without_spread(setting),
+        "spread": setting.experiment.spread,
+        "t_bar": T_BAR,
+    }
+
+
+def _certified_without_spread(setting: Setting) -> dict[str, Any]:
+    """The same guarantee without being told R. At large ε that may be out of reach: it stops at a budget."""
+    return {
+        **_size(setting),
+        "threat": setting.threat,
+        "accuracy": 2 * setting.bias + setting.experiment.accuracy,
+        "coverage": 2 * setting.bias,
+        "delta": DELTA,
+        "most_pulls": MOST_PULLS,
+    }
+
+
+MOST_PULLS = 1_000_000
+
+
 def _auer(setting: Setting) -> dict[str, Any]:
     return {**_size(setting), "accuracy": setting.experiment.accuracy, "delta": DELTA}
 
@@ -59,6 +83,8 @@ CONTESTANTS: dict[str, Contestant] = {
     contestant.name: contestant
     for contestant in (
         Contestant("rpsi", "R-PSI", RPSI, _rpsi, weight=1.0),
+        Contestant("certified", "certified", Certified, _certified, weight=3.0),
+        Contestant("certified-no-r", "certified without R", Certified, _certified_without_spread, weight=3.0),
         Contestant("auer-a1", "Auer-A1", AuerA1, _auer, weight=1.0),
         Contestant("auer-a1-m", "Auer-A1-M", AuerA1M, _auer, weight=3.0),
     )

@@ -2,6 +2,7 @@
 
 from frontguard.policies.auer import AuerA1, AuerA1M
 from frontguard.policies.base import Policy
+from frontguard.policies.certified import Certified
 from frontguard.policies.rpsi import RPSI
 
-__all__ = ["RPSI", "AuerA1", "AuerA1M", "Policy"]
+__all__ = ["RPSI", "AuerA1", "AuerA1M", "Certified", "Policy"]

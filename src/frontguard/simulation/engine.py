@@ -21,11 +21,12 @@ import numpy.typing as npt
 from numba import types
 
 from frontguard._compiled import entry, kernel
-from frontguard.policies import RPSI, AuerA1, AuerA1M, Policy
+from frontguard.policies import RPSI, AuerA1, AuerA1M, Certified, Policy
 from frontguard.policies import auer as _auer
+from frontguard.policies import certified_rule as _certified
 from frontguard.policies import rpsi as _rpsi
 from frontguard.results import Verdict
-from frontguard.samples import COLUMN, Table, empty_pool, empty_table, median, push, push_one, reserve
+from frontguard.samples import COLUMN, Table, empty_pool, empty_table, median, push, push_one, push_sorted, reserve
 from frontguard.simulation.contracts import BLOCK, Adversary, Environment
 from frontguard.simulation.random import stream_states
 from frontguard.simulation.streams import SOURCE, Source, Streams, fill_block
@@ -36,6 +37,7 @@ Words = npt.NDArray[np.uint64]
 
 _VECTOR, _MATRIX = types.Array(types.float64, 1, "C"), types.Array(types.float64, 2, "C")
 _INDICES, _STATES = types.Array(types.int64, 1, "C"), types.Array(types.uint64, 2, "C")
+_CUBE, _TABLES = types.Array(types.float64, 3, "C"), types.Array(types.int64, 3, "C")
 
 
 def _records(dtype: np.dtype[Any]) -> types.Array:
@@ -156,6 +158,66 @@ def _take_medians(
             estimates[i, d] = median(pool, columns, i * objectives + d)
 
 
+@entry(
+    _VECTOR(
+        *SOURCE, _STATES, _STATES, _records(_certified.ARM), _CUBE, _CUBE, _INDICES, _records(_certified.CONTROL),
+        _VECTOR, _VECTOR, _VECTOR, _VECTOR, _TABLES, _TABLES, _MATRIX, _MATRIX, _MATRIX, _VECTOR, _records(COLUMN),
+    )
+)  # fmt: skip
+def _run_certified(
+    draw: Any, reals: Floats, ints: Ints, kind: int, threshold: int, joint: bool, replace: Any, attack: Any,
+    attack_reals: Floats, attack_ints: Ints, rewards: Words, attacks: Words,
+    arms: Table, boxes: Floats, centres: Floats, alive: Ints, control: Table,
+    accuracy: Floats, coverage: Floats, margin: Floats, quantiles: Floats,
+    low_ranks: Ints, high_ranks: Ints, costs: Floats, low_keep: Floats, high_keep: Floats,
+    pool: Floats, columns: Table,
+) -> Floats:  # fmt: skip
+    """One run of the certified policy. Returns the pool of the samples, as `_run_rpsi` does."""
+    count, objectives = boxes.shape[:2]
+    blocks = np.empty((count, objectives, BLOCK))
+    used = np.full(count, BLOCK)
+    replacements = np.empty((objectives, BLOCK))
+    hits = np.empty((objectives, BLOCK), np.bool_)
+    words = np.empty(BLOCK, np.uint64)
+    front = np.empty(count, np.int64)
+    order = np.empty(count, np.int64)
+    while control[0].stop == 0:
+        size = 0
+        for a in range(control[0].alive):
+            if arms[alive[a]].wanted == 1:
+                order[size] = alive[a]
+                size += 1
+        order[:size].sort()
+        left = control[0].most_pulls - control[0].pulls
+        for a in range(size):
+            i = order[a]
+            wanted = min(_certified.batch_of(arms, control, i), left)
+            if wanted == 0:
+                continue
+            left -= wanted
+            arms[i].pulls += wanted
+            control[0].pulls += wanted
+            for d in range(objectives):
+                pool = reserve(pool, columns, i * objectives + d, wanted)
+            while wanted > 0:
+                if used[i] == BLOCK:
+                    fill_block(
+                        draw, reals, ints, kind, threshold, joint, replace, attack, attack_reals, attack_ints,
+                        i, blocks[i], replacements, hits, words, rewards[i], attacks[i],
+                    )  # fmt: skip
+                    used[i] = 0
+                now = min(wanted, BLOCK - used[i])
+                for d in range(objectives):
+                    push_sorted(pool, columns, i * objectives + d, blocks[i, d, used[i] : used[i] + now])
+                used[i] += now
+                wanted -= now
+            _certified.refresh(
+                arms, boxes, centres, i, pool, columns, quantiles, low_ranks, high_ranks, costs, low_keep, high_keep
+            )
+        _certified.decide(arms, boxes, centres, alive, control, accuracy, coverage, margin, front)
+    return pool
+
+
 @dataclass(frozen=True, eq=False)
 class Runs:
     """What R simulated runs came to."""
@@ -212,6 +274,15 @@ def _drive_auer(policy: Policy, source: Source, seed: int, run: int) -> None:
         policy._pool = _workspace.pool = pool
 
 
+def _drive_certified(policy: Policy, source: Source, seed: int, run: int) -> None:
+    assert isinstance(policy, Certified)
+    policy._pool = _workspace.pool = _run_certified(
+        *source.arguments, *stream_states(seed, run, policy.arms), policy._table, policy._boxes, policy._centres,
+        policy._alive, policy._control, policy.accuracy, policy.coverage, policy.margin, policy.rule.quantiles,
+        *policy.rule.arrays, _pool(len(policy._columns)), policy._columns,
+    )  # fmt: skip
+
+
 def _drive_any(policy: Policy, source: Source, seed: int, run: int) -> None:
     """Drive by ask and tell a policy that has no compiled run: same rewards, same answer, slower."""
     streams = Streams(source, seed, run)
@@ -224,6 +295,7 @@ _COMPILED: dict[type[Policy], Callable[[Policy, Source, int, int], None]] = {
     RPSI: _drive_rpsi,
     AuerA1: _drive_auer,
     AuerA1M: _drive_auer,
+    Certified: _drive_certified,
 }
 
 

@@ -1,0 +1,386 @@
+"""The certified policy: an anytime guarantee that needs no assumption on the rewards' shape, and few pulls.
+
+How it decides is written in `certified_rule`; why that may be trusted, in docs/theory.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from frontguard.boundaries import STEPS
+from frontguard.boxes import BoxRule, box_rule
+from frontguard.errors import BadInput, OutOfTurn
+from frontguard.policies.base import Policy, State
+from frontguard.policies.certified_rule import (
+    ARM,
+    CONTROL,
+    ESTIMATE,
+    HIGH,
+    HIGH_FLOOR,
+    LOW,
+    LOW_FLOOR,
+    PLAIN_HIGH,
+    PLAIN_LOW,
+    REFUTED,
+    RUNNING,
+    STOPS,
+    batch_of,
+    decide,
+    refresh,
+)
+from frontguard.results import Certificate, Result
+from frontguard.samples import Table, empty_pool, empty_table, push_sorted, reserve
+from frontguard.schedule import checked_count, checked_delta
+from frontguard.spread import SpreadBound
+from frontguard.threats import Threat, real_number, threat_named
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+GROWTH = 0.03
+"""By how much the pulls of an arm grow at a time: the cost of deciding stays small, and little is pulled in vain."""
+
+_NO_LIMIT = np.iinfo(np.int64).max
+
+
+class Certified(Policy):
+    """Identify the Pareto set with a certificate that holds at any time, for rewards of any shape.
+
+    Parameters
+    ----------
+    arms, objectives
+        K and M.
+    threat
+        The threat model with its ε.
+    accuracy
+        γ: a number, or one for each objective. No returned arm is beaten by more than this in every objective.
+    coverage
+        c: likewise; for every arm on the front a returned one is at most this much worse in any objective. As
+        `accuracy` unless given.
+    delta
+        δ, the probability with which the guarantee may fail.
+    spread
+        R, if the spread of the rewards around their medians is known; it saves pulls and, at large ε, makes answers
+        possible at all. None assumes nothing.
+    t_bar
+        Up to where R is known.
+    quantiles
+        Which quantile of the rewards counts: 1/2, the median, or another level; one for all or one for each objective.
+    margin
+        By how much an arm has to be beaten in the point estimates not to be returned; half of γ − c unless given.
+    most_pulls, most_pulls_per_arm
+        Budgets. Without them it goes on until it is certified or sees that it cannot be.
+
+    >>> from frontguard import Prescient
+    >>> policy = Certified(2, 1, threat=Prescient(0.1), accuracy=0.1)
+    >>> while not policy.done:
+    ...     arms = policy.ask()
+    ...     policy.tell(arms, [[float(arm)] for arm in arms])
+    >>> policy.result().verdicts, policy.result().status
+    ({'0': 'out', '1': 'in'}, 'certified')
+    """
+
+    name: ClassVar[str] = "certified"
+
+    def __init__(
+        self,
+        arms: int,
+        objectives: int,
+        *,
+        threat: Threat,
+        accuracy: npt.ArrayLike,
+        coverage: npt.ArrayLike | None = None,
+        delta: float = 0.1,
+        spread: SpreadBound | Any | None = None,
+        t_bar: float = 0.49,
+        quantiles: npt.ArrayLike = 0.5,
+        margin: npt.ArrayLike | None = None,
+        most_pulls: int | None = None,
+        most_pulls_per_arm: int | None = None,
+        growth: float = GROWTH,
+    ) -> None:
+        super().__init__(arms, objectives)
+        rule = box_rule(
+            threat,
+            arms=self.arms,
+            objectives=self.objectives,
+            delta=delta,
+            spread=spread,
+            t_bar=t_bar,
+            quantiles=quantiles,
+        )
+        allowed = _tolerance(accuracy, self.objectives, "accuracy")
+        covering = allowed if coverage is None else _tolerance(coverage, self.objectives, "coverage")
+        beaten = np.maximum(allowed - covering, 0.0) / 2
+        if margin is not None:
+            beaten = _tolerance(margin, self.objectives, "margin")
+        if not 0.0 < real_number(growth, "growth") <= 1.0:
+            raise BadInput(f"growth must be above 0 and at most 1; got {growth!r}")
+        control = np.zeros(1, CONTROL)
+        control["alive"] = self.arms
+        control["most_pulls"] = _budget(most_pulls, "most_pulls")
+        control["most_per_arm"] = _budget(most_pulls_per_arm, "most_pulls_per_arm")
+        control["first"] = _first_pulls(rule)
+        control["growth"] = growth
+        control["accuracy_slack"] = control["coverage_slack"] = np.inf
+        self._set_up(threat, checked_delta(delta), rule, allowed, covering, beaten, control)
+
+    def _set_up(
+        self,
+        threat: Threat,
+        delta: float,
+        rule: BoxRule,
+        accuracy: Floats,
+        coverage: Floats,
+        margin: Floats,
+        control: Table,
+    ) -> None:
+        self.threat = threat
+        self.delta = delta
+        self.rule = rule
+        self.accuracy = accuracy
+        self.coverage = coverage
+        self.margin = margin
+        self._start = control.copy()
+        self._control = control
+        self._table = np.zeros(self.arms, ARM)
+        self._table["wanted"] = 1
+        self._table["decided_by"] = -1
+        self._alive = np.arange(self.arms)
+        self._boxes = np.zeros((self.arms, self.objectives, 7))
+        self._boxes[..., [LOW, LOW_FLOOR, PLAIN_LOW]] = -np.inf
+        self._boxes[..., [HIGH, HIGH_FLOOR, PLAIN_HIGH]] = np.inf
+        self._centres = np.full((self.arms, self.objectives, 3), -np.inf)
+        self._columns = empty_table(self.arms * self.objectives)
+        self._pool = empty_pool(self.arms * self.objectives)
+        self._front = np.empty(self.arms, np.int64)
+        self._touched: set[int] = set()  # arms with values that no decision has seen
+
+    @property
+    def done(self) -> bool:
+        """Whether it has stopped: certified, out of budget, or for want of anything that could help."""
+        return bool(self._control["stop"][0] != RUNNING)
+
+    @property
+    def verdict_codes(self) -> Ints:
+        """The `Verdict` of every arm as a number."""
+        return self._table["status"].copy()
+
+    @property
+    def pulls_per_arm(self) -> Ints:
+        """How often every arm was pulled, failed pulls included."""
+        return self._table["pulls"].copy()
+
+    @property
+    def estimates(self) -> Floats:
+        """Empirical quantiles (K, M) of the pulls that did not fail; −∞ where there are none."""
+        return self._centres[..., ESTIMATE].copy()
+
+    def ask(self, pulls: int | None = None) -> Ints:
+        """The arms to pull next: the next batch or, given `pulls`, that many which are useful together.
+
+        With a number it may be called while pulls are still out; these are taken into account.
+        """
+        if self.done:
+            raise OutOfTurn(f"{self.name} has stopped ({STOPS[int(self._control['stop'][0])]}): read result()")
+        if pulls is None:
+            if self._outstanding.any():
+                raise OutOfTurn(
+                    f"{self.name} still waits for {int(self._outstanding.sum())} pulls of the last ask(): tell them "
+                    "first, or ask for a number of pulls"
+                )
+            wanted = self._alive[: int(self._control["alive"][0])]
+            wanted = np.sort(wanted[self._table["wanted"][wanted] == 1])
+            counts = np.array([batch_of(self._table, self._control, int(i)) for i in wanted], np.int64)
+            left = int(self._control["most_pulls"][0] - self._control["pulls"][0])
+            asked = np.repeat(wanted, counts)[:left]
+        else:
+            asked = self._some(checked_count(pulls, "pulls"))
+        self._outstanding += np.bincount(asked, minlength=self.arms)
+        return asked
+
+    def _some(self, pulls: int) -> Ints:
+        """So many pulls, given to the wanted arms (or, all of theirs being out, to any alive ones) in need of most."""
+        alive = self._alive[: int(self._control["alive"][0])]
+        wanted = alive[self._table["wanted"][alive] == 1]
+        at = (self._table["pulls"] + self._outstanding)[wanted]
+        asked = np.empty(pulls, np.int64)
+        for n in range(pulls):
+            least = int(np.argmin(at))
+            asked[n] = wanted[least]
+            at[least] += 1
+        return np.sort(asked)
+
+    def _checked_values(self, values: npt.ArrayLike, pulls: int) -> Floats:
+        """As in the base class, but NaN is welcome: that measurement failed and may have been anything."""
+        array = np.asarray(values)
+        if np.issubdtype(array.dtype, np.floating):
+            failed = np.isnan(array)
+            checked = super()._checked_values(np.where(failed, 0.0, array), pulls)
+            return np.where(failed.reshape(checked.shape), np.nan, checked)
+        return super()._checked_values(array, pulls)
+
+    def _absorb(self, arm: int, values: Floats) -> None:
+        for d in range(self.objectives):
+            column = arm * self.objectives + d
+            measured = values[:, d][~np.isnan(values[:, d])]
+            self._pool = reserve(self._pool, self._columns, column, len(measured))
+            push_sorted(self._pool, self._columns, column, measured)
+        self._table["pulls"][arm] += len(values)
+        self._control["pulls"] += len(values)
+        self._touched.add(arm)
+
+    def tell(self, arms: npt.ArrayLike, values: npt.ArrayLike) -> None:
+        """Take the values (n, M) of pulls of `arms` (n,), which were asked for; NaN where a measurement failed.
+
+        It decides when nothing is out any more, and while pulls are out whenever some percent of new ones have come.
+        """
+        before = self._control["pulls"][0]
+        super().tell(arms, values)
+        self._told_since = getattr(self, "_told_since", 0) + int(self._control["pulls"][0] - before)
+        due = self._told_since > self._control["growth"][0] * before
+        if self._touched and not self.done and self._outstanding.any() and due:
+            self._decide()
+
+    def _next_batch(self) -> Ints:
+        raise NotImplementedError("ask() is its own")
+
+    def _decide(self) -> None:
+        for arm in sorted(self._touched):
+            refresh(
+                self._table, self._boxes, self._centres, arm, self._pool, self._columns, self.rule.quantiles,
+                *self.rule.arrays,
+            )  # fmt: skip
+        self._touched.clear()
+        self._told_since = 0
+        if self._table["pulls"].min() > 0:
+            decide(
+                self._table, self._boxes, self._centres, self._alive, self._control, self.accuracy, self.coverage,
+                self.margin, self._front,
+            )  # fmt: skip
+
+    def certificate(self) -> Certificate:
+        """What holds now: the smallest accuracy and coverage with which the present candidates could be returned."""
+        slack = [float(self._control[f"{what}_slack"][0]) for what in ("accuracy", "coverage")]
+        reached = [
+            np.maximum(tolerance + min(extra, np.inf), 0.0) if extra > -np.inf else np.zeros(self.objectives)
+            for tolerance, extra in zip((self.accuracy, self.coverage), slack, strict=True)
+        ]
+        return Certificate(
+            accuracy=_one_or_all(reached[0]),
+            coverage=_one_or_all(reached[1]),
+            confidence=1.0 - self.delta,
+            threat=self.threat.name,
+            contamination=self.threat.eps,
+        )
+
+    def result(self, arm_names: Sequence[str] | None = None, objective_names: Sequence[str] | None = None) -> Result:
+        """The answer so far; final once `done`."""
+        result = self._result(
+            half_widths=np.zeros((self.arms, self.objectives)),
+            decided_by=self._table["decided_by"],
+            certificate=self.certificate(),
+            arm_names=arm_names,
+            objective_names=objective_names,
+        )
+        return replace(
+            result,
+            status=STOPS[int(self._control["stop"][0])],
+            lower=self._boxes[..., LOW].copy(),
+            upper=self._boxes[..., HIGH].copy(),
+            warnings=self._warnings(),
+        )
+
+    def _warnings(self) -> tuple[str, ...]:
+        refuted = int((self._boxes[..., REFUTED] > 0).any(axis=1).sum())
+        if not refuted:
+            return ()
+        return (
+            f"the measurements of {refuted} of {self.arms} arms contradict the spread bound R, or more of them are "
+            f"contaminated than {self.threat.eps:.0%}: their boxes go on without R; leave it away to be safe",
+        )
+
+    def fresh(self) -> Self:
+        """The same policy without any observations."""
+        policy = type(self).__new__(type(self))
+        Policy.__init__(policy, self.arms, self.objectives)
+        policy._set_up(
+            self.threat, self.delta, self.rule, self.accuracy, self.coverage, self.margin, self._start.copy()
+        )
+        return policy
+
+    def _settings(self) -> dict[str, Any]:
+        return {"threat": self.threat.name, "eps": self.threat.eps, "delta": self.delta}
+
+    @classmethod
+    def _from_settings(cls, settings: dict[str, Any], arrays: State) -> Self:
+        policy = cls.__new__(cls)
+        Policy.__init__(policy, settings["arms"], settings["objectives"])
+        rule = BoxRule(*(arrays[f"rule_{name}"] for name in BoxRule.__dataclass_fields__))
+        policy._set_up(
+            threat_named(settings["threat"], settings["eps"]), settings["delta"], rule,
+            arrays["accuracy"], arrays["coverage"], arrays["margin"], arrays["start"],
+        )  # fmt: skip
+        return policy
+
+    def _arrays(self) -> State:
+        return {
+            **{f"rule_{name}": getattr(self.rule, name) for name in BoxRule.__dataclass_fields__},
+            "accuracy": self.accuracy,
+            "coverage": self.coverage,
+            "margin": self.margin,
+            "start": self._start,
+            "control": self._control,
+            "arm_records": self._table,
+            "alive": self._alive,
+            "boxes": self._boxes,
+            "centres": self._centres,
+            "touched": np.array(sorted(self._touched), np.int64),
+            "told_since": np.array(getattr(self, "_told_since", 0)),
+            "sample_records": self._columns,
+            "sample_pool": self._pool[: int(self._columns["count"][-1])],
+        }
+
+    def _restore(self, arrays: State) -> None:
+        self._control = arrays["control"]
+        self._table = arrays["arm_records"]
+        self._alive = arrays["alive"]
+        self._boxes = arrays["boxes"]
+        self._centres = arrays["centres"]
+        self._touched = set(arrays["touched"].tolist())
+        self._told_since = int(arrays["told_since"])
+        self._columns = arrays["sample_records"]
+        self._pool = arrays["sample_pool"]
+
+
+def _tolerance(value: npt.ArrayLike, objectives: int, name: str) -> Floats:
+    array = np.asarray(value, np.float64)
+    if array.shape not in ((), (objectives,)):
+        raise BadInput(f"{name} must be one number or {objectives}, one for each objective; got {array.shape}")
+    if not (np.isfinite(array) & (array >= 0)).all():
+        raise BadInput(f"{name} must be finite and not negative; got {array.tolist()!r}")
+    return np.broadcast_to(array, (objectives,)).copy()
+
+
+def _budget(value: int | None, name: str) -> int:
+    return _NO_LIMIT if value is None else checked_count(value, name)
+
+
+def _first_pulls(rule: BoxRule) -> int:
+    """Pulls after which every objective can have a box: before, deciding would be in vain."""
+    needed = 1
+    for tables in (rule.low_ranks, rule.high_ranks):
+        for objective in tables:
+            useful = np.flatnonzero((objective > 0).any(axis=0))
+            if len(useful):
+                needed = max(needed, int(np.ceil((useful[0] / STEPS) ** 2)))
+    return needed
+
+
+def _one_or_all(values: Floats) -> float | tuple[float, ...]:
+    return float(values[0]) if (values == values[0]).all() else tuple(float(value) for value in values)
