@@ -16,6 +16,7 @@ from frontguard.samples import (
     order_statistic,
     push,
     push_one,
+    push_sorted,
     reserve,
     select,
 )
@@ -182,6 +183,20 @@ def test_select_puts_the_wanted_rank_in_its_place(values: list[float], data: st.
     select(array, 0, len(values) - 1, rank)
     assert array[rank] == sorted(values)[rank]
     assert sorted(array) == sorted(values)
+
+
+@given(BLOCKS)
+def test_sorted_columns_stay_sorted(blocks: list[list[float]]) -> None:
+    pool, table = empty_pool(2), empty_table(2)
+    told: list[float] = []
+    for block in blocks:
+        for column in (0, 1):
+            pool = reserve(pool, table, column, len(block))
+            push_sorted(pool, table, column, np.array(block))
+        told += block
+    for column in (0, 1):
+        start = table["start"][column]
+        assert pool[start : start + len(told)].tolist() == sorted(told)
 
 
 def test_the_callers_array_is_left_alone() -> None:

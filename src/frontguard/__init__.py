@@ -29,6 +29,7 @@ _WHERE = {
     "Policy": "frontguard.policies",
     "Result": "frontguard.results",
     "Certificate": "frontguard.results",
+    "Objective": "frontguard.objectives",
     "Verdict": "frontguard.results",
     "simulate": "frontguard.simulation",
     "BadInput": "frontguard.errors",
@@ -37,6 +38,7 @@ _WHERE = {
 
 if TYPE_CHECKING:
     from frontguard.errors import BadInput, OutOfTurn
+    from frontguard.objectives import Objective
     from frontguard.policies import RPSI, AuerA1, AuerA1M, Certified, Policy
     from frontguard.results import Certificate, Result, Verdict
     from frontguard.samples import GrowingSample
@@ -57,6 +59,7 @@ __all__ = [
     "GrowingSample",
     "LinearAroundMedian",
     "Malicious",
+    "Objective",
     "Oblivious",
     "OutOfTurn",
     "Policy",

@@ -148,8 +148,9 @@ def tighten(
 
     The `record.count` observations lie sorted in the pool; `pulls` counts failed ones too. `box` is (low, high, low
     floor, high floor, refuted, plain low, plain high): the interval so far; what would be left of it if the sample went
-    on like this for ever; whether the data refute R; and the interval so far without R. Once R is refuted, which cannot
-    happen while it and the threat model hold, the interval goes on without it.
+    on like this for ever; what the data refute; and the interval so far without R. An empty interval cannot come about
+    while R and the threat model hold. If R made it so (refuted = 1), the interval goes on without R; if it is empty
+    without R too, the threat model is false (refuted = 2): then nothing is known of this arm any more.
     """
     have = record.count
     failed = pulls - have
@@ -168,14 +169,16 @@ def tighten(
             high = min(high, bound)
             if s == 0:
                 plain_high = min(plain_high, bound)
-    if low > high:
+    if plain_low > plain_high:
+        box[4] = 2.0
+    elif low > high and box[4] == 0.0:
         box[4] = 1.0
     if box[4] == 1.0:
         low, high = plain_low, plain_high
-        if low > high:  # the threat model does not hold either: the middle is the best guess
-            low = high = 0.5 * low + 0.5 * high
+    elif box[4] == 2.0:
+        low, high = -np.inf, np.inf
     low_floor, high_floor = low, high
-    for s in range(costs.shape[0] if box[4] == 0.0 else 1):
+    for s in range(costs.shape[0] if box[4] == 0.0 else 1 if box[4] == 1.0 else 0):
         rank = min(int(np.ceil(low_keep[s] * pulls)), pulls)
         if rank > failed:
             low_floor = max(low_floor, pool[first + rank - failed - 1] - costs[s])

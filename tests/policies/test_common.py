@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from frontguard import RPSI, OutOfTurn, Policy
+from frontguard import RPSI, Certified, OutOfTurn, Policy
 
 Floats = npt.NDArray[np.float64]
 Make = Callable[[int, int], Policy]
@@ -149,6 +149,9 @@ def test_what_cannot_be_a_measurement_is_refused(
 ) -> None:
     policy = make(3, 2)
     policy.ask()
+    if isinstance(policy, Certified) and "got nan" in complaint:
+        policy.tell(arms, values)  # to the certified policy NaN is a failed measurement
+        return
     with pytest.raises(ValueError, match=complaint):
         policy.tell(arms, values)
 

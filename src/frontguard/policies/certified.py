@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from frontguard.boundaries import STEPS
-from frontguard.boxes import BoxRule, box_rule
+from frontguard.boxes import LARGEST, BoxRule, box_rule
 from frontguard.errors import BadInput, OutOfTurn
 from frontguard.policies.base import Policy, State
 from frontguard.policies.certified_rule import (
@@ -24,6 +24,7 @@ from frontguard.policies.certified_rule import (
     HIGH_FLOOR,
     LOW,
     LOW_FLOOR,
+    OUT,
     PLAIN_HIGH,
     PLAIN_LOW,
     REFUTED,
@@ -44,8 +45,6 @@ Ints = npt.NDArray[np.int64]
 
 GROWTH = 0.03
 """By how much the pulls of an arm grow at a time: the cost of deciding stays small, and little is pulled in vain."""
-
-_NO_LIMIT = np.iinfo(np.int64).max
 
 
 class Certified(Policy):
@@ -74,7 +73,8 @@ class Certified(Policy):
     margin
         By how much an arm has to be beaten in the point estimates not to be returned; half of γ − c unless given.
     most_pulls, most_pulls_per_arm
-        Budgets. Without them it goes on until it is certified or sees that it cannot be.
+        Budgets. Without them it goes on until it is certified, or sees that it cannot be, or has pulled an arm 2²⁰
+        times.
 
     >>> from frontguard import Prescient
     >>> policy = Certified(2, 1, threat=Prescient(0.1), accuracy=0.1)
@@ -123,8 +123,12 @@ class Certified(Policy):
             raise BadInput(f"growth must be above 0 and at most 1; got {growth!r}")
         control = np.zeros(1, CONTROL)
         control["alive"] = self.arms
-        control["most_pulls"] = _budget(most_pulls, "most_pulls")
-        control["most_per_arm"] = _budget(most_pulls_per_arm, "most_pulls_per_arm")
+        everything, each = np.iinfo(np.int64).max, LARGEST
+        if most_pulls is not None:
+            everything = checked_count(most_pulls, "most_pulls")
+        if most_pulls_per_arm is not None:
+            each = min(LARGEST, checked_count(most_pulls_per_arm, "most_pulls_per_arm"))
+        control["most_pulls"], control["most_per_arm"] = everything, each
         control["first"] = _first_pulls(rule)
         control["growth"] = growth
         control["accuracy_slack"] = control["coverage_slack"] = np.inf
@@ -239,6 +243,7 @@ class Certified(Policy):
         """Take the values (n, M) of pulls of `arms` (n,), which were asked for; NaN where a measurement failed.
 
         It decides when nothing is out any more, and while pulls are out whenever some percent of new ones have come.
+        Pulls that are out count as failed meanwhile.
         """
         before = self._control["pulls"][0]
         super().tell(arms, values)
@@ -251,10 +256,13 @@ class Certified(Policy):
         raise NotImplementedError("ask() is its own")
 
     def _decide(self) -> None:
+        if self.done:  # pulls that were out when it stopped: welcome, but the answer stands
+            return
         for arm in sorted(self._touched):
+            asked = int(self._table["pulls"][arm] + self._outstanding[arm])
             refresh(
-                self._table, self._boxes, self._centres, arm, self._pool, self._columns, self.rule.quantiles,
-                *self.rule.arrays,
+                self._table, self._boxes, self._centres, self._control, arm, asked, self._pool, self._columns,
+                self.rule.quantiles, *self.rule.arrays,
             )  # fmt: skip
         self._touched.clear()
         self._told_since = 0
@@ -266,18 +274,39 @@ class Certified(Policy):
 
     def certificate(self) -> Certificate:
         """What holds now: the smallest accuracy and coverage with which the present candidates could be returned."""
-        slack = [float(self._control[f"{what}_slack"][0]) for what in ("accuracy", "coverage")]
-        reached = [
-            np.maximum(tolerance + min(extra, np.inf), 0.0) if extra > -np.inf else np.zeros(self.objectives)
-            for tolerance, extra in zip((self.accuracy, self.coverage), slack, strict=True)
-        ]
+        return self._certificate(float(self._control["accuracy_slack"][0]), float(self._control["coverage_slack"][0]))
+
+    def _certificate(self, accuracy_slack: float, coverage_slack: float) -> Certificate:
         return Certificate(
-            accuracy=_one_or_all(reached[0]),
-            coverage=_one_or_all(reached[1]),
+            accuracy=_one_or_all(np.maximum(self.accuracy + accuracy_slack, 0.0)),
+            coverage=_one_or_all(np.maximum(self.coverage + coverage_slack, 0.0)),
             confidence=1.0 - self.delta,
             threat=self.threat.name,
             contamination=self.threat.eps,
         )
+
+    def reachable(self) -> Certificate:
+        """What further pulls could bring the certificate to at best, if the samples went on as they are.
+
+        The attacker can hide that much for ever: no number of pulls shrinks a box below its `floors`.
+        """
+        candidates = np.flatnonzero(self._table["candidate"] > 0)
+        others = np.flatnonzero((self._table["candidate"] == 0) & (self._table["status"] != OUT))
+        low, high = self.floors[..., 0], self.floors[..., 1]
+        accuracy, coverage = -np.inf, -np.inf
+        for i in candidates:
+            for j in np.concatenate([candidates[candidates != i], others]):
+                accuracy = max(accuracy, float((high[j] - low[i] - self.accuracy).min()))
+        for i in others:
+            nearest = min((float((high[i] - low[k] - self.coverage).max()) for k in candidates), default=np.inf)
+            coverage = max(coverage, nearest)
+        return self._certificate(accuracy, coverage)
+
+    @property
+    def floors(self) -> Floats:
+        """Per arm and objective the interval (K, M, 2) that no further pull can shrink, as far as samples show it."""
+        ends = self._boxes[..., [LOW_FLOOR, HIGH_FLOOR]]
+        return np.sort(ends, axis=-1)  # in the long run R may promise more than can be: an empty interval
 
     def result(self, arm_names: Sequence[str] | None = None, objective_names: Sequence[str] | None = None) -> Result:
         """The answer so far; final once `done`."""
@@ -297,13 +326,19 @@ class Certified(Policy):
         )
 
     def _warnings(self) -> tuple[str, ...]:
-        refuted = int((self._boxes[..., REFUTED] > 0).any(axis=1).sum())
-        if not refuted:
-            return ()
-        return (
-            f"the measurements of {refuted} of {self.arms} arms contradict the spread bound R, or more of them are "
-            f"contaminated than {self.threat.eps:.0%}: their boxes go on without R; leave it away to be safe",
-        )
+        spread, threat = ((self._boxes[..., REFUTED] == what).any(axis=1).sum() for what in (1, 2))
+        warnings = []
+        if spread:
+            warnings.append(
+                f"the measurements of {spread} of {self.arms} arms contradict the spread bound R: "
+                "their boxes go on without it; leave R away to be safe"
+            )
+        if threat:
+            warnings.append(
+                f"the measurements of {threat} of {self.arms} arms cannot come from one distribution with at most "
+                f"{self.threat.eps:.0%} of them replaced: they drift, or there is more contamination than declared"
+            )
+        return tuple(warnings)
 
     def fresh(self) -> Self:
         """The same policy without any observations."""
@@ -365,10 +400,6 @@ def _tolerance(value: npt.ArrayLike, objectives: int, name: str) -> Floats:
     if not (np.isfinite(array) & (array >= 0)).all():
         raise BadInput(f"{name} must be finite and not negative; got {array.tolist()!r}")
     return np.broadcast_to(array, (objectives,)).copy()
-
-
-def _budget(value: int | None, name: str) -> int:
-    return _NO_LIMIT if value is None else checked_count(value, name)
 
 
 def _first_pulls(rule: BoxRule) -> int:

@@ -63,6 +63,7 @@ CONTROL = np.dtype(
         ("most_per_arm", np.int64),  # ... and of each
         ("first", np.int64),  # pulls of an arm in its first batch
         ("growth", np.float64),
+        ("revive", np.int64),  # whether bounds were found false since the last decision, and arms put out by them
         ("accuracy_slack", np.float64),  # accuracy γ + this holds now ...
         ("coverage_slack", np.float64),  # ... and coverage c + this
     ]
@@ -91,14 +92,14 @@ def _uncovered(boxes: Floats, tolerance: Floats, i: int, k: int) -> float:
 def _gain_below(boxes: Floats, i: int, d: int) -> float:
     """How much more pulls can still raise L_i in one objective; ∞ as long as nothing is known."""
     gain = boxes[i, d, LOW_FLOOR] - boxes[i, d, LOW]
-    return gain if gain == gain else np.inf
+    return gain if gain == gain else (0.0 if boxes[i, d, REFUTED] == 2.0 else np.inf)
 
 
 @inlined
 def _gain_above(boxes: Floats, j: int, d: int) -> float:
     """How much more pulls can still lower H_j in one objective; ∞ as long as nothing is known."""
     gain = boxes[j, d, HIGH] - boxes[j, d, HIGH_FLOOR]
-    return gain if gain == gain else np.inf
+    return gain if gain == gain else (0.0 if boxes[j, d, REFUTED] == 2.0 else np.inf)
 
 
 @kernel
@@ -130,7 +131,9 @@ def refresh(
     arms: Table,
     boxes: Floats,
     centres: Floats,
+    control: Table,
     i: int,
+    pulls: int,
     pool: Floats,
     columns: Table,
     quantiles: Floats,
@@ -140,14 +143,21 @@ def refresh(
     low_keep: Floats,
     high_keep: Floats,
 ) -> None:
-    """Bring arm i's boxes and point estimates up to date with its sorted samples."""
+    """Bring arm i's boxes and point estimates up to date with its sorted samples.
+
+    `pulls` counts all that were asked for: one that failed, or has not come back yet, may be anything. (To leave those
+    out that are still on their way would be wrong: which of them come first may depend on what they measure.)
+    """
     M = quantiles.shape[0]
     for d in range(M):
         record: Record = columns[i * M + d]
+        refuted = boxes[i, d, REFUTED]
         tighten(
-            pool, record, arms[i].pulls, boxes[i, d],
+            pool, record, pulls, boxes[i, d],
             low_ranks[d], high_ranks[d], costs[d], low_keep[d], high_keep[d],
         )  # fmt: skip
+        if boxes[i, d, REFUTED] != refuted:
+            control[0].revive = 1
         have = record.count
         if have == 0:
             continue
@@ -227,6 +237,16 @@ def _put_out(arms: Table, boxes: Floats, alive: Ints, control: Table, front: Int
 
 
 @kernel
+def _revive(arms: Table, alive: Ints, control: Table) -> None:
+    """Let every arm be alive again: some bound that may have put one out was found to be false."""
+    for i in range(arms.shape[0]):
+        alive[i] = i
+        arms[i].status = UNDECIDED
+    control[0].alive = arms.shape[0]
+    control[0].revive = 0
+
+
+@kernel
 def _choose_candidates(arms: Table, centres: Floats, margin: Floats, alive: Ints, count: int, front: Ints) -> None:
     """Candidates are the arms that none beats by the margin in every objective, beyond doubt."""
     size = _skyline(centres, DOUBT_LOW, alive, count, front)
@@ -275,6 +295,8 @@ def decide(
     """
     record = control[0]
     record.decisions += 1
+    if record.revive == 1:
+        _revive(arms, alive, control)
     _put_out(arms, boxes, alive, control, front)
     count = record.alive
     _choose_candidates(arms, centres, margin, alive, count, front)
@@ -344,11 +366,13 @@ def decide(
                 lead = min(lead, centres[k, d, ESTIMATE] - centres[i, d, ESTIMATE])
             if lead > most_lead:
                 most_lead, leader = lead, k
+        if arms[i].candidate == 2 and least > 0.0:  # then it is returned after all, with less accuracy
+            record.accuracy_slack = max(record.accuracy_slack, _shortfall(boxes, accuracy, i, arms[i].decided_by))
+        else:
+            record.coverage_slack = max(record.coverage_slack, least)
         if size == 0:
-            record.coverage_slack = np.inf
             obstacles += 1
             continue
-        record.coverage_slack = max(record.coverage_slack, least)
         if least <= 0.0:
             arms[i].decided_by = nearest
             if arms[nearest].status == IN:
@@ -356,7 +380,8 @@ def decide(
             continue
         obstacles += 1
         rival = nearest if arms[i].candidate == 2 or leader < 0 else leader
-        arms[i].decided_by = rival
+        if arms[i].candidate == 0:
+            arms[i].decided_by = rival
         if _want(arms, boxes, coverage, rival, i, True):
             wanting += 1
 

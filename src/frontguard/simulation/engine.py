@@ -197,23 +197,28 @@ def _run_certified(
             left -= wanted
             arms[i].pulls += wanted
             control[0].pulls += wanted
-            for d in range(objectives):
-                pool = reserve(pool, columns, i * objectives + d, wanted)
-            while wanted > 0:
+            fresh = np.empty((objectives, wanted))
+            taken = 0
+            while taken < wanted:
                 if used[i] == BLOCK:
                     fill_block(
                         draw, reals, ints, kind, threshold, joint, replace, attack, attack_reals, attack_ints,
                         i, blocks[i], replacements, hits, words, rewards[i], attacks[i],
                     )  # fmt: skip
                     used[i] = 0
-                now = min(wanted, BLOCK - used[i])
+                now = min(wanted - taken, BLOCK - used[i])
                 for d in range(objectives):
-                    push_sorted(pool, columns, i * objectives + d, blocks[i, d, used[i] : used[i] + now])
+                    for k in range(now):
+                        fresh[d, taken + k] = blocks[i, d, used[i] + k]
                 used[i] += now
-                wanted -= now
+                taken += now
+            for d in range(objectives):  # the whole batch at once: merging costs as much as the sample is long
+                pool = reserve(pool, columns, i * objectives + d, wanted)
+                push_sorted(pool, columns, i * objectives + d, fresh[d])
             _certified.refresh(
-                arms, boxes, centres, i, pool, columns, quantiles, low_ranks, high_ranks, costs, low_keep, high_keep
-            )
+                arms, boxes, centres, control, i, arms[i].pulls, pool, columns, quantiles,
+                low_ranks, high_ranks, costs, low_keep, high_keep,
+            )  # fmt: skip
         _certified.decide(arms, boxes, centres, alive, control, accuracy, coverage, margin, front)
     return pool
 
