@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from frontguard import Certified, Gaussian, Malicious, Oblivious, OutOfTurn, Prescient, Subgaussian, Threat, simulate
+from frontguard.objectives import Objective, inward_matrix
 from frontguard.policies import certified_rule as rule
 from frontguard.simulation import Adversary, simulate_one
 from frontguard.simulation.adversaries import constant_attack, worst_case, worst_case_prescient
@@ -190,12 +191,12 @@ def test_some_failures_widen_the_box_as_if_they_were_anything() -> None:
     values = rng.normal(size=400)
     failed = rng.random(400) < 0.05
     told = Certified(1, 1, threat=Prescient(0.1), accuracy=0.1)
-    told._outstanding[:] = 400
+    told.ask(400)
     told.tell(np.zeros(400, int), np.where(failed, np.nan, values)[:, None])
     low, high = told.result().lower[0, 0], told.result().upper[0, 0]
     for anything in (-100.0, 100.0):
         other = Certified(1, 1, threat=Prescient(0.1), accuracy=0.1)
-        other._outstanding[:] = 400
+        other.ask(400)
         other.tell(np.zeros(400, int), np.where(failed, anything, values)[:, None])
         assert low <= other.result().lower[0, 0]
         assert high >= other.result().upper[0, 0]
@@ -265,8 +266,9 @@ def test_the_fastest_half_coming_back_first_does_not_mislead() -> None:
 def test_a_drifting_source_is_found_out_and_believed_no_more() -> None:
     policy = Certified(1, 1, threat=Oblivious(0.0), accuracy=0.0)
     for start in range(0, 1000, 10):
-        policy._outstanding[:] = 10
         policy._control["stop"] = rule.RUNNING  # a single arm is certified at once; go on measuring
+        policy._table["wanted"] = 1
+        policy.ask(10)
         policy.tell(np.zeros(10, int), np.arange(start, start + 10.0)[:, None])
     result = policy.result()
     assert (result.lower[0, 0], result.upper[0, 0]) == (-np.inf, np.inf)
@@ -313,7 +315,7 @@ def test_with_a_spread_bound_it_needs_fewer_pulls_and_a_false_one_is_noticed() -
     assert helped.pulls.mean() < 0.6 * plain.pulls.mean()
     wide = gaussian([[0.0, 1.0], [1.0, 0.0], [-1.0, -1.0]], 5.0)
     misled = Certified(3, 2, **settings_, spread=Gaussian(0.01))
-    misled._outstanding[:] = 200
+    assert np.bincount(misled.ask(600)).tolist() == [200, 200, 200]
     for arm in range(3):
         misled.tell(np.full(200, arm), wide.sample(arm, 200))
     assert "contradict the spread bound" in misled.result().warnings[0]
@@ -336,6 +338,31 @@ def test_other_quantiles_count_if_asked_for() -> None:
     by_tail = Certified(2, 1, threat=Oblivious(0.0), accuracy=0.1, quantiles=0.05)
     assert simulate_one(by_median, environment).result().pareto_set == ["0"]
     assert simulate_one(by_tail, environment).result().pareto_set == ["1"]
+
+
+def test_the_caller_may_halt_it() -> None:
+    policy = Certified(2, 1, threat=Oblivious(0.0), accuracy=0.0)
+    arms = policy.ask()
+    policy.tell(arms, np.linspace(0, 1, len(arms))[:, None])
+    policy.halt()
+    assert policy.result().status == "budget"
+    with pytest.raises(OutOfTurn, match="budget"):
+        policy.ask()
+
+
+def test_objectives_in_the_users_terms() -> None:
+    """Seconds that differ by 10 %, to be minimised with 2 % tolerance: decided on their logarithms."""
+    objectives = [Objective("seconds", "minimize", tolerance="2%")]
+    policy = Certified.for_objectives(2, objectives, threat=Prescient(0.05))
+    rng = np.random.default_rng(0)
+    while not policy.done:
+        arms = policy.ask()
+        seconds = np.where(arms == 0, 1.0, 1.1) * np.exp(0.05 * rng.normal(size=len(arms)))
+        policy.tell(arms, inward_matrix(objectives, seconds[:, None]))
+    result = policy.result(["fast", "slow"], ["seconds"])
+    assert result.pareto_set == ["fast"]
+    low, high = objectives[0].outward_interval(result.lower[0, 0], result.upper[0, 0])
+    assert low <= 1.0 <= high
 
 
 def test_a_tolerance_for_each_objective() -> None:

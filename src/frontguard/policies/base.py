@@ -33,7 +33,8 @@ class Policy(ABC):
     def __init__(self, arms: int, objectives: int) -> None:
         self.arms = positive_int(arms, "arms")
         self.objectives = positive_int(objectives, "objectives")
-        self._outstanding = np.zeros(self.arms, np.int64)  # pulls asked for and not yet told, by arm
+        self._outstanding = np.zeros(self.arms, np.int64)  # pulls asked for and not yet told, by arm ...
+        self._waiting = 0  # ... and altogether
 
     # What a subclass provides -----------------------------------------------------------------------------------------
 
@@ -95,31 +96,31 @@ class Policy(ABC):
         """The next batch: the arm of every pull that is wanted, in the order of arms."""
         if self.done:
             raise OutOfTurn(f"{self.name} has stopped and wants no more pulls: read result()")
-        if self._outstanding.any():
-            raise OutOfTurn(
-                f"{self.name} still waits for {int(self._outstanding.sum())} pulls of the last ask(): tell them first"
-            )
+        if self._waiting:
+            raise OutOfTurn(f"{self.name} still waits for {self._waiting} pulls of the last ask(): tell them first")
         self._outstanding = self._next_batch()
+        self._waiting = int(self._outstanding.sum())
         return np.repeat(np.arange(self.arms), self._outstanding)
 
     def tell(self, arms: npt.ArrayLike, values: npt.ArrayLike) -> None:
         """Take the values (n, M) of pulls of `arms` (n,), which were asked for. Larger is better in every objective."""
         pulled = self._checked_arms(arms)
         told = self._checked_values(values, len(pulled))
-        counts = np.bincount(pulled, minlength=self.arms)
-        if (counts > self._outstanding).any():
-            arm = int(np.argmax(counts > self._outstanding))
+        told_arms, counts = np.unique(pulled, return_counts=True)
+        expected = self._outstanding[told_arms]
+        if (counts > expected).any():
+            first = int(np.argmax(counts > expected))
             raise OutOfTurn(
-                f"{self.name} waits for {int(self._outstanding[arm])} pulls of arm {arm}; got {int(counts[arm])} "
+                f"{self.name} waits for {expected[first]} pulls of arm {told_arms[first]}; got {counts[first]} "
                 "(every pull is told once, after ask())"
             )
         order = np.argsort(pulled, kind="stable")
         ends = np.cumsum(counts)
-        for arm in np.flatnonzero(counts).tolist():
-            rows = order[ends[arm] - counts[arm] : ends[arm]]
-            self._absorb(arm, np.ascontiguousarray(told[rows]))
-        self._outstanding = self._outstanding - counts
-        if len(pulled) and not self._outstanding.any():
+        for arm, end, count in zip(told_arms.tolist(), ends.tolist(), counts.tolist(), strict=True):
+            self._absorb(arm, np.ascontiguousarray(told[order[end - count : end]]))
+        self._outstanding[told_arms] -= counts
+        self._waiting -= len(pulled)
+        if len(pulled) and not self._waiting:
             self._decide()
 
     def _checked_arms(self, arms: npt.ArrayLike) -> Ints:
@@ -172,6 +173,7 @@ class Policy(ABC):
         policy = cls._from_settings(settings, arrays)
         policy._restore(arrays)
         policy._outstanding = state["outstanding"].copy()
+        policy._waiting = int(policy._outstanding.sum())
         return policy
 
     def save(self, path: str | Path) -> None:

@@ -5,7 +5,7 @@ How it decides is written in `certified_rule`; why that may be trusted, in docs/
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -15,9 +15,11 @@ import numpy.typing as npt
 from frontguard.boundaries import STEPS
 from frontguard.boxes import LARGEST, BoxRule, box_rule
 from frontguard.errors import BadInput, OutOfTurn
+from frontguard.objectives import Objective, parse_objectives, quantiles, tolerances
 from frontguard.policies.base import Policy, State
 from frontguard.policies.certified_rule import (
     ARM,
+    BUDGET,
     CONTROL,
     ESTIMATE,
     HIGH,
@@ -134,6 +136,28 @@ class Certified(Policy):
         control["accuracy_slack"] = control["coverage_slack"] = np.inf
         self._set_up(threat, checked_delta(delta), rule, allowed, covering, beaten, control)
 
+    @classmethod
+    def for_objectives(
+        cls, arms: int, objectives: Iterable[Objective | str | tuple[str, str]], *, threat: Threat, **settings: Any
+    ) -> Self:
+        """The policy for objectives in the user's terms: directions, tolerances (also relative) and quantiles.
+
+        Their tolerances are both accuracy and coverage. Tell it what `objectives.inward_matrix` makes of the measurements.
+
+        >>> from frontguard import Objective, Prescient
+        >>> seconds = Objective("seconds", "minimize", tolerance="2%", quantile=0.9)
+        >>> policy = Certified.for_objectives(3, [seconds, ("size", "minimize")], threat=Prescient(0.1))
+        >>> policy.accuracy.round(4).tolist(), policy.rule.quantiles.round(4).tolist()
+        ([0.0198, 0.0], [0.1, 0.5])
+        """
+        parsed = parse_objectives(objectives)
+        return cls(
+            arms,
+            len(parsed),
+            threat=threat,
+            **{"accuracy": tolerances(parsed), "quantiles": quantiles(parsed), **settings},
+        )
+
     def _set_up(
         self,
         threat: Threat,
@@ -164,6 +188,8 @@ class Certified(Policy):
         self._pool = empty_pool(self.arms * self.objectives)
         self._front = np.empty(self.arms, np.int64)
         self._touched: set[int] = set()  # arms with values that no decision has seen
+        self._told_since = 0  # pulls told since the last decision
+        self._all_seen = False  # whether every arm has been pulled: before, there is nothing to decide
 
     @property
     def done(self) -> bool:
@@ -185,6 +211,11 @@ class Certified(Policy):
         """Empirical quantiles (K, M) of the pulls that did not fail; −∞ where there are none."""
         return self._centres[..., ESTIMATE].copy()
 
+    def halt(self) -> None:
+        """Stop here, because the caller's time or patience is over: the status is `budget`, what holds now stands."""
+        if not self.done:
+            self._control["stop"] = BUDGET
+
     def ask(self, pulls: int | None = None) -> Ints:
         """The arms to pull next: the next batch or, given `pulls`, that many which are useful together.
 
@@ -193,10 +224,10 @@ class Certified(Policy):
         if self.done:
             raise OutOfTurn(f"{self.name} has stopped ({STOPS[int(self._control['stop'][0])]}): read result()")
         if pulls is None:
-            if self._outstanding.any():
+            if self._waiting:
                 raise OutOfTurn(
-                    f"{self.name} still waits for {int(self._outstanding.sum())} pulls of the last ask(): tell them "
-                    "first, or ask for a number of pulls"
+                    f"{self.name} still waits for {self._waiting} pulls of the last ask(): tell them first, or ask "
+                    "for a number of pulls"
                 )
             wanted = self._alive[: int(self._control["alive"][0])]
             wanted = np.sort(wanted[self._table["wanted"][wanted] == 1])
@@ -205,14 +236,15 @@ class Certified(Policy):
             asked = np.repeat(wanted, counts)[:left]
         else:
             asked = self._some(checked_count(pulls, "pulls"))
-        self._outstanding += np.bincount(asked, minlength=self.arms)
+        np.add.at(self._outstanding, asked, 1)
+        self._waiting += len(asked)
         return asked
 
     def _some(self, pulls: int) -> Ints:
         """So many pulls, given to the wanted arms (or, all of theirs being out, to any alive ones) in need of most."""
         alive = self._alive[: int(self._control["alive"][0])]
         wanted = alive[self._table["wanted"][alive] == 1]
-        at = (self._table["pulls"] + self._outstanding)[wanted]
+        at = self._table["pulls"][wanted] + self._outstanding[wanted]
         asked = np.empty(pulls, np.int64)
         for n in range(pulls):
             least = int(np.argmin(at))
@@ -247,9 +279,9 @@ class Certified(Policy):
         """
         before = self._control["pulls"][0]
         super().tell(arms, values)
-        self._told_since = getattr(self, "_told_since", 0) + int(self._control["pulls"][0] - before)
+        self._told_since += int(self._control["pulls"][0] - before)
         due = self._told_since > self._control["growth"][0] * before
-        if self._touched and not self.done and self._outstanding.any() and due:
+        if self._touched and not self.done and self._waiting and due:
             self._decide()
 
     def _next_batch(self) -> Ints:
@@ -266,7 +298,9 @@ class Certified(Policy):
             )  # fmt: skip
         self._touched.clear()
         self._told_since = 0
-        if self._table["pulls"].min() > 0:
+        if not self._all_seen:
+            self._all_seen = bool((self._table["pulls"] > 0).all())
+        if self._all_seen:
             decide(
                 self._table, self._boxes, self._centres, self._alive, self._control, self.accuracy, self.coverage,
                 self.margin, self._front,
@@ -376,7 +410,7 @@ class Certified(Policy):
             "boxes": self._boxes,
             "centres": self._centres,
             "touched": np.array(sorted(self._touched), np.int64),
-            "told_since": np.array(getattr(self, "_told_since", 0)),
+            "told_since": np.array(self._told_since),
             "sample_records": self._columns,
             "sample_pool": self._pool[: int(self._columns["count"][-1])],
         }
