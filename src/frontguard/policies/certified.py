@@ -142,7 +142,7 @@ class Certified(Policy):
     ) -> Self:
         """The policy for objectives in the user's terms: directions, tolerances (also relative) and quantiles.
 
-        Their tolerances are both accuracy and coverage. Tell it what `objectives.inward_matrix` makes of the measurements.
+        Their tolerances are both accuracy and coverage. Tell it what `objectives.inward_matrix` makes of measurements.
 
         >>> from frontguard import Objective, Prescient
         >>> seconds = Objective("seconds", "minimize", tolerance="2%", quantile=0.9)
