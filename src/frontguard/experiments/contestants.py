@@ -28,6 +28,7 @@ class Contestant:
     kind: Callable[..., Any]
     arguments: Callable[[Setting], dict[str, Any]]
     weight: float = 1.0
+    by_default: bool = True  # whether a command that names no policy runs it
 
     def build(self, setting: Setting) -> Any:
         """A fresh policy for this setting."""
@@ -84,7 +85,9 @@ CONTESTANTS: dict[str, Contestant] = {
     for contestant in (
         Contestant("rpsi", "R-PSI", RPSI, _rpsi, weight=1.0),
         Contestant("certified", "certified", Certified, _certified, weight=3.0),
-        Contestant("certified-no-r", "certified without R", Certified, _certified_without_spread, weight=3.0),
+        Contestant(
+            "certified-no-r", "certified without R", Certified, _certified_without_spread, weight=3.0, by_default=False
+        ),
         Contestant("auer-a1", "Auer-A1", AuerA1, _auer, weight=1.0),
         Contestant("auer-a1-m", "Auer-A1-M", AuerA1M, _auer, weight=3.0),
     )
@@ -92,8 +95,9 @@ CONTESTANTS: dict[str, Contestant] = {
 
 
 def contestants_named(names: Sequence[str]) -> list[Contestant]:
-    """The policies of these names in this order, all of the registry if none is given."""
+    """The policies of these names in this order; those that run by default if none is given."""
     for name in names:
         if name not in CONTESTANTS:
             raise BadInput(nearest("policy", name, list(CONTESTANTS)))
-    return [CONTESTANTS[name] for name in dict.fromkeys(names)] or list(CONTESTANTS.values())
+    usual = [contestant for contestant in CONTESTANTS.values() if contestant.by_default]
+    return [CONTESTANTS[name] for name in dict.fromkeys(names)] or usual

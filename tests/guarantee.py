@@ -1,0 +1,284 @@
+"""How often boxes miss the truth when the worst attackers are at work: cells, a kernel that runs them, and a verdict.
+
+A box misses at n when its low end L lies above the true quantile m or its high end H below it. No sorting is needed to
+see that. L is the largest x_(q) − R(t) over the shifts t, with q = q_t(n), so
+
+    L > m   iff, for some t,   #{i ≤ n: x_i − R(t) ≤ m} < q_t(n),
+
+and likewise H < m iff #{i ≤ n: x_i + R(t) ≥ m} < q'_t(n): two counts for each shift tell everything, at every n, and
+the box that was intersected over all n misses iff one of them ever fell short. (A box that contradicts itself goes on
+without R. By then a count has fallen short, so such runs are among those counted here.)
+
+**Atoms.** Where the law is flat at the level p, every m in [Q_L(p), Q_R(p)] is a quantile of that level. The box holds
+all of them at once: P(Y ≤ Q_L) ≥ p bounds L by Q_L, P(Y ≥ Q_R) ≥ 1 − p bounds H by Q_R, and Definition 2 asks R to hold
+for every median. So L is held against Q_L and H against Q_R, the strictest choice; the median of interest lies between
+the two. Both counts include observations equal to the end itself (≤ and ≥, never < and >). An atom that straddles the
+level leaves slack (P(Y ≤ Q_L) > p), and the box then errs less often than δ allows; the law "discrete, flat" has no
+slack at 1/2 and at 0.9, and no discrete law is harder than that.
+
+Each law has two arms; an attacker that pushes to one side pushes the first up and the second down (the other way round
+in the next objective). With boxes for one arm, runs take the two in turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import types
+from scipy.stats import beta
+
+from frontguard._compiled import entry
+from frontguard.boundaries import read_rank
+from frontguard.boxes import BoxRule, box_rule
+from frontguard.simulation import adversaries as adv
+from frontguard.simulation import environments as env
+from frontguard.simulation.contracts import BLOCK, Adversary, PrescientAdversary
+from frontguard.simulation.random import stream_states
+from frontguard.simulation.streams import SOURCE, Source, fill_block
+from frontguard.spread import CustomSpread, Gaussian, SpreadBound
+from frontguard.threats import Prescient
+
+Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+DELTA = 0.1
+LENGTH = 10_000
+FAR = 1e6  # beyond every m ± R(t) below, so that a replaced observation never counts for the side under attack
+
+
+def _twice(*values: float, objectives: int) -> Floats:
+    """The values, one for each arm, in every objective."""
+    return np.tile(np.array(values)[:, None], (1, objectives))
+
+
+LAWS: dict[str, Callable[[int], env.Quantiled]] = {
+    "Gaussian": lambda M: env.gaussian(_twice(0.0, 1.0, objectives=M), 1.0),
+    "Cauchy": lambda M: env.cauchy(_twice(0.0, 1.0, objectives=M), 1.0),
+    "bimodal": lambda M: env.bimodal(_twice(-2.0, -1.0, objectives=M), _twice(2.0, 3.0, objectives=M), sigma=0.5),
+    # F: 0.1, 0.3, 0.7, 0.95, 1
+    "discrete, atom": lambda M: env.categorical([[[2, 4, 8, 5, 1]] * M] * 2, values=[1, 2, 3, 4, 5]),
+    # F: 0.2, 0.5, 0.7, 0.9, 1
+    "discrete, flat": lambda M: env.categorical([[[2, 3, 2, 2, 1]] * M] * 2, values=[1, 2, 3, 4, 5]),
+}
+
+
+def directions(environment: env.Quantiled) -> Floats:
+    """+1 and −1 in turn, (K, M)."""
+    arms, objectives = environment.medians.shape
+    return np.where(np.add.outer(np.arange(arms), np.arange(objectives)) % 2 == 0, 1.0, -1.0)
+
+
+def constant_far(environment: env.Quantiled, eps: float) -> Adversary:
+    """Oblivious: a constant far above or far below."""
+    return adv.constant_attack(eps, FAR * directions(environment), environment)
+
+
+def worst_prescient(environment: env.Quantiled, eps: float) -> Adversary:
+    """Prescient: medians moved as far as Lemma 1 lets it."""
+    return adv.worst_case_prescient(environment, eps, directions(environment), distance=FAR)
+
+
+def either_side(environment: env.Quantiled, eps: float) -> Adversary:
+    """Prescient, and decides which way to push an arm when all rewards and hits of the run lie before it.
+
+    It succeeds where pushing up all along makes L miss, or pushing down all along makes H miss. Up, a replaced
+    observation is missing from the count of the low side; down, from that of the high side. NaN, which is neither ≤ nor
+    ≥ anything, is missing from both counts, so that one run shows whether either way succeeds. Whatever else a
+    prescient attacker does, L and H miss in no other runs: these are the event that the proof bounds by δ.
+    """
+    everywhere = np.full(environment.medians.size, np.nan)
+    return PrescientAdversary(Prescient(eps), attack=adv.replace, reals=everywhere, ints=np.zeros(len(everywhere), int))
+
+
+def worst_malicious(environment: env.Quantiled, eps: float) -> Adversary:
+    """Malicious: the lowest ε of the rewards reappear far above, or the highest far below."""
+    return adv.worst_case(environment, eps, directions(environment), distance=FAR)
+
+
+ATTACKERS: dict[str, Callable[[env.Quantiled, float], Adversary]] = {
+    "oblivious: constant": constant_far,
+    "prescient: worst case": worst_prescient,
+    "prescient: either side": either_side,
+    "malicious: worst case": worst_malicious,
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One law under one attacker, and the boxes that are to hold it: of `arms` arms, an objective for each level."""
+
+    attacker: str
+    law: str
+    levels: tuple[float, ...] = (0.5,)
+    with_spread: bool = False
+    arms: int = 1
+
+    @property
+    def eps(self) -> float:
+        """A fifth of the observations; at level 0.9 less: from 0.1 on a malicious attacker can hide all above it."""
+        return 0.2 if max(self.levels) == 0.5 else 0.05
+
+    @cached_property
+    def environment(self) -> env.Quantiled:
+        """Clean rewards."""
+        return LAWS[self.law](len(self.levels))
+
+    @cached_property
+    def adversary(self) -> Adversary:
+        """Who replaces them."""
+        return ATTACKERS[self.attacker](self.environment, self.eps)
+
+    @cached_property
+    def rule(self) -> BoxRule:
+        """The boxes, with the smallest R that holds for the law, so that it leaves no slack either."""
+        spread: SpreadBound | None = None
+        if self.with_spread:
+            spread = Gaussian(1.0) if self.law == "Gaussian" else exact_spread(self.environment)
+        return box_rule(
+            self.adversary.threat,
+            arms=self.arms,
+            objectives=len(self.levels),
+            delta=DELTA,
+            spread=spread,
+            quantiles=self.levels,
+            largest=LENGTH,
+        )
+
+    @property
+    def ends(self) -> tuple[Floats, Floats]:
+        """Q_L and Q_R of the levels, each (K, M)."""
+        law = self.environment.law
+        left, right = (
+            np.stack([quantile(p)[:, d] for d, p in enumerate(self.levels)], axis=1)
+            for quantile in (law.quantile, law.right_quantile)
+        )
+        return left, right
+
+    def __str__(self) -> str:
+        levels = ", ".join(f"{p:g}" for p in self.levels)
+        size = "" if self.arms * len(self.levels) == 1 else f", {self.arms} × {len(self.levels)}"
+        return f"{self.attacker} | {self.law}{size} | {levels}{' with R' if self.with_spread else ''}"
+
+
+def exact_spread(environment: env.Quantiled) -> CustomSpread:
+    """The least R of Definition 2: how far the quantiles 1/2 ± t lie from the farthest median, over all arms."""
+    law = environment.law
+    lowest, highest = law.quantile(0.5), law.right_quantile(0.5)
+
+    def spread(t: float) -> float:
+        above, below = law.right_quantile(0.5 + t) - lowest, highest - law.quantile(0.5 - t)
+        return float(np.maximum(above, below).max())
+
+    return CustomSpread(spread)
+
+
+CELLS = [
+    Cell(attacker, law, levels, with_spread)
+    for attacker in ATTACKERS
+    for law in LAWS
+    for levels, with_spread in (((0.5,), False), ((0.5,), True), ((0.9,), False))
+] + [
+    Cell(attacker, "Gaussian", (0.5, 0.9), True, arms=2)
+    for attacker in ("prescient: either side", "malicious: worst case")
+]
+
+SHARPEST = [cell for cell in CELLS if cell.law != "discrete, atom"]
+"""Cells without slack: the counts of the side under attack are exactly Binomial(n, keep)."""
+
+
+def read_ranks(rule: BoxRule, length: int = LENGTH) -> Ints:
+    """The ranks as boxes read them: (2, M, S, length + 1), low and high, entry n for n observations."""
+    n = range(length + 1)
+    return np.array(
+        [
+            [[[read_rank(table, i) for i in n] for table in of] for of in side]
+            for side in (rule.low_ranks, rule.high_ranks)
+        ]
+    )
+
+
+def bolder(rule: BoxRule, ranks: Ints, factor: float = 1.5) -> Ints:
+    """The same ranks, but `factor` times nearer to keep · n: a mistake that the guarantee must not survive."""
+    keep = np.stack([rule.low_keep, rule.high_keep])[..., None]
+    expected = keep * np.arange(ranks.shape[-1])
+    return np.where(ranks > 0, np.floor(expected - (expected - ranks) / factor), 0).astype(np.int64)
+
+
+_STATES = types.Array(types.uint64, 2, "C")
+_MATRIX = types.Array(types.float64, 2, "C")
+_RANKS = types.Array(types.int64, 4, "C")
+_MISSES = types.Array(types.boolean, 4, "C")
+
+
+@entry(types.void(*SOURCE, _STATES, _STATES, _RANKS, _MATRIX, _MATRIX, _MATRIX, _MISSES))
+def _find_misses(
+    draw: Any, reals: Any, ints: Any, kind: int, threshold: int, joint: bool, replace: Any, attack: Any,
+    attack_reals: Any, attack_ints: Any, rewards: Any, attacks: Any, ranks: Any, costs: Any, lowest: Any, highest: Any,
+    misses: Any,
+) -> None:  # fmt: skip
+    """Run after run from the same streams: misses (runs, arms of a run, M, 2), low and high; runs take arms in turn.
+
+    ranks: (2, M, S, length + 1); costs: (M, S); lowest, highest: (K, M), the ends of the true quantiles.
+    """
+    runs, taken, objectives = misses.shape[0], misses.shape[1], misses.shape[2]
+    shifts, length = ranks.shape[2], ranks.shape[3] - 1
+    block, replacements = np.empty((objectives, BLOCK)), np.empty((objectives, BLOCK))
+    hits, words = np.empty((objectives, BLOCK), np.bool_), np.empty(BLOCK, np.uint64)
+    counts = np.empty((2, objectives, shifts), np.int64)
+    for run in range(runs):
+        for a in range(taken):
+            arm = (run * taken + a) % lowest.shape[0]
+            counts[:] = 0
+            for start in range(0, length, BLOCK):
+                fill_block(
+                    draw, reals, ints, kind, threshold, joint, replace, attack, attack_reals, attack_ints,
+                    arm, block, replacements, hits, words, rewards[arm], attacks[arm],
+                )  # fmt: skip
+                size = min(BLOCK, length - start)
+                for d in range(objectives):
+                    values = block[d]
+                    for side in range(2):
+                        end = lowest[arm, d] if side == 0 else highest[arm, d]
+                        for s in range(shifts):
+                            cost, rank = costs[d, s], ranks[side, d, s]
+                            count = counts[side, d, s]
+                            # Ranks never fall and counts neither: enough for the end of the block is enough within it.
+                            if count >= rank[start + size]:
+                                if side == 0:
+                                    for i in range(size):
+                                        count += values[i] - cost <= end
+                                else:
+                                    for i in range(size):
+                                        count += values[i] + cost >= end
+                            else:
+                                for i in range(size):
+                                    count += values[i] - cost <= end if side == 0 else values[i] + cost >= end
+                                    if count < rank[start + i + 1]:
+                                        misses[run, a, d, side] = True
+                            counts[side, d, s] = count
+
+
+def find_misses(cell: Cell, runs: int, *, seed: int, ranks: Ints | None = None, length: int = LENGTH) -> Bools:
+    """Whether each side of each box ever missed: (runs, arms, M, 2). The ranks are those of the cell unless given."""
+    wanted = read_ranks(cell.rule, length) if ranks is None else ranks
+    misses = np.zeros((runs, cell.arms, len(cell.levels), 2), np.bool_)
+    source = Source(cell.environment, cell.adversary)
+    states = stream_states(seed, 0, source.environment.arms)
+    _find_misses(*source.arguments, *states, wanted, cell.rule.costs, *cell.ends, misses)
+    return misses
+
+
+def upper_limit(count: int, runs: int, confidence: float = 0.999) -> float:
+    """Clopper and Pearson's exact upper confidence limit of a probability."""
+    return 1.0 if count == runs else float(beta.ppf(confidence, count + 1, runs - count))
+
+
+def lower_limit(count: int, runs: int, confidence: float = 0.999) -> float:
+    """Clopper and Pearson's exact lower confidence limit: a share surely above δ refutes the guarantee."""
+    return 0.0 if count == 0 else float(beta.ppf(1.0 - confidence, count, runs - count + 1))
