@@ -1,4 +1,8 @@
-"""All speed ratios, each measured in one run: `make bench`, or `python -m benchmarks samples` for one of them."""
+"""All speed ratios, each measured in one run: `make bench`, or `python -m benchmarks samples` for one of them.
+
+Two parts take minutes and run by name only: `certified` (pulls beside R-PSI's) and `choices` (what the certified
+policy's own choices cost).
+"""
 
 from __future__ import annotations
 

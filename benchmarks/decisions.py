@@ -1,4 +1,4 @@
-"""What one decision costs as the number of arms grows: R-PSI's at most linearly, the certified policy's by alive arms."""
+"""What one decision costs as arms grow: R-PSI's at most linearly, the certified policy's by those alive."""
 
 from __future__ import annotations
 

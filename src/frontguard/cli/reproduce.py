@@ -28,7 +28,8 @@ def reproduce(
         list[float] | None, typer.Option(help="Contamination; repeat for several (without: the paper's six).")
     ] = None,
     policy: Annotated[
-        list[str] | None, typer.Option(help="rpsi, auer-a1, auer-a1-m; repeat for several (without: all).")
+        list[str] | None,
+        typer.Option(help="rpsi, certified, auer-a1, auer-a1-m or certified-no-r; repeat (without: all but the last)."),
     ] = None,
     data: Annotated[
         Path | None,

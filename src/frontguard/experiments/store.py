@@ -157,6 +157,8 @@ def _feed(digest: Any, thing: object) -> None:
 
 _ROOMS = (
     "_compiled.py",
+    "boundaries.py",
+    "boxes.py",
     "pareto.py",
     "samples.py",
     "schedule.py",
