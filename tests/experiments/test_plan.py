@@ -137,7 +137,8 @@ def test_the_papers_levels_are_the_default() -> None:
 
 
 def test_policies_by_name() -> None:
-    assert [c.name for c in contestants_named([])] == list(CONTESTANTS)
+    assert [c.name for c in contestants_named([])] == ["rpsi", "certified", "auer-a1", "auer-a1-m"]
+    assert [c.name for c in contestants_named(list(CONTESTANTS))] == list(CONTESTANTS)
     assert [c.title for c in contestants_named(["auer-a1-m", "rpsi", "rpsi"])] == ["Auer-A1-M", "R-PSI"]
     with pytest.raises(BadInput, match=r"policy 'auer-a1m' is not known: did you mean auer-a1-m\?"):
         contestants_named(["auer-a1m"])
