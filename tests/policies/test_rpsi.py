@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from frontguard import RPSI, Malicious, Oblivious, Prescient, Schedule, Subgaussian, Threat
+from frontguard import RPSI, Gaussian, Malicious, Oblivious, Prescient, Schedule, Subgaussian, Threat
 from frontguard.policies import rpsi
+from frontguard.simulation import Source, Streams, simulate_one
+from frontguard.simulation.environments import gaussian
 from tests.policies import naive
 
 THREATS = st.one_of(
@@ -161,3 +163,21 @@ def test_it_stops_in_the_very_phase_in_which_every_width_is_a_quarter_of_alpha(f
         policy.tell(batch := policy.ask(), np.where(batch == 0, 0.0, 4 * width + 0.05)[:, None])
     assert policy.result().verdicts == {"0": "covered", "1": "in"}
     assert policy.phases.tolist() == [phases, phases]
+
+
+def test_many_arms_never_leave_the_schedule() -> None:
+    environment = gaussian(np.random.default_rng([0, 0]).uniform(0, 3, (200, 3)), 0.2)
+    settings_ = {"threat": Prescient(0.05), "spread": Gaussian(0.2), "accuracy": 0.27359527504966374, "delta": 0.0005}
+    policy = RPSI(200, 3, **settings_)
+    last = Schedule(Prescient(0.05), Gaussian(0.2), 200, 3, 0.0005).phases_until(settings_["accuracy"] / 4)
+    seen = 0
+    for run in range(40):
+        live, streams = policy.fresh(), Streams(Source(environment), seed=0, run=run)
+        while not live.done:
+            batch = live.ask()
+            live.tell(batch, streams.take_batch(batch))
+        seen = max(seen, int(live.phases.max()))
+        assert simulate_one(policy, environment, seed=0, run=run).result().pulls == live.result().pulls
+        if seen > last:
+            break
+    assert seen == last + 1, "the extra phase of Algorithm 1 was meant to occur"

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from frontguard.cli.demo import demo
+from frontguard.cli.plan import plan
 from frontguard.cli.reproduce import reproduce
 
 app = typer.Typer(
@@ -18,6 +19,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("demo")(demo)
+app.command("plan")(plan)
 app.command("reproduce")(reproduce)
 
 

@@ -316,6 +316,10 @@ class RPSI(Policy):
         super().__init__(arms, objectives)
         schedule = Schedule(threat, spread, self.arms, self.objectives, delta, t_bar, bias)
         pulls, widths = schedule.tables(accuracy)
+        # Line 22 looks at S before O₂ leaves it. If the last arms with U > α/4 leave then, Algorithm 1 samples one of
+        # the others, whose U is small enough already, in one phase more before it returns.
+        pulls = np.append(pulls, schedule.phase_pulls(len(pulls)))
+        widths = np.append(widths, schedule.width(len(widths)))
         self._set_up(threat, float(accuracy), float(delta), schedule.bias, pulls, widths, _ring_order(order, self.arms))
 
     def _set_up(

@@ -1,0 +1,148 @@
+"""`frontguard plan` as a user runs it: real processes, their output and exit codes."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from frontguard import BadInput
+from frontguard.cli.app import app
+from frontguard.cli.plan import read_pilot
+from frontguard.objectives import Objective
+
+PROBLEM = ("--arms", "6", "--objectives", "2", "--contamination", "0.1", "--runs", "3")
+ON_PILOT = ("--pilot", "pilot.csv", "--arm", "flags", "--contamination", "0.1", "--runs", "2")
+
+
+def plan(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "frontguard", "plan", *arguments], cwd=cwd, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a pilot of three arms, one of which has a number for a name."""
+    rng = np.random.default_rng(0)
+    with (tmp_path / "pilot.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["flags", "seconds", "quality"])
+        for _ in range(60):
+            for name, seconds, quality in (("-O2", 1.5, 0.8), ("007", 1.0, 0.9), ("-O3", 2.5, 0.95)):
+                writer.writerow([name, seconds * np.exp(rng.normal(0, 0.05)), quality + rng.normal(0, 0.02)])
+    return tmp_path
+
+
+def test_the_answer_comes_first_and_the_floor_is_in_plain_words(tmp_path: Path) -> None:
+    ran = plan(*PROBLEM, "--accuracy", "0.2", "--gaussian", "0.2", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    said = " ".join(ran.stdout.split())
+    assert said.startswith("Expect about ")
+    floor = 0.4 * norm.ppf(0.5 + 0.1 / 1.8)
+    assert f"with ε = 0.1 prescient no method separates arms closer than {floor:.3g}" in said
+    assert "Theorem 1 bounds R-PSI's pulls by" in said
+
+
+def test_a_plan_for_machines(tmp_path: Path) -> None:
+    options = ("--accuracy", "0.1", "--sigma", "0.2", "--threat", "malicious", "--confidence", "0.9", "--json")
+    ran = plan(*PROBLEM[:-1], "1", *options, cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    made = json.loads(ran.stdout)
+    assert made["floor"] == pytest.approx([0.4 * norm.ppf(0.6)] * 2)
+    assert made["largest_contamination"]["any_method"] == pytest.approx(norm.cdf(0.25) - 0.5)
+    assert not made["possible"]
+    assert "cannot be promised" in made["answer"]
+    assert made["confidence"] == 0.9
+    rows = {(row["policy"], row["attack"]): row for row in made["expected_pulls"]}
+    assert set(rows) == {(p, a) for p in ("certified", "certified without R", "R-PSI") for a in ("none", "worst")}
+    assert made["first_pulls_per_arm"]["certified"] < made["first_pulls_per_arm"]["certified without R"]
+
+
+def test_a_plan_from_a_pilot_speaks_of_its_arms_and_units(folder: Path) -> None:
+    options = ("--minimize", "seconds", "--maximize", "quality", "--accuracy", "0.05", "--accuracy", "10%", "--json")
+    ran = plan(*ON_PILOT, *options, cwd=folder)
+    assert ran.returncode == 0, ran.stderr
+    made = json.loads(ran.stdout)
+    assert [(o["name"], o["relative"]) for o in made["objectives"]] == [("quality", False), ("seconds", True)]
+    assert made["accuracy"] == pytest.approx([0.05, 0.1])
+    with (folder / "pilot.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    widths = {}
+    for name in ("-O2", "007", "-O3"):
+        logs = np.log([float(row["seconds"]) for row in rows if row["flags"] == name])
+        widths[name] = float(np.expm1(np.diff(np.quantile(logs, [0.45, 0.55]))[0]))  # keep(1/2) = 0.9 / 2
+    assert made["floor"][1] == pytest.approx(max(widths.values()))
+    assert made["floor_arms"][1] == max(widths, key=lambda name: widths[name])
+    assert any("taken as clean" in warning for warning in made["warnings"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ([*PROBLEM, "--accuracy", "0.1"], "in one way: --sigma (subgaussian), --gaussian (normal) or --pilot"),
+        ([*PROBLEM, "--accuracy", "0.1", "--sigma", "1", "--gaussian", "1"], "in one way"),
+        ([*PROBLEM, "--accuracy", "0.1", "--sigma", "0"], "must be positive; got 0.0"),
+        ([*PROBLEM, "--accuracy", "2%", "--sigma", "1"], "a percentage needs a pilot log"),
+        ([*PROBLEM, "--accuracy", "much", "--sigma", "1"], "--accuracy must be a number such as 0.5"),
+        ([*PROBLEM, "--accuracy", "0.1", "--sigma", "1", "--threat", "evil"], "oblivious, prescient, malicious"),
+        ([*PROBLEM, "--accuracy", "0.1", "--sigma", "1", "--confidence", "95"], "--confidence: wanted a probability"),
+        ([*PROBLEM, "--accuracy", "0.1", "--sigma", "1", "--minimize", "x"], "--minimize belongs to a pilot log"),
+        ([*PROBLEM, *["--accuracy", "0.1"] * 3, "--sigma", "1"], "--accuracy: wanted one, or 2"),
+        (["--contamination", "0.1", "--accuracy", "0.1", "--sigma", "1"], "--arms and --objectives are needed"),
+        ([*ON_PILOT, "--accuracy", "1%", "--minimize", "second"], "no such column; did you mean seconds?"),
+        ([*ON_PILOT, "--accuracy", "1%", "--minimize", "flags"], "pilot.csv, line 2: 'flags' must be a number"),
+        ([*ON_PILOT, "--accuracy", "1%"], "at least one column"),
+        ([*ON_PILOT, "--accuracy", "1%", "--minimize", "seconds", "--arms", "4"], "--arms: pilot.csv has 3, got 4"),
+        ([*ON_PILOT, "--accuracy", "1%", "--minimize", "seconds", "--sigma", "1"], "cannot be combined with --pilot"),
+        ([*ON_PILOT, "--accuracy", "1%", "--coverage", "1", "--minimize", "seconds"], "both tolerances"),
+    ],
+)
+def test_bad_input_is_refused(
+    arguments: list[str], complaint: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    with pytest.raises(BadInput) as caught:
+        app(["plan", *arguments], standalone_mode=False)
+    assert complaint in str(caught.value)
+
+
+def test_a_refusal_is_one_line_and_exit_code_2(folder: Path) -> None:
+    ran = plan(*ON_PILOT, "--accuracy", "1%", "--minimize", "second", cwd=folder)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr.count("\n") == 1
+    assert "--minimize second: pilot.csv has no such column; did you mean seconds?" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("flags,seconds\na,1\na,2,3\n", "line 3: wanted 2 cells as in the header, got 3"),
+        ("flags,seconds\na,1\n ,2\n", "line 3: the arm in column 'flags' is empty"),
+        ("flags,seconds\na,1\na,fast\n", "line 3: 'seconds' must be a number, or empty if it failed; got 'fast'"),
+        ("flags,seconds\na,1\na,inf\n", "line 3: 'seconds' must be finite"),
+        ("flags,seconds\na,1\nb,-2\n", "line 3: 'seconds' must be positive, since its tolerance '1%' is relative"),
+        ("flags,seconds\n" + "a,1\n" * 9, "wanted at least two arms in column 'flags', got 1"),
+        ("flags,seconds\n" + "a,1\n" * 9 + "b,1\n" * 4, "at least 5 rows of every arm"),
+        ("flags,seconds\n" + "a,1\n" * 9 + "b,1\n" * 4 + "b,\n" * 4, "got 4 of arm 'b'"),
+        ("", "it has no header"),
+    ],
+)
+def test_a_bad_pilot_is_told_where(text: str, complaint: str, tmp_path: Path) -> None:
+    path = tmp_path / "pilot.csv"
+    path.write_text(text)
+    with pytest.raises(BadInput) as caught:
+        read_pilot(path, "flags", [Objective("seconds", "minimize", "1%")])
+    assert complaint in str(caught.value)
+
+
+def test_a_pilot_that_is_not_there(tmp_path: Path) -> None:
+    ran = plan(*ON_PILOT, "--accuracy", "1%", "--minimize", "seconds", cwd=tmp_path)
+    assert ran.returncode == 2
+    assert "--pilot pilot.csv: cannot be read: No such file or directory" in ran.stderr
