@@ -11,23 +11,17 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from frontguard import RPSI, BadInput, Certified, Gaussian, Malicious, Oblivious, Prescient, Subgaussian, Threat
-from frontguard.planning import (
-    MOST_ARMS,
-    MOST_PULLS,
-    Forecast,
+from frontguard.planning import MOST_ARMS, MOST_PULLS, Forecast, Task, forecast, make_plan, worst_attack
+from frontguard.reach import (
     Pilot,
-    Task,
     affordable_width,
     attacked_levels,
     bias_floor,
     can_certify,
     first_pulls,
-    forecast,
     largest_contamination,
     lasting_length,
-    make_plan,
     pilot_limits,
-    worst_attack,
 )
 from frontguard.simulation import Source, Streams, simulate_one
 from frontguard.simulation.adversaries import worst_case, worst_case_prescient

@@ -21,7 +21,8 @@ if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --
 
     from frontguard.experiments.progress import Progress
     from frontguard.objectives import Objective
-    from frontguard.planning import Forecast, Pilot, Plan, Task
+    from frontguard.planning import Forecast, Plan, Task
+    from frontguard.reach import Pilot
 
 FEW_ROWS = 50
 """Rows of an arm below which a pilot's quantiles are worth a warning."""
@@ -193,7 +194,7 @@ def read_pilot(path: Path, arm: str, metrics: Sequence[Objective]) -> Pilot:
     import numpy as np
 
     from frontguard.objectives import inward_matrix
-    from frontguard.planning import Pilot
+    from frontguard.reach import Pilot
 
     index: dict[str, int] = {}
     owners: list[int] = []
