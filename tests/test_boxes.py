@@ -123,19 +123,19 @@ def floors_of_shift(problem: Problem, sample: Sample, shift: tuple[float, float,
 def naive_box(problem: Problem, history: Sequence[Sample]) -> tuple[float, ...]:
     """The box after looking at every sample of a history, the last of which is the whole one."""
     plain, *shifted = shifts_of(problem)
-    low, high, plain_low, plain_high, refuted = -math.inf, math.inf, -math.inf, math.inf, False
+    low, high, plain_low, plain_high, refuted = -math.inf, math.inf, -math.inf, math.inf, 0
     for sample in history:
         bounds = [bounds_of_shift(problem, sample, shift) for shift in (plain, *shifted)]
         plain_low, plain_high = max(plain_low, bounds[0][0]), min(plain_high, bounds[0][1])
-        if not refuted:
+        if refuted == 0:
             low, high = max(low, *(L for L, _ in bounds)), min(high, *(H for _, H in bounds))
-            refuted = low > high
-        if refuted:  # R, or if there is none the threat model, contradicts the data: go on without R
-            low, high = plain_low, plain_high
-            if low > high:
-                low = high = 0.5 * low + 0.5 * high
-    floors = [floors_of_shift(problem, history[-1], shift) for shift in (plain, *(() if refuted else shifted))]
-    low_floor, high_floor = max(low, *(L for L, _ in floors)), min(high, *(H for _, H in floors))
+        if plain_low > plain_high:  # the threat model contradicts the data: nothing is known any more
+            refuted, low, high = 2, -math.inf, math.inf
+        elif refuted == 1 or low > high:  # R contradicts the data: go on without it
+            refuted, low, high = 1, plain_low, plain_high
+    used = {0: [plain, *shifted], 1: [plain], 2: []}[refuted]
+    floors = [floors_of_shift(problem, history[-1], shift) for shift in used]
+    low_floor, high_floor = max([low, *(L for L, _ in floors)]), min([high, *(H for _, H in floors)])
     return low, high, low_floor, high_floor, float(refuted), plain_low, plain_high
 
 
