@@ -7,8 +7,7 @@ import difflib
 import json as json_module
 import math
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,7 +18,6 @@ from frontguard.errors import BadInput
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
     from rich.table import Table
 
-    from frontguard.experiments.progress import Progress
     from frontguard.objectives import Objective
     from frontguard.planning import Forecast, Plan, Task
     from frontguard.reach import Pilot
@@ -77,9 +75,10 @@ def plan(
         for name, given, found in (("--arms", arms, task.arms), ("--objectives", objectives, task.objectives)):
             if given is not None and given != found:
                 raise BadInput(f"{name}: {pilot} has {found}, got {given}; leave it away")
+    from frontguard.experiments.progress import shown_progress
     from frontguard.planning import make_plan
 
-    with _progress() as progress:
+    with shown_progress() as progress:
         made = make_plan(task, runs=runs, seed=seed, watcher=progress)
     if json:
         print(json_module.dumps(_as_dict(made)))
@@ -258,17 +257,6 @@ def _number(path: Path, line: int, column: str, text: str) -> float:
     if math.isinf(value):
         raise BadInput(f"{path}, line {line}: {column!r} must be finite, or empty if it failed; got {text!r}")
     return value
-
-
-@contextmanager
-def _progress() -> Iterator[Progress]:
-    from frontguard.experiments.progress import Bar, Lines
-
-    if sys.stderr.isatty():
-        with Bar() as bar:
-            yield bar
-    else:
-        yield Lines()
 
 
 def _shown(task: Task, widths: Sequence[float]) -> str:

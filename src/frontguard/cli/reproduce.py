@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +13,6 @@ from frontguard.errors import BadInput
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
     from collections.abc import Sequence
 
-    from frontguard.experiments.progress import Progress
     from frontguard.experiments.results import Result
 
 
@@ -50,6 +47,7 @@ def reproduce(
     _check_counts(runs, seed, workers)
     from frontguard.experiments.contestants import contestants_named
     from frontguard.experiments.plan import choose, settings_of
+    from frontguard.experiments.progress import shown_progress
     from frontguard.experiments.runner import Plan
     from frontguard.experiments.store import RunStore
 
@@ -62,7 +60,7 @@ def reproduce(
     if plan.done:
         _say(f"{plan.done} of {plan.total} runs are stored in {output} already (--fresh computes them again)")
     try:
-        with _progress() as progress:
+        with shown_progress() as progress:
             outcome = plan.execute(workers=workers, progress=progress)
     except KeyboardInterrupt:
         _say(f"interrupted: {plan.done} of {plan.total} runs are kept in {output}; the same command goes on")
@@ -82,17 +80,6 @@ def _check_counts(runs: int, seed: int, workers: int | None) -> None:
 
 def _say(message: str) -> None:
     print(message, file=sys.stderr, flush=True)
-
-
-@contextmanager
-def _progress() -> Iterator[Progress]:
-    from frontguard.experiments.progress import Bar, Lines
-
-    if sys.stderr.isatty():
-        with Bar() as bar:
-            yield bar
-    else:
-        yield Lines()
 
 
 def _print(results: Sequence[Result], *, json: bool) -> None:

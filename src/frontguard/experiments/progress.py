@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Protocol, Self, TextIO
 
@@ -94,3 +95,13 @@ def in_words(seconds: float | None) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60} s left"
     return f"{whole // 3600} h {whole % 3600 // 60} min left"
+
+
+@contextmanager
+def shown_progress() -> Iterator[Progress]:
+    """A bar on a terminal, plain lines now and then elsewhere; both on stderr."""
+    if sys.stderr.isatty():
+        with Bar() as bar:
+            yield bar
+    else:
+        yield Lines()

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from frontguard.errors import OutOfTurn
 from frontguard.results import Certificate, Result
+from frontguard.schedule import checked_count
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -31,8 +32,8 @@ class Policy(ABC):
     name: ClassVar[str]
 
     def __init__(self, arms: int, objectives: int) -> None:
-        self.arms = positive_int(arms, "arms")
-        self.objectives = positive_int(objectives, "objectives")
+        self.arms = checked_count(arms, "arms (K)")
+        self.objectives = checked_count(objectives, "objectives (M)")
         self._outstanding = np.zeros(self.arms, np.int64)  # pulls asked for and not yet told, by arm ...
         self._waiting = 0  # ... and altogether
 
@@ -225,21 +226,3 @@ def _names(names: Sequence[str] | None, count: int, what: str) -> tuple[str, ...
             f"{what}_names must be {count} different names; got {len(given)}, {len(set(given))} of them different"
         )
     return given
-
-
-def positive_int(value: int, name: str) -> int:
-    """Check a count of arms or objectives."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise ValueError(f"{name} must be a whole number of at least 1; got {value!r}")
-    return int(value)
-
-
-def positive_real(value: float, name: str, why: str) -> float:
-    """Check a number that has to be positive and finite."""
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, (int, float, np.floating, np.integer))
-        or not 0 < value < np.inf
-    ):
-        raise ValueError(f"{name} must be a positive number ({why}); got {value!r}")
-    return float(value)

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -153,6 +152,3 @@ class MaliciousAdversary(Adversary):
     attack: AttackKernel = field(kw_only=True)
     reals: Floats = field(default_factory=lambda: NO_REALS, kw_only=True)
     ints: Ints = field(default_factory=lambda: NO_INTS, kw_only=True)
-
-
-KernelArguments = tuple[Any, ...]
