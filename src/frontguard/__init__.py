@@ -32,6 +32,9 @@ _WHERE = {
     "Objective": "frontguard.objectives",
     "Verdict": "frontguard.results",
     "simulate": "frontguard.simulation",
+    "Study": "frontguard.studies",
+    "identify": "frontguard.studies.identify",
+    "open_storage": "frontguard.studies",
     "BadInput": "frontguard.errors",
     "OutOfTurn": "frontguard.errors",
 }
@@ -45,6 +48,8 @@ if TYPE_CHECKING:
     from frontguard.schedule import Schedule
     from frontguard.simulation import simulate
     from frontguard.spread import CustomSpread, Gaussian, LinearAroundMedian, Subgaussian, Uniform
+    from frontguard.studies import Study, open_storage
+    from frontguard.studies.identify import identify
     from frontguard.threats import Malicious, Oblivious, Prescient, Threat
 
 __all__ = [
@@ -66,11 +71,14 @@ __all__ = [
     "Prescient",
     "Result",
     "Schedule",
+    "Study",
     "Subgaussian",
     "Threat",
     "Uniform",
     "Verdict",
     "__version__",
+    "identify",
+    "open_storage",
     "simulate",
 ]
 

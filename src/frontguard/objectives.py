@@ -128,7 +128,7 @@ class Objective:
     @property
     def relative(self) -> bool:
         """Whether the tolerance is relative, so that the inner value is a logarithm."""
-        return parse_tolerance(self.tolerance).relative
+        return isinstance(self.tolerance, str)  # an absolute one, written as text, became a number
 
     @property
     def minimized(self) -> bool:

@@ -83,9 +83,9 @@ def draw_boxes(
     """Draw every arm's box and, at its estimate, its verdict. Other units than the result's may be given."""
     from matplotlib.patches import Rectangle
 
-    centre = result.estimates if centre is None else centre
-    lower = result.lower if lower is None else lower
-    upper = result.upper if upper is None else upper
+    centre = result.medians if centre is None else centre
+    lower = result.bounds[0] if lower is None else lower
+    upper = result.bounds[1] if upper is None else upper
     x, y = columns
     for i, code in enumerate(result.verdict_codes):
         style = STYLES[Verdict(int(code))]
@@ -103,10 +103,11 @@ def draw_boxes(
 
 
 def _draw_bars(axes: Any, result: Result) -> None:
+    medians, (low, high) = result.medians, result.bounds
     for i, code in enumerate(result.verdict_codes):
         style = STYLES[Verdict(int(code))]
-        axes.plot([result.lower[i, 0], result.upper[i, 0]], [i, i], color=style["color"], linewidth=2, alpha=0.5)
-        axes.plot(result.estimates[i, 0], i, linestyle="none", **style)
+        axes.plot([low[i, 0], high[i, 0]], [i, i], color=style["color"], linewidth=2, alpha=0.5)
+        axes.plot(medians[i, 0], i, linestyle="none", **style)
     axes.set_yticks(range(len(result.arms)), result.arms)
     axes.invert_yaxis()
     axes.set_xlabel(result.objectives[0])

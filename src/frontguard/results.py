@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from html import escape
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from frontguard.objectives import Objective
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -43,10 +45,26 @@ class Certificate:
     confidence: float
     threat: str
     contamination: float
+    relative: tuple[bool, ...] = ()  # for which objectives the tolerances are shares ("2%"), if for any
 
     def to_dict(self) -> dict[str, Any]:
         """The certificate as plain values that JSON can hold; what is not bounded becomes None."""
-        return {name: _plain(value) for name, value in vars(self).items()}
+        return {name: _plain(value) for name, value in vars(self).items() if name != "relative"}
+
+    def in_units(self, objectives: Sequence[Objective]) -> Certificate:
+        """The same in the objectives' units: differences of a metric, or shares of it where the tolerance is one.
+
+        >>> seconds = Objective("seconds", "minimize", tolerance="2%")
+        >>> inner = Certificate(seconds.inner_tolerance, seconds.inner_tolerance, 0.95, "prescient", 0.1)
+        >>> round(inner.in_units([seconds]).accuracy[0], 6)
+        0.02
+        """
+        return replace(
+            self,
+            accuracy=_tolerances_in_units(self.accuracy, objectives),
+            coverage=_tolerances_in_units(self.coverage, objectives),
+            relative=tuple(objective.relative for objective in objectives),
+        )
 
     def __str__(self) -> str:
         source = (
@@ -56,9 +74,20 @@ class Certificate:
         )
         return (
             f"with probability {self.confidence:.0%}, {source}: no returned arm is beaten by more than "
-            f"{_shown(self.accuracy)} in every objective, and none on the front is missed by more than "
-            f"{_shown(self.coverage)}"
+            f"{_shown(self.accuracy, self.relative)} in every objective, and none on the front is missed by more than "
+            f"{_shown(self.coverage, self.relative)}"
         )
+
+
+def _tolerances_in_units(inner: float | tuple[float, ...], objectives: Sequence[Objective]) -> tuple[float, ...]:
+    each = inner if isinstance(inner, tuple) else (inner,) * len(objectives)
+    return tuple(
+        _share(value) if objective.relative else value for value, objective in zip(each, objectives, strict=True)
+    )
+
+
+def _share(logarithm: float) -> float:
+    return math.expm1(logarithm) if logarithm < 700.0 else math.inf
 
 
 def _plain(value: Any) -> Any:
@@ -67,9 +96,12 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _shown(tolerance: float | tuple[float, ...]) -> str:
+def _shown(tolerance: float | tuple[float, ...], relative: tuple[bool, ...] = ()) -> str:
     parts = tolerance if isinstance(tolerance, tuple) else (tolerance,)
-    return " / ".join(f"{part:.3g}" for part in parts)
+    shares = relative or (False,) * len(parts)
+    return " / ".join(
+        f"{100 * part:.3g}%" if share else f"{part:.3g}" for part, share in zip(parts, shares, strict=True)
+    )
 
 
 def _article(noun: str) -> str:
@@ -82,7 +114,8 @@ class Result:
 
     Arrays have a row for each arm and a column for each objective. `lower` and `upper` bound the true medians with the
     certificate's confidence; they are infinite where nothing is known. `decided_by` is the arm that put an arm out,
-    or −1.
+    or −1. The arrays are inner values, of which larger ones are better. With `metrics`, the objectives in the user's
+    terms, all that is shown (`intervals`, `medians`, frames, dictionaries, the certificate) is in the metrics' units.
     """
 
     policy: str
@@ -97,6 +130,7 @@ class Result:
     decided_by: Ints
     certificate: Certificate
     warnings: tuple[str, ...] = ()
+    metrics: tuple[Objective, ...] = ()
 
     @property
     def pareto_set(self) -> list[str]:
@@ -111,7 +145,17 @@ class Result:
     @property
     def medians(self) -> Floats:
         """Point estimates (K, M): empirical medians, or means for a policy that works with means."""
-        return self.estimates
+        if not self.metrics:
+            return self.estimates
+        return np.stack([metric.outward(self.estimates[:, d]) for d, metric in enumerate(self.metrics)], axis=1)
+
+    @property
+    def bounds(self) -> tuple[Floats, Floats]:
+        """Lower and upper ends (K, M) of the intervals."""
+        if not self.metrics:
+            return self.lower, self.upper
+        ends = [m.outward_interval(self.lower[:, d], self.upper[:, d]) for d, m in enumerate(self.metrics)]
+        return np.stack([low for low, _ in ends], axis=1), np.stack([high for _, high in ends], axis=1)
 
     @property
     def pulls(self) -> int:
@@ -121,13 +165,15 @@ class Result:
     @property
     def intervals(self) -> dict[str, dict[str, list[float]]]:
         """Arm → objective → [low, high]."""
+        low, high = self.bounds
         return {
-            arm: {
-                objective: [float(self.lower[i, d]), float(self.upper[i, d])]
-                for d, objective in enumerate(self.objectives)
-            }
+            arm: {objective: [float(low[i, d]), float(high[i, d])] for d, objective in enumerate(self.objectives)}
             for i, arm in enumerate(self.arms)
         }
+
+    def in_units(self, objectives: Sequence[Objective]) -> Result:
+        """The same result, shown in the units and directions of these objectives."""
+        return replace(self, metrics=tuple(objectives), certificate=self.certificate.in_units(objectives))
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain values that JSON can hold; an infinite bound becomes None."""
@@ -189,12 +235,13 @@ class Result:
 
     def _rows(self) -> list[dict[str, Any]]:
         rows = []
+        medians, (low, high) = self.medians, self.bounds
         for i, arm in enumerate(self.arms):
             row: dict[str, Any] = {"arm": arm, "verdict": Verdict(int(self.verdict_codes[i])).word}
             for d, objective in enumerate(self.objectives):
-                row[objective] = float(self.estimates[i, d])
-                row[f"{objective} low"] = float(self.lower[i, d])
-                row[f"{objective} high"] = float(self.upper[i, d])
+                row[objective] = float(medians[i, d])
+                row[f"{objective} low"] = float(low[i, d])
+                row[f"{objective} high"] = float(high[i, d])
             row["pulls"] = int(self.pulls_per_arm[i])
             row["decided by"] = self.arms[int(self.decided_by[i])] if self.decided_by[i] >= 0 else ""
             rows.append(row)

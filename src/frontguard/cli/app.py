@@ -9,6 +9,8 @@ import typer
 from frontguard.cli.demo import demo
 from frontguard.cli.plan import plan
 from frontguard.cli.reproduce import reproduce
+from frontguard.cli.rescue import rescue
+from frontguard.cli.run import run
 
 app = typer.Typer(
     name="frontguard",
@@ -20,6 +22,8 @@ app = typer.Typer(
 )
 app.command("demo")(demo)
 app.command("plan")(plan)
+app.command("run")(run)
+app.command("rescue")(rescue)
 app.command("reproduce")(reproduce)
 
 

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from frontguard._compiled import inlined, kernel
-from frontguard.policies.base import Policy, State
+from frontguard.policies.base import Policy, State, by_arm
 from frontguard.results import Certificate, Result, Verdict
 from frontguard.samples import Table, empty_pool, empty_table, median, push, reserve
 from frontguard.schedule import checked_accuracy, checked_delta
@@ -263,9 +263,9 @@ class AuerA1(Policy):
         batch: Ints = (self._table["status"] == UNDECIDED).astype(np.int64)
         return batch
 
-    def _absorb(self, arm: int, values: Floats) -> None:
-        self._sums[arm] += values[0]
-        self._estimates[arm] = self._sums[arm] / (self.rounds + 1)
+    def _absorb(self, arms: Ints, values: Floats) -> None:
+        self._sums[arms] += values  # a round has one pull of an arm
+        self._estimates[arms] = self._sums[arms] / (self.rounds + 1)
 
     def _decide(self) -> None:
         workspace = np.empty((2, self.objectives))
@@ -324,12 +324,13 @@ class AuerA1M(AuerA1):
         self._columns = empty_table(self.arms * self.objectives)
         self._pool = empty_pool(self.arms * self.objectives)
 
-    def _absorb(self, arm: int, values: Floats) -> None:
-        for d in range(self.objectives):
-            column = arm * self.objectives + d
-            self._pool = reserve(self._pool, self._columns, column, 1)
-            push(self._pool, self._columns, column, values[:, d].copy())
-            self._estimates[arm, d] = median(self._pool, self._columns, column)
+    def _absorb(self, arms: Ints, values: Floats) -> None:
+        for arm, block in by_arm(arms, values):
+            for d in range(self.objectives):
+                column = arm * self.objectives + d
+                self._pool = reserve(self._pool, self._columns, column, 1)
+                push(self._pool, self._columns, column, block[:, d].copy())
+                self._estimates[arm, d] = median(self._pool, self._columns, column)
 
     def _arrays(self) -> State:
         used = int(self._columns["count"][-1])

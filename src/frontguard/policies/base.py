@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -49,8 +49,8 @@ class Policy(ABC):
         """How many pulls of each arm (K,) the next batch has."""
 
     @abstractmethod
-    def _absorb(self, arm: int, values: Floats) -> None:
-        """Take values (n, M) of one arm."""
+    def _absorb(self, arms: Ints, values: Floats) -> None:
+        """Take values (n, M) of `arms` (n,), which are in order."""
 
     @abstractmethod
     def _decide(self) -> None:
@@ -116,9 +116,7 @@ class Policy(ABC):
                 "(every pull is told once, after ask())"
             )
         order = np.argsort(pulled, kind="stable")
-        ends = np.cumsum(counts)
-        for arm, end, count in zip(told_arms.tolist(), ends.tolist(), counts.tolist(), strict=True):
-            self._absorb(arm, np.ascontiguousarray(told[order[end - count : end]]))
+        self._absorb(pulled[order], told[order])
         self._outstanding[told_arms] -= counts
         self._waiting -= len(pulled)
         if len(pulled) and not self._waiting:
@@ -215,6 +213,13 @@ class Policy(ABC):
             decided_by=decided_by.copy(),
             certificate=certificate,
         )
+
+
+def by_arm(arms: Ints, values: Floats) -> Iterator[tuple[int, Floats]]:
+    """Each arm of `arms` (n,), which are in order, with its values (m, M)."""
+    told, starts = np.unique(arms, return_index=True)
+    for arm, block in zip(told.tolist(), np.split(values, starts[1:]), strict=True):
+        yield arm, np.ascontiguousarray(block)
 
 
 def _names(names: Sequence[str] | None, count: int, what: str) -> tuple[str, ...]:

@@ -32,12 +32,14 @@ from frontguard.policies.certified_rule import (
     REFUTED,
     RUNNING,
     STOPS,
+    UNDECIDED,
+    absorb,
     batch_of,
     decide,
     refresh,
 )
 from frontguard.results import Certificate, Result
-from frontguard.samples import Table, empty_pool, empty_table, push_sorted, reserve
+from frontguard.samples import Table, empty_pool, empty_table
 from frontguard.schedule import checked_count, checked_delta
 from frontguard.spread import SpreadBound
 from frontguard.threats import Threat, real_number, threat_named
@@ -190,6 +192,7 @@ class Certified(Policy):
         self._touched: set[int] = set()  # arms with values that no decision has seen
         self._told_since = 0  # pulls told since the last decision
         self._all_seen = False  # whether every arm has been pulled: before, there is nothing to decide
+        self._deciding = True
 
     @property
     def done(self) -> bool:
@@ -211,6 +214,11 @@ class Certified(Policy):
         """Empirical quantiles (K, M) of the pulls that did not fail; −∞ where there are none."""
         return self._centres[..., ESTIMATE].copy()
 
+    @property
+    def status(self) -> str:
+        """running, certified, budget or unreachable."""
+        return STOPS[int(self._control["stop"][0])]
+
     def halt(self) -> None:
         """Stop here, because the caller's time or patience is over: the status is `budget`, what holds now stands."""
         if not self.done:
@@ -222,35 +230,109 @@ class Certified(Policy):
         With a number it may be called while pulls are still out; these are taken into account.
         """
         if self.done:
-            raise OutOfTurn(f"{self.name} has stopped ({STOPS[int(self._control['stop'][0])]}): read result()")
+            raise OutOfTurn(f"{self.name} has stopped ({self.status}): read result()")
         if pulls is None:
             if self._waiting:
                 raise OutOfTurn(
                     f"{self.name} still waits for {self._waiting} pulls of the last ask(): tell them first, or ask "
                     "for a number of pulls"
                 )
-            wanted = self._alive[: int(self._control["alive"][0])]
-            wanted = np.sort(wanted[self._table["wanted"][wanted] == 1])
+            wanted = self._wanted()
             counts = np.array([batch_of(self._table, self._control, int(i)) for i in wanted], np.int64)
             left = int(self._control["most_pulls"][0] - self._control["pulls"][0])
             asked = np.repeat(wanted, counts)[:left]
         else:
-            asked = self._some(checked_count(pulls, "pulls"))
-        np.add.at(self._outstanding, asked, 1)
-        self._waiting += len(asked)
+            wanted = self._wanted()
+            at = self._table["pulls"][wanted] + self._outstanding[wanted]
+            asked = self._some(checked_count(pulls, "pulls"), wanted, at)
+        self.expect(asked)
         return asked
 
-    def _some(self, pulls: int) -> Ints:
-        """So many pulls, given to the wanted arms (or, all of theirs being out, to any alive ones) in need of most."""
+    def _wanted(self) -> Ints:
+        """The arms that stand in the way of the certificate, or whose rivals do."""
         alive = self._alive[: int(self._control["alive"][0])]
-        wanted = alive[self._table["wanted"][alive] == 1]
-        at = self._table["pulls"][wanted] + self._outstanding[wanted]
+        wanted: Ints = np.sort(alive[self._table["wanted"][alive] == 1])
+        return wanted
+
+    def _some(self, pulls: int, wanted: Ints, at: Ints) -> Ints:
+        """So many pulls of the wanted arms, which stand `at` so many, each to the one that has fewest."""
+        at = at.copy()
         asked = np.empty(pulls, np.int64)
         for n in range(pulls):
             least = int(np.argmin(at))
+            if at[least] >= self._control["most_per_arm"][0]:
+                asked = asked[:n]
+                break
             asked[n] = wanted[least]
             at[least] += 1
         return np.sort(asked)
+
+    # For those who keep a log and replay it, and so say themselves when to decide -------------------------------------
+
+    def next_pulls(self, at_least: int = 1, probe: int | None = None) -> Ints:
+        """Arms worth pulling next, `at_least` so many pulls, whatever is out already; expects none of them yet.
+
+        An arm's first batch begins with `probe` pulls, if given: should it fail them all, no more are spent on it.
+        """
+        wanted = self._wanted()
+        if not len(wanted):
+            return wanted
+        have, out = self._table["pulls"][wanted], self._outstanding[wanted]
+        first, each = int(self._control["first"][0]), int(self._control["most_per_arm"][0])
+        grown = have + np.maximum(1, np.ceil(self._control["growth"][0] * have)).astype(np.int64)
+        goal = np.where(have < first, first, grown)
+        if probe is not None:
+            goal = np.where(have < probe, min(probe, first), goal)
+        counts = np.maximum(np.minimum(goal, each) - have - out, 0)
+        asked: Ints = np.repeat(wanted, counts)
+        if len(asked) < at_least:
+            asked = np.concatenate([asked, self._some(at_least - len(asked), wanted, have + out + counts)])
+        return np.sort(asked)
+
+    def expect(self, arms: npt.ArrayLike) -> None:
+        """Count pulls of `arms` as asked for."""
+        asked = self._checked_arms(arms)
+        np.add.at(self._outstanding, asked, 1)
+        self._waiting += len(asked)
+
+    def take(self, arms: npt.ArrayLike, values: npt.ArrayLike) -> None:
+        """As `tell`, but decide nothing yet."""
+        self._deciding = False
+        try:
+            self.tell(arms, values)
+        finally:
+            self._deciding = True
+
+    def decide(self) -> None:
+        """Decide on all that was told; pulls that are out count as failed."""
+        self._decide()
+
+    def set_aside(self, arms: Iterable[int]) -> None:
+        """Go on without arms that cannot be measured: they stay undecided, and the answer is about the others."""
+        alive = self._alive[: int(self._control["alive"][0])]
+        for arm in arms:
+            self._table["aside"][arm] = 1
+            self._table["wanted"][arm] = self._table["candidate"][arm] = 0
+            self._table["status"][arm], self._table["decided_by"][arm] = UNDECIDED, -1
+            alive = alive[alive != arm]
+        self._alive[: len(alive)] = alive
+        self._control["alive"] = len(alive)
+
+    @property
+    def aside(self) -> Ints:
+        """The arms that were set aside."""
+        return np.flatnonzero(self._table["aside"])
+
+    def carry_on(self) -> None:
+        """Take a stop back: the caller knows that the study went on, with a larger budget or another goal."""
+        self._control["stop"] = RUNNING
+
+    def copy(self) -> Self:
+        """The same policy in the same state, to try something on."""
+        policy = self.fresh()
+        policy._restore({name: array.copy() for name, array in self._moving_arrays().items()})
+        policy._outstanding, policy._waiting = self._outstanding.copy(), self._waiting
+        return policy
 
     def _checked_values(self, values: npt.ArrayLike, pulls: int) -> Floats:
         """As in the base class, but NaN is welcome: that measurement failed and may have been anything."""
@@ -261,15 +343,9 @@ class Certified(Policy):
             return np.where(failed.reshape(checked.shape), np.nan, checked)
         return super()._checked_values(array, pulls)
 
-    def _absorb(self, arm: int, values: Floats) -> None:
-        for d in range(self.objectives):
-            column = arm * self.objectives + d
-            measured = values[:, d][~np.isnan(values[:, d])]
-            self._pool = reserve(self._pool, self._columns, column, len(measured))
-            push_sorted(self._pool, self._columns, column, measured)
-        self._table["pulls"][arm] += len(values)
-        self._control["pulls"] += len(values)
-        self._touched.add(arm)
+    def _absorb(self, arms: Ints, values: Floats) -> None:
+        self._pool = absorb(self._table, self._control, self._pool, self._columns, arms, values)
+        self._touched.update(np.unique(arms).tolist())
 
     def tell(self, arms: npt.ArrayLike, values: npt.ArrayLike) -> None:
         """Take the values (n, M) of pulls of `arms` (n,), which were asked for; NaN where a measurement failed.
@@ -279,16 +355,17 @@ class Certified(Policy):
         """
         before = self._control["pulls"][0]
         super().tell(arms, values)
+        if not self._touched:  # the batch was complete, and it has decided
+            return
         self._told_since += int(self._control["pulls"][0] - before)
-        due = self._told_since > self._control["growth"][0] * before
-        if self._touched and not self.done and self._waiting and due:
+        if self._waiting and self._told_since > self._control["growth"][0] * before:
             self._decide()
 
     def _next_batch(self) -> Ints:
         raise NotImplementedError("ask() is its own")
 
     def _decide(self) -> None:
-        if self.done:  # pulls that were out when it stopped: welcome, but the answer stands
+        if self.done or not self._deciding:  # pulls that were out when it stopped: welcome, but the answer stands
             return
         for arm in sorted(self._touched):
             asked = int(self._table["pulls"][arm] + self._outstanding[arm])
@@ -299,8 +376,8 @@ class Certified(Policy):
         self._touched.clear()
         self._told_since = 0
         if not self._all_seen:
-            self._all_seen = bool((self._table["pulls"] > 0).all())
-        if self._all_seen:
+            self._all_seen = bool(((self._table["pulls"] > 0) | (self._table["aside"] > 0)).all())
+        if self._all_seen and self._control["alive"][0]:
             decide(
                 self._table, self._boxes, self._centres, self._alive, self._control, self.accuracy, self.coverage,
                 self.margin, self._front,
@@ -325,7 +402,9 @@ class Certified(Policy):
         The attacker can hide that much for ever: no number of pulls shrinks a box below its `floors`.
         """
         candidates = np.flatnonzero(self._table["candidate"] > 0)
-        others = np.flatnonzero((self._table["candidate"] == 0) & (self._table["status"] != OUT))
+        others = np.flatnonzero(
+            (self._table["candidate"] == 0) & (self._table["status"] != OUT) & (self._table["aside"] == 0)
+        )
         low, high = self.floors[..., 0], self.floors[..., 1]
         accuracy, coverage = -np.inf, -np.inf
         for i in candidates:
@@ -353,7 +432,7 @@ class Certified(Policy):
         )
         return replace(
             result,
-            status=STOPS[int(self._control["stop"][0])],
+            status=self.status,
             lower=self._boxes[..., LOW].copy(),
             upper=self._boxes[..., HIGH].copy(),
             warnings=self._warnings(),
@@ -404,6 +483,11 @@ class Certified(Policy):
             "coverage": self.coverage,
             "margin": self.margin,
             "start": self._start,
+            **self._moving_arrays(),
+        }
+
+    def _moving_arrays(self) -> State:
+        return {
             "control": self._control,
             "arm_records": self._table,
             "alive": self._alive,

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from frontguard._compiled import inlined, kernel
 from frontguard.boxes import tighten
 from frontguard.results import Verdict
-from frontguard.samples import Record, Table
+from frontguard.samples import Record, Table, push_sorted, reserve
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -51,6 +51,7 @@ ARM = np.dtype(
         ("candidate", np.int64),  # 1 to be returned, 2 a candidate that cannot be brought in, 0 otherwise
         ("wanted", np.int64),  # whether the next batch samples it
         ("decided_by", np.int64),  # the arm that put it out, covers it, or stands in its way; −1 for none
+        ("aside", np.int64),  # whether it was set aside: it cannot be measured, and the answer is about the others
     ]
 )
 CONTROL = np.dtype(
@@ -124,6 +125,31 @@ def _want(arms: Table, boxes: Floats, tolerance: Floats, i: int, j: int, every: 
     if of_j >= of_i:
         arms[j].wanted = 1
     return True
+
+
+@kernel
+def absorb(arms: Table, control: Table, pool: Floats, columns: Table, pulled: Ints, values: Floats) -> Floats:
+    """Take values (n, M) of the arms `pulled` (n,), which are in order; NaN failed. Returns the pool, or a new one."""
+    M = values.shape[1]
+    start = 0
+    while start < pulled.shape[0]:
+        i = pulled[start]
+        end = start
+        while end < pulled.shape[0] and pulled[end] == i:
+            end += 1
+        for d in range(M):
+            measured = np.empty(end - start)
+            count = 0
+            for n in range(start, end):
+                if values[n, d] == values[n, d]:
+                    measured[count] = values[n, d]
+                    count += 1
+            pool = reserve(pool, columns, i * M + d, count)
+            push_sorted(pool, columns, i * M + d, measured[:count])
+        arms[i].pulls += end - start
+        control[0].pulls += end - start
+        start = end
+    return pool
 
 
 @kernel
@@ -239,10 +265,13 @@ def _put_out(arms: Table, boxes: Floats, alive: Ints, control: Table, front: Int
 @kernel
 def _revive(arms: Table, alive: Ints, control: Table) -> None:
     """Let every arm be alive again: some bound that may have put one out was found to be false."""
+    count = 0
     for i in range(arms.shape[0]):
-        alive[i] = i
         arms[i].status = UNDECIDED
-    control[0].alive = arms.shape[0]
+        if arms[i].aside == 0:
+            alive[count] = i
+            count += 1
+    control[0].alive = count
     control[0].revive = 0
 
 

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from frontguard._compiled import inlined, kernel
-from frontguard.policies.base import Policy, State
+from frontguard.policies.base import Policy, State, by_arm
 from frontguard.results import Certificate, Result, Verdict
 from frontguard.samples import Table, empty_pool, empty_table, median, push, reserve
 from frontguard.schedule import Schedule
@@ -394,11 +394,12 @@ class RPSI(Policy):
         batch[arm] = self.phase_pulls[self._table["phases"][arm] + 1]
         return batch
 
-    def _absorb(self, arm: int, values: Floats) -> None:
-        for d in range(self.objectives):
-            column = arm * self.objectives + d
-            self._pool = reserve(self._pool, self._columns, column, len(values))
-            push(self._pool, self._columns, column, np.ascontiguousarray(values[:, d]))
+    def _absorb(self, arms: Ints, values: Floats) -> None:
+        for arm, block in by_arm(arms, values):
+            for d in range(self.objectives):
+                column = arm * self.objectives + d
+                self._pool = reserve(self._pool, self._columns, column, len(block))
+                push(self._pool, self._columns, column, np.ascontiguousarray(block[:, d]))
 
     def _median_of(self, arm: int) -> Floats:
         first = arm * self.objectives

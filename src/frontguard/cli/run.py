@@ -1,0 +1,281 @@
+"""`frontguard run`: pulls arms by running their commands until the answer is certified; goes on where it was."""
+
+from __future__ import annotations
+
+import json as json_module
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from frontguard.cli.run_options import Options, command_line, spec_of, storage_of, without_password
+
+if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
+    from frontguard.studies.commanded import Ended
+    from frontguard.studies.contract import Storage
+    from frontguard.studies.spec import Spec
+    from frontguard.studies.study import Study
+
+INTERRUPTED, NOT_CERTIFIED = 130, 3
+"""Exit codes."""
+
+
+def run(
+    spec: Annotated[
+        Path | None, typer.Argument(metavar="[SPEC.toml]", help="What to compare, and how; see docs/run.md.")
+    ] = None,
+    storage: Annotated[
+        str | None,
+        typer.Option(help="Where the study is kept: a file or postgresql://… (without: SPEC.db beside the spec)."),
+    ] = None,
+    arm: Annotated[
+        list[str] | None, typer.Option(help="NAME=COMMAND, a quick comparison without a file; repeat for each.")
+    ] = None,
+    minimize: Annotated[
+        list[str] | None,
+        typer.Option(help="With --arm: metric to be minimised (without: seconds); repeat for several."),
+    ] = None,
+    maximize: Annotated[
+        list[str] | None, typer.Option(help="With --arm: metric to be maximised; repeat for several.")
+    ] = None,
+    tolerance: Annotated[
+        list[str] | None,
+        typer.Option(help="Difference that does not matter, 0.5 or 2%; or METRIC=2%, repeated (--arm: 5%)."),
+    ] = None,
+    contamination: Annotated[
+        float | None, typer.Option(help="Share of the measurements that may be anything (without: 0.1).")
+    ] = None,
+    threat: Annotated[str | None, typer.Option(help="oblivious, prescient or malicious (without: prescient).")] = None,
+    confidence: Annotated[
+        float | None, typer.Option(help="Probability with which the answer must hold (without: 0.95).")
+    ] = None,
+    pulls: Annotated[int | None, typer.Option(help="Stop after so many pulls of all arms together.")] = None,
+    time: Annotated[str | None, typer.Option(help='Stop this run after so long, such as "30 min".')] = None,
+    workers: Annotated[int | None, typer.Option(help="Pulls at a time (without: 1).")] = None,
+    timeout: Annotated[
+        str | None, typer.Option(help="Time after which a pull has failed (without: 600 seconds).")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Of the order in which arms are measured.")] = None,
+    name: Annotated[str | None, typer.Option(help="Of the study in its storage (without: the spec's).")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")] = False,
+) -> None:
+    """Run commands until it is certain which candidates are on the trade-off front.
+
+    Every measurement is stored as it comes: after an interruption the same command goes on. Exit code 0 if certified,
+    3 if stopped without a certificate, 130 if interrupted.
+    """
+    options = Options(
+        storage, tuple(arm or ()), tuple(minimize or ()), tuple(maximize or ()), tuple(tolerance or ()), threat,
+        contamination, confidence, pulls, time, workers, timeout, seed, name,
+    )  # fmt: skip
+    wanted = spec_of(spec, options)
+    where = storage_of(wanted, options)
+    from frontguard.studies.urls import open_storage
+
+    with open_storage(where) as opened:
+        study = _study(wanted, opened, without_password(where))
+        ended = _driven(wanted, study)
+        if json:
+            print(json_module.dumps(as_dict(ended, without_password(where))))
+            _print_warnings_on_stderr(ended)
+        else:
+            _print(ended, without_password(where))
+    raise typer.Exit(exit_code(ended))
+
+
+def _study(spec: Spec, storage: Storage, where: str) -> Study:
+    """Begin the study or take it up again, and say which."""
+    from frontguard.studies.study import Study
+
+    before = storage.size(spec.name)[1] if spec.name in storage.studies() else None
+    study = Study(
+        [each.name for each in spec.arms],
+        spec.objectives,
+        spec.threat,
+        confidence=spec.confidence,
+        storage=storage,
+        name=spec.name,
+        most_pulls=spec.budget.pulls,
+        most_pulls_per_arm=spec.budget.pulls_per_arm,
+        seed=spec.seed,
+        lease=spec.lease,
+        about={"identity": spec.identity(), "spec": spec.source_text},
+    )
+    done = "beginning" if before is None else f"going on with {before:,} pulls of"
+    _say(f"{done} study {spec.name!r} in {where}")
+    described = getattr(storage, "describe", None)
+    if described is not None:
+        _say(described())
+    return study
+
+
+def _driven(spec: Spec, study: Study) -> Ended:
+    """Run the study to its end, shown on stderr; Ctrl-C stops it."""
+    from frontguard.studies.commanded import CommandedRun, warm_up
+    from frontguard.studies.drive import Broken, NotTold
+    from frontguard.studies.live import view_for
+    from frontguard.studies.strays import end_abandoned
+
+    with _patient("compiling kernels (on first use, about half a minute) …"):
+        warm_up(spec)
+    left = end_abandoned()
+    if left:
+        _say(f"ended {left} {'process' if left == 1 else 'processes'} that an earlier run had left behind")
+    cancel = threading.Event()
+    with view_for(sys.stderr) as view, _stopped_by_signals(cancel):
+        try:
+            return CommandedRun(spec, study, view, cancel=cancel).until_done()
+        except (Broken, NotTold) as error:
+            problem = str(error)
+    _say(f"frontguard: {problem}")
+    raise typer.Exit(NOT_CERTIFIED)
+
+
+@contextmanager
+def _patient(message: str, after: float = 2.0) -> Iterator[None]:
+    """Say what takes so long, if it does."""
+    timer = threading.Timer(after, _say, [message])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+@contextmanager
+def _stopped_by_signals(cancel: threading.Event) -> Iterator[None]:
+    """Ctrl-C, SIGTERM and a lost terminal set `cancel`; the second time we leave at once, with all that runs."""
+    from frontguard.studies.strays import end_marked
+    from frontguard.studies.workers import this_worker
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        if not cancel.is_set():
+            cancel.set()
+            return
+        if sys.stderr.isatty():
+            os.write(2, b"\x1b[?25h\n")  # the view had hidden the cursor
+        end_marked(this_worker(), os.getpid())
+        os._exit(INTERRUPTED)
+
+    before: dict[int, Any] = {}
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
+            before[number] = signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for caught, handler in before.items():
+            signal.signal(caught, handler)
+
+
+# The end --------------------------------------------------------------------------------------------------------------
+
+
+def exit_code(ended: Ended) -> int:
+    """0 certified, 3 stopped without a certificate, 130 interrupted."""
+    if ended.snapshot.result.status == "certified":
+        return 0
+    return INTERRUPTED if ended.how == "cancelled" else NOT_CERTIFIED
+
+
+def as_dict(ended: Ended, where: str) -> dict[str, Any]:
+    """The answer for machines. The status is `running` if the run was interrupted, `budget` if its time was over."""
+    snapshot = ended.snapshot
+    result = snapshot.result
+    status = "budget" if ended.how == "time" and result.status == "running" else result.status
+    finite = {
+        arm: {name: _finite(value) for name, value in zip(result.objectives, row, strict=True)}
+        for arm, row in zip(result.arms, result.medians.tolist(), strict=True)
+    }
+    return result.to_dict() | {
+        "status": status,
+        "answer": ended.answer,
+        "medians": finite,
+        "failures": {arm: dict(reasons) for arm, reasons in snapshot.failures.items()},
+        "set_aside": sorted(snapshot.aside),
+        "warnings": list(ended.warnings),
+        "goal": {each.name: each.tolerance for each in snapshot.objectives},
+        "pulls_left": snapshot.pulls_left,
+        "seconds": round(snapshot.seconds, 3),
+        "study": snapshot.study,
+        "storage": where,
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if abs(value) < float("inf") else None
+
+
+def _print_warnings_on_stderr(ended: Ended) -> None:
+    """On a terminal the view has shown them, and is gone."""
+    if sys.stderr.isatty():
+        for warning in ended.warnings:
+            _say(f"warning: {warning}")
+
+
+def _print(ended: Ended, where: str) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    from frontguard.studies.snapshot import duration
+    from frontguard.studies.summary import guarantee, table
+
+    console = Console(highlight=False) if sys.stdout.isatty() else Console(width=120, highlight=False)
+    snapshot = ended.snapshot
+    console.print(Text(ended.answer, style="bold"))
+    console.print()
+    console.print(table(snapshot))
+    console.print()
+    if len(snapshot.aside) < len(snapshot.result.arms):
+        console.print(Text(guarantee(snapshot)))
+    for warning in ended.warnings:
+        console.print(Text(f"Warning: {warning}", style="yellow"))
+    failed = f", {snapshot.failed:,} of them failed" if snapshot.failed else ""
+    console.print(
+        Text(f"{snapshot.pulls:,} pulls{failed}; this run took {duration(snapshot.seconds)}. Stored in {where}.")
+    )
+    console.print()
+    console.print(Text(f"Next: {next_step(ended, sys.argv[1:], where)}"))
+
+
+def next_step(ended: Ended, arguments: list[str], where: str) -> str:
+    """What to do now, by how it ended: a command, where one helps."""
+    from frontguard.studies.summary import enough_pulls, looser, more_to_come
+
+    snapshot = ended.snapshot
+    result = snapshot.result
+    again = command_line(arguments)
+    if result.status == "certified":
+        every_pull = f"; frontguard.Study.open({where!r}, {snapshot.study!r}).to_frame() gives every pull"
+        machines = f"`{command_line([*arguments, '--json'])}` prints this for machines"
+        return f"{machines}{'' if where.startswith('memory:') else every_pull}."
+    if ended.how == "cancelled":
+        return f"`{again}` goes on where it stopped; {more_to_come(snapshot)}."
+    if len(snapshot.aside) == len(result.arms):
+        return "mend the command; then begin anew, with another --name or --storage."
+    if result.status == "unreachable":
+        goals = looser(snapshot)
+        if goals is None:
+            return "see to it that fewer pulls fail, then begin anew with another --name or --storage."
+        texts = [goals[0][1]] if len(goals) == 1 else [f"{each.name}={text}" for each, text in goals]
+        fewer = ", or fewer failures in a new study (another --name)" if snapshot.failed else ""
+        return f"a looser tolerance, which could be reached: `{command_line(arguments, tolerance=texts)}`{fewer}."
+    if ended.how == "time":
+        return f"`{again}` goes on for as long again; {more_to_come(snapshot)}."
+    if snapshot.most_pulls is None:
+        return f"a larger pulls_per_arm in the spec, then the same command; {more_to_come(snapshot)}."
+    enough = enough_pulls(snapshot) or 2 * snapshot.pulls
+    return f"a larger budget: `{command_line(arguments, pulls=str(enough))}`; {more_to_come(snapshot)}."
+
+
+def _say(message: str) -> None:
+    print(message, file=sys.stderr, flush=True)

@@ -1,0 +1,30 @@
+"""Studies: measure for real, with many workers, and go on after a crash as if nothing had happened.
+
+A `Study` hands out pulls and takes what they measured; its `Storage` keeps the log; the policy's state is a replay of
+that. Names are imported on first use: a process that only evaluates a function needs none of them.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+_WHERE = {
+    "Pull": "frontguard.studies.study",
+    "Storage": "frontguard.studies.contract",
+    "Study": "frontguard.studies.study",
+    "open_storage": "frontguard.studies.urls",
+}
+
+if TYPE_CHECKING:
+    from frontguard.studies.contract import Storage
+    from frontguard.studies.study import Pull, Study
+    from frontguard.studies.urls import open_storage
+
+__all__ = ["Pull", "Storage", "Study", "open_storage"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _WHERE:
+        return getattr(import_module(_WHERE[name]), name)
+    raise AttributeError(f"module 'frontguard.studies' has no attribute {name!r}")

@@ -1,0 +1,359 @@
+"""Alarms: evidence that the data of an arm are dirtier than the declared contamination ε allows.
+
+Three kinds, each a test of what the guarantee rests on (the argument is in docs/alarms.md):
+
+- *failures*: more pulls of an arm failed than a share ε of replaced ones can account for;
+- *drift*: successive values lie on the same side of some value too often for values in random order, a share ε of
+  which was replaced by anything at all: the arm changes over time, or is disturbed in bursts;
+- *spread*: where a spread bound R is given, no interval of the width that R speaks of holds as many values as it
+  should.
+
+Over all arms, objectives, kinds and moments together there is a false alarm with probability `RATE` at most. Pulls
+count in the order in which they were planned, never in that of their return, which depends on what they measure; and
+the pulls of an arm count up to the first that is still out. So what is found is a function of the log alone, and stays
+found.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import bdtrc
+
+from frontguard.boundaries import anytime_rank
+from frontguard.errors import BadInput
+from frontguard.objectives import Objective, parse_objectives
+from frontguard.schedule import checked_delta
+from frontguard.spread import SpreadBound, as_spread_bound
+from frontguard.studies.drift import Drift, find_drift, likely_count
+from frontguard.threats import Threat, checked_t_bar
+
+__all__ = ["FIRST_CHECK", "RATE", "Alarm", "Watch", "alarms"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+Kind = Literal["failures", "drift", "spread"]
+
+RATE = 0.01
+"""Probability of any false alarm in a study, ever."""
+
+FIRST_CHECK = 64
+"""Pulls of an arm at which drift and spread are first looked for, and again whenever they have doubled."""
+
+LEVELS = (0.4, 0.7, 1.0)
+"""Shares of t̄ at which R is held against the data."""
+
+_REASONS_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """A warning: which arm (and objective, unless whole pulls are concerned), of what kind, and the evidence.
+
+    `pulls` are those of the arm after which it was found.
+    """
+
+    arm: str
+    objective: str | None
+    kind: Kind
+    evidence: str
+    pulls: int
+
+    def __str__(self) -> str:
+        return self.evidence
+
+
+class Watch:
+    """Reads the log of a study and raises alarms. Its cost is about linear in what is new.
+
+    >>> from frontguard import Prescient
+    >>> watch = Watch(["a", "b"], ["speed"], Prescient(0.1))
+    >>> watch.plan([0, 1] * 20)
+    >>> values = [[float("nan")] if pull % 4 == 0 else [1.0] for pull in range(40)]
+    >>> watch.tell(range(1, 41), values, ["exit code 1" if pull % 4 == 0 else "" for pull in range(40)])
+    >>> for alarm in watch.alarms():
+    ...     print(alarm)
+    arm 'a': 10 of 20 pulls failed (10 × exit code 1); 10% contamination would make it 10 or more with probability
+    7.2e-06
+    """
+
+    def __init__(
+        self,
+        arm_names: Sequence[str],
+        objectives: Iterable[Objective | str | tuple[str, str]],
+        threat: Threat,
+        *,
+        spread: SpreadBound | Any | None = None,
+        t_bar: float = 0.49,
+        rate: float = RATE,
+    ) -> None:
+        self.arm_names = tuple(arm_names)
+        self.objectives = parse_objectives(objectives)
+        if not self.arm_names:
+            raise BadInput("arm_names must be one at least; got none")
+        if not isinstance(threat, Threat):
+            raise BadInput(f"threat must be Oblivious(eps), Prescient(eps) or Malicious(eps); got {threat!r}")
+        self.threat = threat
+        bound = None if spread is None else as_spread_bound(spread)
+        self._windows: list[tuple[float, float]] = []  # for some levels t: t itself and the width 2 R(t)
+        if bound is not None:
+            threat.check(checked_t_bar(t_bar))
+            bound.check(t_bar)
+            self._windows = [(share * t_bar, 2.0 * float(bound(share * t_bar))) for share in LEVELS]
+        kinds = 2 if bound is None else 3
+        self._delta = checked_delta(rate) / (kinds * len(self.arm_names) * len(self.objectives))
+        self._planned = 0
+        self._arm_of = np.empty(0, np.int64)  # by pull, from 0; these three have room to grow
+        self._values = np.empty((0, len(self.objectives)))
+        self._told = np.empty(0, np.bool_)
+        self._reasons: dict[int, str] = {}  # of pulls that failed and were not looked at yet
+        self._arms = [_ArmState(len(self.objectives)) for _ in self.arm_names]
+        self._touched: set[int] = set()
+        self._found: dict[tuple[int, int, Kind], Alarm] = {}
+
+    def plan(self, arms: npt.ArrayLike) -> None:
+        """Take the next plan: the arms of its pulls, as positions, in order. Pulls are numbered through from 1."""
+        added = np.asarray(arms, np.int64).reshape(-1)
+        if added.size == 0:
+            return
+        if added.min() < 0 or added.max() >= len(self.arm_names):
+            raise BadInput(f"arms of a plan must be positions from 0 to {len(self.arm_names) - 1}; got {arms!r}")
+        self._make_room(self._planned + added.size)
+        self._arm_of[self._planned : self._planned + added.size] = added
+        order = np.argsort(added, kind="stable")
+        present, starts = np.unique(added[order], return_index=True)
+        for arm, members in zip(present.tolist(), np.split(order, starts[1:]), strict=True):
+            self._arms[arm].pulls.extend((members + self._planned).tolist())
+        self._planned += added.size
+
+    def tell(self, pulls: npt.ArrayLike | range, values: npt.ArrayLike, reasons: Sequence[str] = ()) -> None:
+        """Take told pulls by their numbers: inner values (n, M), NaN where one failed, and why, if known.
+
+        A pull that was told before stays as it was.
+        """
+        numbers = np.asarray(pulls, np.int64).reshape(-1)
+        rows = np.asarray(values, np.float64).reshape(-1, len(self.objectives))
+        if len(rows) != len(numbers) or (reasons and len(reasons) != len(numbers)):
+            raise BadInput(f"a tell of {len(numbers)} pulls needs as many rows of values and reasons; got {len(rows)}")
+        if numbers.size == 0:
+            return
+        if numbers.min() < 1 or numbers.max() > self._planned:
+            raise BadInput(f"pulls must have been planned: 1 to {self._planned} were; got {pulls!r}")
+        at = numbers - 1
+        new = ~self._told[at]
+        self._values[at[new]] = rows[new]
+        self._told[at[new]] = True
+        self._touched.update(np.unique(self._arm_of[at[new]]).tolist())
+        if reasons:
+            for position in np.flatnonzero(new & np.isnan(rows).any(axis=1)).tolist():
+                self._reasons[int(at[position])] = reasons[position]
+
+    def alarms(self) -> list[Alarm]:
+        """All alarms so far, by arm, objective and kind."""
+        for arm in sorted(self._touched):
+            self._look_at(arm)
+        self._touched.clear()
+        return [self._found[key] for key in sorted(self._found)]
+
+    def _make_room(self, pulls: int) -> None:
+        if pulls <= len(self._told):
+            return
+        room = max(pulls, 2 * len(self._told), 1024)
+        extra = room - len(self._told)
+        self._arm_of = np.concatenate([self._arm_of, np.zeros(extra, np.int64)])
+        self._values = np.concatenate([self._values, np.empty((extra, len(self.objectives)))])
+        self._told = np.concatenate([self._told, np.zeros(extra, np.bool_)])
+
+    def _look_at(self, arm: int) -> None:
+        state = self._arms[arm]
+        rest = np.array(state.pulls[state.seen :], np.int64)
+        out = np.flatnonzero(~self._told[rest])
+        fresh = rest[: out[0]] if out.size else rest
+        if fresh.size == 0:
+            return
+        failed = np.isnan(self._values[fresh])
+        before, state.seen = state.seen, state.seen + fresh.size
+        if failed.any():
+            self._note_failures(arm, fresh, failed, before)
+        self._report_failures(arm)
+        while state.seen >= state.next_check:
+            rows = self._values[np.array(state.pulls[: state.next_check], np.int64)]
+            for d in range(len(self.objectives)):
+                self._check(arm, d, rows[:, d], state.checks)
+            state.checks += 1
+
+    # Failures ---------------------------------------------------------------------------------------------------------
+
+    def _note_failures(self, arm: int, fresh: Ints, failed: Bools, before: int) -> None:
+        state, eps = self._arms[arm], self.threat.eps
+        for position in np.flatnonzero(failed.any(axis=1)).tolist():
+            state.failed_pulls += 1
+            reason = self._reasons.pop(int(fresh[position]), "")
+            for d in np.flatnonzero(failed[position]).tolist():
+                state.reasons[d][reason] += 1
+        for d in range(len(self.objectives)):
+            places = np.flatnonzero(failed[:, d])
+            n = before + places + 1  # pulls up to each new failure ...
+            count = state.failures[d] + 1 + np.arange(places.size)  # ... and failures among them
+            state.failures[d] += places.size
+            if state.first_excess[d] is None:
+                suspect = np.flatnonzero(count > eps * n)  # at or below ε n, the rank (1−ε) n is never missed
+                kept = np.asarray(anytime_rank(n[suspect], 1.0 - eps, self._delta))
+                excess = suspect[n[suspect] - count[suspect] < kept]
+                if excess.size:
+                    state.first_excess[d] = int(n[excess[0]]), int(count[excess[0]])
+
+    def _report_failures(self, arm: int) -> None:
+        """One alarm an arm, for the objective that failed most; whole pulls if it is all of them alike."""
+        state = self._arms[arm]
+        crossed = [d for d in range(len(self.objectives)) if state.first_excess[d] is not None]
+        if not crossed:
+            return
+        d = max(crossed, key=lambda each: state.failures[each])
+        first = state.first_excess[d]
+        assert first is not None
+        whole = all(count == state.failed_pulls for count in state.failures)
+        now = state.seen, state.failures[d]
+        # More clean pulls may have come since: then what was seen at the time is the evidence.
+        diluted = self._chance(*now) > self._chance(*first)
+        pulls, failures = first if diluted else now
+        eps = self.threat.eps
+        wording = f"of its first {pulls} pulls {failures} failed" if diluted else f"{failures} of {pulls} pulls failed"
+        if not whole:
+            wording = wording.replace("failed", f"gave no {self.objectives[d].name!r}")
+        if eps > 0.0:
+            against = (
+                f"{_percent(eps)} contamination would make it {failures} or more with probability "
+                f"{self._chance(pulls, failures):.2g}"
+            )
+        else:
+            against = "without contamination none would"
+        reasons = "" if diluted else _listed(state.reasons[d])
+        self._found[arm, -1, "failures"] = Alarm(
+            arm=self.arm_names[arm],
+            objective=None if whole else self.objectives[d].name,
+            kind="failures",
+            evidence=f"arm {self.arm_names[arm]!r}: {wording}{reasons}; {against}",
+            pulls=first[0],
+        )
+
+    def _chance(self, pulls: int, failures: int) -> float:
+        """Probability of so many failures or more among so many pulls, at a rate of ε."""
+        return float(bdtrc(failures - 1, pulls, self.threat.eps)) if self.threat.eps > 0.0 else 0.0
+
+    # Drift and spread -------------------------------------------------------------------------------------------------
+
+    def _check(self, arm: int, d: int, column: Floats, earlier: int) -> None:
+        """Look at the first n values of an objective, n fixed beforehand, for the (earlier + 1)-th time."""
+        delta = self._delta / ((earlier + 1) * (earlier + 2))  # adds up to the whole over all checks
+        if (arm, d, "drift") not in self._found:
+            drift = find_drift(column, self.threat, delta)
+            if drift is not None:
+                self._raise(arm, d, "drift", len(column), self._told_drift(drift, self.objectives[d], len(column)))
+        if self._windows and self.objectives[d].quantile == 0.5 and (arm, d, "spread") not in self._found:
+            spread = self._too_spread(column, delta, " in logarithms" if self.objectives[d].relative else "")
+            if spread is not None:
+                self._raise(arm, d, "spread", len(column), spread)
+
+    def _raise(self, arm: int, d: int, kind: Kind, pulls: int, evidence: str) -> None:
+        name, metric = self.arm_names[arm], self.objectives[d].name
+        self._found[arm, d, kind] = Alarm(name, metric, kind, f"arm {name!r}, {metric!r}: {evidence}", pulls)
+
+    def _told_drift(self, drift: Drift, objective: Objective, n: int) -> str:
+        seen, most = (1.0 - changes / drift.pairs for changes in (drift.changes, drift.expected))
+        return (
+            f"{_percent(seen)} of successive values among the first {n} lie on the same side of "
+            f"{float(objective.outward(drift.value)):.4g}; in random order, {_allowed(self.threat)}, it would be "
+            f"{_percent(most)} at most: a drift, throttling, or a neighbour in bursts"
+        )
+
+    def _too_spread(self, column: Floats, delta: float, unit: str) -> str | None:
+        n = len(column)
+        values = np.sort(column[~np.isnan(column)])
+        for t, width in self._windows:
+            # |Y − m| ≤ R(t) has probability 2t at least, and an observation of it is not replaced with keep(2t).
+            due = likely_count(n, self.threat.keep(2.0 * t), delta / len(self._windows))
+            if due < 1:
+                continue
+            if values.size < due or (values[due - 1 :] - values[: values.size - due + 1]).min() > width:
+                most = int(
+                    (np.searchsorted(values, values + width, side="right") - np.arange(values.size)).max(initial=0)
+                )
+                return (
+                    f"no interval of width {width:.4g}{unit} holds more than {most} of the first {n} values; by the "
+                    f"spread bound R, {_allowed(self.threat)}, one should hold {due}: the "
+                    "values are wilder than R says, or more of them are contaminated"
+                )
+        return None
+
+
+class _ArmState:
+    """What is known of an arm: its pulls, how far they are complete, and its failures."""
+
+    def __init__(self, objectives: int) -> None:
+        self.pulls: list[int] = []  # from 0, in the order of the plan
+        self.seen = 0  # how many of them, from the first on, have been told and looked at
+        self.checks = 0
+        self.failed_pulls = 0
+        self.failures = [0] * objectives
+        self.reasons: list[Counter[str]] = [Counter() for _ in range(objectives)]
+        self.first_excess: list[tuple[int, int] | None] = [None] * objectives  # pulls and failures when it was too much
+
+    @property
+    def next_check(self) -> int:
+        return FIRST_CHECK << self.checks
+
+
+def alarms(
+    arm_names: Sequence[str],
+    objectives: Iterable[Objective | str | tuple[str, str]],
+    threat: Threat,
+    values: Sequence[npt.ArrayLike],
+    reasons: Sequence[Sequence[str]] | None = None,
+    *,
+    spread: SpreadBound | Any | None = None,
+    t_bar: float = 0.49,
+    rate: float = RATE,
+) -> list[Alarm]:
+    """The alarms that complete data raise: for each arm its inner values (n, M), in the order of measuring.
+
+    >>> from frontguard import Prescient
+    >>> values = np.arange(256.0).reshape(-1, 1)  # it gets better and better
+    >>> [alarm.kind for alarm in alarms(["a"], ["speed"], Prescient(0.1), [values])]
+    ['drift']
+    """
+    watch = Watch(arm_names, objectives, threat, spread=spread, t_bar=t_bar, rate=rate)
+    if len(values) != len(watch.arm_names):
+        raise BadInput(f"values must be given for each of {len(watch.arm_names)} arms; got {len(values)}")
+    for arm, rows in enumerate(values):
+        matrix = np.asarray(rows, np.float64).reshape(-1, len(watch.objectives))
+        first = watch._planned + 1
+        watch.plan(np.full(len(matrix), arm))
+        watch.tell(np.arange(first, first + len(matrix)), matrix, () if reasons is None else reasons[arm])
+    return watch.alarms()
+
+
+def _allowed(threat: Threat) -> str:
+    return f"with at most {_percent(threat.eps)} contamination" if threat.eps > 0.0 else "without contamination"
+
+
+def _percent(share: float) -> str:
+    return f"{100.0 * share:.3g}%"
+
+
+def _listed(reasons: Counter[str]) -> str:
+    """The most frequent reasons in brackets; nothing where none is known."""
+    known = sorted(
+        ((count, reason) for reason, count in reasons.items() if reason), key=lambda each: (-each[0], each[1])
+    )
+    if not known:
+        return ""
+    shown = ", ".join(f"{count} × {reason}" for count, reason in known[:_REASONS_SHOWN])
+    rest = sum(count for count, _ in known[_REASONS_SHOWN:])
+    return f" ({shown}{f', {rest} for other reasons' if rest else ''})"

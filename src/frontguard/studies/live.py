@@ -1,0 +1,323 @@
+"""How a study is shown while it runs: a view that is drawn anew on a terminal, plain lines now and then elsewhere."""
+
+from __future__ import annotations
+
+import math
+import sys
+import textwrap
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol, Self, TextIO
+
+from frontguard.objectives import Objective
+from frontguard.studies.bars import ASCII, FINE, Axis, Strokes
+from frontguard.studies.snapshot import (
+    ASIDE,
+    Snapshot,
+    certificate_against_goal,
+    duration,
+    number,
+    rounded,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console, Group
+    from rich.text import Text
+
+COLOURS = {"in": "bold green", "covered": "cyan", "undecided": "yellow", "out": "dim", ASIDE: "red"}
+"""How arms look by verdict."""
+
+_MATTERS = ("in", "undecided", "covered", ASIDE, "out")  # where not all arms fit, these come first
+_NARROWEST_BAR, _WIDEST_BAR = 7, 32
+_WIDEST_NAME = 40
+
+
+class View(Protocol):
+    """What a run tells of itself: how it looks now, as often as it likes, and news that are to stay."""
+
+    def show(self, look: Callable[[], Snapshot]) -> None:
+        """Show the study as it is now, if it is time for it: only then is `look` called, which costs something."""
+
+    def say(self, news: str, *, warning: bool = False) -> None:
+        """Show a line that stays."""
+
+
+class Pace:
+    """When to look again: every `every` seconds at most, and less often if looking takes more than `share` of the time.
+
+    >>> now = 0.0
+    >>> pace = Pace(every=0.5, share=0.02, clock=lambda: now)
+    >>> pace.due()
+    True
+    >>> with pace:  # this look takes 0.05 s
+    ...     now += 0.05
+    >>> now += 2.4; pace.due()
+    False
+    >>> now += 0.1; pace.due()
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        first: float = 0.0,
+        every: float = 0.5,
+        share: float = 0.02,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._clock, self._every, self._share = clock, every, share
+        self._began = clock()
+        self._next = self._began + first
+
+    def due(self) -> bool:
+        """Whether it is time to look."""
+        return self._clock() >= self._next
+
+    def __enter__(self) -> Self:
+        self._began = self._clock()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        now = self._clock()
+        self._next = now + max(self._every, (now - self._began) / self._share)
+
+
+class Lines:
+    """A plain line after `first` seconds and then every `every` seconds: for logs and pipes."""
+
+    def __init__(
+        self,
+        stream: TextIO | None = None,
+        *,
+        first: float = 2.0,
+        every: float = 10.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._stream = stream
+        self._pace = Pace(first=first, every=every, clock=clock)
+
+    def show(self, look: Callable[[], Snapshot]) -> None:
+        """Write a line if it is time for one."""
+        if self._pace.due():
+            with self._pace:
+                self.say(line(look()))
+
+    def say(self, news: str, *, warning: bool = False) -> None:
+        """Write a line."""
+        stream = self._stream or sys.stderr
+        print(f"warning: {news}" if warning else news, file=stream, flush=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Nothing to put in order."""
+
+
+class Screen:
+    """A view that is drawn anew on a terminal, as high as the terminal at most. Use as a context."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        from rich.console import Console as RichConsole
+        from rich.live import Live
+
+        self.console = console or RichConsole(stderr=True, highlight=False)
+        # Drawn by us, when there is something new: a thread that redraws would disturb what is measured.
+        self._live = Live(console=self.console, auto_refresh=False, transient=True, vertical_overflow="crop")
+        self._pace = Pace()
+        self._news: list[str] = []
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._live.stop()
+
+    def show(self, look: Callable[[], Snapshot]) -> None:
+        """Draw if it is time for it."""
+        if self._pace.due():
+            with self._pace:
+                snapshot = look()
+                width, height = self.console.size
+                plain = not (self.console.encoding or "").lower().startswith("utf")
+                self._live.update(drawn(snapshot, width - 1, height - 1, self._news, plain=plain), refresh=True)
+
+    def say(self, news: str, *, warning: bool = False) -> None:
+        """Keep a line below the arms, from the next drawing on."""
+        self._news.append(f"Warning: {news}" if warning else news)
+
+
+def view_for(stream: TextIO) -> Screen | Lines:
+    """A screen if the stream is a terminal, plain lines otherwise."""
+    return Screen() if stream.isatty() else Lines(stream)
+
+
+# In a line ------------------------------------------------------------------------------------------------------------
+
+
+def line(snapshot: Snapshot) -> str:
+    """The study in a line, for a log."""
+    failed = f", {snapshot.failed:,} failed" if snapshot.failed else ""
+    now = certificate_against_goal(snapshot.result.certificate, snapshot.objectives)
+    so_far = f"{snapshot.pulls:,} pulls{failed} in {duration(snapshot.seconds)}: {snapshot.counts()}"
+    short = f"; {snapshot.shortfall}" if snapshot.shortfall else ""
+    return f"{so_far}; {now}; {_left(snapshot)}{short}"
+
+
+def _left(snapshot: Snapshot) -> str:
+    if snapshot.pulls_left is None:
+        return "how long it takes cannot be foreseen yet"
+    seconds = snapshot.seconds_left
+    time_left = f" and {duration(seconds)}" if seconds is not None else ""
+    return f"about {rounded(snapshot.pulls_left)} pulls{time_left} left"
+
+
+# On a screen ----------------------------------------------------------------------------------------------------------
+
+
+def drawn(snapshot: Snapshot, width: int, height: int, news: Sequence[str] = (), *, plain: bool = False) -> Group:
+    """The whole view as lines of `width` characters at most, `height` of them at most; with the latest news."""
+    from rich.console import Group as RichGroup
+    from rich.text import Text
+
+    strokes = ASCII if plain else FINE
+    foot = [*_foot(snapshot, width, strokes), *_latest(news, width, max(height // 5, 2), strokes)]
+    foot = foot[: max(height - 5, 1)]  # on the lowest of screens two lines of arms come first
+    room = max(height - len(foot) - 3, 1)
+    lines = [_headline(snapshot), *_table(snapshot, width, room, strokes), *foot]
+    for text in lines:
+        text.truncate(width, overflow="ellipsis")
+        text.no_wrap = True
+    return RichGroup(*lines) if lines else RichGroup(Text())
+
+
+def _headline(snapshot: Snapshot) -> Text:
+    from rich.text import Text
+
+    failed = f", {snapshot.failed:,} failed" if snapshot.failed else ""
+    busy = f", {snapshot.busy} under way" if snapshot.busy else ""
+    said = f"  {snapshot.pulls:,} pulls{failed}{busy}, {duration(snapshot.seconds)}: {snapshot.counts()}"
+    return Text.assemble((snapshot.study, "bold"), said)
+
+
+def _foot(snapshot: Snapshot, width: int, strokes: Strokes) -> list[Text]:
+    from rich.text import Text
+
+    now = certificate_against_goal(snapshot.result.certificate, snapshot.objectives)
+    lines = [Text(now[0].upper() + now[1:], style="bold")]
+    left = snapshot.pulls_left
+    share = 0.0 if left is None else snapshot.pulls / max(snapshot.pulls + left, 1)
+    length = min(24, width // 4)
+    done = int(share * length)
+    bar = strokes.full * done + strokes.empty * (length - done)
+    said = _left(snapshot)
+    lines.append(Text.assemble((bar, "green"), "  ", said[0].upper() + said[1:]))
+    if snapshot.shortfall:
+        lines.append(Text(f"By this forecast {snapshot.shortfall}", style="yellow"))
+    if snapshot.preparing:
+        names = ", ".join(snapshot.preparing[:3]) + (", …" if len(snapshot.preparing) > 3 else "")
+        lines.append(Text(f"Preparing {names}", style="cyan"))
+    return lines
+
+
+def _latest(news: Sequence[str], width: int, room: int, strokes: Strokes) -> list[Text]:
+    """The latest news in so many lines, two lines each at most."""
+    from rich.text import Text
+
+    lines: list[str] = []
+    left = len(news)
+    for each in reversed(news):
+        wrapped = textwrap.wrap(" ".join(each.split()), width, max_lines=2, placeholder=f" {strokes.cut}")
+        if len(lines) + len(wrapped) > room - (left > 1):  # the last line is for those that find no room
+            break
+        lines = wrapped + lines
+        left -= 1
+    if left:
+        lines.append(f"{strokes.cut} and {left} more warnings")
+    return [Text(text, style="yellow") for text in lines]
+
+
+def _table(snapshot: Snapshot, width: int, room: int, strokes: Strokes) -> list[Text]:
+    """Headings in two lines, then the arms: all in their order, or those that matter first if there is no room."""
+    from rich.cells import cell_len, set_cell_size
+    from rich.text import Text
+
+    result, metrics = snapshot.result, snapshot.objectives
+    verdicts = [snapshot.verdict(arm) for arm in range(len(result.arms))]
+    shown, hidden = list(range(len(verdicts))), Counter[str]()
+    if len(shown) > room:
+        shown.sort(key=lambda arm: (_MATTERS.index(verdicts[arm]), arm))
+        hidden.update(verdicts[arm] for arm in shown[room - 1 :])
+        shown = shown[: room - 1]
+    medians = [[_median(value) for value in row] for row in result.medians.tolist()]
+    digits = max([len(text) for arm in shown for text in medians[arm]] + [len("median")])
+    longest = max((cell_len(result.arms[arm]) for arm in shown), default=0)
+    name = max(min(longest, _WIDEST_NAME, width // 4), len("arm"))
+    heading = f"{set_cell_size('arm', name)}  {'verdict':<9} {'pulls':>6} {'failed':>6}"
+    bar = min((width - len(heading)) // len(metrics) - digits - 3, _WIDEST_BAR)
+    bar = bar if bar >= _NARROWEST_BAR else 0
+    axes = [Axis.of(result, d, snapshot.aside) for d in range(len(metrics))]
+    above = " " * len(heading)
+    for axis in axes:
+        above += "  " + _title(axis.objective, digits + (1 + bar if bar else 0))
+        heading += f"  {_quantile(axis.objective):>{digits}}" + (f" {_ends(axis, bar)}" if bar else "")
+    lines = [Text(above, style="bold"), Text(heading, style="dim")]
+    for arm in shown:
+        failed = sum(snapshot.failures.get(result.arms[arm], Counter()).values())
+        text = Text(style=COLOURS[verdicts[arm]])
+        text.append(f"{_fitted(result.arms[arm], name, strokes)}  {verdicts[arm]:<9} {result.pulls_per_arm[arm]:>6} ")
+        text.append(f"{failed or '':>6}", style="red")
+        for d, axis in enumerate(axes):
+            text.append(f"  {medians[arm][d]:>{digits}}")
+            if bar:
+                text.append(f" {axis.bar(arm, bar, strokes)}")
+        lines.append(text)
+    if hidden:
+        more = ", ".join(f"{hidden[word]} {word}" for word in _MATTERS if hidden[word])
+        lines.append(Text(f"{strokes.cut} and {sum(hidden.values())} more: {more}", style="dim"))
+    return lines
+
+
+def _median(value: float) -> str:
+    return number(value) if math.isfinite(value) else "-"
+
+
+def _title(objective: Objective, width: int) -> str:
+    from rich.cells import cell_len, set_cell_size
+
+    better = "less" if objective.minimized else "more"
+    for title in (f"{objective.name}, {better} is better", f"{objective.name} ({better})"):
+        if cell_len(title) <= width:
+            return set_cell_size(title, width)
+    return set_cell_size(objective.name, width)
+
+
+def _quantile(objective: Objective) -> str:
+    return "median" if objective.quantile == 0.5 else f"p{100 * objective.quantile:g}"
+
+
+def _fitted(name: str, width: int, strokes: Strokes) -> str:
+    """A name in so many characters, its beginning and its end: names out of a grid may differ in either."""
+    from rich.cells import cell_len, set_cell_size
+
+    if cell_len(name) > width:
+        tail = (width - 1) // 2
+        name = f"{set_cell_size(name, width - 1 - tail)}{strokes.cut}{name[len(name) - tail :]}"
+    return set_cell_size(name, width)
+
+
+def _ends(axis: Axis, width: int) -> str:
+    """The ends of the scale, left and right above the bars; blank if there is no room for them."""
+    if not axis.start < axis.end:
+        return " " * width
+    low, high = (number(end) for end in axis.ends())
+    return low + high.rjust(width - len(low)) if len(low) + len(high) < width else " " * width

@@ -1,0 +1,177 @@
+"""Where the value of a metric comes from, and how it is read from what a command printed.
+
+A metric is read from the JSON object on the last line that is not blank (`json`), from the last match of a pattern
+(`regex`), or is measured by us (`seconds`, `cpu_seconds`, `max_rss`). One that cannot be read fails alone: the others
+keep their values. The reasons are few and short, so that equal failures have equal texts and can be counted; what was
+found instead stands in the detail.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from frontguard.objectives import Objective
+
+SourceKind = Literal["json", "regex", "seconds", "cpu_seconds", "max_rss"]
+Stream = Literal["stdout", "stderr"]
+
+MEASURED: tuple[str, ...] = ("seconds", "cpu_seconds", "max_rss")
+"""What is measured by us. An objective of that name needs no other source."""
+
+_MOST_SHOWN = 80
+
+
+@dataclass(frozen=True)
+class Source:
+    """How to read one metric: `name` is the objective's; `positive` says that values must be (relative tolerance)."""
+
+    name: str
+    kind: SourceKind = "json"
+    key: str = ""
+    pattern: str = ""
+    stream: Stream = "stdout"
+    positive: bool = False
+
+    def to_dict(self) -> dict[str, str]:
+        """What determines the values, for the identity of a study."""
+        found: dict[str, str] = {"kind": self.kind}
+        if self.kind == "json":
+            found["key"] = self.key or self.name
+        if self.kind == "regex":
+            found |= {"pattern": self.pattern, "stream": self.stream}
+        return found
+
+
+def source_of(objective: Objective) -> Source:
+    """The source of an objective of which nothing more was said: measured by us if so named, else a key of the JSON.
+
+    >>> source_of(Objective("seconds", "minimize", "2%")).kind, source_of(Objective("quality")).kind
+    ('seconds', 'json')
+    """
+    kind: SourceKind = objective.name if objective.name in MEASURED else "json"  # type: ignore[assignment]
+    return Source(objective.name, kind, positive=objective.relative)
+
+
+class Reading(NamedTuple):
+    """Values by metric, None where one failed; why, briefly; and what was found instead."""
+
+    values: dict[str, float | None]
+    reason: str
+    detail: str
+
+
+class _Unreadable(Exception):
+    def __init__(self, reason: str, detail: str = "") -> None:
+        super().__init__(reason)
+        self.reason, self.detail = reason, detail
+
+
+def read_metrics(
+    sources: Sequence[Source], *, stdout: str, stderr: str = "", measured: Mapping[str, float], cut: bool = False
+) -> Reading:
+    """Read every metric. `cut` says that the beginning of `stdout` is missing.
+
+    >>> wanted = [Source("size"), Source("loss", "regex", pattern=r"loss (\\S+)"), Source("seconds", "seconds")]
+    >>> read_metrics(wanted, stdout='loss 3\\nloss 2.5\\n{"size": true}\\n', measured={"seconds": 0.25})
+    Reading(values={'size': None, 'loss': 2.5, 'seconds': 0.25},
+            reason="metric 'size' is not a number", detail="metric 'size' is not a number: got true")
+    """
+    values: dict[str, float | None] = {}
+    reasons: dict[str, str] = {}  # by reason, once: two metrics of one missing object are one failure
+    found: dict[str, Any] | _Unreadable | None = None
+    for source in sources:
+        try:
+            if source.kind == "json":
+                found = found if found is not None else _last_object(stdout, cut)
+                if isinstance(found, _Unreadable):
+                    raise found
+                value = _number(source, _looked_up(found, source))
+            elif source.kind == "regex":
+                value = _number(source, _matched(source, stderr if source.stream == "stderr" else stdout))
+            else:
+                value = measured[source.kind]
+            values[source.name] = _checked(source, value)
+        except _Unreadable as problem:
+            values[source.name] = None
+            reasons.setdefault(problem.reason, problem.detail)
+    details = (f"{reason}: {detail}" for reason, detail in reasons.items() if detail)
+    return Reading(values, "; ".join(reasons), "; ".join(details))
+
+
+def last_line(text: str) -> str:
+    """The last line that is not blank, without blanks around it.
+
+    >>> last_line("a\\n b \\n\\n")
+    'b'
+    """
+    return text.rstrip().rpartition("\n")[2].strip()
+
+
+def _last_object(stdout: str, cut: bool) -> dict[str, Any] | _Unreadable:
+    if cut and "\n" not in stdout.rstrip():
+        return _Unreadable("last line too long", f"more than {len(stdout)} characters")
+    line = last_line(stdout)
+    try:
+        # Integers become floats at once: beyond 4300 digits Python refuses to read an int, and none is wanted.
+        # NaN and Infinity are no JSON, but many programs print them: read here and refused as the metric's value, by
+        # name, so that one such value does not take the others with it.
+        found = json.loads(line, parse_int=float, parse_constant=float)
+    except (ValueError, RecursionError):
+        found = None
+    if isinstance(found, dict):
+        return found
+    return _Unreadable("no JSON object on the last line", f"got {_shown(line)}" if line else "stdout is empty")
+
+
+def _looked_up(found: dict[str, Any], source: Source) -> Any:
+    """The value of the key as it is written, or else along its dotted path."""
+    key = source.key or source.name
+    if key in found:
+        return found[key]
+    at: Any = found
+    for part in key.split("."):
+        if not isinstance(at, dict) or part not in at:
+            raise _Unreadable(f"metric {source.name!r} missing", f"no key {key!r}; there is {_shown(', '.join(found))}")
+        at = at[part]
+    return at
+
+
+def _matched(source: Source, text: str) -> str:
+    last = None
+    for match in re.finditer(source.pattern, text, re.MULTILINE):
+        last = match
+    if last is None:
+        raise _Unreadable(f"metric {source.name!r}: regex did not match", f"nothing like {source.pattern!r}")
+    return last[1] or ""  # a group that took no part in the match is no number either
+
+
+def _number(source: Source, value: Any) -> float:
+    if isinstance(value, float):  # of JSON: every number, and no true or false
+        return value
+    if source.kind == "regex" and "_" not in value:
+        try:
+            return float(value)
+        except ValueError:
+            pass
+    shown = value if isinstance(value, str) and source.kind == "regex" else json.dumps(value, ensure_ascii=False)
+    raise _Unreadable(f"metric {source.name!r} is not a number", f"got {_shown(shown)}")
+
+
+def _checked(source: Source, value: float) -> float:
+    if math.isnan(value):
+        raise _Unreadable(f"metric {source.name!r} is NaN")
+    if math.isinf(value):
+        raise _Unreadable(f"metric {source.name!r} is infinite")
+    if source.positive and value <= 0.0:
+        raise _Unreadable(f"metric {source.name!r} is not positive, its tolerance is relative", f"got {value!r}")
+    return value
+
+
+def _shown(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _MOST_SHOWN else text[: _MOST_SHOWN - 1] + "…"

@@ -1,0 +1,425 @@
+"""A study: hands out pulls, takes what they measured, knows the answer so far; durable, and shared by many workers."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from frontguard.errors import BadInput
+from frontguard.objectives import Objective, parse_objectives
+from frontguard.results import Result
+from frontguard.schedule import checked_count
+from frontguard.spread import SpreadBound
+from frontguard.studies.alarms import Alarm, Watch
+from frontguard.studies.contract import Storage, StudyExists, Tell, UnknownStudy
+from frontguard.studies.replay import Replay, inner_values
+from frontguard.studies.settings import Budget, Settings
+from frontguard.studies.urls import open_storage
+from frontguard.studies.values import Values, checked_reason, checked_values
+from frontguard.studies.workers import is_lost, this_worker
+from frontguard.threats import Threat, real_number
+
+MOST_ATTEMPTS = 10
+"""How often a pull is handed out before it is taken for one that kills its workers, unless said otherwise."""
+
+LEASE = 600.0
+"""Seconds for which a pull is handed out unless said otherwise."""
+
+
+@dataclass(frozen=True)
+class Pull:
+    """One measurement to make: of which arm, until when it is this worker's, and for the how many-th time."""
+
+    id: int
+    arm: str
+    index: int  # of the arm
+    deadline: float
+    attempt: int = 1
+
+
+class Study:
+    """Ask for pulls, measure, tell; read the result at any time. Any number of processes may share one study.
+
+    Parameters
+    ----------
+    arms
+        Names of the candidates, or how many there are.
+    objectives
+        `Objective(...)`s, names, or pairs (name, direction). Their tolerances are the goal.
+    threat
+        The threat model with its ε, the share of the measurements that may be anything.
+    confidence
+        Probability with which the answer must hold.
+    storage
+        A path or URL (`study.db`, `sqlite:///study.db`, `postgresql://…`), a `Storage`, or None: in memory.
+    name
+        Of the study in its storage. One that is there already is taken up again: its tolerances and budget may
+        differ from what they were, nothing else.
+    coverage, spread
+        As in `Certified`; `coverage` in inner units.
+    most_pulls, most_pulls_per_arm
+        Budgets.
+    seed
+        Of the order in which arms are measured.
+    lease
+        Seconds after which a pull that was handed out and not told is given to another worker.
+    most_attempts
+        How often a pull whose worker was lost is given out again before it counts as failed: it may be what kills them.
+    worker
+        What this worker is called; unless given, a name by which others on this machine see that it is gone.
+
+    >>> from frontguard import Objective, Prescient
+    >>> study = Study(["a", "b"], [Objective("seconds", "minimize", tolerance="5%")], Prescient(0.1))
+    >>> while pulls := study.ask(8):
+    ...     study.tell_many([(pull, {"seconds": 1.0 if pull.arm == "a" else 2.0}) for pull in pulls])
+    ...
+    [True, ...
+    >>> study.result().verdicts, study.status
+    ({'a': 'in', 'b': 'out'}, 'certified')
+    """
+
+    def __init__(
+        self,
+        arms: Sequence[str] | int,
+        objectives: Iterable[Objective | str | tuple[str, str]],
+        threat: Threat,
+        *,
+        confidence: float = 0.95,
+        storage: str | Path | Storage | None = None,
+        name: str = "study",
+        coverage: Sequence[float] | None = None,
+        spread: SpreadBound | None = None,
+        most_pulls: int | None = None,
+        most_pulls_per_arm: int | None = None,
+        seed: int = 0,
+        lease: float = LEASE,
+        most_attempts: int = MOST_ATTEMPTS,
+        worker: str | None = None,
+        about: dict[str, Any] | None = None,
+    ) -> None:
+        settings = Settings(
+            arms=_arm_names(arms),
+            objectives=parse_objectives(objectives),
+            threat=_a_threat(threat),
+            confidence=_probability(confidence),
+            coverage=None if coverage is None else tuple(float(value) for value in coverage),
+            spread=spread,
+            seed=_seed(seed),
+            budget=Budget(most_pulls, most_pulls_per_arm),
+            about=dict(about or {}),
+        )
+        settings.policy()  # what the policy refuses is refused before anything is stored
+        opened = open_storage("memory:" if storage is None else storage)
+        self._begin(opened, _text(name, "name"), _taken_up(opened, name, settings), lease, most_attempts, worker)
+
+    @classmethod
+    def open(
+        cls,
+        storage: str | Path | Storage,
+        name: str | None = None,
+        *,
+        lease: float = LEASE,
+        most_attempts: int = MOST_ATTEMPTS,
+        worker: str | None = None,
+        read_only: bool = False,
+    ) -> Study:
+        """Take up a study with the settings it has. The name may be left out if the storage holds one study only."""
+        opened = open_storage(storage, read_only=read_only)
+        if name is None:
+            names = opened.studies()
+            if len(names) != 1:
+                listed = f": {', '.join(names)}" if names else ""
+                raise UnknownStudy(f"name: the storage holds {len(names)} studies{listed}; say which")
+            (name,) = names
+        study = cls.__new__(cls)
+        study._begin(opened, name, Settings.from_json(opened.settings(name)), lease, most_attempts, worker)
+        return study
+
+    def _begin(
+        self, storage: Storage, name: str, settings: Settings, lease: float, most_attempts: int, worker: str | None
+    ) -> None:
+        self.storage = storage
+        self.name = name
+        self.settings = settings
+        self.lease = real_number(lease, "lease")
+        if not 0.0 < self.lease < 10.0**9:
+            raise BadInput(f"lease must be a positive number of seconds; got {lease!r}")
+        self.most_attempts = checked_count(most_attempts, "most_attempts")
+        self._worker = None if worker is None else _text(worker, "worker")
+        self._replay = Replay(settings)
+        self._watch = Watch(settings.arms, settings.objectives, settings.threat, spread=settings.spread)
+        self._lock = threading.RLock()  # of the replay; storages look after themselves
+
+    # What it is about -------------------------------------------------------------------------------------------------
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """Names of the arms."""
+        return self.settings.arms
+
+    @property
+    def objectives(self) -> tuple[Objective, ...]:
+        """What is measured, and the goal."""
+        return self.settings.objectives
+
+    @property
+    def worker(self) -> str:
+        """What this worker is called in the storage."""
+        return self._worker or this_worker()
+
+    # Asking and telling -----------------------------------------------------------------------------------------------
+
+    def ask(self, pulls: int = 1) -> list[Pull]:
+        """Up to so many pulls to make, leased to this worker.
+
+        Fewer or none if the study is done, or if what is left has to come back from other workers first (`done` tells).
+        """
+        wanted = checked_count(pulls, "pulls")
+        asked: list[Pull] = []
+        while len(asked) < wanted:
+            asked += self._handed_out(wanted - len(asked))
+            if len(asked) == wanted or not self._plan(wanted - len(asked)):
+                break
+        return asked
+
+    def _handed_out(self, most: int) -> list[Pull]:
+        now = time.time()
+        worker = self.worker
+        leases = self.storage.hand_out(
+            self.name, most, worker, now=now, deadline=now + self.lease, lost=lambda other: is_lost(other)
+        )
+        if not leases:
+            return []
+        with self._lock:
+            if max(lease.pull for lease in leases) > self._replay.planned:
+                self.catch_up()
+            arms = self._replay.arms_of([lease.pull for lease in leases]).tolist()
+        pulls = [
+            Pull(lease.pull, self.arms[arm], arm, lease.deadline, lease.attempt)
+            for lease, arm in zip(leases, arms, strict=True)
+        ]
+        deadly = [pull for pull in pulls if pull.attempt > self.most_attempts]
+        if deadly:
+            self.tell_many([(pull, f"lost with its worker {self.most_attempts} times") for pull in deadly], failed=True)
+        return [pull for pull in pulls if pull.attempt <= self.most_attempts]
+
+    def _plan(self, at_least: int) -> bool:
+        """See to it that there is another plan; False if there is none to be made now."""
+        with self._lock:
+            self.catch_up()
+            if self._replay.stopped:
+                return False
+            proposed = self._replay.propose(at_least)
+            if proposed is None:
+                return False
+            after, plan = proposed
+            if self.storage.add_plan(self.name, plan):
+                self._replay = after
+                self._watch.plan(plan.arms)
+            return plan.status == "running"  # if another worker's plan came first, its pulls are as good
+
+    def tell(self, pull: Pull | int, values: Values, reason: str | None = None) -> bool:
+        """Take what a pull measured, by name or in the order of objectives; durable when it returns.
+
+        A metric that could not be measured is None, and `reason` says why. Returns False if the pull was told before:
+        then nothing changes.
+        """
+        number = _pull_number(pull)
+        told = checked_values(self.objectives, values, reason, number)
+        why = "" if reason is None else checked_reason(reason, number)
+        return self._write([self._tell(number, told, why)])[0]
+
+    def fail(self, pull: Pull | int, reason: str) -> bool:
+        """Tell that a pull failed, and why: an observation that may be anything."""
+        return self.tell_many([(pull, reason)], failed=True)[0]
+
+    def tell_many(self, told: Iterable[tuple[Pull | int, Any]], *, failed: bool = False) -> list[bool]:
+        """Tell several pulls in one durable step, all or none: pairs (pull, values), or (pull, reason) if `failed`."""
+        tells = []
+        for pull, what in told:
+            number = _pull_number(pull)
+            if failed:
+                values, reason = (float("nan"),) * len(self.objectives), checked_reason(what, number)
+            else:
+                values, reason = checked_values(self.objectives, what, None, number), ""
+            tells.append(self._tell(number, values, reason))
+        return self._write(tells)
+
+    def _tell(self, number: int, values: tuple[float, ...], reason: str) -> Tell:
+        return Tell(number, values, reason, self.worker, time.time())
+
+    def _write(self, tells: list[Tell]) -> list[bool]:
+        try:
+            return self.storage.tell(self.name, tells)
+        except BadInput:
+            raise
+        except ValueError as error:
+            raise BadInput(str(error)) from None
+
+    # Answers ----------------------------------------------------------------------------------------------------------
+
+    def catch_up(self) -> None:
+        """Read what other workers have told since."""
+        with self._lock:
+            plans, told = self._replay.catch_up(self.storage, self.name)
+            for plan in plans:
+                self._watch.plan(plan.arms)
+            self._watch.tell(told.pulls, inner_values(self.objectives, told.values), told.reasons)
+
+    @property
+    def done(self) -> bool:
+        """Whether the study has come to its end."""
+        self.catch_up()
+        return self._replay.stopped
+
+    @property
+    def status(self) -> str:
+        """running, certified, budget or unreachable."""
+        self.catch_up()
+        return self._replay.status if self._replay.stopped else "running"
+
+    def state(self) -> Replay:
+        """The log as far as it goes, with the policy's decision on it: for those who show more than the result."""
+        with self._lock:
+            self.catch_up()
+            return self._replay.with_everything()
+
+    def result(self) -> Result:
+        """The answer so far, in the units of the objectives; final once `done`."""
+        return self.result_of(self.state())
+
+    def result_of(self, replay: Replay) -> Result:
+        """The result of a state."""
+        result = replay.policy.result(self.arms, [objective.name for objective in self.objectives])
+        aside = tuple(
+            f"arm {self.arms[arm]!r} was set aside: {sum(replay.failures[arm].values())} of "
+            f"{replay.policy.pulls_per_arm[arm]} pulls failed ({reasons_in_words(replay.failures[arm])}); "
+            "the answer is about the other arms"
+            for arm in replay.policy.aside.tolist()
+        )
+        status = replay.status if replay.stopped else "running"
+        alarms = tuple(str(alarm) for alarm in self.alarms())
+        return replace(result, status=status, warnings=aside + result.warnings + alarms).in_units(self.objectives)
+
+    def alarms(self) -> list[Alarm]:
+        """Evidence that the data of an arm are dirtier than the declared contamination allows.
+
+        Arms that were set aside are left out: the result says of them that they fail.
+        """
+        with self._lock:
+            self.catch_up()
+            aside = {self.arms[arm] for arm in self._replay.policy.aside.tolist()}
+            return [each for each in self._watch.alarms() if each.kind != "failures" or each.arm not in aside]
+
+    def failures(self) -> dict[str, Counter[str]]:
+        """How often pulls of each arm failed, by reason; arms without failures are left out."""
+        counts = self.state().failures
+        return {arm: count for arm, count in zip(self.arms, counts, strict=True) if count}
+
+    def to_frame(self) -> Any:
+        """A pandas frame of all told pulls in their order: pull, arm, values, failure, worker, time."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError("Study.to_frame() needs pandas: pip install pandas") from error
+        with self._lock:
+            self.catch_up()
+            told = self.storage.told(self.name, up_to=self._replay.read)
+            arms = self._replay.arms_of(told.pulls)
+        columns: dict[str, Any] = {"arm": [self.arms[arm] for arm in arms.tolist()]}
+        for d, objective in enumerate(self.objectives):
+            columns[objective.name] = told.values[:, d]
+        columns["failure"] = told.reasons
+        columns["worker"] = told.workers
+        columns["at"] = pd.to_datetime(told.at, unit="s", utc=True)
+        return pd.DataFrame(columns, index=pd.Index(told.pulls, name="pull"))
+
+    def close(self) -> None:
+        """Let go of the storage."""
+        self.storage.close()
+
+    def __repr__(self) -> str:
+        return f"<study {self.name!r}: {len(self.arms)} arms, {len(self.objectives)} objectives, {self.status}>"
+
+
+def reasons_in_words(reasons: Counter[str], most: int = 3) -> str:
+    """Reasons of failures with their counts, the most frequent first.
+
+    >>> reasons_in_words(Counter({"exit code 1": 3, "timeout after 10 s": 1}))
+    '3 × exit code 1, 1 × timeout after 10 s'
+    """
+    shown = [f"{count} × {_short(reason)}" for reason, count in reasons.most_common(most)]
+    rest = len(reasons) - len(shown)
+    return ", ".join(shown) + (f" and {rest} other reasons" if rest else "")
+
+
+def _short(reason: str, most: int = 80) -> str:
+    line = " ".join(reason.split())
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def _taken_up(storage: Storage, name: str, wanted: Settings) -> Settings:
+    """Create the study or, if it is there, take it up with the wanted settings where these may change."""
+    try:
+        storage.create(name, wanted.to_json(), len(wanted.objectives))
+    except StudyExists:
+        pass
+    else:
+        return wanted
+    there = Settings.from_json(storage.settings(name))
+    settings = there.taken_up(wanted, storage.size(name)[0])
+    if settings != there:
+        storage.amend(name, settings.to_json())
+    return settings
+
+
+def _pull_number(pull: object) -> int:
+    if isinstance(pull, Pull):
+        return pull.id
+    if isinstance(pull, int) and not isinstance(pull, bool):
+        return pull
+    raise BadInput(f"pull must be one that ask() gave, or its id; got {pull!r}")
+
+
+def _arm_names(arms: Sequence[str] | int) -> tuple[str, ...]:
+    if isinstance(arms, int) and not isinstance(arms, bool):
+        return tuple(str(i) for i in range(checked_count(arms, "arms")))
+    if isinstance(arms, (str, bytes)) or not isinstance(arms, Sequence):
+        raise BadInput(f"arms must be a list of names, or how many there are; got {arms!r}")
+    names = tuple(_text(name, "the name of an arm") for name in arms)
+    if not names:
+        raise BadInput("arms must be one at least; got none")
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise BadInput(f"arms must have different names; got {twice[0]!r} more than once")
+    return names
+
+
+def _a_threat(threat: object) -> Threat:
+    if not isinstance(threat, Threat):
+        raise BadInput(f"threat must be Oblivious(ε), Prescient(ε) or Malicious(ε); got {threat!r}")
+    return threat
+
+
+def _probability(confidence: object) -> float:
+    value = real_number(confidence, "confidence")
+    if not 0.0 < value < 1.0:
+        raise BadInput(f"confidence must be a probability between 0 and 1, such as 0.95; got {confidence!r}")
+    return value
+
+
+def _seed(seed: object) -> int:
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise BadInput(f"seed must be a whole number from 0; got {seed!r}")
+    return seed
+
+
+def _text(value: object, what: str) -> str:
+    if not isinstance(value, str) or not value.strip() or "\0" in value:
+        raise BadInput(f"{what} must be a text that is not blank; got {value!r}")
+    return value

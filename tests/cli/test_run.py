@@ -1,0 +1,580 @@
+"""`frontguard run` as a user runs it: real commands, real files, a real terminal, real signals."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from frontguard import Malicious
+from frontguard.cli import main
+from frontguard.cli.run_options import Options, spec_of
+from frontguard.errors import BadInput
+from frontguard.studies import Study, open_storage
+from frontguard.studies.commands import seed_of_pull
+from tests.cli.terminal import Terminal
+from tests.servers import PostgresServer, postgres
+
+__all__ = ["postgres"]  # the fixture
+
+FRONTGUARD = [sys.executable, "-m", "frontguard"]
+
+MEASURE = """
+# cost, size, seed, seconds: a measurement with noise of its seed
+sleep $4
+echo "measuring" >&2
+echo "{\\"cost\\": $(( $1 * 100 + $1 * ($3 % 21 - 10) )), \\"size\\": $(( $2 + $3 / 21 % 21 - 10 ))}"
+"""
+
+SPEC = """
+[study]
+contamination = 0.02
+[[objective]]
+name = "cost"
+direction = "minimize"
+tolerance = "10%"
+[[objective]]
+name = "size"
+direction = "minimize"
+tolerance = 10
+[run]
+command = ["sh", "measure.sh", "{cost}", "{size}", "{seed}", "SLEEP"]
+timeout = 20
+[[arm]]
+name = "small"
+cost = 30
+size = 1000
+[[arm]]
+name = "fast"
+cost = 20
+size = 1200
+[[arm]]
+name = "poor"
+cost = 40
+size = 1400
+"""
+
+TWIN = """
+[[arm]]
+name = "twin"
+cost = 30
+size = 1000
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "measure.sh").write_text(MEASURE)
+    write_spec(tmp_path)
+    return tmp_path
+
+
+def write_spec(folder: Path, more: str = "", sleep: float = 0.0, name: str = "toy.toml") -> None:
+    (folder / name).write_text(SPEC.replace("SLEEP", str(sleep)) + more)
+
+
+def run(folder: Path, *arguments: str, command: str = "run") -> subprocess.CompletedProcess[str]:
+    """The command in this process, which has everything loaded; its commands are processes all the same."""
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["frontguard", command, *arguments])
+        patch.setattr(sys, "stdout", out)
+        patch.setattr(sys, "stderr", err)
+        patch.chdir(folder)
+        try:
+            main()
+        except SystemExit as left:
+            code = left.code or 0
+    return subprocess.CompletedProcess(arguments, int(code), out.getvalue(), err.getvalue())
+
+
+def found(ran: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    assert "Traceback" not in ran.stderr
+    answer: dict[str, Any] = json.loads(ran.stdout)
+    return answer
+
+
+_begun: list[subprocess.Popen[str]] = []
+
+
+def begin(folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    """Begin a run in a process group of its own, as a shell does."""
+    going = subprocess.Popen(
+        [*FRONTGUARD, "run", *arguments],
+        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, process_group=0,
+    )  # fmt: skip
+    _begun.append(going)
+    return going
+
+
+@pytest.fixture(autouse=True)
+def _nothing_goes_on() -> Iterator[None]:
+    """End what a test that failed has left running."""
+    yield
+    while _begun:
+        going = _begun.pop()
+        if going.returncode is None:
+            going.kill()
+            going.communicate()
+
+
+def told(file: Path) -> int:
+    """How many pulls a study file holds; 0 if there is none yet."""
+    try:
+        with open_storage(file, read_only=True) as storage:
+            names = storage.studies()
+            return storage.size(names[0])[1] if names else 0
+    except BadInput:
+        return 0
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 240.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.02)
+
+
+def alive_with(text: str) -> list[int]:
+    """Processes whose command line has this text."""
+    pids = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if text.encode() in path.read_bytes():
+                pids.append(int(path.parent.name))
+        except OSError:
+            continue
+    return pids
+
+
+def without_times(answer: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in answer.items() if key not in ("seconds", "storage", "answer")}
+
+
+# The usual course -----------------------------------------------------------------------------------------------------
+
+
+def test_it_certifies_the_front_and_says_so_again_at_once(folder: Path) -> None:
+    ran = run(folder, "toy.toml", "--json", "--workers", "2")
+    assert ran.returncode == 0, ran.stderr
+    answer = found(ran)
+    assert answer["status"] == "certified"
+    assert answer["pareto_set"] == ["small", "fast"]
+    assert answer["verdicts"] == {"small": "in", "fast": "in", "poor": "out"}
+    assert set(answer["certificate"]) == {"accuracy", "coverage", "confidence", "threat", "contamination"}
+    assert answer["certificate"]["contamination"] == 0.02
+    stored = told(folder / "toy.db")
+    assert answer["pulls"] == sum(answer["pulls_per_arm"].values())
+    assert answer["pulls"] <= stored <= answer["pulls"] + 1  # the other worker was under way when it was decided
+    for arm, cost, size in (("small", 3000, 1000), ("fast", 2000, 1200), ("poor", 4000, 1400)):
+        (cost_low, cost_high), (size_low, size_high) = (answer["intervals"][arm][metric] for metric in ("cost", "size"))
+        assert cost_low <= cost <= cost_high
+        assert size_low <= size <= size_high
+        assert cost_low <= answer["medians"][arm]["cost"] <= cost_high
+    assert answer["failures"] == {}
+    assert answer["goal"] == {"cost": "10%", "size": 10.0}
+    assert ran.stderr.startswith(f"beginning study 'toy' in {folder / 'toy.db'}\n")
+    assert "SQLite" in ran.stderr.splitlines()[1]  # and how durable that is
+
+    again = run(folder, "toy.toml")  # nothing is left to do: the answer for people
+    assert again.returncode == 0
+    assert f"going on with {stored} pulls of study 'toy' in {folder / 'toy.db'}" in again.stderr
+    said = " ".join(again.stdout.split())
+    assert said.startswith("2 of 3 arms are on the trade-off front of cost and size: small, fast.")
+    assert re.search(r"poor +out .*\[", again.stdout)
+    assert "With probability 95%, whatever a prescient attacker puts into up to 2% of each arm's measurements" in said
+    assert f"{answer['pulls']} pulls;" in said
+    assert "Next: `frontguard run toy.toml --json`" in said
+    assert told(folder / "toy.db") == stored
+
+
+def test_a_quick_comparison_without_a_file(folder: Path) -> None:
+    arms = ["--arm", "short=sleep 0.001", "--arm", "long=sleep 0.2", "--tolerance", "50%", "--contamination", "0"]
+    ran = run(folder, *arms, "--json")
+    assert ran.returncode == 0, ran.stderr
+    answer = found(ran)
+    assert answer["pareto_set"] == ["short"]
+    assert answer["goal"] == {"seconds": "50%"}
+    assert answer["intervals"]["long"]["seconds"][0] >= 0.2
+    assert answer["storage"] == "frontguard-run.db"
+    others = run(folder, "--arm", "a=sh measure.sh 1 2 {seed} 0", "--arm", "b=sh measure.sh 9 2 {seed} 0",
+                 "--minimize", "cost", "--json")  # fmt: skip
+    assert found(others)["pareto_set"] == ["a"]  # another study in the same file
+    assert found(others)["study"] != answer["study"]
+    with open_storage(folder / "frontguard-run.db", read_only=True) as storage:
+        assert len(storage.studies()) == 2
+    same = run(folder, *arms)
+    assert f"going on with {answer['pulls']} pulls" in same.stderr
+    assert same.stdout.startswith("Of 2 arms, short has the least seconds.")
+
+
+def test_a_budget_ends_it_and_the_suggested_command_goes_on(folder: Path) -> None:
+    ran = run(folder, "toy.toml", "--pulls", "20", "--tolerance", "size=3", "--tolerance", "cost=4%")
+    assert ran.returncode == 3, ran.stderr
+    said = " ".join(ran.stdout.split())
+    assert said.startswith("Not certified: the budget is used up after 20 pulls.")
+    suggested = re.search(r"Next: a larger budget: `frontguard (run [^`]*)`; (.*)\.$", said)
+    assert suggested is not None, said
+    arguments = shlex.split(suggested[1])[1:]
+    assert arguments[:5] == ["toy.toml", "--tolerance", "size=3", "--tolerance", "cost=4%"]
+    assert arguments[5] == "--pulls"
+    assert int(arguments[6]) > 20
+    more = run(folder, *arguments[:5], "--pulls", "5000", "--json")
+    assert more.returncode == 0
+    assert "going on with 20 pulls" in more.stderr
+    assert found(more)["pulls"] > 20
+
+
+def test_when_the_time_is_over_it_stops_whatever_is_under_way(folder: Path) -> None:
+    mark = f"6{os.getpid()}.5"
+    ran = run(
+        folder, f"--arm=a=sleep {mark}", f"--arm=b=sleep {mark}0", "--time", "1 s", "--timeout", "2 days", "--json"
+    )
+    assert ran.returncode == 3
+    answer = found(ran)
+    assert answer["status"] == "budget"
+    assert answer["answer"].startswith("Not certified: the time of 1.0 s is over.")
+    assert answer["pulls"] == told(folder / "frontguard-run.db") == 0  # it was ended, and says nothing about its arm
+    assert not alive_with(mark)
+
+
+def test_what_cannot_be_reached_is_said_with_what_could_be(folder: Path) -> None:
+    equal = [f"--arm={name}=sh measure.sh 30 1 {{seed}} 0" for name in "ab"]
+    ran = run(folder, *equal, "--minimize", "cost", "--contamination", "0.3", "--tolerance", "1%", "--workers=2")
+    assert ran.returncode == 3, ran.stderr
+    said = " ".join(ran.stdout.split())
+    assert said.startswith("This cannot be certified, with however many pulls: with 30% contamination the answer stays")
+    suggested = re.search(r"Next: a looser tolerance, which could be reached: `frontguard (run [^`]*)`", said)
+    assert suggested is not None, said
+    looser = run(folder, *shlex.split(suggested[1])[1:], "--json")
+    assert looser.returncode == 0, looser.stderr + looser.stdout
+    assert "going on with" in looser.stderr
+    assert found(looser)["status"] == "certified"
+
+
+def test_options_take_the_place_of_what_the_spec_says(folder: Path) -> None:
+    options = Options(
+        tolerance=("size=5%",), threat="malicious", contamination=0.05, confidence=0.9, pulls=70, time="2 min",
+        workers=3, timeout="1 h", seed=4, name="other",
+    )  # fmt: skip
+    spec = spec_of(folder / "toy.toml", options)
+    assert [objective.tolerance for objective in spec.objectives] == ["10%", "5%"]
+    assert [source.positive for source in spec.sources] == [True, True]  # its logarithm will be taken
+    assert (spec.threat, spec.confidence, spec.seed, spec.name) == (Malicious(0.05), 0.9, 4, "other")
+    assert (spec.budget.pulls, spec.budget.seconds, spec.workers, spec.timeout) == (70, 120.0, 3, 3600.0)
+    assert spec.lease > 3600.0  # a pull that is still allowed to run is not given to another worker
+
+
+def test_a_study_on_a_server(folder: Path, postgres: PostgresServer) -> None:
+    address = postgres.new_database()
+    ran = run(folder, "toy.toml", "--storage", address, "--pulls", "10")
+    assert ran.returncode == 3, ran.stderr
+    assert "PostgreSQL" in ran.stderr
+    assert postgres.password not in ran.stderr + ran.stdout
+    more = run(folder, "toy.toml", "--storage", address, "--json")
+    assert more.returncode == 0, more.stderr
+    assert "going on with 10 pulls" in more.stderr
+    assert found(more)["pareto_set"] == ["small", "fast"]
+    assert postgres.password not in more.stderr + more.stdout
+    assert not list(folder.glob("*.db"))
+
+
+# Failures -------------------------------------------------------------------------------------------------------------
+
+
+def test_an_arm_that_always_fails_is_reported_and_does_not_eat_the_budget(folder: Path) -> None:
+    broken = """
+    [[arm]]
+    name = "broken"
+    cost = 1
+    size = 1
+    command = ["sh", "-c", "echo 'no such device' >&2; exit 7"]
+    [[arm]]
+    name = "unprepared"
+    cost = 1
+    size = 1
+    prepare = ["sh", "-c", "echo 'cannot build' >&2; exit 9"]
+    """
+    write_spec(folder, broken)
+    ran = run(folder, "toy.toml", "--json")
+    assert ran.returncode == 0, ran.stderr
+    answer = found(ran)
+    assert answer["pareto_set"] == ["small", "fast"]
+    assert answer["set_aside"] == ["broken", "unprepared"]
+    assert answer["verdicts"]["broken"] == "undecided"
+    assert answer["pulls_per_arm"]["broken"] == answer["pulls_per_arm"]["unprepared"] == 5
+    assert answer["failures"] == {"broken": {"exit code 7": 5}, "unprepared": {"prepare: exit code 9": 5}}
+    (first, second) = (warning for warning in answer["warnings"] if "set aside" in warning)
+    assert "arm 'broken' was set aside: 5 of 5 pulls failed (5 × exit code 7)" in first
+    assert "exit code 7: no such device" in first
+    assert "cannot build" in second
+    assert f"warning: {first}" in ran.stderr.splitlines()
+
+
+def test_if_every_arm_fails_the_reason_is_shown(folder: Path) -> None:
+    text = SPEC.replace('"measure.sh"', '"measured.sh"').replace("SLEEP", "0")
+    (folder / "wrong.toml").write_text(text)
+    ran = run(folder, "wrong.toml")
+    assert ran.returncode == 3
+    said = " ".join(ran.stdout.split())
+    assert said.startswith("No arm could be measured: all 3 were set aside after 15 failed pulls. Arm ")
+    assert "exit code 2: " in said
+    assert "measured.sh" in said
+    assert "mend the command" in said
+    assert "all of the first " in ran.stderr  # it was said as soon as it was clear
+
+
+def test_a_pull_that_takes_too_long_is_killed_with_all_its_processes(folder: Path) -> None:
+    mark = f"{os.getpid()}.4321"
+    hangs = f"""
+    [[arm]]
+    name = "hangs"
+    cost = 1
+    size = 1
+    command = ["sh", "-c", "trap '' TERM; sh -c 'sleep 9{mark}; :' & setsid sleep 8{mark}"]
+    """
+    write_spec(folder, hangs)
+    ran = run(folder, "toy.toml", "--timeout", "0.2", "--json", "--workers", "2")
+    assert ran.returncode == 0, ran.stderr
+    answer = found(ran)
+    assert answer["set_aside"] == ["hangs"]
+    assert answer["failures"]["hangs"] == {"timeout after 0.2 s": 5}
+    assert not alive_with(mark)
+
+
+def test_every_arm_is_prepared_once_in_a_folder_of_its_own(folder: Path) -> None:
+    text = SPEC.replace("SLEEP", "0").replace(
+        '[run]\ncommand = ["sh", "measure.sh",',
+        '[run]\nprepare = ["sh", "-c", "echo {arm} {workdir} >> prepared; cp measure.sh {workdir}/copy.sh"]\n'
+        'command = ["sh", "{workdir}/copy.sh",',
+    )
+    (folder / "toy.toml").write_text(text)
+    ran = run(folder, "toy.toml", "--json", "--workers", "3")
+    assert ran.returncode == 0, ran.stderr
+    prepared = [line.split() for line in (folder / "prepared").read_text().splitlines()]
+    assert sorted(arm for arm, _ in prepared) == ["fast", "poor", "small"]
+    workdirs = {Path(workdir) for _, workdir in prepared}
+    assert len(workdirs) == 3
+    assert not any(workdir.exists() for workdir in workdirs)
+
+
+# Interruptions --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    folder = tmp_path_factory.mktemp("uninterrupted")
+    (folder / "measure.sh").write_text(MEASURE)
+    write_spec(folder)
+    return found(run(folder, "toy.toml", "--json", "--tolerance", "size=3", "--tolerance", "cost=4%"))
+
+
+INTERRUPTED = ("toy.toml", "--json", "--tolerance", "size=3", "--tolerance", "cost=4%")
+
+
+def test_ctrl_c_and_sigterm_stop_cleanly_and_the_same_command_goes_on(
+    folder: Path, uninterrupted: dict[str, Any]
+) -> None:
+    write_spec(folder, sleep=0.05)  # slow enough to be caught in the middle
+    going = begin(folder, *[part for part in INTERRUPTED if part != "--json"])
+    wait_until(lambda: told(folder / "toy.db") >= 8)
+    os.killpg(going.pid, signal.SIGINT)
+    out, err = going.communicate(timeout=240)
+    assert going.returncode == 130
+    assert "Traceback" not in err
+    assert not alive_with(str(folder))
+    before = told(folder / "toy.db")
+    assert out.startswith(f"Interrupted after {before} pulls.")
+    command = "frontguard run toy.toml --tolerance size=3 --tolerance cost=4%"
+    assert f"Next: `{command}` goes on where it stopped" in " ".join(out.split())
+
+    going = begin(folder, *INTERRUPTED)
+    wait_until(lambda: told(folder / "toy.db") >= before + 8)
+    going.terminate()
+    out, err = going.communicate(timeout=240)
+    assert going.returncode == 130
+    assert f"going on with {before} pulls" in err
+    assert json.loads(out)["status"] == "running"
+    assert json.loads(out)["pulls"] == told(folder / "toy.db") < uninterrupted["pulls"]
+
+    finished = run(folder, *INTERRUPTED)
+    assert finished.returncode == 0
+    check_same(found(finished), uninterrupted, folder)
+
+
+def check_same(answer: dict[str, Any], uninterrupted: dict[str, Any], folder: Path) -> None:
+    """The interrupted study gave the very answer of the other, and every pull was counted once, with its own seed."""
+    assert without_times(answer) == without_times(uninterrupted)
+    study = Study.open(folder / "toy.db", read_only=True)
+    frame = study.to_frame()
+    study.close()
+    assert sorted(frame.index) == list(range(1, answer["pulls"] + 1))
+    costs = {"small": 30, "fast": 20, "poor": 40}
+    for pull, row in frame.iterrows():
+        assert row["cost"] == costs[row["arm"]] * (100 + seed_of_pull(0, pull) % 21 - 10)
+
+
+def test_after_kill_9_the_same_command_goes_on_as_if_nothing_had_happened(
+    folder: Path, uninterrupted: dict[str, Any]
+) -> None:
+    write_spec(folder, sleep=0.05)
+    for at_least in (5, 15):
+        going = begin(folder, *INTERRUPTED)
+        wait_until(lambda wanted=at_least: told(folder / "toy.db") >= wanted)  # type: ignore[misc]
+        going.kill()
+        going.communicate(timeout=240)
+        assert going.returncode == -signal.SIGKILL
+    finished = run(folder, *INTERRUPTED)
+    assert finished.returncode == 0, finished.stderr
+    check_same(found(finished), uninterrupted, folder)
+
+
+def test_a_second_ctrl_c_leaves_at_once_and_takes_all_processes_along(folder: Path) -> None:
+    mark = f"7{os.getpid()}.1234"
+    stubborn = ["--arm", f"a=sh -c \"trap '' TERM; sleep {mark}; sleep {mark}\"", "--arm", "b=sleep 0.01"]
+    going = begin(folder, *stubborn, "--workers", "2", "--seed", "1")
+    wait_until(lambda: bool(alive_with(f"sleep\0{mark}")))
+    os.killpg(going.pid, signal.SIGINT)
+    time.sleep(0.3)
+    os.killpg(going.pid, signal.SIGINT)
+    going.communicate(timeout=240)
+    assert going.returncode == 130
+    assert not alive_with(mark)
+
+
+def test_two_runs_share_one_study(folder: Path) -> None:
+    write_spec(folder, sleep=0.01)
+    one, other = begin(folder, "toy.toml", "--json"), begin(folder, "toy.toml", "--json")
+    answers = []
+    for going in (one, other):
+        out, err = going.communicate(timeout=240)
+        assert going.returncode == 0, err
+        answers.append(json.loads(out))
+    assert {answer["status"] for answer in answers} == {"certified"}
+    assert answers[0]["pareto_set"] == answers[1]["pareto_set"] == ["small", "fast"]
+    study = Study.open(folder / "toy.db", read_only=True)
+    frame = study.to_frame()
+    study.close()
+    assert frame.index.is_unique
+    assert frame["worker"].nunique() == 2
+
+
+# On a terminal --------------------------------------------------------------------------------------------------------
+
+
+def test_on_a_terminal_there_is_a_view_that_gives_way_to_the_answer(folder: Path) -> None:
+    broken = '[[arm]]\nname = "broken"\ncost = 1\nsize = 1\ncommand = ["false"]\n'
+    write_spec(folder, broken, sleep=0.05)
+    terminal = Terminal([*FRONTGUARD, "run", "toy.toml", "--pulls", "60"], folder, columns=100, rows=24)
+
+    def bars_and_warning(lines: list[str]) -> bool:
+        text = "\n".join(lines)
+        return "set aside" in text and "●" in text and "Warning: arm 'broken'" in text
+
+    assert terminal.wait_for(bars_and_warning), "\n".join(terminal.lines)
+    screen = terminal.lines
+    head = next(place for place, text in enumerate(screen) if text.startswith("toy  "))
+    assert re.match(r"toy  \d+ pulls, \d+ failed.*: .*1 set aside", screen[head])
+    assert "cost, less is better" in screen[head + 1]
+    rows = {text.split()[0]: text for text in screen[head + 3 : head + 7]}
+    assert list(rows) == ["small", "fast", "poor", "broken"]
+    assert "●" in rows["small"]
+    assert re.match(r"broken +set aside +5 +5", rows["broken"])
+    assert any("goal" in text for text in screen)
+    assert sum("small " in text for text in screen) == 1  # drawn over, not again and again
+    code = terminal.finish()
+    assert code in (0, 3)
+    whole = [*terminal.scrolled, *terminal.lines]
+    assert not any("less is better" in text for text in whole)  # the view has gone
+    assert sum(text.startswith("small ") for text in whole) == 1  # and the table is there
+    assert any(text.startswith("Warning: arm 'broken' was set aside") for text in whole)
+    assert terminal.raw.count("\x1b[?25l") == terminal.raw.count("\x1b[?25h")  # the cursor is back
+    assert terminal.raw.count("cost, less is better") >= 2  # it was drawn several times
+
+
+# Bad input ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ([], "wanted a spec file, or two or more --arm NAME=COMMAND"),
+        (["no.toml"], "no.toml: no such file"),
+        (["measure.sh"], "measure.sh, line"),
+        (["toy.toml", "--arm", "a=true"], "wanted a spec file or --arm, not both"),
+        (["toy.toml", "--minimize", "cost"], "--minimize goes with --arm"),
+        (["--arm", "a=true"], "--arm: wanted two arms at least"),
+        (["toy.toml", "--tolerance", "2 percent"], "--tolerance must be a number such as 0.5"),
+        (["toy.toml", "--tolerance", "price=2"], "no objective is called 'price'; there is cost, size"),
+        (["toy.toml", "--pulls", "0"], "--pulls: wanted a whole number from 1, got 0"),
+        (["toy.toml", "--time", "soon"], "--time: wanted a number of seconds"),
+        (["toy.toml", "--threat", "evil"], "evil"),
+        (["toy.toml", "--contamination", "0.7"], "0 <= eps < 1/2"),
+        (["toy.toml", "--confidence", "95"], "--confidence: wanted a probability"),
+        (["toy.toml", "--storage", "mysql://x"], "a storage must be"),
+        (["toy.toml", "--storage", "."], "frontguard: "),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], complaint: str, folder: Path) -> None:
+    ran = run(folder, *arguments)
+    assert ran.returncode == 2, ran.stderr
+    assert ran.stdout == ""
+    (line,) = ran.stderr.splitlines()
+    assert line.startswith("frontguard: ")
+    assert complaint in line
+    assert not list(folder.glob("*.db*"))
+
+
+def test_a_study_of_other_arms_or_commands_is_not_taken_up(folder: Path) -> None:
+    assert run(folder, "toy.toml", "--pulls", "3").returncode == 3
+    (folder / "toy.toml").write_text((folder / "toy.toml").read_text().replace("cost = 40", "cost = 50"))
+    ran = run(folder, "toy.toml")
+    assert ran.returncode == 2
+    assert "the study was begun with other" in ran.stderr
+    assert "40 then, 50 now" in ran.stderr
+    assert run(folder, "toy.toml", "--pulls", "3", "--name", "toy 2").returncode == 3
+
+
+# Rescue ---------------------------------------------------------------------------------------------------------------
+
+
+def test_a_damaged_file_is_refused_and_what_can_be_read_of_it_goes_on(folder: Path) -> None:
+    write_spec(folder, TWIN)
+    assert run(folder, "toy.toml", "--pulls", "400", "--tolerance", "0").returncode == 3
+    file = folder / "toy.db"
+    whole = file.read_bytes()
+    damaged = whole[:-4096]
+    file.write_bytes(damaged)
+    refused = run(folder, "toy.toml")
+    assert refused.returncode == 2
+    assert "frontguard rescue" in refused.stderr
+    assert file.read_bytes() == damaged
+
+    ran = run(folder, "toy.db", "new.db", "--json", command="rescue")
+    assert ran.returncode == 0, ran.stderr
+    saved = json.loads(ran.stdout)
+    assert saved["studies"] == ["toy"]
+    assert 0 < saved["told"] < 400
+    assert saved["told"] == told(folder / "new.db")
+    assert file.read_bytes() == damaged
+    more = run(folder, "toy.toml", "--storage", "new.db", "--json")
+    assert more.returncode == 0, more.stderr
+    assert f"going on with {saved['told']} pulls" in more.stderr
+    assert "fast" in found(more)["pareto_set"]
+    again = run(folder, "toy.db", "new.db", command="rescue")
+    assert again.returncode == 2
+    assert "new.db exists already" in again.stderr
+    said = run(folder, "toy.db", "other.db", command="rescue").stdout
+    assert said.startswith(f"Saved {saved['told']} told pulls")
+    assert "--storage other.db" in said

@@ -1,0 +1,3 @@
+from tests.servers import postgres
+
+__all__ = ["postgres"]

@@ -1,0 +1,508 @@
+"""The loop that measures, with real threads and a storage in memory."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from frontguard import BadInput, Objective, Prescient
+from frontguard.studies.contract import Lease, Storage, Tell
+from frontguard.studies.drive import Broken, NotTold, Progress, drive, release
+from frontguard.studies.executors import CANCELLED, Measurement
+from frontguard.studies.memory import MemoryStorage
+from frontguard.studies.postgres import PostgresStorage
+from frontguard.studies.study import Pull, Study
+from tests.servers import PostgresServer
+
+WAIT = 30.0  # seconds for what must happen; nothing depends on how long it takes
+ARMS = {"good": (3.0, 1.0), "small": (1.0, 3.0), "bad": (0.0, 0.0)}
+FRONT = ["good", "small"]
+
+
+def a_study(storage: Storage | None = None, **settings: Any) -> Study:
+    objectives = [Objective("quality", tolerance=0.5), Objective("lightness", tolerance=0.5)]
+    return Study(list(ARMS), objectives, Prescient(0.05), storage=storage or MemoryStorage(), **settings)
+
+
+def values_of(pull: Pull) -> Measurement:
+    quality, lightness = ARMS[pull.arm]
+    return Measurement([quality + pull.id % 3 / 10, lightness])
+
+
+@pytest.fixture
+def threads() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(4) as pool:
+        yield pool
+
+
+def through(pool: ThreadPoolExecutor, measure: Callable[[Pull], Any] = values_of) -> Callable[[Pull], Future[Any]]:
+    return lambda pull: pool.submit(measure, pull)
+
+
+def at_once(measure: Callable[[Pull], Any] = values_of) -> Callable[[Pull], Future[Any]]:
+    def submit(pull: Pull) -> Future[Any]:
+        future: Future[Any] = Future()
+        try:
+            future.set_result(measure(pull))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+    return submit
+
+
+def told(study: Study) -> list[int]:
+    return list(study.storage.told(study.name).pulls.tolist())
+
+
+def reasons(study: Study) -> list[str]:
+    return list(study.storage.told(study.name).reasons)
+
+
+# To the end -----------------------------------------------------------------------------------------------------------
+
+
+def test_measures_until_the_study_is_done(threads: ThreadPoolExecutor) -> None:
+    study, seen = a_study(), list[Progress]()
+    assert drive(study, through(threads), workers=4, on_change=seen.append) == "done"
+    assert study.status == "certified"
+    assert study.result().pareto_set == FRONT
+    assert sorted(told(study)) == sorted(set(told(study)))
+    assert seen[-1].told == len(told(study))
+    assert (seen[-1].failed, seen[-1].out) == (0, 0)
+    assert study.storage.leases(study.name) == []
+
+
+def test_as_many_are_under_way_as_there_are_workers_and_never_more() -> None:
+    study, now, most, lock = a_study(most_pulls=200), 0, 0, threading.Lock()
+    meet = threading.Barrier(3)
+
+    def measure(pull: Pull) -> Measurement:
+        nonlocal now, most
+        with lock:
+            now += 1
+            most = max(most, now)
+        if pull.id <= 3:
+            meet.wait(WAIT)  # broken unless three are under way together
+        with lock:
+            now -= 1
+        return values_of(pull)
+
+    with ThreadPoolExecutor(16) as pool:
+        assert drive(study, through(pool, measure), workers=3) == "done"
+    assert most == 3
+
+
+def test_a_slow_pull_keeps_nobody_waiting(threads: ThreadPoolExecutor) -> None:
+    study, free = a_study(most_pulls=60), threading.Event()
+
+    def measure(pull: Pull) -> Measurement:
+        if pull.id == 2:
+            assert free.wait(WAIT)
+        elif study.storage.size(study.name)[1] > 20:  # told, not only measured
+            free.set()
+        return values_of(pull)
+
+    assert drive(study, through(threads, measure), workers=2) == "done"
+    assert reasons(study).count("") == len(told(study))
+    assert told(study).index(2) >= 20
+
+
+def test_waits_for_the_pulls_of_others() -> None:
+    study = a_study(most_pulls=15)
+    other = Study.open(study.storage, worker="elsewhere")
+    theirs = other.ask(4)
+
+    def tell_later(progress: Progress) -> None:
+        if progress.told == 11 and theirs:
+            other.tell_many([(pull, values_of(pull).values) for pull in theirs])
+            theirs.clear()
+
+    assert drive(study, at_once(), workers=2, on_change=tell_later) == "done"
+    assert sorted(told(study)) == list(range(1, 16))
+    assert study.status != "running"  # it did not give up before
+
+
+def test_a_pull_that_outlives_its_lease_is_not_begun_twice(threads: ThreadPoolExecutor) -> None:
+    study, begun = a_study(most_pulls=15, lease=0.01), list[int]()
+
+    def measure(pull: Pull) -> Measurement:
+        begun.append(pull.id)
+        if pull.id == 1:
+            time.sleep(0.3)  # its lease ends again and again while the others come and go
+        return values_of(pull)
+
+    drive(study, through(threads, measure), workers=2)
+    assert sorted(begun) == sorted(set(begun)) == sorted(told(study))
+
+
+# Failures -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ([1.0, float("nan")], "value of 'lightness' must be finite; got nan"),
+        ([float("inf"), 1.0], "value of 'quality' must be finite; got inf"),
+        ([1.0], "wanted 2 values, one for each of quality, lightness; got 1"),
+        ([True, 1.0], "value of 'quality' must be a real number; got True"),
+        (["1", 1.0], "value of 'quality' must be a real number; got '1'"),
+        ("fast", "values must be numbers, by name or in order; got 'fast'"),
+        (None, "values must be 2 numbers, by name or in order; got None"),
+        ({"quality": 1.0}, "no value for lightness; wanted one for each of quality, lightness"),
+        (
+            {"qualty": 1.0, "lightness": 1.0},
+            "no objective is called 'qualty' (did you mean 'quality'?); wanted quality, lightness",
+        ),
+    ],
+)
+def test_values_that_cannot_be_used_are_failed_pulls(given: object, reason: str) -> None:
+    study = a_study()
+    drive(study, at_once(lambda pull: Measurement(given) if pull.arm == "bad" else values_of(pull)), workers=1)
+    assert study.failures() == {"bad": {reason: 5}}
+    assert study.result().pareto_set == FRONT
+
+
+def test_an_exception_of_a_future_is_a_failed_pull() -> None:
+    study = a_study()
+
+    def measure(pull: Pull) -> Measurement:
+        if pull.arm == "bad":
+            raise OSError("no\nsuch device")
+        return values_of(pull)
+
+    assert drive(study, at_once(measure), workers=1) == "done"
+    assert study.failures() == {"bad": {"OSError: no": 5}}
+
+
+def test_a_metric_that_failed_alone_leaves_the_others_standing() -> None:
+    study = a_study(most_pulls=6)
+    half = Measurement({"quality": 2.0}, "scale broken")
+    nothing = Measurement({}, "exit code 1")
+    drive(study, at_once(lambda pull: half if pull.id % 2 else nothing), workers=1)
+    frame = study.to_frame().sort_index()
+    assert frame["quality"].tolist()[::2] == [2.0] * 3
+    assert frame["quality"].isna().tolist() == [False, True] * 3
+    assert frame["lightness"].isna().all()
+    assert frame["failure"].tolist() == ["scale broken", "exit code 1"] * 3
+
+
+def test_bad_input_of_a_worker_ends_the_run_and_tells_the_rest() -> None:
+    study = a_study()
+
+    def measure(pull: Pull) -> Measurement:
+        if pull.id == 9:
+            raise BadInput("evaluate cannot be loaded")
+        return values_of(pull)
+
+    with pytest.raises(BadInput, match="cannot be loaded"):
+        drive(study, at_once(measure), workers=2)
+    assert sorted(told(study)) == [*range(1, 9), 10]
+
+
+def test_an_executor_that_is_shut_down_is_named(threads: ThreadPoolExecutor) -> None:
+    study = a_study()
+
+    def submit(pull: Pull) -> Future[Any]:
+        if pull.id == 12:
+            threads.shutdown(wait=False)
+        return threads.submit(values_of, pull)
+
+    with pytest.raises(Broken, match="shut down while the study went on"):
+        drive(study, submit, workers=2)
+    assert set(range(1, 12)).issuperset(told(study))
+    assert len(told(study)) >= 10  # the eleventh may have been called off before it began
+
+
+def test_a_future_that_somebody_else_cancels_is_no_observation() -> None:
+    study = a_study()
+
+    def submit(pull: Pull) -> Future[Any]:
+        future = at_once()(pull)
+        if pull.id == 5:
+            future = Future()
+            future.cancel()
+        return future
+
+    with pytest.raises(Broken, match="gave up pull 5"):
+        drive(study, submit, workers=1)
+    assert told(study) == [1, 2, 3, 4]
+
+
+# Stopping and going on ------------------------------------------------------------------------------------------------
+
+
+def test_cancelled_pulls_are_not_told_and_are_handed_out_again(threads: ThreadPoolExecutor) -> None:
+    study, cancel = a_study(), threading.Event()
+
+    def measure(pull: Pull) -> Measurement:
+        if pull.id == 20:
+            cancel.set()
+        if pull.id >= 19:
+            return Measurement(None, CANCELLED) if cancel.wait(WAIT) else values_of(pull)
+        return values_of(pull)
+
+    assert drive(study, through(threads, measure), workers=2, cancel=cancel) == "cancelled"
+    assert sorted(told(study)) == list(range(1, 19))
+    assert [lease.pull for lease in study.storage.leases(study.name)] == [19, 20]
+    assert study.ask(1)[0].id == 21  # they are ours still ...
+    assert release(study) == 3
+    assert [pull.id for pull in study.ask(3)] == [19, 20, 21]  # ... and are handed out again once they are given back
+    assert release(study) == 3
+    assert drive(a_study(study.storage), at_once(), workers=2) == "done"
+
+
+def test_what_has_not_begun_is_cancelled_and_what_has_is_waited_for() -> None:
+    study, cancel, free = a_study(), threading.Event(), threading.Event()
+
+    def measure(pull: Pull) -> Measurement:
+        cancel.set()
+        assert free.wait(WAIT)
+        return values_of(pull)
+
+    def look(progress: Progress) -> None:
+        free.set()  # some time after the run was cancelled
+
+    with ThreadPoolExecutor(1) as pool:  # four are submitted, one begins
+        assert drive(study, through(pool, measure), workers=4, cancel=cancel, on_change=look) == "cancelled"
+    assert told(study) == [1]
+
+
+def test_pulls_that_do_not_end_are_left_after_some_patience() -> None:
+    study, cancel, free = a_study(), threading.Event(), threading.Event()
+
+    def measure(pull: Pull) -> Measurement:
+        cancel.set()
+        assert free.wait(WAIT)
+        return values_of(pull)
+
+    with ThreadPoolExecutor(1) as pool:
+        assert drive(study, through(pool, measure), workers=1, cancel=cancel, patience=0.05) == "cancelled"
+        free.set()
+    assert told(study) == []
+
+
+def test_unwanted_pulls_are_abandoned_at_the_end(threads: ThreadPoolExecutor) -> None:
+    study, unwanted = a_study(most_pulls=30), threading.Event()
+
+    def measure(pull: Pull) -> Measurement:
+        if pull.id == 2:
+            return Measurement(None, CANCELLED) if unwanted.wait(WAIT) else values_of(pull)
+        return values_of(pull)
+
+    until = lambda: study.storage.size(study.name)[1] > 20  # noqa: E731
+    assert drive(study, through(threads, measure), workers=2, until=until, abandon=unwanted.set) == "time"
+    assert unwanted.is_set()
+    assert 2 not in told(study)
+
+
+def test_waiting_for_the_last_pulls_can_be_cancelled() -> None:
+    study, cancel, begun, free = a_study(), threading.Event(), threading.Event(), threading.Event()
+    looks: list[Progress] = []
+
+    def measure(pull: Pull) -> Measurement:
+        begun.set()
+        assert free.wait(WAIT)
+        return values_of(pull)
+
+    def look(progress: Progress) -> None:
+        looks.extend([progress] * begun.is_set())
+        if len(looks) > 1:  # at the first the run has not yet seen that its time is over
+            cancel.set()
+
+    options: dict[str, Any] = {"until": begun.is_set, "cancel": cancel, "on_change": look, "patience": 0.05}
+    with ThreadPoolExecutor(1) as pool:
+        assert drive(study, through(pool, measure), workers=1, **options) == "time"
+        free.set()
+    assert told(study) == []
+
+
+def test_stops_when_the_time_is_over() -> None:
+    study = a_study()
+    assert drive(study, at_once(), workers=1, until=time.monotonic() - 1.0) == "time"
+    assert told(study) == []
+    assert drive(study, at_once(), workers=1, until=lambda: len(told(study)) >= 7) == "time"
+    assert told(study) == list(range(1, 8))
+    assert drive(study, at_once(), workers=1, until=time.monotonic() + WAIT) == "done"
+
+
+def test_an_interrupted_run_with_one_worker_goes_on_as_if_it_had_not_been() -> None:
+    whole, parts = a_study(), a_study()
+    drive(whole, at_once(), workers=1)
+    stops = iter(range(5, 1000, 7))
+    while not parts.done:
+        stop = next(stops)
+        parts = a_study(parts.storage)
+        drive(parts, at_once(), workers=1, until=lambda at=stop, study=parts: len(told(study)) >= at)
+    assert told(whole) == told(parts)
+    assert whole.storage.told("study").values.tolist() == parts.storage.told("study").values.tolist()
+    assert whole.result().to_dict() == parts.result().to_dict()
+
+
+# Trouble with the storage ---------------------------------------------------------------------------------------------
+
+
+class Unsteady(MemoryStorage):
+    """A storage that is out of order for a while: before it writes, or after it wrote and before it could say so."""
+
+    def __init__(self, fails: Callable[[int], bool], wrote: bool) -> None:
+        super().__init__()
+        self.calls, self.fails, self.wrote = 0, fails, wrote
+
+    def tell(self, study: str, tells: Sequence[Tell]) -> list[bool]:
+        self.calls += 1
+        if self.fails(self.calls):
+            if self.wrote:
+                super().tell(study, tells)
+            raise ConnectionError("server closed the connection")
+        return super().tell(study, tells)
+
+
+@pytest.mark.parametrize("wrote", [False, True])
+def test_values_are_kept_until_the_storage_takes_them(wrote: bool, threads: ThreadPoolExecutor) -> None:
+    measured: list[int] = []
+
+    def measure(pull: Pull) -> Measurement:
+        measured.append(pull.id)
+        return values_of(pull)
+
+    study = a_study(Unsteady(lambda call: call in (1, 2, 9, 15), wrote))
+    assert drive(study, through(threads, measure), workers=3) == "done"
+    assert sorted(measured) == sorted(told(study)) == sorted(set(measured))
+    assert study.result().pareto_set == FRONT
+
+
+def test_values_that_the_storage_never_takes_are_in_the_error(threads: ThreadPoolExecutor) -> None:
+    study = a_study(Unsteady(lambda call: call > 5, wrote=False))
+    with pytest.raises(NotTold, match=r"out of order for . s: ConnectionError: server closed") as caught:
+        drive(study, through(threads), workers=2, storage_limit=0.3)
+    assert caught.value.finished
+    assert {pull.id for pull, _ in caught.value.finished}.isdisjoint(told(study))
+    assert all(tell.values == tuple(values_of(pull).values) for pull, tell in caught.value.finished)
+
+
+def test_a_cancelled_run_does_not_drop_what_the_storage_will_not_take() -> None:
+    cancel = threading.Event()
+
+    def fails(call: int) -> bool:
+        if call == 4:
+            cancel.set()
+        return call >= 4
+
+    study = a_study(Unsteady(fails, wrote=False))
+    with pytest.raises(NotTold) as caught:
+        drive(study, at_once(), workers=1, cancel=cancel, patience=0.2)
+    assert [pull.id for pull, _ in caught.value.finished] == [4]
+
+
+def test_a_database_server_that_goes_away_and_comes_back(postgres: PostgresServer, threads: ThreadPoolExecutor) -> None:
+    measured: list[int] = []
+    later = threading.Timer(0.7, postgres.start)
+    with PostgresStorage(postgres.new_database(), patience=0.1) as storage:  # the rest is left to the loop
+        study = a_study(storage, most_pulls=40)
+
+        def measure(pull: Pull) -> Measurement:
+            measured.append(pull.id)
+            if pull.id == 10:
+                postgres.stop("immediate")
+                later.start()
+            return values_of(pull)
+
+        assert drive(study, through(threads, measure), workers=3) == "done"
+        later.join()
+        assert sorted(measured) == sorted(told(study)) == sorted(set(measured))
+        assert study.result().pareto_set == FRONT
+
+
+class Forgetful(MemoryStorage):
+    """Hands pulls out, and now and then the answer is lost on the way."""
+
+    calls = 0
+
+    def hand_out(self, study: str, most: int, worker: str, **options: Any) -> list[Lease]:
+        self.calls += 1
+        given = super().hand_out(study, most, worker, **options)
+        if self.calls in (3, 5):
+            raise ConnectionError("server closed the connection")
+        return given
+
+
+def test_a_study_file_that_another_process_holds_is_waited_for(tmp_path: Path, threads: ThreadPoolExecutor) -> None:
+    import apsw
+
+    from frontguard.studies.sqlite import SqliteStorage
+
+    path = tmp_path / "study.db"
+    study = a_study(SqliteStorage(path, wait=0.02), most_pulls=30)
+    holder = apsw.Connection(str(path))
+    held = threading.Event()
+
+    def measure(pull: Pull) -> Measurement:
+        if not held.is_set():
+            held.set()
+            holder.execute("BEGIN IMMEDIATE")
+            threading.Timer(0.3, holder.execute, ["ROLLBACK"]).start()
+        return values_of(pull)
+
+    assert drive(study, through(threads, measure), workers=2) == "done"
+    assert held.is_set()
+    assert sorted(told(study)) == list(range(1, len(told(study)) + 1))
+    assert reasons(study) == [""] * len(told(study))
+    holder.close()
+    study.close()
+
+
+def test_pulls_that_were_handed_out_to_nobody_come_back() -> None:
+    study = a_study(Forgetful(), most_pulls=12)
+    assert drive(study, at_once(), workers=2) == "done"
+    assert sorted(told(study)) == list(range(1, 13))
+
+
+class Spoilt(MemoryStorage):
+    def tell(self, study: str, tells: Sequence[Tell]) -> list[bool]:
+        raise BadInput("the file is damaged")
+
+
+def test_what_waiting_cannot_mend_is_raised_at_once() -> None:
+    with pytest.raises(NotTold, match="damaged") as caught:
+        drive(a_study(Spoilt()), at_once(), workers=1, storage_limit=1e9)
+    assert len(caught.value.finished) == 1
+
+
+# Holding back ---------------------------------------------------------------------------------------------------------
+
+
+def test_pulls_are_held_back_until_they_are_let_go() -> None:
+    study, sizes = a_study(most_pulls=10), list[tuple[int, int]]()
+
+    def hold_back(finished: Sequence[Any]) -> bool:
+        sizes.append((len(finished), len(told(study))))
+        return len(finished) < 4
+
+    drive(study, at_once(), workers=1, hold_back=hold_back)
+    assert sizes == [(1, 0), (2, 0), (3, 0), (4, 0)]
+    assert sorted(told(study)) == list(range(1, 11))
+
+
+def test_what_is_held_back_at_the_end_is_told() -> None:
+    study = a_study(most_pulls=3)
+    assert drive(study, at_once(), workers=1, hold_back=lambda finished: True) == "done"
+    assert told(study) == [1, 2, 3]
+
+
+def test_what_is_refused_is_not_told() -> None:
+    def refuse(finished: Sequence[Any]) -> bool:
+        if len(finished) == 3:
+            raise BadInput("all wrong")
+        return True
+
+    study = a_study()
+    with pytest.raises(BadInput, match="all wrong"):
+        drive(study, at_once(), workers=1, hold_back=refuse)
+    assert told(study) == []

@@ -1,0 +1,416 @@
+"""`identify` with real threads and processes: what a function may return, how it may fail, stopping and going on."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import active_children, get_context
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from frontguard import BadInput, Objective, Prescient, Result
+from frontguard.studies.drive import Broken, Progress
+from frontguard.studies.identify import identify
+from frontguard.studies.memory import MemoryStorage
+
+WAIT = 30.0  # seconds for what must happen; nothing depends on how long it takes
+ARMS = {"good": (3.0, 1.0), "small": (1.0, 3.0), "bad": (0.0, 0.0)}
+OBJECTIVES = [Objective("quality", tolerance=0.5), Objective("lightness", tolerance=0.5)]
+VERDICTS = {"good": "in", "small": "in", "bad": "out"}
+
+
+def run(evaluate: Any, **options: Any) -> Result:
+    given = {"arms": list(ARMS), "objectives": OBJECTIVES, "threat": Prescient(0.05), "executor": "serial"}
+    return identify(evaluate, **(given | options))
+
+
+def by_name(arm: str) -> tuple[float, float]:
+    return ARMS[arm]
+
+
+def told(storage: MemoryStorage) -> list[int]:
+    return list(storage.told("study").pulls.tolist())
+
+
+# What a function gets and returns -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("executor", ["serial", "threads"])
+def test_a_function_of_a_name(executor: str) -> None:
+    result = run(by_name, executor=executor)
+    assert result.status == "certified"
+    assert result.verdicts == VERDICTS
+
+
+def test_a_function_of_a_value_and_values_by_name() -> None:
+    result = run(lambda pair: {"lightness": pair[1], "quality": pair[0]}, arms=ARMS)
+    assert result.verdicts == VERDICTS
+
+
+def test_a_number_for_one_objective_and_numbered_arms() -> None:
+    result = run(lambda index: 10.0 * index, arms=3, objectives=[Objective("seconds", "minimize", tolerance=1)])
+    assert result.verdicts == {"0": "in", "1": "out", "2": "out"}
+
+
+def test_parameters_named_seed_and_pull_get_the_number_of_the_pull() -> None:
+    storage, seen = MemoryStorage(), list[tuple[int, int]]()
+
+    def evaluate(arm: str, seed: int, *, pull: int, other: int = 7) -> tuple[float, float]:
+        seen.append((seed, pull))
+        assert other == 7
+        return ARMS[arm]
+
+    run(evaluate, storage=storage)
+    assert seen == [(number, number) for number in told(storage)]
+
+
+def test_the_first_parameter_gets_the_arm_whatever_it_is_called() -> None:
+    assert run(lambda seed: ARMS[seed]).verdicts == VERDICTS
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"executor": "fibers"}, "executor must be 'serial', 'threads'"),
+        ({"executor": "dask:/host"}, "'dask://HOST:PORT'"),
+        ({"workers": 0}, "workers must be a whole number, at least 1; got 0"),
+        ({"workers": 2}, "workers: there is one with executor='serial'"),
+        ({"timeout": 1.0}, "timeout needs executor='processes'"),
+        ({"most_seconds": -1.0}, "most_seconds must be a positive number of seconds"),
+        ({"arms": "abc"}, "arms must be a list of names, a mapping"),
+        ({"arms": ["a", "a"]}, "arms must have different names"),
+        ({"arms": [{}, {"x": 1}]}, "arms in a list must be names"),
+        ({"arms": [1, 2]}, "the name of an arm must be a text"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        run(by_name, **wrong)
+
+
+def test_what_is_no_plain_function_is_refused() -> None:
+    async def later(arm: str) -> float:
+        return 0.0
+
+    with pytest.raises(BadInput, match="async"):
+        run(later)
+    with pytest.raises(BadInput, match="evaluate must be a function"):
+        run("evaluate")
+
+
+# Failures -------------------------------------------------------------------------------------------------------------
+
+
+def test_exceptions_are_failed_pulls_with_their_message() -> None:
+    storage = MemoryStorage()
+
+    def evaluate(arm: str, pull: int) -> tuple[float, float]:
+        if pull % 10 == 0:
+            raise ValueError(f"no measurement\nof {arm}")
+        if pull % 25 == 0:
+            sys.exit(3)
+        return ARMS[arm]
+
+    result = run(evaluate, threat=Prescient(0.2), storage=storage)
+    assert result.status == "certified"
+    assert result.verdicts == VERDICTS
+    reasons = dict(zip(told(storage), storage.told("study").reasons, strict=True))
+    assert result.pulls > 25
+    for pull, reason in reasons.items():
+        assert reason == ("ValueError: no measurement" if pull % 10 == 0 else "SystemExit: 3" if pull % 25 == 0 else "")
+
+
+def test_an_arm_that_always_fails_is_set_aside() -> None:
+    def evaluate(arm: str) -> tuple[float, float]:
+        if arm == "small":
+            raise MemoryError
+        return ARMS[arm]
+
+    result = run(evaluate)
+    assert result.verdicts == {"good": "in", "small": "undecided", "bad": "out"}
+    assert result.warnings == (
+        "arm 'small' was set aside: 5 of 5 pulls failed (5 × MemoryError); the answer is about the other arms",
+    )
+
+
+@pytest.mark.parametrize(
+    ("evaluate", "message"),
+    [
+        (lambda arm: {"qualty": 1.0, "lightness": 1.0}, "no objective is called 'qualty' .did you mean 'quality'"),
+        (lambda arm: ARMS[arm][0], "values must be 2 numbers, by name or in order; got"),
+        (lambda: 1.0, "TypeError: .*takes 0 positional arguments but 1 was given"),
+        (lambda arm: Path(f"/nowhere/{arm}").read_text(), "FileNotFoundError: .*/nowhere/(good|bad|small)"),
+    ],
+)
+@pytest.mark.parametrize("executor", ["serial", "threads"])
+def test_a_function_that_always_fails_alike_is_the_callers_mistake(evaluate: Any, message: str, executor: str) -> None:
+    storage = MemoryStorage()
+    with pytest.raises(BadInput, match=f"failed in all of the first [5-9] pulls, which were not counted.*{message}"):
+        run(evaluate, storage=storage, executor=executor)
+    assert told(storage) == []
+    # Mended, it begins with the very pulls that were given back.
+    assert run(by_name, storage=storage).verdicts == VERDICTS
+    assert sorted(told(storage)) == list(range(1, len(told(storage)) + 1))
+    assert set(storage.told("study").reasons) == {""}
+
+
+def test_arms_that_fail_each_in_its_own_way_are_no_mistake_of_the_function() -> None:
+    def evaluate(arm: str) -> float:
+        raise {"good": ValueError, "small": OSError, "bad": KeyError}[arm](arm)
+
+    result = run(evaluate)
+    assert result.status == "unreachable"
+    assert len(result.warnings) >= 3
+    assert "5 × OSError: small" in " ".join(result.warnings)
+
+
+def test_a_function_that_fails_at_first_and_then_works_is_counted_in_full() -> None:
+    storage = MemoryStorage()
+
+    def evaluate(arm: str, pull: int) -> tuple[float, float]:
+        if pull <= 3:
+            raise TimeoutError("still warming up")
+        return ARMS[arm]
+
+    assert run(evaluate, storage=storage, threat=Prescient(0.2)).verdicts == VERDICTS
+    assert storage.told("study").reasons[:4] == ("TimeoutError: still warming up",) * 3 + ("",)
+
+
+# Processes ------------------------------------------------------------------------------------------------------------
+
+IN_PROCESSES = """
+import os, signal, time
+ARMS = {"good": (3.0, 1.0), "small": (1.0, 3.0), "bad": (0.0, 0.0)}
+
+def plain(arm): return ARMS[arm]
+def who(arm): return {"quality": ARMS[arm][0], "lightness": ARMS[arm][1] + 0 * os.getpid()}
+def deadly(arm, pull):
+    if pull in (7, 12):
+        os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(0.02)
+    return ARMS[arm]
+def slow(arm, pull):
+    if pull in (7, 12): time.sleep(60)
+    return ARMS[arm]
+class Awkward(Exception):
+    def __init__(self, one, two): super().__init__(f"{one} and {two}")
+def awkward(arm):
+    if arm == "bad": raise Awkward("this", "that")
+    if arm == "small": return lambda: 1
+    return ARMS[arm]
+def interrupting(arm, pull):
+    if pull == 20:
+        os.kill(os.getppid(), signal.SIGINT)
+        time.sleep(3)
+        open(__file__ + ".survived", "w").close()
+    return ARMS[arm]
+"""
+
+
+@pytest.fixture
+def functions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """A module that worker processes can import."""
+    (tmp_path / "measured_in_processes.py").write_text(IN_PROCESSES)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield importlib.import_module("measured_in_processes")
+    sys.modules.pop("measured_in_processes")
+
+
+def test_processes(functions: ModuleType) -> None:
+    assert run(functions.who, executor="processes", workers=2).verdicts == VERDICTS
+    assert active_children() == []
+
+
+def test_a_killed_worker_process_fails_its_own_pull_and_no_other(functions: ModuleType) -> None:
+    storage = MemoryStorage()
+    result = run(functions.deadly, executor="processes", workers=2, storage=storage)
+    assert result.status == "certified"
+    assert result.verdicts == VERDICTS
+    log = storage.told("study")
+    assert sorted(told(storage)) == sorted(set(told(storage)))
+    died = {pull: reason for pull, reason in zip(told(storage), log.reasons, strict=True) if reason}
+    assert died == dict.fromkeys((7, 12), "worker process died (SIGKILL)")
+    assert active_children() == []
+
+
+def test_pulls_that_take_too_long_are_ended(functions: ModuleType) -> None:
+    storage = MemoryStorage()
+    assert run(functions.slow, executor="processes", workers=1, timeout=0.5, storage=storage).verdicts == VERDICTS
+    late = {pull: reason for pull, reason in zip(told(storage), storage.told("study").reasons, strict=True) if reason}
+    assert late == dict.fromkeys((7, 12), "timeout after 0.5 s")
+    assert active_children() == []
+
+
+def test_exceptions_and_values_that_cannot_be_sent_break_nothing(functions: ModuleType) -> None:
+    result = run(functions.awkward, executor="processes", workers=1)
+    assert result.verdicts == {"good": "in", "small": "undecided", "bad": "undecided"}
+    said = " ".join(result.warnings)
+    assert "5 × Awkward: this and that" in said
+    assert "5 × what was returned cannot be sent: " in said
+
+
+def test_functions_that_cannot_be_sent_are_refused(functions: ModuleType, tmp_path: Path) -> None:
+    storage = MemoryStorage()
+    with pytest.raises(BadInput, match=r"evaluate cannot be sent to a worker process.*lambda.*executor='threads'"):
+        run(lambda arm: ARMS[arm], executor="processes", storage=storage)
+    (tmp_path / "measured_in_processes.py").unlink()
+    with pytest.raises(BadInput, match="cannot be loaded in a worker process: ModuleNotFoundError"):
+        run(functions.plain, executor="processes", storage=storage)
+    with pytest.raises(BadInput, match="a value cannot be sent to a worker process"):
+        run(abs, executor="processes", arms={"a": lambda: 1, "b": 2})
+    assert storage.studies() == []
+    assert active_children() == []
+
+
+def test_ctrl_c_ends_worker_processes_at_once(functions: ModuleType) -> None:
+    storage = MemoryStorage()
+    with pytest.raises(KeyboardInterrupt):
+        run(functions.interrupting, executor="processes", workers=1, storage=storage)
+    assert told(storage) == list(range(1, 20))
+    assert active_children() == []
+    assert not Path(f"{functions.__file__}.survived").exists()
+    assert run(functions.plain, executor="processes", workers=1, storage=storage).verdicts == VERDICTS
+
+
+def test_a_script_without_a_guard_is_told_so(tmp_path: Path) -> None:
+    script = tmp_path / "unguarded.py"
+    script.write_text(
+        "from frontguard import Prescient\n"
+        "from frontguard.studies.identify import identify\n"
+        "def f(arm): return 1.0\n"
+        "identify(f, arms=['a', 'b'], objectives=['x'], threat=Prescient(0.1), executor='processes', workers=1)\n"
+    )
+    ended = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120, check=False)
+    assert "BadInput: executor: a worker process did not start (exit code 1)" in ended.stderr
+    assert "if __name__ == '__main__':" in ended.stderr
+
+
+# Executors of the caller's --------------------------------------------------------------------------------------------
+
+
+def test_an_executor_of_the_callers_is_left_open() -> None:
+    with ThreadPoolExecutor(3) as pool:
+        assert run(by_name, executor=pool).verdicts == VERDICTS
+        assert pool.submit(len, "open").result() == 4
+
+
+def test_a_broken_executor_of_the_callers_is_named(functions: ModuleType) -> None:
+    storage = MemoryStorage()
+    pool = ProcessPoolExecutor(2, mp_context=get_context("spawn"))
+    with pool, pytest.raises(Broken, match=r"takes no more pulls.*BrokenProcessPool"):
+        run(functions.deadly, executor=pool, storage=storage)
+    reasons = storage.told("study").reasons
+    assert set(reasons) == {"", "worker process died"}
+    assert 1 <= reasons.count("worker process died") <= 2  # what was under way; nobody can say which of them did it
+    assert run(functions.plain, storage=storage).verdicts == VERDICTS
+
+
+# Interruption and resumption ------------------------------------------------------------------------------------------
+
+
+def interrupting(at: set[int], interrupt: Callable[[], None]) -> Callable[..., tuple[float, float]]:
+    def evaluate(arm: str, pull: int) -> tuple[float, float]:
+        if pull in at:
+            at.discard(pull)
+            interrupt()
+        quality, lightness = ARMS[arm]
+        return quality + pull % 3 / 10, lightness
+
+    return evaluate
+
+
+def test_a_study_that_was_interrupted_ends_as_one_that_was_not() -> None:
+    whole, parts = MemoryStorage(), MemoryStorage()
+    expected = run(interrupting(set(), lambda: None), storage=whole)
+    evaluate = interrupting({1, 2, 17, 18, 25}, lambda: signal.raise_signal(signal.SIGINT))
+    interruptions = 0
+    while True:
+        try:
+            result = run(evaluate, storage=parts)
+            break
+        except KeyboardInterrupt:
+            interruptions += 1
+    assert interruptions == 5
+    assert told(whole) == told(parts)
+    assert whole.told("study").values.tolist() == parts.told("study").values.tolist()
+    assert set(parts.told("study").reasons) == {""}
+    assert result.to_dict() == expected.to_dict()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_ctrl_c_while_threads_are_at_work() -> None:
+    storage = MemoryStorage()
+    evaluate = interrupting({30}, lambda: os.kill(os.getpid(), signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        run(evaluate, executor="threads", workers=2, storage=storage)
+    assert 29 <= len(told(storage)) <= 33
+    assert storage.leases("study") == [] or all(lease.deadline == 0.0 for lease in storage.leases("study"))
+    assert run(evaluate, executor="threads", workers=2, storage=storage).verdicts == VERDICTS
+    assert sorted(told(storage)) == sorted(set(told(storage)))
+
+
+def test_a_function_may_be_interrupted_in_the_middle() -> None:
+    storage = MemoryStorage()
+
+    def evaluate(arm: str, pull: int) -> tuple[float, float]:
+        if pull == 10:
+            threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+            threading.Event().wait(WAIT)
+            raise AssertionError("was not interrupted")
+        return ARMS[arm]
+
+    with pytest.raises(KeyboardInterrupt):
+        run(evaluate, storage=storage)
+    assert told(storage) == list(range(1, 10))
+
+
+def test_a_handler_of_the_callers_is_left_alone() -> None:
+    seen: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: seen.append(number))
+    try:
+        assert run(interrupting({5}, lambda: signal.raise_signal(signal.SIGINT))).verdicts == VERDICTS
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert seen == [signal.SIGINT]
+
+
+def test_a_study_in_another_thread_than_the_main_one() -> None:
+    results: list[Result] = []
+    thread = threading.Thread(target=lambda: results.append(run(by_name, executor="threads")))
+    thread.start()
+    thread.join(WAIT)
+    assert results[0].verdicts == VERDICTS
+
+
+def test_the_time_ends_a_study_that_can_go_on_later() -> None:
+    storage = MemoryStorage()
+    enough = threading.Event()
+
+    def evaluate(arm: str, pull: int) -> tuple[float, float]:
+        if pull == 8:
+            enough.wait(0.3)
+        return ARMS[arm]
+
+    result = run(evaluate, storage=storage, most_seconds=0.2)
+    assert result.status == "budget"
+    assert 0 < len(told(storage)) <= 8
+    assert run(evaluate, storage=storage).status == "certified"
+
+
+def test_progress(capsys: pytest.CaptureFixture[str]) -> None:
+    seen: list[Progress] = []
+    result = run(by_name, progress=seen.append)
+    assert seen[-1].told == result.pulls
+    run(by_name, progress=True)
+    assert capsys.readouterr() == ("", "")  # it was over before there was anything to say
+    run(lambda arm, pull: ARMS[arm] if pull > 1 else (threading.Event().wait(2.1), ARMS[arm])[1], progress=True)
+    assert capsys.readouterr().err.startswith("frontguard: ")

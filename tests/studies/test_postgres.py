@@ -1,0 +1,436 @@
+"""What only a server can do to a study: go away, lose answers, be older or newer, be somebody else's."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+
+import numpy as np
+import psycopg
+import pytest
+
+from frontguard.errors import BadInput
+from frontguard.studies import postgres as module
+from frontguard.studies import postgres_schema
+from frontguard.studies.contract import Damaged, Plan, StudyExists, Tell
+from frontguard.studies.postgres import PostgresStorage
+from tests.forks import fork, shared
+from tests.proxies import proxy
+from tests.servers import PostgresServer
+
+_numbers = count(1)
+
+
+@pytest.fixture
+def schema() -> str:
+    return f"own_{next(_numbers)}"
+
+
+@pytest.fixture
+def storage(postgres: PostgresServer, schema: str) -> Iterator[PostgresStorage]:
+    with PostgresStorage(postgres.url(), schema=schema) as storage:
+        yield storage
+
+
+@pytest.fixture
+def administrator(postgres: PostgresServer) -> Iterator[psycopg.Connection]:
+    with psycopg.connect(postgres.url(), autocommit=True) as connection:
+        yield connection
+
+
+def begin(storage: PostgresStorage, pulls: int) -> None:
+    storage.create("s", "first", 2)
+    storage.add_plan("s", Plan(1, 0, 1, np.zeros(pulls, np.int64)))
+
+
+def good(pull: int) -> Tell:
+    return Tell(pull, (float(pull), 0.0))
+
+
+def nobody(worker: str) -> bool:
+    return False
+
+
+# Lost connections -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["fast", "immediate"])
+def test_a_restart_of_the_server_is_survived(postgres: PostgresServer, storage: PostgresStorage, mode: str) -> None:
+    threads, each = 3, 60
+    begin(storage, threads * each)
+    ended = threading.Event()
+
+    def work(thread: int) -> list[bool]:
+        answers = []
+        while leases := storage.hand_out("s", 2, f"w{thread}", now=0.0, deadline=1.0, lost=nobody):
+            answers += storage.tell("s", [good(lease.pull) for lease in leases])
+            time.sleep(0.01)
+        # Leases of the last moment before a crash may be lost, and then a pull is handed out to two.
+        return answers
+
+    def restart() -> None:
+        for _ in range(2):
+            ended.wait(0.1)
+            postgres.restart(mode)
+
+    with ThreadPoolExecutor(threads + 1) as pool:
+        restarted = pool.submit(restart)
+        answers = [answer for part in pool.map(work, range(threads)) for answer in part]
+        ended.set()
+        restarted.result()
+    rest = storage.hand_out("s", 999, "last", now=9.0, deadline=10.0, lost=nobody)  # given to nobody who heard of it
+    answers += storage.tell("s", [good(lease.pull) for lease in rest])
+    told = storage.told("s")
+    assert sorted(told.pulls.tolist()) == list(range(1, threads * each + 1))
+    assert sum(answers) == threads * each  # as many acknowledgements as rows
+
+
+def test_a_connection_that_was_ended_is_replaced(storage: PostgresStorage, administrator: psycopg.Connection) -> None:
+    begin(storage, 2)
+    ended = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'frontguard'"
+    for pull in (1, 2):
+        assert administrator.execute(ended).fetchone() != (0,)
+        assert storage.tell("s", [good(pull)]) == [True]
+
+
+def test_a_call_whose_answer_was_lost_finds_what_it_did(
+    postgres: PostgresServer, schema: str, storage: PostgresStorage
+) -> None:
+    with proxy(postgres.port) as between:
+        url = postgres.url().replace(f":{postgres.port}/", f":{between.port}/")
+        with PostgresStorage(url, schema=schema) as far:
+
+            def losing(call: Callable[[], object]) -> object:
+                far.studies()  # a connection is open
+                between.swallow_next = True
+                answer = call()
+                assert not between.swallow_next
+                return answer
+
+            losing(lambda: far.create("s", "first", 2))
+            with pytest.raises(StudyExists):
+                losing(lambda: far.create("s", "first", 2))
+            assert far.settings("s") == "first"
+            losing(lambda: far.amend("s", "second"))
+            assert losing(lambda: far.add_plan("s", Plan(1, 0, 1, np.array([7, 8, 9])))) is True
+            assert losing(lambda: far.add_plan("s", Plan(1, 0, 1, np.array([7, 8, 9])))) is False
+            far.leases("s")
+            first = losing(lambda: far.tell("s", [good(2), good(2), good(1)]))
+            assert first == [True, False, True]
+            assert losing(lambda: far.tell("s", [good(2), good(3)])) == [False, True]
+            assert losing(lambda: far.told("s").pulls.tolist()) == [2, 1, 3]
+            assert between.swallowed == 8
+
+    with psycopg.connect(postgres.url()) as connection:  # nothing was written twice
+        counts = [
+            connection.execute(f"SELECT count(*) FROM {schema}.{table}").fetchone()
+            for table in ("studies", "settings", "plans", "told")
+        ]
+    assert counts == [(1,), (2,), (1,), (3,)]
+
+
+def test_a_handing_out_whose_answer_was_lost_is_repeated(postgres: PostgresServer, schema: str) -> None:
+    with proxy(postgres.port) as between:
+        url = postgres.url().replace(f":{postgres.port}/", f":{between.port}/")
+        with PostgresStorage(url, schema=schema) as far:
+            begin(far, 5)
+            far.hand_out("s", 2, "dead", now=0.0, deadline=1.0, lost=nobody)
+            asked = []
+
+            def lost(worker: str) -> bool:
+                asked.append(worker)
+                between.swallow_next = True  # the answer to the next question is the leases
+                return worker == "dead"
+
+            given = far.hand_out("s", 3, "me", now=0.5, deadline=9.0, lost=lost)
+            assert not between.swallow_next
+            assert [(x.pull, x.attempt) for x in given] == [(1, 2), (2, 2), (3, 1)]
+            assert far.leases("s") == given
+            assert [x.pull for x in far.hand_out("s", 9, "next", now=0.5, deadline=9.0, lost=nobody)] == [4, 5]
+
+
+def test_a_server_that_stays_away_is_an_error_in_the_end(postgres: PostgresServer, schema: str) -> None:
+    storage = PostgresStorage(postgres.url(), schema=schema, patience=0.3)
+    begin(storage, 1)
+    postgres.stop()
+    try:
+        with pytest.raises(ConnectionError, match=r"no answer from the PostgreSQL server at frontguard@127\.0\.0\.1"):
+            storage.tell("s", [good(1)])
+        with pytest.raises(BadInput, match=r"cannot open the PostgreSQL database frontguard@127\.0\.0\.1"):
+            PostgresStorage(postgres.url(), schema=schema)
+    finally:
+        postgres.start()
+    assert storage.tell("s", [good(1)]) == [True]
+    storage.close()
+
+
+# Locks ----------------------------------------------------------------------------------------------------------------
+
+
+def test_a_stranger_who_holds_a_lock_is_not_waited_for_for_ever(postgres: PostgresServer, schema: str) -> None:
+    with PostgresStorage(postgres.url(), schema=schema, patience=1.0) as storage:
+        begin(storage, 1)
+        with psycopg.connect(postgres.url()) as stranger:
+            stranger.execute(f"SELECT FROM {schema}.studies FOR UPDATE")
+            with pytest.raises(TimeoutError, match="lock"):
+                storage.tell("s", [good(1)])
+            assert storage.size("s") == (1, 0)  # readers do not wait
+        assert storage.tell("s", [good(1)]) == [True]
+
+
+def test_a_worker_that_is_stopped_holds_nobody_up(postgres: PostgresServer, schema: str) -> None:
+    with PostgresStorage(postgres.url(), schema=schema, patience=20.0) as storage:
+        begin(storage, 100_000)
+        progress = shared(1)
+
+        def work() -> None:
+            with PostgresStorage(postgres.url(), schema=schema) as own:
+                for pull in range(1_001, 100_000):
+                    own.tell("s", [good(pull)])
+                    progress[0] = pull
+
+        child = fork(work)
+        try:
+            for pull in range(1, 16):
+                before = progress[0]
+                while progress[0] == before:
+                    time.sleep(0.001)
+                os.kill(child.pid, signal.SIGSTOP)  # wherever it is
+                assert storage.tell("s", [good(pull)]) == [True]
+                os.kill(child.pid, signal.SIGCONT)
+        finally:
+            child.kill()
+
+
+def test_told_pulls_and_plans_wait_for_the_disk_and_leases_do_not(
+    postgres: PostgresServer, storage: PostgresStorage, schema: str
+) -> None:
+    begin(storage, 3)
+    calls = {
+        f"SELECT {schema}.tell(1, '{{1}}', '{{1,2}}', '{{x}}', '{{w}}', '{{0}}', gen_random_uuid())": "on",
+        f"SELECT {schema}.add_plan(1, 2, 0, 4, '{{1}}', 'running', gen_random_uuid())": "on",
+        f"SELECT {schema}.create_study('t', 1, '', gen_random_uuid())": "on",
+        f"SELECT {schema}.hand_out(1, 1, 'w', 0, 1, '{{}}', gen_random_uuid())": "off",
+    }
+    for default in ("on", "off"):
+        for call, wanted in calls.items():
+            with psycopg.connect(postgres.url(), autocommit=True) as connection:
+                connection.execute(f"SET synchronous_commit = {default}")
+                with connection.transaction(force_rollback=True):
+                    connection.execute(call)  # type: ignore[call-overload]
+                    assert connection.execute("SHOW synchronous_commit").fetchone() == (wanted,), call
+    with psycopg.connect(postgres.url(), autocommit=True) as connection:
+        connection.execute("SET synchronous_commit = remote_apply")  # more than we ask for is left alone
+        with connection.transaction(force_rollback=True):
+            connection.execute(next(iter(calls)))  # type: ignore[call-overload]
+            assert connection.execute("SHOW synchronous_commit").fetchone() == ("remote_apply",)
+
+
+def test_the_defaults_of_a_database_do_not_matter(postgres: PostgresServer, administrator: psycopg.Connection) -> None:
+    url = postgres.new_database()
+    name = url.rpartition("/")[2]
+    for setting in (
+        "default_transaction_isolation = serializable",
+        "synchronous_commit = off",
+        "default_transaction_read_only = on",
+        "search_path = nowhere",
+        "client_encoding = latin1",
+    ):
+        administrator.execute(f"ALTER DATABASE {name} SET {setting}")  # type: ignore[call-overload]
+    with PostgresStorage(url) as storage:
+        begin(storage, 60)
+        with ThreadPoolExecutor(6) as pool:
+            answers = list(pool.map(lambda pull: storage.tell("s", [Tell(pull, (1.0, 2.0), "ждали")]), range(1, 61)))
+        assert answers == [[True]] * 60
+        assert storage.told("s").reasons == ("ждали",) * 60
+
+
+# Words and secrets ----------------------------------------------------------------------------------------------------
+
+
+def test_it_says_how_durable_it_is(postgres: PostgresServer, schema: str, storage: PostgresStorage) -> None:
+    assert "WARNING" not in storage.describe()
+    assert f"postgresql://frontguard@127.0.0.1:{postgres.port}/postgres, schema {schema}" in storage.describe()
+    try:
+        postgres.restart(fsync="off")
+        assert "WARNING: the server runs with fsync = off" in storage.describe()
+        postgres.restart(synchronous_commit="off")
+        assert "WARNING: the server runs with synchronous_commit = off" in storage.describe()
+    finally:
+        postgres.restart()
+    assert "WARNING" not in storage.describe()
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("postgresql://me:s3cr3t@127.0.0.1:{port}/postgres", "authentication failed"),
+        ("postgresql://frontguard:s3cr3t@127.0.0.1:1/postgres", "cannot open"),
+        ("postgresql://frontguard:s3cr3t@nowhere.invalid/postgres", "cannot open"),
+        ("postgresql://frontguard:s3cr3t@@127.0.0.1/postgres", "more than one @"),
+        ("postgresql://frontguard:s3/cr3t@127.0.0.1/postgres", "cannot be read"),
+        ("postgresql://frontguard:s3cr3t@127.0.0.1:many/postgres", "cannot be read"),
+        ("postgresql://frontguard:s3cr3t%zz@127.0.0.1/postgres", "cannot be read"),
+        ("postgresql://frontguard:s3cr3t@127.0.0.1/postgres?s3cr3t=1", "cannot be read"),
+        ("postgresql://frontguard:%733cr3t@127.0.0.1:{port}/postgres", "authentication failed"),
+        ("postgresql://frontguard:{password}@127.0.0.1:{port}/nothing", "does not exist"),
+    ],
+)
+def test_no_error_tells_the_password(postgres: PostgresServer, url: str, said: str) -> None:
+    with pytest.raises(BadInput, match=said) as caught:
+        PostgresStorage(url.format(port=postgres.port, password=postgres.password))
+    text = "".join(traceback.format_exception(caught.value))
+    assert "s3" not in text
+    assert "cr3t" not in text
+    assert postgres.password not in text
+    assert "\n" not in str(caught.value)
+
+
+def test_neither_does_anything_else(postgres: PostgresServer, storage: PostgresStorage) -> None:
+    for text in (repr(storage), str(storage), storage.where, storage.describe()):
+        assert postgres.password not in text
+        assert "127.0.0.1" in text
+
+
+def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(BadInput, match=r'pip install "frontguard\[postgres\]"'):
+        PostgresStorage("postgresql://localhost/x")
+
+
+def test_a_strange_schema_is_refused() -> None:
+    for name in ("", "a b", "Robert'); DROP TABLE told;--", "x" * 64, "1st"):
+        with pytest.raises(BadInput, match="schema must be"):
+            PostgresStorage("postgresql://localhost/x", schema=name)
+
+
+def test_a_database_of_another_encoding_is_refused(postgres: PostgresServer, administrator: psycopg.Connection) -> None:
+    administrator.execute("CREATE DATABASE latin TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'")
+    with pytest.raises(BadInput, match="must have the encoding UTF8; it has LATIN1"):
+        PostgresStorage(postgres.url("latin"))
+
+
+def test_a_closed_storage_says_so(storage: PostgresStorage) -> None:
+    storage.close()
+    with pytest.raises(BadInput, match="was closed"):
+        storage.studies()
+
+
+# Tables ---------------------------------------------------------------------------------------------------------------
+
+
+def test_read_only_changes_nothing(
+    postgres: PostgresServer, schema: str, administrator: psycopg.Connection, storage: PostgresStorage
+) -> None:
+    with pytest.raises(BadInput, match="there are no studies; nothing was changed"):
+        PostgresStorage(postgres.url(), schema="not_there", read_only=True)
+    assert administrator.execute("SELECT FROM pg_namespace WHERE nspname = 'not_there'").fetchone() is None
+    begin(storage, 2)
+    storage.tell("s", [good(2)])
+    with PostgresStorage(postgres.url(), schema=schema, read_only=True) as reader:
+        assert reader.told("s").pulls.tolist() == [2]
+        assert reader.studies() == ["s"]
+        writes: list[Callable[[], object]] = [
+            lambda: reader.create("t", "", 1),
+            lambda: reader.amend("s", ""),
+            lambda: reader.add_plan("s", Plan(2, 1, 3, np.array([1]))),
+            lambda: reader.tell("s", [good(1)]),
+            lambda: reader.hand_out("s", 1, "w", now=0.0, deadline=1.0, lost=nobody),
+        ]
+        for write in writes:
+            with pytest.raises(BadInput, match="read-only"):
+                write()
+        storage.tell("s", [good(1)])
+        assert reader.told("s", after=1).pulls.tolist() == [1]
+    assert storage.size("s") == (1, 2)
+
+
+def test_older_tables_are_migrated_once_and_newer_ones_refused(
+    postgres: PostgresServer, schema: str, storage: PostgresStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin(storage, 3)
+    storage.tell("s", [good(3)])
+    step = "ALTER TABLE {schema}.told ADD COLUMN note text NOT NULL DEFAULT 'none'; SELECT pg_sleep(0.05);"
+    with monkeypatch.context() as patched:
+        patched.setattr(postgres_schema, "STEPS", (*postgres_schema.STEPS, step))
+        patched.setattr(postgres_schema, "VERSION", 2)
+        patched.setattr(module, "VERSION", 2)
+        with pytest.raises(BadInput, match="its tables have version 1, ours is 2; nothing was changed"):
+            PostgresStorage(postgres.url(), schema=schema, read_only=True)
+
+        def open_it() -> list[int]:
+            with PostgresStorage(postgres.url(), schema=schema) as newer:
+                return newer.told("s").pulls.tolist()
+
+        children = [fork(open_it) for _ in range(5)]  # all at once
+        assert [child.result() for child in children] == [[3]] * 5
+        with psycopg.connect(postgres.url()) as connection:
+            found = connection.execute(f"SELECT version FROM {schema}.version").fetchall()
+            assert found == [(1,), (2,)]
+            assert connection.execute(f"SELECT note FROM {schema}.told").fetchall() == [("none",)]
+    for read_only in (False, True):
+        with pytest.raises(BadInput, match=r"version 2.*nothing was changed"):
+            PostgresStorage(postgres.url(), schema=schema, read_only=read_only)
+
+
+def test_a_migration_that_is_killed_leaves_the_older_tables(
+    postgres: PostgresServer, schema: str, storage: PostgresStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin(storage, 1)
+    with monkeypatch.context() as patched:
+        slow = "ALTER TABLE {schema}.told ADD COLUMN note text; SELECT pg_sleep(60);"
+        patched.setattr(postgres_schema, "STEPS", (*postgres_schema.STEPS, slow))
+        patched.setattr(postgres_schema, "VERSION", 2)
+        child = fork(lambda: PostgresStorage(postgres.url(), schema=schema))
+        with psycopg.connect(postgres.url(), autocommit=True) as connection:
+            sleeping = "FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+            while connection.execute(f"SELECT {sleeping}").fetchone() is None:  # type: ignore[call-overload]
+                time.sleep(0.005)
+            child.kill()
+            # The server would notice at the end of the step; ended here so that the test need not wait for it.
+            connection.execute(f"SELECT pg_terminate_backend(pid) {sleeping}")  # type: ignore[call-overload]
+    with PostgresStorage(postgres.url(), schema=schema) as again:
+        assert again.tell("s", [good(1)]) == [True]
+
+
+def test_a_user_with_a_schema_of_its_own_needs_no_more(
+    postgres: PostgresServer, schema: str, administrator: psycopg.Connection
+) -> None:
+    url = postgres.new_database()
+    database = url.rpartition("/")[2]
+    administrator.execute(f"CREATE ROLE r_{schema} LOGIN PASSWORD 'modest'")  # type: ignore[call-overload]
+    modest = f"postgresql://r_{schema}:modest@127.0.0.1:{postgres.port}/{database}"
+    with pytest.raises(BadInput, match=r"cannot use schema 'frontguard'.*permission denied"):
+        PostgresStorage(modest)
+    with psycopg.connect(url, autocommit=True) as owner:
+        owner.execute(f"CREATE SCHEMA frontguard AUTHORIZATION r_{schema}")  # type: ignore[call-overload]
+    with PostgresStorage(modest) as storage:
+        begin(storage, 1)
+        assert storage.tell("s", [good(1)]) == [True]
+
+
+def test_missing_rows_are_noticed(storage: PostgresStorage, schema: str, administrator: psycopg.Connection) -> None:
+    begin(storage, 5)
+    storage.tell("s", [good(pull) for pull in range(1, 6)])
+    administrator.execute(f"DELETE FROM {schema}.told WHERE number = 3")  # type: ignore[call-overload]
+    with pytest.raises(Damaged, match="missing between the 1-th and the 5-th"):
+        storage.told("s")
+    assert storage.told("s", after=3).pulls.tolist() == [4, 5]
+
+
+def test_pages_fit_together(storage: PostgresStorage, monkeypatch: pytest.MonkeyPatch) -> None:
+    begin(storage, 10)
+    order = [3, 1, 4, 10, 5, 9, 2, 6, 8]
+    storage.tell("s", [good(pull) for pull in order])
+    for page in (1, 2, 3, 4, 9, 10):
+        monkeypatch.setattr(module, "PAGE", page)
+        assert storage.told("s").pulls.tolist() == order
+        assert storage.told("s", 2, 7).pulls.tolist() == order[2:7]
+        assert storage.told("s", 9).pulls.tolist() == []

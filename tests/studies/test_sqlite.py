@@ -1,0 +1,439 @@
+"""The SQLite file itself: journals, places, permissions, forks, full disks, readers without locks."""
+
+from __future__ import annotations
+
+import gc
+import os
+import resource
+import sqlite3
+import threading
+import time
+from pathlib import Path
+
+import apsw
+import numpy as np
+import pytest
+
+from frontguard.errors import BadInput
+from frontguard.studies import sqlite_file
+from frontguard.studies.contract import Damaged, Plan, Tell
+from frontguard.studies.sqlite import SqliteStorage
+from frontguard.studies.sqlite_errors import Busy, Unwritable
+from frontguard.studies.sqlite_rows import pack_numbers, told_crc, told_crcs
+from frontguard.studies.sqlite_schema import wal_is_safe
+from tests.forks import fork
+
+
+def begin(path: Path, pulls: int = 10, told: int = 0) -> None:
+    with SqliteStorage(path) as storage:
+        storage.create("s", "{}", 2)
+        storage.add_plan("s", Plan(1, 0, 1, np.arange(pulls)))
+        storage.tell("s", [good(pull) for pull in range(1, told + 1)])
+
+
+def good(pull: int) -> Tell:
+    return Tell(pull, (float(pull), -float(pull)), worker="w", at=float(pull))
+
+
+def pragma(path: Path, name: str) -> object:
+    db = sqlite3.connect(path)
+    try:
+        return db.execute(f"PRAGMA {name}").fetchone()[0]
+    finally:
+        db.close()
+
+
+# Journals -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("version", "safe"),
+    [
+        ("3.7.0", False),
+        ("3.40.1", False),
+        ("3.44.5", False),
+        ("3.44.6", True),
+        ("3.44.9", True),
+        ("3.45.0", False),
+        ("3.50.6", False),
+        ("3.50.7", True),
+        ("3.51.0", False),
+        ("3.51.2", False),
+        ("3.51.3", True),
+        ("3.52.0", True),
+        ("3.100.0", True),
+    ],
+)
+def test_versions_with_the_reset_bug_are_known(version: str, safe: bool) -> None:
+    assert wal_is_safe(version) is safe
+
+
+def test_a_safe_library_uses_a_write_ahead_log(tmp_path: Path) -> None:
+    with SqliteStorage(tmp_path / "a.db") as storage:
+        assert wal_is_safe(apsw.sqlite_lib_version())
+        assert storage.journal == "wal"
+        assert "write-ahead log" in storage.describe()
+        assert apsw.sqlite_lib_version() in storage.describe()
+    assert pragma(tmp_path / "a.db", "journal_mode") == "wal"
+
+
+def test_an_old_library_uses_a_rollback_journal_and_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begin(tmp_path / "a.db", told=3)  # written with a write-ahead log
+    monkeypatch.setattr(sqlite_file, "wal_is_safe", lambda version: False)
+    with SqliteStorage(tmp_path / "a.db") as storage:
+        assert storage.journal == "rollback"
+        assert "fixed in 3.51.3" in storage.describe()
+        assert "rollback journal" in storage.describe()
+        assert len(storage.told("s")) == 3
+        storage.tell("s", [good(4)])
+    assert pragma(tmp_path / "a.db", "journal_mode") == "delete"
+    monkeypatch.undo()
+    with SqliteStorage(tmp_path / "a.db") as storage:  # and back
+        assert storage.journal == "wal"
+        assert len(storage.told("s")) == 4
+
+
+@pytest.mark.parametrize(("journal", "notes"), [(None, 1), ("rollback", 2)])
+def test_told_pulls_are_synced_in_full(tmp_path: Path, journal: str | None, notes: int) -> None:
+    storage = SqliteStorage(tmp_path / "a.db", journal=journal)  # type: ignore[arg-type]
+    storage.create("s", "", 2)
+
+    def synchronous() -> int:
+        connection = storage._file._db
+        assert connection is not None
+        return int(connection.pragma("synchronous"))
+
+    assert synchronous() == 2  # FULL
+    storage.add_plan("s", Plan(1, 0, 1, np.arange(3)))
+    assert synchronous() == notes  # NORMAL will do in a write-ahead log
+    storage.tell("s", [good(1)])
+    assert synchronous() == 2
+    storage.hand_out("s", 1, "a", now=0.0, deadline=1.0, lost=lambda name: False)
+    assert synchronous() == notes
+    storage.amend("s", "new")
+    assert synchronous() == 2
+    storage.close()
+
+
+def test_an_unknown_journal_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="'wal', 'rollback' or None; got 'memory'"):
+        SqliteStorage(tmp_path / "a.db", journal="memory")  # type: ignore[arg-type]
+
+
+# Places ---------------------------------------------------------------------------------------------------------------
+
+
+def test_an_empty_file_is_new(tmp_path: Path) -> None:
+    (tmp_path / "a.db").touch()
+    begin(tmp_path / "a.db", told=2)
+    with SqliteStorage(tmp_path / "a.db") as storage:
+        assert storage.size("s") == (1, 2)
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_folder_is_refused(tmp_path: Path, read_only: bool) -> None:
+    with pytest.raises(BadInput, match="is a folder"):
+        SqliteStorage(tmp_path, read_only=read_only)
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_missing_folder_is_named(tmp_path: Path, read_only: bool) -> None:
+    with pytest.raises(BadInput, match=f"there is no folder {tmp_path}/nowhere"):
+        SqliteStorage(tmp_path / "nowhere" / "a.db", read_only=read_only)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("content", [b"arm,seconds\nO2,1.5\n", b"x", b"SQLite format 3", bytes(8192), b"\xff" * 5000])
+def test_what_is_no_database_is_refused_and_left_alone(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "log.csv"
+    path.write_bytes(content)
+    for read_only in (False, True):
+        with pytest.raises(BadInput, match="is not a study file") as refused:
+            SqliteStorage(path, read_only=read_only)
+        assert "\n" not in str(refused.value)
+        assert not isinstance(refused.value, Damaged)
+    assert path.read_bytes() == content
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_another_programs_database_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    db = sqlite3.connect(path)
+    db.executescript("CREATE TABLE told (x); INSERT INTO told VALUES (1);")
+    db.close()
+    before = path.read_bytes()
+    for read_only in (False, True):
+        with pytest.raises(BadInput, match="a database of another program"):
+            SqliteStorage(path, read_only=read_only)
+    assert path.read_bytes() == before
+
+
+def test_permissions_are_named(tmp_path: Path) -> None:
+    closed, locked, folder = tmp_path / "closed.db", tmp_path / "locked.db", tmp_path / "folder"
+    begin(closed)
+    begin(locked, told=3)
+    folder.mkdir()
+    closed.chmod(0)
+    locked.chmod(0o444)
+    folder.chmod(0o555)
+    for parent in (tmp_path, *tmp_path.parents):  # a plain user may look into the folders above
+        if parent.stat().st_uid == os.getuid() and parent.stat().st_mode & 0o055 != 0o055:
+            parent.chmod(parent.stat().st_mode | 0o055)
+
+    def as_a_plain_user() -> list[str]:
+        if os.getuid() == 0:
+            os.setgid(65534)
+            os.setuid(65534)
+        said = []
+        for path, read_only in [(closed, True), (closed, False), (locked, False), (folder / "new.db", False)]:
+            with pytest.raises(BadInput) as refused:
+                SqliteStorage(path, read_only=read_only)
+            said.append(str(refused.value))
+        with SqliteStorage(locked, read_only=True) as storage:
+            assert len(storage.told("s")) == 3
+            with pytest.raises(BadInput, match="opened read-only"):
+                storage.tell("s", [good(4)])
+        return said
+
+    said = fork(as_a_plain_user).result()
+    assert "no permission to read it" in said[0]
+    assert "no permission to read it" in said[1]
+    assert "it can be opened read-only" in said[2]
+    assert "no permission to write in" in said[3]
+
+
+def test_a_path_is_a_path_whatever_it_looks_like(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in (":memory:", "file:x.db?mode=memory", "ü ß 🦓.db"):
+        begin(Path(name), told=1)
+        assert (tmp_path / name).stat().st_size > 0
+    storage = SqliteStorage("ü ß 🦓.db")
+    other = tmp_path / "other"
+    other.mkdir()
+    monkeypatch.chdir(other)
+    storage.tell("s", [good(2)])  # the file it was opened with
+    storage.close()
+    assert list(other.iterdir()) == []
+
+
+def test_a_link_leads_to_the_file(tmp_path: Path) -> None:
+    begin(tmp_path / "a.db", told=2)
+    (tmp_path / "link.db").symlink_to("a.db")
+    with SqliteStorage(tmp_path / "link.db") as one, SqliteStorage(tmp_path / "a.db") as other:
+        one.tell("s", [good(3)])
+        assert len(other.told("s")) == 3
+
+
+# Readers --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_reader_makes_no_files_and_sees_what_is_written_later(tmp_path: Path) -> None:
+    begin(tmp_path / "a.db", told=3)
+    before = (tmp_path / "a.db").read_bytes()
+    with SqliteStorage(tmp_path / "a.db", read_only=True) as reader:
+        assert len(reader.told("s")) == 3
+        assert reader.studies() == ["s"]
+        assert [path.name for path in tmp_path.iterdir()] == ["a.db"]
+        assert (tmp_path / "a.db").read_bytes() == before
+        with SqliteStorage(tmp_path / "a.db") as writer:
+            writer.tell("s", [good(4)])
+            assert len(reader.told("s")) == 4  # from the log beside the file
+            writer.tell("s", [good(5)])
+            assert len(reader.told("s")) == 5
+        assert len(reader.told("s")) == 5
+        reader.close()
+        with SqliteStorage(tmp_path / "a.db", journal="rollback") as writer:
+            writer.tell("s", [good(6)])
+            assert len(reader.told("s")) == 6
+            writer.tell("s", [good(7)])
+            assert len(reader.told("s")) == 7
+        for write in (
+            lambda: reader.create("t", "", 1),
+            lambda: reader.tell("s", [good(7)]),
+            lambda: reader.hand_out("s", 1, "a", now=0.0, deadline=1.0, lost=lambda name: False),
+        ):
+            with pytest.raises(BadInput, match="opened read-only"):
+                write()
+
+
+def test_a_reader_does_not_make_a_file(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="does not exist"):
+        SqliteStorage(tmp_path / "a.db", read_only=True)
+    (tmp_path / "a.db").touch()
+    with pytest.raises(BadInput, match="is empty"):
+        SqliteStorage(tmp_path / "a.db", read_only=True)
+    assert (tmp_path / "a.db").stat().st_size == 0
+
+
+def test_readers_without_locks_never_see_half_of_a_change(tmp_path: Path) -> None:
+    # A writer that opens and closes leaves no log beside the file: its changes come while readers think nobody writes.
+    path = tmp_path / "a.db"
+    begin(path, pulls=3000)
+    ended = threading.Event()
+
+    def write() -> None:
+        for start in range(1, 3000, 100):
+            with SqliteStorage(path) as storage:
+                storage.tell("s", [good(pull) for pull in range(start, start + 100)])
+
+    child = fork(write)
+    seen = [0]
+    with SqliteStorage(path, read_only=True) as reader:
+        end = time.monotonic() + 60.0
+        while seen[-1] < 3000 and time.monotonic() < end:
+            told = reader.told("s")
+            assert told.pulls.tolist() == list(range(1, len(told) + 1))
+            assert len(told) % 100 == 0
+            seen.append(len(told))
+    child.result()
+    ended.set()
+    assert seen == sorted(seen)
+    assert seen[-1] == 3000
+
+
+# Forks, threads, locks ------------------------------------------------------------------------------------------------
+
+
+def test_a_fork_inherits_no_connection(tmp_path: Path) -> None:
+    begin(tmp_path / "a.db")
+    storage = SqliteStorage(tmp_path / "a.db")
+    storage.told("s")
+    child = fork(lambda: [os.path.realpath(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd")])
+    assert not [name for name in child.result() if "a.db" in name]
+    storage.tell("s", [good(1)])  # opened again
+    storage.close()
+
+
+def test_an_inherited_connection_is_never_touched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A fork that Python does not notice leaves one behind.
+    begin(tmp_path / "a.db")
+    storage = SqliteStorage(tmp_path / "a.db")
+    inherited = storage._file._db
+    assert inherited is not None
+    monkeypatch.setattr(storage._file, "_pid", -1)
+    storage.tell("s", [good(1)])
+    assert storage._file._db is not inherited
+    assert inherited.pragma("user_version") == 2  # still open
+    storage.close()
+    inherited.close()
+
+
+def test_threads_share_a_storage_while_others_fork(tmp_path: Path) -> None:
+    begin(tmp_path / "a.db", pulls=400)
+    with SqliteStorage(tmp_path / "a.db") as storage:
+
+        def write(thread: int) -> None:
+            for i in range(50):
+                storage.tell("s", [good(thread * 50 + i + 1)])
+
+        threads = [threading.Thread(target=write, args=(thread,)) for thread in range(4)]
+        for thread in threads:
+            thread.start()
+        children = [fork(lambda child=child: write(4 + child)) for child in range(4)]  # type: ignore[misc]
+        for thread in threads:
+            thread.join()
+        for child in children:
+            child.result()
+        assert sorted(storage.told("s").pulls.tolist()) == list(range(1, 401))
+
+
+def test_who_waits_too_long_is_told_who_might_hold_it(tmp_path: Path) -> None:
+    begin(tmp_path / "a.db")
+    reading, writing = os.pipe()
+
+    def hold() -> None:
+        db = apsw.Connection(str(tmp_path / "a.db"))
+        db.execute("BEGIN IMMEDIATE")
+        os.write(writing, b"x")
+        time.sleep(600.0)
+
+    child = fork(hold)
+    os.read(reading, 1)
+    with SqliteStorage(tmp_path / "a.db", wait=0.05) as storage:
+        with pytest.raises(Busy, match=rf"more than 0\.05 s; held by process {child.pid} \(.*python"):
+            storage.tell("s", [good(1)])
+        assert len(storage.told("s")) == 0  # reading goes on
+        child.kill()
+        assert storage.tell("s", [good(1)]) == [True]
+
+
+def test_a_file_that_is_taken_away_is_noticed(tmp_path: Path) -> None:
+    begin(tmp_path / "a.db")
+    storage = SqliteStorage(tmp_path / "a.db")
+    storage.tell("s", [good(1)])
+    os.rename(tmp_path / "a.db", tmp_path / "b.db")
+    with pytest.raises(Unwritable, match="removed or replaced"):
+        storage.tell("s", [good(2)])
+    assert not (tmp_path / "a.db").exists()
+    begin(tmp_path / "a.db")
+    with pytest.raises(Unwritable, match="removed or replaced"):
+        storage.tell("s", [good(2)])
+    storage.close()
+
+
+def test_a_storage_goes_without_a_trace(tmp_path: Path) -> None:
+    begin(tmp_path / "a.db", told=1)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.db"]
+    storage = SqliteStorage(tmp_path / "a.db")
+    storage.tell("s", [good(2)])
+    del storage
+    gc.collect()
+    assert [path.name for path in tmp_path.iterdir()] == ["a.db"]
+
+
+# Full disks -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("journal", ["wal", "rollback"])
+def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path, journal: str) -> None:
+    begin(tmp_path / "a.db", pulls=20_000)
+
+    def fill() -> tuple[int, str]:
+        with SqliteStorage(tmp_path / "a.db", journal=journal) as storage:  # type: ignore[arg-type]
+            assert storage.journal == journal
+            storage.size("s")
+            resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, resource.RLIM_INFINITY))
+            acknowledged = 0
+            try:
+                for start in range(1, 20_001, 100):
+                    storage.tell("s", [good(pull) for pull in range(start, start + 100)])
+                    acknowledged += 100
+            except Unwritable as error:
+                assert storage.size("s") == (1, acknowledged)
+                assert len(storage.told("s")) == acknowledged
+                return acknowledged, str(error)
+            return acknowledged, ""
+
+    acknowledged, said = fork(fill).result()
+    assert 0 < acknowledged < 20_000
+    assert "nothing of it was written" in said
+    with SqliteStorage(tmp_path / "a.db") as storage:
+        assert storage.told("s").pulls.tolist() == list(range(1, acknowledged + 1))
+        assert storage.tell("s", [good(20_000)]) == [True]
+
+
+def test_a_full_database_says_so(tmp_path: Path) -> None:
+    begin(tmp_path / "a.db", pulls=20_000)
+    with SqliteStorage(tmp_path / "a.db") as storage:
+        assert storage._file._db is not None
+        storage._file._db.execute("PRAGMA max_page_count = 40").fetchall()
+        with pytest.raises(Unwritable, match="the disk is full"):
+            storage.tell("s", [good(pull) for pull in range(1, 20_001)])
+        assert storage.size("s") == (1, 0)
+        assert storage.tell("s", [good(7)]) == [True]
+
+
+# Checksums ------------------------------------------------------------------------------------------------------------
+
+
+def test_checksums_of_many_are_those_of_each() -> None:
+    rng = np.random.default_rng(1)
+    pulls, numbers = rng.integers(1, 1000, 50), rng.normal(size=(50, 4))
+    reasons = [["", "timeout", "ü\0"][i % 3] for i in range(50)]
+    workers = [f"w{i % 7}" for i in range(50)]
+    each = [
+        told_crc(3, 11 + i, int(pulls[i]), pack_numbers(numbers[i, 0], tuple(numbers[i, 1:])), reasons[i], workers[i])
+        for i in range(50)
+    ]
+    assert told_crcs(3, 11, pulls, numbers, reasons, workers).tolist() == each
+    assert len(set(each)) == 50

@@ -1,0 +1,450 @@
+"""Damaged study files: always a right answer or a clear message, never a wrong value, and the file stays as it is."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import apsw
+import numpy as np
+import pytest
+
+from frontguard.errors import BadInput
+from frontguard.studies.contract import Damaged, Lease, Plan, Tell
+from frontguard.studies.rescue import Rescued, rescue
+from frontguard.studies.sqlite import SqliteStorage
+from frontguard.studies.sqlite_rows import key
+from tests.forks import fork
+
+PAGE = 4096
+
+
+@dataclass(frozen=True)
+class Truth:
+    """A study file as it was, and all that it says."""
+
+    content: bytes
+    says: dict[str, Any]
+    plans: list[tuple[Any, ...]]
+    told: list[tuple[Any, ...]]
+
+
+def plan_rows(plans: list[Plan]) -> list[tuple[Any, ...]]:
+    return [(p.number, p.told, p.first, p.arms.tolist(), p.status) for p in plans]
+
+
+def told_rows(storage: SqliteStorage, study: str) -> list[tuple[Any, ...]]:
+    told = storage.told(study)
+    return [
+        (int(told.pulls[i]), told.values[i].tobytes(), told.reasons[i], told.workers[i], float(told.at[i]))
+        for i in range(len(told))
+    ]
+
+
+def all_of(path: Path, *, read_only: bool) -> dict[str, Any]:
+    """Everything that a storage says, by all its ways."""
+    with SqliteStorage(path, read_only=read_only) as storage:
+        says: dict[str, Any] = {"studies": storage.studies(), "describe": None}
+        for study in says["studies"]:
+            says[study] = (
+                storage.settings(study),
+                storage.size(study),
+                plan_rows(storage.plans(study)),
+                told_rows(storage, study),
+                storage.leases(study),
+            )
+        return says
+
+
+@pytest.fixture(scope="module")
+def truth(tmp_path_factory: pytest.TempPathFactory) -> Truth:
+    """Two studies; the first with 1,500 told pulls, failed ones among them, in 30 plans, and some leases."""
+    rng = random.Random(3)
+    path = tmp_path_factory.mktemp("truth") / "a.db"
+    with SqliteStorage(path) as storage:
+        storage.create("main", "the settings", 2)
+        storage.create("side", "x" * 5000, 1)
+        storage.amend("main", "the second settings")
+        storage.add_plan("side", Plan(1, 0, 1, np.arange(40)))
+        storage.tell("side", [Tell(i, (float(i),)) for i in range(1, 41)])
+        for number in range(1, 31):
+            arms = np.array([rng.randrange(16) for _ in range(52)])
+            storage.add_plan("main", Plan(number, 50 * (number - 1), 52 * (number - 1) + 1, arms))
+            leases = storage.hand_out("main", 50, "a worker", now=0.0, deadline=1e9, lost=lambda name: False)
+            rng.shuffle(leases)
+            storage.tell("main", [tell_of(lease, rng) for lease in leases])
+        storage.hand_out("main", 20, "b", now=0.0, deadline=1e9, lost=lambda name: False)
+    says = all_of(path, read_only=False)
+    assert says["main"][1] == (30, 1500)
+    assert len(says["main"][4]) == 20
+    return Truth(path.read_bytes(), says, says["main"][2], says["main"][3])
+
+
+def tell_of(lease: Lease, rng: random.Random) -> Tell:
+    if rng.random() < 0.1:
+        return Tell(lease.pull, (float("nan"), 1.0), reason="exit code 3, " * rng.randrange(1, 30), worker="w", at=2.0)
+    return Tell(
+        lease.pull, (rng.gauss(0.0, 1.0), rng.gauss(0.0, 1.0)), worker=f"w{lease.pull % 8}", at=lease.pull * 0.5
+    )
+
+
+def is_subsequence(part: list[Any], whole: list[Any]) -> bool:
+    rest = iter(whole)
+    return all(any(row == other for other in rest) for row in part)
+
+
+def check_message(error: BadInput, path: Path) -> None:
+    message = str(error)
+    assert "\n" not in message
+    assert path.name in message
+    assert "frontguard rescue" in message or "another program" in message or "newer" in message
+    assert not isinstance(error, Damaged) or "told pulls can be read" in message
+
+
+def look_at(path: Path, content: bytes, truth: Truth) -> tuple[bool, Rescued | None]:
+    """Open a damaged file, then rescue it, and hold both against the truth."""
+    path.write_bytes(content)
+    noticed = False
+    for read_only in (True, False):
+        try:
+            says = all_of(path, read_only=read_only)
+        except BadInput as error:
+            noticed = True
+            check_message(error, path)
+        else:
+            assert says == truth.says
+        assert path.read_bytes() == content
+        assert [other.name for other in path.parent.iterdir()] == [path.name]
+
+    new = path.with_name("new.db")
+    try:
+        rescued = rescue(path, new)
+    except BadInput as error:
+        if "nothing of a study can be read" not in str(error):
+            raise
+        assert not new.exists()
+        return noticed, None
+    assert path.read_bytes() == content
+    check_rescued(new, rescued, truth)
+    new.unlink()
+    assert [other.name for other in path.parent.iterdir()] == [path.name]
+    return noticed, rescued
+
+
+def check_rescued(new: Path, rescued: Rescued, truth: Truth) -> None:
+    says = all_of(new, read_only=False)
+    assert tuple(says["studies"]) == rescued.studies
+    assert sum(says[name][1][0] for name in says["studies"]) == rescued.plans
+    assert sum(says[name][1][1] for name in says["studies"]) == rescued.told
+    for name in says["studies"]:
+        settings, _, plans, told, leases = says[name]
+        original = name if name in truth.says else {"rescued-1": "main", "rescued-2": "side"}[name]
+        assert settings in (truth.says[original][0], "the settings", "")
+        assert leases == []
+        all_told = truth.says[original][3]
+        assert is_subsequence(told, all_told)
+        assert all(row[0] <= sum(len(plan[3]) for plan in plans) for row in told)
+        numbers = {row[0]: number for number, row in enumerate(all_told, start=1)}
+        survivors = [numbers[row[0]] for row in told]
+        for plan, kept in zip(truth.says[original][2], plans, strict=False):
+            assert kept == (plan[0], sum(number <= plan[1] for number in survivors), *plan[2:])
+    with SqliteStorage(new) as storage:  # and the study can go on
+        for name in says["studies"]:
+            told_pulls = {row[0] for row in says[name][3]}
+            planned = sum(len(plan[3]) for plan in says[name][2])
+            again = storage.hand_out(name, 9999, "new", now=0.0, deadline=1.0, lost=lambda worker: False)
+            assert [lease.pull for lease in again] == [p for p in range(1, planned + 1) if p not in told_pulls]
+
+
+# Damage ---------------------------------------------------------------------------------------------------------------
+
+
+def test_a_whole_file_is_rescued_whole(tmp_path: Path, truth: Truth) -> None:
+    noticed, rescued = look_at(tmp_path / "a.db", truth.content, truth)
+    assert not noticed
+    assert rescued == Rescued(("main", "side"), 31, 1540, 0, 0, 0)
+    assert str(rescued) == "saved 1540 told pulls and 31 plans of 2 studies; lost 0 told pulls and 0 plans"
+
+
+def test_truncated_anywhere(tmp_path: Path, truth: Truth) -> None:
+    size = len(truth.content)
+    rng = random.Random(11)
+    cuts = [1, 15, 16, 99, 100, 511, 512, PAGE - 1, PAGE, 2 * PAGE, size - PAGE, size - 1]
+    cuts += [rng.randrange(1, size) for _ in range(15)] + [rng.randrange(1, size // PAGE) * PAGE for _ in range(8)]
+    saved = []
+    for cut in sorted(cuts):
+        noticed, rescued = look_at(tmp_path / "a.db", truth.content[:cut], truth)
+        assert noticed, f"cut to {cut} of {size} bytes"
+        saved.append(0 if rescued is None else rescued.told)
+    assert saved[-1] > 1400  # of a file that lacks its last page, nearly all
+
+
+def test_every_page_overwritten(tmp_path: Path, truth: Truth) -> None:
+    rng = random.Random(13)
+    pages = len(truth.content) // PAGE
+    for page in rng.sample(range(pages), min(25, pages)):
+        for filler in (bytes(PAGE), rng.randbytes(PAGE)):
+            content = bytearray(truth.content)
+            content[page * PAGE : (page + 1) * PAGE] = filler
+            look_at(tmp_path / "a.db", bytes(content), truth)
+
+
+def test_random_bytes_overwritten(tmp_path: Path, truth: Truth) -> None:
+    rng = random.Random(17)
+    noticed = 0
+    for _ in range(60):
+        content = bytearray(truth.content)
+        for _ in range(rng.choice([1, 1, 3, 30])):
+            content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
+        noticed += look_at(tmp_path / "a.db", bytes(content), truth)[0]
+    assert noticed > 20  # the others hit free space, or an index that reading does not need
+
+
+def test_pages_that_changed_places(tmp_path: Path, truth: Truth) -> None:
+    # What a file system does after a crash: whole pages, each one good in itself.
+    rng = random.Random(19)
+    pages = len(truth.content) // PAGE
+    for _ in range(15):
+        one, other = rng.sample(range(pages), 2)
+        content = bytearray(truth.content)
+        content[one * PAGE : (one + 1) * PAGE] = truth.content[other * PAGE : (other + 1) * PAGE]
+        look_at(tmp_path / "a.db", bytes(content), truth)
+
+
+@pytest.mark.audit
+def test_damage_of_all_kinds_for_long(tmp_path: Path, truth: Truth) -> None:
+    rng = random.Random(23)
+    for _ in range(1500):
+        content = bytearray(truth.content)
+        for _ in range(rng.choice([1, 2, 10])):
+            start = rng.randrange(len(content))
+            piece = rng.randbytes(rng.choice([1, 1, 4, 100, 5000]))[: len(content) - start]
+            content[start : start + len(piece)] = piece
+        if rng.random() < 0.2:
+            del content[rng.randrange(1, len(content)) :]
+        look_at(tmp_path / "a.db", bytes(content), truth)
+
+
+def test_a_destroyed_beginning_costs_nothing(tmp_path: Path, truth: Truth) -> None:
+    for filler in (b"\0" * 100, b"\xff" * 16, random.Random(5).randbytes(PAGE)):
+        content = filler + truth.content[len(filler) :]
+        noticed, rescued = look_at(tmp_path / "a.db", content, truth)
+        assert noticed
+        assert rescued == Rescued(("main", "side"), 31, 1540, 0, 0, 0)
+
+
+@pytest.mark.parametrize("number", [1, 777, 1500])
+def test_a_flipped_bit_is_named(tmp_path: Path, truth: Truth, number: int) -> None:
+    value = truth.told[number - 1][1]
+    # The exponent: SQLite would hand out a number that is many orders of magnitude larger or smaller.
+    wrong = value[:7] + bytes([value[7] ^ 0x40]) + value[8:]
+    content = truth.content.replace(value, wrong)  # free space may hold copies
+    path = tmp_path / "a.db"
+    path.write_bytes(content)
+    with SqliteStorage(path) as storage:
+        with pytest.raises(
+            Damaged, match=rf"told pull {number} of study 'main' .* 1539 of 1540 told pulls can be read"
+        ):
+            storage.told("main")
+        with pytest.raises(Damaged, match="Nothing was changed"):
+            storage.tell("main", [Tell(1560, (1.0, 1.0))])  # what is damaged is not written to
+        assert len(storage.told("side")) == 40  # what is not can be read
+    assert path.read_bytes() == content
+    rescued = rescue(path, tmp_path / "new.db")
+    assert (rescued.told, rescued.lost, rescued.plans) == (1539, 1, 31)
+    with SqliteStorage(tmp_path / "new.db") as storage:
+        assert told_rows(storage, "main") == truth.told[: number - 1] + truth.told[number:]
+
+
+def raw(path: Path) -> apsw.Connection:
+    return apsw.Connection(str(path))
+
+
+@pytest.mark.parametrize(
+    ("statement", "what"),
+    [
+        ("DELETE FROM told WHERE id = {end}", "told pull 1500 of study 'main' is missing"),
+        ("DELETE FROM told WHERE id = {middle}", "told pull 700 of study 'main' is missing"),
+        ("DELETE FROM plan WHERE id = {plan}", "plan 8 of study 'main'"),
+        ("UPDATE plan SET told = told + 1 WHERE id = {plan}", "plan 8 of study 'main'"),
+        ("UPDATE progress SET told = told - 1", "the row of counts"),
+        ("DELETE FROM progress", "the counts of study 'main' are missing"),
+        ("DELETE FROM settings", "the settings of study 'main' are missing"),
+        ("UPDATE settings SET text = upper(text)", "the row of settings"),
+        ("UPDATE study SET metrics = 3", "study 1 does not match"),
+        ("UPDATE lease SET deadline = 7", "the lease of pull"),
+        ("UPDATE told SET worker = 'somebody' WHERE id = {middle}", "told pull 700"),
+        ("UPDATE told SET reason = x'fffe' WHERE id = {middle}", "told pull 700"),
+        ("UPDATE told SET numbers = x'00' WHERE id = {middle}", "told pull 700"),
+        ("DROP INDEX told_pull", "the definition of told_pull"),
+    ],
+)
+def test_rows_that_are_not_as_they_were_written(tmp_path: Path, truth: Truth, statement: str, what: str) -> None:
+    path = tmp_path / "a.db"
+    path.write_bytes(truth.content)
+    db = raw(path)
+    db.execute(statement.format(end=key(1, 1500), middle=key(1, 700), plan=key(1, 8)))
+    db.close()
+    with pytest.raises(Damaged, match=what):
+        all_of(path, read_only=False)
+    content = path.read_bytes()
+    rescued = rescue(path, tmp_path / "new.db")
+    check_rescued(tmp_path / "new.db", rescued, truth)
+    assert path.read_bytes() == content
+
+
+def test_an_index_that_lies_is_not_believed(tmp_path: Path, truth: Truth) -> None:
+    path = tmp_path / "a.db"
+    path.write_bytes(truth.content)
+    db = raw(path)
+    # A row that says something else than the index: the index entry of pull 1 leads to the row of another pull now.
+    db.execute("PRAGMA writable_schema = ON")
+    db.execute("DELETE FROM sqlite_schema WHERE name = 'told_pull'")
+    db.close()
+    db = raw(path)
+    db.execute("UPDATE told SET pull = 1559 WHERE study = 1 AND pull = 1")
+    root = apsw_root(truth)
+    db.execute("PRAGMA writable_schema = ON")
+    db.execute(
+        "INSERT INTO sqlite_schema VALUES ('index', 'told_pull', 'told', ?, "
+        "'CREATE UNIQUE INDEX told_pull ON told (study, pull)')",
+        (root,),
+    )
+    db.close()
+    with SqliteStorage(path) as storage, pytest.raises(Damaged, match=r"the index .* is wrong about pull 1"):
+        storage.tell("main", [Tell(1, (1.0, 1.0))])
+
+
+def apsw_root(truth: Truth) -> int:
+    db = apsw.Connection(":memory:")
+    db.deserialize("main", truth.content[:18] + b"\1\1" + truth.content[20:])
+    return int(db.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'told_pull'").get)
+
+
+# Logs beside the file -------------------------------------------------------------------------------------------------
+
+
+def killed_in_the_middle(path: Path) -> None:
+    """A study whose last pulls are in the write-ahead log alone."""
+
+    def write() -> None:
+        storage = SqliteStorage(path)
+        storage.create("s", "", 1)
+        storage.add_plan("s", Plan(1, 0, 1, np.arange(1300)))
+        storage.tell("s", [Tell(i, (float(i),)) for i in range(1, 1001)])
+        assert storage._file._db is not None
+        storage._file._db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_FULL)
+        for i in range(1001, 1101):
+            storage.tell("s", [Tell(i, (float(i),))])
+
+    fork(write).result()  # which ends without closing
+    assert path.with_name(path.name + "-wal").stat().st_size > 0
+
+
+def test_a_damaged_file_with_a_log_beside_it_stays_as_it_is(tmp_path: Path) -> None:
+    path, log = tmp_path / "a.db", tmp_path / "a.db-wal"
+    killed_in_the_middle(path)
+    value = np.float64(30.0).tobytes()
+    content = path.read_bytes().replace(value, value[:6] + b"\0" + value[7:])
+    path.write_bytes(content)
+    before = log.read_bytes()
+    with SqliteStorage(path) as storage, pytest.raises(Damaged, match=r"told pull 30 .* 1099 of 1100 told pulls"):
+        storage.told("s")
+    assert path.read_bytes() == content
+    assert log.read_bytes() == before
+    rescued = rescue(path, tmp_path / "new.db")
+    assert (rescued.told, rescued.lost) == (1099, 1)
+    assert path.read_bytes() == content
+    assert log.read_bytes() == before
+
+
+def test_a_damaged_log_gives_an_earlier_state(tmp_path: Path) -> None:
+    path, log = tmp_path / "a.db", tmp_path / "a.db-wal"
+    killed_in_the_middle(path)
+    content, beside = path.read_bytes(), log.read_bytes()
+    rng = random.Random(2)
+    for _ in range(20):
+        path.write_bytes(content)
+        damaged = bytearray(beside)
+        damaged[rng.randrange(len(damaged))] ^= 1 << rng.randrange(8)
+        log.write_bytes(damaged)
+        path.with_name("a.db-shm").unlink(missing_ok=True)
+        with SqliteStorage(path) as storage:
+            told = storage.told("s")
+            assert told.pulls.tolist() == list(range(1, len(told) + 1))
+            assert 1000 <= len(told) <= 1100
+            assert storage.tell("s", [Tell(1250, (1.0,))]) == [True]
+
+
+def test_an_emptied_file_with_a_log_beside_it_is_not_new(tmp_path: Path) -> None:
+    path, log = tmp_path / "a.db", tmp_path / "a.db-wal"
+    killed_in_the_middle(path)
+    beside = log.read_bytes()
+    path.write_bytes(b"")
+    for read_only in (False, True):
+        with pytest.raises(Damaged, match=r"it is empty, but a\.db-wal beside it is not"):
+            SqliteStorage(path, read_only=read_only)
+    assert path.read_bytes() == b""
+    assert log.read_bytes() == beside
+
+
+# Rescue ---------------------------------------------------------------------------------------------------------------
+
+
+def test_a_rescue_overwrites_nothing(tmp_path: Path, truth: Truth) -> None:
+    path, new = tmp_path / "a.db", tmp_path / "new.db"
+    path.write_bytes(truth.content)
+    new.write_text("mine")
+    with pytest.raises(BadInput, match="exists already"):
+        rescue(path, new)
+    with pytest.raises(BadInput, match="exists already"):
+        rescue(path, path)
+    assert new.read_text() == "mine"
+    with pytest.raises(BadInput, match="there is no folder"):
+        rescue(path, tmp_path / "nowhere" / "new.db")
+    with pytest.raises(BadInput, match="does not exist"):
+        rescue(tmp_path / "nothing.db", tmp_path / "newer.db")
+    (tmp_path / "notes.txt").write_text("no study at all" * 1000)
+    with pytest.raises(BadInput, match="nothing of a study can be read"):
+        rescue(tmp_path / "notes.txt", tmp_path / "newer.db")
+    assert sorted(other.name for other in tmp_path.iterdir()) == ["a.db", "new.db", "notes.txt"]
+
+
+def test_told_pulls_of_lost_plans_are_left_out_and_counted(tmp_path: Path, truth: Truth) -> None:
+    path = tmp_path / "a.db"
+    path.write_bytes(truth.content)
+    db = raw(path)
+    db.execute("DELETE FROM plan WHERE id = ?", (key(1, 21),))
+    db.execute("DELETE FROM told WHERE id IN (?, ?)", (key(1, 5), key(1, 300)))
+    db.close()
+    rescued = rescue(path, tmp_path / "new.db")
+    kept = [row for row in truth.told if row[0] <= 20 * 52]
+    missing = [truth.told[4], truth.told[299]]
+    assert rescued.plans == 20 + 1
+    assert rescued.lost_plans == 10
+    assert rescued.lost == 2
+    assert rescued.told == len(kept) - 2 + 40
+    assert rescued.dropped == 1500 - len(kept)
+    assert "left out" in str(rescued)
+    with SqliteStorage(tmp_path / "new.db") as storage:
+        assert told_rows(storage, "main") == [row for row in kept if row not in missing]
+        told_before = [plan.told for plan in storage.plans("main")]
+        assert told_before[:3] == [0, 49, 99]  # the fifth is missing
+        assert told_before[7] == 50 * 7 - 2
+
+
+def test_names_and_settings_that_are_lost_are_noted(tmp_path: Path, truth: Truth) -> None:
+    path = tmp_path / "a.db"
+    path.write_bytes(truth.content)
+    db = raw(path)
+    db.execute("DELETE FROM study WHERE id = 1")
+    db.execute("DELETE FROM settings WHERE id < ?", (key(2, 0),))
+    db.close()
+    rescued = rescue(path, tmp_path / "new.db")
+    assert rescued.studies == ("rescued-1", "side")
+    assert len(rescued.notes) == 2
+    with SqliteStorage(tmp_path / "new.db") as storage:
+        assert told_rows(storage, "rescued-1") == truth.told
+        assert storage.settings("rescued-1") == ""
