@@ -1,7 +1,8 @@
 """All speed ratios, each measured in one run: `make bench`, or `python -m benchmarks samples` for one of them.
 
-Two parts take minutes and run by name only: `certified` (pulls beside R-PSI's) and `choices` (what the certified
-policy's own choices cost).
+Some parts take minutes and run by name only: `certified` (pulls beside R-PSI's), `choices` (what the certified policy's
+own choices cost), `storage` (tells beside Optuna's), `skyline` (verdicts beside public skylines) and `logs` (beside the
+medians of Polars and DuckDB; see there for how to make it smaller).
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from frontguard._compiled import inlined, kernel
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 LEAF = 8
 """Points in a leaf, at most."""
@@ -165,6 +166,42 @@ def find(
                         stack[size] = child
                         size += 1
     return found
+
+
+@kernel
+def find_below(points: Floats, owners: Ints, corners: Floats, guards: Ints, queries: Floats, own: Ints) -> Bools:
+    """Which queries, whose own indices are given, a point of the tree dominates, or equals and comes before."""
+    N, nodes = points.shape[0], corners.shape[0]
+    leaves = (nodes + 1) // 2
+    below = np.zeros(queries.shape[0], np.bool_)
+    stack = np.empty(128, np.int64)
+    for q in range(queries.shape[0]):
+        for g in guards:
+            if dominates(points, g, queries, q, 0) and (owners[g] < own[q] or dominates(points, g, queries, q, 1)):
+                below[q] = True
+                break
+        size = 0
+        if not below[q] and _reaches(corners, 0, queries, q):
+            stack[0] = 0
+            size = 1
+        while size > 0:
+            size -= 1
+            node = stack[size]
+            if node >= leaves - 1:
+                leaf = node - (leaves - 1)
+                for n in range(N * leaf // leaves, N * (leaf + 1) // leaves):
+                    if dominates(points, n, queries, q, 0) and (
+                        owners[n] < own[q] or dominates(points, n, queries, q, 1)
+                    ):
+                        below[q] = True
+                        size = 0
+                        break
+            else:
+                for child in range(2 * node + 1, 2 * node + 3):
+                    if _reaches(corners, child, queries, q):
+                        stack[size] = child
+                        size += 1
+    return below
 
 
 @inlined

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,64 +15,19 @@ from frontguard import BadInput, Objective, Prescient, Result
 from frontguard.studies.drive import Progress
 from frontguard.studies.identify import identify
 from frontguard.studies.memory import MemoryStorage
+from tests.clusters import WAIT, Cluster, running_cluster
 
 dask = pytest.importorskip("dask", reason="the extra `dask` is not installed")
 distributed = pytest.importorskip("distributed", reason="the extra `dask` is not installed")
 
-WAIT = 60.0  # seconds for what must happen; nothing depends on how long it takes
 ARMS = {"good": (3.0, 1.0), "small": (1.0, 3.0), "bad": (0.0, 0.0)}
 VERDICTS = {"good": "in", "small": "in", "bad": "out"}
 
 
-@dataclass
-class Cluster:
-    """Where the scheduler is, and the worker processes."""
-
-    address: str  # HOST:PORT
-    workers: list[subprocess.Popen[bytes]]
-
-
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    folder = tmp_path_factory.mktemp("dask")
-    noted = folder / "scheduler.json"
-    here = ["--host", "127.0.0.1", "--no-dashboard"]
-    # Without a nanny, which would start a killed worker anew.
-    alone = ["--scheduler-file", str(noted), "--no-nanny", "--nthreads", "1", "--memory-limit", "0"]
-    processes = [start(folder, "scheduler", "--port", "0", "--scheduler-file", str(noted), *here)]
-    try:
-        address = until(lambda: _address(noted), "the scheduler says where it is")
-        processes += [start(folder, "worker", *alone, *here) for _ in range(2)]
-        with distributed.Client(address, set_as_default=False) as client:
-            client.wait_for_workers(2, timeout=WAIT)
-        yield Cluster(address.removeprefix("tcp://"), processes[1:])
-    finally:
-        for process in reversed(processes):
-            process.kill()
-            process.wait()
-
-
-def start(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
-    with (folder / f"{arguments[0]}-{time.monotonic_ns()}.log").open("wb") as log:
-        # In a session of its own: Ctrl-C in the tests is not for the cluster.
-        command = [sys.executable, "-m", "dask", *arguments]
-        return subprocess.Popen(command, stdout=log, stderr=log, cwd=folder, start_new_session=True)
-
-
-def until(happens: Callable[[], Any], what: str) -> Any:
-    give_up = time.monotonic() + WAIT
-    while time.monotonic() < give_up:
-        if got := happens():
-            return got
-        time.sleep(0.05)
-    raise AssertionError(f"{what}: not within {WAIT:g} s")
-
-
-def _address(noted: Path) -> str:
-    try:
-        return str(json.loads(noted.read_text())["address"])
-    except (FileNotFoundError, ValueError):  # not there, or half written
-        return ""
+    with running_cluster(tmp_path_factory.mktemp("dask"), workers=2) as made:
+        yield made
 
 
 def run(evaluate: Callable[..., Any], **options: Any) -> Result:
@@ -91,7 +42,7 @@ def test_a_client_is_left_open_and_exceptions_are_failed_pulls(cluster: Cluster)
         return {"quality": values[0], "lightness": values[1]}
 
     storage = MemoryStorage()
-    with distributed.Client(cluster.address, set_as_default=False) as client:
+    with distributed.Client(cluster.place, set_as_default=False) as client:
         assert run(evaluate, executor=client, storage=storage).verdicts == VERDICTS
         assert client.submit(len, "open").result(timeout=WAIT) == 4
     log = storage.told("study")
@@ -101,10 +52,16 @@ def test_a_client_is_left_open_and_exceptions_are_failed_pulls(cluster: Cluster)
     assert int(reasons[3].removeprefix("OSError: no device on the worker of process ")) in elsewhere
 
 
+def _of_this_module(values: tuple[float, float]) -> tuple[float, float]:
+    return values
+
+
 def test_a_function_that_workers_cannot_load_is_refused(cluster: Cluster) -> None:
     storage = MemoryStorage()
     with pytest.raises(BadInput, match=r"evaluate cannot be loaded on the Dask workers: .*"):
-        run(_address, executor=f"dask://{cluster.address}", storage=storage)  # of this module, which they do not have
+        run(
+            _of_this_module, executor=f"dask://{cluster.place}", storage=storage
+        )  # of this module, which they do not have
     assert storage.studies() == []
 
 
@@ -112,16 +69,12 @@ def test_no_scheduler_and_no_workers_are_named(monkeypatch: pytest.MonkeyPatch, 
     soon = dask.config.set({"distributed.comm.timeouts.connect": "0.2s"})
     with soon, pytest.raises(BadInput, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9: "):
         run(abs, executor="dask://127.0.0.1:9")
-    noted = tmp_path / "scheduler.json"
-    lonely = start(tmp_path, "scheduler", "--port", "0", "--scheduler-file", str(noted), "--host", "127.0.0.1")
-    try:
-        address = until(lambda: _address(noted), "the scheduler says where it is")
-        monkeypatch.setattr("frontguard.studies.executors.DASK_PATIENCE", 0.2)
-        with pytest.raises(BadInput, match=f"the Dask cluster at {address} has no workers"):
-            run(abs, executor=f"dask://{address.removeprefix('tcp://')}")
-    finally:
-        lonely.kill()
-        lonely.wait()
+    monkeypatch.setattr("frontguard.studies.executors.DASK_PATIENCE", 0.2)
+    with (
+        running_cluster(tmp_path) as lonely,
+        pytest.raises(BadInput, match=f"the Dask cluster at {lonely.address} has no workers"),
+    ):
+        run(abs, executor=f"dask://{lonely.place}")
 
 
 def test_a_study_outlives_a_killed_worker(cluster: Cluster, tmp_path: Path) -> None:
@@ -144,7 +97,7 @@ def test_a_study_outlives_a_killed_worker(cluster: Cluster, tmp_path: Path) -> N
             killed.touch()
 
     storage = MemoryStorage()
-    executor = f"dask://{cluster.address}"
+    executor = f"dask://{cluster.place}"
     result = run(evaluate, executor=executor, storage=storage, progress=kill_the_one_that_hangs)
     assert result.status == "certified"
     assert result.verdicts == VERDICTS

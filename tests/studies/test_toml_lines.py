@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from frontguard.studies.toml_lines import line_of, lines_of
@@ -101,5 +101,6 @@ def test_lines_of_texts_that_were_built_line_by_line(pairs, table):
 
 
 @given(st.text("[]{}\"'=.#,\n ab\\", max_size=40))
+@example('"\\="')
 def test_what_is_no_toml_does_no_harm(text):
     lines_of(text)

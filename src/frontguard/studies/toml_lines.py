@@ -172,4 +172,7 @@ class _Scanner:
 
 
 def _unquoted(written: str) -> str:
-    return str(tomllib.loads(f"key = {written}")["key"])
+    try:
+        return str(tomllib.loads(f"key = {written}")["key"])
+    except tomllib.TOMLDecodeError:  # an escape that there is not
+        return written

@@ -1,0 +1,1 @@
+"""Logs: the robust front of what was already measured."""

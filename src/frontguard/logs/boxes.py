@@ -1,0 +1,198 @@
+"""Boxes of a log: for every arm and objective an interval that contains the true quantile, read at ranks.
+
+The proof is that of `frontguard.boxes`, at one look: with n pulls and the quantile of inner level p, the bounds are the
+observations of the ranks q(n; keep(p), δ') from below and q(n; keep(1−p), δ') from above, where δ' = δ / (2 M K), so
+that all K · M boxes hold at once with probability 1 − δ. What is stored are raw values in ascending order. Quantiles
+commute with monotone maps, so directions and logarithms are applied to the K values that are read, never to all: for a
+minimised objective the sides change places. Failed pulls count in n, and stand at −∞ for L and at +∞ for H.
+
+For another ε only the ranks change. `BoxReader` keeps what does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from frontguard.boundaries import anytime_rank, fixed_rank
+from frontguard.dominance import dominators
+from frontguard.errors import BadInput
+from frontguard.logs.ordered import Readable
+from frontguard.objectives import Objective
+from frontguard.policies.certified_rule import DOUBT
+from frontguard.schedule import checked_delta
+from frontguard.threats import Threat
+
+__all__ = ["BoxReader", "LogBoxes", "log_boxes", "mean_front", "means"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class LogBoxes:
+    """What is known of K arms in M objectives; all arrays are (K, M) inner values, of which larger ones are better.
+
+    The true quantiles lie between `lower` and `upper`, which are infinite where nothing is known. `estimates` are the
+    empirical quantiles of the values that did not fail, and `doubt_low`, `doubt_high` how far sampling noise may have
+    moved them; −∞ where all failed.
+    """
+
+    lower: Floats
+    upper: Floats
+    estimates: Floats
+    doubt_low: Floats
+    doubt_high: Floats
+
+    def of(self, arms: Ints) -> LogBoxes:
+        """Those of some arms only."""
+        return LogBoxes(*(array[arms] for array in vars(self).values()))
+
+
+class BoxReader:
+    """Reads boxes off one sorted log for any threat model; nothing is sorted, and nothing read twice from the source.
+
+    `among` restricts what is read to some arms; δ is shared by all arms of the log nevertheless.
+    """
+
+    def __init__(
+        self,
+        ordered: Readable,
+        objectives: Sequence[Objective],
+        delta: float,
+        *,
+        anytime: bool = False,
+        among: Ints | None = None,
+    ) -> None:
+        self.objectives = tuple(objectives)
+        self._ordered = ordered
+        self._columns = [_column(ordered, objective) for objective in self.objectives]
+        self._arms = np.arange(len(ordered.pulls)) if among is None else among
+        self.pulls = ordered.pulls[self._arms]
+        good = ordered.good
+        self._good = [good[d][self._arms] for d in self._columns]
+        self._share = checked_delta(delta) / (2.0 * len(self.objectives) * max(1, len(ordered.pulls)))
+        self._rank = anytime_rank if anytime else fixed_rank
+        self._levels = [objective.inner_quantile for objective in self.objectives]
+        self._distinct, self._which = np.unique(self.pulls, return_inverse=True)
+        self._centres: tuple[Floats, Floats, Floats] | None = None
+
+    def read(self, threat: Threat) -> LogBoxes:
+        """The boxes under this threat model."""
+        if not isinstance(threat, Threat):
+            raise BadInput(f"threat must be Oblivious(eps), Prescient(eps) or Malicious(eps); got {threat!r}")
+        if self._centres is None:
+            self._centres = self._read_centres(np.ones(len(self.pulls)))
+        return self._with_centres(threat, self._distinct, self._which, np.ones(len(self.pulls)), self._centres)
+
+    def foresee(self, threat: Threat, least: int) -> LogBoxes:
+        """The boxes if every arm had `least` pulls at least, its sample having gone on in the same proportions.
+
+        With n' pulls the bounds are the values that now have the ranks q(n') n/n', rounded to the wider side.
+        """
+        imagined = np.maximum(self.pulls, least)
+        shrink = self.pulls / np.maximum(imagined, 1)
+        distinct, which = np.unique(imagined, return_inverse=True)
+        return self._with_centres(threat, distinct, which, shrink, self._read_centres(shrink))
+
+    def _with_centres(
+        self, threat: Threat, distinct: Ints, which: Ints, shrink: Floats, centres: tuple[Floats, Floats, Floats]
+    ) -> LogBoxes:
+        ranks: dict[float, Ints] = {}  # the median has the same on both sides, and mostly in all objectives
+        lower, upper = np.empty(centres[0].shape), np.empty(centres[0].shape)
+        for d, level in enumerate(self._levels):
+            failed = self.pulls - self._good[d]
+            for side, kept in ((lower, threat.keep(level)), (upper, threat.keep(1.0 - level))):
+                if kept not in ranks:
+                    of_all = self._rank(distinct, kept, self._share)[which] if kept > 0.0 else np.zeros_like(which)
+                    ranks[kept] = np.floor(of_all * shrink + 1e-9).astype(np.int64)
+                side[:, d] = self._bound(d, ranks[kept] - failed, above=side is upper)
+        return LogBoxes(lower, upper, *centres)
+
+    def _bound(self, d: int, ranks: Ints, *, above: bool) -> Floats:
+        """Inner values of these ranks from inner below, or from above; infinite where a rank is below 1."""
+        bound = np.full(len(ranks), np.inf if above else -np.inf)
+        known = np.flatnonzero(ranks >= 1)
+        steps = ranks[known] - 1
+        places = self._good[d][known] - 1 - steps if above else steps
+        bound[known] = self._at(d, known, places, 1 if above else -1)
+        return bound
+
+    def _at(self, d: int, arms: Ints, places: Ints, side: int = 0) -> Floats:
+        """Inner values of some arms at places counted from the inner lowest."""
+        objective = self.objectives[d]
+        if objective.minimized:
+            places, side = self._good[d][arms] - 1 - places, -side
+        return objective.inward(self._ordered.at(self._columns[d], self._arms[arms], places + 1, side))
+
+    def _read_centres(self, shrink: Floats) -> tuple[Floats, Floats, Floats]:
+        """Point estimates and their doubt, as the certified policy reads them (`certified_rule.refresh`)."""
+        shape = (len(self.pulls), len(self.objectives))
+        estimates, low, high = (np.full(shape, -np.inf) for _ in range(3))
+        for d, level in enumerate(self._levels):
+            some = np.flatnonzero(self._good[d])
+            have = self._good[d][some]
+            middle = level * (have - 1)
+            reach = DOUBT * np.sqrt(have * level * (1.0 - level)) * np.sqrt(shrink[some])
+            below, above = np.floor(middle).astype(np.int64), np.ceil(middle).astype(np.int64)
+            estimates[some, d] = 0.5 * self._at(d, some, below) + 0.5 * self._at(d, some, above)
+            lowest = np.maximum(0, np.floor(middle - reach).astype(np.int64))
+            highest = np.minimum(have - 1, np.ceil(middle + reach).astype(np.int64))
+            low[some, d], high[some, d] = self._at(d, some, lowest), self._at(d, some, highest)
+        return estimates, low, high
+
+
+def log_boxes(
+    ordered: Readable, objectives: Sequence[Objective], threat: Threat, delta: float, *, anytime: bool = False
+) -> LogBoxes:
+    """The boxes of a log, all of which hold at once with probability 1 − δ under the threat model.
+
+    The ranks are those for numbers of pulls that were not chosen by looking at the values; with `anytime` those that
+    hold at every number of pulls, for a log that was looked at while it grew.
+
+    >>> from frontguard import Prescient
+    >>> values = np.concatenate([np.arange(100.0), np.arange(50.0)])
+    >>> from frontguard.logs.ordered import Ordered
+    >>> log = Ordered(["a", "b"], ("seconds",), np.array([100, 60]), np.array([[0, 100, 150]]), (values,))
+    >>> boxes = log_boxes(log, [Objective("seconds", "minimize")], Prescient(0.1), 0.05)
+    >>> boxes.lower[:, 0].tolist(), boxes.upper[:, 0].tolist()  # ten pulls of b failed
+    ([-66.0, -42.0], [-33.0, -7.0])
+    """
+    return BoxReader(ordered, objectives, delta, anytime=anytime).read(threat)
+
+
+def means(ordered: Readable, objectives: Sequence[Objective]) -> Floats:
+    """Means (K, M) of the values that did not fail, in the metrics' own units; NaN where all failed."""
+    every = ordered.means
+    return np.stack([every[_column(ordered, objective)] for objective in objectives], axis=1)
+
+
+def mean_front(ordered: Readable, objectives: Sequence[Objective]) -> Bools:
+    """The arms (K,) that whoever compares means would call the front: failed values dropped, no doubt, no tolerance.
+
+    >>> values = (np.array([1.0, 2.0, 900.0, 4.0, 5.0]),)
+    >>> from frontguard.logs.ordered import Ordered
+    >>> log = Ordered(["a", "b"], ("stars",), np.array([3, 2]), np.array([[0, 3, 5]]), values)
+    >>> mean_front(log, [Objective("stars")])
+    array([ True, False])
+    """
+    found = means(ordered, objectives)
+    for d, objective in enumerate(objectives):
+        if objective.minimized:
+            found[:, d] = -found[:, d]
+    front = np.asarray(np.isfinite(found).all(axis=1))  # what overflowed is left aside as well
+    some = np.flatnonzero(front)
+    front[some] = dominators(found[some], found[some]) < 0
+    return front
+
+
+def _column(ordered: Readable, objective: Objective) -> int:
+    if objective.name not in ordered.metrics:
+        raise BadInput(
+            f"objectives must be metrics of the log, which are {', '.join(ordered.metrics)}; got {objective.name!r}"
+        )
+    return ordered.metrics.index(objective.name)

@@ -1,0 +1,148 @@
+"""The robustness profile: how dirty the data of a log may be before its verdicts change.
+
+For each arm the largest ε up to which its verdict stands, and the smallest ε at which the set of arms that are in is
+another one. For another ε only ranks change: K · M values are read anew from the sorted log, and nothing is sorted.
+
+As ε rises, keep(p) falls, ranks fall, and every box widens: L falls and H rises. From this:
+
+- The arms that are out only become fewer: H_i ≼ L_j with one strict held for the narrower boxes too.
+- If the same arms are out at ε₁ and at ε₂, they are between; so the alive arms and, as estimates do not depend on ε,
+  the candidates are the same throughout. Among the same arms H_j − L_i only rises, so the arms that are in only become
+  fewer, and among the same arms that are in, so do the covered ones. Hence **verdicts that are the same at ε₁ and ε₂
+  are the same between them**, and an interval at whose ends they are equal need not be looked into.
+
+A verdict as such need not be lost for good: an arm that was out can come in at a larger ε and then cover another one
+again. What is given is therefore the first change, from the present ε upwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from frontguard.errors import BadInput
+from frontguard.logs.boxes import BoxReader
+from frontguard.logs.ordered import Ordered
+from frontguard.logs.verdicts import judge
+from frontguard.objectives import Objective
+from frontguard.results import Verdict
+from frontguard.threats import Threat
+
+__all__ = ["FINEST", "Profile", "profile", "resolution_for"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+FINEST = 0.001
+"""To how much in ε the profile is exact, up to `FINE_ARMS` arms."""
+
+FINE_ARMS = 20_000
+_MOST_COARSE = 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """Up to which ε verdicts stand; exact to `resolution`, on levels that many steps above the present ε.
+
+    `per_arm` (K,) is the largest level up to which the arm's verdict stands, NaN for an undecided one. `front` is the
+    smallest level at which other arms are in than now, and 1/2 if there is none below. `levels` (J,) are those that had
+    to be looked at, and `in_front` (J,) how many arms are in there.
+    """
+
+    per_arm: Floats
+    front: float
+    levels: Floats
+    in_front: Ints
+    resolution: float
+
+
+def resolution_for(arms: int) -> float:
+    """How fine the profile of so many arms is: 0.001 up to 20,000, in proportion to them beyond, 0.02 at most.
+
+    >>> resolution_for(100), resolution_for(100_000), resolution_for(1_000_000)
+    (0.001, 0.005, 0.02)
+    """
+    return float(np.clip(FINEST * np.ceil(arms / FINE_ARMS), FINEST, _MOST_COARSE))
+
+
+def profile(
+    ordered: Ordered,
+    objectives: Sequence[Objective],
+    threat: Threat,
+    delta: float,
+    *,
+    accuracy: npt.ArrayLike,
+    coverage: npt.ArrayLike,
+    margin: npt.ArrayLike,
+    anytime: bool = False,
+    resolution: float | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Profile:
+    """The robustness profile of a log from the threat model's ε upwards, below 1/2; δ and the kind of threat stay.
+
+    `progress`, if given, is told from time to time up to which ε everything is known.
+
+    >>> from frontguard import Prescient
+    >>> values = np.concatenate([np.arange(1000.0), np.arange(300.0, 1300.0)])
+    >>> log = Ordered(["a", "b"], ("speed",), np.array([1000, 1000]), np.array([[0, 1000, 2000]]), (values,))
+    >>> found = profile(log, [Objective("speed")], Prescient(0.0), 0.05, accuracy=0.0, coverage=0.0, margin=0.0)
+    >>> found.per_arm.round(3).tolist(), round(found.front, 3)  # b is better by 300 of 1000 ranks
+    ([0.23, 0.23], 0.231)
+    """
+    step = resolution_for(len(ordered.pulls)) if resolution is None else resolution
+    if not 0.0 < step < 0.5:
+        raise BadInput(f"resolution must be between 0 and 1/2; got {resolution!r}")
+    reader = BoxReader(ordered, objectives, delta, anytime=anytime)
+    levels = _levels(threat.eps, step)
+    known: dict[int, Ints] = {}  # verdicts by level, while they are needed
+    sizes: dict[int, int] = {}
+
+    def codes(level: int) -> Ints:
+        if level not in known:
+            boxes = reader.read(replace(threat, eps=float(levels[level])))
+            known[level] = judge(boxes, accuracy, coverage, margin).codes.astype(np.int8)
+            sizes[level] = int((known[level] == Verdict.IN).sum())
+        return known[level]
+
+    present = codes(0)
+    stands = np.full(len(present), len(levels) - 1)  # the last level up to which each verdict is known to stand
+    open_still = present != Verdict.UNDECIDED
+    changed = len(levels)
+    level, last = 0, len(levels) - 1
+    ends = [last]  # of intervals yet to be looked into; the next one begins at `level`
+    while ends and (open_still.any() or changed == len(levels)):
+        end = ends[-1]
+        same = np.array_equal(codes(level), codes(end))
+        if end - level > 1 and not same:
+            ends.append((level + end) // 2)
+            continue
+        if not same:
+            lost = open_still & (known[end] != present)
+            stands[lost] = level
+            open_still &= ~lost
+            if changed == len(levels) and ((known[end] == Verdict.IN) != (present == Verdict.IN)).any():
+                changed = end
+        del known[level]
+        level = ends.pop()
+        if progress is not None:
+            progress(float(levels[level]))
+    per_arm = np.where(present == Verdict.UNDECIDED, np.nan, levels[stands])
+    seen = sorted(sizes)
+    return Profile(
+        per_arm=per_arm,
+        front=float(levels[changed]) if changed < len(levels) else 0.5,
+        levels=levels[seen],
+        in_front=np.array([sizes[j] for j in seen]),
+        resolution=step,
+    )
+
+
+def _levels(eps: float, step: float) -> Floats:
+    """The present ε and every step above it, below 1/2."""
+    count = int(np.ceil((0.5 - eps) / step - 1e-9))
+    levels = np.round(eps + step * np.arange(max(1, count)), 12)
+    levels[0] = eps
+    return levels[levels < 0.5]

@@ -1,0 +1,244 @@
+"""Logs in bounded memory: an exact sample of each arm while it is small, a KLL sketch of it from then on.
+
+One sketch for each arm and metric (Apache DataSketches, `kll_doubles_sketch`), with the counts of pulls and good values
+beside it, which stay exact. A sketch of size k keeps about 3k values however many went in, so up to 3k values an arm's
+sample is kept as it is, and read without any error. `frontguard.logs.sketch_reads` says what may be read from sketches.
+
+The library draws its random bits from generators of its own, seeded by the clock: two sketches of the same data differ,
+within what is promised of them.
+"""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import os
+import struct
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from frontguard.errors import BadInput
+from frontguard.logs.merging import merge_ordered, same_metrics, united, without
+from frontguard.logs.ordered import Ordered
+from frontguard.logs.sketch_reads import Retained, SketchOrdered, ranks_error, readable
+
+__all__ = ["DEFAULT_SIZE", "SKETCH_SHARE", "Sketches", "exact_up_to"]
+
+AnyArray = npt.NDArray[Any]
+Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+DEFAULT_SIZE = 800
+"""k: some 19 kB for an arm and metric, and a rank error of about 1 % of n for 10,000 arms at once."""
+
+SKETCH_SHARE = 0.1
+"""The part of δ that pays for the sketches; the rest pays for sampling."""
+
+_SMALLEST, _LARGEST = 8, 65535  # of the library
+_HEAD = struct.Struct("<BBBBHBxQHBx")  # of a sketch's own bytes: …, k, m, n, the smallest k merged, levels
+_IMPORTED_IN = os.getpid()
+
+
+def exact_up_to(size: int) -> int:
+    """Up to how many values an arm's sample is kept whole: as many as its sketch would take."""
+    return 3 * size
+
+
+class Sketches:
+    """What is kept of a log in bounded memory.
+
+    >>> rng = np.random.default_rng(1)
+    >>> values = np.sort(rng.normal(size=100_000))
+    >>> log = Sketches(("ms",), size=200)
+    >>> log.add(Ordered(["a"], ("ms",), np.array([100_010]), np.array([[0, 100_000]]), (values,)))
+    >>> reads, delta = log.readable(0.05)
+    >>> low, high = reads.lower_bound(0, np.array([50_000])), reads.upper_bound(0, np.array([50_001]))
+    >>> bool(low[0] <= values[49_999] <= high[0]), reads.failed.tolist(), round(delta, 3)
+    (True, [[10]], 0.045)
+    """
+
+    def __init__(self, metrics: Sequence[str], size: int = DEFAULT_SIZE) -> None:
+        if isinstance(size, bool) or not isinstance(size, int) or not _SMALLEST <= size <= _LARGEST:
+            raise BadInput(f"size (k) of a sketch must be a whole number from {_SMALLEST} to {_LARGEST}; got {size!r}")
+        self._new = _maker(size)
+        self.size = size
+        self._sketches: tuple[dict[str, Any], ...] = tuple({} for _ in metrics)
+        self._sums = np.zeros((len(metrics), 0))
+        # The arms, their pulls, and the values of those that are not sketched.
+        nothing = np.empty(0)
+        starts = np.zeros((len(metrics), 1), np.int64)
+        self._kept = Ordered([], tuple(metrics), np.zeros(0, np.int64), starts, tuple(nothing for _ in metrics))
+
+    @property
+    def arms(self) -> Sequence[str]:
+        """Names (K,), ordered."""
+        return self._kept.arms
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names (M,)."""
+        return self._kept.metrics
+
+    @property
+    def pulls(self) -> Ints:
+        """Of every arm (K,), failed ones included."""
+        return self._kept.pulls
+
+    @property
+    def sketched(self) -> int:
+        """How many samples, of K · M, are sketches by now."""
+        return sum(map(len, self._sketches))
+
+    def add(self, ordered: Ordered) -> None:
+        """Add the rows of a log, or of a part of it."""
+        self._take(ordered, _sums(ordered))
+
+    def merge(self, other: Sketches) -> None:
+        """Add what another one has, and leave it as it is."""
+        same_metrics(self.metrics, other.metrics)
+        if self.size != other.size:
+            raise BadInput(f"sketches that are merged must be of one size (k); got {self.size} and {other.size}")
+        for mine, theirs in zip(self._sketches, other._sketches, strict=True):
+            for name, sketch in theirs.items():
+                if name in mine:
+                    _apart(mine[name].merge, sketch)
+                else:
+                    mine[name] = copy.copy(sketch)
+        self._take(other._kept, other._sums)
+
+    def copied(self) -> Sketches:
+        """One that can be added to while this one stays as it is."""
+        other = Sketches(self.metrics, self.size)
+        other._sketches = tuple({name: copy.copy(sketch) for name, sketch in some.items()} for some in self._sketches)
+        other._sums, other._kept = self._sums, self._kept  # replaced by what is added, never written to
+        return other
+
+    def readable(self, delta: float) -> tuple[SketchOrdered, float]:
+        """The log as it can be read, and what is left of δ for sampling.
+
+        With probability 1 − `SKETCH_SHARE` · δ all bounds that are read for one analysis hold: two sides of every
+        sketch. While nothing was thrown away, nothing is paid.
+        """
+        place = {name: index for index, name in enumerate(self.arms)} if self.sketched else {}
+        retained = [
+            [(place[name], _retained(sketch)) for name, sketch in sorted(some.items())] for some in self._sketches
+        ]
+        uncertain = sum(each.hard_error > 0 for some in retained for _, each in some)
+        share = SKETCH_SHARE * delta / (2 * uncertain) if uncertain else 1.0
+        reads = readable(self._kept, retained, self._sums, share)
+        return reads, delta if not uncertain else (1.0 - SKETCH_SHARE) * delta
+
+    def to_arrays(self) -> tuple[Ordered, dict[str, AnyArray]]:
+        """What a state keeps: the exact part, and the sketches as bytes."""
+        arrays: dict[str, AnyArray] = {"sums": self._sums}
+        place = {name: index for index, name in enumerate(self.arms)} if self.sketched else {}
+        for d, some in enumerate(self._sketches):
+            named = sorted(some)
+            bodies = [some[name].serialize() for name in named]
+            arrays[f"sketched {d}"] = np.array([place[name] for name in named], np.int64)
+            arrays[f"ends {d}"] = np.cumsum([len(body) for body in bodies], dtype=np.int64)
+            arrays[f"sketches {d}"] = np.frombuffer(b"".join(bodies), np.uint8)
+        return self._kept, arrays
+
+    @classmethod
+    def from_arrays(cls, kept: Ordered, size: int, arrays: dict[str, AnyArray]) -> Sketches:
+        """What `to_arrays` gave."""
+        found = cls(kept.metrics, size)
+        # Copies: as parts of the file they would hold all of its bytes in memory, the sketches a second time.
+        values = tuple(part.copy() for part in kept.values)
+        found._kept = Ordered(kept.arms, kept.metrics, kept.pulls.copy(), kept.starts.copy(), values)
+        found._sums = arrays["sums"].copy()
+        for d, some in enumerate(found._sketches):
+            body, ends = arrays[f"sketches {d}"], arrays[f"ends {d}"].tolist()
+            for index, start, end in zip(arrays[f"sketched {d}"].tolist(), [0, *ends], ends, strict=False):
+                some[kept.arms[index]] = type(found._new()).deserialize(body[start:end].tobytes())
+        return found
+
+    def _take(self, ordered: Ordered, sums: Floats) -> None:
+        same_metrics(self.metrics, ordered.metrics)
+        arms, mine, theirs = united(self.arms, ordered.arms)
+        together = np.zeros((len(self.metrics), len(arms)))
+        together[:, mine] += self._sums
+        with np.errstate(over="ignore", invalid="ignore"):
+            together[:, theirs] += sums
+        merged = merge_ordered(self._kept, ordered)
+        starts = np.zeros_like(merged.starts)
+        values = []
+        for d, some in enumerate(self._sketches):
+            moved = merged.good[d] > exact_up_to(self.size)
+            if some:
+                moved |= np.fromiter((name in some for name in arms), np.bool_, len(arms))
+            _apart(self._move, d, merged, np.flatnonzero(moved & (merged.good[d] > 0)))
+            values.append(without(merged.values[d], merged.starts[d], moved, starts[d]))
+        self._sums = together
+        self._kept = Ordered(arms, self.metrics, merged.pulls, starts, tuple(values))
+
+    def _move(self, d: int, merged: Ordered, which: Ints) -> None:
+        """Put the values of some arms into their sketches."""
+        some, values = self._sketches[d], merged.values[d]
+        bounds = merged.starts[d]
+        for index in which.tolist():
+            name = merged.arms[index]
+            if name not in some:
+                some[name] = self._new()
+            some[name].update(values[bounds[index] : bounds[index + 1]])
+
+
+def _maker(size: int) -> Callable[[], Any]:
+    try:
+        kind = importlib.import_module("datasketches").kll_doubles_sketch
+    except ImportError as error:
+        raise BadInput("sketches need DataSketches: pip install 'frontguard[sketch]'") from error
+    return lambda: kind(size)
+
+
+def _apart(work: Callable[..., None], *given: Any) -> None:
+    """Do it; in a process that was forked, in a new thread.
+
+    The library has a generator of random bits for each thread. A forked process has its parent's, in the same state,
+    and what it shares with other children would not average out. A new thread has a new one.
+    """
+    if os.getpid() == _IMPORTED_IN:
+        work(*given)
+        return
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            work(*given)
+        except BaseException as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    if failures:
+        raise failures[0]
+
+
+def _sums(ordered: Ordered) -> Floats:
+    found = np.zeros((len(ordered.metrics), len(ordered.arms)))
+    for d in range(len(ordered.metrics)):
+        some = np.flatnonzero(ordered.good[d])
+        if len(some):
+            with np.errstate(over="ignore", invalid="ignore"):  # what overflows has no mean that could be compared
+                found[d, some] = np.add.reduceat(ordered.values[d][: ordered.starts[d, -1]], ordered.starts[d, some])
+    return found
+
+
+def _retained(sketch: Any) -> Retained:
+    """What a sketch holds, read from its own bytes: a format that is the same in all languages and releases."""
+    body = sketch.serialize()
+    *_, size, _, count, smallest, levels = _HEAD.unpack_from(body)
+    bounds = np.frombuffer(body, "<u4", levels, _HEAD.size).astype(np.int64)
+    lowest, highest = struct.unpack_from("<dd", body, _HEAD.size + 4 * levels)
+    values = np.frombuffer(body, "<f8", offset=_HEAD.size + 4 * levels + 16)
+    held = np.diff(np.append(bounds, bounds[0] + len(values)))
+    proxy, hard = ranks_error(min(size, smallest), held.tolist())
+    weights = np.repeat(np.left_shift(1, np.arange(levels)), held)
+    return Retained(count, lowest, highest, values, weights, proxy, hard)

@@ -1,0 +1,167 @@
+"""Boxes of logs: the order statistics that the theory names, in the user's directions and units."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy import stats
+
+from frontguard import Malicious, Oblivious, Prescient, Threat
+from frontguard.boundaries import anytime_rank
+from frontguard.errors import BadInput
+from frontguard.logs.boxes import BoxReader, log_boxes, mean_front, means
+from frontguard.objectives import Objective
+from frontguard.policies import Certified
+from tests.logs.simulated import ordered_log, random_samples
+
+Floats = npt.NDArray[np.float64]
+
+OBJECTIVES = (
+    Objective("m0"),
+    Objective("m1", "minimize"),
+    Objective("m2", "maximize", "5%", quantile=0.3),
+    Objective("m3", "minimize", "5%", quantile=0.9),
+)
+
+
+def naive_box(column: Floats, objective: Objective, threat: Threat, share: float, anytime: bool) -> tuple[float, float]:
+    """Sort the inner values with failed ones at either end, and read them at binomial ranks."""
+    failed = ~np.isfinite(column) | ((column <= 0.0) & objective.relative)
+    inner = objective.inward(np.where(failed, 1.0, column))
+    n, p = len(column), objective.inner_quantile
+
+    def rank(keep: float) -> int:
+        if keep <= 0.0:
+            return 0
+        if anytime:
+            return int(anytime_rank(n, keep, share))
+        return max(k for k in range(n + 1) if k == 0 or stats.binom.cdf(k - 1, n, keep) <= share)
+
+    low, high = rank(threat.keep(p)), rank(threat.keep(1.0 - p))
+    from_below = np.sort(np.where(failed, -np.inf, inner))
+    from_above = np.sort(np.where(failed, np.inf, inner))[::-1]
+    return from_below[low - 1] if low else -np.inf, from_above[high - 1] if high else np.inf
+
+
+@pytest.mark.parametrize("anytime", [False, True])
+@pytest.mark.parametrize("threat", [Oblivious(0.0), Prescient(0.1), Malicious(0.2)], ids=str)
+def test_boxes_are_the_order_statistics_of_the_theory(threat: Threat, anytime: bool) -> None:
+    samples = random_samples(8, 4, np.random.default_rng(1), rows=(1, 160))
+    samples[3][:, 2] = -1.0  # of which there is no logarithm: all failed
+    log = ordered_log(samples, [objective.relative for objective in OBJECTIVES])
+    boxes = log_boxes(log, OBJECTIVES, threat, 0.1, anytime=anytime)
+    share = 0.1 / (2 * 4 * 8)
+    for i, sample in enumerate(samples):
+        for d, objective in enumerate(OBJECTIVES):
+            expected = naive_box(sample[:, d], objective, threat, share, anytime)
+            assert (boxes.lower[i, d], boxes.upper[i, d]) == expected
+    assert np.isfinite(boxes.lower).any()
+    assert np.isinf(boxes.lower[3, 2])
+
+
+def test_estimates_and_their_doubt_are_those_of_the_certified_policy() -> None:
+    samples = random_samples(8, 4, np.random.default_rng(2), rows=(20, 90))
+    policy = Certified.for_objectives(8, OBJECTIVES, threat=Prescient(0.1))
+    for arm, sample in enumerate(samples):
+        inner = np.stack([o.inward(sample[:, d]) for d, o in enumerate(OBJECTIVES)], axis=1)
+        policy.expect([arm] * len(sample))
+        policy.take([arm] * len(sample), inner)
+    policy.decide()
+    boxes = log_boxes(ordered_log(samples), OBJECTIVES, Prescient(0.1), 0.1)
+    for side, ours in enumerate((boxes.estimates, boxes.doubt_low, boxes.doubt_high)):
+        np.testing.assert_array_equal(ours, policy._centres[..., side])
+
+
+def test_an_arm_whose_values_all_failed_is_unknown() -> None:
+    samples = [np.full((50, 1), np.nan), np.arange(50.0)[:, None]]
+    boxes = log_boxes(ordered_log(samples), [Objective("m0")], Prescient(0.0), 0.1)
+    assert boxes.lower[0, 0] == boxes.estimates[0, 0] == boxes.doubt_low[0, 0] == -np.inf
+    assert boxes.upper[0, 0] == np.inf
+    assert np.isfinite(boxes.upper[1, 0])
+
+
+def test_boxes_widen_with_contamination() -> None:
+    log = ordered_log(random_samples(20, 4, np.random.default_rng(3), rows=(50, 300)))
+    reader = BoxReader(log, OBJECTIVES, 0.05)
+    for threat in (Prescient(0.0), Malicious(0.0)):
+        before = reader.read(threat)
+        for eps in np.linspace(0.01, 0.49, 30):
+            boxes = reader.read(replace(threat, eps=float(eps)))
+            assert (boxes.lower <= before.lower).all()
+            assert (boxes.upper >= before.upper).all()
+            before = boxes
+    assert np.isinf(before.lower).any()  # keep(0.1) is nothing then
+
+
+def test_a_reader_of_some_arms_reads_what_the_whole_has() -> None:
+    log = ordered_log(random_samples(30, 4, np.random.default_rng(4), rows=(30, 200)))
+    some = np.array([0, 3, 4, 17, 29])
+    whole, part = (BoxReader(log, OBJECTIVES, 0.05, among=among).read(Prescient(0.05)) for among in (None, some))
+    for name, array in vars(part).items():
+        np.testing.assert_array_equal(array, vars(whole.of(some))[name])
+
+
+def test_what_is_foreseen_is_what_the_same_sample_again_and_again_would_give() -> None:
+    rng = np.random.default_rng(5)
+    samples = [rng.normal(size=(80, 2)) for _ in range(6)]
+    objectives = [Objective("m0"), Objective("m1", "minimize", quantile=0.4)]
+    again = ordered_log([np.tile(sample, (5, 1)) for sample in samples])
+    now, then = BoxReader(ordered_log(samples), objectives, 0.05), BoxReader(again, objectives, 0.05)
+    threat = Prescient(0.1)
+    foreseen, measured, present = now.foresee(threat, 400), then.read(threat), now.read(threat)
+    # Ranks that are not whole are rounded to the wider side, which is one order statistic of the small sample at most.
+    assert (foreseen.lower <= measured.lower).all()
+    assert (foreseen.upper >= measured.upper).all()
+    assert (foreseen.lower >= present.lower).all()
+    assert (foreseen.upper <= present.upper).all()
+    assert (foreseen.upper - foreseen.lower < 0.8 * (present.upper - present.lower)).mean() > 0.9
+    same = now.foresee(threat, 80)
+    for name, array in vars(present).items():
+        np.testing.assert_array_equal(array, vars(same)[name])
+
+
+def test_boxes_hold_as_often_as_promised() -> None:
+    """All boxes of a log at once, with an attacker that pulls everything to one side."""
+    rng = np.random.default_rng(6)
+    missed, logs, eps = 0, 300, 0.1
+    for _ in range(logs):
+        samples = [rng.exponential(size=(200, 2)) for _ in range(5)]
+        for sample in samples:
+            hit = rng.random(sample.shape) < eps
+            sample[hit] = 1e6
+        boxes = log_boxes(ordered_log(samples), [Objective("m0"), Objective("m1", "minimize")], Prescient(eps), 0.2)
+        truth = np.log(2.0) * np.array([1.0, -1.0])
+        missed += bool(((boxes.lower > truth) | (boxes.upper < truth)).any())
+    assert stats.binomtest(missed, logs, 0.2, alternative="greater").pvalue > 1e-3
+    assert missed > 0  # or the boxes are wider than they have to be: half of the sides are under attack
+
+
+def test_means_leave_failed_values_out() -> None:
+    samples = random_samples(40, 2, np.random.default_rng(7), rows=(1, 30))
+    samples[5][:] = np.nan
+    objectives = [Objective("m1", "minimize"), Objective("m0")]
+    log = ordered_log(samples)
+    found = means(log, objectives)
+    front = mean_front(log, objectives)
+    assert np.isnan(found[5]).all()
+    assert not front[5]
+    for i, sample in enumerate(samples):
+        if np.isfinite(sample).any(axis=0).all():
+            np.testing.assert_allclose(found[i], np.nanmean(sample, axis=0)[::-1], rtol=1e-12)
+    inner = found * [-1.0, 1.0]
+    naive = [
+        bool(np.isfinite(p).all()) and not any((q >= p).all() and (q > p).any() for q in inner if np.isfinite(q).all())
+        for p in inner
+    ]
+    assert front.tolist() == naive
+
+
+def test_an_objective_that_the_log_lacks_is_refused() -> None:
+    log = ordered_log([np.ones((3, 2))])
+    with pytest.raises(BadInput, match="which are m0, m1; got 'speed'"):
+        log_boxes(log, [Objective("speed")], Prescient(0.1), 0.1)
+    with pytest.raises(BadInput, match="threat must be"):
+        log_boxes(log, [Objective("m0")], 0.1, 0.1)  # type: ignore[arg-type]

@@ -1,0 +1,359 @@
+"""What a log leaves behind: added to, merged, saved and loaded, beside dictionaries of lists."""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import resource
+import shutil
+import signal
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from frontguard import BadInput
+from frontguard.logs import state_file, state_lock
+from frontguard.logs.counted import Source, marked
+from frontguard.logs.ordered import Ordered
+from frontguard.logs.state import LogState, append_to
+from frontguard.logs.state_lock import held
+from tests.forks import fork
+
+Row = tuple[str, tuple[float | None, float | None]]
+
+METRICS = ("ms", "stars")
+VALUES = st.sampled_from([None, -0.0, 0.0, 1.0, -2.5, 1e308, 5e-324, 3.0])
+NAMES = st.sampled_from(["", "a", "b", "ä", "\ud800", "\U0001f600", "z\nz", "007", "\x00"])
+ROWS = st.lists(st.tuples(NAMES, st.tuples(VALUES, VALUES)), max_size=12)
+
+
+def ordered_of(rows: Sequence[Row], metrics: Sequence[str] = METRICS) -> Ordered:
+    """The plainest way: lists by arm, sorted, zeros without a sign."""
+    arms = sorted({name for name, _ in rows})
+    runs = [[sorted(v[d] + 0.0 for n, v in rows if n == arm and v[d] is not None) for arm in arms] for d in (0, 1)]
+    pulls = np.array([sum(n == arm for n, _ in rows) for arm in arms], np.int64)
+    starts = np.array([np.cumsum([0, *map(len, run)]) for run in runs], np.int64)
+    values = tuple(np.array([x for part in run for x in part], np.float64) for run in runs)
+    return Ordered(arms, tuple(metrics), pulls, starts, values)
+
+
+def state_of(rows: Sequence[Row]) -> LogState:
+    return LogState.from_ordered(ordered_of(rows))
+
+
+def content(state: LogState) -> tuple[object, ...]:
+    """Everything, to the bit."""
+    data = state.data
+    assert isinstance(data, Ordered)
+    values = tuple(part.tobytes() for part in data.values)
+    return (
+        list(data.arms),
+        data.metrics,
+        data.pulls.tolist(),
+        data.starts.tolist(),
+        values,
+        state.about,
+        state.sources,
+    )
+
+
+def some_rows(seed: int, count: int, arms: int = 5) -> list[Row]:
+    rng = np.random.default_rng(seed)
+    return [
+        (f"arm {rng.integers(arms)}", (float(rng.normal()), None if rng.random() < 0.2 else float(rng.integers(5))))
+        for _ in range(count)
+    ]
+
+
+@given(ROWS, ROWS, ROWS)
+def test_merging_is_the_log_of_all_rows(first: list[Row], second: list[Row], third: list[Row]) -> None:
+    a, b, c = map(state_of, (first, second, third))
+    whole = content(state_of(first + second + third))
+    assert content(a.merge(b).merge(c)) == whole
+    assert content(a.merge(b.merge(c))) == whole
+    assert content(c.merge(a).merge(b)) == whole
+    assert content(LogState.merge_all([b, c, a])) == whole
+
+
+def test_signs_of_zeros_do_not_betray_the_order() -> None:
+    def raw(*values: float) -> LogState:
+        count = len(values)
+        return LogState.from_ordered(
+            Ordered(["a"], ("x",), np.array([count]), np.array([[0, count]]), (np.array(values),))
+        )
+
+    minus, plus = raw(-0.0), raw(0.0, 1.0)
+    assert content(minus.merge(plus)) == content(plus.merge(minus))
+
+
+def test_merging_many_states() -> None:
+    rows = some_rows(3, 500)
+    states = [state_of(rows[start : start + 37]) for start in range(0, 500, 37)]
+    whole = content(state_of(rows))
+    for seed in range(5):
+        random.Random(seed).shuffle(states)
+        assert content(LogState.merge_all(states)) == whole
+    with pytest.raises(BadInput, match="at least one state"):
+        LogState.merge_all([])
+
+
+@pytest.mark.parametrize(
+    ("metrics", "message"),
+    [
+        (("ms", "score"), "same metrics; got 'stars' only in the first and 'score' only in the second"),
+        (("stars", "ms"), "same order; got 'ms', 'stars' and 'stars', 'ms'"),
+    ],
+)
+def test_other_metrics_do_not_merge(metrics: tuple[str, ...], message: str) -> None:
+    other = LogState.from_ordered(ordered_of([("a", (1.0, 2.0))], metrics))
+    with pytest.raises(BadInput, match=message):
+        state_of([("a", (1.0, 2.0))]).merge(other)
+
+
+def test_what_is_read_differently_does_not_merge() -> None:
+    log = ordered_of([("a", (1.0, 2.0))])
+    positive = LogState.from_ordered(log, {"failed at or below": [0.0, None], "arm": ["x"]})
+    with pytest.raises(BadInput, match=r"read alike; failed at or below differs: \[0.0, None\] and \[None, None\]"):
+        positive.merge(LogState.from_ordered(log, {"failed at or below": [None, None], "arm": ["x"]}))
+    with pytest.raises(BadInput, match="read alike; arm differs"):
+        positive.merge(LogState.from_ordered(log, {"failed at or below": [0.0, None]}))
+    with pytest.raises(BadInput, match="what JSON can say"):
+        LogState.from_ordered(log, {"arm": {1, 2}})
+
+
+def test_arms_out_of_order_are_refused() -> None:
+    log = Ordered(["b", "a"], ("x",), np.array([1, 1]), np.array([[0, 1, 2]]), (np.array([1.0, 2.0]),))
+    with pytest.raises(BadInput, match="in the order of their names"):
+        LogState.from_ordered(log)
+
+
+@given(ROWS)
+def test_saved_and_loaded(tmp_path: Path, rows: list[Row]) -> None:
+    mark = Source("a.csv", 7, "00", 3)
+    state = LogState.from_ordered(ordered_of(rows), {"arm": ["ä"], "layout": "wide"}, [mark])
+    state.save(tmp_path / "state")
+    assert content(LogState.load(tmp_path / "state")) == content(state)
+    assert sorted(os.listdir(tmp_path)) == ["state"]
+
+
+def test_the_same_rows_are_the_same_file(tmp_path: Path) -> None:
+    a, b = (
+        LogState.from_ordered(ordered_of(some_rows(seed, 50)), {}, [Source(f"{seed}.csv", seed, str(seed))])
+        for seed in (1, 2)
+    )
+    a.merge(b).save(tmp_path / "ab")
+    b.merge(a).save(tmp_path / "ba")
+    assert (tmp_path / "ab").read_bytes() == (tmp_path / "ba").read_bytes()
+
+
+def test_large_files_are_mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state_file, "MAPPED_FROM", 0)
+    first, second = state_of(some_rows(1, 300)), state_of(some_rows(2, 300))
+    first.save(tmp_path / "state")
+    loaded = LogState.load(tmp_path / "state")
+    assert content(loaded) == content(first)
+    second.save(tmp_path / "state")  # the file that is mapped stays as it was
+    assert content(loaded) == content(first)
+    assert content(loaded.merge(second)) == content(first.merge(second))
+    assert isinstance(loaded.data, Ordered)
+    assert not loaded.data.values[0].flags.writeable
+
+
+def test_a_damaged_byte_is_found_wherever_it_is(tmp_path: Path) -> None:
+    state = state_of(some_rows(1, 12, arms=2))
+    file = tmp_path / "state"
+    state.save(file)
+    whole = file.read_bytes()
+    for place in range(len(whole)):
+        file.write_bytes(whole[:place] + bytes([whole[place] ^ 0x41]) + whole[place + 1 :])
+        with pytest.raises(BadInput, match=r"^\S+: \D+") as caught:
+            LogState.load(file)
+        assert "\n" not in str(caught.value)
+
+
+def test_a_cut_file_is_found_wherever_it_ends(tmp_path: Path) -> None:
+    file = tmp_path / "state"
+    state_of(some_rows(1, 12, arms=2)).save(file)
+    whole = file.read_bytes()
+    for size in range(len(whole)):
+        file.write_bytes(whole[:size])
+        with pytest.raises(BadInput, match=r"is cut: its end is missing|not a state of a log"):
+            LogState.load(file)
+    file.write_bytes(whole + b"more")
+    with pytest.raises(BadInput, match="is cut"):
+        LogState.load(file)
+
+
+def test_files_that_are_no_state(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("arm,ms\na,1\n" * 100)
+    with pytest.raises(BadInput, match=r"log\.csv: this is not a state of a log"):
+        LogState.load(tmp_path / "log.csv")
+    with pytest.raises(BadInput, match="none: the state cannot be read: No such file"):
+        LogState.load(tmp_path / "none")
+    with pytest.raises(BadInput, match="cannot be read: Is a directory"):
+        LogState.load(tmp_path)
+    with pytest.raises(BadInput, match="no lock can be made beside it"):
+        state_of([]).save(tmp_path / "no folder" / "state")
+
+
+def test_a_newer_format_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as later:
+        later.setattr(state_file, "VERSION", 2)
+        state_of([]).save(tmp_path / "state")
+    with pytest.raises(BadInput, match="a newer release wrote this state \\(format 2, this one reads 1\\)"):
+        LogState.load(tmp_path / "state")
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
+    file = tmp_path / "state"
+    old = state_of(some_rows(1, 5))
+    old.save(file)
+    size = file.stat().st_size
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size + 100, limits[1]))
+    try:
+        with pytest.raises(BadInput, match=f"cannot be written: {os.strerror(errno.EFBIG)}"):
+            state_of(some_rows(2, 500)).save(file)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert content(LogState.load(file)) == content(old)
+    assert os.listdir(tmp_path) == ["state"]
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    state_of([]).save(tmp_path / "real" / "state")
+    (tmp_path / "state").symlink_to("real/state")
+    os.chmod(tmp_path / "real" / "state", 0o640)
+    append_to(tmp_path / "state", state_of(some_rows(1, 5)))
+    assert (tmp_path / "state").is_symlink()
+    assert LogState.load(tmp_path / "real" / "state").pulls.sum() == 5
+    assert (tmp_path / "real" / "state").stat().st_mode & 0o777 == 0o640
+
+
+def test_killed_while_saving(tmp_path: Path) -> None:
+    file = tmp_path / "state"
+    choices = [state_of(some_rows(seed, 2000)) for seed in range(3)]
+    known = [content(state) for state in choices]
+    choices[0].save(file)
+    left = 0
+    rng = random.Random(5)
+
+    def save_for_ever() -> None:
+        for turn in range(10**9):
+            choices[turn % 3].save(file)
+
+    for _ in range(40):
+        child = fork(save_for_ever)
+        time.sleep(rng.uniform(0.001, 0.03))
+        child.kill()
+        assert content(LogState.load(file)) in known
+        left += len(os.listdir(tmp_path)) > 1
+    assert left > 0  # some were killed in the middle
+    choices[0].save(file)
+    assert os.listdir(tmp_path) == ["state"]
+
+
+def test_two_processes_append_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "state"
+    parts = [some_rows(seed, 20) for seed in range(24)]
+
+    def work(mine: int) -> None:
+        for rows in parts[mine::4]:
+            append_to(file, state_of(rows))
+
+    for child in [fork(lambda mine=mine: work(mine)) for mine in range(4)]:
+        child.result()
+    assert content(LogState.load(file)) == content(state_of([row for rows in parts for row in rows]))
+    assert os.listdir(tmp_path) == ["state"]
+
+
+def test_who_holds_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "state"
+    mine = rf"state: process {os.getpid()} on \S+ \(since .*\) is writing to this"
+    with held(file, 0.0), pytest.raises(BadInput, match=mine):
+        append_to(file, state_of([]), wait=0.1)
+
+    def hold() -> None:
+        with held(file, 0.0):
+            time.sleep(60)
+
+    child = fork(hold)
+    while not (tmp_path / ".state.lock").exists():
+        time.sleep(0.01)
+    time.sleep(0.1)
+    with pytest.raises(BadInput, match=f"process {child.pid} on"):
+        append_to(file, state_of([]), wait=0.0)
+    child.kill()  # the dead hold nothing
+    append_to(file, state_of([]), wait=1.0)
+    assert LogState.load(file).pulls.sum() == 0
+
+
+def test_a_lock_that_was_removed_meanwhile_is_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between opening the lock file and locking it, its holder may have ended and removed it."""
+    file, lock = tmp_path / "state", tmp_path / ".state.lock"
+    locked, calls = state_lock._locked, []
+
+    def late(handle: int) -> bool:
+        if not calls:
+            lock.unlink()
+        calls.append(handle)
+        return locked(handle)
+
+    monkeypatch.setattr(state_lock, "_locked", late)
+    with held(file, 1.0):
+        assert lock.exists()
+        with pytest.raises(BadInput, match="is writing to this state"):
+            append_to(file, state_of([]), wait=0.0)
+    assert not lock.exists()
+
+
+def test_nothing_is_counted_twice(tmp_path: Path) -> None:
+    log, state = tmp_path / "log.csv", tmp_path / "state"
+    log.write_text("arm,ms\na,1\n")
+    mark, before = marked(log, rows=1)
+    assert before is None
+    new = LogState.from_ordered(ordered_of([("a", (1.0, None))]), {}, [mark])
+    append_to(state, new)
+    saved = state.read_bytes()
+    with pytest.raises(BadInput, match=r"log\.csv: it was counted before; --again"):
+        append_to(state, new)
+    assert state.read_bytes() == saved
+    assert append_to(state, new, again=True).pulls.tolist() == [2]
+    assert len(LogState.load(state).sources) == 2
+
+    shutil.copy(log, tmp_path / "copy.csv")
+    known = LogState.load(state).sources
+    copied, before = marked(tmp_path / "copy.csv", known=known)
+    assert str(before) == f"{tmp_path}/copy.csv: it was counted before as {log}"
+    with pytest.raises(BadInput, match=r"copy\.csv: it was counted before as .*log\.csv; --again"):
+        append_to(state, LogState.from_ordered(ordered_of([]), {}, [copied]))
+
+    with log.open("a") as more:
+        more.write("a,2\n")
+    _, before = marked(log, known=known)
+    assert before is not None
+    assert before.grew
+    assert str(before) == f"{log}: its first 11 bytes were counted before; it grew since"
+    log.write_text("arm,ms\na,7\na,2\n")
+    assert marked(log, known=known)[1] is None
+
+
+def test_files_without_rows_are_how_others_begin(tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text("arm,ms\n")
+    header, _ = marked(log, rows=0)
+    nothing = LogState.from_ordered(ordered_of([]), {}, [header])
+    assert nothing.merge(nothing).pulls.tolist() == []
+    log.write_text("arm,ms\na,1\n")
+    assert marked(log, known=[header])[1] is None
+    with pytest.raises(BadInput, match="cannot be read: No such file"):
+        marked(tmp_path / "none")
