@@ -214,6 +214,26 @@ def _candidates(points: Floats, exclude: Ints) -> Ints:
     return _thinned(points, 2)
 
 
+@kernel
+def _on_stairs(steps: Floats, owners: Ints, queries: Floats, strict: int) -> Ints:
+    """As `dominators`, for the maxima of two coordinates in the order of the first: the second falls.
+
+    Of the steps that reach a query in the first coordinate, the nearest reaches highest in the second.
+    """
+    found = np.full(queries.shape[0], -1)
+    for q in range(queries.shape[0]):
+        low, high = 0, steps.shape[0]
+        while low < high:
+            middle = (low + high) // 2
+            if steps[middle, 0] < queries[q, 0] or (strict == 2 and steps[middle, 0] == queries[q, 0]):
+                low = middle + 1
+            else:
+                high = middle
+        if low < steps.shape[0] and dominates(steps, low, queries, q, strict):
+            found[q] = owners[low]
+    return found
+
+
 # What others call --------------------------------------------------------------------------------------------------
 
 
@@ -237,8 +257,8 @@ def dominators(
 
     `strict` says where it has to be strictly larger: in some coordinate at least, everywhere, or nowhere. `exclude`
     (Q,) gives for each query the index of a point that does not count, such as its own. The dominator named is a guard
-    if one dominates the query, else the first on the way through the tree; it may be dominated itself. It depends on
-    the arrays alone.
+    if one dominates the query, else the first on the way through the tree (with two coordinates, the maximum nearest in
+    the first); it may be dominated itself. It depends on the arrays alone.
 
     >>> dominators([[1.0, 1.0], [2.0, 2.0], [0.0, 3.0]], [[2.0, 2.0], [0.0, 1.0]])
     array([ 0, -1, -1])
@@ -251,6 +271,10 @@ def dominators(
     among = _candidates(given, without)
     if not len(among):
         return np.full(len(asked), -1, np.int64)
+    if given.shape[1] == 2 and not without.size:
+        stairs = among[np.argsort(given[among, 0])]
+        steps, how = given[stairs], _STRICTNESS[strict]
+        return np.concatenate(_shared(lambda queries, _: _on_stairs(steps, stairs, queries, how), asked, without))
     tree = _tree_with_guards(given, among, asked)
     parts = _shared(
         lambda queries, own: find(
