@@ -32,6 +32,8 @@ _WHERE = {
     "Objective": "frontguard.objectives",
     "Verdict": "frontguard.results",
     "simulate": "frontguard.simulation",
+    "analyze": "frontguard.logs.analysis",
+    "Analysis": "frontguard.logs.analysis",
     "Study": "frontguard.studies",
     "identify": "frontguard.studies.identify",
     "open_storage": "frontguard.studies",
@@ -41,6 +43,7 @@ _WHERE = {
 
 if TYPE_CHECKING:
     from frontguard.errors import BadInput, OutOfTurn
+    from frontguard.logs.analysis import Analysis, analyze
     from frontguard.objectives import Objective
     from frontguard.policies import RPSI, AuerA1, AuerA1M, Certified, Policy
     from frontguard.results import Certificate, Result, Verdict
@@ -54,6 +57,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "RPSI",
+    "Analysis",
     "AuerA1",
     "AuerA1M",
     "BadInput",
@@ -77,6 +81,7 @@ __all__ = [
     "Uniform",
     "Verdict",
     "__version__",
+    "analyze",
     "identify",
     "open_storage",
     "simulate",

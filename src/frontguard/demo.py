@@ -2,7 +2,7 @@
 
 36 treatments, each a meal and an insulin bolus, are judged by the minutes that the blood glucose spends above and below
 the safe range. A saboteur replaces a share ε of the records of the five best treatments by the worst that can be
-recorded.
+recorded. A second part (`frontguard.reviews`) reads a log that is there already: reviews, with a bombing campaign.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy.typing as npt
 from frontguard.experiments.diabetes import bundled_treatments
 from frontguard.policies import RPSI, AuerA1
 from frontguard.results import Result
+from frontguard.reviews import Reviews, analyze_reviews
 from frontguard.simulation import simulate_one
 from frontguard.simulation.adversaries import review_bomber
 from frontguard.simulation.environments import gaussian
@@ -42,6 +43,7 @@ class Demo:
     true_minutes: Floats
     centre: Floats  # minutes = centre − standardised · deviation
     deviation: Floats
+    reviews: Reviews
     seconds: float
 
     def minutes(self, standardised: Floats) -> Floats:
@@ -67,12 +69,13 @@ class Demo:
             "true_pareto_set": self.truth,
             "mean_based": self.by_means.to_dict(),
             "minutes": dict(zip(self.robust.arms, self.true_minutes.tolist(), strict=True)),
+            "reviews": self.reviews.to_dict(),
             "seconds": round(self.seconds, 3),
         }
 
 
 def run_demo(contamination: float = 0.2, seed: int = 0) -> Demo:
-    """Let R-PSI and Auer-A1 pull the sabotaged treatments until each of them stops."""
+    """Let R-PSI and Auer-A1 pull the sabotaged treatments until each of them stops; then read the review log."""
     started = time.perf_counter()
     threat = Prescient(contamination)
     treatments = bundled_treatments()
@@ -94,5 +97,6 @@ def run_demo(contamination: float = 0.2, seed: int = 0) -> Demo:
         true_minutes=-treatments.centre - environment.medians * treatments.deviation,
         centre=-treatments.centre,
         deviation=treatments.deviation,
+        reviews=analyze_reviews(),
         seconds=time.perf_counter() - started,
     )

@@ -16,6 +16,7 @@ from frontguard.results import Result, Verdict
 
 if TYPE_CHECKING:
     from frontguard.demo import Demo
+    from frontguard.reviews import Reviews
 
 Floats = npt.NDArray[np.float64]
 
@@ -114,8 +115,8 @@ def _draw_bars(axes: Any, result: Result) -> None:
     axes.grid(alpha=0.2, axis="x")
 
 
-def _legend(figure: Any, codes: npt.NDArray[np.int64], *, with_truth: bool = False) -> None:
-    """Explain below the figure the marks of the verdicts that occur."""
+def _legend(figure: Any, codes: npt.NDArray[np.int64], *, ringed: str | None = None) -> None:
+    """Explain below the figure the marks of the verdicts that occur, and what is ringed."""
     from matplotlib.lines import Line2D
 
     words = {
@@ -125,8 +126,8 @@ def _legend(figure: Any, codes: npt.NDArray[np.int64], *, with_truth: bool = Fal
         Verdict.UNDECIDED: "undecided",
     }
     styles = {words[v]: STYLES[v] for v in words if (codes == v).any()}
-    if with_truth:
-        styles["truly on the front"] = TRUTH
+    if ringed is not None:
+        styles[ringed] = TRUTH
     handles = [Line2D([], [], label=word, **{**style, "linestyle": "none"}) for word, style in styles.items()]
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
 
@@ -158,6 +159,74 @@ def plot_demo(demo: Demo, path: str | Path) -> None:
         fontsize=13,
     )
     codes = np.concatenate([demo.robust.verdict_codes, demo.by_means.verdict_codes])
-    _legend(figure, codes, with_truth=True)
+    _legend(figure, codes, ringed="truly on the front")
     figure.savefig(path, dpi=150)
     plt.close(figure)
+
+
+def plot_reviews(reviews: Reviews, path: str | Path) -> None:
+    """Draw the review log's movies by means, where the campaign moves one, and by medians with their intervals."""
+    from frontguard.logs.summary import table_order
+    from frontguard.reviews import AGES, BOMBED
+
+    plt = pyplot()
+    figure, (left, right) = plt.subplots(1, 2, figsize=(13, 6), layout="constrained")
+    found = reviews.analysis
+    _draw_means(left, reviews)
+    left.set_title(f"means: the front seems to be\n{' and '.join(reviews.by_means)}")
+    left.set_xlabel(f"mean stars from viewers of {AGES[0]}")
+    left.set_ylabel(f"mean stars from viewers of {AGES[1]}")
+    medians, (low, high) = found.medians, found.bounds
+    order = table_order(found).tolist()
+    for row, i in enumerate(order):
+        style = STYLES[Verdict(int(found.verdict_codes[i]))]
+        for d, shift in enumerate((-0.16, 0.16)):
+            ends = [low[i, d] - 0.06, high[i, d] + 0.06]  # so that an interval of one star can be seen
+            line = {"color": style["color"], "linewidth": 5, "alpha": 0.4, "solid_capstyle": "round"}
+            right.plot(ends, [row + shift] * 2, **line)
+            right.plot(medians[i, d], row + shift, linestyle="none", **{**style, "markersize": 5})
+    right.set_yticks(range(len(order)), [f"{'✱ ' if found.arms[i] == BOMBED else ''}{found.arms[i]}" for i in order])
+    right.invert_yaxis()
+    right.set_xlim(0.8, 5.2)
+    right.set_xlabel(f"median stars with its interval, {AGES[0]} above {AGES[1]}")
+    right.set_title(
+        f"medians with a guarantee: certainly on the front is\n{' and '.join(found.pareto_set) or 'no movie yet'}"
+    )
+    right.grid(alpha=0.2, axis="x")
+    figure.suptitle(
+        f"{found.pulls * len(AGES):,} reviews of {len(found.arms)} movies; a campaign (✱) wrote {reviews.share:.0%} of "
+        f"those of {BOMBED}, all with one star",
+        fontsize=13,
+    )
+    _legend(figure, found.verdict_codes, ringed="the front by means")
+    figure.savefig(path, dpi=150)
+    plt.close(figure)
+
+
+def _draw_means(axes: Any, reviews: Reviews) -> None:
+    """Where means put the movies: those they call the front ringed, and how far the campaign moved the bombed one."""
+    from frontguard.reviews import BOMBED
+
+    found = reviews.analysis
+    bombed = found.arms.index(BOMBED)
+    for i, (x, y) in enumerate(found.means.tolist()):
+        axes.plot(x, y, linestyle="none", **STYLES[Verdict(int(found.verdict_codes[i]))])
+        if found.mean_front[i]:
+            axes.plot(x, y, linestyle="none", zorder=6, **TRUTH)
+            axes.annotate(found.arms[i], (x, y), xytext=(12, -4), textcoords="offset points", fontsize=9)
+        elif i == bombed:
+            place = {"xytext": (-9, -4), "textcoords": "offset points", "ha": "right"}
+            axes.annotate(found.arms[i], (x, y), fontsize=9, **place)
+    axes.annotate(
+        "",
+        xy=found.means[bombed],
+        xytext=reviews.true_means[bombed],
+        arrowprops={"arrowstyle": "->", "color": "#D55E00", "linewidth": 1.5},
+    )
+    axes.annotate(
+        "without the campaign", reviews.true_means[bombed], xytext=(-6, 6), textcoords="offset points", ha="right",
+        fontsize=9,
+    )  # fmt: skip
+    axes.plot(*reviews.true_means[bombed], marker=".", color="#D55E00")
+    axes.grid(alpha=0.2)
+    axes.margins(0.12)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from frontguard.cli.analyze import analyze
 from frontguard.cli.demo import demo
 from frontguard.cli.plan import plan
 from frontguard.cli.reproduce import reproduce
@@ -23,6 +24,7 @@ app = typer.Typer(
 app.command("demo")(demo)
 app.command("plan")(plan)
 app.command("run")(run)
+app.command("analyze")(analyze)
 app.command("rescue")(rescue)
 app.command("reproduce")(reproduce)
 

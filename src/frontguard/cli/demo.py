@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --
     from rich.table import Table
 
     from frontguard.demo import Demo
+    from frontguard.reviews import Reviews
 
 
 def demo(
@@ -25,7 +26,10 @@ def demo(
     output: Annotated[Path, typer.Option(help="Where the picture and the report go.")] = Path("frontguard-demo"),
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")] = False,
 ) -> None:
-    """Find the best of 36 sabotaged treatments, and see what a mean-based method makes of the same records."""
+    """Find the best of 36 sabotaged treatments, and see what a mean-based method makes of the same records.
+
+    Then read a bundled review log with a bombing campaign, as `frontguard analyze` reads yours.
+    """
     if seed < 0:
         raise BadInput(f"--seed: wanted a number from 0, got {seed}")
     print("frontguard demo: compiling kernels (on first use, about 20 seconds) and measuring …", file=sys.stderr)
@@ -35,24 +39,27 @@ def demo(
     try:
         output.mkdir(parents=True, exist_ok=True)
         (output / "demo.json").write_text(json_module.dumps(found.to_dict(), indent=1) + "\n", encoding="utf-8")
-        picture = _picture(found, output / "demo.png")
+        pictures = _pictures(found, output)
     except OSError as error:
         raise BadInput(f"--output {output}: cannot be written: {error.strerror or error}") from None
     if json:
         print(json_module.dumps(found.to_dict()))
     else:
         _print(found)
-    print(f"{picture}; numbers: {output / 'demo.json'}", file=sys.stderr)
+        _print_reviews(found.reviews)
+    print(f"{pictures}; numbers: {output / 'demo.json'}", file=sys.stderr)
 
 
-def _picture(found: Demo, path: Path) -> str:
-    from frontguard.pictures import plot_demo
+def _pictures(found: Demo, folder: Path) -> str:
+    from frontguard.pictures import plot_demo, plot_reviews
 
+    first, second = folder / "demo.png", folder / "demo-reviews.png"
     try:
-        plot_demo(found, path)
+        plot_demo(found, first)
+        plot_reviews(found.reviews, second)
     except BadInput as error:
-        return f"no picture: {error}"
-    return f"picture: {path}"
+        return f"no pictures: {error}"
+    return f"pictures: {first}, {second}"
 
 
 def _print(found: Demo) -> None:
@@ -111,4 +118,68 @@ def _table(found: Demo) -> Table:
 
 
 def _coloured(verdict: str) -> str:
-    return f"[{'green' if verdict == 'in' else 'red'}]{verdict}[/]"
+    colour = {"in": "green", "out": "red"}.get(verdict, "yellow")
+    return f"[{colour}]{verdict}[/]"
+
+
+# The second part ------------------------------------------------------------------------------------------------------
+
+
+def _print_reviews(reviews: Reviews) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    from frontguard.logs.summary import by_verdict, guarantee, robustness
+    from frontguard.reviews import AGES, BOMBED, CONTAMINATION
+
+    console = Console() if sys.stdout.isatty() else Console(width=120)
+    found = reviews.analysis
+    verdict = {"in": "is certainly on the front", "out": "is off the front"}.get(
+        found.verdicts[BOMBED], "cannot be put off the front"
+    )
+    console.print(
+        f"\n[bold]A log that is there already: by medians with a guarantee {BOMBED} {verdict}, by means "
+        f"{' and '.join(reviews.by_means)} took its place[/bold], because a campaign gave it one star "
+        f"{reviews.bombs} times within three days: {reviews.share:.0%} of its reviews. In the scores that the "
+        f"{found.pulls * len(AGES):,} reviews were drawn from, no movie comes near it.\n",
+        highlight=False,
+    )
+    console.print(_review_table(reviews))
+    console.print(
+        Text(f"What is certain, if up to {CONTAMINATION:.0%} of the reviews may be lies: {by_verdict(found)}")
+    )
+    console.print(Text(guarantee(found)))
+    robust = robustness(found)
+    if robust is not None:
+        console.print(Text(robust))
+
+
+def _review_table(reviews: Reviews) -> Table:
+    """The movies side by side: what means say of them, and what medians do."""
+    from rich.table import Table
+
+    from frontguard.logs.summary import shown_intervals
+    from frontguard.logs.summary import table_order as ordered
+    from frontguard.reviews import AGES, BOMBED
+
+    found = reviews.analysis
+    table = Table(title="Movies, stars from two age groups (✱ bombed)", title_justify="left")
+    table.add_column("movie")
+    for heading in (f"true means\n{AGES[0]}, {AGES[1]}", "means\nin the log"):
+        table.add_column(heading, justify="right")
+    table.add_column("by means")
+    for age in AGES:
+        table.add_column(f"{age}: median\n\\[low, high]", justify="right")
+    table.add_column("by medians")
+    rows = ordered(found)
+    for i, intervals in zip(rows.tolist(), shown_intervals(found, rows), strict=True):
+        name, true, mean = found.arms[i], reviews.true_means[i], found.means[i]
+        table.add_row(
+            f"{name}{' ✱' if name == BOMBED else ''}",
+            f"{true[0]:.2f}, {true[1]:.2f}",
+            f"{mean[0]:.2f}, {mean[1]:.2f}",
+            _coloured("in" if found.mean_front[i] else "out"),
+            *(text.replace("[", "\\[") for text in intervals),
+            _coloured(found.verdicts[name]),
+        )
+    return table

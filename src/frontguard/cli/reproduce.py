@@ -18,7 +18,10 @@ if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --
 
 def reproduce(
     dataset: Annotated[
-        str, typer.Argument(help="movielens, sw-llvm, diabetes, synthetic, or all (the three of Table 2)")
+        str,
+        typer.Argument(
+            help="movielens, sw-llvm, diabetes, compiler-flags (our own), synthetic, or all (the three of Table 2)"
+        ),
     ],
     runs: Annotated[int, typer.Option(help="Simulated runs for every policy and contamination.")] = 100,
     epsilon: Annotated[

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 from collections.abc import Iterator, Sequence
 from importlib import resources
@@ -12,8 +13,9 @@ from frontguard.errors import BadInput
 
 
 def bundled_text(name: str) -> str:
-    """The text of a file that is part of the package."""
-    return (resources.files("frontguard") / "data" / name).read_text(encoding="utf-8")
+    """The text of a file that is part of the package; of a compressed one, what it holds."""
+    content = (resources.files("frontguard") / "data" / name).read_bytes()
+    return (gzip.decompress(content) if name.endswith(".gz") else content).decode("utf-8")
 
 
 def text_of(path: Path, *, encoding: str = "utf-8") -> str:

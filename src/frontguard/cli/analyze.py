@@ -1,0 +1,261 @@
+"""`frontguard analyze`: the robust front of what was already measured."""
+
+from __future__ import annotations
+
+import csv as csv_module
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from frontguard.errors import BadInput
+
+if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
+    from frontguard.logs.findings import Analysis
+
+OPEN = 3
+"""Exit code with --strict when arms are open."""
+
+_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+
+def analyze(
+    log: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="LOG...",
+            help="Files, directories or globs (CSV, Parquet, JSON lines), - for standard input, results of hyperfine, "
+            "pyperf or pytest-benchmark, a study, or state files, which are merged.",
+            show_default=False,
+        ),
+    ],
+    arm: Annotated[
+        list[str] | None, typer.Option(help='Column that says which arm a row is of (without: "arm"); repeat to join.')
+    ] = None,
+    maximize: Annotated[list[str] | None, typer.Option(help="Metric to be maximised; repeat for several.")] = None,
+    minimize: Annotated[list[str] | None, typer.Option(help="Metric to be minimised; repeat for several.")] = None,
+    tolerance: Annotated[
+        list[str] | None,
+        typer.Option(help="Difference that does not matter, 0.5 or 2%; or METRIC=2%, repeated (without: none)."),
+    ] = None,
+    quantile: Annotated[
+        list[str] | None, typer.Option(help="What counts of a metric, METRIC=0.95 or 0.95 for all (without: medians).")
+    ] = None,
+    contamination: Annotated[float, typer.Option(help="Share of each arm's measurements that may be anything.")] = 0.1,
+    threat: Annotated[str, typer.Option(help="oblivious, prescient or malicious.")] = "prescient",
+    confidence: Annotated[float, typer.Option(help="Probability with which the answer must hold.")] = 0.95,
+    anytime: Annotated[
+        bool | None,
+        typer.Option(
+            "--anytime/--one-look",
+            help="Whether the log was looked at while it grew, which bounds must allow for (without: studies only).",
+        ),
+    ] = None,
+    profile: Annotated[
+        bool | None,
+        typer.Option(help="Find up to which contamination verdicts stand (without: up to 20,000 arms)."),
+    ] = None,
+    layout: Annotated[
+        str | None, typer.Option(help="wide (a column a metric) or long (a row a value); guessed unless given.")
+    ] = None,
+    format: Annotated[
+        str | None,
+        typer.Option(help="csv, parquet, jsonl, hyperfine, pyperf, pytest-benchmark, study; guessed unless given."),
+    ] = None,
+    metric_column: Annotated[str, typer.Option(help="Long layout: column with the metric's name.")] = "metric",
+    value_column: Annotated[str, typer.Option(help="Long layout: column with the value.")] = "value",
+    decimal: Annotated[str, typer.Option(help="Decimal point of CSV: . or ,")] = ".",
+    missing_arms: Annotated[str, typer.Option(help="refuse or drop rows without an arm.")] = "refuse",
+    study: Annotated[str | None, typer.Option(help="Name of the study, where a storage has several.")] = None,
+    memory: Annotated[
+        str | None, typer.Option(help="For rows, such as 4G; beyond, temporary files (without: half of what is free).")
+    ] = None,
+    folder: Annotated[Path | None, typer.Option(help="Where temporary files go (without: the system's place).")] = None,
+    append: Annotated[
+        Path | None, typer.Option(help="State file to which this log is added; the answer is about all it has.")
+    ] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Count files again that the state has counted already.")
+    ] = False,
+    sketch: Annotated[
+        int | None, typer.Option(help="Keep sketches of this size for each arm: bounded memory, wider intervals.")
+    ] = None,
+    cluster: Annotated[str | None, typer.Option(help="HOST:PORT of a Dask scheduler, for Parquet.")] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit code 3 if any arm is open.")] = False,
+    top: Annotated[int, typer.Option(help="Arms to show; the rest is counted.")] = 30,
+    csv: Annotated[Path | None, typer.Option(help="Write a row for every arm to this file.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON on stdout.")] = False,
+) -> None:
+    """Say which arms of a log are certainly on the trade-off front, which certainly not, and what is open.
+
+    Exit code 0; 2 if the log cannot be read; 3 with --strict if arms are open.
+    """
+    if top < 1:
+        raise BadInput(f"--top: wanted a number from 1, got {top}")
+    given: dict[str, Any] = {
+        "tolerance": _by_name("tolerance", tolerance, _text_or_number),
+        "quantile": _by_name("quantile", quantile, _number),
+        "memory": None if memory is None else size_of(memory),
+    }
+    reading: dict[str, Any] = {
+        "layout": layout, "format": format, "metric_column": metric_column, "value_column": value_column,
+        "decimal": decimal, "missing_arms": missing_arms, "study": study,
+    }  # fmt: skip
+    from frontguard.cli.log_progress import shown_reading
+    from frontguard.logs.analysis import analyze as analysis_of
+
+    with shown_reading() as progress:
+        found = analysis_of(
+            log[0] if len(log) == 1 else list(log),
+            arm=arm,
+            maximize=maximize or (),
+            minimize=minimize or (),
+            threat=threat,
+            contamination=contamination,
+            confidence=confidence,
+            anytime=anytime,
+            profile=profile,
+            folder=folder,
+            append=append,
+            again=again,
+            sketch=sketch,
+            cluster=cluster,
+            progress=progress,
+            **given,
+            **reading,
+        )
+    if csv is not None:
+        write_csv(found, csv)
+    if json:
+        _print_json(found)
+    else:
+        _print(found, top, append)
+    opened = found.status != "certified"
+    raise typer.Exit(OPEN if strict and opened else 0)
+
+
+# Options --------------------------------------------------------------------------------------------------------------
+
+
+def _by_name(option: str, texts: Sequence[str] | None, read: Any) -> Any:
+    """One value for all metrics, or a value for each that is named; None if nothing is said."""
+    if not texts:
+        return None
+    named: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.rpartition("=")
+        if not equals:
+            if len(texts) > 1:
+                raise BadInput(f"--{option}: wanted one for all, or METRIC=VALUE several times; got {text!r} as well")
+            return read(option, text)
+        if name in named:
+            raise BadInput(f"--{option}: wanted once for each metric; got {name!r} again")
+        named[name] = read(option, value)
+    return named
+
+
+def _number(option: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise BadInput(f"--{option}: wanted a number, or METRIC=NUMBER; got {text!r}") from None
+
+
+def _text_or_number(option: str, text: str) -> float | str:
+    from frontguard.objectives import parse_tolerance
+
+    amount, relative = parse_tolerance(text, f"--{option}")
+    return text.strip() if relative else amount
+
+
+def size_of(text: str) -> int:
+    """Bytes of a size as it is written.
+
+    >>> size_of("4G"), size_of("1.5 MiB"), size_of("123456")
+    (4294967296, 1572864, 123456)
+    """
+    match = re.fullmatch(r"\s*([0-9]+\.?[0-9]*)\s*([KMGT]?)(?:i?B)?\s*", text, re.I)
+    if match is None:
+        raise BadInput(f"--memory: wanted a size such as 4G or 500M; got {text!r}")
+    return int(float(match[1]) * _UNITS[match[2].upper()])
+
+
+# Output ---------------------------------------------------------------------------------------------------------------
+
+
+def _print_json(found: Analysis) -> None:
+    from frontguard.logs.summary import answer
+
+    for piece in found.json_pieces(answer=answer(found)):
+        sys.stdout.write(piece)
+    sys.stdout.write("\n")
+
+
+def write_csv(found: Analysis, path: Path) -> None:
+    """A row for every arm; what is infinite is written inf, and what is not known is left empty."""
+    columns: Mapping[str, Any] = found.columns()
+    plain = [column if isinstance(column, list) else column.tolist() for column in columns.values()]
+    try:
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv_module.writer(file, lineterminator="\n")
+            writer.writerow(columns)
+            writer.writerows(["" if value != value else value for value in row] for row in zip(*plain, strict=True))
+    except OSError as error:
+        raise BadInput(f"--csv {path}: cannot be written: {error.strerror or error}") from None
+
+
+def _print(found: Analysis, top: int, append: Path | None) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    from frontguard.logs import summary
+
+    console = Console(highlight=False) if sys.stdout.isatty() else Console(width=120, highlight=False)
+    console.print(Text(summary.answer(found), style="bold"))
+    console.print()
+    console.print(summary.table(found, top))
+    rest = summary.not_shown(found, top)
+    if rest is not None:
+        console.print(Text(rest))
+    console.print()
+    console.print(Text(summary.guarantee(found)))
+    robust = summary.robustness(found)
+    for said in (robust, summary.by_means(found), summary.failures(found)):
+        if said is not None:
+            console.print(Text(said))
+    for warning in found.warnings:
+        console.print(Text(f"Warning: {warning}", style="yellow"))
+    settle = summary.to_settle(found)
+    if settle:
+        console.print()
+        console.print(Text("To settle what is open:"))
+        for line in settle:
+            console.print(Text(f"  {line}"))
+    console.print()
+    console.print(Text(f"{found.pulls:,} pulls of {len(found.arms):,} arms."))
+    console.print(Text(f"Next: {next_step(found, sys.argv[1:], append)}"))
+
+
+def next_step(found: Analysis, arguments: Sequence[str], append: Path | None) -> str:
+    """What to do now: a command, where one helps."""
+    from frontguard.cli.run_options import command_line
+    from frontguard.logs.summary import holds_now, settling_tolerance
+
+    if found.status == "certified":
+        more = "" if found.profile is not None else "; with --profile also up to which contamination it stands"
+        return f"`{command_line([*arguments, '--json'])}` prints this for machines{more}."
+    steps = []
+    if found.status == "budget":
+        where = f"--append {append}" if append is not None else "--append STATE for both"
+        steps.append(f"measure the open arms and those that decide them, and add the new rows ({where})")
+    suggested = settling_tolerance(found)
+    now = holds_now(found)
+    if suggested is not None and now is not None:
+        texts = [suggested[0][1]] if len(suggested) == 1 else [f"{each.name}={text}" for each, text in suggested]
+        steps.append(f"settle for less: {now[0].lower()}{now[1:-1]} (`{command_line(arguments, tolerance=texts)}`)")
+    if found.status == "unreachable":
+        steps.append("a smaller --contamination, if you can vouch for it")
+    return "; or ".join(steps) + "."

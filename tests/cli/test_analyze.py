@@ -1,0 +1,348 @@
+"""`frontguard analyze` as a user runs it: real processes, their output and exit codes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from frontguard.cli import main
+from frontguard.cli.analyze import size_of
+from frontguard.cli.log_progress import ReadingLines
+from frontguard.errors import BadInput
+from frontguard.logs.analysis import analyze
+from frontguard.logs.clock import Progress
+from frontguard.logs.summary import answer, by_means, robustness, settling_tolerance, table, to_settle
+from tests.cli.terminal import Terminal
+
+TWO = ("--arm", "flags", "--maximize", "quality", "--minimize", "seconds")
+
+
+def process(*arguments: str, cwd: Path, **more: Any) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "frontguard", "analyze", *arguments]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, **more)
+
+
+def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """The same in this process, which has loaded everything already."""
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.chdir(cwd)
+        patch.setattr(sys, "argv", ["frontguard", "analyze", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+    code = ended.value.code
+    return subprocess.CompletedProcess(
+        list(arguments), code if isinstance(code, int) else 0, out.getvalue(), err.getvalue()
+    )
+
+
+def write_log(path: Path, pulls: int = 200, *, bombed: bool = True) -> None:
+    """-O1 and -O3 are the front; a neighbour made a tenth of -O3's runs slow, and two runs crashed."""
+    rng = np.random.default_rng(0)
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["flags", "seconds", "quality"])
+        for name, seconds, quality in (("-O1", 1.0, 0.7), ("-O2", 1.6, 0.8), ("-O3", 1.5, 0.9), ("007", 2.0, 0.5)):
+            for pull in range(pulls):
+                slow = 30.0 if bombed and name == "-O3" and pull % 12 == 0 else 1.0
+                time_taken = "" if name == "-O2" and pull < 2 else seconds * slow * np.exp(rng.normal(0, 0.02))
+                writer.writerow([name, time_taken, quality + rng.normal(0, 0.08)])
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_log(tmp_path / "log.csv")
+    return tmp_path
+
+
+def test_the_answer_is_a_sentence_a_table_and_what_it_is_worth(folder: Path) -> None:
+    ran = process("log.csv", *TWO, cwd=folder)
+    assert ran.returncode == 0, ran.stderr
+    said = " ".join(ran.stdout.split())
+    assert said.startswith("2 of 4 arms are on the trade-off front of quality and seconds: -O1, -O3.")
+    assert "With probability 95%, whatever a prescient attacker put into up to 10% of each arm's measurements" in said
+    assert "each arm that is out is dominated by another one" in said
+    assert "no arm beats one that is in in every objective at once" in said
+    assert "The front stays as it is for any share of replaced measurements below one half." in said
+    assert "2 of 1,600 values are missing, not finite or cannot be used (seconds 2)" in said
+    # 30 times as slow in one run of twelve: the mean of -O3 is worse than that of -O2 in seconds, not in quality.
+    assert "Next: `frontguard analyze log.csv" in said
+    rows = {line.split()[0]: line.split() for line in ran.stdout.splitlines() if line.startswith(("-O", "007"))}
+    assert [rows[arm][1] for arm in ("-O1", "-O3", "-O2", "007")] == ["in", "in", "out", "out"]
+    assert rows["-O2"][-3:-1] == ["2", "-O3"] or rows["-O2"][-3:-1] == ["2", "-O1"]
+    lines = [line.split()[0] for line in ran.stdout.splitlines() if line.startswith(("-O", "007"))]
+    assert lines == ["-O1", "-O3", "-O2", "007"]
+
+
+def test_the_answer_for_machines_has_the_keys_of_the_contract(folder: Path) -> None:
+    ran = run("log.csv", *TWO, "--json", "--confidence", "0.9", "--threat", "malicious", cwd=folder)
+    assert ran.returncode == 0, ran.stderr
+    found = json.loads(ran.stdout)
+    assert found["status"] == "certified"
+    assert found["pareto_set"] == ["-O1", "-O3"]
+    assert found["verdicts"] == {"-O1": "in", "-O2": "out", "-O3": "in", "007": "out"}
+    assert found["certificate"]["confidence"] == 0.9
+    assert found["certificate"]["threat"] == "malicious"
+    assert found["certificate"]["contamination"] == 0.1
+    assert found["pulls"] == 800
+    low, high = found["intervals"]["-O3"]["seconds"]
+    assert 1.4 < low < 1.5 < high < 1.6
+    assert found["failed"] == {"-O2": {"quality": 0, "seconds": 2}}
+    assert set(found) >= {"stands_up_to", "front_changes_at", "mean_set", "means", "more_pulls", "counts", "answer"}
+    assert found["front_changes_at"] > 0.1
+    assert found["answer"].startswith("2 of 4 arms")
+
+
+def test_means_are_shown_where_they_differ(folder: Path) -> None:
+    ran = run("log.csv", "--arm", "flags", "--minimize", "seconds", "--maximize", "quality", "--json", cwd=folder)
+    assert json.loads(ran.stdout)["mean_set"] == ["-O1", "-O2", "-O3"]
+    said = " ".join(run("log.csv", *TWO, cwd=folder).stdout.split())
+    assert "Means alone would call the front -O1, -O2, -O3: they would call -O2 (certainly not on it)." in said
+
+
+def test_strict_is_for_scripts(folder: Path) -> None:
+    few = folder / "few.csv"
+    write_log(few, pulls=15)
+    assert run("log.csv", *TWO, "--strict", cwd=folder).returncode == 0
+    ran = run("few.csv", *TWO, "--strict", cwd=folder)
+    assert ran.returncode == 3
+    said = " ".join(ran.stdout.split())
+    assert "To settle what is open:" in said
+    assert re.search(r"about [0-9,]+ more pulls", said)
+    assert run("few.csv", *TWO, cwd=folder).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["log.csv", "--arm", "flag", "--minimize", "seconds"], "no column is called 'flag' (did you mean 'flags'?)"),
+        (["log.csv", "--arm", "flags", "--minimize", "secs"], "no column is called 'secs'"),
+        (["log.csv", "--arm", "flags", "--minimize", "flags"], "flags"),
+        (["log.csv", "--arm", "flags"], "say which columns are the metrics"),
+        (["nowhere.csv", *TWO], "no such file or directory: nowhere.csv"),
+        (["*.pq", *TWO], "no file matches '*.pq'"),
+        (["empty.csv", *TWO], "empty.csv"),
+        (["cut.parquet", *TWO], "cut.parquet"),
+        (["log.csv", *TWO, "--tolerance", "2 percent"], "--tolerance must be a number such as 0.5 or a percentage"),
+        (["log.csv", *TWO, "--tolerance", "1", "--tolerance", "seconds=2"], "one for all, or METRIC=VALUE"),
+        (["log.csv", *TWO, "--tolerance", "second=2%"], "did you mean 'seconds'?"),
+        (["log.csv", *TWO, "--quantile", "seconds=x"], "--quantile: wanted a number"),
+        (["log.csv", *TWO, "--quantile", "seconds=2"], "strictly between 0 and 1"),
+        (["log.csv", *TWO, "--contamination", "0.6"], "0 <= eps < 1/2"),
+        (["log.csv", *TWO, "--threat", "nice"], "threat must be one of"),
+        (["log.csv", *TWO, "--memory", "much"], "--memory: wanted a size such as 4G"),
+        (["log.csv", *TWO, "--top", "0"], "--top: wanted a number from 1"),
+        (["log.csv", *TWO, "--format", "xml"], "format must be one of csv"),
+        (["log.csv", *TWO, "--csv", "no/where.csv"], "--csv no/where.csv: cannot be written"),
+        (["log.csv", *TWO, "--append", "log.csv"], "log.csv"),
+        (["log.csv", *TWO, "--cluster", "127.0.0.1:1", "--append", "x"], "cannot be added to a state"),
+        ([], "LOG"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], complaint: str, folder: Path) -> None:
+    (folder / "empty.csv").write_text("")
+    (folder / "cut.parquet").write_bytes(b"PAR1 and then no more")
+    ran = run(*arguments, cwd=folder)
+    assert ran.returncode == 2, ran.stdout
+    assert ran.stdout == ""
+    assert len(ran.stderr.splitlines()) == 1
+    assert ran.stderr.startswith("frontguard: ")
+    assert complaint in ran.stderr
+
+
+def test_a_log_that_grows_is_appended_and_states_of_shards_merge(folder: Path) -> None:
+    lines = (folder / "log.csv").read_text().splitlines(keepends=True)
+    for shard in range(2):
+        (folder / f"{shard}.csv").write_text("".join([lines[0], *lines[1 + shard :: 2]]))
+        ran = run(f"{shard}.csv", *TWO, "--append", "log.state", "--json", cwd=folder)
+        run(f"{shard}.csv", *TWO, "--append", f"{shard}.state", "--json", cwd=folder)
+    whole = json.loads(run("log.csv", *TWO, "--json", cwd=folder).stdout)
+    assert json.loads(ran.stdout) == whole
+    assert json.loads(run("log.state", *TWO, "--json", cwd=folder).stdout) == whole
+    assert json.loads(run("0.state", "1.state", *TWO, "--json", cwd=folder).stdout) == whole
+    again = run("1.csv", *TWO, "--append", "log.state", cwd=folder)
+    assert again.returncode == 2
+    assert "1.csv: it was counted before; --again" in again.stderr
+    twice = run("1.csv", *TWO, "--append", "log.state", "--again", "--json", cwd=folder)
+    assert json.loads(twice.stdout)["pulls"] == 1200
+
+
+def test_standard_input_the_long_layout_and_a_table_of_all_arms(folder: Path) -> None:
+    with (folder / "log.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    long = ["flags,what,number"]
+    long += [f"{row['flags']},{name},{row[name]}" for row in rows for name in ("seconds", "quality")]
+    options = ("--layout", "long", "--metric-column", "what", "--value-column", "number", "--csv", "all.csv", "--json")
+    ran = process("-", *TWO, *options, cwd=folder, input="\n".join(long) + "\n")
+    assert ran.returncode == 0, ran.stderr
+    assert (
+        json.loads(ran.stdout)["intervals"]
+        == json.loads(run("log.csv", *TWO, "--json", cwd=folder).stdout)["intervals"]
+    )
+    with (folder / "all.csv").open() as file:
+        written = list(csv.DictReader(file))
+    assert [(row["arm"], row["verdict"]) for row in written] == [
+        ("-O1", "in"), ("-O2", "out"), ("-O3", "in"), ("007", "out"),
+    ]  # fmt: skip
+    assert float(written[2]["seconds low"]) == json.loads(ran.stdout)["intervals"]["-O3"]["seconds"][0]
+
+
+def test_a_quantile_and_tolerances_by_name(folder: Path) -> None:
+    options = ("--quantile", "seconds=0.9", "--tolerance", "seconds=5%", "--tolerance", "quality=0.01", "--json")
+    found = json.loads(run("log.csv", *TWO, *options, "--contamination", "0.02", cwd=folder).stdout)
+    assert found["objectives"] == [
+        {"name": "quality", "direction": "maximize", "tolerance": 0.01, "quantile": 0.5},
+        {"name": "seconds", "direction": "minimize", "tolerance": "5%", "quantile": 0.9},
+    ]
+    with (folder / "log.csv").open() as file:
+        slow = sorted(float(row["seconds"]) for row in csv.DictReader(file) if row["flags"] == "-O1")
+    low, high = found["intervals"]["-O1"]["seconds"]
+    assert low <= slow[179] <= high
+    assert low > slow[150]
+
+
+def test_many_arms_stay_short_and_quick(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    arms = 60_000
+    with (tmp_path / "log.csv").open("w") as file:
+        file.write("arm,x,y\n")
+        for values in rng.normal(size=(2, arms, 2)).tolist():
+            file.write("".join(f"arm{i},{x:.6f},{y:.6f}\n" for i, (x, y) in enumerate(values)))
+    ran = run("log.csv", "--maximize", "x", "--maximize", "y", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    assert len(ran.stdout.splitlines()) < 70
+    assert len(ran.stdout) < 10_000
+    assert "… and 59,970 more: 59,970 undecided" in ran.stdout
+    assert "nothing is known of 60,000 of 60,000 arms" in " ".join(ran.stdout.split())
+    found = json.loads(run("log.csv", "--maximize", "x", "--maximize", "y", "--json", cwd=tmp_path).stdout)
+    assert len(found["verdicts"]) == arms
+    assert found["intervals"]["arm7"] == {"x": [None, None], "y": [None, None]}
+    assert found["stands_up_to"] is None
+
+
+def test_interrupted_is_130_and_leaves_the_state_as_it_was(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "frontguard", "analyze", "-", "--maximize", "x", "--append", "log.state"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as reader:
+        assert reader.stdin is not None
+        reader.stdin.write("arm,x\n" + "a,1\n" * 200_000)
+        reader.stdin.flush()
+        time.sleep(0.3)
+        reader.send_signal(signal.SIGINT)
+        _, complaint = reader.communicate()
+    assert reader.returncode == 130
+    assert "Traceback" not in complaint
+    assert not (tmp_path / "log.state").exists()
+
+
+def test_the_page_on_a_terminal(folder: Path) -> None:
+    terminal = Terminal([sys.executable, "-m", "frontguard", "analyze", "log.csv", *TWO], folder, columns=110, rows=40)
+    assert terminal.finish() == 0
+    assert terminal.lines[0].startswith("2 of 4 arms are on the trade-off front")
+    assert "\x1b[" in terminal.raw  # colours
+
+
+# Words ----------------------------------------------------------------------------------------------------------------
+
+
+def found_in(samples: dict[str, list[float]], **options: Any) -> Any:
+    rows = [(arm, value) for arm, values in samples.items() for value in values]
+    return analyze({"arm": [arm for arm, _ in rows], "x": [value for _, value in rows]}, **{"maximize": "x", **options})
+
+
+def test_a_single_objective_is_spoken_of_as_such() -> None:
+    steps = np.arange(100.0)
+    apart = found_in({"a": (steps + 500).tolist(), "b": steps.tolist()})
+    assert answer(apart) == "Of 2 arms, a has the most x."
+    close = found_in({"a": (steps + 1).tolist(), "b": steps.tolist()}, tolerance=60.0)
+    assert answer(close) == "Of 2 arms, 2 have the most x or are within 60 in x of it: a, b."
+    one = found_in({"only": steps.tolist()})
+    assert answer(one) == "Of 1 arm, only has the most x."
+
+
+def test_why_more_pulls_would_not_help_is_said() -> None:
+    steps = np.arange(100.0)
+    same = found_in({"a": steps.tolist(), "b": steps.tolist()})
+    assert same.status == "unreachable"
+    assert to_settle(same) == [
+        "a, b: cannot be settled by more pulls: they are too close to others for this tolerance."
+    ]
+    lies = found_in({"a": (steps + 5).tolist(), "b": steps.tolist()}, contamination=0.3)
+    assert to_settle(lies) == [
+        "a, b: cannot be settled by more pulls: an attacker with 30% of the measurements could make them look either "
+        "way."
+    ]
+    assert robustness(same) == "Robustness: nothing is certain even now, so there is nothing to lose."
+
+
+def test_the_tolerance_that_is_suggested_settles_everything() -> None:
+    rng = np.random.default_rng(3)
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        samples = {str(i): np.exp(rng.normal(rng.normal(0, 0.1), 0.3, 80)).tolist() for i in range(5)}
+        for tolerance in (0.0, "1%"):
+            found = found_in(samples, tolerance=tolerance)
+            if found.status == "certified":
+                continue
+            suggested = settling_tolerance(found)
+            assert suggested is not None
+            text = suggested[0][1]
+            settled = found_in(samples, tolerance=text if text.endswith("%") else float(text))
+            assert settled.status == "certified"
+
+
+def test_how_robust_it_is_in_a_sentence() -> None:
+    steps = np.arange(200.0)
+    found = found_in({"a": (steps + 100).tolist(), "b": steps.tolist(), "c": (steps - 300).tolist()})
+    last = found.front_changes_at - found.profile.resolution
+    assert 0.1 < last < 0.4
+    assert robustness(found) == (
+        f"The front changes once more than {100 * last:.3g}% of the measurements are replaced (10% were allowed for)."
+    )
+    only_out = found_in({"a": (steps + 100).tolist(), "b": (steps + 100).tolist(), "c": (steps - 300).tolist()})
+    assert robustness(only_out) == (
+        "No arm is certainly on the front yet. The first verdict to fall is that c is out, beyond 49.9%."
+    )
+
+
+def test_where_means_agree_nothing_is_said_of_them() -> None:
+    steps = np.arange(100.0)
+    found = found_in({"a": (steps + 500).tolist(), "b": steps.tolist()})
+    assert by_means(found) is None
+    assert table(found).row_count == 2
+
+
+def test_sizes_of_memory() -> None:
+    assert size_of("2g") == 2 * 2**30
+    for wrong in ("", "G", "-1G", "4X"):
+        with pytest.raises(BadInput):
+            size_of(wrong)
+
+
+def test_lines_of_progress_come_late_and_seldom(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    lines = ReadingLines()
+    for second in range(30):
+        now[0] = 100.0 + second
+        lines(Progress("reading", 1000 * second, 30_000, float(second), 30.0 - second))
+    assert capsys.readouterr().err.splitlines() == [
+        "reading: 2,000 of 30,000 rows, 28 s left",
+        "reading: 12,000 of 30,000 rows, 18 s left",
+        "reading: 22,000 of 30,000 rows, 8 s left",
+    ]

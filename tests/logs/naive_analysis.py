@@ -1,0 +1,116 @@
+"""The naive twin of a whole analysis: dictionaries of lists, `sorted`, the binomial law of scipy, loops over pairs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.stats import binom
+
+from frontguard.objectives import Objective
+from frontguard.policies.certified_rule import DOUBT
+from frontguard.threats import Threat
+
+
+@dataclass
+class Naive:
+    """The whole answer, by dictionaries of lists, `sorted`, the binomial law of scipy, and loops over pairs."""
+
+    rows: dict[str, list[list[float | None]]]
+    objectives: list[Objective]
+    threat: Threat
+    confidence: float
+    low: dict[str, list[float]] = field(default_factory=dict)
+    high: dict[str, list[float]] = field(default_factory=dict)
+    estimate: dict[str, list[float]] = field(default_factory=dict)
+    doubt: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
+    failed: dict[str, list[int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.gamma = [objective.inner_tolerance for objective in self.objectives]
+        self.arms = sorted(self.rows)
+        for arm in self.arms:
+            columns = list(zip(*self.rows[arm], strict=True))
+            sides = [
+                self._of_metric(objective, column) for objective, column in zip(self.objectives, columns, strict=True)
+            ]
+            self.low[arm], self.high[arm] = [each[0] for each in sides], [each[1] for each in sides]
+            self.estimate[arm], self.doubt[arm] = [each[2] for each in sides], [each[3] for each in sides]
+            self.failed[arm] = [each[4] for each in sides]
+        self._judge()
+
+    def _rank(self, n: int, kept: float) -> int:
+        share = round(1.0 - self.confidence, 12) / (2 * len(self.objectives) * len(self.rows))
+        fits = binom.cdf(np.arange(n), n, max(kept, 0.0)) <= share * (1.0 - 1e-9)  # P(Bin < k) for k = 1, …, n
+        return int(fits.sum()) if kept > 0 else 0
+
+    def _of_metric(self, objective: Objective, column: Any) -> tuple[Any, ...]:
+        good = [v for v in column if v is not None and math.isfinite(v) and not (objective.relative and v <= 0)]
+        inner = sorted(objective.inward(good).tolist())
+        n, failed, level = len(column), len(column) - len(good), objective.inner_quantile
+        below = self._rank(n, self.threat.keep(level)) - failed
+        above = self._rank(n, self.threat.keep(1.0 - level)) - failed
+        low = inner[below - 1] if below >= 1 else -math.inf
+        high = inner[-above] if above >= 1 else math.inf
+        if not inner:
+            return low, high, -math.inf, (-math.inf, -math.inf), failed
+        middle = level * (len(inner) - 1)
+        reach = DOUBT * math.sqrt(len(inner) * level * (1.0 - level))
+        estimate = 0.5 * inner[math.floor(middle)] + 0.5 * inner[math.ceil(middle)]
+        around = inner[max(0, math.floor(middle - reach))], inner[min(len(inner) - 1, math.ceil(middle + reach))]
+        return low, high, estimate, around, failed
+
+    def _judge(self) -> None:
+        M = range(len(self.objectives))
+
+        def certainly_worse(i: str, j: str) -> bool:
+            pairs = [(self.high[i][d], self.low[j][d]) for d in M]
+            return all(h <= low for h, low in pairs) and any(h < low for h, low in pairs)
+
+        def beaten_beyond_doubt(i: str, j: str) -> bool:
+            return all(self.doubt[j][d][0] > -math.inf for d in M) and all(
+                self.doubt[j][d][0] > self.doubt[i][d][1] for d in M
+            )
+
+        def could_beat_by(i: str, j: str) -> float:
+            return min(self.high[j][d] - self.low[i][d] - self.gamma[d] for d in M)
+
+        def misses_by(i: str, k: str) -> float:
+            return max(self.high[i][d] - self.low[k][d] - self.gamma[d] for d in M)
+
+        out = [i for i in self.arms if any(certainly_worse(i, j) for j in self.arms if j != i)]
+        alive = [i for i in self.arms if i not in out]
+        candidates = [i for i in alive if not any(beaten_beyond_doubt(i, j) for j in alive if j != i)]
+        worst = {i: max((could_beat_by(i, j) for j in alive if j != i), default=-math.inf) for i in candidates}
+        inside = [i for i in candidates if worst[i] <= 0]
+        left = [i for i in alive if i not in inside]
+        covered = [i for i in left if any(misses_by(i, k) <= 0 for k in inside)]
+        returned = [i for i in candidates if i not in covered]
+        self.verdicts = {
+            i: "out" if i in out else "in" if i in inside else "covered" if i in covered else "undecided"
+            for i in self.arms
+        }
+        slack = max((worst[i] for i in returned), default=-math.inf)
+        unreturned = [i for i in alive if i not in returned]
+        uncovered = max(
+            (min((misses_by(i, k) for k in returned), default=math.inf) for i in unreturned), default=-math.inf
+        )
+        self.accuracy = [max(g + slack, 0.0) for g in self.gamma]
+        self.coverage = [max(g + uncovered, 0.0) for g in self.gamma]
+
+    def mean_set(self) -> list[str]:
+        means: dict[str, list[float]] = {}
+        for arm in self.arms:
+            columns = []
+            for objective, column in zip(self.objectives, zip(*self.rows[arm], strict=True), strict=True):
+                good = [v for v in column if v is not None and math.isfinite(v) and not (objective.relative and v <= 0)]
+                columns.append((-1 if objective.minimized else 1) * sum(good) / len(good) if good else math.nan)
+            if not any(map(math.isnan, columns)):
+                means[arm] = columns
+
+        def worse(i: str, j: str) -> bool:
+            return means[i] != means[j] and all(a <= b for a, b in zip(means[i], means[j], strict=True))
+
+        return [i for i in means if not any(worse(i, j) for j in means)]
