@@ -40,7 +40,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/demo.stamp: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[plot,logs]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[plot]"
 	@touch $@
 
 $(VENV)/audit.stamp: pyproject.toml | $(BIN)/python

@@ -2,7 +2,8 @@
 
 36 treatments, each a meal and an insulin bolus, are judged by the minutes that the blood glucose spends above and below
 the safe range. A saboteur replaces a share ε of the records of the five best treatments by the worst that can be
-recorded. A second part (`frontguard.reviews`) reads a log that is there already: reviews, with a bombing campaign.
+recorded. A second part (`frontguard.reviews`) reads a log that is there already: reviews, with a bombing campaign. A
+third is a real job: compiler flags, measured beside a noisy neighbour.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from frontguard.experiments.compiler_flags import bundled_recording
 from frontguard.experiments.diabetes import bundled_treatments
+from frontguard.logs.analysis import Analysis, Question, answer
+from frontguard.objectives import Objective
 from frontguard.policies import RPSI, AuerA1
 from frontguard.results import Result
 from frontguard.reviews import Reviews, analyze_reviews
@@ -44,6 +48,7 @@ class Demo:
     centre: Floats  # minutes = centre − standardised · deviation
     deviation: Floats
     reviews: Reviews
+    flags: Analysis  # of compiler flags, measured beside a noisy neighbour
     seconds: float
 
     def minutes(self, standardised: Floats) -> Floats:
@@ -70,6 +75,7 @@ class Demo:
             "mean_based": self.by_means.to_dict(),
             "minutes": dict(zip(self.robust.arms, self.true_minutes.tolist(), strict=True)),
             "reviews": self.reviews.to_dict(),
+            "compiler_flags": self.flags.to_dict(),
             "seconds": round(self.seconds, 3),
         }
 
@@ -98,5 +104,12 @@ def run_demo(contamination: float = 0.2, seed: int = 0) -> Demo:
         centre=-treatments.centre,
         deviation=treatments.deviation,
         reviews=analyze_reviews(),
+        flags=analyze_flags(),
         seconds=time.perf_counter() - started,
     )
+
+
+def analyze_flags() -> Analysis:
+    """The front of the bundled compiler flags, from the pulls that were made beside the noisy neighbour."""
+    time_and_size = (Objective("time", "minimize", "5%"), Objective("bytes", "minimize", "1%"))
+    return answer(bundled_recording().sorted_by_arm(neighbour=True), Question(time_and_size, Prescient(0.15)))

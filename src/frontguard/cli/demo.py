@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --
     from rich.table import Table
 
     from frontguard.demo import Demo
+    from frontguard.logs.analysis import Analysis
     from frontguard.reviews import Reviews
 
 
@@ -47,6 +48,7 @@ def demo(
     else:
         _print(found)
         _print_reviews(found.reviews)
+        _print_flags(found.flags)
     print(f"{pictures}; numbers: {output / 'demo.json'}", file=sys.stderr)
 
 
@@ -152,6 +154,28 @@ def _print_reviews(reviews: Reviews) -> None:
     robust = robustness(found)
     if robust is not None:
         console.print(Text(robust))
+
+
+def _print_flags(found: Analysis) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    from frontguard.logs.summary import by_verdict, robustness
+
+    console = Console() if sys.stdout.isatty() else Console(width=120)
+    console.print(
+        f"\n[bold]A real job: {len(found.arms)} sets of GCC flags for a small C program, its time (1 is plain -O2) and "
+        f"its size, measured {found.pulls:,} times beside a noisy neighbour.[/bold]",
+        highlight=False,
+    )
+    console.print(Text(by_verdict(found)))
+    console.print(Text(robustness(found) or ""))
+    console.print(
+        Text(
+            "Its table: frontguard analyze compiler-flags --arm arm --minimize time --minimize bytes "
+            "--tolerance time=5% --tolerance bytes=1%\n"
+        )
+    )
 
 
 def _review_table(reviews: Reviews) -> Table:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from frontguard.errors import BadInput
 from frontguard.experiments.readers import bundled_text, rows_of
+from frontguard.logs.ordered import Ordered
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -65,6 +66,15 @@ class Recording:
         centres = -np.log(self.medians())
         points = (-np.log(self.metrics[chosen]) - centres.mean(axis=0)) / centres.std(axis=0)
         return points, self.arm_of_row[chosen]
+
+    def sorted_by_arm(self, *, neighbour: bool) -> Ordered:
+        """The pulls as a log that can be analysed."""
+        arms = sorted(self.arms)
+        pulls = [self.pulls_of(arm, neighbour=neighbour) for arm in arms]
+        counts = np.array([len(each) for each in pulls])
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        values = tuple(np.concatenate([np.sort(each[:, d]) for each in pulls]) for d in range(len(OBJECTIVES)))
+        return Ordered(arms, OBJECTIVES, counts, np.stack([starts] * len(OBJECTIVES)), values)
 
 
 def bundled_recording() -> Recording:

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.resources import files
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -15,6 +16,9 @@ from frontguard.errors import BadInput
 from frontguard.logs.log_errors import one_line, shown
 
 STDIN = "-"
+
+BUNDLED = {"compiler-flags": "compiler_flags.csv.gz", "reviews": "review_log.csv.gz"}
+"""Logs that come with the package, by the names under which they can be analysed; a file of that name goes first."""
 
 FORMATS = ("csv", "parquet", "jsonl", "hyperfine", "pyperf", "pytest-benchmark", "study")
 
@@ -78,6 +82,8 @@ def _find_one(where: str) -> list[Place]:
             if not places:
                 raise BadInput(f"no file matches {shown(where)}")
             return places
+        if where in BUNDLED:
+            return [Place(Path(str(files("frontguard") / "data" / BUNDLED[where])), where)]
     except OSError as error:
         raise BadInput(f"{where} cannot be read: {error.strerror or one_line(error)}") from None
     raise BadInput(f"no such file or directory: {where}")
