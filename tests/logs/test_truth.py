@@ -216,7 +216,7 @@ def test_false_verdicts_in_at_most_delta_of_sharp_logs(case: Case) -> None:
 @pytest.mark.audit
 @pytest.mark.parametrize("case", SHARP, ids=lambda case: case.name)
 def test_false_verdicts_in_at_most_delta_of_many_sharp_logs(case: Case) -> None:
-    assert not refuted(case, 4000 if case.looks[-1] < 1000 else 1000)
+    assert not refuted(case, 2000 if case.looks[-1] < 1000 else 500)
 
 
 def bolder(rank: Callable[..., Ints], factor: float) -> Callable[..., Ints]:
@@ -325,8 +325,8 @@ def test_false_verdicts_in_at_most_delta_of_logs_under_every_attacker(attacker: 
 @pytest.mark.parametrize("attacker", ATTACKERS)
 def test_false_verdicts_in_at_most_delta_of_many_logs_under_every_attacker(attacker: str) -> None:
     first = 1000 + 100 * list(ATTACKERS).index(attacker)
-    for index in range(first, first + 30):
-        assert not refuted(broad(attacker, index), 200)
+    for index in range(first, first + 20):
+        assert not refuted(broad(attacker, index), 100)
 
 
 def test_the_logs_say_enough_to_be_wrong() -> None:

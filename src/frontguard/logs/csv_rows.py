@@ -36,7 +36,7 @@ MISSING = frozenset(
 )
 """What stands in a metric for no value: as it is, or with blanks around it. Infinite values are not known either."""
 
-_MARK = b"\xef\xbb\xbf"  # the byte order mark
+MARK = b"\xef\xbb\xbf"  # the byte order mark
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
@@ -139,8 +139,8 @@ class _Reader:
             return pa.table({name: pa.array([], conversion.column_types[name]) for name in conversion.include_columns})
         parse = self._parse[b'"' in block.data]
         data = block.data
-        if data.startswith(_MARK):  # Arrow takes it for the beginning of a file; here it is a part of a field
-            data = _MARK + data
+        if data.startswith(MARK):  # Arrow takes it for the beginning of a file; here it is a part of a field
+            data = MARK + data
         return pa.csv.read_csv(pa.BufferReader(data), self._read, parse, conversion)
 
     def _records(self, block: Block) -> Iterator[tuple[int, list[str]]]:

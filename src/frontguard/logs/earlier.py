@@ -17,7 +17,7 @@ from frontguard.logs.log_errors import listed, no_column, shown
 from frontguard.logs.ordered import Readable
 from frontguard.logs.places import STDIN, find, is_address
 from frontguard.logs.state import LogState
-from frontguard.logs.state_file import _MARK
+from frontguard.logs.state_file import MARK
 from frontguard.objectives import Objective
 
 __all__ = ["asked_of_state", "new_sources", "refuse_not_positive", "state_files"]
@@ -64,7 +64,7 @@ def state_files(log: Any, format: str | None) -> list[Path]:
 def _is_state(path: Path) -> bool:
     try:
         with path.open("rb") as file:
-            return file.read(len(_MARK)) == _MARK
+            return file.read(len(MARK)) == MARK
     except OSError:  # whoever reads it will say so
         return False
 

@@ -35,7 +35,7 @@ VERSION = 1
 MAPPED_FROM = 32 * 2**20
 """Bytes from which a file is mapped into memory when it is read."""
 
-_MARK = b"FRONTGUARD LOG\r\n"  # the line end shows a file that was carried as text
+MARK = b"FRONTGUARD LOG\r\n"  # the line end shows a file that was carried as text
 _HEAD = struct.Struct("<16sI12x")
 _TAIL = struct.Struct("<QQI12s")
 _END = b"END OF STATE"
@@ -69,7 +69,7 @@ def read_file(path: Path) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         with path.open("rb") as source:
             size = os.fstat(source.fileno()).st_size
             head = source.read(_HEAD.size)
-            if len(head) < _HEAD.size or not head.startswith(_MARK):
+            if len(head) < _HEAD.size or not head.startswith(MARK):
                 raise BadInput(f"{path}: this is not a state of a log: it does not begin as one does")
             version = _HEAD.unpack(head)[1]
             if version > VERSION:
@@ -94,7 +94,7 @@ def _literally(name: str) -> str:
 
 
 def _write(out: BinaryIO, words: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
-    head = _HEAD.pack(_MARK, VERSION)
+    head = _HEAD.pack(MARK, VERSION)
     padding = bytes(_ALIGNED - len(head))
     out.write(head + padding)
     place = _ALIGNED
