@@ -31,6 +31,7 @@ def test_workers_share_a_study_and_a_killed_one_is_not_missed(
     assert study.status == "certified"
     assert len(set(told.pulls.tolist())) == len(told)
     assert len(set(told.workers)) >= 2
-    assert "bz2 9" in study.result().pareto_set  # the smallest by far of all that are not slower
+    # By far the smallest: one of the two is on the front however slow it is, and the other may be covered by it.
+    assert {"bz2 1", "bz2 9"} & set(study.result().pareto_set)
     assert f"certified after {study.result().pulls} pulls" in ended.stdout
     study.close()
