@@ -83,7 +83,7 @@ def judge(boxes: LogBoxes, accuracy: npt.ArrayLike, coverage: npt.ArrayLike, mar
     >>> low = [[1.0, 4.0], [4.0, 1.0], [0.0, 0.0], [0.9, 3.9]]
     >>> verdicts = judge(box(low, np.asarray(low) + 0.5), [0.1, 0.1], [0.7, 0.7], [0.0, 0.0])
     >>> [Verdict(code).word for code in verdicts.codes], verdicts.decided_by.tolist()
-    (['undecided', 'in', 'out', 'undecided'], [3, 0, 1, 0])
+    (['undecided', 'in', 'out', 'undecided'], [3, 0, 0, 0])
     """
     lower, upper = boxes.lower, boxes.upper
     K, M = lower.shape
