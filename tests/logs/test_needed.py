@@ -11,8 +11,10 @@ import pytest
 from frontguard import Prescient
 from frontguard.logs.boxes import log_boxes
 from frontguard.logs.needed import LIMITS, Needed, needed
+from frontguard.logs.ordered import Ordered
 from frontguard.logs.verdicts import Verdicts, judge
 from frontguard.objectives import Objective
+from frontguard.results import Verdict
 from tests.logs.simulated import ordered_log
 
 Floats = npt.NDArray[np.float64]
@@ -112,3 +114,21 @@ def test_anytime_boundaries_need_more(anytime: bool) -> None:
     fixed = needed(log, OBJECTIVES, THREAT, DELTA, verdicts, **TOLERANCES).level
     assert (level >= fixed).all()
     assert (level > fixed).any() == anytime
+
+
+def test_a_single_pull_of_each_arm_is_taken_to_go_on_so() -> None:
+    values = np.array([1.0, 2.0])
+    log = Ordered(["a", "b"], ("speed",), np.array([1, 1]), np.array([[0, 1, 2]]), (values,))
+    objectives, threat, goal = (
+        [Objective("speed")],
+        Prescient(0.1),
+        dict.fromkeys(("accuracy", "coverage", "margin"), 0.0),
+    )
+    verdicts = judge(log_boxes(log, objectives, threat, 0.05), **goal)
+    assert verdicts.undecided.all()
+    more = needed(log, objectives, threat, 0.05, verdicts, **goal)
+    assert more.limit.tolist() == [0, 0]
+    grown = int(more.pulls.max()) + 1  # of equal values, as it supposes
+    repeated = (np.repeat(values, grown),)
+    later = Ordered(["a", "b"], ("speed",), np.array([grown] * 2), np.array([[0, grown, 2 * grown]]), repeated)
+    assert judge(log_boxes(later, objectives, threat, 0.05), **goal).codes.tolist() == [Verdict.OUT, Verdict.IN]

@@ -92,7 +92,8 @@ class BoxReader:
     def foresee(self, threat: Threat, least: int) -> LogBoxes:
         """The boxes if every arm had `least` pulls at least, its sample having gone on in the same proportions.
 
-        With n' pulls the bounds are the values that now have the ranks q(n') n/n', rounded to the wider side.
+        With n' pulls the bounds are the values that now have the ranks q(n') n/n', rounded to the wider side, but not
+        beyond the outermost value: of a single pull no more can be said than that it may go on so.
         """
         imagined = np.maximum(self.pulls, least)
         shrink = self.pulls / np.maximum(imagined, 1)
@@ -109,7 +110,7 @@ class BoxReader:
             for side, kept in ((lower, threat.keep(level)), (upper, threat.keep(1.0 - level))):
                 if kept not in ranks:
                     of_all = self._rank(distinct, kept, self._share)[which] if kept > 0.0 else np.zeros_like(which)
-                    ranks[kept] = np.floor(of_all * shrink + 1e-9).astype(np.int64)
+                    ranks[kept] = np.maximum(np.floor(of_all * shrink + 1e-9).astype(np.int64), of_all >= 1)
                 side[:, d] = self._bound(d, ranks[kept] - failed, above=side is upper)
         return LogBoxes(lower, upper, *centres)
 
