@@ -2,12 +2,13 @@
 # make test   sets up .venv, lints, checks types, runs the tests
 # make audit  the checks that take too long for every change (see docs/audit.md for their last result)
 # make bench  the speed ratios of benchmarks/
+# make gallery  screenshots of every picture, report and page, into docs/images/gallery
 
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test lint types pytest audit bench clean
+.PHONY: demo test lint types pytest audit bench gallery clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/demo.stamp
@@ -30,6 +31,9 @@ audit: $(VENV)/audit.stamp
 
 bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks
+
+gallery: $(VENV)/dev.stamp
+	$(BIN)/python -m gallery
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -8,6 +8,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import browsers
+from tests.browsers import browser, open_page
+
+__all__ = ["browser", "open_page"]  # fixtures
+
 settings.register_profile(
     "frontguard",
     derandomize=True,
@@ -27,3 +32,8 @@ def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
         pytest.skip("the data sets that may not be shipped are not beside this clone")
     return SHARED_DATA
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for line in browsers.summary_lines():
+        terminalreporter.write_line(line, red=True, bold=True)

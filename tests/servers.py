@@ -136,7 +136,7 @@ class PostgresServer:
 
         name = f"fresh{next(self._databases)}"
         with psycopg.connect(self.url(), autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}")  # type: ignore[arg-type]
+            connection.execute(f"CREATE DATABASE {name}")
         return self.url(name)
 
     def start(self, **settings: str) -> None:

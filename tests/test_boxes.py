@@ -147,7 +147,7 @@ def _tighten(
     pool: Floats, table: Table, pulls: int, box: Floats, low_ranks: Ints, high_ranks: Ints, costs: Floats,
     low_keep: Floats, high_keep: Floats,
 ) -> None:  # fmt: skip
-    tighten(pool, table[0], pulls, box, low_ranks, high_ranks, costs, low_keep, high_keep)
+    tighten(pool, pool, table[0], pulls, box, low_ranks, high_ranks, costs, low_keep, high_keep)
 
 
 def real_box(

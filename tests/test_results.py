@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from frontguard import Certificate, Result
-from frontguard.pictures import plot_result
+from frontguard.errors import BadInput
 
 
 def result(objectives: int = 2) -> Result:
@@ -63,8 +63,14 @@ def test_the_frame_has_a_row_for_each_arm() -> None:
 @pytest.mark.parametrize("objectives", [1, 2, 3])
 def test_it_draws_itself(objectives: int, tmp_path: Path) -> None:
     path = tmp_path / "result.png"
-    figure = result(objectives).plot(str(path))
+    picture = result(objectives).plot(path)
     assert path.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
-    panels = [axes for axes in figure.axes if axes.get_visible()]
-    assert len(panels) == {1: 1, 2: 1, 3: 3}[objectives]
-    assert plot_result(result(objectives)).legends[0].get_texts()[0].get_text() == "returned"
+    assert len(picture.panels) == {1: 1, 2: 1, 3: 3}[objectives]
+    assert len(picture.matplotlib().axes) == len(picture.panels)
+
+
+def test_it_is_drawn_by_the_objectives_that_are_named() -> None:
+    (panel,) = result(3).plot(x="price", y=0).panels
+    assert (panel.x.title, panel.y.title) == ("price", "speed")
+    with pytest.raises(BadInput, match="weight"):
+        result(3).plot(x="weight", y=0)

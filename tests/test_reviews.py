@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from frontguard.logs.analysis import analyze
-from frontguard.pictures import plot_reviews
+from frontguard.plot.demo import reviews_picture
+from frontguard.plot.picture import Arrow, Points
 from frontguard.reviews import AGES, BOMBED, CONTAMINATION, FILE, Reviews, analyze_reviews, read_reviews, score_counts
 
 DATA = resources.files("frontguard") / "data" / FILE
@@ -82,7 +83,16 @@ def test_the_log_is_small_and_can_be_made_again() -> None:
 
 
 def test_the_picture(reviews: Reviews, tmp_path: Path) -> None:
-    plot_reviews(reviews, tmp_path / "reviews.png")
+    picture = reviews_picture(reviews)
+    means, medians = picture.panels
+    (arrow,) = (layer for layer in means.layers if isinstance(layer, Arrow))
+    bombed = reviews.analysis.arms.index(BOMBED)
+    assert (arrow.x[0], arrow.y[0]) == tuple(reviews.true_means[bombed])
+    assert (arrow.x[1], arrow.y[1]) == tuple(reviews.analysis.means[bombed])
+    (ringed,) = (layer for layer in means.layers if isinstance(layer, Points) and layer.look.mark == "ring")
+    assert sorted(ringed.written) == sorted(reviews.by_means)
+    assert [name for name in medians.y.names if "✱" in name] == [f"✱ {BOMBED}"]
+    picture.save(tmp_path / "reviews.png")
     assert (tmp_path / "reviews.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
 
 

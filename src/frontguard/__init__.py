@@ -37,15 +37,19 @@ _WHERE = {
     "Study": "frontguard.studies",
     "identify": "frontguard.studies.identify",
     "open_storage": "frontguard.studies",
+    "write_report": "frontguard.reports.writing",
     "BadInput": "frontguard.errors",
     "OutOfTurn": "frontguard.errors",
 }
+_ROOMS = ("plot",)  # packages that are used by their own name: frontguard.plot.front(result)
 
 if TYPE_CHECKING:
+    from frontguard import plot
     from frontguard.errors import BadInput, OutOfTurn
     from frontguard.logs.analysis import Analysis, analyze
     from frontguard.objectives import Objective
     from frontguard.policies import RPSI, AuerA1, AuerA1M, Certified, Policy
+    from frontguard.reports.writing import write_report
     from frontguard.results import Certificate, Result, Verdict
     from frontguard.samples import GrowingSample
     from frontguard.schedule import Schedule
@@ -84,7 +88,9 @@ __all__ = [
     "analyze",
     "identify",
     "open_storage",
+    "plot",
     "simulate",
+    "write_report",
 ]
 
 
@@ -93,6 +99,8 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(_WHERE[name]), name)
         globals()[name] = value
         return value
+    if name in _ROOMS:
+        return import_module(f"frontguard.{name}")
     raise AttributeError(f"module 'frontguard' has no attribute {name!r}")
 
 

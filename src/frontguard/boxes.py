@@ -22,7 +22,7 @@ import numpy.typing as npt
 from frontguard._compiled import kernel
 from frontguard.boundaries import rank_table, read_rank
 from frontguard.errors import BadInput
-from frontguard.samples import Record
+from frontguard.samples import Record, ranked
 from frontguard.schedule import checked_count, checked_delta
 from frontguard.spread import SpreadBound, as_spread_bound
 from frontguard.threats import Threat, checked_t_bar, real_number
@@ -135,6 +135,7 @@ def checked_quantiles(quantiles: npt.ArrayLike, objectives: int) -> Floats:
 @kernel
 def tighten(
     pool: Floats,
+    beside: Floats,
     record: Record,
     pulls: int,
     box: Floats,
@@ -146,26 +147,27 @@ def tighten(
 ) -> None:
     """Bring one arm's box of one objective up to date; tables are those of the objective: (S, T) and (S,).
 
-    The `record.count` observations lie sorted in the pool; `pulls` counts failed ones too. `box` is (low, high, low
-    floor, high floor, refuted, plain low, plain high): the interval so far; what would be left of it if the sample went
-    on like this for ever; what the data refute; and the interval so far without R. An empty interval cannot come about
-    while R and the threat model hold. If R made it so (refuted = 1), the interval goes on without R; if it is empty
-    without R too, the threat model is false (refuted = 2): then nothing is known of this arm any more.
+    The `record.count` observations lie sorted in the pool, and beside it (see `samples.ranked`); `pulls` counts failed
+    ones too. `box` is (low, high, low floor, high floor, refuted, plain low, plain high): the interval so far; what
+    would be left of it if the sample went on like this for ever; what the data refute; and the interval so far without
+    R. An empty interval cannot come about while R and the threat model hold. If R made it so (refuted = 1), the
+    interval goes on without R; if it is empty without R too, the threat model is false (refuted = 2): then nothing is
+    known of this arm any more.
     """
     have = record.count
     failed = pulls - have
-    first, last = record.start, record.start + have - 1
+    last = have - 1
     low, high, plain_low, plain_high = box[0], box[1], box[5], box[6]
     for s in range(costs.shape[0] if box[4] == 0.0 else 1):
         rank = read_rank(low_ranks[s], pulls)
         if rank > failed:
-            bound = pool[first + rank - failed - 1] - costs[s]
+            bound = ranked(pool, beside, record, rank - failed - 1) - costs[s]
             low = max(low, bound)
             if s == 0:
                 plain_low = max(plain_low, bound)
         rank = read_rank(high_ranks[s], pulls)
         if rank > failed:
-            bound = pool[last - (rank - failed - 1)] + costs[s]
+            bound = ranked(pool, beside, record, last - (rank - failed - 1)) + costs[s]
             high = min(high, bound)
             if s == 0:
                 plain_high = min(plain_high, bound)
@@ -181,9 +183,9 @@ def tighten(
     for s in range(costs.shape[0] if box[4] == 0.0 else 1 if box[4] == 1.0 else 0):
         rank = min(int(np.ceil(low_keep[s] * pulls)), pulls)
         if rank > failed:
-            low_floor = max(low_floor, pool[first + rank - failed - 1] - costs[s])
+            low_floor = max(low_floor, ranked(pool, beside, record, rank - failed - 1) - costs[s])
         rank = min(int(np.ceil(high_keep[s] * pulls)), pulls)
         if rank > failed:
-            high_floor = min(high_floor, pool[last - (rank - failed - 1)] + costs[s])
+            high_floor = min(high_floor, ranked(pool, beside, record, last - (rank - failed - 1)) + costs[s])
     box[0], box[1], box[2], box[3] = low, high, low_floor, high_floor
     box[5], box[6] = plain_low, plain_high

@@ -6,13 +6,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from html import escape
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from frontguard.objectives import Objective
+
+if TYPE_CHECKING:
+    from frontguard.plot.picture import Picture
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -227,11 +230,17 @@ class Result:
             raise ImportError("Result.to_frame() needs pandas: pip install pandas") from error
         return pd.DataFrame(self._rows()).set_index("arm")
 
-    def plot(self, path: str | None = None) -> Any:
-        """Draw the arms' boxes and verdicts (two objectives at a time); needs the extra `plot`."""
-        from frontguard.pictures import plot_result
+    def plot(self, path: str | Path | None = None, x: str | int | None = None, y: str | int | None = None) -> Picture:
+        """The arms' boxes and verdicts as a picture, by objectives x and y or by all pairs; saved if a path is given.
 
-        return plot_result(self, path)
+        A notebook shows it; `.matplotlib()` and `.plotly()` draw it with these (extras `plot` and `plotly`).
+        """
+        from frontguard.plot import front
+
+        picture = front(self, x, y)
+        if path is not None:
+            picture.save(path)
+        return picture
 
     def _rows(self) -> list[dict[str, Any]]:
         rows = []
@@ -255,21 +264,20 @@ class Result:
             f"set {_shortened(self.pareto_set)}>"
         )
 
+    def report(self, path: str | Path, format: str | None = None) -> Path:
+        """Write a report to a file that ends in .html, .md or .csv."""
+        from frontguard.reports.writing import write_report
+
+        return write_report(self, path, format)
+
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{escape(str(key))}</th>" for key in self._rows()[0])
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(_cell(value))}</td>" for value in row.values()) + "</tr>"
-            for row in self._rows()
-        )
-        return f"<p>{escape(repr(self))}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        from frontguard.reports.notebook import result_html
+
+        return result_html(self)
 
 
 def _listed(names: Sequence[str]) -> str:
     return " and ".join(names) if len(names) < 3 else f"all of {', '.join(names)}"
-
-
-def _cell(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _shortened(names: Sequence[str], most: int = 8) -> str:

@@ -355,6 +355,56 @@ def push_sorted(pool: Floats, table: Table, column: int, values: Floats) -> None
 
 
 @kernel
+def ranked(pool: Floats, beside: Floats, record: Record, place: int) -> float:
+    """The value at `place` (0 is the smallest) of a column that is kept sorted, O(1); with values beside it O(log n).
+
+    The last `window` of a sorted column's `count` values may lie elsewhere: sorted among themselves, in the array
+    `beside` from `window_start` on. So a few values can be added for a look, while the pool stays as it is.
+    """
+    at: float
+    if record.window == 0:
+        at = pool[record.start + place]
+        return at
+    own, later = record.count - record.window, record.window
+    first, second = record.start, record.window_start
+    # The smallest number j of values from beside so that the place − j own ones before the place are no larger.
+    low, high = max(0, place - own), min(place, later)
+    while low < high:
+        j = (low + high) >> 1
+        if pool[first + place - j - 1] <= beside[second + j]:
+            high = j
+        else:
+            low = j + 1
+    if low == later:
+        at = pool[first + place - low]
+    elif place - low == own:
+        at = beside[second + low]
+    else:
+        at = min(pool[first + place - low], beside[second + low])
+    return at
+
+
+@kernel
+def take_in(pool: Floats, beside: Floats, table: Table) -> Floats:
+    """Merge what lies beside sorted columns into them. Returns the pool, which may be a new one."""
+    columns = table.shape[0] - 1
+    later, where = np.empty(columns, np.int64), np.empty(columns, np.int64)
+    for c in range(columns):  # all of them first: making room for one may move the others, windows included
+        record: Record = table[c]
+        later[c], where[c] = record.window, record.window_start
+        record.count -= record.window
+        record.window = 0
+        record.window_start = record.start + record.room
+    for c in range(columns):
+        if later[c] > 0:
+            block = np.empty(later[c])
+            _copy(beside, where[c], block, 0, later[c])
+            pool = reserve(pool, table, c, later[c])
+            push_sorted(pool, table, c, block)
+    return pool
+
+
+@kernel
 def median(pool: Floats, table: Table, column: int) -> float:
     """The median of a column that has values; for an even number of them the mean of the two in the middle."""
     record: Record = table[column]

@@ -159,7 +159,8 @@ def alive_with(text: str) -> list[int]:
 
 
 def without_times(answer: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in answer.items() if key not in ("seconds", "storage", "answer")}
+    told = ("seconds", "storage", "answer", "command", "source", "at", "spec")
+    return {key: value for key, value in answer.items() if key not in told}
 
 
 # The usual course -----------------------------------------------------------------------------------------------------
@@ -195,7 +196,9 @@ def test_it_certifies_the_front_and_says_so_again_at_once(folder: Path) -> None:
     assert re.search(r"poor +out .*\[", again.stdout)
     assert "With probability 95%, whatever a prescient attacker puts into up to 2% of each arm's measurements" in said
     assert f"{answer['pulls']} pulls;" in said
-    assert "Next: `frontguard run toy.toml --json`" in said
+    assert f"Next: `frontguard report {folder / 'toy.db'}` writes a report to send" in said
+    assert f"`frontguard serve {folder / 'toy.db'}` shows it in a browser" in said
+    assert "`frontguard run toy.toml --json` prints this for machines" in said
     assert told(folder / "toy.db") == stored
 
 

@@ -125,17 +125,31 @@ def test_a_page_without_markers_is_refused(tmp_path: Path, capsys: pytest.Captur
 
 def test_pictures_show_ours_and_the_published_points() -> None:
     pytest.importorskip("matplotlib")
-    from frontguard.experiments.figures import against_epsilon
+    from frontguard.plot import sample_complexity
 
-    figure = against_epsilon(ROWS[:2], "SW-LLVM")
+    figure = sample_complexity(ROWS[:2]).matplotlib()
     samples, success = figure.axes
     labels = {text.get_text() for text in figure.legends[0].get_texts()}
     assert labels == {"RPSI", "RPSI, paper", "AUER-A1", "AUER-A1, paper"}
     drawn = {float(np.asarray(line.get_ydata())[0]) for line in samples.lines}
     assert {57500.0, 57822.5, 170000.0, 174599.9} <= drawn
     assert samples.get_yscale() == "log"
-    markers = {line.get_marker() for line in success.lines if str(line.get_label()).endswith("paper")}
-    assert len(markers) == 2  # told apart without colour
+    hollow = [line for line in success.lines if line.get_markerfacecolor() == "none" and line.get_marker() != "None"]
+    assert len({line.get_marker() for line in hollow}) == 2  # told apart without colour
+
+
+def test_a_file_for_every_data_set_and_variant(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    from frontguard.experiments.figures import write_figures
+
+    names = [path.name for path in write_figures(ROWS, tmp_path)]
+    assert names == [
+        "sw-llvm-as-published.png",
+        "sw-llvm-as-the-theory-demands.png",
+        "diabetes-adult-006.png",
+        "figure1.png",
+    ]
+    assert all((tmp_path / name).read_bytes()[:8] == b"\x89PNG\r\n\x1a\n" for name in names)
 
 
 def test_figure_1_is_a_real_decision() -> None:

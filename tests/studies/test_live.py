@@ -277,3 +277,19 @@ def test_numbers_and_durations_are_short(value: float) -> None:
 @given(st.integers(0, 10**9))
 def test_a_rounded_forecast_is_within_a_tenth(pulls: int) -> None:
     assert abs(int(rounded(pulls).replace(",", "")) - pulls) <= 0.1 * pulls
+
+
+def test_one_arm_is_spoken_of_as_one() -> None:
+    one = snapshot_of(1, 400, (SECONDS,))
+    assert answer(one) == "arm 0 is the only arm: it has the least seconds."
+    two = snapshot_of(1, 400)
+    assert answer(two) == "1 of 1 arm is on the trade-off front of seconds and score: arm 0."
+    failed = replace(one, aside=frozenset(["arm 0"]), failures={"arm 0": Counter({"exit code 1": 9})})
+    assert answer(failed) == "No arm could be measured: the only one was set aside after 9 failed pulls."
+
+
+def test_thousands_are_separated_where_people_read_them() -> None:
+    shown = snapshot_of(1200, 1200)
+    assert shown.tally() == {"undecided": 1200}
+    assert shown.counts() == "1,200 undecided"
+    assert "So far: 1,200 undecided." in answer(shown)

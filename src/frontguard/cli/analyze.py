@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from frontguard.cli.report import checked_target, made_by, origin
+from frontguard.cli.run_options import without_password
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
@@ -87,6 +89,7 @@ def analyze(
     strict: Annotated[bool, typer.Option("--strict", help="Exit code 3 if any arm is open.")] = False,
     top: Annotated[int, typer.Option(help="Arms to show; the rest is counted.")] = 30,
     csv: Annotated[Path | None, typer.Option(help="Write a row for every arm to this file.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write a report to this file: .html, .md or .csv.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON on stdout.")] = False,
 ) -> None:
     """Say which arms of a log are certainly on the trade-off front, which certainly not, and what is open.
@@ -95,6 +98,8 @@ def analyze(
     """
     if top < 1:
         raise BadInput(f"--top: wanted a number from 1, got {top}")
+    if report is not None:
+        checked_target(report)
     given: dict[str, Any] = {
         "tolerance": _by_name("tolerance", tolerance, _text_or_number),
         "quantile": _by_name("quantile", quantile, _number),
@@ -130,9 +135,11 @@ def analyze(
     if csv is not None:
         write_csv(found, csv)
     if json:
-        _print_json(found)
+        _print_json(found, log)
     else:
         _print(found, top, append)
+    if report is not None:
+        _write_report(found, report, log)
     opened = found.status != "certified"
     raise typer.Exit(OPEN if strict and opened else 0)
 
@@ -186,12 +193,31 @@ def size_of(text: str) -> int:
 # Output ---------------------------------------------------------------------------------------------------------------
 
 
-def _print_json(found: Analysis) -> None:
+def _print_json(found: Analysis, log: Sequence[str]) -> None:
     from frontguard.logs.summary import answer
 
-    for piece in found.json_pieces(answer=answer(found)):
+    profile = found.profile
+    levels = profile and {
+        "levels": profile.levels.tolist(),
+        "in_front": profile.in_front.tolist(),
+        "resolution": profile.resolution,
+    }
+    more = made_by(sys.argv[1:], [without_password(each) for each in log])
+    needed = found.needed
+    reached = [] if needed is None else zip(needed.arms.tolist(), needed.rival_pulls.tolist(), strict=True)
+    rivals = {found.arms[arm]: pulls for arm, pulls in reached if pulls >= 0}  # of the arm that decides an open one
+    for piece in found.json_pieces(answer=answer(found), more_pulls_of_rival=rivals, profile=levels, **more):
         sys.stdout.write(piece)
     sys.stdout.write("\n")
+
+
+def _write_report(found: Analysis, path: Path, log: Sequence[str]) -> None:
+    from frontguard.reports.on_analysis import analysis_report
+    from frontguard.reports.writing import save
+
+    named = ", ".join(without_password(each) for each in log)
+    save(analysis_report(found, origin(sys.argv[1:], named)), path)
+    print(f"report: {path}", file=sys.stderr, flush=True)
 
 
 def write_csv(found: Analysis, path: Path) -> None:
@@ -246,7 +272,8 @@ def next_step(found: Analysis, arguments: Sequence[str], append: Path | None) ->
 
     if found.status == "certified":
         more = "" if found.profile is not None else "; with --profile also up to which contamination it stands"
-        return f"`{command_line([*arguments, '--json'])}` prints this for machines{more}."
+        send = f"`{command_line(arguments, report='report.html')}` writes a report to send"
+        return f"{send}; with --json it is printed for machines{more}."
     steps = []
     if found.status == "budget":
         where = f"--append {append}" if append is not None else "--append STATE for both"

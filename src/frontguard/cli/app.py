@@ -9,9 +9,11 @@ import typer
 from frontguard.cli.analyze import analyze
 from frontguard.cli.demo import demo
 from frontguard.cli.plan import plan
+from frontguard.cli.report import report
 from frontguard.cli.reproduce import reproduce
 from frontguard.cli.rescue import rescue
 from frontguard.cli.run import run
+from frontguard.cli.serve import serve
 
 app = typer.Typer(
     name="frontguard",
@@ -26,6 +28,8 @@ app.command("plan")(plan)
 app.command("run")(run)
 app.command("analyze")(analyze)
 app.command("rescue")(rescue)
+app.command("report")(report)
+app.command("serve")(serve)
 app.command("reproduce")(reproduce)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from frontguard.cli.report import made_by, origin
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
@@ -35,30 +36,34 @@ def demo(
         raise BadInput(f"--seed: wanted a number from 0, got {seed}")
     print("frontguard demo: compiling kernels (on first use, about 20 seconds) and measuring …", file=sys.stderr)
     from frontguard.demo import run_demo
+    from frontguard.reports.on_demo import demo_report, demo_to_dict
+    from frontguard.reports.writing import save
 
     found = run_demo(contamination, seed)
     try:
         output.mkdir(parents=True, exist_ok=True)
-        (output / "demo.json").write_text(json_module.dumps(found.to_dict(), indent=1) + "\n", encoding="utf-8")
+        plain = demo_to_dict(found) | {"seed": seed} | made_by(sys.argv[1:])
+        (output / "demo.json").write_text(json_module.dumps(plain, indent=1) + "\n", encoding="utf-8")
         pictures = _pictures(found, output)
+        written = save(demo_report(found, origin(sys.argv[1:], seed=seed)), output / "report.html")
     except OSError as error:
         raise BadInput(f"--output {output}: cannot be written: {error.strerror or error}") from None
     if json:
-        print(json_module.dumps(found.to_dict()))
+        print(json_module.dumps(plain))
     else:
         _print(found)
         _print_reviews(found.reviews)
         _print_flags(found.flags)
-    print(f"{pictures}; numbers: {output / 'demo.json'}", file=sys.stderr)
+    print(f"{pictures}; numbers: {output / 'demo.json'}; report: {written}", file=sys.stderr)
 
 
 def _pictures(found: Demo, folder: Path) -> str:
-    from frontguard.pictures import plot_demo, plot_reviews
+    from frontguard.plot.demo import demo_picture, reviews_picture
 
     first, second = folder / "demo.png", folder / "demo-reviews.png"
     try:
-        plot_demo(found, first)
-        plot_reviews(found.reviews, second)
+        demo_picture(found).save(first)
+        reviews_picture(found.reviews).save(second)
     except BadInput as error:
         return f"no pictures: {error}"
     return f"pictures: {first}, {second}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from frontguard.cli.report import checked_target, origin
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
@@ -39,6 +40,7 @@ def reproduce(
     seed: Annotated[int, typer.Option(help="Run r of a seed is always the same run.")] = 0,
     workers: Annotated[int | None, typer.Option(help="Threads (without: one for every core).")] = None,
     output: Annotated[Path, typer.Option(help="Where runs, tables and figures are kept.")] = Path("frontguard-results"),
+    report: Annotated[Path | None, typer.Option(help="Write a report to this file: .html, .md or .csv.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the rows as JSON on stdout.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Ignore stored runs and compute all again.")] = False,
 ) -> None:
@@ -48,6 +50,8 @@ def reproduce(
     on.
     """
     _check_counts(runs, seed, workers)
+    if report is not None:
+        checked_target(report)
     from frontguard.experiments.contestants import contestants_named
     from frontguard.experiments.plan import choose, settings_of
     from frontguard.experiments.progress import shown_progress
@@ -70,6 +74,8 @@ def reproduce(
         raise typer.Exit(130) from None
     _print(outcome.results, json=json)
     _say(_written(outcome.results, output))
+    if report is not None:
+        _write_report(outcome.results, report, seed)
 
 
 def _check_counts(runs: int, seed: int, workers: int | None) -> None:
@@ -102,6 +108,14 @@ def _print(results: Sequence[Result], *, json: bool) -> None:
         style="dim",
         highlight=False,
     )
+
+
+def _write_report(results: Sequence[Result], path: Path, seed: int) -> None:
+    from frontguard.reports.on_experiments import experiments_report
+    from frontguard.reports.writing import save
+
+    save(experiments_report(results, origin(sys.argv[1:], seed=seed)), path)
+    _say(f"report: {path}")
 
 
 def _written(results: Sequence[Result], output: Path) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from frontguard.cli.report import checked_target, commands_to_look, made_by
 from frontguard.cli.run_options import Options, command_line, spec_of, storage_of, without_password
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
@@ -64,6 +65,9 @@ def run(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Of the order in which arms are measured.")] = None,
     name: Annotated[str | None, typer.Option(help="Of the study in its storage (without: the spec's).")] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Write a report to this file, .html, .md or .csv, when the run ends.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")] = False,
 ) -> None:
     """Run commands until it is certain which candidates are on the trade-off front.
@@ -75,6 +79,8 @@ def run(
         storage, tuple(arm or ()), tuple(minimize or ()), tuple(maximize or ()), tuple(tolerance or ()), threat,
         contamination, confidence, pulls, time, workers, timeout, seed, name,
     )  # fmt: skip
+    if report is not None:
+        checked_target(report)
     wanted = spec_of(spec, options)
     where = storage_of(wanted, options)
     from frontguard.studies.urls import open_storage
@@ -83,10 +89,13 @@ def run(
         study = _study(wanted, opened, without_password(where))
         ended = _driven(wanted, study)
         if json:
-            print(json_module.dumps(as_dict(ended, without_password(where))))
+            more = origin_of(wanted, sys.argv[1:], None if spec is None else str(spec))
+            print(json_module.dumps(as_dict(ended, without_password(where)) | more))
             _print_warnings_on_stderr(ended)
         else:
-            _print(ended, without_password(where))
+            _print(ended, without_password(where), several=len(opened.studies()) > 1)
+        if report is not None:
+            _write_report(report, opened, ended, without_password(where))
     raise typer.Exit(exit_code(ended))
 
 
@@ -211,6 +220,23 @@ def as_dict(ended: Ended, where: str) -> dict[str, Any]:
     }
 
 
+def origin_of(spec: Spec, arguments: list[str], file: str | None) -> dict[str, Any]:
+    """What a report needs besides: objectives, seed and spec, and how the command was called."""
+    objectives = [
+        {"name": each.name, "direction": each.direction, "tolerance": each.tolerance, "quantile": each.quantile}
+        for each in spec.objectives
+    ]
+    return {"objectives": objectives, "seed": spec.seed, "spec": spec.source_text or None} | made_by(arguments, file)
+
+
+def _write_report(path: Path, storage: Storage, ended: Ended, where: str) -> None:
+    from frontguard.reports.on_study import study_report
+    from frontguard.reports.writing import save
+
+    save(study_report(storage, ended.snapshot.study, where=where, said=ended.answer), path)
+    _say(f"report: {path}")
+
+
 def _finite(value: float) -> float | None:
     return value if abs(value) < float("inf") else None
 
@@ -222,7 +248,7 @@ def _print_warnings_on_stderr(ended: Ended) -> None:
             _say(f"warning: {warning}")
 
 
-def _print(ended: Ended, where: str) -> None:
+def _print(ended: Ended, where: str, *, several: bool = False) -> None:
     from rich.console import Console
     from rich.text import Text
 
@@ -244,10 +270,13 @@ def _print(ended: Ended, where: str) -> None:
         Text(f"{snapshot.pulls:,} pulls{failed}; this run took {duration(snapshot.seconds)}. Stored in {where}.")
     )
     console.print()
-    console.print(Text(f"Next: {next_step(ended, sys.argv[1:], where)}"))
+    look = commands_to_look(where, snapshot.study, several=several)
+    if look and snapshot.result.status != "certified" and snapshot.pulls:
+        console.print(Text(f"So far: {look}."))
+    console.print(Text(f"Next: {next_step(ended, sys.argv[1:], where, several=several)}"))
 
 
-def next_step(ended: Ended, arguments: list[str], where: str) -> str:
+def next_step(ended: Ended, arguments: list[str], where: str, *, several: bool = False) -> str:
     """What to do now, by how it ended: a command, where one helps."""
     from frontguard.studies.summary import enough_pulls, looser, more_to_come
 
@@ -255,9 +284,10 @@ def next_step(ended: Ended, arguments: list[str], where: str) -> str:
     result = snapshot.result
     again = command_line(arguments)
     if result.status == "certified":
+        look = commands_to_look(where, snapshot.study, several=several)
         every_pull = f"; frontguard.Study.open({where!r}, {snapshot.study!r}).to_frame() gives every pull"
         machines = f"`{command_line([*arguments, '--json'])}` prints this for machines"
-        return f"{machines}{'' if where.startswith('memory:') else every_pull}."
+        return f"{look}; {machines}{every_pull}." if look else f"{machines}."
     if ended.how == "cancelled":
         return f"`{again}` goes on where it stopped; {more_to_come(snapshot)}."
     if len(snapshot.aside) == len(result.arms):

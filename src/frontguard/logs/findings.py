@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from html import escape
 from itertools import islice
 from typing import Any
 
@@ -22,7 +21,6 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 _AT_A_TIME = 20_000  # arms that are brought to JSON in one piece
-_MOST_IN_HTML = 100
 
 WORDS = np.array([verdict.word for verdict in sorted(Verdict)], dtype=object)
 """Verdicts by their codes."""
@@ -210,21 +208,6 @@ class Analysis(Result):
     def _some_rows(self, most: int) -> list[dict[str, Any]]:
         plain = {name: np.asarray(column, dtype=object)[:most].tolist() for name, column in self.columns().items()}
         return [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]
-
-    def _repr_html_(self) -> str:
-        rows = self._some_rows(_MOST_IN_HTML)
-        head = "".join(f"<th>{escape(key)}</th>" for key in rows[0])
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(_cell(value))}</td>" for value in row.values()) + "</tr>" for row in rows
-        )
-        left = len(self.arms) - len(rows)
-        more = f"<p>… and {left:,} more</p>" if left else ""
-        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        return f"<p>{escape(repr(self))}</p>{table}{more}"
-
-
-def _cell(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _without_infinity(values: Floats) -> list[list[float | None]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
+from weakref import WeakSet
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ from frontguard.boundaries import STEPS
 from frontguard.boxes import LARGEST, BoxRule, box_rule
 from frontguard.errors import BadInput, OutOfTurn
 from frontguard.objectives import Objective, parse_objectives, quantiles, tolerances
+from frontguard.policies.ahead import Ahead
 from frontguard.policies.base import Policy, State
 from frontguard.policies.certified_rule import (
     ARM,
@@ -36,10 +38,10 @@ from frontguard.policies.certified_rule import (
     absorb,
     batch_of,
     decide,
-    refresh,
+    refresh_all,
 )
 from frontguard.results import Certificate, Result
-from frontguard.samples import Table, empty_pool, empty_table
+from frontguard.samples import Table, empty_pool, empty_table, take_in
 from frontguard.schedule import checked_count, checked_delta
 from frontguard.spread import SpreadBound
 from frontguard.threats import Threat, real_number, threat_named
@@ -188,6 +190,8 @@ class Certified(Policy):
         self._centres = np.full((self.arms, self.objectives, 3), -np.inf)
         self._columns = empty_table(self.arms * self.objectives)
         self._pool = empty_pool(self.arms * self.objectives)
+        self._beside = np.empty(0)  # values that were not merged into the pool yet, see `with_ahead`
+        self._pool_users: WeakSet[Certified] = WeakSet([self])  # policies that read this very pool
         self._front = np.empty(self.arms, np.int64)
         self._touched: set[int] = set()  # arms with values that no decision has seen
         self._told_since = 0  # pulls told since the last decision
@@ -334,6 +338,43 @@ class Certified(Policy):
         policy._outstanding, policy._waiting = self._outstanding.copy(), self._waiting
         return policy
 
+    def with_ahead(self, ahead: Ahead) -> Self:
+        """A copy that has taken what is ahead, as `take` would, and has decided nothing; this policy is left as it is.
+
+        Samples are shared and read together with what is ahead of them, so that the cost grows with the arms and not
+        with the pulls. Whoever takes more, this policy or the copy, does so on samples of its own if the other is
+        still there.
+        """
+        self._merge()
+        policy = type(self).__new__(type(self))
+        policy.__dict__.update(self.__dict__)
+        policy._control, policy._table = self._control.copy(), self._table.copy()
+        policy._alive, policy._outstanding = self._alive.copy(), self._outstanding.copy()
+        policy._boxes, policy._centres = self._boxes.copy(), self._centres.copy()
+        policy._columns, policy._front = self._columns.copy(), self._front.copy()
+        policy._table["pulls"] += ahead.counts
+        policy._control["pulls"] += len(ahead)
+        policy._outstanding -= ahead.counts
+        policy._waiting -= len(ahead)
+        policy._told_since += len(ahead)
+        policy._touched = self._touched | set(np.flatnonzero(ahead.counts).tolist())
+        policy._beside = ahead.lent_to(policy, policy._columns)
+        self._pool_users.add(policy)
+        return policy
+
+    def _merge(self) -> None:
+        """Take what lies beside the pool into it."""
+        if len(self._beside):
+            self._own_pool()
+            self._pool = take_in(self._pool, self._beside, self._columns)
+            self._beside = np.empty(0)
+
+    def _own_pool(self) -> None:
+        """Have a pool that nobody else reads, before it is written to."""
+        if len(self._pool_users) > 1:
+            self._pool_users.discard(self)
+            self._pool, self._pool_users = self._pool.copy(), WeakSet([self])
+
     def _checked_values(self, values: npt.ArrayLike, pulls: int) -> Floats:
         """As in the base class, but NaN is welcome: that measurement failed and may have been anything."""
         array = np.asarray(values)
@@ -344,6 +385,8 @@ class Certified(Policy):
         return super()._checked_values(array, pulls)
 
     def _absorb(self, arms: Ints, values: Floats) -> None:
+        self._merge()
+        self._own_pool()
         self._pool = absorb(self._table, self._control, self._pool, self._columns, arms, values)
         self._touched.update(np.unique(arms).tolist())
 
@@ -367,12 +410,10 @@ class Certified(Policy):
     def _decide(self) -> None:
         if self.done or not self._deciding:  # pulls that were out when it stopped: welcome, but the answer stands
             return
-        for arm in sorted(self._touched):
-            asked = int(self._table["pulls"][arm] + self._outstanding[arm])
-            refresh(
-                self._table, self._boxes, self._centres, self._control, arm, asked, self._pool, self._columns,
-                self.rule.quantiles, *self.rule.arrays,
-            )  # fmt: skip
+        refresh_all(
+            self._table, self._boxes, self._centres, self._control, np.array(sorted(self._touched), np.int64),
+            self._outstanding, self._pool, self._beside, self._columns, self.rule.quantiles, *self.rule.arrays,
+        )  # fmt: skip
         self._touched.clear()
         self._told_since = 0
         if not self._all_seen:
@@ -408,10 +449,10 @@ class Certified(Policy):
         low, high = self.floors[..., 0], self.floors[..., 1]
         accuracy, coverage = -np.inf, -np.inf
         for i in candidates:
-            for j in np.concatenate([candidates[candidates != i], others]):
-                accuracy = max(accuracy, float((high[j] - low[i] - self.accuracy).min()))
+            rivals = np.concatenate([candidates[candidates != i], others])
+            accuracy = max(accuracy, float((high[rivals] - low[i] - self.accuracy).min(axis=1).max(initial=-np.inf)))
         for i in others:
-            nearest = min((float((high[i] - low[k] - self.coverage).max()) for k in candidates), default=np.inf)
+            nearest = float((high[i] - low[candidates] - self.coverage).max(axis=1).min(initial=np.inf))
             coverage = max(coverage, nearest)
         return self._certificate(accuracy, coverage)
 
@@ -487,6 +528,7 @@ class Certified(Policy):
         }
 
     def _moving_arrays(self) -> State:
+        self._merge()
         return {
             "control": self._control,
             "arm_records": self._table,
@@ -508,7 +550,7 @@ class Certified(Policy):
         self._touched = set(arrays["touched"].tolist())
         self._told_since = int(arrays["told_since"])
         self._columns = arrays["sample_records"]
-        self._pool = arrays["sample_pool"]
+        self._pool, self._beside = arrays["sample_pool"], np.empty(0)
 
 
 def _tolerance(value: npt.ArrayLike, objectives: int, name: str) -> Floats:

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from frontguard._compiled import inlined, kernel
 from frontguard.boxes import tighten
 from frontguard.results import Verdict
-from frontguard.samples import Record, Table, push_sorted, reserve
+from frontguard.samples import Record, Table, push_sorted, ranked, reserve
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -161,6 +161,7 @@ def refresh(
     i: int,
     pulls: int,
     pool: Floats,
+    beside: Floats,
     columns: Table,
     quantiles: Floats,
     low_ranks: Ints,
@@ -171,6 +172,7 @@ def refresh(
 ) -> None:
     """Bring arm i's boxes and point estimates up to date with its sorted samples.
 
+    Samples may have values beside the pool (see `samples.ranked`); where they have none, any array will do for it.
     `pulls` counts all that were asked for: one that failed, or has not come back yet, may be anything. (To leave those
     out that are still on their way would be wrong: which of them come first may depend on what they measure.)
     """
@@ -179,7 +181,7 @@ def refresh(
         record: Record = columns[i * M + d]
         refuted = boxes[i, d, REFUTED]
         tighten(
-            pool, record, pulls, boxes[i, d],
+            pool, beside, record, pulls, boxes[i, d],
             low_ranks[d], high_ranks[d], costs[d], low_keep[d], high_keep[d],
         )  # fmt: skip
         if boxes[i, d, REFUTED] != refuted:
@@ -189,10 +191,37 @@ def refresh(
             continue
         middle = quantiles[d] * (have - 1)
         below, above = int(np.floor(middle)), int(np.ceil(middle))
-        centres[i, d, ESTIMATE] = 0.5 * pool[record.start + below] + 0.5 * pool[record.start + above]
+        lower, upper = ranked(pool, beside, record, below), ranked(pool, beside, record, above)
+        centres[i, d, ESTIMATE] = 0.5 * lower + 0.5 * upper
         reach = DOUBT * np.sqrt(have * quantiles[d] * (1.0 - quantiles[d]))
-        centres[i, d, DOUBT_LOW] = pool[record.start + max(0, int(np.floor(middle - reach)))]
-        centres[i, d, DOUBT_HIGH] = pool[record.start + min(have - 1, int(np.ceil(middle + reach)))]
+        centres[i, d, DOUBT_LOW] = ranked(pool, beside, record, max(0, int(np.floor(middle - reach))))
+        centres[i, d, DOUBT_HIGH] = ranked(pool, beside, record, min(have - 1, int(np.ceil(middle + reach))))
+
+
+@kernel
+def refresh_all(
+    arms: Table,
+    boxes: Floats,
+    centres: Floats,
+    control: Table,
+    touched: Ints,
+    outstanding: Ints,
+    pool: Floats,
+    beside: Floats,
+    columns: Table,
+    quantiles: Floats,
+    low_ranks: Ints,
+    high_ranks: Ints,
+    costs: Floats,
+    low_keep: Floats,
+    high_keep: Floats,
+) -> None:
+    """`refresh` every arm that was touched, with the pulls of it that are outstanding (K,) counted as asked for."""
+    for i in touched:
+        refresh(
+            arms, boxes, centres, control, i, arms[i].pulls + outstanding[i], pool, beside, columns, quantiles,
+            low_ranks, high_ranks, costs, low_keep, high_keep,
+        )  # fmt: skip
 
 
 @kernel

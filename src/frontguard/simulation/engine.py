@@ -216,7 +216,7 @@ def _run_certified(
                 pool = reserve(pool, columns, i * objectives + d, wanted)
                 push_sorted(pool, columns, i * objectives + d, fresh[d])
             _certified.refresh(
-                arms, boxes, centres, control, i, arms[i].pulls, pool, columns, quantiles,
+                arms, boxes, centres, control, i, arms[i].pulls, pool, pool, columns, quantiles,
                 low_ranks, high_ranks, costs, low_keep, high_keep,
             )  # fmt: skip
         _certified.decide(arms, boxes, centres, alive, control, accuracy, coverage, margin, front)

@@ -31,7 +31,7 @@ from frontguard.policies.certified_rule import (
     UNREACHABLE,
     _skyline,
 )
-from frontguard.samples import Record, Table
+from frontguard.samples import Record, Table, ranked
 
 __all__ = ["Forecast", "forecast"]
 
@@ -59,7 +59,7 @@ class Forecast:
 
 
 @kernel
-def _ranked(pool: Floats, record: Record, failed: int, rank: float, from_above: bool) -> float:
+def _ranked(pool: Floats, beside: Floats, record: Record, failed: int, rank: float, from_above: bool) -> float:
     """The value of a rank, which need not be whole, from the lowest or the highest; failed ones come before all."""
     place = rank - failed - 1.0
     if place < 0.0 or record.count == 0:
@@ -69,17 +69,19 @@ def _ranked(pool: Floats, record: Record, failed: int, rank: float, from_above: 
     share = place - near if far > near else 0.0
     value: float
     if from_above:
-        last = record.start + record.count - 1
-        value = -((1.0 - share) * pool[last - near] + share * pool[last - far])
+        last = record.count - 1
+        near, far = last - near, last - far
+        value = -((1.0 - share) * ranked(pool, beside, record, near) + share * ranked(pool, beside, record, far))
     else:
-        value = (1.0 - share) * pool[record.start + near] + share * pool[record.start + far]
+        value = (1.0 - share) * ranked(pool, beside, record, near) + share * ranked(pool, beside, record, far)
     return value
 
 
 @kernel
 def _read_floors(
-    i: int, have: int, boxes: Floats, pool: Floats, columns: Table, costs: Floats, low_keep: Floats, high_keep: Floats
-) -> None:
+    i: int, have: int, boxes: Floats, pool: Floats, beside: Floats, columns: Table, costs: Floats,
+    low_keep: Floats, high_keep: Floats,
+) -> None:  # fmt: skip
     """What the boxes of arm i would come to if its sample went on for ever. Pulls that are out are left aside."""
     M = boxes.shape[1]
     for d in range(M):
@@ -88,14 +90,16 @@ def _read_floors(
         refuted = boxes[i, d, REFUTED]
         low, high = boxes[i, d, LOW], boxes[i, d, HIGH]
         for s in range(costs.shape[1] if refuted == 0.0 else 1 if refuted == 1.0 else 0):
-            low = max(low, _ranked(pool, record, failed, np.ceil(low_keep[d, s] * have), False) - costs[d, s])
-            high = min(high, -_ranked(pool, record, failed, np.ceil(high_keep[d, s] * have), True) + costs[d, s])
+            low = max(low, _ranked(pool, beside, record, failed, np.ceil(low_keep[d, s] * have), False) - costs[d, s])
+            high = min(
+                high, -_ranked(pool, beside, record, failed, np.ceil(high_keep[d, s] * have), True) + costs[d, s]
+            )
         boxes[i, d, LOW_FLOOR], boxes[i, d, HIGH_FLOOR] = low, high
 
 
 @kernel
 def _read_boxes(
-    i: int, have: int, pulls: float, boxes: Floats, pool: Floats, columns: Table,
+    i: int, have: int, pulls: float, boxes: Floats, pool: Floats, beside: Floats, columns: Table,
     low_ranks: Ints, high_ranks: Ints, costs: Floats,
 ) -> None:  # fmt: skip
     """The boxes of arm i if it had so many pulls in the proportions of its sample."""
@@ -107,9 +111,9 @@ def _read_boxes(
         refuted = boxes[i, d, REFUTED]
         for s in range(costs.shape[1] if refuted == 0.0 else 1 if refuted == 1.0 else 0):
             rank = scale * read_rank(low_ranks[d, s], int(pulls))
-            boxes[i, d, LOW] = max(boxes[i, d, LOW], _ranked(pool, record, failed, rank, False) - costs[d, s])
+            boxes[i, d, LOW] = max(boxes[i, d, LOW], _ranked(pool, beside, record, failed, rank, False) - costs[d, s])
             rank = scale * read_rank(high_ranks[d, s], int(pulls))
-            boxes[i, d, HIGH] = min(boxes[i, d, HIGH], -_ranked(pool, record, failed, rank, True) + costs[d, s])
+            boxes[i, d, HIGH] = min(boxes[i, d, HIGH], -_ranked(pool, beside, record, failed, rank, True) + costs[d, s])
 
 
 @kernel
@@ -168,7 +172,7 @@ def _nearest(boxes: Floats, coverage: Floats, candidates: Ints, i: int) -> tuple
 @kernel
 def _settle(
     arms: Table, start: Floats, tolerance: Floats, i: int, j: int, every: bool, pulls: Floats, boxes: Floats,
-    pool: Floats, columns: Table, low_ranks: Ints, high_ranks: Ints, costs: Floats,
+    pool: Floats, beside: Floats, columns: Table, low_ranks: Ints, high_ranks: Ints, costs: Floats,
 ) -> bool:  # fmt: skip
     """Pull i and j in thought until H_j − L_i is within its tolerance. False if that is out of sight."""
     while _missing(start, boxes, tolerance, i, j, every) > 0.0:
@@ -180,18 +184,19 @@ def _settle(
             pulls[k] = np.ceil(pulls[k] * STEP)
             if pulls[k] > min(FARTHEST * arms[k].pulls, LARGEST):
                 return False
-            _read_boxes(k, arms[k].pulls, pulls[k], boxes, pool, columns, low_ranks, high_ranks, costs)
+            _read_boxes(k, arms[k].pulls, pulls[k], boxes, pool, beside, columns, low_ranks, high_ranks, costs)
     return True
 
 
 @kernel
 def _go_on(
     arms: Table, alive: Ints, accuracy: Floats, coverage: Floats, pulls: Floats, boxes: Floats, pool: Floats,
-    columns: Table, low_ranks: Ints, high_ranks: Ints, costs: Floats, low_keep: Floats, high_keep: Floats,
+    beside: Floats, columns: Table, low_ranks: Ints, high_ranks: Ints, costs: Floats, low_keep: Floats,
+    high_keep: Floats,
 ) -> Ints:  # fmt: skip
     """Raise `pulls` (K,) in thought until the certificate is there. Returns a code, and the pair that takes most."""
     for i in alive:
-        _read_floors(i, arms[i].pulls, boxes, pool, columns, costs, low_keep, high_keep)
+        _read_floors(i, arms[i].pulls, boxes, pool, beside, columns, costs, low_keep, high_keep)
     start = boxes.copy()
     candidates = alive[arms["candidate"][alive] == 1]
     answer, dearest = np.array([REACHED, -1, -1]), 0.0
@@ -206,7 +211,7 @@ def _go_on(
             k = arms[i].decided_by
         before = pulls[i] + pulls[k] if k >= 0 else 0.0
         if k < 0 or not _settle(
-            arms, start, coverage, k, i, True, pulls, boxes, pool, columns, low_ranks, high_ranks, costs
+            arms, start, coverage, k, i, True, pulls, boxes, pool, beside, columns, low_ranks, high_ranks, costs
         ):
             return np.array([BEYOND, i, k])
         if pulls[i] + pulls[k] - before > dearest:
@@ -223,7 +228,7 @@ def _go_on(
                 continue
             before = pulls[i] + pulls[j]
             if not _settle(
-                arms, start, accuracy, i, j, False, pulls, boxes, pool, columns, low_ranks, high_ranks, costs
+                arms, start, accuracy, i, j, False, pulls, boxes, pool, beside, columns, low_ranks, high_ranks, costs
             ):
                 return np.array([BEYOND, i, j])
             if pulls[i] + pulls[j] - before > dearest:
@@ -256,8 +261,8 @@ def forecast(policy: Certified, arm_names: Sequence[str] | None = None) -> Forec
         return Forecast(None, "nothing has been decided yet")
     pulls = table["pulls"].astype(np.float64)
     code, i, j = _go_on(
-        table, alive, policy.accuracy, policy.coverage, pulls, policy._boxes.copy(), policy._pool, policy._columns,
-        *policy.rule.arrays,
+        table, alive, policy.accuracy, policy.coverage, pulls, policy._boxes.copy(), policy._pool, policy._beside,
+        policy._columns, *policy.rule.arrays,
     ).tolist()  # fmt: skip
     about = " and ".join(repr(names[arm]) for arm in (i, j) if arm >= 0)
     if code == BEYOND:

@@ -8,26 +8,33 @@ that reads the log, whoever made the plan, and the state of a study that was int
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import bdtrc
 
 from frontguard.objectives import Objective
+from frontguard.policies.ahead import Ahead
 from frontguard.results import Verdict
 from frontguard.studies.contract import Plan, Storage, Told
 from frontguard.studies.settings import Settings
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 PROBE = 5
 """Pulls of an arm before its first batch goes on: by then an arm that always fails is known as such."""
 
 HOPELESS = 1e-3
 """Probability with which an arm that can be measured is taken for one that cannot."""
+
+
+NOT_USABLE = "not a usable value"
+"""Why a pull failed that measured something which its objective cannot use."""
 
 
 @dataclass
@@ -47,6 +54,25 @@ class _Growing:
         self.size = needed
 
 
+class _Noted:
+    """Told pulls that no plan counts yet, prepared for a decision on them: new ones are added to what was prepared."""
+
+    def __init__(self, arms: int, objectives: int) -> None:
+        self.ahead = Ahead(arms, objectives)
+        self.failed = np.zeros((arms, objectives), np.int64)
+        self.reasons: dict[int, Counter[str]] = {}  # of failures, by arm
+        self.pieces = 0  # of what was read
+
+    def add(self, arms: Ints, inner: Floats, reasons: Sequence[str]) -> None:
+        self.ahead.add(arms, inner)
+        failed = np.isnan(inner)
+        self.pieces += 1
+        if failed.any():
+            _count_failed(self.failed, arms, failed)
+            for arm, reason in _failures(arms, failed, reasons):
+                self.reasons.setdefault(arm, Counter())[reason] += 1
+
+
 class Replay:
     """A study's log as far as it was read, and the policy that it makes."""
 
@@ -56,11 +82,14 @@ class Replay:
         self.plans = 0
         self.status = "running"  # of the last plan
         self.told = 0  # told pulls that the policy has taken
-        self.failures: list[Counter[str]] = [Counter() for _ in settings.arms]
+        self.at = 0.0  # when the last of them was told, in seconds since the epoch
+        self.failures: list[Counter[str]] = [Counter() for _ in settings.arms]  # replaced, never changed
         self._failed = np.zeros((len(settings.arms), len(settings.objectives)), np.int64)
         self._arm_of = _Growing(np.empty(64, np.int64))  # of every planned pull
-        self._read: Told | None = None  # the told pulls that were read last ...
-        self._taken = 0  # ... and how many of these the policy has taken
+        self._ahead: list[Told] = []  # told pulls that were read and that no plan counts yet, in pieces ...
+        self._count_ahead = 0  # ... how many they are ...
+        self._noted: _Noted | None = None  # ... and what of them was prepared for a decision
+        self._later: list[Plan] = []  # plans that were read and that count told pulls that were not
 
     @property
     def planned(self) -> int:
@@ -70,12 +99,12 @@ class Replay:
     @property
     def read(self) -> int:
         """Told pulls that were read."""
-        return self.told + self._ahead
+        return self.told + self._count_ahead
 
     @property
-    def _ahead(self) -> int:
-        """Told pulls that were read and that no plan counts yet."""
-        return 0 if self._read is None else len(self._read) - self._taken
+    def behind(self) -> bool:
+        """Whether plans were read that count told pulls which were not."""
+        return bool(self._later)
 
     @property
     def stopped(self) -> bool:
@@ -87,22 +116,39 @@ class Replay:
         arms: Ints = self._arm_of.data[: self._arm_of.size][np.asarray(pulls, np.int64) - 1]
         return arms
 
-    def catch_up(self, storage: Storage, study: str) -> tuple[list[Plan], Told]:
-        """Read what is new in the log, and return it.
+    def catch_up(
+        self,
+        storage: Storage,
+        study: str,
+        *,
+        most: int | None = None,
+        on_decision: Callable[[Replay], None] | None = None,
+    ) -> tuple[list[Plan], Told]:
+        """Read what is new in the log, `most` told pulls of it if that is given, and return what was added.
 
         Told pulls first and plans after them, so that every pull that was read is one of a plan that was read; then
-        the told pulls that the last plan counts and that have come in between.
+        the told pulls that the last plan counts and that have come in between. A plan that counts more told pulls than
+        were read waits for them. `on_decision` is called after every decision that a plan was made by.
         """
-        new = storage.told(study, after=self.read)
-        plans = storage.plans(study, after=self.plans)
-        if plans and plans[-1].told > self.read + len(new):
-            new = _joined(new, storage.told(study, after=self.read + len(new), up_to=plans[-1].told))
-        self._read, self._taken = (_joined(_part(self._read, self._taken), new) if self._ahead else new), 0
-        for plan in plans:
+        new = storage.told(study, after=self.read, up_to=None if most is None else self.read + most)
+        self._later += storage.plans(study, after=self.plans + len(self._later))
+        if most is None and self._later and self._later[-1].told > self.read + len(new):
+            new = _joined([new, storage.told(study, after=self.read + len(new), up_to=self._later[-1].told)])
+        if len(new):
+            self._ahead.append(new)
+            self._count_ahead += len(new)
+        added = []
+        for plan in self._later:
+            if plan.told > self.read:
+                break
             self._take(plan.told - self.told)
             self._decide()
+            if on_decision is not None:
+                on_decision(self)
             self._add(plan)
-        return plans, new
+            added.append(plan)
+        self._later = self._later[len(added) :]
+        return added, new
 
     def _add(self, plan: Plan) -> None:
         self._arm_of.extend(plan.arms)
@@ -111,19 +157,25 @@ class Replay:
 
     def _take(self, count: int) -> None:
         """Let the policy have the next `count` told pulls."""
-        if count <= 0 or self._read is None:
+        if count <= 0:
             return
-        taken = _part(self._read, self._taken, self._taken + count)
-        self._taken += len(taken)
+        ahead = _joined(self._ahead)
+        taken, rest = _part(ahead, 0, count), _part(ahead, count)
+        self._ahead, self._count_ahead, self._noted = [rest] if len(rest) else [], len(rest), None
         arms = self.arms_of(taken.pulls)
         inner = inner_values(self.settings.objectives, taken.values)
         self.policy.take(arms, inner)
         self.told += len(taken)
+        self.at = float(taken.at[-1])
         failed = np.isnan(inner)
-        for d in range(failed.shape[1]):
-            self._failed[:, d] += np.bincount(arms[failed[:, d]], minlength=len(self._failed))
-        for position in np.flatnonzero(failed.any(axis=1)).tolist():
-            self.failures[arms[position]][taken.reasons[position] or "not a usable value"] += 1
+        if failed.any():
+            _count_failed(self._failed, arms, failed)
+            mine: set[int] = set()
+            for arm, reason in _failures(arms, failed, taken.reasons):
+                if arm not in mine:  # others may hold the old one
+                    self.failures[arm] = self.failures[arm].copy()
+                    mine.add(arm)
+                self.failures[arm][reason] += 1
 
     def _decide(self) -> None:
         self.policy.carry_on()  # if an earlier stop were to stand, there would be nothing left to decide
@@ -154,8 +206,7 @@ class Replay:
 
         On a copy: which plan is added is decided by the storage.
         """
-        after = self._copied()
-        after._take(after._ahead)
+        after = self._with_ahead()
         after._decide()
         policy = after.policy
         waiting = after.planned - after.told
@@ -180,22 +231,51 @@ class Replay:
         return after, plan
 
     def with_everything(self) -> Replay:
-        """This replay with all that was read taken and decided on: for results between two plans."""
-        if self.stopped or not self._ahead:
+        """This replay with all that was read taken and decided on: for results between two plans.
+
+        Its cost grows with the arms and with what is new since it was last asked for, not with all pulls.
+        """
+        if self.stopped or not self._count_ahead:
             return self
-        after = self._copied()
-        after._take(self._ahead)
+        after = self._with_ahead()
         after._decide()
         return after
 
-    def _copied(self) -> Replay:
-        copied = Replay.__new__(Replay)
-        copied.__dict__.update(self.__dict__)
-        copied.policy = self.policy.copy()
-        copied.failures = [counter.copy() for counter in self.failures]
-        copied._failed = self._failed.copy()
-        copied._arm_of = replace(self._arm_of)  # appending to the copy writes where the original does not look
-        return copied
+    def _with_ahead(self) -> Replay:
+        """A copy that has taken all that was read, and decided nothing on it yet; this one is left as it is."""
+        objectives = self.settings.objectives
+        if self._noted is None:
+            self._noted = _Noted(len(self.settings.arms), len(objectives))
+        noted = self._noted
+        for piece in self._ahead[noted.pieces :]:
+            noted.add(self.arms_of(piece.pulls), inner_values(objectives, piece.values), piece.reasons)
+        after = Replay.__new__(Replay)
+        after.__dict__.update(self.__dict__)
+        after.policy = self.policy.with_ahead(noted.ahead)
+        after.told = self.read
+        after.at = float(self._ahead[-1].at[-1]) if self._ahead else self.at
+        after.failures = list(self.failures)
+        for arm, reasons in noted.reasons.items():
+            after.failures[arm] = self.failures[arm].copy()
+            for reason, count in reasons.items():  # one after another, as they came: where counts are equal, the
+                after.failures[arm][reason] += count  # first stands first
+        after._failed = self._failed + noted.failed
+        after._arm_of = replace(self._arm_of)  # appending to the copy writes where the original does not look
+        after._ahead, after._count_ahead, after._noted = [], 0, None
+        after._later = list(self._later)
+        return after
+
+
+def _count_failed(counts: Ints, arms: Ints, failed: Bools) -> None:
+    """Add to the counts (K, M) the failures (n, M) of pulls of `arms` (n,)."""
+    for d in range(counts.shape[1]):
+        counts[:, d] += np.bincount(arms[failed[:, d]], minlength=len(counts))
+
+
+def _failures(arms: Ints, failed: Bools, reasons: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """Arm and reason of every pull of which something failed, in their order."""
+    for position in np.flatnonzero(failed.any(axis=1)).tolist():
+        yield int(arms[position]), reasons[position] or NOT_USABLE
 
 
 def inner_values(objectives: Sequence[Objective], values: Floats) -> Floats:
@@ -208,19 +288,20 @@ def inner_values(objectives: Sequence[Objective], values: Floats) -> Floats:
     return inner
 
 
-def _part(told: Told | None, start: int, end: int | None = None) -> Told:
-    assert told is not None
+def _part(told: Told, start: int, end: int | None = None) -> Told:
     where = slice(start, end)
     reasons, workers = told.reasons[where], told.workers[where]
     return Told(told.after + start, told.pulls[where], told.values[where], reasons, workers, told.at[where])
 
 
-def _joined(first: Told, second: Told) -> Told:
+def _joined(pieces: Sequence[Told]) -> Told:
+    if len(pieces) == 1:
+        return pieces[0]
     return Told(
-        first.after,
-        np.concatenate([first.pulls, second.pulls]),
-        np.concatenate([first.values, second.values]),
-        first.reasons + second.reasons,
-        first.workers + second.workers,
-        np.concatenate([first.at, second.at]),
+        pieces[0].after,
+        np.concatenate([piece.pulls for piece in pieces]),
+        np.concatenate([piece.values for piece in pieces]),
+        tuple(chain.from_iterable(piece.reasons for piece in pieces)),
+        tuple(chain.from_iterable(piece.workers for piece in pieces)),
+        np.concatenate([piece.at for piece in pieces]),
     )

@@ -70,11 +70,14 @@ class Snapshot:
             return ASIDE
         return Verdict(int(self.result.verdict_codes[arm])).word
 
-    def counts(self) -> str:
-        """How many arms have which verdict: "2 in, 5 out, 1 set aside"."""
+    def tally(self) -> dict[str, int]:
+        """How many arms have which verdict, without those that none has."""
         found = Counter(self.verdict(arm) for arm in range(len(self.result.arms)))
-        words = ("in", "covered", "out", "undecided", ASIDE)
-        return ", ".join(f"{found[word]} {word}" for word in words if found[word])
+        return {word: found[word] for word in ("in", "covered", "out", "undecided", ASIDE) if found[word]}
+
+    def counts(self) -> str:
+        """The same in words: "2 in, 1,005 out, 1 set aside"."""
+        return ", ".join(f"{count:,} {word}" for word, count in self.tally().items())
 
 
 def certificate_against_goal(certificate: Certificate, objectives: tuple[Objective, ...]) -> str:

@@ -104,7 +104,7 @@ class Study:
     ) -> None:
         settings = Settings(
             arms=_arm_names(arms),
-            objectives=parse_objectives(objectives),
+            objectives=_objectives(objectives),
             threat=_a_threat(threat),
             confidence=_probability(confidence),
             coverage=None if coverage is None else tuple(float(value) for value in coverage),
@@ -295,16 +295,7 @@ class Study:
 
     def result_of(self, replay: Replay) -> Result:
         """The result of a state."""
-        result = replay.policy.result(self.arms, [objective.name for objective in self.objectives])
-        aside = tuple(
-            f"arm {self.arms[arm]!r} was set aside: {sum(replay.failures[arm].values())} of "
-            f"{replay.policy.pulls_per_arm[arm]} pulls failed ({reasons_in_words(replay.failures[arm])}); "
-            "the answer is about the other arms"
-            for arm in replay.policy.aside.tolist()
-        )
-        status = replay.status if replay.stopped else "running"
-        alarms = tuple(str(alarm) for alarm in self.alarms())
-        return replace(result, status=status, warnings=aside + result.warnings + alarms).in_units(self.objectives)
+        return result_of(replay, self.alarms())
 
     def alarms(self) -> list[Alarm]:
         """Evidence that the data of an arm are dirtier than the declared contamination allows.
@@ -313,8 +304,7 @@ class Study:
         """
         with self._lock:
             self.catch_up()
-            aside = {self.arms[arm] for arm in self._replay.policy.aside.tolist()}
-            return [each for each in self._watch.alarms() if each.kind != "failures" or each.arm not in aside]
+            return alarms_of(self._replay, self._watch)
 
     def failures(self) -> dict[str, Counter[str]]:
         """How often pulls of each arm failed, by reason; arms without failures are left out."""
@@ -339,12 +329,40 @@ class Study:
         columns["at"] = pd.to_datetime(told.at, unit="s", utc=True)
         return pd.DataFrame(columns, index=pd.Index(told.pulls, name="pull"))
 
+    def report(self, path: str | Path, format: str | None = None) -> Path:
+        """Write a report on the study as it is now to a file that ends in .html, .md or .csv."""
+        from frontguard.reports.writing import write_report
+
+        return write_report(self, path, format)
+
     def close(self) -> None:
         """Let go of the storage."""
         self.storage.close()
 
     def __repr__(self) -> str:
         return f"<study {self.name!r}: {len(self.arms)} arms, {len(self.objectives)} objectives, {self.status}>"
+
+
+def result_of(replay: Replay, alarms: Sequence[Alarm]) -> Result:
+    """The answer of a replay in the units of its objectives, with what is to be said of arms and alarms."""
+    settings, policy = replay.settings, replay.policy
+    result = policy.result(settings.arms, [objective.name for objective in settings.objectives])
+    pulls = result.pulls_per_arm
+    aside = tuple(
+        f"arm {settings.arms[arm]!r} was set aside: {sum(replay.failures[arm].values())} of "
+        f"{pulls[arm]} pulls failed ({reasons_in_words(replay.failures[arm])}); "
+        "the answer is about the other arms"
+        for arm in policy.aside.tolist()
+    )
+    status = replay.status if replay.stopped else "running"
+    warnings = aside + result.warnings + tuple(str(alarm) for alarm in alarms)
+    return replace(result, status=status, warnings=warnings).in_units(settings.objectives)
+
+
+def alarms_of(replay: Replay, watch: Watch) -> list[Alarm]:
+    """The alarms, without those for failures of arms that were set aside by the last plan."""
+    aside = {replay.settings.arms[arm] for arm in replay.policy.aside.tolist()}
+    return [each for each in watch.alarms() if each.kind != "failures" or each.arm not in aside]
 
 
 def reasons_in_words(reasons: Counter[str], most: int = 3) -> str:
@@ -400,6 +418,13 @@ def _arm_names(arms: Sequence[str] | int) -> tuple[str, ...]:
     return names
 
 
+def _objectives(objectives: Iterable[Objective | str | tuple[str, str]]) -> tuple[Objective, ...]:
+    parsed = parse_objectives(objectives)
+    for objective in parsed:
+        _text(objective.name, "the name of an objective")
+    return parsed
+
+
 def _a_threat(threat: object) -> Threat:
     if not isinstance(threat, Threat):
         raise BadInput(f"threat must be Oblivious(ε), Prescient(ε) or Malicious(ε); got {threat!r}")
@@ -422,4 +447,6 @@ def _seed(seed: object) -> int:
 def _text(value: object, what: str) -> str:
     if not isinstance(value, str) or not value.strip() or "\0" in value:
         raise BadInput(f"{what} must be a text that is not blank; got {value!r}")
+    if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
+        raise BadInput(f"{what} must be a text that has a UTF-8 form, without halves of surrogate pairs; got {value!r}")
     return value

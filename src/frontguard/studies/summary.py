@@ -36,7 +36,8 @@ def answer(snapshot: Snapshot, how: How = "done") -> str:
     """The answer in a sentence or two."""
     status, arms = snapshot.result.status, snapshot.result.arms
     if len(snapshot.aside) == len(arms):
-        return f"No arm could be measured: all {len(arms)} were set aside after {snapshot.failed:,} failed pulls."
+        every = "the only one was" if len(arms) == 1 else f"all {len(arms):,} were"
+        return f"No arm could be measured: {every} set aside after {snapshot.failed:,} failed pulls."
     if status == "certified":
         return _front(snapshot)
     if status == "unreachable":
@@ -54,17 +55,21 @@ def answer(snapshot: Snapshot, how: How = "done") -> str:
 def _front(snapshot: Snapshot) -> str:
     found, metrics = snapshot.result.pareto_set, snapshot.objectives
     total = len(snapshot.result.arms) - len(snapshot.aside)
-    measured = f"{total} arms" if not snapshot.aside else f"the {total} arms that can be measured"
+    measured = f"{total:,} {'arm' if total == 1 else 'arms'}"
+    if snapshot.aside:
+        measured = f"the {measured} that can be measured"
     listed = _listed(found)
     if len(metrics) > 1:
         names = " and ".join([", ".join(each.name for each in metrics[:-1]), metrics[-1].name])
         verb = "is" if len(found) == 1 else "are"
-        return f"{len(found)} of {measured} {verb} on the trade-off front of {names}: {listed}."
+        return f"{len(found):,} of {measured} {verb} on the trade-off front of {names}: {listed}."
     best = f"the {'least' if metrics[0].minimized else 'most'} {metrics[0].name}"
+    if len(found) == 1 and total == 1:
+        return f"{listed} is the only arm{' that can be measured' if snapshot.aside else ''}: it has {best}."
     if len(found) == 1:
         return f"Of {measured}, {listed} has {best}."
     within = tolerance(metrics[0])
-    return f"Of {measured}, {len(found)} have {best} or are within {within} of it: {listed}."
+    return f"Of {measured}, {len(found):,} have {best} or are within {within} of it: {listed}."
 
 
 def _so_far(snapshot: Snapshot) -> str:
@@ -84,7 +89,7 @@ def _why_unreachable(snapshot: Snapshot) -> str:
 
 
 def _listed(names: Sequence[str], most: int = _MOST_NAMES) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
 
 
@@ -166,7 +171,7 @@ def table(snapshot: Snapshot) -> Table:
     if len(order) > _MOST_ROWS:
         rest = Counter(verdicts[arm] for arm in order[_MOST_ROWS:])
         made.add_row(
-            f"… and {sum(rest.values())} more: " + ", ".join(f"{count} {word}" for word, count in rest.items())
+            f"… and {sum(rest.values()):,} more: " + ", ".join(f"{count:,} {word}" for word, count in rest.items())
         )
     return made
 

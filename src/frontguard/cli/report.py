@@ -1,0 +1,142 @@
+"""`frontguard report`: a report to send, of a study or of what another command printed as JSON."""
+
+from __future__ import annotations
+
+import json as json_module
+import shlex
+import sys
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from frontguard.errors import BadInput
+
+if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
+    from frontguard.reports.model import Report
+    from frontguard.reports.on_analysis import Origin
+
+FIRST, EVERY = 2.0, 5.0
+"""Seconds before anything is said about how far it is, and between two lines."""
+
+DEFAULT = "report.html"
+
+
+def report(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="STORAGE_OR_JSON",
+            help="A study's file or postgresql://…; or the JSON of run, analyze, demo or reproduce: a file, the folder "
+            "of reproduce or demo, or - for standard input.",
+            show_default=False,
+        ),
+    ],
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="File that ends in .html, .md or .csv; - for standard output.")
+    ] = DEFAULT,
+    study: Annotated[str | None, typer.Option(help="Name of the study, where a storage has several.")] = None,
+    format: Annotated[
+        str | None, typer.Option(help="html, markdown or csv (without: by the ending of the file).")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON on stdout.")] = False,
+) -> None:
+    """Write a report: the answer, its picture, the table, what is certain and what that assumes, how to reproduce it.
+
+    One HTML file that needs no network, or Markdown, or CSV with a row for every arm. A storage is only read.
+    """
+    if json and output == "-":
+        raise BadInput("--json: wanted with a file to write to; standard output cannot have both")
+    checked_target(output, format)
+    from frontguard.reports.sources import report_from
+
+    made = report_from(source, study, progress=_Lines())
+    written(made, output, format, json=json)
+
+
+def checked_target(path: str | Path, format: str | None = None) -> None:
+    """Refuse what could not be written in the end before anything takes long."""
+    from frontguard.reports.writing import format_of
+
+    format_of(path, format)
+    folder = Path(path).parent
+    if str(path) != "-" and not folder.is_dir():
+        raise BadInput(f"{path}: wanted a file in a folder that is there; got {folder}, which is not")
+
+
+def written(made: Report, path: str | Path, format: str | None = None, *, json: bool = False) -> None:
+    """Write a report and say where it is."""
+    from frontguard.reports.writing import format_of, save
+
+    saved = save(made, path, format)
+    if str(path) == "-":
+        return
+    size = saved.stat().st_size
+    if json:
+        said = {
+            "answer": made.answer,
+            "status": made.status,
+            "kind": made.kind,
+            "title": made.title,
+            "path": str(saved),
+            "format": format_of(path, format),
+            "bytes": size,
+            "rows": len(made.table.rows),
+            "pictures": len(made.pictures) + sum(len(part.shown) for part in made.parts),
+            "warnings": list(made.warnings),
+        }
+        print(json_module.dumps(said))
+    else:
+        print(made.answer)
+    print(f"report: {saved} ({size / 1000:,.0f} kB)", file=sys.stderr)
+
+
+class _Lines:
+    """How far the reading is: a line after two seconds, then every five."""
+
+    def __init__(self) -> None:
+        self._next = time.monotonic() + FIRST
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        if now >= self._next and done < total:
+            self._next = now + EVERY
+            print(f"{done:,} of {total:,} {what}", file=sys.stderr, flush=True)
+
+
+# What other commands say of themselves --------------------------------------------------------------------------------
+
+
+def made_by(arguments: Sequence[str], source: Any = None) -> dict[str, Any]:
+    """Entries for the JSON of a command: by which version it was made, how, of what, and when."""
+    from frontguard import __version__
+    from frontguard.cli.run_options import command_line
+
+    return {
+        "version": __version__,
+        "command": command_line(arguments),
+        "source": source,
+        "at": f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC",
+    }
+
+
+def origin(arguments: Sequence[str], source: str | None = None, **more: Any) -> Origin:
+    """The same for a report that is written at once."""
+    from frontguard.reports.on_analysis import Origin
+
+    made = made_by(arguments, source)
+    return Origin(version=made["version"], command=made["command"], source=source, at=made["at"], **more)
+
+
+def commands_to_look(where: str, study: str, *, several: bool) -> str:
+    """How to see a study: as a report, and as a live page; empty for one that is nowhere."""
+    if where.startswith("memory:"):
+        return ""
+    named = ["--study", study] if several else []
+    return (
+        f"`{shlex.join(['frontguard', 'report', where, *named])}` writes a report to send, "
+        f"`{shlex.join(['frontguard', 'serve', where])}` shows it in a browser"
+    )

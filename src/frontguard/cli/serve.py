@@ -1,0 +1,105 @@
+"""`frontguard serve`: the studies of a storage as a live page."""
+
+from __future__ import annotations
+
+import json as json_module
+import sys
+from importlib.util import find_spec
+from typing import Annotated
+
+import typer
+
+from frontguard.errors import BadInput
+
+PORT = 8730
+
+
+def serve(
+    storage: Annotated[
+        str,
+        typer.Argument(
+            metavar="STORAGE",
+            help="A study file, or postgresql://…; it is opened read-only, and may be begun later.",
+            show_default=False,
+        ),
+    ],
+    host: Annotated[
+        str, typer.Option(help="Address to listen at; elsewhere than on this machine, a token is needed.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen at; 0 picks a free one.")] = PORT,
+    study: Annotated[
+        list[str] | None, typer.Option(help="Show only this study; repeat for several (without: all).")
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(help="Further NAME or NAME:PORT by which browsers reach this server; repeat for several."),
+    ] = None,
+    open: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the URL and the token as JSON on stdout.")] = False,
+) -> None:
+    """Show the studies of a storage while they run: front, verdicts, pulls, forecast, failures, each arm.
+
+    The page keeps itself up to date and never changes anything. Ctrl-C ends it, with exit code 0.
+    """
+    try:
+        _serve(storage, host, port, study or [], allow_host or [], open, json)
+    except KeyboardInterrupt:  # before the server listens to it; it is its ordinary end all the same
+        return
+
+
+def _serve(storage: str, host: str, port: int, only: list[str], allowed: list[str], show: bool, json: bool) -> None:
+    _need_web()
+    from frontguard.cli.run_options import without_password
+    from frontguard.web.binding import bind
+    from frontguard.web.source import NotBegun, Source
+
+    where = without_password(storage)
+    source = Source(storage)
+    notes = []
+    try:
+        names = source.get().studies()  # what can never be shown is said now
+        missing = [name for name in only if name not in names]
+        notes += [f"there is no study {name!r} yet; the page shows it as soon as it is begun" for name in missing]
+    except NotBegun:
+        notes.append(f"{where} holds no study yet; the page shows it as soon as one is begun")
+    except OSError as error:
+        raise BadInput(f"{where} cannot be read: {error}") from None
+    bound = bind(host, port, allowed)
+    if bound.others_reach_it:
+        notes.append("without encryption: whoever can read this network's traffic can read the page and the token")
+        if bound.rules.by_address and not allowed:
+            notes.append("by address only; if people use a name for this machine, give it with --allow-host NAME")
+    if json:
+        print(json_module.dumps({"url": bound.url, "token": bound.rules.token}), flush=True)
+    _say(f"{where} is shown at {bound.url} (Ctrl-C ends it)")
+    for note in notes:
+        _say(note)
+    if show:
+        import webbrowser
+
+        webbrowser.open(bound.url)
+    # It listens already: who asks while the rest is loaded is answered a moment later.
+    from frontguard.web.server import LiveServer
+    from frontguard.web.watchers import Watchers
+
+    LiveServer(bound, Watchers(source, only)).run()
+
+
+def _need_web() -> None:
+    """Say how to get what serves, if it is not there."""
+    missing = [name for name in ("starlette", "uvicorn") if not _is_there(name)]
+    if missing:
+        raise BadInput(
+            f'the live page needs {" and ".join(missing)}, which is not installed: pip install "frontguard[web]"'
+        )
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ValueError:  # it was made unimportable
+        return False
+
+
+def _say(message: str) -> None:
+    print(message, file=sys.stderr, flush=True)

@@ -1,0 +1,330 @@
+"""The arms of a result as pictures need them: in the user's units, with a word for each, and a scale for each axis."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from frontguard.errors import BadInput
+from frontguard.plot.hints import interval, listed, number, plural, said
+from frontguard.plot.picture import Axis
+from frontguard.results import Result, Verdict
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+FACTOR = 50.0
+"""A positive metric whose values differ by more than this factor has a logarithmic axis."""
+
+RELATIVE_FACTOR = 20.0
+"""The same for one whose tolerance is relative: it is compared by ratios anyway."""
+
+CROWD_FACTOR = 5.0
+"""The same where also very many arms are drawn, of which most are far behind: the front gets more room by ratios."""
+
+_LARGEST = 1e150  # squares and ratios of such numbers are numbers still
+_OTHERS = 5.0  # other estimates are seen while an axis is at most so many times the range of those that matter,
+_WHOLE = 3.0  # and ends of intervals while it is at most so many times that range
+_BULK = 2.0  # or as that range with four fifths of all estimates in it, where that is longer
+_GOES_ON = 0.15  # of the range of the estimates, where boxes are cut off: so much of them is seen
+_EDGE = 0.05  # free space at either end, as a share of the axis
+
+
+@dataclass(frozen=True, eq=False)
+class Arms:
+    """Names, verdicts, estimates (K, M), ends of intervals (K, M) and pulls, with the metrics' own directions.
+
+    `low` and `high` are infinite where nothing is known: also for a positive metric, whose own lower end would be 0.
+    """
+
+    result: Result
+    medians: Floats
+    low: Floats
+    high: Floats
+    aside: Bools  # (K,) arms that cannot be measured
+    beaten_by_means: Bools  # (K,) arms that means would have put on the front, and which are out
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the arms are called."""
+        return self.result.arms
+
+    @property
+    def codes(self) -> Ints:
+        """Verdicts (K,)."""
+        return self.result.verdict_codes
+
+    @property
+    def objectives(self) -> tuple[str, ...]:
+        """What the objectives are called."""
+        return self.result.objectives
+
+    def minimized(self, d: int) -> bool:
+        """Whether smaller is better. Without metrics the values are inner ones, of which larger are better."""
+        return bool(self.result.metrics) and self.result.metrics[d].minimized
+
+    def relative(self, d: int) -> bool:
+        """Whether differences of this objective are shares of it."""
+        return bool(self.result.metrics) and self.result.metrics[d].relative
+
+    def places(self, *columns: int) -> Bools:
+        """Which arms (K,) have a place in a picture of these objectives: estimates, and they are not set aside."""
+        return np.isfinite(self.medians[:, list(columns)]).all(axis=1) & ~self.aside
+
+    def with_verdict(self, verdict: Verdict, among: Bools | None = None) -> Ints:
+        """The arms that have a verdict, among those given."""
+        mine = self.codes == verdict
+        return np.flatnonzero(mine if among is None else mine & among)
+
+    def hint(self, i: int) -> str:
+        """An arm in one line: name, verdict, estimates with their intervals, pulls."""
+        result = self.result
+        values = "; ".join(
+            f"{said(name, 40)} {number(float(self.medians[i, d]))} "
+            f"{interval(float(self.low[i, d]), float(self.high[i, d]))}"
+            for d, name in enumerate(self.objectives)
+        )
+        word = "set aside" if self.aside[i] else Verdict(int(self.codes[i])).word
+        return f"{said(self.names[i])}: {word}; {values}; {plural(int(result.pulls_per_arm[i]), 'pull')}"
+
+    def hints(self, which: Ints) -> tuple[str, ...]:
+        """`hint` of some arms."""
+        return tuple(self.hint(i) for i in which.tolist())
+
+    def axis(self, d: int, shown: Bools, boxed: Bools, *, crowd: bool = False) -> Axis:
+        """The axis of an objective: its name and direction, and a scale on which the estimates of `shown` tell.
+
+        `boxed` are those whose intervals are drawn. Every estimate of an arm that is not out is seen. An arm that is
+        out may lie anywhere, and its box even more so: the others decide what is seen of it; `beyond` counts those
+        that are not. Where a box reaches far beyond the estimates, as it does after few pulls or when an attacker
+        chose its end, the axis ends before. `crowd` if there are too many for a mark each.
+        """
+        matter = shown & (self.codes != Verdict.OUT)
+        telling = boxed & matter if (boxed & matter).any() else boxed
+        ends = np.concatenate([self.low[telling, d], self.high[telling, d]])
+        factor = FACTOR if not self.relative(d) else CROWD_FACTOR if crowd else RELATIVE_FACTOR
+        low, high, log = frame(self.medians[shown, d], ends, factor, self.medians[matter, d])
+        return Axis(
+            title=self.objectives[d],
+            better="lower" if self.minimized(d) else "higher",
+            scale="log" if log else "linear",
+            low=low,
+            high=high,
+        )
+
+    def beyond(self, which: Bools, axes: Mapping[int, Axis]) -> int:
+        """How many of some arms have estimates beyond the ends of an axis; axes by the number of their objective."""
+        gone = np.zeros(int(which.sum()), np.bool_)
+        for d, axis in axes.items():
+            values = self.medians[which, d]
+            gone |= values < (-np.inf if axis.low is None else axis.low)
+            gone |= values > (np.inf if axis.high is None else axis.high)
+        return int(gone.sum())
+
+    def not_seen(self, which: Bools, axes: Mapping[int, Axis]) -> str:
+        """How many are `beyond` in a sentence; "" if none. They are out: every other arm's estimate is seen."""
+        count = self.beyond(which, axes)
+        if count > 1:
+            return f"{count:,} arms that are out lie beyond the edge."
+        return "1 arm that is out lies beyond the edge." if count else ""
+
+    def told(self) -> tuple[str, ...]:
+        """Who is in, and how many have which verdict, in sentences for a description."""
+        drawn = ~self.aside
+        ins = self.with_verdict(Verdict.IN, drawn)
+        front = (
+            f"{plural(len(ins))} of {len(self.names):,} {'is' if len(ins) == 1 else 'are'} certainly on the front: "
+            f"{listed([self.names[i] for i in ins[:6].tolist()], total=len(ins))}."
+            if len(ins)
+            else f"None of {plural(len(self.names))} is certainly on the front yet."
+        )
+        rest = [
+            f"{len(some):,} {words}"
+            for verdict, words in (
+                (Verdict.UNDECIDED, "undecided"),
+                (Verdict.COVERED, "covered by one that is in"),
+                (Verdict.OUT, "certainly beaten"),
+            )
+            if len(some := self.with_verdict(verdict, drawn))
+        ]
+        return front, f"Of the others, {', '.join(rest)}." if rest else ""
+
+    def ranges(self) -> str:
+        """Between what values the arms of the front lie (all arms if there is none), in a sentence."""
+        ins = (self.codes == Verdict.IN) & ~self.aside
+        parts = []
+        for d, name in enumerate(self.objectives[:5]):
+            which = (ins if ins.any() else ~self.aside) & np.isfinite(self.medians[:, d])
+            if which.any():
+                values = self.medians[which, d]
+                better = "lower" if self.minimized(d) else "higher"
+                parts.append(f"{said(name, 32)} {_from_to(values)} ({better} is better)")
+        whose = "The front" if ins.any() else "Their estimates"
+        verb = "has" if ins.any() else "have"
+        return f"{whose} {verb} {'; '.join(parts)}." if parts else ""
+
+    def not_drawn(self, *columns: int) -> str:
+        """How many arms have no place in the picture, and why, in a sentence; "" if all have one."""
+        aside = int(self.aside.sum())
+        unknown = int((~self.places(*columns) & ~self.aside).sum())
+        reasons = [
+            f"{plural(aside)} set aside because {'it' if aside == 1 else 'they'} cannot be measured" if aside else "",
+            f"{plural(unknown)} not measured yet" if unknown else "",
+        ]
+        said_so = " and ".join(filter(None, reasons))
+        return f"Not drawn: {said_so}." if said_so else ""
+
+
+def _from_to(values: Floats) -> str:
+    low, high = number(float(values.min())), number(float(values.max()))
+    return low if low == high else f"from {low} to {high}"
+
+
+def read(result: Result, aside: Collection[str] | None = None) -> Arms:
+    """The arms of a result. `aside` names those that cannot be measured; the result's warnings tell, if not given."""
+    medians, low, high = (drawable(values) for values in (result.medians, *result.bounds))
+    if result.metrics:
+        relative = np.array([metric.relative for metric in result.metrics])
+        low = np.where(relative[None, :] & (low <= 0.0), -np.inf, low)
+    by_means = getattr(result, "mean_front", None)
+    fooled = np.zeros(len(result.arms), np.bool_)
+    if by_means is not None and len(by_means) == len(fooled):
+        fooled = np.asarray(by_means & (result.verdict_codes == Verdict.OUT), np.bool_)
+    mask = np.zeros(len(result.arms), np.bool_)
+    if aside is None:
+        mask[_aside_by_warnings(result)] = True
+    elif aside:
+        gone = set(aside)
+        mask[[i for i, name in enumerate(result.arms) if name in gone]] = True
+    return Arms(result, medians, low, high, mask, fooled)
+
+
+def _aside_by_warnings(result: Result) -> list[int]:
+    """A study says of each arm that it set aside why: "arm 'name' was set aside: …"."""
+    mark = " was set aside: "
+    warnings = [text for text in result.warnings if text.startswith("arm ") and mark in text]
+    if not warnings:
+        return []
+    by_repr = {repr(name): i for i, name in enumerate(result.arms)}
+    found = []
+    for text in warnings:
+        end = text.find(mark)
+        while end >= 0:  # a name may hold these words itself
+            if (number_of := by_repr.get(text[4:end])) is not None:
+                found.append(number_of)
+                break
+            end = text.find(mark, end + 1)
+    return found
+
+
+def drawable(values: npt.ArrayLike) -> Floats:
+    """Values with which coordinates can be computed: none beyond 1e150, none but 0 within 1e-150; infinity stays.
+
+    >>> drawable([1e300, 2.0, -1e-300, np.inf]).tolist()
+    [1e+150, 2.0, 0.0, inf]
+    """
+    array = np.array(values, np.float64)
+    finite = np.isfinite(array)
+    array[finite] = np.clip(array[finite], -_LARGEST, _LARGEST)
+    array[np.abs(array) < 1.0 / _LARGEST] = 0.0
+    return array
+
+
+def column_of(result: Result, which: str | int, argument: str) -> int:
+    """The number of an objective that is given by its name or number."""
+    names = result.objectives
+    if isinstance(which, str):
+        if which in names:
+            return names.index(which)
+    elif not isinstance(which, bool) and isinstance(which, (int, np.integer)) and 0 <= which < len(names):
+        return int(which)
+    choice = ", ".join(f"{d} {name!r}" for d, name in enumerate(names))
+    raise BadInput(f"{argument} must be an objective, by its name or number: {choice}; got {which!r}")
+
+
+def frame(
+    centres: Floats, ends: Floats, factor: float = FACTOR, matter: Floats | None = None
+) -> tuple[float | None, float | None, bool]:
+    """Where an axis begins and ends, None where there is nothing to go by, and whether it is logarithmic.
+
+    It is if the centres that are seen are positive and differ by more than the factor. `matter` are those of the
+    centres that must be seen, all of them unless given; others are as long as they leave room for these. `ends` are
+    those of intervals, seen as far as they leave room for the centres.
+
+    >>> frame(np.array([1.0, 2.0]), np.array([0.5, 2.5]))
+    (0.4, 2.6, False)
+    >>> frame(np.array([0.0, 10.0]), np.array([-1.0, 1650.0]))
+    (-1.625, 12.125, False)
+    >>> frame(np.array([0.0, 10.0, 20.0, 900.0]), np.array([]), matter=np.array([0.0, 10.0]))
+    (-1.0, 21.0, False)
+    """
+    centres, ends = centres[np.isfinite(centres)], ends[~np.isnan(ends)]
+    matter = centres if matter is None else matter[np.isfinite(matter)]
+    if not len(centres):
+        return None, None, False
+    lowest, highest = _seen(centres, matter)
+    positive = lowest > 0.0  # an interval that reaches below is cut off there, as on any axis
+    log = positive and highest > factor * lowest
+    if log:
+        centres, matter = (np.log(values[values > 0.0]) for values in (centres, matter))
+        with np.errstate(divide="ignore"):
+            ends = np.log(np.maximum(ends, 0.0))
+        lowest, highest = _seen(centres, matter)
+    low, high = _with_ends((lowest, highest), ends, float(np.ptp(matter)) if len(matter) else 0.0)
+    room = _EDGE * (high - low)
+    low, high = low - room, high + room
+    if log:
+        low, high = (float(np.exp(np.clip(end, -700.0, 700.0))) for end in (low, high))
+    elif positive and low < 0.0:
+        low = min(0.0, lowest - 0.02 * high)  # nothing was estimated below, yet the lowest mark is seen whole
+    return (low, high, log) if low < high else (None, None, log)
+
+
+def _seen(centres: Floats, matter: Floats) -> tuple[float, float]:
+    """The lowest and highest centre that is seen: all that matter, and others that are not far away from most."""
+    in_order = np.sort(centres)
+    few = max(1, len(in_order) // 10)  # a tenth, and one at least: a single one never decides
+    core = np.concatenate([matter, in_order[few : len(in_order) - few]])
+    if not len(core) or not np.ptp(core):
+        core = centres
+    width = max(_OTHERS * float(np.ptp(matter)) if len(matter) else 0.0, _BULK * float(np.ptp(core)))
+    low, high = _cut((float(core.min()), float(core.max())), (float(in_order[0]), float(in_order[-1])), width)
+    seen = in_order[(in_order >= low) & (in_order <= high)]
+    return float(seen[0]), float(seen[-1])
+
+
+def _with_ends(seen: tuple[float, float], ends: Floats, range_that_matters: float) -> tuple[float, float]:
+    """What is seen of the ends of intervals beside the centres."""
+    low, high = seen
+    room = high - low
+    finite = ends[np.isfinite(ends)]
+    if room == 0.0 and len(finite):
+        room = float(np.median(np.abs(finite - low)))
+    if room == 0.0 or not len(ends):
+        return seen
+    outer = min(low, float(ends.min())), max(high, float(ends.max()))
+    floor, ceiling = _cut(seen, outer, max(_WHOLE * (range_that_matters or room), _BULK * room))
+    within = finite[(finite >= floor) & (finite <= ceiling)]
+    if floor > outer[0]:
+        low -= _GOES_ON * room
+    if ceiling < outer[1]:
+        high += _GOES_ON * room
+    return min(low, float(within.min(initial=low))), max(high, float(within.max(initial=high)))
+
+
+def _cut(inner: tuple[float, float], outer: tuple[float, float], width: float) -> tuple[float, float]:
+    """The outer range, cut at its ends where it is wider than it may be; never so that the inner one is cut.
+
+    >>> _cut((0.0, 1.0), (-0.5, 9.0), 3.0), _cut((0.0, 1.0), (-np.inf, np.inf), 3.0)
+    ((-0.5, 2.5), (-1.0, 2.0))
+    """
+    spare = max(0.0, width - (inner[1] - inner[0]))
+    below, above = inner[0] - outer[0], outer[1] - inner[1]
+    if below + above > spare:
+        half = spare / 2.0
+        below, above = min(below, max(half, spare - above)), min(above, max(half, spare - below))
+    return inner[0] - below, inner[1] + above

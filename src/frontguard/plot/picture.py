@@ -1,0 +1,242 @@
+"""A picture as data: panels with axes, and layers of marks on them. It knows no drawing library.
+
+What a picture shows is decided once, here and in the modules that make pictures; `on_paper` draws it with matplotlib,
+`on_screen` with plotly, and `as_svg` as plain SVG for reports, notebooks and the live page. All coordinates are in the
+user's units. An infinite coordinate means "beyond the edge": whoever draws clips it to the panel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from frontguard.errors import BadInput
+from frontguard.plot.looks import Look
+
+if TYPE_CHECKING:
+    from frontguard.markup import Element
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One direction of a panel. With `names`, positions 0, 1, 2, … are called so; `better` says where good lies."""
+
+    title: str = ""
+    better: Literal["", "lower", "higher"] = ""  # written beside the title, with an arrow
+    scale: Literal["linear", "log"] = "linear"
+    names: tuple[str, ...] = ()
+    low: float | None = None  # where the axis begins; by the finite data unless given
+    high: float | None = None
+    percent: bool = False  # shares, written as percentages
+    reverse: bool = False  # larger values to the left or below: for lists that are read from the top
+    ticks: tuple[tuple[float, str], ...] | None = None  # instead of those that the scale would have
+    dates: bool = False  # seconds since the epoch, written as times in UTC
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Marks at (x, y). `hints` are shown when one points at them, `written` beside them all the time ("" for none)."""
+
+    x: Floats
+    y: Floats
+    look: Look
+    hints: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
+    keys: tuple[int, ...] = ()  # numbers of arms: whoever shows a moving picture knows by them what is what
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """Rectangles from (x_low, y_low) to (x_high, y_high), lightly filled; ends may be infinite."""
+
+    x_low: Floats
+    y_low: Floats
+    x_high: Floats
+    y_high: Floats
+    look: Look
+    hints: tuple[str, ...] = ()
+    keys: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """Polylines, one for each row of x and y (n, points); NaN interrupts a line. `opacity` for many of them."""
+
+    x: Floats
+    y: Floats
+    look: Look
+    hints: tuple[str, ...] = ()
+    keys: tuple[int, ...] = ()
+    opacity: float = 1.0
+    marks: bool = False  # also the look's mark at every point
+    step: bool = False  # y stays until the next x
+
+
+@dataclass(frozen=True, eq=False)
+class Band:
+    """The area between `low` and `high` over x (points,), lightly filled; as steps if `step`."""
+
+    x: Floats
+    low: Floats
+    high: Floats
+    look: Look
+    hint: str = ""
+    key: int | None = None
+    step: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Spans:
+    """Thick short lines: at `at` across, from `low` to `high` along x (or along y if `upright`)."""
+
+    at: Floats
+    low: Floats
+    high: Floats
+    look: Look
+    upright: bool = False
+    hints: tuple[str, ...] = ()
+    keys: tuple[int, ...] = ()
+    opacity: float = 0.5
+    thickness: float = 5.0  # points
+
+
+@dataclass(frozen=True, eq=False)
+class Bars:
+    """Solid bars from 0 (or the axis's low end) to `length`, at positions `at`; along x unless `upright`."""
+
+    at: Floats
+    length: Floats
+    look: Look
+    upright: bool = False
+    thickness: float = 0.8  # in units of `at`
+    hints: tuple[str, ...] = ()
+    keys: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Density:
+    """How many things lie in the cells of a grid: counts (len(x_edges) − 1, len(y_edges) − 1), darker for more."""
+
+    x_edges: Floats
+    y_edges: Floats
+    counts: npt.NDArray[np.int64]
+    look: Look
+    hint: str = "{count} arms"
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """A shaded polygon, behind everything; its corners may be infinite. `written` stands inside it."""
+
+    x: Floats
+    y: Floats
+    look: Look
+    written: str = ""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A line right across the panel at one value of x (upright) or y, with a word beside it."""
+
+    at: float
+    look: Look
+    upright: bool = False
+    written: str = ""
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """An arrow from one place to another, with a word at its beginning."""
+
+    x: tuple[float, float]
+    y: tuple[float, float]
+    look: Look
+    written: str = ""
+
+
+Layer: TypeAlias = Points | Boxes | Lines | Band | Spans | Bars | Density | Region | Rule | Arrow
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Axes and what lies on them, the first layer lowest. `note` is a short remark below the title."""
+
+    x: Axis
+    y: Axis
+    layers: tuple[Layer, ...]
+    title: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """Panels in rows, a title, a legend, and a description for those who cannot see it. Its methods draw it.
+
+    `width` and `height` are in inches at the size it is meant to be read.
+    """
+
+    rows: tuple[tuple[Panel | None, ...], ...]
+    title: str = ""
+    legend: tuple[Look, ...] = ()
+    description: str = ""
+    width: float = 7.0
+    height: float = 5.0
+    caption: str = ""  # what to look at, in a sentence or two
+    name: str = field(default="picture")  # a short one, for files and links
+
+    @property
+    def panels(self) -> list[Panel]:
+        """All panels, row by row."""
+        return [panel for row in self.rows for panel in row if panel is not None]
+
+    def matplotlib(self) -> Any:
+        """A matplotlib figure, for paper; needs the extra `plot`."""
+        from frontguard.plot.on_paper import drawn
+
+        return drawn(self)
+
+    def plotly(self) -> Any:
+        """A plotly figure, for the screen: zoom, and hints under the pointer; needs the extra `plotly`."""
+        from frontguard.plot.on_screen import drawn
+
+        return drawn(self)
+
+    def svg(self) -> Element:
+        """An SVG element; needs nothing else."""
+        from frontguard.plot.as_svg import drawn
+
+        return drawn(self)
+
+    def save(self, path: str | Path) -> Path:
+        """Write it: .svg by our own hand, .html with plotly, .png, .pdf and what else matplotlib knows with that."""
+        target = Path(path)
+        try:
+            match target.suffix.lower():
+                case ".svg":
+                    target.write_text(self.svg().markup() + "\n", encoding="utf-8")
+                case ".html" | ".htm":
+                    self.plotly().write_html(target, include_plotlyjs=True, full_html=True)
+                case "":
+                    raise BadInput(f"{path}: wanted a file name that ends in .png, .pdf, .svg or .html; got no ending")
+                case _:
+                    from frontguard.plot.on_paper import saved
+
+                    saved(self, target)
+        except OSError as error:
+            raise BadInput(f"{path}: cannot be written: {error.strerror or error}") from None
+        return target
+
+    def _repr_html_(self) -> str:
+        return self.svg().markup()
+
+
+def looks_of(layers: Sequence[Layer]) -> tuple[Look, ...]:
+    """The looks that occur and have a label, each once, in their order: a legend."""
+    return tuple(dict.fromkeys(layer.look for layer in layers if layer.look.label))

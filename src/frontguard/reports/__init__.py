@@ -1,0 +1,35 @@
+"""Reports to send: one HTML file, Markdown or CSV, of studies, analyses, experiments and their JSON.
+
+`write_report(thing, path)` does it all. What is shown is decided in `on_…` modules, which fill a `Report`; `as_…`
+modules write one down. Names are imported on first use.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+_WHERE = {
+    "Report": "frontguard.reports.model",
+    "report_on": "frontguard.reports.writing",
+    "save": "frontguard.reports.writing",
+    "write_report": "frontguard.reports.writing",
+}
+
+if TYPE_CHECKING:
+    from frontguard.reports.model import Report
+    from frontguard.reports.writing import report_on, save, write_report
+
+__all__ = ["Report", "report_on", "save", "write_report"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _WHERE:
+        value = getattr(import_module(_WHERE[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'frontguard.reports' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

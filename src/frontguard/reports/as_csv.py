@@ -1,0 +1,65 @@
+"""A report as CSV: a row for every arm (or for every row of results), with everything that there is a number for.
+
+A spreadsheet takes a text that begins with = + - @ (or a tab, or a line break) for a formula, and an arm may well be
+called -O2. Such texts get an apostrophe in front, and so do texts that begin with one, so that taking one apostrophe
+away gives every name back. Texts are quoted, numbers are not; what is not known is empty, what is not bounded is inf.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from frontguard.reports.model import Report
+
+__all__ = ["document", "guarded", "lines"]
+
+# Full-width signs too: some spreadsheets fold them.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "'", "＝", "＋", "－", "＠", "%", "|")
+
+
+def guarded(text: str) -> str:
+    """A text that no spreadsheet takes for a formula.
+
+    >>> guarded("-O2"), guarded("plain"), guarded("'quoted")
+    ("'-O2", 'plain', "''quoted")
+    """
+    text = text.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd")
+    return "'" + text if text.lstrip(" ").startswith(_FORMULA) else text
+
+
+def document(report: Report) -> str:
+    """The whole file."""
+    return "".join(lines(report))
+
+
+def lines(report: Report) -> Iterator[str]:
+    """The file in pieces: a million arms are never all in memory as text."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    writer.writerow([guarded(heading) for heading in report.records.headings])
+    for number, row in enumerate(report.records.rows):
+        writer.writerow(_plain(row))
+        if number % 10_000 == 9_999:
+            yield text.getvalue()
+            text.seek(0)
+            text.truncate()
+    yield text.getvalue()
+
+
+def _plain(row: Sequence[Any]) -> list[Any]:
+    return [_cell(value) for value in row]
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, str):
+        return guarded(value)
+    if value is None or value != value:
+        return ""
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, float):
+        return float(f"{value:.12g}")  # without what logarithms leave at the end of 3339
+    return value

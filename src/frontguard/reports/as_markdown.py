@@ -1,0 +1,94 @@
+"""A report as Markdown: the same sentences and tables; pictures as their descriptions, with their numbers as tables.
+
+Names are data here too. What Markdown would read as markup is escaped, entities stand for angle brackets, and control
+characters, those that turn the direction of text included, are replaced: they could hide what a line says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from frontguard.markup import clean
+from frontguard.reports.model import Part, Report, Shown, Step, Table
+
+__all__ = ["document", "escaped"]
+
+_SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
+_AT_START = re.compile(r"^([#+=-](?=[\s#+=-]|$)|\d{1,9}(?=[.)](?:\s|$)))")  # what would begin a list or a heading
+_TURNING = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C), "\ufffd")
+
+
+def escaped(text: str) -> str:
+    """A text in one line, of which nothing is markup.
+
+    >>> escaped("-O2 *fast* | <b>"), escaped("1. one"), escaped("- two")
+    ('-O2 \\\\*fast\\\\* \\\\| &lt;b&gt;', '1\\\\. one', '\\\\- two')
+    """
+    line = " ".join(clean(text).translate(_TURNING).split())
+    line = _SPECIAL.sub(r"\\\1", line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
+    line = line.replace("://", ":\\//").replace("www.", "www\\.")  # no links that nobody meant
+    return _AT_START.sub(lambda start: start[1] + "\\" if start[1].isdigit() else "\\" + start[1], line)
+
+
+def document(report: Report) -> str:
+    """The whole file."""
+    lines = [
+        f"# {escaped(report.title) or 'Report'}",
+        "",
+        f"**{escaped(report.answer)}**",
+        "",
+        f"Status: {escaped(report.status_words)}.",
+        "",
+    ]
+    for shown in report.pictures:
+        lines += _picture(shown, 2)
+    lines += [f"- {escaped(fact.label)}: {escaped(fact.value)}" for fact in report.facts]
+    lines += ["", f"## {escaped(report.table.caption)}", "", *_table(report.table)]
+    for part in report.parts:
+        lines += _part(part)
+    if report.reproduce:
+        lines += ["## How to reproduce it", ""]
+        for step in report.reproduce:
+            lines += _step(step)
+    lines += [escaped(report.made)]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)) + "\n"
+
+
+def _part(part: Part) -> list[str]:
+    lines = [f"## {escaped(part.heading)}", ""]
+    for said in part.words:
+        lines += [escaped(said), ""]
+    lines += [*(f"- {escaped(line)}" for line in part.listed), ""]
+    for shown in part.shown:
+        lines += _picture(shown, 3)
+    for table in part.tables:
+        lines += [f"### {escaped(table.caption)}", "", *_table(table)]
+    return lines
+
+
+def _picture(shown: Shown, level: int) -> list[str]:
+    said = [text for text in (shown.picture.description, shown.words) if text]
+    lines = [f"{'#' * level} {escaped(shown.heading)}", "", *(line for text in said for line in (escaped(text), ""))]
+    return lines + (_table(shown.table) if shown.table is not None else [])
+
+
+def _table(table: Table) -> list[str]:
+    heads = [" ".join(part for part in (column.heading, column.below) if part) for column in table.columns]
+    rules = ["---:" if column.number else "---" for column in table.columns]
+    lines = [_line(map(escaped, heads)), _line(rules)]
+    lines += [_line(escaped(cell.text) for cell in row) for row in table.rows]
+    return [*lines, "", *([escaped(table.rest), ""] if table.rest else [])]
+
+
+def _line(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _step(step: Step) -> list[str]:
+    if not step.verbatim:
+        return [f"{escaped(step.label)}: {escaped(step.text)}", ""]
+    text = clean(step.text).translate(_TURNING).replace("\r\n", "\n").replace("\r", "\n")
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return [f"{escaped(step.label)}:", "", fence, text.rstrip("\n"), fence, ""]

@@ -1,0 +1,222 @@
+"""The live page as a web application: pages, their JSON twins, their events, and three static files.
+
+No route takes a path, a name or a URL from a visitor: studies and arms are numbers, static files are a dictionary that
+was read at start, and a query may hold a few known words (`pages.Options`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import secrets
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.convertors import Convertor, register_url_convertor
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+import frontguard
+from frontguard.errors import BadInput
+from frontguard.web.answers import plain_page
+from frontguard.web.events import HEARTBEAT, EventStream, region_events
+from frontguard.web.guard import Guard, Rules
+from frontguard.web.pages import Options, document
+from frontguard.web.views import NotThere, Place, Views
+from frontguard.web.watchers import Watchers
+
+__all__ = ["MOST_STREAMS", "Assets", "Site"]
+
+MOST_STREAMS = 100
+"""Event streams that may be open at once."""
+
+PATIENCE = 0.4
+"""Seconds for which a page waits for a log to be read; most are read by then. Later, the page says how far it is."""
+
+TWIN_PATIENCE = 20.0
+"""The same for JSON, whose readers would rather wait than ask again."""
+
+_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+
+Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+class _Number(Convertor[int]):
+    """A number as our own URLs write it."""
+
+    regex = "0|[1-9][0-9]{0,8}"
+
+    def convert(self, value: str) -> int:
+        return int(value)
+
+    def to_string(self, value: int) -> str:
+        return str(value)
+
+
+register_url_convertor("number", _Number())
+
+
+@dataclass(frozen=True)
+class Assets:
+    """The static files, and a version that differs whenever one of them does."""
+
+    files: dict[str, bytes]
+    version: str
+
+    @classmethod
+    def read(cls) -> Assets:
+        """Those that came with the package."""
+        folder = files("frontguard.web") / "static"
+        found = {each.name: each.read_bytes() for each in folder.iterdir() if each.name.rpartition(".")[2] in _TYPES}
+        said = hashlib.sha256(frontguard.__version__.encode())
+        for name in sorted(found):
+            said.update(name.encode() + b"\0" + found[name])
+        return cls(found, said.hexdigest()[:16])
+
+
+class Site:
+    """What is answered to whom. `asgi` is the application, with its guard in front."""
+
+    def __init__(
+        self,
+        watchers: Watchers,
+        rules: Rules,
+        *,
+        assets: Assets | None = None,
+        most_streams: int = MOST_STREAMS,
+        heartbeat: float = HEARTBEAT,
+    ) -> None:
+        self.watchers = watchers
+        self._most_streams = most_streams
+        self._heartbeat = heartbeat
+        self.views = Views(watchers)
+        self.closing = asyncio.Event()
+        self.streams = 0
+        self._assets = assets or Assets.read()
+        self._start = secrets.token_hex(4)  # entity tags of another start mean something else
+        routes = []
+        for path in ("", "/study/{study:number}", "/study/{study:number}/arm/{arm:number}"):
+            routes += [
+                Route(path or "/", self._checked(self._page)),
+                Route(f"{path or '/studies'}.json", self._checked(self._twin)),
+                Route(f"/events{path or '/studies'}", self._checked(self._events)),
+            ]
+        self.asgi = Guard(
+            Starlette(
+                routes=[*routes, Route("/static/{name}", self._static)],
+                lifespan=self._lifespan,
+                exception_handlers={HTTPException: _refused},
+            ),
+            rules,
+        )
+        self._app.router.redirect_slashes = False
+
+    @property
+    def _app(self) -> Starlette:
+        app = self.asgi.app
+        assert isinstance(app, Starlette)
+        return app
+
+    @asynccontextmanager
+    async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        yield
+        self.closing.set()
+        self.watchers.close()
+        self.views.close()
+
+    def _checked(self, endpoint: Callable[[Request, Place], Coroutine[Any, Any, Response]]) -> Endpoint:
+        """An endpoint that is given a place; refuses what is none."""
+
+        async def answer(request: Request) -> Response:
+            study, arm = request.path_params.get("study"), request.path_params.get("arm")
+            query = request.query_params.multi_items()
+            try:
+                if study is None and query:
+                    raise BadInput("the list of studies takes no query")
+                place = Place(study, arm, Options.read(query))
+                await self.views.find(place)
+                return await endpoint(request, place)
+            except BadInput as error:
+                raise HTTPException(400, f"{error}.") from None
+            except NotThere as error:
+                trouble = self.watchers.listing.trouble
+                if trouble:  # it may well be there: a browser without script tries again as well
+                    raise HTTPException(503, trouble, {"Retry-After": "2", "Refresh": "2"}) from None
+                raise HTTPException(404, str(error)) from None
+
+        return answer
+
+    # Answers ----------------------------------------------------------------------------------------------------------
+
+    async def _page(self, request: Request, place: Place) -> Response:
+        del request
+        await self.views.settled(place, PATIENCE)
+        shown = await self.views.shown(place)
+        return HTMLResponse(document(shown.page, events=place.events, version=self._assets.version))
+
+    async def _twin(self, request: Request, place: Place) -> Response:
+        await self.views.settled(place, TWIN_PATIENCE)
+        stamp = "-".join(map(str, self.views.stamp(place)))
+        tag = f'"{self._start}-{hashlib.sha256(stamp.encode()).hexdigest()[:16]}"'
+        if tag in [each.strip() for each in request.headers.get("if-none-match", "").split(",")]:
+            return Response(status_code=304, headers={"ETag": tag})
+        said = await self.views.twin(place)
+        reading = said.get("status") == "reading"
+        return Response(
+            json.dumps(said, allow_nan=False),
+            status_code=503 if reading else 200,
+            headers={"Retry-After": "1"} if reading else {"ETag": tag},
+            media_type="application/json",
+        )
+
+    async def _events(self, request: Request, place: Place) -> Response:
+        if self.streams >= self._most_streams:
+            return PlainTextResponse("Too many pages are open.", 503, {"Retry-After": "5"})
+        del request
+        return EventStream(self._counted(place), headers={"X-Accel-Buffering": "no"})
+
+    async def _counted(self, place: Place) -> AsyncGenerator[bytes, None]:
+        self.streams += 1
+        try:
+            events = region_events(self.views, place, self._assets.version, self.closing, heartbeat=self._heartbeat)
+            async with aclosing(events):
+                async for piece in events:
+                    yield piece
+        finally:
+            self.streams -= 1
+
+    async def _static(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        content = self._assets.files.get(name)
+        if content is None:
+            raise HTTPException(404, "There is no such file here.")
+        tag = f'"{self._assets.version}"'
+        fresh = request.query_params.get("v") == self._assets.version
+        headers = {
+            # Under its version a file never changes; without, a browser asks whether it has.
+            "Cache-Control": "private, max-age=31536000, immutable" if fresh else "no-cache",
+            "ETag": tag,
+        }
+        if request.headers.get("if-none-match") == tag:
+            return Response(status_code=304, headers=headers)
+        return Response(content, headers=headers, media_type=f"{_TYPES[name.rpartition('.')[2]]}; charset=utf-8")
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    """An error for whoever asked: a page, or JSON for those who asked for that. What they sent is quoted as text."""
+    assert isinstance(error, HTTPException)
+    titles = {400: "Not understood", 404: "Not found", 503: "The storage cannot be read"}
+    said = error.detail if error.status_code != 404 or error.detail != "Not Found" else "There is no such page here."
+    if request.url.path.endswith(".json"):
+        body = json.dumps({"error": said})
+        return Response(body, error.status_code, error.headers, media_type="application/json")
+    title = titles.get(error.status_code, "Refused")
+    page = plain_page(title, said[:1].upper() + said[1:], link=("/", "All studies"))
+    return HTMLResponse(page, error.status_code, error.headers)

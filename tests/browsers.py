@@ -1,0 +1,290 @@
+"""A real Chromium for the tests: found or fetched, driven by Playwright, and watched for all that a page must not do.
+
+The browser is looked for on PATH and where Playwright keeps its own; where there is none, it is fetched: with apt-get
+by root, with `playwright install` by anybody else. Tests that need it ask for the fixtures `browser` or `open_page`,
+which the conftest of all tests makes known.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page
+
+__all__ = ["NoBrowser", "OpenPage", "Watched", "browser", "open_page", "running_browser", "summary_lines"]
+
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+FLAGS = (
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-proxy-server",
+    # What is not on this machine has no address, whoever asks for it.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
+)
+
+_missing: list[str] = []
+
+
+class NoBrowser(Exception):
+    """There is no Chromium here and none could be fetched; the message says what was tried."""
+
+
+# Where the program is -------------------------------------------------------------------------------------------------
+
+
+def find_chromium() -> Path | None:
+    """A Chromium that runs: the first on PATH, or Playwright's own."""
+    candidates = [Path(found) for name in PROGRAMS if (found := shutil.which(name)) is not None]
+    kept = os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or Path.home() / ".cache" / "ms-playwright"
+    candidates += sorted(Path(kept).glob("chromium-*/chrome-linux*/chrome"), reverse=True)
+    return next((program for program in candidates if _runs(program)), None)
+
+
+def _runs(program: Path) -> bool:
+    # A system may have a stub by that name that only says where to get a browser.
+    try:
+        done = subprocess.run([program, "--version"], capture_output=True, text=True, check=False, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0 and "Chrom" in done.stdout
+
+
+def fetch_chromium() -> Path:
+    """Install Chromium and say where it is."""
+    tried: list[str] = []
+    ways = [_fetch_with_apt] if os.geteuid() == 0 and shutil.which("apt-get") else []
+    for way in [*ways, _fetch_with_playwright]:
+        problem = way()
+        program = find_chromium()
+        if program is not None:
+            return program
+        tried.append(problem)
+    raise NoBrowser("; ".join(tried))
+
+
+def _fetch_with_apt() -> str:
+    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    install = ["apt-get", "install", "-y", "-q", "--no-install-recommends", "chromium"]
+    problem = ""
+    for command in (["apt-get", "update", "-q"], install):
+        problem = _problem_of(command, quiet) or problem
+    return problem or "apt-get install chromium brought no Chromium that runs"
+
+
+def _fetch_with_playwright() -> str:
+    command = [sys.executable, "-m", "playwright", "install", "chromium"]
+    return _problem_of(command, dict(os.environ)) or "playwright install chromium brought no Chromium that runs"
+
+
+def _problem_of(command: list[str], environment: dict[str, str]) -> str:
+    try:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=900)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"{' '.join(command)}: {error}"
+    return "" if done.returncode == 0 else f"{' '.join(command)}: {(done.stderr or done.stdout).strip()[-200:]}"
+
+
+@contextmanager
+def alone(folder: Path | None = None) -> Iterator[None]:
+    """One process at a time: two that install at once are in each other's way."""
+    place = folder or Path(sys.prefix)
+    if not os.access(place, os.W_OK):
+        place = Path(tempfile.gettempdir())
+    with open(place / f"frontguard-tests-chromium-{os.getuid()}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # ends with the file, also when the process is killed
+        yield
+
+
+@cache
+def chromium() -> Path:
+    """The program, fetched if need be; looked for once in a process. Raises `NoBrowser`."""
+    with alone():
+        return find_chromium() or fetch_chromium()
+
+
+# The browser ----------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def running_browser() -> Iterator[Browser]:
+    """A Chromium with a profile of its own, without a window."""
+    program = chromium()
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=program, headless=True, args=list(FLAGS))
+        try:
+            yield running
+        finally:
+            running.close()
+
+
+# Runs before any script of a page, in all its frames: what it notes cannot be undone by the page.
+_WATCH = """
+(() => {
+    const note = (kind, text) => { try { window.__note(kind, String(text)); } catch { /* the page is being left */ } };
+    Object.defineProperty(window, '__hacked', {
+        get: () => undefined,
+        set: value => note('hacked', value),
+    });
+    document.addEventListener('securitypolicyviolation', event => note('violation',
+        `${event.violatedDirective}: ${event.blockedURI} ${event.sample} ${event.sourceFile}:${event.lineNumber}`));
+})();
+"""
+
+
+@dataclass
+class Watched:
+    """A page, and what went wrong on it or tried to. All lists are empty on a page that behaves."""
+
+    page: Page
+    context: BrowserContext
+    hacked: list[str] = field(default_factory=list)  # somebody set window.__hacked
+    dialogs: list[str] = field(default_factory=list)  # alert, confirm, prompt
+    violations: list[str] = field(default_factory=list)  # of the content security policy
+    errors: list[str] = field(default_factory=list)  # exceptions that nobody caught
+    console: list[str] = field(default_factory=list)  # errors and warnings
+    elsewhere: list[str] = field(default_factory=list)  # requests that leave this machine
+    requests: list[str] = field(default_factory=list)  # all of them
+    popups: list[str] = field(default_factory=list)  # windows that were opened
+
+    def complaints(self, *, but: tuple[str, ...] = ()) -> list[str]:
+        """All that went wrong; `but` are pieces of console messages that were to be expected."""
+        self.page.evaluate("0")  # events that wait are delivered by then
+        said = [line for line in self.console if not any(piece in line for piece in but)]
+        groups = {
+            "ran": self.hacked,
+            "dialog": self.dialogs,
+            "violation": self.violations,
+            "error": self.errors,
+            "console": said,
+            "request elsewhere": self.elsewhere,
+            "window": self.popups,
+        }
+        return [f"{what}: {line}" for what, lines in groups.items() for line in lines]
+
+    def forget(self) -> None:
+        """Empty all lists."""
+        for each in (
+            self.hacked,
+            self.dialogs,
+            self.violations,
+            self.errors,
+            self.console,
+            self.elsewhere,
+            self.requests,
+            self.popups,
+        ):
+            each.clear()
+
+
+def watched_page(running: Browser, **options: Any) -> Watched:
+    """A new page in a context of its own (no cookies, no cache), watched from its beginning.
+
+    `options` are those of Playwright's `new_context`: viewport, color_scheme, java_script_enabled and so on.
+    """
+    context = running.new_context(**{"locale": "en-GB", "timezone_id": "UTC", **options})
+    context.set_default_timeout(20_000)
+    page = context.new_page()
+    seen = Watched(page, context)
+    notes = {"hacked": seen.hacked, "violation": seen.violations}
+    context.expose_binding("__note", lambda source, kind, text: notes[kind].append(text))
+    context.add_init_script(_WATCH)
+
+    def dialog(shown: Any) -> None:
+        seen.dialogs.append(f"{shown.type} {shown.message}")
+        shown.dismiss()
+
+    def request(made: Any) -> None:
+        seen.requests.append(made.url)
+        if not stays_here(made.url):
+            seen.elsewhere.append(made.url)
+
+    def console(message: Any) -> None:
+        if message.type in ("error", "warning"):
+            where = message.location
+            seen.console.append(f"{message.text} ({where.get('url')}:{where.get('lineNumber')})")
+
+    context.on("dialog", dialog)
+    context.on("request", request)
+    context.on("console", console)
+    context.on("weberror", lambda error: seen.errors.append(str(error.error)))
+    page.on("popup", lambda opened: seen.popups.append(opened.url))
+    return seen
+
+
+def stays_here(url: str) -> bool:
+    """Whether a request is to this machine, or none at all.
+
+    >>> [stays_here(url) for url in ("http://127.0.0.1:80/x", "data:,x", "https://example.org/", "//example.org/")]
+    [True, True, False, False]
+    """
+    parts = urlsplit(url)
+    if parts.scheme in ("data", "blob", "about", "file"):
+        return parts.netloc == ""
+    return parts.scheme in ("http", "ws") and parts.hostname == "127.0.0.1"
+
+
+# For pytest -----------------------------------------------------------------------------------------------------------
+
+OpenPage = Callable[..., Watched]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A running Chromium. Where none can be had the test is skipped, loudly, and fails under continuous integration.
+
+    One for each file of tests: while Playwright drives it, no other test in this process could run an event loop.
+    """
+    try:
+        with running_browser() as running:
+            yield running
+    except NoBrowser as error:
+        without_browser(str(error))
+
+
+@pytest.fixture
+def open_page(browser: Browser) -> Iterator[OpenPage]:
+    """A function that opens a new watched page; they are closed after the test. Arguments as for `watched_page`."""
+    opened: list[Watched] = []
+
+    def new(**options: Any) -> Watched:
+        opened.append(watched_page(browser, **options))
+        return opened[-1]
+
+    yield new
+    for each in opened:
+        each.context.close()
+
+
+def without_browser(why: str) -> None:
+    """Skip, or fail where a skip would go unnoticed."""
+    if os.environ.get("CI", "").lower() == "true":
+        pytest.fail(f"no Chromium: {why}", pytrace=False)
+    if why not in _missing:
+        _missing.append(why)
+    pytest.skip(f"NO CHROMIUM, NO PAGE IS TESTED IN A BROWSER: {why}")
+
+
+def summary_lines() -> list[str]:
+    """What the end of the test run must not hide."""
+    return [f"NO PAGE WAS TESTED IN A BROWSER: NO CHROMIUM HERE AND NONE COULD BE FETCHED ({why})" for why in _missing]

@@ -1,0 +1,238 @@
+"""`frontguard report` as a user runs it, and the commands that lead to it."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import subprocess
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from frontguard.cli import main
+from frontguard.experiments.tables import as_json
+from tests.reports.samples import open_analysis, printed, rows, study_in
+from tests.servers import PostgresServer, postgres
+
+__all__ = ["postgres"]  # a fixture
+
+
+def process(*arguments: str, cwd: Path, **more: Any) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "frontguard", *arguments]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, **more)
+
+
+def run(*arguments: str, cwd: Path, given: bytes | None = None) -> subprocess.CompletedProcess[str]:
+    """The same in this process, which has loaded everything already."""
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.chdir(cwd)
+        patch.setattr(sys, "argv", ["frontguard", *arguments])
+        if given is not None:
+            patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given)))
+        with pytest.raises(SystemExit) as ended:
+            main()
+    code = ended.value.code
+    return subprocess.CompletedProcess(
+        list(arguments), code if isinstance(code, int) else 0, out.getvalue(), err.getvalue()
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("reports")
+    study_in(path / "one.db").close()
+    for name in ("first", "sec|ond"):
+        study_in(path / "two.db", name=name, most_pulls=60).close()
+    (path / "a.json").write_text(json.dumps(printed(open_analysis())))
+    (path / "results").mkdir()
+    (path / "results" / "table.json").write_text(as_json(rows()))
+    return path
+
+
+def test_a_study_becomes_a_report(folder: Path, tmp_path: Path) -> None:
+    before = (folder / "one.db").read_bytes()
+    ran = process("report", str(folder / "one.db"), "--json", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    said = json.loads(ran.stdout)
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert said["answer"].startswith("3 of the 5 arms that can be measured are on the trade-off front")
+    assert (said["status"], said["kind"], said["format"], said["rows"]) == ("certified", "study", "html", 6)
+    assert said["bytes"] == len(text.encode()) < 1_000_000
+    assert said["path"] == "report.html"
+    assert text.count('role="img"') == said["pictures"] >= 6
+    assert "report: report.html" in ran.stderr
+    assert (folder / "one.db").read_bytes() == before
+
+
+def test_the_answer_is_said_and_the_ending_decides(folder: Path, tmp_path: Path) -> None:
+    ran = run("report", str(folder / "a.json"), "-o", str(tmp_path / "x.md"), cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.strip() == json.loads((folder / "a.json").read_text())["answer"]
+    assert (tmp_path / "x.md").read_text(encoding="utf-8").startswith("# log.csv: seconds and quality")
+
+
+def test_standard_input_and_output(folder: Path, tmp_path: Path) -> None:
+    ran = run("report", "-", "-o", "-", "--format", "csv", cwd=tmp_path, given=(folder / "a.json").read_bytes())
+    assert ran.returncode == 0, ran.stderr
+    assert len(ran.stdout.splitlines()) == 6
+    assert ran.stdout.startswith('"arm","verdict"')
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_folder_of_reproduce(folder: Path, tmp_path: Path) -> None:
+    ran = run("report", str(folder / "results"), "-o", str(tmp_path / "r.html"), "--json", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    said = json.loads(ran.stdout)
+    assert said["kind"] == "reproduce"
+    assert said["warnings"] == ["Only 10 runs stand behind some rows; the published ones are averages over 100."]
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "frontguard reproduce movielens --runs 10 --policy rpsi --policy certified" in text
+
+
+def test_of_several_studies_one_must_be_named(folder: Path, tmp_path: Path) -> None:
+    ran = run("report", str(folder / "two.db"), cwd=tmp_path)
+    assert ran.returncode == 2
+    assert "it holds 2 studies (first, sec|ond); say which with --study NAME" in ran.stderr
+    ran = run("report", str(folder / "two.db"), "--study", "third", cwd=tmp_path)
+    assert "wanted --study to be one of first, sec|ond; got 'third'" in ran.stderr
+    ran = run("report", str(folder / "two.db"), "--study", "sec|ond", "-o", "-", "--format", "markdown", cwd=tmp_path)
+    assert ran.stdout.startswith("# sec\\|ond\n")
+    assert "frontguard report" in ran.stdout
+
+
+def test_a_study_in_postgresql(postgres: PostgresServer, tmp_path: Path) -> None:
+    url = postgres.new_database()
+    study_in(url, most_pulls=100).close()
+    ran = run("report", url, "-o", "-", "--format", "markdown", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.startswith("# flags\n")
+    secret = re.search(r"//[^:@/]*:([^@/]+)@", url)
+    assert secret is not None
+    assert secret[1] not in ran.stdout
+    assert ":***@" in ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nothing.db"], "nothing.db: cannot be read: No such file or directory"),
+        (["empty.json"], "got nothing, it is empty"),
+        (["text.txt"], "got a text that begins with 'hello'"),
+        (["half.db"], "half.db"),
+        (["half.json"], "it breaks off or is damaged at line 1"),
+        (["."], "got a folder without table.json or demo.json"),
+        (["a.json", "--study", "x"], "--study goes with a storage; this is none"),
+        (["a.json", "-o", "x.pdf"], "wanted a file name that ends in .html, .md or .csv"),
+        (["a.json", "--format", "pdf"], "format: wanted one of html, markdown, csv; got 'pdf'"),
+        (["a.json", "-o", "no/where.html"], "wanted a file in a folder that is there"),
+        (["a.json", "-o", "-", "--json"], "standard output cannot have both"),
+        (["sqlite:///nothing.db"], "nothing.db"),
+        (["mysql://host/db"], "cannot be read"),
+        (["-"], "got nothing, it is empty"),
+    ],
+)
+def test_what_cannot_be_is_said_in_one_line(arguments: list[str], said: str, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_bytes((folder / "a.json").read_bytes())
+    (tmp_path / "half.json").write_bytes((folder / "a.json").read_bytes()[:500])
+    (tmp_path / "half.db").write_bytes((folder / "one.db").read_bytes()[:3000])
+    (tmp_path / "empty.json").write_text(" \n")
+    (tmp_path / "text.txt").write_text("hello")
+    ran = run("report", *arguments, cwd=tmp_path, given=b"")
+    assert ran.returncode == 2
+    assert said in ran.stderr
+    assert ran.stderr.count("\n") == 1
+    assert "Traceback" not in ran.stderr
+    assert not (tmp_path / "report.html").exists()
+
+
+# The commands that lead to it -----------------------------------------------------------------------------------------
+
+
+def write_log(path: Path) -> None:
+    lines = ["arm,seconds"] + [f"{arm},{1 + (arm == 'b') + 0.01 * i}" for arm in "ab" for i in range(60)]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def test_analyze_writes_a_report_and_its_json_makes_the_same(tmp_path: Path) -> None:
+    write_log(tmp_path / "log.csv")
+    asked = ["analyze", "log.csv", "--minimize", "seconds"]
+    ran = run(*asked, "--report", "direct.html", "--json", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    plain = json.loads(ran.stdout)
+    assert plain["source"] == ["log.csv"]
+    assert plain["command"] == "frontguard analyze log.csv --minimize seconds --report direct.html --json"
+    assert plain["version"] == "0.1.0"
+    (tmp_path / "a.json").write_text(ran.stdout)
+    assert run("report", "a.json", "-o", "later.html", cwd=tmp_path).returncode == 0
+
+    def content(name: str) -> str:
+        text = (tmp_path / name).read_text(encoding="utf-8")
+        return re.sub(r"Made by .*? UTC|Answered.*? UTC", "", text)
+
+    assert content("later.html") == content("direct.html")
+    told = run(*asked, cwd=tmp_path)
+    assert "Next: `frontguard analyze log.csv --minimize seconds --report report.html` writes a report" in " ".join(
+        told.stdout.split()
+    )
+    refused = run(*asked, "--report", "x.pdf", cwd=tmp_path)
+    assert refused.returncode == 2
+
+
+def test_run_writes_a_report_and_its_json_has_what_one_needs(tmp_path: Path) -> None:
+    (tmp_path / "toy.toml").write_text(
+        '[study]\nname = "toy"\ncontamination = 0\nseed = 7\n[[objective]]\nname = "cost"\ndirection = "minimize"\n'
+        'tolerance = "50%"\n[run]\ncommand = ["sh", "-c", "echo \'{{\\"cost\\": {cost}}}\'"]\n'
+        "[arms.grid]\ncost = [1, 9]\n"
+    )
+    ran = process("run", "toy.toml", "--report", "toy.html", "--json", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    plain = json.loads(ran.stdout)
+    assert plain["objectives"] == [{"name": "cost", "direction": "minimize", "tolerance": "50%", "quantile": 0.5}]
+    assert plain["seed"] == 7
+    assert plain["spec"] == (tmp_path / "toy.toml").read_text()
+    assert plain["source"] == "toy.toml"
+    text = (tmp_path / "toy.html").read_text(encoding="utf-8")
+    assert plain["answer"] in text
+    assert "contamination = 0" in text  # the spec
+    (tmp_path / "run.json").write_text(ran.stdout)
+    later = run("report", "run.json", "-o", "-", "--format", "markdown", cwd=tmp_path)
+    assert later.returncode == 0, later.stderr
+    assert 'name = "toy"' in later.stdout
+    assert "frontguard run toy.toml --report toy.html --json" in later.stdout
+
+
+def test_the_demo_ends_with_a_report(tmp_path: Path) -> None:
+    ran = process("demo", "--output", "out", "--json", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    assert "report: out/report.html" in ran.stderr
+    text = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "5 of the 5 treatments on the true front are returned by R-PSI" in text
+    assert len(text.encode()) < 1_000_000
+    (tmp_path / "demo.json").write_text(ran.stdout)
+    later = run("report", "demo.json", "-o", "later.html", "--json", cwd=tmp_path)
+    assert later.returncode == 0, later.stderr
+    assert json.loads(later.stdout)["kind"] == "demo"
+
+    def content(path: Path) -> str:
+        return re.sub(r"Made by .*? UTC|Answered.*? UTC", "", path.read_text(encoding="utf-8"))
+
+    assert content(tmp_path / "later.html") == content(tmp_path / "out" / "report.html")
+    whole = json.loads(ran.stdout)
+    old = {
+        key: whole[key] for key in whole if key not in ("estimates", "mean_estimates", "scale", "version", "command")
+    }
+    (tmp_path / "old.json").write_text(json.dumps(old))
+    assert run("report", "old.json", "-o", "old.html", cwd=tmp_path).returncode == 0
+
+
+def test_help_does_not_load_what_computes() -> None:
+    program = (
+        "import sys; from frontguard.cli.app import app; print(sorted({'numpy', 'frontguard.plot'} & set(sys.modules)))"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert ran.stdout.strip() == "[]"

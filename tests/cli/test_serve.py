@@ -1,0 +1,211 @@
+"""`frontguard serve` as a user runs it: a real process, what it prints, how it ends."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from frontguard.cli.serve import serve
+from frontguard.errors import BadInput
+from tests.web.serving import PATIENCE, begin, measure
+
+# Imports take a second or two; what is awaited here is what the process says, not the clock.
+
+
+@contextmanager
+def started(*arguments: str, cwd: Path) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "frontguard", "serve", *arguments],
+        cwd=cwd,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        with process:
+            try:
+                yield process
+            finally:
+                if process.poll() is None:
+                    process.kill()
+    finally:
+        process.wait()
+
+
+def served(process: subprocess.Popen[str]) -> dict[str, str | None]:
+    """What --json says, which is where the page is."""
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    assert line, process.communicate()[1]
+    read: dict[str, str | None] = json.loads(line)
+    return read
+
+
+def get(url: str, path: str = "/") -> tuple[int, str]:
+    where = urlsplit(url)
+    connection = http.client.HTTPConnection("127.0.0.1", where.port or 80, timeout=PATIENCE)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+    finally:
+        connection.close()
+
+
+def frontguard(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "frontguard", *arguments]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=PATIENCE)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_serves_until_it_is_interrupted_and_ends_at_once(number: signal.Signals, tmp_path: Path) -> None:
+    measure(begin(tmp_path / "flags.db"), 8)
+    with started("flags.db", "--port", "0", "--json", cwd=tmp_path) as process:
+        said = served(process)
+        assert said["token"] is None
+        url = str(said["url"])
+        assert url.startswith("http://127.0.0.1:")
+        status, page = get(url)
+        assert (status, "flags" in page) == (200, True)
+        # Two that listen, one that never asked for anything, one that asked and does not read.
+        port = urlsplit(url).port
+        open_ones = [socket.create_connection(("127.0.0.1", port or 0), timeout=PATIENCE) for _ in range(4)]
+        for each, path in zip(open_ones[1:], ("/events/study/1", "/events/studies", "/study/1"), strict=True):
+            each.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
+        assert open_ones[1].recv(1000).startswith(b"HTTP/1.1 200 OK")
+        assert open_ones[2].recv(1000).startswith(b"HTTP/1.1 200 OK")
+        began = time.monotonic()
+        process.send_signal(number)
+        assert process.wait(PATIENCE) == 0
+        assert time.monotonic() - began < PATIENCE / 2
+        out, err = process.communicate()
+        assert out == ""
+        assert f"flags.db is shown at {url} (Ctrl-C ends it)" in err
+        assert "Traceback" not in err
+        assert "rror" not in err
+        for each in open_ones:
+            each.close()
+
+
+def test_another_takes_the_port_of_one_that_ended(tmp_path: Path) -> None:
+    begin(tmp_path / "flags.db")
+    with started("flags.db", "--port", "0", "--json", cwd=tmp_path) as process:
+        url = str(served(process)["url"])
+        port = urlsplit(url).port
+        listening = socket.create_connection(("127.0.0.1", port or 0), timeout=PATIENCE)
+        listening.sendall(f"GET /events/study/1 HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
+        assert listening.recv(1000)
+        os.kill(process.pid, signal.SIGKILL)
+    with started("flags.db", "--port", str(port), "--json", cwd=tmp_path) as process:
+        assert served(process)["url"] == url
+        assert get(url, "/study/1")[0] == 200
+    listening.close()
+
+
+def test_a_port_that_is_taken(tmp_path: Path) -> None:
+    begin(tmp_path / "flags.db")
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        ran = frontguard("serve", "flags.db", "--port", str(port), cwd=tmp_path)
+    assert ran.returncode == 2
+    assert ran.stderr.startswith(f"frontguard: port {port} of 127.0.0.1 is taken by another program: ")
+    assert ran.stderr.rstrip().endswith("--port 0 picks a free one")
+
+
+def test_what_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:
+    with started("later.db", "--port", "0", "--json", "--study", "flags", cwd=tmp_path) as process:
+        url = str(served(process)["url"])
+        assert "No study yet" in get(url)[1]
+        assert not (tmp_path / "later.db").exists()
+        measure(begin(tmp_path / "later.db"), 8)
+        end = time.monotonic() + PATIENCE
+        while get(url, "/study/1.json")[0] != 200:
+            assert time.monotonic() < end
+        process.send_signal(signal.SIGINT)
+        assert "later.db holds no study yet; the page shows it as soon as one is begun" in process.communicate()[1]
+
+
+def test_elsewhere_than_on_this_machine_there_is_a_token(tmp_path: Path) -> None:
+    begin(tmp_path / "flags.db")
+    with started("flags.db", "--host", "0.0.0.0", "--port", "0", "--json", cwd=tmp_path) as process:
+        said = served(process)
+        url, token = str(said["url"]), said["token"]
+        assert token
+        assert len(token) >= 32
+        assert url.startswith("http://localhost:")
+        assert url.endswith(f"/?token={token}")
+        assert get(url)[0] == 403
+        assert get(url, f"/?token={token}")[0] == 303
+        process.send_signal(signal.SIGTERM)
+        err = process.communicate()[1]
+    assert "without encryption" in err
+    assert "--allow-host NAME" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ({"storage": "other.txt"}, "is not a study file"),
+        ({"storage": "folder"}, "is a folder"),
+        ({"storage": "nowhere/study.db"}, "there is no folder"),
+        ({"storage": "memory:"}, "a study in memory is seen by nobody else"),
+        ({"storage": "mysql://ann:secret@host/x"}, "a storage must be a path"),
+        ({"storage": "postgresql://ann:secret@127.0.0.1:1/x"}, "cannot open the PostgreSQL database ann@127.0.0.1:1/x"),
+        ({"port": 99999}, "--port: wanted a number from 0 to 65535, got 99999"),
+        ({"port": -1}, "--port: wanted a number from 0 to 65535, got -1"),
+        ({"host": "no.such.host.invalid"}, "--host: wanted an address of this machine"),
+        ({"host": "192.0.2.1"}, "--host: wanted an address of this machine"),
+        ({"allow_host": ["http://lab/"]}, "--allow-host: wanted a name or an address"),
+    ],
+)
+def test_bad_input_is_said_in_words(
+    arguments: dict[str, Any], complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    begin("flags.db").storage.close()
+    Path("other.txt").write_text("a file of another kind " * 50)
+    Path("folder").mkdir()
+    with pytest.raises(BadInput, match=re.escape(complaint)) as caught:
+        serve(**{"storage": "flags.db", "host": "127.0.0.1", "port": 0} | arguments)
+    assert "secret" not in str(caught.value)
+
+
+def test_a_storage_must_be_named(tmp_path: Path) -> None:
+    ran = frontguard("serve", cwd=tmp_path)
+    assert ran.returncode == 2
+    assert "STORAGE" in ran.stderr
+    assert len(ran.stderr.strip().splitlines()) == 1
+    assert ran.stdout == ""
+
+
+def test_without_the_web_extra_it_says_what_to_install(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.modules['uvicorn'] = None; sys.argv = ['frontguard', 'serve', 'flags.db'];"
+        "from frontguard.cli import main; main()"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ran.returncode == 2
+    assert ran.stderr.endswith('is not installed: pip install "frontguard[web]"\n')
+
+
+def test_help_does_not_load_what_serves(tmp_path: Path) -> None:
+    code = (
+        "import sys; from frontguard.cli.app import app;"
+        "assert not {'uvicorn', 'starlette', 'h11', 'numba'} & set(sys.modules), 'loaded too early'"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert "STORAGE" in frontguard("serve", "--help", cwd=tmp_path).stdout

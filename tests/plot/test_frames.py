@@ -1,0 +1,107 @@
+"""What a panel shows, against a slow look at every value."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from frontguard.plot import looks
+from frontguard.plot.frames import PADDING, clipped, inside, limits, steps
+from frontguard.plot.picture import Axis, Bars, Boxes, Panel, Points, Region, Rule
+
+from .samples import SAMPLES, array
+
+FLOATS = st.floats(allow_nan=True, allow_infinity=True)
+ORDINARY = st.floats(-1e6, 1e6)
+
+
+def frame(*layers: object, x: Axis | None = None, y: Axis | None = None) -> tuple[tuple[float, float], ...]:
+    return limits(Panel(x or Axis(), y or Axis(), layers))  # type: ignore[arg-type]
+
+
+@given(st.lists(st.tuples(FLOATS, FLOATS), max_size=8), st.sampled_from(["linear", "log"]))
+def test_limits_are_finite_and_in_order_whatever_there_is(points: list[tuple[float, float]], scale: str) -> None:
+    x, y = np.array([p[0] for p in points]), np.array([p[1] for p in points])
+    for low, high in frame(Points(x, y, looks.IN), x=Axis(scale=scale), y=Axis(scale=scale)):  # type: ignore[arg-type]
+        assert math.isfinite(low)
+        assert math.isfinite(high)
+        assert low < high
+        assert low > 0.0 or scale == "linear"
+
+
+@given(st.lists(ORDINARY, min_size=2, max_size=8))
+def test_a_linear_range_has_its_padding(values: list[float]) -> None:
+    lowest, highest = min(values), max(values)
+    (low, high), _ = frame(Points(np.array(values), np.array(values), looks.IN))
+    if highest > lowest:
+        assert low == pytest.approx(lowest - PADDING * (highest - lowest))
+        assert high == pytest.approx(highest + PADDING * (highest - lowest))
+    else:
+        assert low < lowest < high
+
+
+def test_a_log_range_has_the_same_share() -> None:
+    (low, high), _ = frame(Points(array(1, 100, -5, 0), array(1, 1, 1, 1), looks.IN), x=Axis(scale="log"))
+    assert (low, high) == pytest.approx((100.0**-PADDING, 100.0 ** (1 + PADDING)))
+
+
+def test_ends_that_are_given_are_kept() -> None:
+    points = Points(array(1, 50), array(1, 2), looks.IN)
+    assert frame(points, x=Axis(low=0.0, high=10.0))[0] == (0.0, 10.0)
+    assert frame(points, x=Axis(low=0.0))[0][0] == 0.0
+    assert frame(points, x=Axis(low=90.0))[0][0] == 90.0
+    low, high = frame(points, x=Axis(low=5.0, high=5.0))[0]
+    assert low < high
+
+
+def test_bars_stand_on_their_axis_and_names_have_their_places() -> None:
+    x, y = frame(Bars(array(0, 1), array(3, 5), looks.IN), y=Axis(names=("a", "b"), reverse=True))
+    assert x == pytest.approx((0.0, 5.0 * (1 + PADDING)))
+    assert y == (-0.5, 1.5)
+    _, upright = frame(Bars(array(0, 1), array(3, 5), looks.IN, upright=True))
+    assert upright[0] == 0.0
+    (low, _), _ = frame(Bars(array(0, 1), array(10, 500), looks.IN), x=Axis(scale="log"))
+    assert low == pytest.approx(1.0)  # so that the shortest bar has a length
+
+
+def test_infinite_ends_and_shades_do_not_decide() -> None:
+    boxes = Boxes(array(-np.inf), array(0), array(2), array(np.inf), looks.IN)
+    shade = Region(array(-900, 900, np.inf), array(-900, 900, 0), looks.IN)
+    points = Points(array(1, 2), array(0, 1), looks.IN)
+    assert frame(shade, boxes, points) == frame(points)
+    assert frame(shade)[0] == pytest.approx((-900 - 108, 900 + 108))
+    assert frame(points, Rule(7.0, looks.GOAL))[1][1] > 7.0
+
+
+@given(st.lists(FLOATS, max_size=20), st.floats(0.0, 2.0))
+def test_clipping(values: list[float], beyond: float) -> None:
+    given_values = np.array(values, np.float64)
+    cut = clipped(given_values, (-1.0, 3.0), beyond=beyond)
+    low, high = -1.0 - 4.0 * beyond, 3.0 + 4.0 * beyond
+    wanted = [value if math.isnan(value) else min(max(value, low), high) for value in values]
+    np.testing.assert_allclose(cut, wanted)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_samples_lie_inside_what_is_shown(name: str) -> None:
+    for panel in SAMPLES[name]().panels:
+        shown = limits(panel)
+        for layer in panel.layers:
+            if isinstance(layer, Points):
+                there = np.isfinite(layer.x) & np.isfinite(layer.y)
+                assert (inside(layer.x, layer.y, shown) == there).all()
+
+
+@given(st.lists(st.tuples(ORDINARY, ORDINARY), min_size=1, max_size=6))
+def test_steps_stay_until_the_next(points: list[tuple[float, float]]) -> None:
+    x, y = np.array([p[0] for p in points]), np.array([p[1] for p in points])
+    corners = list(zip(*(side.tolist() for side in steps(x, y)), strict=True))
+    wanted = [points[0]]
+    for before, now in pairwise(points):
+        wanted += [(now[0], before[1]), now]
+    assert corners == wanted

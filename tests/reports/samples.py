@@ -1,0 +1,112 @@
+"""What the reports of these tests are about: an analysis, a study that had trouble, rows of experiments. All seeded."""
+
+from __future__ import annotations
+
+import io
+import json
+from contextlib import redirect_stdout
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from frontguard import Objective, Prescient, Study
+from frontguard.cli.analyze import _print_json
+from frontguard.demo import analyze_flags
+from frontguard.experiments.metrics import Score, Spread
+from frontguard.experiments.published import Published
+from frontguard.experiments.results import Result as Row
+from frontguard.experiments.tables import as_json
+from frontguard.logs.analysis import Analysis, Question, answer
+from frontguard.logs.ordered import Ordered
+
+OBJECTIVES = (Objective("seconds", "minimize", "5%"), Objective("quality", "maximize", 0.2))
+ARMS = ("-O2", "slow | <b>", "broken", "lied to", "=1+1", "weak")
+CENTRES = np.array([[1.0, 2.0], [3.0, 3.0], [1.0, 1.0], [2.0, 2.5], [2.5, 1.0], [2.9, 2.2]])
+
+
+def study_in(storage: str | Path | None, *, name: str = "flags", most_pulls: int | None = 3000) -> Study:
+    """A study in which one arm always fails, one fails now and then, and one is attacked; told to its end."""
+    rng = np.random.default_rng(5)
+    study = Study(ARMS, OBJECTIVES, Prescient(0.1), storage=storage, name=name, most_pulls=most_pulls, seed=4)
+    while pulls := study.ask(40):
+        for pull in pulls:
+            values = CENTRES[pull.index] * np.exp(rng.normal(0.0, 0.05, 2))
+            if pull.arm == "lied to" and rng.random() < 0.08:
+                values = values * [9.0, 0.1]
+            if pull.arm == "broken" or (pull.arm == "weak" and rng.random() < 0.06):
+                study.fail(pull, "exit code 3" if pull.arm == "broken" else "timeout | after `10` s")
+            else:
+                study.tell(pull, values.tolist())
+    return study
+
+
+@cache
+def flags() -> Analysis:
+    return analyze_flags()
+
+
+@cache
+def open_analysis() -> Analysis:
+    """One with open arms, failed values, quantiles, and a front that means would get wrong."""
+    rng = np.random.default_rng(2)
+    counts = np.array([[60, 60, 55, 60, 9], [60, 60, 60, 58, 9]])
+    starts = np.concatenate([np.zeros((2, 1), np.int64), np.cumsum(counts, axis=1)], axis=1)
+    centres = [[1.0, 1.3, 1.32, 2.0, 0.9], [5.0, 4.0, 6.0, 3.0, 7.0]]
+    values = []
+    for d in range(2):
+        parts = [centre * np.exp(rng.normal(0.0, 0.1, n)) for centre, n in zip(centres[d], counts[d], strict=True)]
+        parts[0][:3] *= 50.0
+        values.append(np.concatenate([np.sort(part) for part in parts]))
+    pulls = np.array([60, 60, 60, 60, 9])
+    log = Ordered(["a", "b", "c", "d", "e"], ("seconds", "quality"), pulls, starts, tuple(values))
+    metrics = (Objective("seconds", "minimize", "3%", quantile=0.6), Objective("quality"))
+    return answer(log, Question(metrics, Prescient(0.05)))
+
+
+def printed(found: Analysis, log: tuple[str, ...] = ("log.csv",)) -> dict[str, Any]:
+    """What `analyze --json` prints of an analysis."""
+    out = io.StringIO()
+    with redirect_stdout(out):
+        _print_json(found, log)
+    plain: dict[str, Any] = json.loads(out.getvalue())
+    return plain
+
+
+def rows() -> list[Row]:
+    """Rows as `reproduce` makes them: one policy that succeeds, one that does not, with and without published ones."""
+
+    def row(policy: str, title: str, eps: float, rsr: float, samples: float, paper: Published | None) -> Row:
+        spread = Spread(samples, 10.0, 3.0, samples - 6.0, samples + 6.0)
+        one = Spread(1.0, 0.0, 0.0, 1.0, 1.0)
+        score = Score(10, rsr, max(0.0, rsr - 0.3), min(1.0, rsr + 0.1), spread, one, one, one, one)
+        return Row("movielens", "margin", policy, title, eps, 0.1, 0.2, "prescient", 7, score, 1.5, paper)
+
+    return [
+        row("rpsi", "R-PSI", 0.0, 1.0, 20000.0, Published(1.0, 18674.7, 1.0, 1.0)),
+        row("rpsi", "R-PSI", 0.1, 1.0, 24000.0, Published(1.0, 20914.1, 1.0, 1.0)),
+        row("certified", "certified", 0.0, 1.0, 2000.0, None),
+        row("certified", "certified", 0.1, 1.0, 1500.0, None),
+        row("auer-a1", "Auer-A1", 0.1, 0.2, 59000.0, Published(0.0, 59428.8, 0.0, 0.92)),
+    ]
+
+
+def rows_json() -> list[dict[str, Any]]:
+    plain: list[dict[str, Any]] = json.loads(as_json(rows()))
+    return plain
+
+
+def large(arms: int, objectives: int, *, more: str = "", pulls: int = 30) -> Analysis:
+    """Many arms."""
+    rng = np.random.default_rng(0)
+    centres = rng.normal(0.0, 0.3, (arms, objectives))
+    values = tuple(
+        np.sort(np.exp(centres[:, d, None] + rng.normal(0.0, 0.05, (arms, pulls))), axis=1).ravel()
+        for d in range(objectives)
+    )
+    starts = np.tile(np.arange(arms + 1) * pulls, (objectives, 1))
+    names = tuple(f"m{d}" for d in range(objectives))
+    log = Ordered([f"arm {i:05d}{more}" for i in range(arms)], names, np.full(arms, pulls), starts, values)
+    metrics = tuple(Objective(name, "minimize", "2%") for name in names)
+    return answer(log, Question(metrics, Prescient(0.05)), profiled=False)

@@ -1,0 +1,61 @@
+"""The obvious replay of a log: one policy, fed plan by plan, that copies everything before it looks ahead."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import numpy as np
+
+from frontguard import Certified
+from frontguard.results import Result
+from frontguard.studies.contract import Storage
+from frontguard.studies.replay import Replay, inner_values
+from frontguard.studies.settings import Settings
+
+
+def naive_policy(storage: Storage, name: str, plans: int | None = None) -> tuple[Certified, int]:
+    """The policy after its decision on all that was told or, given `plans`, on what the plan of that number counts.
+
+    And how many pulls that are.
+    """
+    settings = Settings.from_json(storage.settings(name))
+    replay = Replay(settings)  # for its rule of which arms are hopeless alone
+    policy = replay.policy
+    told = storage.told(name)
+    inner = inner_values(settings.objectives, told.values)
+    log = storage.plans(name)
+    arm_of = np.concatenate([np.empty(0, np.int64), *(plan.arms for plan in log)])
+    taken, status, last = 0, "running", 0
+
+    def take_and_decide(up_to: int) -> None:
+        nonlocal taken
+        arms = arm_of[told.pulls[taken:up_to] - 1]
+        policy.take(arms, inner[taken:up_to])
+        for arm, row in zip(arms, inner[taken:up_to], strict=True):
+            replay._failed[arm] += np.isnan(row)
+        taken = up_to
+        policy.carry_on()
+        policy.set_aside(replay._hopeless())
+        policy.decide()
+
+    for plan in log:
+        take_and_decide(plan.told)
+        if plan.number == plans:
+            return policy, taken
+        policy.expect(plan.arms)
+        status, last = plan.status, plan.number
+    stopped = status != "running" and last > settings.reopened_after
+    if not stopped and taken < len(told):
+        replay.policy = policy = policy.copy()
+        take_and_decide(len(told))
+    return policy, taken
+
+
+def assert_same(one: Result, other: Result) -> None:
+    """All fields alike, arrays to the bit."""
+    for each in fields(Result):
+        ours, theirs = getattr(one, each.name), getattr(other, each.name)
+        if isinstance(ours, np.ndarray):
+            np.testing.assert_array_equal(ours, theirs, err_msg=each.name)
+        else:
+            assert ours == theirs, each.name

@@ -1,0 +1,351 @@
+"""Following a study: the same answer as a worker's, read-only, in pieces, and what people want to see beside it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from frontguard import BadInput, Gaussian, Objective, Prescient, Study
+from frontguard.studies import follow
+from frontguard.studies.contract import Plan, Storage, Tell, UnknownStudy
+from frontguard.studies.follow import Follower
+from frontguard.studies.forecast import forecast
+from frontguard.studies.memory import MemoryStorage
+from frontguard.studies.overview import Overview
+from frontguard.studies.study import Pull
+from tests.studies.naive_replay import assert_same, naive_policy
+
+ARMS = ("fast", "small", "bad", "broken", "flaky")
+OBJECTIVES = (Objective("seconds", "minimize", "1%"), Objective("bytes", "minimize", 0.5), Objective("quality"))
+TRUTH = {"fast": (1.0, 200.0, 3), "small": (2.0, 100.0, 4), "bad": (2.02, 101.0, 4), "flaky": (1.5, 150.0, 3)}
+WRITING = ("create", "amend", "add_plan", "tell", "hand_out")
+
+
+def a_study(storage: Storage, **settings: Any) -> Study:
+    return Study(ARMS, OBJECTIVES, Prescient(0.1), **{"seed": 5, "storage": storage, "name": "s", **settings})
+
+
+def measure(study: Study, pull: Pull) -> None:
+    """What a pull measures is a function of the pull alone; some fail in part, some in full, one measures nonsense."""
+    rng = np.random.default_rng([11, pull.id])
+    if pull.arm == "broken" or (pull.arm == "flaky" and rng.random() < 0.2):
+        study.fail(pull, str(rng.choice(["exit code 1", "timeout", "killed"])))
+        return
+    seconds, size, stars = TRUTH[pull.arm]
+    if rng.random() < 0.03:
+        study.tell(pull, {"seconds": seconds, "bytes": None, "quality": 1.0}, reason="no size")
+        return
+    seconds *= float(np.exp(rng.normal(0, 0.05)))
+    values = (seconds, size + float(rng.normal(0, 2)), float(stars))
+    if rng.random() < 0.02:  # a study refuses it; logs may hold it all the same
+        study.storage.tell("s", [Tell(pull.id, (-1.0, *values[1:]), "", study.worker, time.time())])
+    else:
+        study.tell(pull, values)
+
+
+def work(studies: list[Study], asks: int, rng: np.random.Generator) -> Iterator[int]:
+    """Several workers in turns, each telling some of what it holds in any order; after every step."""
+    held: list[tuple[Study, Pull]] = []
+    for step in range(asks):
+        study = studies[int(rng.integers(len(studies)))]
+        held += [(study, pull) for pull in study.ask(int(rng.integers(1, 30)))]
+        rng.shuffle(held)  # type: ignore[arg-type]
+        for _ in range(int(rng.integers(0, len(held) + 1))):
+            measure(*held.pop())
+        yield step
+
+
+def check(overview: Overview, storage: Storage) -> None:
+    """Against a worker that opens the study now, and against the obvious replay."""
+    study = Study.open(storage, "s")
+    result = overview.snapshot.result
+    assert_same(result, study.result())
+    policy, pulls = naive_policy(storage, "s")
+    np.testing.assert_array_equal(result.lower, policy._boxes[..., 0])
+    np.testing.assert_array_equal(result.upper, policy._boxes[..., 1])
+    np.testing.assert_array_equal(result.verdict_codes, policy.verdict_codes)
+    np.testing.assert_array_equal(result.pulls_per_arm, policy.pulls_per_arm)
+    assert result.certificate == policy.certificate().in_units(OBJECTIVES)
+    assert result.pulls == pulls
+    snapshot = overview.snapshot
+    assert snapshot.failures == study.failures()
+    assert snapshot.aside == {ARMS[arm] for arm in policy.aside.tolist()}
+    assert snapshot.pulls_left == forecast(policy).pulls_left
+    assert overview.told == storage.size("s")[1]
+    assert overview.out == snapshot.busy == len(storage.leases("s"))
+    assert overview.settings == study.settings
+    assert overview.history.moments[-1].pulls == pulls
+
+
+class Places:
+    """A storage to write to, and the same opened read-only."""
+
+    def __init__(self, kind: str, folder: Path, request: pytest.FixtureRequest) -> None:
+        self.writer: Storage
+        self.read_only: Callable[[], Storage]
+        if kind == "memory":
+            self.writer = MemoryStorage()
+            self.read_only = lambda: self.writer
+        elif kind == "sqlite":
+            from frontguard.studies.sqlite import SqliteStorage
+
+            self.writer = SqliteStorage(folder / "studies.db")
+            self.read_only = lambda: SqliteStorage(folder / "studies.db", read_only=True)
+        else:
+            from frontguard.studies.postgres import PostgresStorage
+
+            url = request.getfixturevalue("postgres").url()
+            self.writer = PostgresStorage(url, schema="follow")
+            self.read_only = lambda: PostgresStorage(url, schema="follow", read_only=True)
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
+def places(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Places]:
+    places = Places(request.param, tmp_path, request)
+    yield places
+    places.writer.close()
+
+
+def test_it_knows_what_a_worker_knows_at_every_moment(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(follow, "PIECE", 37)
+    workers = [a_study(places.writer, worker=f"w{n}", spread=None) for n in range(3)]
+    with places.read_only() as storage:
+        follower = Follower(storage, "s")
+        assert follower.overview is None
+        check(follower.catch_up(), places.writer)
+        for step in work(workers, 40, np.random.default_rng(1)):
+            if step % 3 == 0:
+                check(follower.catch_up(), places.writer)
+        late = Follower(storage, "s").catch_up()
+    check(late, places.writer)
+    assert "broken" in late.snapshot.aside
+    assert late.snapshot.failures["flaky"]["exit code 1"] > 0
+    assert late.snapshot.result.warnings
+
+
+def until_done(study: Study, follower: Follower) -> None:
+    while pulls := study.ask(40):
+        for pull in pulls:
+            measure(study, pull)
+        assert_same(follower.catch_up().snapshot.result, study.result())
+
+
+def test_amended_settings_are_taken_up_and_stopped_studies_go_on() -> None:
+    storage = MemoryStorage()
+    study = a_study(storage, most_pulls=90)
+    follower = Follower(storage, "s")
+    until_done(study, follower)
+    stopped = follower.catch_up()
+    assert stopped.snapshot.result.status == "budget"
+    assert stopped.snapshot.reachable is not None
+    check(stopped, storage)
+    again = a_study(storage, most_pulls=3000)
+    opened = follower.catch_up()
+    assert opened.snapshot.result.status == "running"
+    assert opened.snapshot.most_pulls == 3000
+    assert opened.version > stopped.version
+    assert opened.snapshot.reachable is None
+    check(opened, storage)
+    until_done(again, follower)
+    check(follower.catch_up(), storage)
+    looser = [Objective("seconds", "minimize", "60%"), OBJECTIVES[1], OBJECTIVES[2]]
+    loose = Study(ARMS, looser, Prescient(0.1), seed=5, storage=storage, name="s", most_pulls=3001)
+    until_done(loose, follower)
+    overview = follower.catch_up()
+    assert overview.settings.objectives[0].tolerance == "60%"
+    assert overview.history.objectives[0].tolerance == "60%"
+
+
+def test_it_follows_a_study_with_a_spread_bound_to_its_certificate() -> None:
+    storage = MemoryStorage()
+    study = Study(
+        3, [Objective("x", tolerance=0.3)], Prescient(0.2), storage=storage, name="s", spread=Gaussian(0.5), seed=1
+    )
+    follower = Follower(storage, "s")
+    rng = np.random.default_rng(0)
+    while pulls := study.ask(50):
+        study.tell_many([(pull, [float(rng.normal(pull.index, 0.5))]) for pull in pulls])
+        assert_same(follower.catch_up().snapshot.result, study.result())
+    result = follower.catch_up().snapshot
+    assert result.result.status == "certified"
+    assert result.pulls_left == 0
+
+
+def test_it_only_reads() -> None:
+    class Guarded(MemoryStorage):
+        def __getattribute__(self, name: str) -> Any:
+            if name in WRITING and not writing:
+                raise AssertionError(f"{name} was called")
+            return super().__getattribute__(name)
+
+    writing = True
+    storage = Guarded()
+    study = a_study(storage)
+    for pull in study.ask(50):
+        measure(study, pull)
+    writing = False
+    follower = Follower(storage, "s")
+    follower.catch_up()
+    follower.measurements(0)
+    with pytest.raises(AssertionError, match="hand_out"):
+        study.ask()
+
+
+def test_the_log_is_read_in_pieces_with_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(follow, "PIECE", 64)
+    asked: list[int] = []
+
+    class Spied(MemoryStorage):
+        def told(self, study: str, after: int = 0, up_to: int | None = None) -> Any:
+            found = super().told(study, after, up_to)
+            asked.append(len(found))
+            return found
+
+    storage = Spied()
+    study = a_study(storage)
+    list(work([study], 20, np.random.default_rng(0)))
+    total = storage.size("s")[1]
+    assert total > 150
+    asked.clear()
+    seen: list[tuple[int, int]] = []
+    overview = Follower(storage, "s").catch_up(lambda so_far, in_all: seen.append((so_far, in_all)))
+    assert [so_far for so_far, _ in seen] == [*range(64, total, 64), total]
+    assert {in_all for _, in_all in seen} == {total}
+    assert max(asked) <= 64
+    assert sum(asked) == total
+    check(overview, storage)
+
+
+def test_nothing_new_gives_the_same_overview_and_anything_new_another_version() -> None:
+    storage = MemoryStorage()
+    study = a_study(storage)
+    follower = Follower(storage, "s")
+    first = follower.catch_up()
+    assert follower.catch_up() is first is follower.overview
+    pulls = study.ask(3)
+    second = follower.catch_up()
+    assert (second.out, second.told, second.version > first.version) == (3, 0, True)
+    measure(study, pulls[0])
+    third = follower.catch_up()
+    assert (third.out, third.told, third.version > second.version) == (2, 1, True)
+    assert follower.catch_up() is third
+
+
+def test_another_log_in_the_place_of_this_one_is_read_anew() -> None:
+    storages = [MemoryStorage(), MemoryStorage()]
+    for storage, asks in zip(storages, (15, 4), strict=True):
+        list(work([a_study(storage)], asks, np.random.default_rng(2)))
+    follower = Follower(storages[0], "s")
+    follower.catch_up()
+    storages[0]._studies = storages[1]._studies
+    check(follower.catch_up(), storages[1])
+
+
+def test_an_unknown_study_is_refused() -> None:
+    with pytest.raises(UnknownStudy, match="nobody"):
+        Follower(MemoryStorage(), "nobody")
+
+
+# What is shown beside the answer
+
+
+def test_measurements_are_the_last_told_pulls_of_an_arm(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(follow, "PIECE", 50)
+    storage = MemoryStorage()
+    study = a_study(storage)
+    follower = Follower(storage, "s")
+    for _ in work([study], 30, np.random.default_rng(3)):
+        follower.catch_up()
+    frame = study.to_frame()
+    for arm, name in enumerate(ARMS):
+        rows = frame[frame["arm"] == name]
+        for most in (1, 7, 10**6):
+            found = follower.measurements(arm, most)
+            last = rows.iloc[-most:]
+            assert found.total == len(rows)
+            assert found.pulls.tolist() == last.index.tolist()
+            for d, objective in enumerate(OBJECTIVES):
+                column = last[objective.name].to_numpy(float)
+                wanted = np.where(column > 0, column, np.nan) if objective.relative else column
+                np.testing.assert_array_equal(found.values[:, d], wanted)
+            given = [reason if reason else None for reason in last["failure"]]
+            bad = np.isnan(found.values).any(axis=1).tolist()
+            expected = [
+                (reason or "not a usable value") if failed else "" for reason, failed in zip(given, bad, strict=True)
+            ]
+            assert list(found.reasons) == expected
+            assert list(found.workers) == last["worker"].tolist()
+            assert (found.arm, found.name, found.objectives) == (arm, name, OBJECTIVES)
+    assert "not a usable value" in {*follower.measurements(0).reasons, *follower.measurements(1).reasons}
+    for arm, most in ((-1, 5), (5, 5), (0, 0)):
+        with pytest.raises(BadInput, match="must be"):
+            follower.measurements(arm, most)
+
+
+def test_an_arm_without_pulls_has_no_measurements() -> None:
+    storage = MemoryStorage()
+    a_study(storage)
+    found = Follower(storage, "s").measurements(2)
+    assert found.values.shape == (0, 3)
+    assert found.total == len(found.reasons) == 0
+
+
+def a_told_log(at: list[float], values: list[float]) -> Storage:
+    storage = MemoryStorage()
+    Study(1, [Objective("x")], Prescient(0.1), storage=storage, name="s")
+    storage.add_plan("s", Plan(1, 0, 1, np.zeros(len(at), np.int64)))
+    storage.tell("s", [Tell(1 + n, (x,), "", "w", t) for n, (t, x) in enumerate(zip(at, values, strict=True))])
+    return storage
+
+
+def test_when_it_began_and_how_fast_it_goes() -> None:
+    slow = [1000.0 + 30.0 * n for n in range(20)]
+    fast = [slow[-1] + 100.0 + 0.5 * n for n in range(41)]
+    nan = float("nan")
+    overview = Follower(a_told_log([*slow, *fast], [1.0] * 60 + [nan]), "s").catch_up()
+    assert (overview.began, overview.last) == (1000.0, fast[-1])
+    assert overview.snapshot.seconds == fast[-1] - 1000.0
+    assert overview.snapshot.rate == pytest.approx(2.0)
+    assert overview.rate.told.sum() == 61
+    assert overview.rate.failed.tolist()[-1] == overview.rate.failed.sum() == 1
+    assert overview.snapshot.failures == {"0": Counter({"not a usable value": 1})}
+    unknown = Follower(a_told_log([0.0, 0.0], [1.0, 2.0]), "s").catch_up()
+    assert (unknown.began, unknown.last, unknown.snapshot.rate, len(unknown.rate.told)) == (None, None, None, 0)
+
+
+def test_it_may_be_read_from_other_threads_while_it_catches_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(follow, "PIECE", 16)
+    storage = MemoryStorage()
+    study = a_study(storage)
+    follower = Follower(storage, "s")
+    done, errors = threading.Event(), []
+
+    def read(catching_up: bool) -> None:
+        versions = [0]
+        try:
+            while not done.is_set():
+                if catching_up:
+                    versions.append(follower.catch_up().version)
+                    assert versions[-1] >= versions[-2]
+                found = follower.measurements(1, 20)
+                assert (np.diff(found.at) >= 0).all()
+                assert len(found.pulls) == min(found.total, 20)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=read, args=(catching_up,)) for catching_up in (True, True, False)]
+    for thread in threads:
+        thread.start()
+    list(work([study], 12, np.random.default_rng(5)))
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    check(follower.catch_up(), storage)

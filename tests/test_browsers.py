@@ -1,0 +1,166 @@
+"""The browser of the tests: it must notice everything that a page may not do, or its silence would mean nothing."""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from tests import browsers
+from tests.browsers import OpenPage, Watched
+
+
+class Answers(BaseHTTPRequestHandler):
+    """Any path is a page; its body is what the class was given, its policy allows scripts of the site alone."""
+
+    body = "<p>hello</p>"
+    policy = ""
+
+    def do_GET(self) -> None:
+        content = self.body.encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(content)))
+        if self.policy:
+            self.send_header("Content-Security-Policy", self.policy)
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def site() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
+    thread = Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def opened(open_page: OpenPage, site: str, body: str, policy: str = "") -> Watched:
+    Answers.body, Answers.policy = f"<link rel=icon href=data:,>{body}", policy
+    watched = open_page()
+    watched.page.goto(site)
+    return watched
+
+
+def test_a_page_that_behaves_has_no_complaints(open_page: OpenPage, site: str) -> None:
+    watched = opened(open_page, site, "<p>hello</p>")
+    assert watched.page.text_content("p") == "hello"
+    assert watched.complaints() == []
+    assert watched.requests == [f"{site}/", "data:,"] or watched.requests == [f"{site}/"]
+
+
+@pytest.mark.parametrize(
+    ("body", "complaint"),
+    [
+        ("<script>window.__hacked = 7</script>", "ran: 7"),
+        ("<script>__hacked = 7; __hacked = undefined</script>", "ran: 7"),
+        ("<img src=/nowhere?onerror onload=__hacked=1><svg onload=__hacked=2>", "ran: 2"),
+        ("<iframe srcdoc='<script>window.__hacked = 8</script>'></iframe>", "ran: 8"),
+        ("<script>alert('boo')</script>", "dialog: alert boo"),
+        ("<script>throw new Error('broken')</script>", "error: broken"),
+        ("<script>Promise.reject(new Error('unheard'))</script>", "error: unheard"),
+        ("<script>console.error('bad')</script>", "console: bad"),
+        ("<img src=http://example.org/pixel.png>", "request elsewhere: http://example.org/pixel.png"),
+        ("<link rel=stylesheet href=//example.org/a.css>", "request elsewhere: http://example.org/a.css"),
+        ("<script>fetch('http://localhost:9/x').catch(() => 0)</script>", "request elsewhere: http://localhost:9/x"),
+        ("<script>if (location.pathname === '/') window.open('/other')</script>", "window: "),
+    ],
+)
+def test_everything_that_a_page_may_not_do_is_noticed(
+    open_page: OpenPage, site: str, body: str, complaint: str
+) -> None:
+    watched = opened(open_page, site, body)
+    _until(lambda: any(complaint in line for line in watched.complaints()), watched)
+    watched.forget()
+    assert watched.complaints() == []
+
+
+@pytest.mark.parametrize(
+    "body", ["<script>window.__hacked = 1</script>", "<p onclick=x>a</p>", "<p style='color: red'>a</p>"]
+)
+def test_what_the_policy_stops_is_noticed_too(open_page: OpenPage, site: str, body: str) -> None:
+    watched = opened(open_page, site, body, "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:")
+    _until(lambda: any(line.startswith("violation: ") for line in watched.complaints()), watched)
+    assert watched.hacked == []
+
+
+def _until(holds: Any, watched: Watched) -> None:
+    for _ in range(100):
+        if holds():
+            return
+        watched.page.wait_for_timeout(20)
+    raise AssertionError(f"not noticed; complaints are {watched.complaints()}")
+
+
+# Without a browser ----------------------------------------------------------------------------------------------------
+
+
+def test_without_a_browser_tests_are_skipped_loudly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(browsers, "_missing", [])
+    monkeypatch.delenv("CI", raising=False)
+    with pytest.raises(pytest.skip.Exception, match="NO CHROMIUM"):
+        browsers.without_browser("no program")
+    assert browsers.summary_lines() == [
+        "NO PAGE WAS TESTED IN A BROWSER: NO CHROMIUM HERE AND NONE COULD BE FETCHED (no program)"
+    ]
+
+
+def test_without_a_browser_continuous_integration_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(browsers, "_missing", [])
+    monkeypatch.setenv("CI", "true")
+    with pytest.raises(pytest.fail.Exception, match="no Chromium: no program"):
+        browsers.without_browser("no program")
+    assert browsers.summary_lines() == []
+
+
+def test_a_stub_that_is_no_browser_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, script in (("chromium", "echo get it from a shop; exit 1"), ("google-chrome", "echo Chromium 999")):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin" if not Path("/usr/bin/chromium").exists() else str(tmp_path))
+    monkeypatch.setattr(browsers, "PROGRAMS", ("chromium", "google-chrome"))
+    assert browsers.find_chromium() == tmp_path / "google-chrome"
+    (tmp_path / "google-chrome").write_text("#!/bin/sh\nexit 3\n")
+    monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path / "none"))
+    assert browsers.find_chromium() is None
+
+
+def test_all_that_was_tried_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(browsers, "find_chromium", lambda: None)
+    monkeypatch.setattr(browsers, "_fetch_with_apt", lambda: "no packages")
+    monkeypatch.setattr(browsers, "_fetch_with_playwright", lambda: "no network")
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
+    with pytest.raises(browsers.NoBrowser, match=r"^no packages; no network$"):
+        browsers.fetch_chromium()
+
+
+def _hold(folder: Path, notes: Any) -> None:
+    with browsers.alone(folder):
+        notes.put("in")
+        time.sleep(0.05)
+        notes.put("out")
+
+
+def test_two_processes_do_not_install_at_once(tmp_path: Path) -> None:
+    spawn = multiprocessing.get_context("spawn")
+    notes: Any = spawn.Queue()
+    processes = [spawn.Process(target=_hold, args=(tmp_path, notes)) for _ in range(3)]
+    for process in processes:
+        process.start()
+    said = [notes.get(timeout=60) for _ in range(6)]
+    for process in processes:
+        process.join()
+    assert said == ["in", "out"] * 3

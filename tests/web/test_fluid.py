@@ -1,0 +1,45 @@
+"""A thousand arms and a million pulls: what a visitor is sent, and what the page is made of, must not grow with pulls.
+
+Counts and sizes only, and tasks beside those of a small study in the same browser; times are for benchmarks/page.py.
+"""
+
+from __future__ import annotations
+
+import pytest
+from benchmarks.page import ARMS, LARGE, SMALL, Cost, costs
+
+from tests.browsers import NoBrowser, without_browser
+
+MOST_BYTES = 300_000  # of a page, and of an update
+
+
+@pytest.fixture(scope="module", params=[200_000, pytest.param(LARGE, marks=pytest.mark.audit)])
+def small_and_large(request: pytest.FixtureRequest) -> list[Cost]:
+    """A study of a thousand pulls, and one of very many: of a million where there is time for it."""
+    try:
+        return costs((SMALL, request.param), ARMS, updates=3)
+    except NoBrowser as error:
+        without_browser(str(error))
+        raise
+
+
+def test_pages_and_updates_are_small(small_and_large: list[Cost]) -> None:
+    for cost in small_and_large:
+        assert cost.document < 2 * MOST_BYTES, cost
+        assert cost.update_bytes < MOST_BYTES, cost
+        assert cost.nodes < 10_000, cost
+
+
+def test_many_pulls_make_no_larger_page(small_and_large: list[Cost]) -> None:
+    small, large = small_and_large
+    assert large.pulls >= 100 * small.pulls
+    assert large.document < 1.5 * small.document
+    assert large.update_bytes < 1.5 * small.update_bytes
+    assert large.nodes < 1.5 * small.nodes
+
+
+def test_many_pulls_keep_the_page_as_fluid(small_and_large: list[Cost]) -> None:
+    small, large = small_and_large
+    # Side by side in one run, with room for whatever else the machine does; the log is hundreds of times as long.
+    assert large.browser < 5.0 * small.browser + 0.05
+    assert large.server < 10.0 * small.server + 0.2
