@@ -71,8 +71,8 @@ def frontguard(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=PATIENCE)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_it_serves_until_it_is_interrupted_and_ends_at_once(number: signal.Signals, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
+def test_it_serves_until_it_is_interrupted_and_ends_at_once(number: signal.Signals, code: int, tmp_path: Path) -> None:
     measure(begin(tmp_path / "flags.db"), 8)
     with started("flags.db", "--port", "0", "--json", cwd=tmp_path) as process:
         said = served(process)
@@ -90,7 +90,7 @@ def test_it_serves_until_it_is_interrupted_and_ends_at_once(number: signal.Signa
         assert open_ones[2].recv(1000).startswith(b"HTTP/1.1 200 OK")
         began = time.monotonic()
         process.send_signal(number)
-        assert process.wait(PATIENCE) == 0
+        assert process.wait(PATIENCE) == code
         assert time.monotonic() - began < PATIENCE / 2
         out, err = process.communicate()
         assert out == ""

@@ -13,6 +13,9 @@ from frontguard.errors import BadInput
 
 PORT = 8730
 
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as of every command."""
+
 
 def serve(
     storage: Annotated[
@@ -39,12 +42,12 @@ def serve(
 ) -> None:
     """Show the studies of a storage while they run: front, verdicts, pulls, forecast, failures, each arm.
 
-    The page keeps itself up to date and never changes anything. Ctrl-C ends it, with exit code 0.
+    The page keeps itself up to date and never changes anything. Ctrl-C ends it, with exit code 130.
     """
     try:
         _serve(storage, host, port, study or [], allow_host or [], open, json)
-    except KeyboardInterrupt:  # before the server listens to it; it is its ordinary end all the same
-        return
+    except KeyboardInterrupt:  # before the server listens to it
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _serve(storage: str, host: str, port: int, only: list[str], allowed: list[str], show: bool, json: bool) -> None:
@@ -82,7 +85,10 @@ def _serve(storage: str, host: str, port: int, only: list[str], allowed: list[st
     from frontguard.web.server import LiveServer
     from frontguard.web.watchers import Watchers
 
-    LiveServer(bound, Watchers(source, only)).run()
+    server = LiveServer(bound, Watchers(source, only))
+    server.run()
+    if server.interrupted:
+        raise typer.Exit(INTERRUPTED)
 
 
 def _need_web() -> None:

@@ -53,7 +53,9 @@ def drawn(picture: Picture) -> Any:
 def _spacing(picture: Picture, across: int) -> dict[str, float]:
     """Room between panels for ticks and titles, as shares of the whole."""
     names = [name for row in picture.rows for panel in row[1:] if panel for name in panel.y.names]
-    beside = 75.0 + 7.0 * min(30, max((columns(name) for name in names), default=0))
+    inner = [(_titled(panel.y, _size(picture, len(row))[1])) for row in picture.rows for panel in row[1:] if panel]
+    lines = max((1 + title.count("<br>") for title in inner if title), default=0)
+    beside = 60.0 + 20.0 * lines + 7.0 * min(30, max((columns(name) for name in names), default=0))
     below = (
         75.0
         + (25.0 if any(panel.title for panel in picture.panels) else 0.0)

@@ -38,8 +38,9 @@ def stacked(picture: Picture) -> Picture:
 
 
 def _compared(row: Sequence[Panel]) -> bool:
-    """Whether panels beside each other have the same upright axis."""
-    return len(row) > 1 and len({(panel.y.title, panel.y.names, panel.y.scale) for panel in row}) == 1
+    """Whether panels beside each other have the same upright axis, which may be named at the first of them only."""
+    titles = {panel.y.title for panel in row if panel.y.title}
+    return len(row) > 1 and len(titles) <= 1 and len({(panel.y.names, panel.y.scale) for panel in row}) == 1
 
 
 def _frame(panel: Panel) -> float:

@@ -55,6 +55,7 @@ class LiveServer(uvicorn.Server):
 
     def __init__(self, bound: Bound, watchers: Watchers, **options: Any) -> None:
         self.bound = bound
+        self.interrupted = False  # by Ctrl-C
         self.site = Site(watchers, bound.rules, **options)
         super().__init__(
             uvicorn.Config(
@@ -98,7 +99,7 @@ class LiveServer(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Ctrl-C, SIGTERM and a lost terminal end the server, which is its ordinary end: they are not raised again."""
+        """Ctrl-C, SIGTERM and a lost terminal end the server in good order: they are not raised again."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -115,6 +116,7 @@ class LiveServer(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """End soon; the second time, at once."""
-        del sig, frame
+        del frame
+        self.interrupted |= sig == signal.SIGINT
         self.force_exit = self.should_exit
         self.should_exit = True
