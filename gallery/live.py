@@ -59,10 +59,16 @@ def _opened(
 
 
 def _view(
-    studio: Studio, storage: Path, where: str = "/study/1", size: tuple[int, int] = WIDE, *, dark: bool = False
+    studio: Studio,
+    storage: Path,
+    where: str = "/study/1",
+    size: tuple[int, int] = WIDE,
+    *,
+    dark: bool = False,
+    most: int | None = None,
 ) -> bytes:
     opened = _opened(studio, storage, where, size, dark=dark, until="#picture svg")
-    return studio.photograph(opened, full=True, most=2200 if size == WIDE else 1600)
+    return studio.photograph(opened, full=True, most=most or (2200 if size == WIDE else 1600))
 
 
 @shot("page-no-study", SECTION, "Before there is any study: the page waits for it.")
@@ -86,7 +92,7 @@ def several(studio: Studio) -> bytes:
 
 @shot("page-running", SECTION, "A study while it runs: the answer so far, how far it is, the front with its boxes.")
 def running(studio: Studio) -> bytes:
-    return _view(studio, _running(studio))
+    return _view(studio, _running(studio), most=1120)  # the readme shows it: what one sees first
 
 
 @shot("page-certified", SECTION, "The same study at its end.")

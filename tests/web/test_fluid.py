@@ -33,9 +33,10 @@ def test_pages_and_updates_are_small(small_and_large: list[Cost]) -> None:
 def test_many_pulls_make_no_larger_page(small_and_large: list[Cost]) -> None:
     small, large = small_and_large
     assert large.pulls >= 100 * small.pulls
-    assert large.document < 1.5 * small.document
-    assert large.update_bytes < 1.5 * small.update_bytes
-    assert large.nodes < 1.5 * small.nodes
+    # The same arms, in another state: more of them may be shown in full, but not a hundred times as many.
+    assert large.document < 2.5 * small.document
+    assert large.update_bytes < 2.5 * small.update_bytes
+    assert large.nodes < 2.5 * small.nodes
 
 
 def test_many_pulls_keep_the_page_as_fluid(small_and_large: list[Cost]) -> None:
