@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from frontguard.plot import looks
@@ -25,6 +25,7 @@ def frame(*layers: object, x: Axis | None = None, y: Axis | None = None) -> tupl
 
 
 @given(st.lists(st.tuples(FLOATS, FLOATS), max_size=8), st.sampled_from(["linear", "log"]))
+@example([(1.0, 1.0), (1e-299, 6.4e290)], "log")
 def test_limits_are_finite_and_in_order_whatever_there_is(points: list[tuple[float, float]], scale: str) -> None:
     x, y = np.array([p[0] for p in points]), np.array([p[1] for p in points])
     for low, high in frame(Points(x, y, looks.IN), x=Axis(scale=scale), y=Axis(scale=scale)):  # type: ignore[arg-type]

@@ -147,7 +147,7 @@ def _around(axis: Axis, log: bool) -> Limits:
 def _padded(low: float, high: float, side: int, log: bool) -> float:
     if log:
         factor = math.exp(PADDING * (math.log(high) - math.log(low)))
-        return low / factor if side < 0 else high * factor
+        return max(low / factor, min(low, 1.0 / _LARGEST)) if side < 0 else min(high * factor, max(high, _LARGEST))
     room = PADDING * (high - low)
     return low - room if side < 0 else high + room
 

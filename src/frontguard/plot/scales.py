@@ -76,7 +76,8 @@ def ticks(axis: Axis, low: float, high: float, most: int) -> Ticks:
         found = date_ticks(low, high, most)
         if found:
             return found
-    unit, sign = (100.0, "%") if axis.percent else (1.0, "")
+    percent = axis.percent and abs(high) < 1e300 and abs(low) < 1e300  # a hundred times as much must be a number
+    unit, sign = (100.0, "%") if percent else (1.0, "")
     if axis.scale == "log":
         values = log_ticks(unit * low, unit * high, most)
         written = [labels([value])[0] for value in values]  # each for itself: they are of all sizes
