@@ -24,7 +24,7 @@ types: $(VENV)/dev.stamp
 	$(BIN)/mypy
 
 pytest: $(VENV)/dev.stamp
-	$(BIN)/python -m pytest -n auto --dist loadfile -m "not audit" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not audit" $(PYTEST_ARGS)
 
 audit: $(VENV)/audit.stamp
 	$(BIN)/python -m pytest -m audit $(PYTEST_ARGS)

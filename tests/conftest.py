@@ -25,6 +25,37 @@ settings.load_profile("frontguard")
 ROOT = Path(__file__).resolve().parents[1]
 SHARED_DATA = Path(os.environ.get("FRONTGUARD_SHARED_DATA", ROOT.parent / "shared" / "data"))
 
+LONGEST = (
+    "web/test_hostile.py",
+    "cli/test_run.py",
+    "studies/test_storage_processes.py",
+    "web/test_live.py",
+    "web/test_page_script.py",
+    "web/test_app.py",
+    "studies/test_kill.py",
+    "web/test_fluid.py",
+    "web/test_accessible.py",
+    "cli/test_report.py",
+    "cli/test_serve.py",
+    "reports",
+    "examples",
+    "logs/test_fuzz.py",
+    "cli",
+    "studies",
+    "web",
+)
+"""What takes long, in the order in which it is begun: a worker that got one of these last would keep all waiting."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    tests = Path(__file__).parent
+
+    def place(item: pytest.Item) -> int:
+        where = item.path.relative_to(tests).as_posix() if item.path.is_relative_to(tests) else ""
+        return next((i for i, name in enumerate(LONGEST) if where.startswith(name)), len(LONGEST))
+
+    items.sort(key=place)
+
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:

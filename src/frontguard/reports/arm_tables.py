@@ -107,7 +107,7 @@ def _interval(centre: float, low: float, high: float, least: float) -> Cell:
 def _stands(level: float, resolution: float) -> Cell:
     if math.isnan(level):
         return Cell("")
-    return Cell("below 50%" if level + resolution >= 0.5 - 1e-9 else percent(level), level)
+    return Cell("any below 50%" if level + resolution >= 0.5 - 1e-9 else percent(level), level)
 
 
 def _rest(words: npt.NDArray[np.object_], rows: Ints) -> str:
