@@ -43,7 +43,7 @@ def text() -> bytes:
     """Something to compress: words of a made-up language, some frequent and most rare."""
     rng = random.Random(0)
     words = ["".join(rng.choices("etaoinshrdlu", k=rng.randint(2, 9))) for _ in range(2000)]
-    return " ".join(rng.choices(words, weights=[1 / rank for rank in range(1, 2001)], k=6_000)).encode()
+    return " ".join(rng.choices(words, weights=[1 / rank for rank in range(1, 2001)], k=60_000)).encode()
 
 
 def create(url: str) -> Study:
@@ -83,7 +83,7 @@ def demo(url: str) -> None:
     command = [sys.executable, __file__, "work", url]
     workers = [subprocess.Popen(command) for _ in range(3)]
     try:
-        while study.storage.size(NAME)[1] < 30 and not study.done:
+        while (len(told := study.storage.told(NAME)) < 30 or len(set(told.workers)) < 2) and not study.done:
             time.sleep(0.05)
         workers[0].send_signal(signal.SIGKILL)
         print(f"killed a worker after {study.storage.size(NAME)[1]} pulls; the others go on", flush=True)

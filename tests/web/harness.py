@@ -22,11 +22,13 @@ POLICY = (
 class Harness:
     """A small server: one page, the static files, and an event stream into which a test puts what it likes."""
 
-    def __init__(self, port: int = 0) -> None:
-        self.page: Page = message_page("Nothing", "Nothing yet.")
-        self.version = "one"
+    def __init__(self, port: int = 0, *, page: Page | None = None, version: str = "one") -> None:
+        # What it serves is settled before it listens: a page that waits for a server on this port asks at once.
+        self.page = page or message_page("Nothing", "Nothing yet.")
+        self.version = version
         self.opened = 0
         self.refusing = 0  # so many of the next event streams are answered with an error
+        self._closed = False
         self._streams: list[queue.Queue[str | None]] = []
         self._lock = threading.Lock()
         static = resources.files("frontguard.web") / "static"
@@ -60,9 +62,11 @@ class Harness:
             self._streams.clear()
 
     def close(self) -> None:
-        self.drop()
+        """Listen no more, then end what is open; the other way round a page could come back to a server just closed."""
         self._server.shutdown()
         self._server.server_close()
+        self._closed = True
+        self.drop()
 
     def _handler(harness) -> type[BaseHTTPRequestHandler]:  # noqa: N805
         class Handler(BaseHTTPRequestHandler):
@@ -91,6 +95,8 @@ class Harness:
             def _stream(self) -> None:
                 stream: queue.Queue[str | None] = queue.Queue()
                 with harness._lock:
+                    if harness._closed:
+                        return None
                     harness.opened += 1
                     if harness.refusing:
                         harness.refusing -= 1

@@ -147,6 +147,8 @@ def story(watched: Watched, storage: str | Path, log: Path, while_served: Callab
         server.kill()
         page.wait_for_selector("#connection[data-state=lost]")
         assert "connection lost" in page.inner_text("#connection")
+        study.arrived()
+        study.go(320)
         told = study.arrived()["told"]
         assert pulls(page) < told
         server = serve(storage, port=server.port, log=log)

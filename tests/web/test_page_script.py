@@ -234,8 +234,7 @@ def test_a_lost_connection_is_said_and_found_again(harness: Harness, visit: Visi
     harness.page = made_of(answer=said("after"))
     harness.refusing = 3  # by then the browser itself has given up
     harness.drop()
-    page.wait_for_selector("#connection[data-state=lost]")
-    assert page.text_content("#connection") == "connection lost, trying again"
+    page.wait_for_selector("#connection[data-state=lost]:text-is('connection lost, trying again')")
     page.wait_for_selector("text=after")
     page.wait_for_selector("#connection[data-state=live]")
     assert page.query_selector("#table") is None  # what is not in the first event any more is gone
@@ -250,16 +249,14 @@ def test_a_restarted_server_goes_on_and_a_new_version_reloads(harness: Harness, 
     port = harness.port
     harness.close()
     page.wait_for_selector("#connection[data-state=lost]")
-    second = Harness(port)
+    second = Harness(port, page=made_of(answer=said("second")))
     try:
-        second.page = made_of(answer=said("second"))
         page.wait_for_selector("text=second")
         assert page.evaluate("() => window.same") is True
     finally:
         second.close()
-    third = Harness(port)
+    third = Harness(port, page=made_of(answer=said("third")), version="two")
     try:
-        third.version, third.page = "two", made_of(answer=said("third"))
         page.wait_for_selector("text=third")
         page.wait_for_function("() => window.same === undefined && document.body.dataset.version === 'two'")
     finally:
@@ -396,7 +393,7 @@ def test_times_are_told_by_the_visitors_clock(harness: Harness, visit: Visit) ->
     page.wait_for_function("() => !document.querySelector('#answer time').textContent.includes('then')")
     told = page.evaluate("() => [...document.querySelectorAll('#answer time')].map(each => each.textContent)")
     assert told[0] == "just now"
-    assert told[1] in ("7 s ago", "8 s ago", "9 s ago", "10 s ago", "11 s ago", "12 s ago")
+    assert told[1] in {f"{seconds} s ago" for seconds in range(7, 60)}
     assert told[2:] == ["2 min ago", "2 h ago"]
 
 
