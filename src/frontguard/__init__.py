@@ -5,12 +5,14 @@ Names are imported on first use, so that `import frontguard` stays fast.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from frontguard._late import late_names
 
 __version__ = "0.1.0"
 
 _WHERE = {
+    "plot": "frontguard.plot",  # a package, used by its own name: frontguard.plot.front(result)
     "Oblivious": "frontguard.threats",
     "Prescient": "frontguard.threats",
     "Malicious": "frontguard.threats",
@@ -41,7 +43,6 @@ _WHERE = {
     "BadInput": "frontguard.errors",
     "OutOfTurn": "frontguard.errors",
 }
-_ROOMS = ("plot",)  # packages that are used by their own name: frontguard.plot.front(result)
 
 if TYPE_CHECKING:
     from frontguard import plot
@@ -94,14 +95,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _WHERE:
-        value = getattr(import_module(_WHERE[name]), name)
-        globals()[name] = value
-        return value
-    if name in _ROOMS:
-        return import_module(f"frontguard.{name}")
-    raise AttributeError(f"module 'frontguard' has no attribute {name!r}")
+__getattr__ = late_names(__name__, _WHERE)
 
 
 def __dir__() -> list[str]:

@@ -126,6 +126,11 @@ class Objective:
         object.__setattr__(self, "quantile", level)
 
     @property
+    def quantile_word(self) -> str:
+        """Which quantile of the metric counts: "median", or "p95"."""
+        return "median" if self.quantile == 0.5 else f"p{100 * self.quantile:g}"
+
+    @property
     def relative(self) -> bool:
         """Whether the tolerance is relative, so that the inner value is a logarithm."""
         return isinstance(self.tolerance, str)  # an absolute one, written as text, became a number

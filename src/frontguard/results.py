@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from frontguard.objectives import Objective
+from frontguard.phrases import article
 
 if TYPE_CHECKING:
     from frontguard.plot.picture import Picture
@@ -33,6 +34,10 @@ class Verdict(IntEnum):
     def word(self) -> str:
         """The verdict as it is written for people and machines."""
         return self.name.lower()
+
+
+VERDICT_ORDER = (Verdict.IN, Verdict.UNDECIDED, Verdict.COVERED, Verdict.OUT)
+"""As lists show them: what matters first."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,7 @@ class Certificate:
         source = (
             "clean measurements"
             if self.contamination == 0
-            else f"up to {self.contamination:.0%} of the measurements replaced by {_article(self.threat)} attacker"
+            else f"up to {self.contamination:.0%} of the measurements replaced by {article(self.threat)} attacker"
         )
         return (
             f"with probability {self.confidence:.0%}, {source}: no returned arm is beaten by more than "
@@ -105,10 +110,6 @@ def _shown(tolerance: float | tuple[float, ...], relative: tuple[bool, ...] = ()
     return " / ".join(
         f"{100 * part:.3g}%" if share else f"{part:.3g}" for part, share in zip(parts, shares, strict=True)
     )
-
-
-def _article(noun: str) -> str:
-    return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,12 +10,14 @@ import pytest
 
 from frontguard import Objective, Prescient, Study, Subgaussian
 from frontguard.logs.analysis import Question, answer
+from frontguard.logs.ordered import Ordered
 from frontguard.plot.picture import Points
 from frontguard.reports.model import Report
 from frontguard.reports.on_study import robustness_of, study_report
 from frontguard.reports.study_log import as_analysis, sorted_pulls
 from frontguard.reports.writing import report_on
 from frontguard.results import Verdict
+from frontguard.studies.follow import Follower
 from tests.reports.samples import ARMS, OBJECTIVES, study_in
 
 
@@ -43,11 +45,16 @@ def test_the_table_is_the_result(study: Study, report: Report) -> None:
             assert row[3].order == pytest.approx(result.medians[i, 1])
 
 
+def log_of(study: Study) -> Ordered:
+    follower = Follower(study.storage, study.name)
+    told = follower.catch_up().told
+    return sorted_pulls(study.settings.arms, study.settings.objectives, *follower.values(told))
+
+
 def test_the_log_is_read_and_sorted(study: Study) -> None:
     """Against a plain collection of all told pulls."""
-    told = study.storage.told(study.name)
     frame = study.to_frame()
-    ordered = sorted_pulls(study.storage, study.name, study.settings, len(told))
+    ordered = log_of(study)
     for i, arm in enumerate(ARMS):
         mine = frame[frame["arm"] == arm]
         assert ordered.pulls[i] == len(mine)
@@ -106,7 +113,7 @@ def test_where_the_log_would_decide_otherwise_no_figure_is_given() -> None:
     result = study.result()
     assert result.verdicts == {"a": "out", "b": "in"}
     assert result.pulls < 40
-    ordered = sorted_pulls(study.storage, study.name, study.settings, result.pulls)
+    ordered = log_of(study)
     found, note = as_analysis(result, study.settings, ordered, np.zeros(2, np.bool_))
     assert found.profile is not None
     assert np.isnan(found.profile.per_arm).all()
@@ -166,7 +173,7 @@ def test_an_arm_with_another_verdict_than_the_log_gives_has_no_figure(study: Stu
     result = study.result()
     codes = result.verdict_codes.copy()
     aside = np.array([arm == "broken" for arm in ARMS])
-    ordered = sorted_pulls(study.storage, study.name, study.settings, result.pulls)
+    ordered = log_of(study)
     before, _ = as_analysis(result, study.settings, ordered, aside)
     assert before.profile is not None
     arm = next(i for i in range(len(ARMS)) if codes[i] == Verdict.OUT and not np.isnan(before.profile.per_arm[i]))
@@ -184,7 +191,7 @@ def test_arms_that_have_a_figure_are_shown_where_the_front_as_a_whole_has_none(s
     result = study.result()
     codes = result.verdict_codes.copy()
     aside = np.array([arm == "broken" for arm in ARMS])
-    ordered = sorted_pulls(study.storage, study.name, study.settings, result.pulls)
+    ordered = log_of(study)
     before, _ = as_analysis(result, study.settings, ordered, aside)
     assert before.profile is not None
     arm = next(i for i in range(len(ARMS)) if codes[i] == Verdict.OUT and not np.isnan(before.profile.per_arm[i]))

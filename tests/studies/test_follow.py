@@ -283,6 +283,16 @@ def test_measurements_are_the_last_told_pulls_of_an_arm(monkeypatch: pytest.Monk
             assert list(found.reasons) == expected
             assert list(found.workers) == last["worker"].tolist()
             assert (found.arm, found.name, found.objectives) == (arm, name, OBJECTIVES)
+            overview = follower.overview
+            assert overview is not None
+            times = dict(zip(found.reasons, found.at.tolist(), strict=True))  # of equal reasons the last one stays
+            times.pop("", None)
+            assert {reason: overview.failed_at[arm, reason] for reason in times} == times
+    arms, values = follower.values(len(frame))
+    assert [ARMS[arm] for arm in arms.tolist()] == frame["arm"].tolist()
+    for arm in range(len(ARMS)):
+        np.testing.assert_array_equal(values[arms == arm], follower.measurements(arm, 10**6).values)
+    assert len(follower.values(7)[0]) == 7
     assert "not a usable value" in {*follower.measurements(0).reasons, *follower.measurements(1).reasons}
     for arm, most in ((-1, 5), (5, 5), (0, 0)):
         with pytest.raises(BadInput, match="must be"):
@@ -318,6 +328,55 @@ def test_when_it_began_and_how_fast_it_goes() -> None:
     assert overview.snapshot.failures == {"0": Counter({"not a usable value": 1})}
     unknown = Follower(a_told_log([0.0, 0.0], [1.0, 2.0]), "s").catch_up()
     assert (unknown.began, unknown.last, unknown.snapshot.rate, len(unknown.rate.told)) == (None, None, None, 0)
+
+
+class Interrupted(MemoryStorage):
+    """A storage in which others are at work between the two looks that a reader takes: at what was told, at plans."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.meanwhile: Callable[[], None] | None = None
+
+    def plans(self, study: str, after: int = 0) -> list[Plan]:
+        others, self.meanwhile = self.meanwhile, None
+        if others is not None:
+            others()
+        return super().plans(study, after)
+
+
+def caught_up(follower: Follower) -> Overview:
+    """The overview, or a failure where it would be waited for in vain."""
+    found: list[Overview] = []
+    thread = threading.Thread(target=lambda: found.append(follower.catch_up()), daemon=True)
+    thread.start()
+    thread.join(30)
+    assert found, "it is still catching up"
+    return found[0]
+
+
+def test_a_plan_that_is_made_while_it_reads_is_taken_with_what_it_counts() -> None:
+    storage = Interrupted()
+    study = a_study(storage)
+    follower, rng = Follower(storage, "s"), np.random.default_rng(4)
+    for _ in range(5):
+        list(work([study], 1, rng))
+        before = storage.size("s")
+        storage.meanwhile = lambda: list(work([study], 8, rng)) and None
+        overview = caught_up(follower)
+        plans, told = storage.size("s")
+        assert storage.meanwhile is None
+        assert plans > before[0]
+        assert overview.told == told > before[1]
+        check(overview, storage)
+
+
+def test_a_log_that_promises_what_does_not_come_is_not_waited_for() -> None:
+    storage = MemoryStorage()
+    list(work([a_study(storage)], 3, np.random.default_rng(4)))
+    plans, told = storage.size("s")
+    last = storage.plans("s")[-1]
+    storage.add_plan("s", Plan(plans + 1, told + 5, last.first + len(last.arms), last.arms, "running"))
+    assert caught_up(Follower(storage, "s")).told == told
 
 
 def test_it_may_be_read_from_other_threads_while_it_catches_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from html.parser import HTMLParser
 
 import numpy as np
@@ -144,12 +145,15 @@ def test_failures_are_told_with_reason_and_count_and_alarms_are_warnings() -> No
     page = study_page(example.overview, 1)
     count = example.study.failures()["slow"][HOSTILE]
     assert count > 0
-    assert [cell.text() for cell in found(page, "failures", "td")] == [HOSTILE, f"{count:,}"]
+    told = example.storage.told("flags")
+    last = max(at for at, reason in zip(told.at.tolist(), told.reasons, strict=True) if reason)
+    when = f"{datetime.fromtimestamp(last, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    assert [cell.text() for cell in found(page, "failures", "td")] == [HOSTILE, f"{count:,}", when]
     assert "was set aside" in page.regions["warnings"].text()
     arm = arm_page(example.overview, 1, 1, example.follower.measurements(1))
     assert arm.title == "slow: set aside"
     assert f"{count} of {count} pulls failed" in arm.regions["verdict"].text()
-    assert HOSTILE in arm.regions["failures"].text()
+    assert [cell.text() for cell in found(arm, "failures", "td")] == [HOSTILE, f"{count:,}", when]
 
 
 def test_the_settings_stand_below_with_the_spec() -> None:

@@ -105,11 +105,14 @@ def test_failures_are_told_and_failed_values_are_null() -> None:
     example = Example(failing=[1], reason=HOSTILE).go(300)
     twin = through_json(study_twin(example.overview))
     count = example.study.failures()["slow"][HOSTILE]
-    assert twin["failures"] == [{"arm": "slow", "reason": HOSTILE, "count": count}]
+    told = example.storage.told("flags")
+    last = max(at for at, reason in zip(told.at.tolist(), told.reasons, strict=True) if reason)
+    assert twin["failures"] == [{"arm": "slow", "reason": HOSTILE, "count": count, "last": last}]
     assert any("set aside" in warning for warning in twin["warnings"])
     arm = through_json(arm_twin(example.overview, 1, example.follower.measurements(1)))
     assert arm["verdict"] == "set aside"
     assert arm["failed"] == count
+    assert arm["failures"] == [{"reason": HOSTILE, "count": count, "last": last}]
     assert arm["measurements"]["values"] == [[None, None]] * count
     assert set(arm["measurements"]["reasons"]) == {HOSTILE}
 

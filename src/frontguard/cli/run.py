@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
@@ -222,10 +223,7 @@ def as_dict(ended: Ended, where: str) -> dict[str, Any]:
 
 def origin_of(spec: Spec, arguments: list[str], file: str | None) -> dict[str, Any]:
     """What a report needs besides: objectives, seed and spec, and how the command was called."""
-    objectives = [
-        {"name": each.name, "direction": each.direction, "tolerance": each.tolerance, "quantile": each.quantile}
-        for each in spec.objectives
-    ]
+    objectives = [asdict(each) for each in spec.objectives]
     return {"objectives": objectives, "seed": spec.seed, "spec": spec.source_text or None} | made_by(arguments, file)
 
 

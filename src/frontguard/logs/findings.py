@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import islice
 from typing import Any
 
@@ -127,10 +127,7 @@ class Analysis(Result):
         yield "anytime", self.anytime
         yield (
             "objectives",
-            [
-                {"name": m.name, "direction": m.direction, "tolerance": m.tolerance, "quantile": m.quantile}
-                for m in self.metrics
-            ],
+            [asdict(metric) for metric in self.metrics],
         )
         for what, table in (("estimates", self.medians), ("means", self.means)):
             rows = zip(arms, _without_infinity(table), strict=True)

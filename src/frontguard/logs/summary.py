@@ -15,7 +15,8 @@ import numpy.typing as npt
 from frontguard.logs.findings import WORDS, Analysis
 from frontguard.logs.needed import LIMITS
 from frontguard.objectives import Objective
-from frontguard.results import Verdict
+from frontguard.phrases import article, listed, number_of, percent
+from frontguard.results import VERDICT_ORDER, Verdict
 from frontguard.studies.snapshot import amount, amounts, number, rounded
 
 if TYPE_CHECKING:
@@ -24,9 +25,7 @@ if TYPE_CHECKING:
 Ints = npt.NDArray[np.int64]
 
 MOST_ROWS = 30
-_MOST_NAMES = 12
 _COLOURS = {"in": "bold green", "undecided": "yellow", "covered": "cyan", "out": "dim"}
-_ORDER = (Verdict.IN, Verdict.UNDECIDED, Verdict.COVERED, Verdict.OUT)
 
 
 def answer(found: Analysis) -> str:
@@ -40,9 +39,9 @@ def by_verdict(found: Analysis) -> str:
     """Which arms are in and which open, and how many have the other verdicts."""
     counts = found.counts
     front, opened = found.pareto_set, found.named(found.having(Verdict.UNDECIDED))
-    said = [f"{counts['in']:,} of {_arms(len(found.arms))} {_are(counts['in'])} certainly {_on(found)}"]
+    said = [f"{counts['in']:,} of {number_of(len(found.arms))} {_are(counts['in'])} certainly {_on(found)}"]
     if front:
-        said[0] += f" ({_listed(front)})"
+        said[0] += f" ({listed(front)})"
     if counts["out"]:
         said.append(f"{counts['out']:,} {_are(counts['out'])} certainly not")
     if counts["covered"]:
@@ -50,21 +49,21 @@ def by_verdict(found: Analysis) -> str:
             f"{counts['covered']:,} {_are(counts['covered'])} covered by {'it' if len(front) == 1 else 'these'}"
         )
     if opened:
-        said.append(f"{len(opened):,} {_are(len(opened))} open ({_listed(opened)})")
+        said.append(f"{len(opened):,} {_are(len(opened))} open ({listed(opened)})")
     return "; ".join(said) + "."
 
 
 def _front(found: Analysis, front: Sequence[str]) -> str:
-    metrics, total = found.metrics, _arms(len(found.arms))
+    metrics, total = found.metrics, number_of(len(found.arms))
     if len(metrics) > 1:
         verb = "is" if len(front) == 1 else "are"
-        return f"{len(front):,} of {total} {verb} {_on(found)}: {_listed(front)}."
+        return f"{len(front):,} of {total} {verb} {_on(found)}: {listed(front)}."
     best = f"the {'least' if metrics[0].minimized else 'most'} {metrics[0].name}"
     if len(front) == 1:
         return f"Of {total}, {front[0]} has {best}."
     within = _tolerances(found)
     close = f" or are within {within} of it" if within else ""
-    return f"Of {total}, {len(front):,} have {best}{close}: {_listed(front)}."
+    return f"Of {total}, {len(front):,} have {best}{close}: {listed(front)}."
 
 
 def _on(found: Analysis) -> str:
@@ -74,26 +73,8 @@ def _on(found: Analysis) -> str:
     return f"on the trade-off front of {', '.join(names[:-1])} and {names[-1]}"
 
 
-def _arms(count: int) -> str:
-    return "1 arm" if count == 1 else f"{count:,} arms"
-
-
 def _are(count: int) -> str:
     return "is" if count == 1 else "are"
-
-
-def _listed(names: Sequence[str], most: int = _MOST_NAMES) -> str:
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
-
-
-def _percent(share: float) -> str:
-    """A share to a tenth of a percent, as short as can be.
-
-    >>> _percent(0.23), _percent(0.2315), _percent(0.5)
-    ('23%', '23.2%', '50%')
-    """
-    return f"{round(100.0 * share + 1e-9, 1):g}%"
 
 
 # What it guarantees ---------------------------------------------------------------------------------------------------
@@ -102,9 +83,9 @@ def _percent(share: float) -> str:
 def guarantee(found: Analysis) -> str:
     """What holds of these verdicts, in plain words."""
     certificate = found.certificate
-    share = _percent(certificate.contamination)
+    share = percent(certificate.contamination)
     lies = (
-        f"whatever {_article(certificate.threat)} attacker put into up to {share} of each arm's measurements"
+        f"whatever {article(certificate.threat)} attacker put into up to {share} of each arm's measurements"
         if certificate.contamination
         else "if no measurement lies"
     )
@@ -133,11 +114,7 @@ def guarantee(found: Analysis) -> str:
         if found.anytime
         else " The number of measurements must not have been chosen by looking at them; if it was, use --anytime."
     )
-    return f"With probability {_percent(certificate.confidence)}, {lies}: {'; '.join(said)}.{looked}"
-
-
-def _article(noun: str) -> str:
-    return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"
+    return f"With probability {percent(certificate.confidence)}, {lies}: {'; '.join(said)}.{looked}"
 
 
 def _tolerances(found: Analysis) -> str:
@@ -173,14 +150,14 @@ def robustness(found: Analysis) -> str | None:
         said.append("The front stays as it is for any share of replaced measurements below one half.")
     else:
         said.append(
-            f"The front changes once more than {_percent(last)} of the measurements are replaced "
-            f"({_percent(now)} were allowed for)."
+            f"The front changes once more than {percent(last)} of the measurements are replaced "
+            f"({percent(now)} were allowed for)."
         )
     first = int(decided[np.argmin(profile.per_arm[decided])])
     stands = float(profile.per_arm[first])
     if stands < last or not found.having(Verdict.IN).any():
         word = WORDS[found.verdict_codes[first]]
-        said.append(f"The first verdict to fall is that {found.arms[first]} is {word}, beyond {_percent(stands)}.")
+        said.append(f"The first verdict to fall is that {found.arms[first]} is {word}, beyond {percent(stands)}.")
     return " ".join(said)
 
 
@@ -194,14 +171,14 @@ def by_means(found: Analysis) -> str | None:
         (on & found.having(Verdict.OUT), "call", "certainly not on it"),
         (~on & inside, "miss", "certainly on it" if exact else "in"),
     ]
-    said = [f"{verb} {_listed(found.named(which))} ({why})" for which, verb, why in wrong if which.any()]
-    start = f"Means alone would call the front {_listed(found.mean_set)}"
+    said = [f"{verb} {listed(found.named(which))} ({why})" for which, verb, why in wrong if which.any()]
+    start = f"Means alone would call the front {listed(found.mean_set)}"
     softer = [
         (on & found.having(Verdict.COVERED), "covered"),
         (on & found.having(Verdict.UNDECIDED), "open"),
     ]
     rest = [
-        f"{'all' if np.array_equal(which, on) else _listed(found.named(which))} {_are(int(which.sum()))} {word}"
+        f"{'all' if np.array_equal(which, on) else listed(found.named(which))} {_are(int(which.sum()))} {word}"
         for which, word in softer
         if which.any()
     ]
@@ -260,8 +237,8 @@ def to_settle(found: Analysis, most: int = 5) -> list[str]:
         arms = needed.arms[needed.limit == code]
         if code == 0 or not len(arms):
             continue
-        names = _listed([found.arms[i] for i in arms.tolist()], most)
-        why = _WHY[word].format(are=_are(len(arms)), far=FARTHEST, eps=_percent(found.certificate.contamination))
+        names = listed([found.arms[i] for i in arms.tolist()], most)
+        why = _WHY[word].format(are=_are(len(arms)), far=FARTHEST, eps=percent(found.certificate.contamination))
         lines.append(f"{names}: {why}.")
     return lines
 
@@ -318,7 +295,7 @@ def chosen_rows(found: Analysis, most: int = MOST_ROWS) -> Ints:
 
 def table_order(found: Analysis, most_in: int | None = None) -> Ints:
     """All arms in the order of the table; of those that are in, so many at most."""
-    groups = [np.flatnonzero(found.having(verdict)) for verdict in _ORDER]
+    groups = [np.flatnonzero(found.having(verdict)) for verdict in VERDICT_ORDER]
     groups[1] = groups[1][np.argsort(~found.mean_front[groups[1]], kind="stable")]  # of the open ones the likely first
     return np.concatenate([groups[0][:most_in], *groups[1:]])
 
@@ -332,8 +309,11 @@ def table(found: Analysis, most: int = MOST_ROWS) -> Table:
     made.add_column("arm", overflow="fold")
     made.add_column("verdict", no_wrap=True)
     for objective in found.metrics:
-        which = "median" if objective.quantile == 0.5 else f"p{100 * objective.quantile:g}"
-        made.add_column(Text(f"{objective.name}\n{which} [low, high]"), justify="right", no_wrap=len(found.metrics) < 3)
+        made.add_column(
+            Text(f"{objective.name}\n{objective.quantile_word} [low, high]"),
+            justify="right",
+            no_wrap=len(found.metrics) < 3,
+        )
     made.add_column("pulls", justify="right", no_wrap=True)
     any_failed, profile = bool(found.failed.any()), found.profile
     if any_failed:
@@ -359,7 +339,7 @@ def table(found: Analysis, most: int = MOST_ROWS) -> Table:
 
 
 def _stands(level: float, resolution: float) -> str:
-    return "< 50%" if level + resolution >= 0.5 - 1e-9 else _percent(level)
+    return "< 50%" if level + resolution >= 0.5 - 1e-9 else percent(level)
 
 
 def not_shown(found: Analysis, most: int = MOST_ROWS) -> str | None:
@@ -367,7 +347,7 @@ def not_shown(found: Analysis, most: int = MOST_ROWS) -> str | None:
     rest = np.bincount(np.delete(found.verdict_codes, chosen_rows(found, most)), minlength=len(WORDS))
     if not rest.any():
         return None
-    parts = ", ".join(f"{rest[verdict]:,} {verdict.word}" for verdict in _ORDER if rest[verdict])
+    parts = ", ".join(f"{rest[verdict]:,} {verdict.word}" for verdict in VERDICT_ORDER if rest[verdict])
     return f"… and {int(rest.sum()):,} more: {parts}"
 
 

@@ -6,8 +6,9 @@ Names are imported on first use. What makes a picture stands in a module `of_…
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from frontguard._late import late_names
 
 _WHERE = {
     "front": "frontguard.plot.of_front",
@@ -51,12 +52,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _WHERE:
-        value = getattr(import_module(_WHERE[name]), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'frontguard.plot' has no attribute {name!r}")
+__getattr__ = late_names(__name__, _WHERE)
 
 
 def __dir__() -> list[str]:

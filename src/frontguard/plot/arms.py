@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from frontguard.errors import BadInput
-from frontguard.plot.hints import interval, listed, number, plural, said
+from frontguard.plot.hints import interval, listed, number, number_of, said
 from frontguard.plot.picture import Axis
 from frontguard.results import Result, Verdict
 
@@ -89,7 +89,7 @@ class Arms:
             for d, name in enumerate(self.objectives)
         )
         word = "set aside" if self.aside[i] else Verdict(int(self.codes[i])).word
-        return f"{said(self.names[i])}: {word}; {values}; {plural(int(result.pulls_per_arm[i]), 'pull')}"
+        return f"{said(self.names[i])}: {word}; {values}; {number_of(int(result.pulls_per_arm[i]), 'pull')}"
 
     def hints(self, which: Ints) -> tuple[str, ...]:
         """`hint` of some arms."""
@@ -137,10 +137,10 @@ class Arms:
         drawn = ~self.aside
         ins = self.with_verdict(Verdict.IN, drawn)
         front = (
-            f"{plural(len(ins))} of {len(self.names):,} {'is' if len(ins) == 1 else 'are'} certainly on the front: "
+            f"{number_of(len(ins))} of {len(self.names):,} {'is' if len(ins) == 1 else 'are'} certainly on the front: "
             f"{listed([self.names[i] for i in ins[:6].tolist()], total=len(ins))}."
             if len(ins)
-            else f"None of {plural(len(self.names))} is certainly on the front yet."
+            else f"None of {number_of(len(self.names))} is certainly on the front yet."
         )
         rest = [
             f"{len(some):,} {words}"
@@ -172,8 +172,10 @@ class Arms:
         aside = int(self.aside.sum())
         unknown = int((~self.places(*columns) & ~self.aside).sum())
         reasons = [
-            f"{plural(aside)} set aside because {'it' if aside == 1 else 'they'} cannot be measured" if aside else "",
-            f"{plural(unknown)} not measured yet" if unknown else "",
+            f"{number_of(aside)} set aside because {'it' if aside == 1 else 'they'} cannot be measured"
+            if aside
+            else "",
+            f"{number_of(unknown)} not measured yet" if unknown else "",
         ]
         said_so = " and ".join(filter(None, reasons))
         return f"Not drawn: {said_so}." if said_so else ""

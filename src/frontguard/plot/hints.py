@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from frontguard.phrases import number_of
 from frontguard.plot.wording import short
 from frontguard.studies.snapshot import number
 
-__all__ = ["MOST_TOLD", "interval", "listed", "number", "plural", "said", "sentences", "share"]
+__all__ = ["MOST_TOLD", "interval", "listed", "number", "number_of", "said", "sentences", "share"]
 
 MOST_TOLD = 600
 """Characters that a description has at most: it is read aloud."""
@@ -34,15 +35,6 @@ def interval(low: float, high: float) -> str:
     if not math.isfinite(low) and not math.isfinite(high):
         return "not bounded yet"
     return f"[{number(low)}, {number(high)}]"
-
-
-def plural(count: int, thing: str = "arm") -> str:
-    """A number of things.
-
-    >>> plural(1), plural(1200), plural(0, "pull")
-    ('1 arm', '1,200 arms', '0 pulls')
-    """
-    return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
 
 def listed(names: Sequence[str], most: int = 6, wide: int = 32, total: int | None = None) -> str:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from frontguard.errors import BadInput
 from frontguard.objectives import Objective, parse_tolerance
 from frontguard.plot.arms import drawable
-from frontguard.plot.hints import listed, number, plural, said, sentences
+from frontguard.plot.hints import listed, number, number_of, said, sentences
 from frontguard.plot.looks import CONTESTANTS, FORECAST, GOAL, Look
 from frontguard.plot.picture import Axis, Layer, Lines, Panel, Picture, Points, Rule
 from frontguard.studies.overview import History
@@ -63,7 +63,7 @@ def certainty(history: History, pulls_left: int | None = None) -> Picture:
         rows=((panel,),),
         legend=tuple(legend),
         description=sentences(
-            f"Within what the answer holds, against the goal, over {plural(int(x[-1]), 'pull')}.",
+            f"Within what the answer holds, against the goal, over {number_of(int(x[-1]), 'pull')}.",
             *(f"{_now(history, d)}." for d in drawn[:6]),
             _foreseen(pulls_left),
             f"Without a goal: {listed(without)}." if without else "",

@@ -10,7 +10,7 @@ import numpy as np
 from frontguard.errors import BadInput
 from frontguard.experiments.results import Result
 from frontguard.experiments.tables import groups_of, title_of
-from frontguard.plot.hints import listed, number, plural, said, sentences
+from frontguard.plot.hints import listed, number, number_of, said, sentences
 from frontguard.plot.looks import CONTESTANTS, Look
 from frontguard.plot.picture import Axis, Layer, Lines, Panel, Picture, Points, Spans
 
@@ -83,7 +83,8 @@ def _samples(rows: Sequence[Result], looks: dict[str, Look], title: str) -> Pane
                 high,
                 look,
                 tuple(
-                    f"{look.label}, ε {row.epsilon:g}: {number(row.score.sc.mean)} samples, {plural(row.runs, 'run')}"
+                    f"{look.label}, ε {row.epsilon:g}: {number(row.score.sc.mean)} samples, "
+                    f"{number_of(row.runs, 'run')}"
                     for row in own
                 ),
             )
@@ -107,7 +108,7 @@ def _success(rows: Sequence[Result], looks: dict[str, Look], title: str) -> Pane
                 [row.score.rsr_high for row in own],
                 look,
                 tuple(
-                    f"{look.label}, ε {row.epsilon:g}: {row.score.rsr:.1%} of {plural(row.runs, 'run')} successful"
+                    f"{look.label}, ε {row.epsilon:g}: {row.score.rsr:.1%} of {number_of(row.runs, 'run')} successful"
                     for row in own
                 ),
             )

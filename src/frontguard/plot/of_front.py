@@ -12,12 +12,12 @@ from frontguard.errors import BadInput
 from frontguard.pareto import pareto_mask
 from frontguard.plot.arms import Arms, column_of, read
 from frontguard.plot.frames import limits
-from frontguard.plot.hints import plural, said, sentences
+from frontguard.plot.hints import number_of, said, sentences
 from frontguard.plot.looks import BY_MEANS, VERDICTS, Look
 from frontguard.plot.many import Chosen, choose, densities, density, smaller
 from frontguard.plot.of_list import list_picture
 from frontguard.plot.picture import Axis, Boxes, Layer, Panel, Picture, Points, Region
-from frontguard.results import Result, Verdict
+from frontguard.results import VERDICT_ORDER, Result, Verdict
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -39,7 +39,7 @@ _BOXED = {
     Verdict.COVERED: (0, 60, 1.5),
     Verdict.OUT: (0, 120, 1.5),
 }
-_ORDER = (Verdict.OUT, Verdict.COVERED, Verdict.UNDECIDED, Verdict.IN)  # what matters most lies on top
+_ORDER = VERDICT_ORDER[::-1]  # what matters most lies on top
 
 
 def front(
@@ -255,7 +255,7 @@ def _fooled(arms: Arms) -> str:
     count = int(arms.beaten_by_means.sum())
     if not count:
         return ""
-    return f"{plural(count)} that means would put on the front {'is' if count == 1 else 'are'} certainly beaten."
+    return f"{number_of(count)} that means would put on the front {'is' if count == 1 else 'are'} certainly beaten."
 
 
 def front_caption(arms: Arms, chosen: Chosen, boxed: Bools, axes: Mapping[int, Axis]) -> str:
@@ -284,4 +284,4 @@ def _some_are_equal(arms: Arms, chosen: Chosen, columns: tuple[int, ...]) -> boo
 
 def _thinned(chosen: Chosen) -> str:
     rest = int(chosen.rest.sum())
-    return f"{plural(int(chosen.full.sum()))} with a mark each, {rest:,} more as a density." if rest else ""
+    return f"{number_of(int(chosen.full.sum()))} with a mark each, {rest:,} more as a density." if rest else ""

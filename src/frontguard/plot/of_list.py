@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from frontguard.plot.arms import Arms
-from frontguard.plot.hints import plural, sentences
+from frontguard.plot.hints import number_of, sentences
 from frontguard.plot.looks import VERDICTS, Look
 from frontguard.plot.many import CELLS, choose, densities, edges_between, stretch
 from frontguard.plot.picture import Axis, Density, Layer, Panel, Picture, Points, Spans
@@ -51,7 +51,7 @@ def list_picture(arms: Arms) -> Picture:
         legend.insert(0, look)
     panel = Panel(axis, Axis(names=tuple(names), reverse=True), tuple(layers))
     last = "in the last line" if len(names) == len(order) + 1 else "below them"
-    thinned = f"{plural(int(rest.sum()))} that matter less are counted {last}." if rest.any() else ""
+    thinned = f"{number_of(int(rest.sum()))} that matter less are counted {last}." if rest.any() else ""
     return Picture(
         rows=((panel,),),
         legend=tuple(legend),

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from frontguard.errors import BadInput
 from frontguard.objectives import Objective
 from frontguard.plot.arms import RELATIVE_FACTOR, drawable
-from frontguard.plot.hints import interval, number, plural, said, sentences, share
+from frontguard.plot.hints import interval, number, number_of, said, sentences, share
 from frontguard.plot.looks import FAILED, IN, SUSPECT, VALUE, Look
 from frontguard.plot.picture import Axis, Band, Layer, Panel, Picture, Points, Rule
 from frontguard.studies.overview import History, Measurements
@@ -65,7 +65,7 @@ def measurements(
         title=said(measurements.name),
         legend=tuple(legend),
         description=sentences(
-            f"The {'last ' if first else ''}{plural(len(x), 'pull')} of {said(measurements.name)}"
+            f"The {'last ' if first else ''}{number_of(len(x), 'pull')} of {said(measurements.name)}"
             + (f" (of {measurements.total:,})." if first else "."),
             *(_told(column) for column in columns),
         ),

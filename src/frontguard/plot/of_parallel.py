@@ -9,16 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from frontguard.plot.arms import Arms, read
-from frontguard.plot.hints import number, plural, said, sentences
+from frontguard.plot.hints import number, number_of, said, sentences
 from frontguard.plot.looks import MANY, PLAIN, VERDICTS, Look
 from frontguard.plot.many import choose
 from frontguard.plot.picture import Axis, Band, Layer, Lines, Panel, Picture, Points, Rule, Spans
-from frontguard.results import Result, Verdict
+from frontguard.results import VERDICT_ORDER, Result, Verdict
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
-_ORDER = (Verdict.OUT, Verdict.COVERED, Verdict.UNDECIDED, Verdict.IN)
+_ORDER = VERDICT_ORDER[::-1]  # what matters most lies on top
 _ALL = 60  # arms whose lines can still be told apart
 _MOST = {Verdict.IN: 60, Verdict.UNDECIDED: 24, Verdict.COVERED: 8}
 _BOLD = {Verdict.IN: 24, Verdict.UNDECIDED: 8, Verdict.COVERED: 4}  # more lines than that are fainter
@@ -71,7 +71,7 @@ def parallel(result: Result, *, aside: Collection[str] | None = None) -> Picture
     if rest:
         look = replace(MANY, label=f"between them 10–90 % of {rest:,} more")
         low, high = np.quantile(heights[chosen.rest], _QUANTILES, axis=0)
-        layers.append(Band(x, low, high, look, hint=f"10 to 90 % of {plural(rest)} that are not drawn"))
+        layers.append(Band(x, low, high, look, hint=f"10 to 90 % of {number_of(rest)} that are not drawn"))
         legend.append(look)
     layers.extend(_intervals(arms, ladders, chosen.full))
     for verdict in _ORDER:

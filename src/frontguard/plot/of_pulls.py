@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from frontguard.plot.arms import Arms, read
-from frontguard.plot.hints import listed, number, plural, sentences
+from frontguard.plot.hints import listed, number, number_of, sentences
 from frontguard.plot.looks import ASIDE, VERDICTS, Look
 from frontguard.plot.picture import Axis, Bars, Panel, Picture
 from frontguard.results import Result
@@ -49,12 +49,12 @@ def pulls(result: Result, *, aside: Collection[str] | None = None) -> Picture:
         rows=((panel,),),
         legend=tuple(look for look, _ in groups),
         description=sentences(
-            f"{plural(result.pulls, 'pull')} of {plural(len(arms.names))}, from {int(counts.min()):,} to "
+            f"{number_of(result.pulls, 'pull')} of {number_of(len(arms.names))}, from {int(counts.min()):,} to "
             f"{int(counts.max()):,} an arm.",
             f"Pulled most: {listed([arms.names[i] for i in most.tolist()])}.",
             *(
-                f"{look.label.partition(':')[0].capitalize()}: {plural(len(some))} with "
-                f"{plural(int(counts[some].sum()), 'pull')}."
+                f"{look.label.partition(':')[0].capitalize()}: {number_of(len(some))} with "
+                f"{number_of(int(counts[some].sum()), 'pull')}."
                 for look, some in groups
             ),
         ),
@@ -81,7 +81,7 @@ def _each(arms: Arms, groups: list[tuple[Look, Ints]]) -> tuple[Panel, str]:
 
 def _told_each(counts: Ints) -> str:
     least, most = int(counts.min()), int(counts.max())
-    return f"All have {plural(least, 'pull')}." if least == most else "The most pulled come first."
+    return f"All have {number_of(least, 'pull')}." if least == most else "The most pulled come first."
 
 
 def _grouped(arms: Arms, groups: list[tuple[Look, Ints]]) -> tuple[Panel, str]:
@@ -92,7 +92,7 @@ def _grouped(arms: Arms, groups: list[tuple[Look, Ints]]) -> tuple[Panel, str]:
         pieces = np.array_split(some, share)
         length = np.array([counts[piece].mean() for piece in pieces])
         hints = tuple(
-            f"{plural(len(piece))}: {int(counts[piece].min()):,} to {int(counts[piece].max()):,} pulls, "
+            f"{number_of(len(piece))}: {int(counts[piece].min()):,} to {int(counts[piece].max()):,} pulls, "
             f"{number(float(counts[piece].mean()))} on average"
             for piece in pieces
         )

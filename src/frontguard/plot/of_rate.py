@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from frontguard.plot.hints import number, plural, sentences
+from frontguard.plot.hints import number, number_of, sentences
 from frontguard.plot.looks import FAILED, NOW, Look
 from frontguard.plot.picture import Axis, Bars, Panel, Picture
 from frontguard.studies.overview import Rate
@@ -30,7 +30,7 @@ def rate(rate: Rate) -> Picture:
     middle = (rate.edges[:-1] + rate.edges[1:])[kept] / 2.0
     width = float(seconds.mean()) if len(seconds) else 60.0
     hints = tuple(
-        f"{plural(int(n), 'pull')} in {duration(float(s))}, {int(lost):,} failed"
+        f"{number_of(int(n), 'pull')} in {duration(float(s))}, {int(lost):,} failed"
         for n, lost, s in zip(told, failed, seconds, strict=True)
     )
     layers = [
@@ -51,8 +51,8 @@ def rate(rate: Rate) -> Picture:
     return Picture(
         rows=((panel,),),
         legend=legend,
-        description=sentences(f"{plural(total, 'pull')} in {duration(took)}{mean}; {lost:,} of them failed."),
-        caption=f"{plural(total, 'pull')} in {duration(took)}{mean}" + (f"; {lost:,} failed." if lost else "."),
+        description=sentences(f"{number_of(total, 'pull')} in {duration(took)}{mean}; {lost:,} of them failed."),
+        caption=f"{number_of(total, 'pull')} in {duration(took)}{mean}" + (f"; {lost:,} failed." if lost else "."),
         width=7.0,
         height=3.0,
         name="rate",

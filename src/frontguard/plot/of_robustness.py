@@ -10,7 +10,7 @@ import numpy.typing as npt
 from frontguard.errors import BadInput
 from frontguard.logs.profile import Profile
 from frontguard.plot.arms import Arms, read
-from frontguard.plot.hints import listed, plural, said, sentences, share
+from frontguard.plot.hints import listed, number_of, said, sentences, share
 from frontguard.plot.looks import BY_MEANS, GOAL, IN, VERDICTS, Look
 from frontguard.plot.picture import Axis, Layer, Lines, Panel, Picture, Points, Rule, Spans
 from frontguard.results import Result, Verdict
@@ -67,7 +67,9 @@ def _count_panel(known: Profile, declared: float) -> Panel:
         Lines(levels[None, :], counts[None, :], replace(IN, label="", width=2.0), step=True),
     ]
     if len(levels) <= _MARKED:
-        hints = tuple(f"{plural(int(n))} in at {share(e)} lies" for e, n in zip(levels.tolist(), counts, strict=True))
+        hints = tuple(
+            f"{number_of(int(n))} in at {share(e)} lies" for e, n in zip(levels.tolist(), counts, strict=True)
+        )
         layers.append(Points(levels, counts, replace(IN, label="", mark="dot", size=4.0), hints=hints))
     changes = known.front < 0.5
     # Numbers are in the note; two words need room beside each other.
@@ -145,7 +147,7 @@ def _told(arms: Arms, known: Profile, declared: float, order: Ints) -> tuple[str
     shaky = known.per_arm < 0.5 - 2.0 * known.resolution
     others = order[(arms.codes[order] != Verdict.IN) & shaky[order]]
     return (
-        f"At the declared {share(declared)} of lies, {plural(int(known.in_front[np.argmin(known.levels)]))} in.",
+        f"At the declared {share(declared)} of lies, {number_of(int(known.in_front[np.argmin(known.levels)]))} in.",
         changes,
         weakest,
         f"Of the others, most fragile: {listed([arms.names[i] for i in others[:3].tolist()])}." if len(others) else "",
@@ -158,7 +160,7 @@ def _caption(arms: Arms, known: Profile, order: Ints) -> str:
     open_arms = len(arms.names) - decided
     parts = [
         "A longer bar is a verdict that more lies are needed to shake.",
-        f"{plural(left)} less fragile {'is' if left == 1 else 'are'} not drawn." if left else "",
-        f"{plural(open_arms)} undecided." if open_arms else "",
+        f"{number_of(left)} less fragile {'is' if left == 1 else 'are'} not drawn." if left else "",
+        f"{number_of(open_arms)} undecided." if open_arms else "",
     ]
     return " ".join(filter(None, parts))

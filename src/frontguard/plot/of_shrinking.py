@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from frontguard.errors import BadInput
 from frontguard.plot.arms import FACTOR, RELATIVE_FACTOR, drawable, frame
-from frontguard.plot.hints import interval, listed, number, plural, said, sentences
+from frontguard.plot.hints import interval, listed, number, number_of, said, sentences
 from frontguard.plot.looks import CONTESTANTS, Look
 from frontguard.plot.picture import Axis, Band, Layer, Lines, Panel, Picture
 from frontguard.results import Verdict
@@ -48,7 +48,7 @@ def shrinking(history: History, arms: Sequence[str | int] | None = None) -> Pict
         legend=tuple(looks),
         description=sentences(
             f"How the intervals of {listed([history.arms[i] for i in chosen])} became narrower over "
-            f"{plural(last.pulls, 'pull')}.",
+            f"{number_of(last.pulls, 'pull')}.",
             *(_ends_at(history, arm, last) for arm in chosen),
         ),
         caption="The band is where the true value lies, the line the estimate; a band that touches the edge goes on "

@@ -6,8 +6,9 @@ modules write one down. Names are imported on first use.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from frontguard._late import late_names
 
 _WHERE = {
     "Report": "frontguard.reports.model",
@@ -23,12 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Report", "report_on", "save", "write_report"]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _WHERE:
-        value = getattr(import_module(_WHERE[name]), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'frontguard.reports' has no attribute {name!r}")
+__getattr__ = late_names(__name__, _WHERE)
 
 
 def __dir__() -> list[str]:

@@ -10,12 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from frontguard.logs.findings import WORDS, Analysis
+from frontguard.phrases import percent
 from frontguard.reports.model import Cell, Column, Records, Table
 from frontguard.reports.names import fitting, short
 from frontguard.reports.subject import Subject
-from frontguard.reports.words import percent, quantile_word
-from frontguard.results import Verdict
-from frontguard.studies.snapshot import ASIDE, number
+from frontguard.studies.snapshot import ASIDE, VERDICT_WORDS, number
 
 __all__ = ["MOST_ROWS", "arms_records", "arms_table", "failures_table", "table_order"]
 
@@ -25,7 +24,6 @@ MOST_ROWS = 1000
 """Arms that a report shows; its CSV has all."""
 
 _MOST_FAILURES = 200
-_ORDER = (Verdict.IN, Verdict.UNDECIDED, Verdict.COVERED, Verdict.OUT)
 
 
 def _verdict_words(subject: Subject) -> npt.NDArray[np.object_]:
@@ -43,7 +41,7 @@ def table_order(subject: Subject, most: int) -> Ints:
     Where the front alone would fill the table, open arms get up to half of it.
     """
     words = _verdict_words(subject)
-    groups = [np.flatnonzero(words == word) for word in ("in", "undecided", "covered", ASIDE, "out")]
+    groups = [np.flatnonzero(words == word) for word in VERDICT_WORDS]
     kept = max(most - len(groups[1]), most - most // 2)
     return np.concatenate([groups[0][:kept], *groups[1:]])[:most]
 
@@ -54,7 +52,7 @@ def arms_table(subject: Subject, most: int = MOST_ROWS) -> Table:
     rows = table_order(subject, most)
     columns = [Column("arm"), Column("verdict")]
     columns += [
-        Column(short(metric.name), f"{quantile_word(metric)} [low, high]", number=True) for metric in result.metrics
+        Column(short(metric.name), f"{metric.quantile_word} [low, high]", number=True) for metric in result.metrics
     ]
     columns.append(Column("pulls", number=True))
     failed = subject.failed if subject.failed is not None and subject.failed.any() else None
@@ -66,7 +64,7 @@ def arms_table(subject: Subject, most: int = MOST_ROWS) -> Table:
     if subject.stands is not None:
         columns.append(Column("stands up to", "share replaced", number=True))
     names = fitting([result.arms[arm] for arm in rows.tolist()])
-    places = {verdict: place for place, verdict in enumerate(("in", "undecided", "covered", ASIDE, "out"))}
+    places = {verdict: place for place, verdict in enumerate(VERDICT_WORDS)}
     intervals = _intervals(subject, rows)
     made = []
     for place, arm in enumerate(rows.tolist()):

@@ -6,11 +6,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import frontguard
+from frontguard.phrases import article, percent
 from frontguard.plot.picture import Picture
 from frontguard.reports.arm_tables import arms_records, arms_table, failures_table
 from frontguard.reports.model import Fact, Part, Report, Shown
 from frontguard.reports.subject import Subject, with_short_names
-from frontguard.reports.words import assumptions, percent, status_in_words, tolerance_in_words
+from frontguard.reports.words import assumptions, status_in_words, tolerance_in_words
 from frontguard.results import Verdict
 
 __all__ = ["made_now", "report_of", "shown", "without_directions"]
@@ -67,7 +68,7 @@ def _facts(subject: Subject, failed: int) -> list[Fact]:
     result, certificate = with_short_names(subject.result), subject.result.certificate
     lies = "none (ε = 0)"
     if certificate.contamination:
-        lies = f"up to {percent(certificate.contamination)} of each arm's, by {_article(certificate.threat)} attacker"
+        lies = f"up to {percent(certificate.contamination)} of each arm's, by {article(certificate.threat)} attacker"
     facts = [
         Fact("Arms", f"{len(result.arms):,}"),
         Fact("Pulls", f"{result.pulls:,}" + (f", {failed:,} failed" if failed and subject.kind != "analysis" else "")),
@@ -83,10 +84,6 @@ def _facts(subject: Subject, failed: int) -> list[Fact]:
     else:
         facts.append(Fact("Objectives", ", ".join(metric.name for metric in result.metrics[:MOST_OBJECTIVES])))
     return facts
-
-
-def _article(noun: str) -> str:
-    return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"
 
 
 def _pictures(subject: Subject) -> tuple[Shown, ...]:

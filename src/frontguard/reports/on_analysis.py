@@ -10,11 +10,11 @@ import numpy as np
 
 from frontguard.logs import summary
 from frontguard.logs.findings import Analysis
+from frontguard.phrases import percent
 from frontguard.reports.make import report_of, shown
 from frontguard.reports.model import Cell, Column, Fact, Kind, Part, Report, Shown, Step, Table
 from frontguard.reports.names import short
 from frontguard.reports.subject import Subject, shown_in_units, with_short_names
-from frontguard.reports.words import percent
 from frontguard.results import Result, Verdict
 from frontguard.studies.snapshot import Snapshot
 from frontguard.studies.summary import answer as study_answer

@@ -15,13 +15,13 @@ import numpy.typing as npt
 
 from frontguard.logs import summary as log_summary
 from frontguard.logs.findings import Analysis
+from frontguard.phrases import percent
 from frontguard.plot.picture import Picture
 from frontguard.reports.make import report_of, shown
 from frontguard.reports.model import Fact, Kind, Part, Report, Shown, Step
 from frontguard.reports.on_analysis import Origin, open_part, origin_steps, robustness_part
 from frontguard.reports.study_log import as_analysis, sorted_pulls
 from frontguard.reports.subject import Subject, with_short_names
-from frontguard.reports.words import percent
 from frontguard.results import Result, Verdict
 from frontguard.studies.settings import Settings
 from frontguard.studies.snapshot import Snapshot, certificate_against_goal, duration
@@ -52,10 +52,7 @@ def study_report(
     settings, snapshot = overview.settings, overview.snapshot
     result = snapshot.result
     aside = np.array([arm in snapshot.aside for arm in result.arms], np.bool_)
-    ordered = sorted_pulls(
-        storage, name, settings, overview.told,
-        None if progress is None else lambda done, total: progress("pulls sorted", done, total),
-    )  # fmt: skip
+    ordered = sorted_pulls(settings.arms, settings.objectives, *follower.values(overview.told))
     found, note = as_analysis(
         result, settings, ordered, aside,
         None if progress is None else lambda done, total: progress("shares of lies tried", done, total),

@@ -16,7 +16,6 @@ from frontguard.logs.profile import Profile, profile, resolution_for
 from frontguard.logs.verdicts import judge
 from frontguard.objectives import Objective
 from frontguard.results import Result, Verdict
-from frontguard.studies.contract import Storage
 from frontguard.studies.settings import Settings
 
 __all__ = ["as_analysis", "sorted_pulls"]
@@ -24,34 +23,9 @@ __all__ = ["as_analysis", "sorted_pulls"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-_AT_A_TIME = 100_000  # told pulls that are read in one piece, so that no writer waits for us
 
-
-def sorted_pulls(
-    storage: Storage,
-    name: str,
-    settings: Settings,
-    told: int,
-    progress: Callable[[int, int], None] | None = None,
-) -> Ordered:
-    """The first `told` told pulls of a study by arm, in the study's order of arms, the values of each metric sorted."""
-    plans = storage.plans(name)
-    arm_of = np.concatenate([plan.arms for plan in plans]) if plans else np.empty(0, np.int64)
-    arms, values = np.empty(told, np.int64), np.empty((told, len(settings.objectives)))
-    done = 0
-    while done < told:
-        part = storage.told(name, done, min(done + _AT_A_TIME, told))
-        if not len(part):
-            break
-        arms[done : done + len(part)] = arm_of[part.pulls - 1]
-        values[done : done + len(part)] = part.values
-        done += len(part)
-        if progress is not None:
-            progress(done, told)
-    return _ordered(settings.arms, settings.objectives, arms[:done], values[:done])
-
-
-def _ordered(names: tuple[str, ...], objectives: tuple[Objective, ...], arms: Ints, values: Floats) -> Ordered:
+def sorted_pulls(names: tuple[str, ...], objectives: tuple[Objective, ...], arms: Ints, values: Floats) -> Ordered:
+    """Pulls of `arms` (n,) with values (n, M), as `Ordered`: by arm, the values of each metric sorted."""
     count = len(names)
     starts, flat = np.zeros((len(objectives), count + 1), np.int64), []
     for d, objective in enumerate(objectives):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from frontguard.objectives import Objective
+from frontguard.phrases import article, percent
 from frontguard.results import Certificate
 
-__all__ = ["assumptions", "percent", "quantile_word", "status_in_words", "tolerance_in_words"]
+__all__ = ["assumptions", "status_in_words", "tolerance_in_words"]
 
 _STATUS = {
     "certified": "certified: the goal is reached",
@@ -26,23 +27,9 @@ _ATTACKERS = {
 }
 
 
-def percent(share: float) -> str:
-    """A share to a tenth of a percent, as short as can be.
-
-    >>> percent(0.2), percent(0.0333)
-    ('20%', '3.3%')
-    """
-    return f"{round(100.0 * share + 1e-9, 1):g}%"
-
-
 def status_in_words(status: str) -> str:
     """What a status means; an unknown one stands for itself."""
     return _STATUS.get(status, status)
-
-
-def quantile_word(objective: Objective) -> str:
-    """Which quantile counts: the median, or p95."""
-    return "median" if objective.quantile == 0.5 else f"p{100 * objective.quantile:g}"
 
 
 def tolerance_in_words(objective: Objective) -> str:
@@ -57,7 +44,7 @@ def tolerance_in_words(objective: Objective) -> str:
     else:
         amount = objective.tolerance if objective.relative else f"{float(objective.tolerance):g}"
         matter = f"differences up to {amount} do not matter"
-    return f"{quantile_word(objective)} of {objective.name}, {better} is better, {matter}"
+    return f"{objective.quantile_word} of {objective.name}, {better} is better, {matter}"
 
 
 def assumptions(
@@ -98,9 +85,9 @@ def _attack(certificate: Certificate) -> str:
     if not certificate.contamination:
         return "No measurement lies: the share that may be anything (ε) was declared to be 0 for every arm."
     how = _ATTACKERS.get(certificate.threat, "by any value whatever")
-    article = "An" if certificate.threat[:1] in "aeiou" else "A"
+    who = article(certificate.threat)
     return (
-        f"{article} {certificate.threat} attacker: each measurement of an arm may be replaced with a probability of "
+        f"{who[0].upper()}{who[1:]} attacker: each measurement of an arm may be replaced with a probability of "
         "up to "
         f"{percent(certificate.contamination)} (ε), {how}. ε holds for every arm by itself: an arm with more lies than "
         "that is not protected, and neither are those that are compared with it."

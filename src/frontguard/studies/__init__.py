@@ -6,8 +6,9 @@ that. Names are imported on first use: a process that only evaluates a function 
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from frontguard._late import late_names
 
 _WHERE = {
     "Pull": "frontguard.studies.study",
@@ -24,7 +25,4 @@ if TYPE_CHECKING:
 __all__ = ["Pull", "Storage", "Study", "open_storage"]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _WHERE:
-        return getattr(import_module(_WHERE[name]), name)
-    raise AttributeError(f"module 'frontguard.studies' has no attribute {name!r}")
+__getattr__ = late_names(__name__, _WHERE)

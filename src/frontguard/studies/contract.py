@@ -43,6 +43,10 @@ class UnknownStudy(BadInput):
     """There is no study of that name in the storage."""
 
 
+class NothingThere(BadInput):
+    """Nothing was ever written to the storage, which was opened to be read: no study was begun in it yet."""
+
+
 class StudyExists(BadInput):
     """A study of that name is there already."""
 

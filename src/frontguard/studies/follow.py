@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
 
 from frontguard.results import Verdict
 from frontguard.studies.alarms import Watch
@@ -26,6 +27,8 @@ from frontguard.studies.study import alarms_of, result_of
 
 __all__ = ["Follower"]
 
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 Progress = Callable[[int, int], None]
 
 PIECE = 20_000
@@ -78,6 +81,7 @@ class Follower:
         self._recorder = Recorder(settings)
         self._spans = Spans()
         self._measured = Measured(settings)
+        self._failed_at: dict[tuple[int, str], float] = {}
         self._began: float | None = None
         self._last: float | None = None
         self._shown: tuple[int, int, int] | None = None  # plans, told pulls and leases of the last overview
@@ -102,10 +106,13 @@ class Follower:
         reading = True
         while reading:
             with self._lock:
-                if plans > self._replay.plans or told > self._replay.read:
+                before = self._replay.plans, self._replay.read
+                # Behind: a plan was made while we read, and counts pulls that were told after those that we have.
+                if plans > self._replay.plans or told > self._replay.read or self._replay.behind:
                     self._read_piece()
                 so_far = self._replay.read
-                reading = so_far < told or self._replay.behind
+                # A log that promises what does not come is not waited for: the next call looks again.
+                reading = (so_far < told or self._replay.behind) and before != (self._replay.plans, so_far)
             if progress is not None:
                 progress(so_far, max(told, so_far))
         with self._lock:
@@ -115,6 +122,11 @@ class Follower:
         """The last `most` pulls of an arm (a position) that were read."""
         with self._lock:
             return self._measured.of(arm, most)
+
+    def values(self, most: int) -> tuple[Ints, Floats]:
+        """Arms (n,), by position, and values (n, M) of the first `most` pulls that were read; NaN where one failed."""
+        with self._lock:
+            return self._measured.values(most)
 
     # In the lock ------------------------------------------------------------------------------------------------------
 
@@ -133,7 +145,10 @@ class Follower:
             (reason or NOT_USABLE) if bad else "" for reason, bad in zip(told.reasons, any_failed.tolist(), strict=True)
         )
         values = np.where(failed, np.nan, told.values)
-        self._measured.add(replay.arms_of(told.pulls), told.pulls, values, reasons, told.workers, told.at)
+        arms = replay.arms_of(told.pulls)
+        self._measured.add(arms, told.pulls, values, reasons, told.workers, told.at)
+        for row in np.flatnonzero(any_failed).tolist():
+            self._failed_at[int(arms[row]), reasons[row]] = float(told.at[row])
         self._spans.add(told.at, any_failed)
         known = told.at[told.at > 0.0]
         if len(known):
@@ -155,6 +170,7 @@ class Follower:
             snapshot=self._snapshot(state, out),
             history=self._recorder.history(moment_of(state)),
             rate=self._spans.rate(),
+            failed_at=dict(self._failed_at),
             version=self._version,
             told=replay.read,
             out=out,

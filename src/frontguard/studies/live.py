@@ -15,6 +15,7 @@ from frontguard.objectives import Objective
 from frontguard.studies.bars import ASCII, FINE, Axis, Strokes
 from frontguard.studies.snapshot import (
     ASIDE,
+    VERDICT_WORDS,
     Snapshot,
     certificate_against_goal,
     duration,
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 COLOURS = {"in": "bold green", "covered": "cyan", "undecided": "yellow", "out": "dim", ASIDE: "red"}
 """How arms look by verdict."""
 
-_MATTERS = ("in", "undecided", "covered", ASIDE, "out")  # where not all arms fit, these come first
 _NARROWEST_BAR, _WIDEST_BAR = 7, 32
 _WIDEST_NAME = 40
 
@@ -255,7 +255,7 @@ def _table(snapshot: Snapshot, width: int, room: int, strokes: Strokes) -> list[
     verdicts = [snapshot.verdict(arm) for arm in range(len(result.arms))]
     shown, hidden = list(range(len(verdicts))), Counter[str]()
     if len(shown) > room:
-        shown.sort(key=lambda arm: (_MATTERS.index(verdicts[arm]), arm))
+        shown.sort(key=lambda arm: (VERDICT_WORDS.index(verdicts[arm]), arm))
         hidden.update(verdicts[arm] for arm in shown[room - 1 :])
         shown = shown[: room - 1]
     medians = [[_median(value) for value in row] for row in result.medians.tolist()]
@@ -269,7 +269,7 @@ def _table(snapshot: Snapshot, width: int, room: int, strokes: Strokes) -> list[
     above = " " * len(heading)
     for axis in axes:
         above += "  " + _title(axis.objective, digits + (1 + bar if bar else 0))
-        heading += f"  {_quantile(axis.objective):>{digits}}" + (f" {_ends(axis, bar)}" if bar else "")
+        heading += f"  {axis.objective.quantile_word:>{digits}}" + (f" {_ends(axis, bar)}" if bar else "")
     lines = [Text(above, style="bold"), Text(heading, style="dim")]
     for arm in shown:
         failed = sum(snapshot.failures.get(result.arms[arm], Counter()).values())
@@ -282,7 +282,7 @@ def _table(snapshot: Snapshot, width: int, room: int, strokes: Strokes) -> list[
                 text.append(f" {axis.bar(arm, bar, strokes)}")
         lines.append(text)
     if hidden:
-        more = ", ".join(f"{hidden[word]} {word}" for word in _MATTERS if hidden[word])
+        more = ", ".join(f"{hidden[word]} {word}" for word in VERDICT_WORDS if hidden[word])
         lines.append(Text(f"{strokes.cut} and {sum(hidden.values())} more: {more}", style="dim"))
     return lines
 
@@ -299,10 +299,6 @@ def _title(objective: Objective, width: int) -> str:
         if cell_len(title) <= width:
             return set_cell_size(title, width)
     return set_cell_size(objective.name, width)
-
-
-def _quantile(objective: Objective) -> str:
-    return "median" if objective.quantile == 0.5 else f"p{100 * objective.quantile:g}"
 
 
 def _fitted(name: str, width: int, strokes: Strokes) -> str:

@@ -21,8 +21,9 @@ class Measured:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._size = 0
-        row = [("pull", np.int64), ("before", np.int64), ("at", np.float64), ("reason", np.int32), ("worker", np.int32)]
-        self._rows: npt.NDArray[np.void] = np.empty(256, np.dtype([*row, ("values", np.float64, (self._metrics,))]))
+        whole = [(name, np.int64) for name in ("pull", "arm", "before", "reason", "worker")]
+        values = ("values", np.float64, (self._metrics,))
+        self._rows: npt.NDArray[np.void] = np.empty(256, np.dtype([*whole, ("at", np.float64), values]))
         self._last = np.full(len(settings.arms), -1, np.int64)  # row of each arm
         self._count = np.zeros(len(settings.arms), np.int64)
         self._texts: list[str] = []  # reasons and names of workers, each once ...
@@ -45,7 +46,7 @@ class Measured:
             grown[:start] = self._rows[:start]
             self._rows = grown
         rows = self._rows[start:end]
-        rows["pull"], rows["at"], rows["values"] = pulls, at, values
+        rows["pull"], rows["arm"], rows["at"], rows["values"] = pulls, arms, at, values
         rows["reason"], rows["worker"] = self._numbered(reasons), self._numbered(workers)
         order = np.argsort(arms, kind="stable")
         ordered = arms[order]
@@ -70,6 +71,11 @@ class Measured:
         """When the last `most` pulls were told, in their order."""
         at: Floats = self._rows["at"][max(0, self._size - most) : self._size].copy()
         return at
+
+    def values(self, most: int) -> tuple[Ints, Floats]:
+        """Arms (n,) and values (n, M) of the first `most` pulls, in their order."""
+        rows = self._rows[: min(most, self._size)]
+        return rows["arm"].copy(), rows["values"].reshape(len(rows), self._metrics).copy()
 
     def of(self, arm: int, most: int) -> Measurements:
         """The last `most` pulls of an arm in their order."""

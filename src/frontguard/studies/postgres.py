@@ -12,6 +12,7 @@ from frontguard.errors import BadInput
 from frontguard.studies.contract import (
     Damaged,
     Lease,
+    NothingThere,
     Plan,
     Storage,
     StudyExists,
@@ -270,7 +271,8 @@ class PostgresStorage(Storage):
         version = stored_version(connection, self._schema)
         if version != VERSION:
             reason = "there are no studies" if version == 0 else f"its tables have version {version}, ours is {VERSION}"
-            raise BadInput(f"cannot read schema {self._schema!r} of {self.where}: {reason}; nothing was changed")
+            refusal = NothingThere if version == 0 else BadInput
+            raise refusal(f"cannot read schema {self._schema!r} of {self.where}: {reason}; nothing was changed")
 
     def _writing(self) -> None:
         if self._read_only:

@@ -12,6 +12,9 @@ from frontguard.results import Certificate, Result, Verdict
 ASIDE = "set aside"
 """What is said of an arm that cannot be measured, where others have a verdict."""
 
+VERDICT_WORDS = ("in", "undecided", "covered", ASIDE, "out")
+"""What is said of arms, as lists show them: what matters first."""
+
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:

@@ -8,7 +8,7 @@ from pathlib import Path
 import apsw
 
 from frontguard.errors import BadInput
-from frontguard.studies.contract import Unavailable
+from frontguard.studies.contract import NothingThere, Unavailable
 
 __all__ = ["UNREADABLE", "Busy", "Unwritable", "checked_place", "disk_trouble", "held_by"]
 
@@ -32,7 +32,7 @@ def checked_place(path: Path, name: str, *, read_only: bool) -> None:
         raise BadInput(f"{name} cannot be opened: there is no folder {path.parent}")
     if not path.exists():
         if read_only:
-            raise BadInput(f"{name} does not exist")
+            raise NothingThere(f"{name} does not exist")
         if not os.access(path.parent, os.W_OK):
             raise BadInput(f"{name} cannot be made: no permission to write in {path.parent}")
         return

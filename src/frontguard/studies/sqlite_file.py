@@ -32,7 +32,7 @@ from typing import Literal, NoReturn, TypeVar
 import apsw
 
 from frontguard.errors import BadInput
-from frontguard.studies.contract import Damaged
+from frontguard.studies.contract import Damaged, NothingThere
 from frontguard.studies.salvage import companion, looks_like_ours, readable
 from frontguard.studies.sqlite_errors import UNREADABLE, Busy, Unwritable, checked_place, disk_trouble, held_by
 from frontguard.studies.sqlite_schema import (
@@ -212,7 +212,7 @@ class StudyFile:
             db.set_busy_handler(self._busy)
             version = self._checked_version(db)
             if version == 0:
-                raise BadInput(f"{self.name} is empty: there is no study in it")
+                raise NothingThere(f"{self.name} is empty: there is no study in it")
             self.journal = "wal" if db.pragma("journal_mode") == "wal" else "rollback"
             self.why = "opened read-only"
             if version < VERSION:

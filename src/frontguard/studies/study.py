@@ -12,6 +12,7 @@ from typing import Any
 
 from frontguard.errors import BadInput
 from frontguard.objectives import Objective, parse_objectives
+from frontguard.phrases import one_line
 from frontguard.results import Result
 from frontguard.schedule import checked_count
 from frontguard.spread import SpreadBound
@@ -371,14 +372,9 @@ def reasons_in_words(reasons: Counter[str], most: int = 3) -> str:
     >>> reasons_in_words(Counter({"exit code 1": 3, "timeout after 10 s": 1}))
     '3 × exit code 1, 1 × timeout after 10 s'
     """
-    shown = [f"{count} × {_short(reason)}" for reason, count in reasons.most_common(most)]
+    shown = [f"{count} × {one_line(reason)}" for reason, count in reasons.most_common(most)]
     rest = len(reasons) - len(shown)
     return ", ".join(shown) + (f" and {rest} other reasons" if rest else "")
-
-
-def _short(reason: str, most: int = 80) -> str:
-    line = " ".join(reason.split())
-    return line if len(line) <= most else line[: most - 1] + "…"
 
 
 def _taken_up(storage: Storage, name: str, wanted: Settings) -> Settings:

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from frontguard.objectives import Objective
+from frontguard.phrases import article, listed
 from frontguard.studies.live import COLOURS
 from frontguard.studies.snapshot import (
-    ASIDE,
+    VERDICT_WORDS,
     Snapshot,
     amount,
     amounts,
@@ -27,9 +28,7 @@ if TYPE_CHECKING:
 How = Literal["done", "time", "cancelled"]
 """How a run ended: the study came to its end, the time was over, or it was told to stop."""
 
-_ORDER = ("in", "undecided", "covered", ASIDE, "out")
 _MOST_ROWS = 60
-_MOST_NAMES = 12
 
 
 def answer(snapshot: Snapshot, how: How = "done") -> str:
@@ -58,25 +57,25 @@ def _front(snapshot: Snapshot) -> str:
     measured = f"{total:,} {'arm' if total == 1 else 'arms'}"
     if snapshot.aside:
         measured = f"the {measured} that can be measured"
-    listed = _listed(found)
+    names_found = listed(found)
     if len(metrics) > 1:
         names = " and ".join([", ".join(each.name for each in metrics[:-1]), metrics[-1].name])
         verb = "is" if len(found) == 1 else "are"
-        return f"{len(found):,} of {measured} {verb} on the trade-off front of {names}: {listed}."
+        return f"{len(found):,} of {measured} {verb} on the trade-off front of {names}: {names_found}."
     best = f"the {'least' if metrics[0].minimized else 'most'} {metrics[0].name}"
     if len(found) == 1 and total == 1:
-        return f"{listed} is the only arm{' that can be measured' if snapshot.aside else ''}: it has {best}."
+        return f"{names_found} is the only arm{' that can be measured' if snapshot.aside else ''}: it has {best}."
     if len(found) == 1:
-        return f"Of {measured}, {listed} has {best}."
+        return f"Of {measured}, {names_found} has {best}."
     within = tolerance(metrics[0])
-    return f"Of {measured}, {len(found):,} have {best} or are within {within} of it: {listed}."
+    return f"Of {measured}, {len(found):,} have {best} or are within {within} of it: {names_found}."
 
 
 def _so_far(snapshot: Snapshot) -> str:
     inside = snapshot.result.pareto_set
     if not inside:
         return f"So far: {snapshot.counts()}."
-    return f"So far: {snapshot.counts()}; certainly to be returned: {_listed(inside)}."
+    return f"So far: {snapshot.counts()}; certainly to be returned: {listed(inside)}."
 
 
 def _why_unreachable(snapshot: Snapshot) -> str:
@@ -88,11 +87,6 @@ def _why_unreachable(snapshot: Snapshot) -> str:
     return f"{lies}{failed} the answer stays uncertain by {beside_goal(reach, snapshot.objectives)}"
 
 
-def _listed(names: Sequence[str], most: int = _MOST_NAMES) -> str:
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
-
-
 # What it guarantees ---------------------------------------------------------------------------------------------------
 
 
@@ -100,7 +94,7 @@ def guarantee(snapshot: Snapshot) -> str:
     """What holds, in plain words; nothing is promised of arms that were set aside."""
     certificate, metrics = snapshot.result.certificate, snapshot.objectives
     lies = (
-        f"whatever {_article(certificate.threat)} attacker puts into up to {certificate.contamination:.0%} of each "
+        f"whatever {article(certificate.threat)} attacker puts into up to {certificate.contamination:.0%} of each "
         "arm's measurements"
         if certificate.contamination
         else "if no measurement lies"
@@ -122,10 +116,6 @@ def guarantee(snapshot: Snapshot) -> str:
         missed = f"{best}{about} is returned, or another one that is at most {coverage} worse"
     failed = " A failed pull counts as one that could have measured anything." if snapshot.failed else ""
     return f"With probability {certificate.confidence:.0%}, {lies}: {beaten}; and {missed}.{failed}"
-
-
-def _article(noun: str) -> str:
-    return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"
 
 
 def _each(value: float | tuple[float, ...], metrics: Sequence[Objective]) -> str:
@@ -155,7 +145,7 @@ def table(snapshot: Snapshot) -> Table:
     made.add_column("pulls", justify="right", no_wrap=True)
     made.add_column("failed", justify="right", no_wrap=True)
     verdicts = [snapshot.verdict(arm) for arm in range(len(result.arms))]
-    order = sorted(range(len(verdicts)), key=lambda arm: (_ORDER.index(verdicts[arm]), arm))
+    order = sorted(range(len(verdicts)), key=lambda arm: (VERDICT_WORDS.index(verdicts[arm]), arm))
     medians, (low, high) = result.medians, result.bounds
     for arm in order[:_MOST_ROWS]:
         cells = [Text(_interval(medians[arm, d], low[arm, d], high[arm, d])) for d in range(len(result.objectives))]
@@ -177,8 +167,7 @@ def table(snapshot: Snapshot) -> Table:
 
 
 def _heading(objective: Objective) -> str:
-    which = "median" if objective.quantile == 0.5 else f"p{100 * objective.quantile:g}"
-    return f"{objective.name}\n{which} [low, high]"
+    return f"{objective.name}\n{objective.quantile_word} [low, high]"
 
 
 def _interval(median: float, low: float, high: float) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from frontguard import plot
 from frontguard.markup import Child, Element, element
+from frontguard.phrases import number_of
 from frontguard.studies.overview import Measurements, Overview
 from frontguard.studies.snapshot import ASIDE, number, tolerance
 from frontguard.studies.study import reasons_in_words
@@ -23,10 +24,9 @@ from frontguard.web.page_words import (
     failed_per_arm,
     headings,
     interval,
-    many,
+    last_failure,
     moment,
     nothing,
-    quantile,
     region,
     status_chip,
     status_of,
@@ -74,7 +74,7 @@ def why(overview: Overview, arm: int) -> str:
     name = snapshot.result.arms[arm]
     if name in snapshot.aside:
         reasons = snapshot.failures.get(name, Counter())
-        failed = f"{sum(reasons.values()):,} of {many(int(snapshot.result.pulls_per_arm[arm]), 'pull')} failed"
+        failed = f"{sum(reasons.values()):,} of {number_of(int(snapshot.result.pulls_per_arm[arm]), 'pull')} failed"
         return f"{ASIDE}: {failed} ({reasons_in_words(reasons)}); the answer is about the other arms"
     return snapshot.result.explain(name)
 
@@ -102,7 +102,7 @@ def verdict_region(overview: Overview, study: int, arm: int, options: Options) -
                 "th",
                 {"scope": "row"},
                 called(objective.name),
-                element("small", {}, f" {quantile(objective)}, {better(objective)}"),
+                element("small", {}, f" {objective.quantile_word}, {better(objective)}"),
             ),
             element("td", {"class": "figure"}, number(v) if math.isfinite(v := medians[arm, d]) else "not measured"),
             element("td", {"class": "figure"}, interval(low[arm, d], high[arm, d])),
@@ -161,10 +161,6 @@ def failures_region(overview: Overview, measurements: Measurements) -> Element:
     reasons = overview.snapshot.failures.get(measurements.name, Counter())
     if not reasons:
         return nothing("failures")
-    last: dict[str, float] = {}
-    for reason, at in zip(measurements.reasons, measurements.at.tolist(), strict=True):
-        if reason:
-            last[reason] = at
     head = element("tr", {}, *headings(("reason",), ("times",), ("last",)))
     found = reasons.most_common()
     body = (
@@ -173,7 +169,7 @@ def failures_region(overview: Overview, measurements: Measurements) -> Element:
             {},
             element("td", {}, called(shortened(reason))),
             element("td", {"class": "figure"}, f"{count:,}"),
-            element("td", {}, moment(last[reason]) if reason in last else "earlier"),
+            element("td", {}, last_failure(overview, measurements.arm, reason)),
         )
         for reason, count in found[:MOST_REASONS]
     )

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from frontguard.markup import Child, Element, element
+from frontguard.phrases import number_of
 from frontguard.studies.overview import Overview
 from frontguard.studies.snapshot import certificate_against_goal
 from frontguard.web.page_words import (
     called,
     headings,
-    many,
     moment,
     region,
     status_chip,
@@ -81,7 +81,7 @@ def how_far(told: int, in_all: int) -> str:
     >>> how_far(0, 0), how_far(1200, 4800)
     ('The log is being read.', 'The log is being read: 1,200 of 4,800 pulls.')
     """
-    return f"The log is being read: {told:,} of {many(in_all, 'pull')}." if in_all else "The log is being read."
+    return f"The log is being read: {told:,} of {number_of(in_all, 'pull')}." if in_all else "The log is being read."
 
 
 def reading_region(told: int, in_all: int) -> Element:

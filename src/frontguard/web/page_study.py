@@ -11,6 +11,7 @@ import numpy as np
 from frontguard import plot
 from frontguard.markup import Child, Element, element
 from frontguard.objectives import Objective, parse_tolerance
+from frontguard.phrases import number_of
 from frontguard.plot import as_svg
 from frontguard.plot.picture import Picture
 from frontguard.studies.overview import Overview
@@ -23,10 +24,9 @@ from frontguard.web.page_words import (
     called,
     definition,
     headings,
-    many,
+    last_failure,
     moment,
     nothing,
-    quantile,
     region,
     status_chip,
     status_of,
@@ -48,7 +48,7 @@ def head_region(overview: Overview) -> Element:
     """The name, the status, and the way back."""
     settings = overview.settings
     back = element("nav", {"aria-label": "Where this is"}, element("a", {"href": "/"}, "All studies"))
-    about = f"{many(len(settings.arms), 'arm')}, {many(len(settings.objectives), 'objective')}"
+    about = f"{number_of(len(settings.arms), 'arm')}, {number_of(len(settings.objectives), 'objective')}"
     title = element("h1", {}, called(overview.name))
     line = element("p", {"class": "about"}, status_chip(status_of(overview)), " ", element("span", {}, about))
     return region("head", None, back, title, line, kind="header")
@@ -278,7 +278,7 @@ def failures_region(overview: Overview, study: int, options: Options) -> Element
     )
     if not rows:
         return nothing("failures")
-    head = element("tr", {}, *headings(("arm", "reason"), ("times",)))
+    head = element("tr", {}, *headings(("arm", "reason"), ("times",), ("last",)))
     body = (
         element(
             "tr",
@@ -290,6 +290,7 @@ def failures_region(overview: Overview, study: int, options: Options) -> Element
             ),
             element("td", {}, called(shortened(reason))),
             element("td", {"class": "figure"}, f"{count:,}"),
+            element("td", {}, last_failure(overview, arm, reason)),
         )
         for count, arm, reason in rows[:MOST_FAILURES]
     )
@@ -302,8 +303,8 @@ def failures_region(overview: Overview, study: int, options: Options) -> Element
     note = element(
         "p",
         {"class": "note"},
-        f"{many(snapshot.failed, 'pull')} of {snapshot.pulls:,} failed. "
-        "A failed pull counts as one that could have measured anything; an arm's page says when.",
+        f"{number_of(snapshot.failed, 'pull')} of {snapshot.pulls:,} failed. "
+        "A failed pull counts as one that could have measured anything.",
     )
     return region("failures", "Failures", note, element("div", {"class": "wide"}, table), more)
 
@@ -321,7 +322,7 @@ def warnings_region(overview: Overview) -> Element:
     items = [element("li", {}, text) for text in said[:MOST_WARNINGS]]
     if len(said) > MOST_WARNINGS:
         items.append(element("li", {}, f"… and {len(said) - MOST_WARNINGS:,} more"))
-    return region("warnings", many(len(said), "warning").capitalize(), element("ul", {}, *items))
+    return region("warnings", number_of(len(said), "warning").capitalize(), element("ul", {}, *items))
 
 
 # How it was made ------------------------------------------------------------------------------------------------------
@@ -336,7 +337,7 @@ def reproduce_region(overview: Overview) -> Element:
         ("Seed", [str(settings.seed)]),
     ]
     for objective in settings.objectives:
-        goal = f"{quantile(objective)}, {better(objective)}, within {tolerance(objective)}"
+        goal = f"{objective.quantile_word}, {better(objective)}, within {tolerance(objective)}"
         terms.append(("Objective", [called(objective.name), f": {goal}"]))
     if settings.spread is not None:
         terms.append(("Spread bound", [str(settings.spread)]))

@@ -9,20 +9,18 @@ import numpy as np
 import numpy.typing as npt
 
 from frontguard.markup import Child, Element, element
+from frontguard.phrases import number_of
 from frontguard.results import Verdict
 from frontguard.studies.overview import Overview
-from frontguard.studies.snapshot import number
+from frontguard.studies.snapshot import VERDICT_WORDS, number
 from frontguard.web.page_options import Options
 from frontguard.web.page_words import (
-    ORDER,
     arm_url,
     better,
     called,
     failed_per_arm,
     interval,
-    many,
     nothing,
-    quantile,
     region,
     study_url,
     verdict_class,
@@ -48,7 +46,7 @@ def order_of(overview: Overview, sort: str) -> list[int]:
         return sorted(numbers, key=lambda arm: (result.arms[arm].casefold(), arm), reverse=turned)
     if column == "verdict":
         words = verdict_words(snapshot)
-        return sorted(numbers, key=lambda arm: (ORDER.index(words[arm]), arm), reverse=turned)
+        return sorted(numbers, key=lambda arm: (VERDICT_WORDS.index(words[arm]), arm), reverse=turned)
     if column == "pulls":
         keys = -result.pulls_per_arm.astype(np.float64)
     elif column == "failed":
@@ -70,7 +68,7 @@ def table_region(overview: Overview, study: int, options: Options) -> Element:
     table = element(
         "table",
         {"id": "arms", "class": "arms"},
-        element("caption", {"class": "unseen"}, f"The {many(len(order), 'arm')} of the study"),
+        element("caption", {"class": "unseen"}, f"The {number_of(len(order), 'arm')} of the study"),
         element("thead", {}, _heading(overview, study, options)),
         _rows(overview, study, options, shown),
     )
@@ -83,7 +81,7 @@ def table_region(overview: Overview, study: int, options: Options) -> Element:
 def _heading(overview: Overview, study: int, options: Options) -> Element:
     cells = [_sorter("arm", "name", study, options), _sorter("verdict", "verdict", study, options)]
     for d, objective in enumerate(overview.settings.objectives):
-        said = element("small", {}, f"{quantile(objective)}, {better(objective)}")
+        said = element("small", {}, f"{objective.quantile_word}, {better(objective)}")
         cells.append(_sorter(called(objective.name), f"m{d}", study, options, said))
     cells.append(_sorter("pulls", "pulls", study, options))
     cells.append(_sorter("failed", "failed", study, options))
@@ -142,8 +140,8 @@ def _rest(overview: Overview, study: int, options: Options, order: list[int], sh
     if shown == len(order):
         return None
     found = Counter(overview.snapshot.verdict(arm) for arm in order[shown:])
-    counted = ", ".join(f"{found[word]:,} {word}" for word in ORDER if found[word])
-    said = f"{shown:,} of {many(len(order), 'arm')} are shown; the others: {counted}. "
+    counted = ", ".join(f"{found[word]:,} {word}" for word in VERDICT_WORDS if found[word])
+    said = f"{shown:,} of {number_of(len(order), 'arm')} are shown; the others: {counted}. "
     if options.rows == "all":
         return element("p", {"class": "rest"}, said, "The JSON of this page has them all.")
     link = element("a", {"href": study_url(study, options.changed(rows="all")) + "#table"}, "Show all")

@@ -28,9 +28,6 @@ STATUSES = {
 }
 """What is said of a study; the page adds a shape to each."""
 
-ORDER = ("in", "undecided", "covered", ASIDE, "out")
-"""Verdicts as lists show them: what matters first."""
-
 
 @dataclass(frozen=True)
 class Page:
@@ -111,9 +108,10 @@ def moment(at: float | None, *, ago: bool = True) -> Child:
     return element("time", attributes, when.strftime("%Y-%m-%d %H:%M:%S UTC"))
 
 
-def quantile(objective: Objective) -> str:
-    """What of a metric is compared: its median, or another quantile."""
-    return "median" if objective.quantile == 0.5 else f"p{100 * objective.quantile:g}"
+def last_failure(overview: Overview, arm: int, reason: str) -> Child:
+    """When an arm last failed for a reason."""
+    at = overview.failed_at.get((arm, reason))
+    return moment(at) if at else "not known"
 
 
 def better(objective: Objective) -> str:
@@ -143,15 +141,6 @@ def status_of(overview: Overview) -> str:
     """The status of the study, one of those that pages know."""
     status = overview.snapshot.result.status
     return status if status in STATUSES else "running"
-
-
-def many(count: int, noun: str) -> str:
-    """A count with its noun.
-
-    >>> many(1, "arm"), many(1200, "arm")
-    ('1 arm', '1,200 arms')
-    """
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def headings(texts: Sequence[Child], figures: Sequence[Child] = (), after: Sequence[Child] = ()) -> list[Element]:

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from frontguard.errors import BadInput
 from frontguard.markup import Element, element
+from frontguard.phrases import one_line
 from frontguard.studies.overview import Measurements, Overview
 from frontguard.web import page_arm, page_study
 from frontguard.web.page_list import Unread, reading_region, studies_region
@@ -72,7 +73,7 @@ def study_page(overview: Overview, number: int, options: Options | None = None) 
         "failures": page_study.failures_region(overview, number, options),
         "reproduce": page_study.reproduce_region(overview),
     }
-    title = f"{_short(overview.name)}: {STATUSES[status_of(overview)]}"
+    title = f"{one_line(overview.name)}: {STATUSES[status_of(overview)]}"
     return Page(title, regions, "study", f"/study/{number}.json{options.query()}")
 
 
@@ -93,7 +94,7 @@ def arm_page(
         "failures": page_arm.failures_region(overview, measurements),
         "latest": page_arm.latest_region(measurements),
     }
-    title = f"{_short(names[arm])}: {overview.snapshot.verdict(arm)}"
+    title = f"{one_line(names[arm])}: {overview.snapshot.verdict(arm)}"
     return Page(title, regions, "arm", f"{arm_url(number, arm)}.json{options.query()}")
 
 
@@ -106,7 +107,7 @@ def reading_page(name: str, number: int, told_so_far: int, told_in_all: int) -> 
         "trouble": nothing("trouble"),
         "reading": reading_region(told_so_far, told_in_all),
     }
-    return Page(f"{_short(name)}: {STATUSES['reading']}", regions, "reading", f"{study_url(number)}.json")
+    return Page(f"{one_line(name)}: {STATUSES['reading']}", regions, "reading", f"{study_url(number)}.json")
 
 
 def message_page(heading: str, said: str) -> Page:
@@ -190,8 +191,3 @@ def _foot(page: Page) -> Element:
     )
     twin = element("p", {}, element("a", {"href": page.twin}, "This page as JSON")) if page.twin else None
     return element("footer", {}, twin, keys)
-
-
-def _short(name: str, most: int = 80) -> str:
-    line = " ".join(name.split())
-    return line if len(line) <= most else line[: most - 1] + "…"

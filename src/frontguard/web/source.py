@@ -5,14 +5,11 @@ from __future__ import annotations
 import threading
 
 from frontguard.errors import BadInput
-from frontguard.studies.contract import Storage
+from frontguard.studies.contract import NothingThere, Storage
 from frontguard.studies.sqlite_errors import Busy
 from frontguard.studies.urls import open_storage
 
 __all__ = ["NotBegun", "Source", "in_words", "passes"]
-
-# How storages say, when they are opened to be read, that nothing was ever written to them.
-_NOT_BEGUN = ("does not exist", "is empty: there is no study in it", "there are no studies; nothing was changed")
 
 
 class NotBegun(Exception):
@@ -43,10 +40,10 @@ class Source:
             if self._storage is None:
                 try:
                     self._storage = open_storage(self._where, read_only=True)
-                except BadInput as error:
-                    if not self._was_there and str(error).endswith(_NOT_BEGUN):
-                        raise NotBegun(str(error)) from None
-                    raise
+                except NothingThere as error:
+                    if self._was_there:
+                        raise
+                    raise NotBegun(str(error)) from None
                 self._was_there = True
             return self._storage
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from frontguard.errors import BadInput
-from frontguard.objectives import Objective, parse_tolerance
+from frontguard.objectives import parse_tolerance
 from frontguard.results import Result
 from frontguard.studies.overview import Measurements, Overview
 from frontguard.studies.snapshot import amounts
@@ -61,6 +62,7 @@ def study_twin(overview: Overview, options: Options | None = None, number: int =
     chosen = options.axes(len(overview.settings.objectives))
     medians, bounds = snapshot.result.medians, snapshot.result.bounds
     failed = failed_per_arm(snapshot)
+    places = {name: arm for arm, name in enumerate(snapshot.result.arms)}
     return {
         "name": overview.name,
         "number": number,
@@ -74,10 +76,15 @@ def study_twin(overview: Overview, options: Options | None = None, number: int =
         "forecast": _forecast(overview),
         "warnings": list(snapshot.result.warnings),
         "view": {"kind": options.view, "x": chosen[0], "y": chosen[1], "rows": options.rows, "sort": options.sort},
-        "objectives": [_objective(each) for each in overview.settings.objectives],
+        "objectives": [asdict(each) for each in overview.settings.objectives],
         "arms": [_arm(overview, number, arm, medians, bounds, failed[arm]) for arm in order_of(overview, options.sort)],
         "failures": [
-            {"arm": name, "reason": reason, "count": count}
+            {
+                "arm": name,
+                "reason": reason,
+                "count": count,
+                "last": finite(overview.failed_at.get((places[name], reason))),
+            }
             for name, reasons in snapshot.failures.items()
             for reason, count in reasons.most_common()
         ],
@@ -109,7 +116,7 @@ def arm_twin(
         "version": overview.version,
         **_arm(overview, number, arm, result.medians, result.bounds, failed_per_arm(overview.snapshot)[arm]),
         "why": why(overview, arm),
-        "objectives": [_objective(each) for each in overview.settings.objectives],
+        "objectives": [asdict(each) for each in overview.settings.objectives],
         "history": [
             {
                 "pulls": each.pulls,
@@ -121,7 +128,10 @@ def arm_twin(
             }
             for each in overview.history.moments
         ],
-        "failures": [{"reason": reason, "count": count} for reason, count in reasons.items()],
+        "failures": [
+            {"reason": reason, "count": count, "last": finite(overview.failed_at.get((arm, reason)))}
+            for reason, count in reasons.items()
+        ],
         "measurements": {
             "total": measurements.total,
             "pulls": measurements.pulls.tolist(),
@@ -184,15 +194,6 @@ def _forecast(overview: Overview) -> dict[str, Any] | None:
         "seconds_left": finite(snapshot.seconds_left),
         "words": more_to_come(snapshot),
         "shortfall": snapshot.shortfall,
-    }
-
-
-def _objective(objective: Objective) -> dict[str, Any]:
-    return {
-        "name": objective.name,
-        "direction": objective.direction,
-        "tolerance": objective.tolerance,
-        "quantile": objective.quantile,
     }
 
 
