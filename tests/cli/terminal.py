@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+_FRAME = "\r\x1b[2K"  # how a view that is drawn over another one begins
 _ESCAPE = re.compile(r"\x1b\[([?0-9;]*)([A-Za-z])")
 
 
@@ -26,6 +27,7 @@ class Terminal:
         self._cells = [[" "] * columns for _ in range(rows)]
         self._row = self._column = 0
         self._rest = ""
+        self._unseen = ""  # what was read and is not on the screen yet
         self.raw = ""
         master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
@@ -49,16 +51,26 @@ class Terminal:
         while time.monotonic() < end:
             if shown(self.lines):
                 return True
-            if not self._read():
+            if not self._go_on():
                 return shown(self.lines)
         return False
 
     def finish(self) -> int:
         """Read to the end; the exit code."""
-        while self._read():
+        while self._go_on():
             pass
         os.close(self._master)
         return self.process.wait(60)
+
+    def _go_on(self) -> bool:
+        """Show the next frame of what was read, so that none is missed however late we are; else read more."""
+        if not self._unseen:
+            return self._read()
+        end = self._unseen.find(_FRAME, 1)
+        frame = self._unseen if end < 0 else self._unseen[:end]
+        self._unseen = self._unseen[len(frame) :]
+        self._write(self._rest + frame)
+        return True
 
     def _read(self) -> bool:
         ready, _, _ = select.select([self._master], [], [], 0.1)
@@ -70,7 +82,7 @@ class Terminal:
             return False
         text = data.decode("utf-8", "replace")
         self.raw += text
-        self._write(self._rest + text)
+        self._unseen += text
         return bool(data)
 
     def _write(self, text: str) -> None:

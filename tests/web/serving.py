@@ -21,7 +21,7 @@ from frontguard.web.binding import bind
 from frontguard.web.server import LiveServer
 from frontguard.web.watchers import Times, Watchers
 
-QUICK = Times(pause=0.05, trouble=0.2, silence=0.5)
+QUICK = Times(pause=0.05, trouble=0.2, silence=5.0)
 """As in life, but in less of a hurry to sleep."""
 
 ARMS = ("-O1", "-O2", "-O3")
@@ -121,9 +121,11 @@ class Events:
                 return shown
 
     def beats(self, times: int) -> bool:
-        """Whether so many comments come, one after another."""
-        lines = [line for _ in range(2 * times) if (line := self._answer.readline()) != b"\n"]
-        return len(lines) == times and all(line.startswith(b":") for line in lines)
+        """Whether so many comments come before the end."""
+        seen = 0
+        while seen < times and (line := self._answer.readline()):
+            seen += line.startswith(b":")
+        return seen == times
 
     def end(self) -> None:
         """Read to the end, for which the server must have ended or cut the stream, and close."""

@@ -266,6 +266,26 @@ def test_a_storage_that_does_not_answer(tmp_path: Path) -> None:
     run(story)
 
 
+def test_a_study_is_not_denied_before_the_storage_has_answered() -> None:
+    go = threading.Event()
+
+    class Late(Counting):
+        def studies(self) -> list[str]:
+            assert go.wait(PATIENCE)
+            return super().studies()
+
+    storage = Late()
+    measure(begin(storage), 8)
+    with serving(storage, times=replace(QUICK, silence=2.5)) as live:
+        page = live.get("/study/1")
+        assert page.status == 503
+        assert "The storage has not answered for" in page.text
+        assert page.headers["refresh"] == "2"  # the browser tries again
+        go.set()
+        until(lambda: live.get("/study/1").status == 200)
+        assert live.get("/study/2").status == 404
+
+
 def test_the_first_reading_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("frontguard.studies.follow.PIECE", 5)
     storage = Counting()

@@ -146,9 +146,10 @@ class Site:
             except BadInput as error:
                 raise HTTPException(400, f"{error}.") from None
             except NotThere as error:
-                trouble = self.watchers.listing.trouble
+                listing = self.watchers.listing
+                trouble = listing.trouble or ("" if listing.polled else "the storage has not answered yet")
                 if trouble:  # it may well be there: a browser without script tries again as well
-                    raise HTTPException(503, trouble, {"Retry-After": "2", "Refresh": "2"}) from None
+                    raise HTTPException(503, f"{trouble.rstrip('.')}.", {"Retry-After": "2", "Refresh": "2"}) from None
                 raise HTTPException(404, str(error)) from None
 
         return answer

@@ -84,7 +84,7 @@ class Views:
     async def find(self, place: Place) -> None:
         """Put to work those who watch a place. Raises `NotThere` if there is no such study."""
         if place.study is None:
-            await self.watchers.listing.first_answer(2.0)
+            await self.watchers.listing.first_answer(self.watchers.patience)
             self.touch(place)
         elif await self.watchers.study(place.study) is None:
             raise NotThere(f"There is no study with the number {place.study} here.")

@@ -350,11 +350,16 @@ class Watchers:
             )
         return watch
 
-    async def study(self, number: int, seconds: float = 2.0) -> StudyWatch | None:
+    @property
+    def patience(self) -> float:
+        """Seconds to wait for an answer of the storage: long enough to be told that there is none."""
+        return self._times.silence + 1.0
+
+    async def study(self, number: int) -> StudyWatch | None:
         """The watcher of a study, put to work; also of one that was begun just now."""
         self.listing.look()
         if number not in self.listing.studies:
-            await self.listing.asked_again(seconds)
+            await self.listing.asked_again(self.patience)
         watch = self.known(number)
         if watch is not None:
             watch.look()
