@@ -217,10 +217,10 @@ class Result:
         if word == "out":
             return f"out: certainly worse than {rival} in {_listed(better)}"
         if word == "in":
-            why = f"certainly better in {_listed(worse)}" if worse else "not beaten by more than the accuracy"
+            why = f"certainly better in {_listed(worse)}" if worse else "not beaten by more than is tolerated"
             return f"in: against {rival}, which comes nearest to beating it, {why}"
         if word == "covered":
-            return f"covered: {rival} is returned and at most the coverage worse in every objective"
+            return f"covered: {rival} is returned, and is in no objective worse by more than is tolerated"
         return f"undecided: what is left open is how it compares with {rival}"
 
     def to_frame(self) -> Any:
