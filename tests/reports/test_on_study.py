@@ -10,7 +10,9 @@ import pytest
 
 from frontguard import Objective, Prescient, Study, Subgaussian
 from frontguard.logs.analysis import Question, answer
+from frontguard.logs.findings import Analysis
 from frontguard.logs.ordered import Ordered
+from frontguard.logs.profile import Profile
 from frontguard.plot.picture import Points
 from frontguard.reports.model import Report
 from frontguard.reports.on_study import robustness_of, study_report
@@ -68,8 +70,6 @@ def naive_stands(study: Study, arms: list[str]) -> dict[str, float]:
     frame = study.to_frame()
     frame = frame[frame["arm"].isin(arms)]
     delta = 0.05 * len(arms) / len(study.arms)
-    from frontguard.logs.ordered import Ordered
-
     parts = [
         [np.sort(frame.loc[frame["arm"] == arm, name].dropna()) for arm in arms] for name in ("seconds", "quality")
     ]
@@ -169,40 +169,36 @@ def test_a_study_on_its_way_says_what_would_settle_it() -> None:
     assert report.open.words[0].startswith(("About", "How many more pulls"))
 
 
-def test_an_arm_with_another_verdict_than_the_log_gives_has_no_figure(study: Study) -> None:
-    result = study.result()
-    codes = result.verdict_codes.copy()
+def judged_otherwise(study: Study, verdict: Verdict) -> tuple[int, Profile, Analysis, str]:
+    """An arm that is out and gets another verdict, the profile before, and what is found and said then."""
+    result, ordered = study.result(), log_of(study)
     aside = np.array([arm == "broken" for arm in ARMS])
-    ordered = log_of(study)
-    before, _ = as_analysis(result, study.settings, ordered, aside)
-    assert before.profile is not None
-    arm = next(i for i in range(len(ARMS)) if codes[i] == Verdict.OUT and not np.isnan(before.profile.per_arm[i]))
-    codes[arm] = Verdict.COVERED
-    after, note = as_analysis(replace(result, verdict_codes=codes), study.settings, ordered, aside)
+    before = as_analysis(result, study.settings, ordered, aside)[0].profile
+    assert before is not None
+    codes = result.verdict_codes.copy()
+    arm = next(i for i in range(len(ARMS)) if codes[i] == Verdict.OUT and not np.isnan(before.per_arm[i]))
+    codes[arm] = verdict
+    return arm, before, *as_analysis(replace(result, verdict_codes=codes), study.settings, ordered, aside)
+
+
+def test_an_arm_with_another_verdict_than_the_log_gives_has_no_figure(study: Study) -> None:
+    arm, before, after, note = judged_otherwise(study, Verdict.COVERED)
     assert after.profile is not None
     assert np.isnan(after.profile.per_arm[arm])
     others = np.arange(len(ARMS)) != arm
-    np.testing.assert_array_equal(after.profile.per_arm[others], before.profile.per_arm[others])
+    np.testing.assert_array_equal(after.profile.per_arm[others], before.per_arm[others])
     assert note.startswith(("For 1 arm no figure is given", "For 2 arms no figure is given"))
 
 
 def test_arms_that_have_a_figure_are_shown_where_the_front_as_a_whole_has_none(study: Study) -> None:
     """One arm is in for the study and not for the log: the others keep their bars, and nothing is said of the front."""
-    result = study.result()
-    codes = result.verdict_codes.copy()
-    aside = np.array([arm == "broken" for arm in ARMS])
-    ordered = log_of(study)
-    before, _ = as_analysis(result, study.settings, ordered, aside)
-    assert before.profile is not None
-    arm = next(i for i in range(len(ARMS)) if codes[i] == Verdict.OUT and not np.isnan(before.profile.per_arm[i]))
-    codes[arm] = Verdict.IN
-    after, note = as_analysis(replace(result, verdict_codes=codes), study.settings, ordered, aside)
+    arm, before, after, note = judged_otherwise(study, Verdict.IN)
     part = robustness_of(after, note)
     assert part.words[-1] == note
     assert "the front as a whole" in note
     (picture,) = (each.picture for each in part.shown)
     (panel,) = picture.panels
-    stands = before.profile.per_arm
+    stands = before.per_arm
     known = [ARMS[i] for i in range(len(ARMS)) if i != arm and not np.isnan(stands[i])]
     assert sorted(panel.y.names) == sorted(known)
     assert len(known) >= 2
