@@ -154,7 +154,7 @@ def test_a_worker_is_killed_while_it_reads(cluster: Cluster, client: Any, tmp_pa
     answer: list[ClusterOrdered] = []
     thread = Thread(target=lambda: answer.append(on(client, files, parts=5)), daemon=True)
     thread.start()
-    hanging = pids[until(lambda: _last_reader(client), "one worker hangs, the other one has read the rest")]
+    hanging = pids[until(lambda: _last_reader(client, len(files)), "one file is left, and a worker hangs in it")]
     whole.rename(files[4])
     cluster.kill(next(worker for worker in cluster.workers if worker.pid == hanging))
     thread.join(WAIT)
@@ -162,11 +162,11 @@ def test_a_worker_is_killed_while_it_reads(cluster: Cluster, client: Any, tmp_pa
         assert_same(log, here)
 
 
-def _last_reader(client: Any) -> str:
-    """The worker that is still to read a file when the other one has read some and has none left."""
-    reading = {worker for worker, keys in client.processing().items() if any(map(_is_reading, keys))}
-    have_read = {worker for worker, keys in client.has_what().items() if any(map(_is_reading, keys))}
-    return reading.pop() if len(reading) == 1 and have_read - reading else ""
+def _last_reader(client: Any, files: int) -> str:
+    """The worker that is still to read a file when all others have been read."""
+    reading = [worker for worker, keys in client.processing().items() for key in keys if _is_reading(key)]
+    read = {key for keys in client.has_what().values() for key in keys if _is_reading(key)}
+    return str(reading[0]) if len(reading) == 1 and len(read) == files - 1 else ""
 
 
 def _is_reading(key: object) -> bool:
