@@ -48,12 +48,13 @@ class Terminal:
     def wait_for(self, shown: Callable[[list[str]], bool], seconds: float = 240.0) -> bool:
         """Read until the screen shows something, or the command has ended."""
         end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            if shown(self.lines):
-                return True
-            if not self._go_on():
-                return shown(self.lines)
-        return False
+        while not shown(self.lines):
+            if time.monotonic() > end or not self._go_on():
+                self.process.kill()  # it is not to outlive the test, which fails now
+                self.process.wait()
+                os.close(self._master)
+                return False
+        return True
 
     def finish(self) -> int:
         """Read to the end; the exit code."""

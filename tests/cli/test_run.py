@@ -478,7 +478,7 @@ def test_two_runs_share_one_study(folder: Path) -> None:
 
 def test_on_a_terminal_there_is_a_view_that_gives_way_to_the_answer(folder: Path) -> None:
     broken = '[[arm]]\nname = "broken"\ncost = 1\nsize = 1\ncommand = ["false"]\n'
-    write_spec(folder, broken, sleep=0.05)
+    write_spec(folder, broken, sleep=0.1)
     terminal = Terminal([*FRONTGUARD, "run", "toy.toml", "--pulls", "60"], folder, columns=100, rows=24)
 
     def bars_and_warning(lines: list[str]) -> bool:

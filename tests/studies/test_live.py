@@ -183,6 +183,21 @@ def test_looking_takes_two_percent_of_the_time_at_most() -> None:
     assert 0.01 * now < looking < 0.02 * now
 
 
+def test_a_look_that_takes_long_once_is_not_held_against_the_next() -> None:
+    now = 0.0
+    pace = Pace(clock=lambda: now)
+    for took in (2.0, 0.01, 2.0, 0.01):
+        with pace:
+            now += took
+        now += 0.51
+        assert pace.due()
+    for _ in range(2):
+        with pace:
+            now += 2.0
+    now += 99.0
+    assert not pace.due()
+
+
 def test_plain_lines_come_after_two_seconds_and_then_every_ten(few: Snapshot) -> None:
     now = 0.0
     stream = io.StringIO()

@@ -13,7 +13,7 @@ from tests.browsers import NoBrowser, without_browser
 MOST_BYTES = 300_000  # of a page, and of an update
 
 
-@pytest.fixture(scope="module", params=[150_000, pytest.param(LARGE, marks=pytest.mark.audit)])
+@pytest.fixture(scope="module", params=[60_000, pytest.param(LARGE, marks=pytest.mark.audit)])
 def small_and_large(request: pytest.FixtureRequest) -> list[Cost]:
     """A study of a thousand pulls, and one of very many: of a million where there is time for it."""
     try:

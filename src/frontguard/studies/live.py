@@ -47,12 +47,15 @@ class View(Protocol):
 class Pace:
     """When to look again: every `every` seconds at most, and less often if looking takes more than `share` of the time.
 
+    A look that takes long once, because something is loaded, is not held against the next one.
+
     >>> now = 0.0
     >>> pace = Pace(every=0.5, share=0.02, clock=lambda: now)
     >>> pace.due()
     True
-    >>> with pace:  # this look takes 0.05 s
-    ...     now += 0.05
+    >>> for _ in range(2):  # two looks of 0.05 s
+    ...     with pace:
+    ...         now += 0.05
     >>> now += 2.4; pace.due()
     False
     >>> now += 0.1; pace.due()
@@ -70,6 +73,7 @@ class Pace:
         self._clock, self._every, self._share = clock, every, share
         self._began = clock()
         self._next = self._began + first
+        self._last = 0.0  # seconds that the last look took
 
     def due(self) -> bool:
         """Whether it is time to look."""
@@ -83,7 +87,9 @@ class Pace:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         now = self._clock()
-        self._next = now + max(self._every, (now - self._began) / self._share)
+        took = now - self._began
+        self._next = now + max(self._every, min(took, self._last) / self._share)
+        self._last = took
 
 
 class Lines:
