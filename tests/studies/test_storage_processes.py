@@ -73,7 +73,7 @@ def hammer(place: Place, each: int) -> None:
 @pytest.mark.parametrize("name", SHARED)
 def test_no_writer_fails_or_starves(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     # The rollback journal syncs three times a commit; it is the fallback, and fewer tells show the same.
-    hammer(STORAGES[name](request, tmp_path), each=100 if name == "sqlite-rollback" else 500)
+    hammer(STORAGES[name](request, tmp_path), each=100 if name == "sqlite-rollback" else 300)
 
 
 @pytest.mark.audit

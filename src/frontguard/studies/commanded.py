@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
+import signal
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from frontguard.objectives import Objective
-from frontguard.studies.commands import Commands, Outcome
+from frontguard.studies.commands import CANCELLED, Commands, Outcome
 from frontguard.studies.drive import Progress, drive
 from frontguard.studies.executors import failure_in_words
 from frontguard.studies.forecast import forecast
@@ -28,6 +29,11 @@ SWITCH_INTERVAL = 0.0005
 
 ALL_FAILED = 5
 """Pulls, of two arms at least, after which a person is told that every single one failed."""
+
+MOMENT = 0.5
+"""Seconds within which a signal that ended a command, if it was meant for us, has reached us too."""
+
+_STOPS = (-signal.SIGINT, -signal.SIGTERM, -getattr(signal, "SIGHUP", signal.SIGTERM))  # as exit codes
 
 # Errors that no waiting mends. All others that a storage raises may pass.
 _LASTING = (ArithmeticError, AssertionError, AttributeError, LookupError, NameError, TypeError, ValueError)
@@ -101,11 +107,19 @@ class CommandedRun:
 
     def _pulled(self, commands: Commands, pull: Pull) -> Outcome:
         self._prepare(commands, pull)
-        outcome = commands.pull(pull.index, pull.id, self._stop)
+        outcome = self._unless_it_was_meant_for_us(commands.pull(pull.index, pull.id, self._stop))
         with self._lock:
             if outcome.failed and not outcome.cancelled:
                 self._failures[pull.arm] = outcome
             self._succeeded += not outcome.failed
+        return outcome
+
+    def _unless_it_was_meant_for_us(self, outcome: Outcome) -> Outcome:
+        """A command that is being started when a terminal sends Ctrl-C is not in a group of its own yet, and dies of
+        it: nothing that its arm is to blame for.
+        """
+        if outcome.returncode in _STOPS and self.cancel.wait(MOMENT):
+            return replace(outcome, reason=CANCELLED)
         return outcome
 
     def _prepare(self, commands: Commands, pull: Pull) -> None:

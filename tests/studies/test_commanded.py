@@ -1,0 +1,66 @@
+"""A run of commands that is stopped while commands are at work."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from frontguard import Study
+from frontguard.studies import commanded
+from frontguard.studies.commanded import CommandedRun
+from frontguard.studies.snapshot import Snapshot
+from frontguard.studies.spec import spec_from_arms
+
+PATIENCE = 60.0
+
+
+class Nobody:
+    """A view that nobody looks at."""
+
+    def show(self, look: Callable[[], Snapshot]) -> None:
+        """Show nothing."""
+
+    def say(self, news: str, *, warning: bool = False) -> None:
+        """Say nothing."""
+
+
+def run_of(command: str, cancel: threading.Event) -> tuple[CommandedRun, Study]:
+    spec = spec_from_arms([f"one={command}", f"other={command}"])
+    study = Study([arm.name for arm in spec.arms], spec.objectives, spec.threat)
+    return CommandedRun(spec, study, Nobody(), cancel=cancel), study
+
+
+@pytest.mark.parametrize("name", ["INT", "TERM", "HUP"])
+def test_a_command_that_dies_of_the_signal_that_stops_us_is_no_failure_of_its_arm(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command is dead before the signal has reached us."""
+    monkeypatch.setattr(commanded, "MOMENT", PATIENCE)
+    cancel = threading.Event()
+    run, study = run_of(f"sh -c 'kill -{name} $$'", cancel)
+    threading.Timer(0.3, cancel.set).start()
+    began = time.monotonic()
+    assert run.until_done().how == "cancelled"
+    assert time.monotonic() - began < PATIENCE
+    assert study.storage.size(study.name)[1] == 0
+    assert study.failures() == {}
+
+
+def test_a_command_that_dies_of_a_signal_of_its_own_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commanded, "MOMENT", 0.01)
+    cancel = threading.Event()
+    run, study = run_of("sh -c 'kill -INT $$'", cancel)
+    assert run.until_done().snapshot.result.status == "unreachable"  # both arms are set aside
+    assert set(study.failures()["one"]) == {"signal SIGINT (2)"}
+
+
+def test_a_command_that_fails_while_we_stop_has_failed() -> None:
+    cancel = threading.Event()
+    run, study = run_of("sh -c 'exit 3'", cancel)
+    (pull,) = study.ask(1)
+    cancel.set()
+    with commanded.Commands(run.spec) as commands:
+        assert run._pulled(commands, pull).reason == "exit code 3"
