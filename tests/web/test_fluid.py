@@ -41,6 +41,6 @@ def test_many_pulls_make_no_larger_page(small_and_large: list[Cost]) -> None:
 
 def test_many_pulls_keep_the_page_as_fluid(small_and_large: list[Cost]) -> None:
     small, large = small_and_large
-    # Side by side in one run, with room for whatever else the machine does; the log is hundreds of times as long.
+    # Side by side in one run, with room for whatever else the machine does; the log is many times as long.
     assert large.browser < 5.0 * small.browser + 0.05
     assert large.server < 10.0 * small.server + 0.2
