@@ -287,7 +287,7 @@ def test_measurements_are_the_last_told_pulls_of_an_arm(monkeypatch: pytest.Monk
             assert overview is not None
             times = dict(zip(found.reasons, found.at.tolist(), strict=True))  # of equal reasons the last one stays
             times.pop("", None)
-            assert {reason: overview.failed_at[arm, reason] for reason in times} == times
+            assert {reason: overview.failed_at[name, reason] for reason in times} == times
     arms, values = follower.values(len(frame))
     assert [ARMS[arm] for arm in arms.tolist()] == frame["arm"].tolist()
     for arm in range(len(ARMS)):

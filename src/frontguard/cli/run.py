@@ -163,6 +163,7 @@ def _patient(message: str, after: float = 2.0) -> Iterator[None]:
 @contextmanager
 def _stopped_by_signals(cancel: threading.Event) -> Iterator[None]:
     """Ctrl-C, SIGTERM and a lost terminal set `cancel`; the second time we leave at once, with all that runs."""
+    from frontguard.studies.commanded import STOPS
     from frontguard.studies.strays import end_marked
     from frontguard.studies.workers import this_worker
 
@@ -177,7 +178,7 @@ def _stopped_by_signals(cancel: threading.Event) -> Iterator[None]:
         os._exit(INTERRUPTED)
 
     before: dict[int, Any] = {}
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in STOPS:
         if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
             before[number] = signal.signal(number, stop)
     try:

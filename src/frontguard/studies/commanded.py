@@ -33,7 +33,8 @@ ALL_FAILED = 5
 MOMENT = 0.5
 """Seconds within which a signal that ended a command, if it was meant for us, has reached us too."""
 
-_STOPS = (-signal.SIGINT, -signal.SIGTERM, -getattr(signal, "SIGHUP", signal.SIGTERM))  # as exit codes
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Signals by which a run is stopped in good order."""
 
 # Errors that no waiting mends. All others that a storage raises may pass.
 _LASTING = (ArithmeticError, AssertionError, AttributeError, LookupError, NameError, TypeError, ValueError)
@@ -118,7 +119,7 @@ class CommandedRun:
         """A command that is being started when a terminal sends Ctrl-C is not in a group of its own yet, and dies of
         it: nothing that its arm is to blame for.
         """
-        if outcome.returncode in _STOPS and self.cancel.wait(MOMENT):
+        if outcome.returncode in [-number for number in STOPS] and self.cancel.wait(MOMENT):
             return replace(outcome, reason=CANCELLED)
         return outcome
 

@@ -81,7 +81,7 @@ class Follower:
         self._recorder = Recorder(settings)
         self._spans = Spans()
         self._measured = Measured(settings)
-        self._failed_at: dict[tuple[int, str], float] = {}
+        self._failed_at: dict[tuple[str, str], float] = {}
         self._began: float | None = None
         self._last: float | None = None
         self._shown: tuple[int, int, int] | None = None  # plans, told pulls and leases of the last overview
@@ -148,7 +148,7 @@ class Follower:
         arms = replay.arms_of(told.pulls)
         self._measured.add(arms, told.pulls, values, reasons, told.workers, told.at)
         for row in np.flatnonzero(any_failed).tolist():
-            self._failed_at[int(arms[row]), reasons[row]] = float(told.at[row])
+            self._failed_at[replay.settings.arms[arms[row]], reasons[row]] = float(told.at[row])
         self._spans.add(told.at, any_failed)
         known = told.at[told.at > 0.0]
         if len(known):

@@ -77,7 +77,7 @@ class Overview:
     snapshot: Snapshot  # `.result` is in the metrics' units, `.result.warnings` include alarms
     history: History
     rate: Rate
-    failed_at: dict[tuple[int, str], float]  # seconds since the epoch when an arm last failed, by arm and reason
+    failed_at: dict[tuple[str, str], float]  # seconds since the epoch when an arm last failed, by arm and reason
     version: int  # grows whenever anything that is shown has changed
     told: int  # pulls that were told: those that failed and those that wait for a decision included
     out: int  # pulls handed out and not told yet

@@ -169,7 +169,7 @@ def failures_region(overview: Overview, measurements: Measurements) -> Element:
             {},
             element("td", {}, called(shortened(reason))),
             element("td", {"class": "figure"}, f"{count:,}"),
-            element("td", {}, last_failure(overview, measurements.arm, reason)),
+            element("td", {}, last_failure(overview, measurements.name, reason)),
         )
         for reason, count in found[:MOST_REASONS]
     )

@@ -290,7 +290,7 @@ def failures_region(overview: Overview, study: int, options: Options) -> Element
             ),
             element("td", {}, called(shortened(reason))),
             element("td", {"class": "figure"}, f"{count:,}"),
-            element("td", {}, last_failure(overview, arm, reason)),
+            element("td", {}, last_failure(overview, snapshot.result.arms[arm], reason)),
         )
         for count, arm, reason in rows[:MOST_FAILURES]
     )

@@ -108,7 +108,7 @@ def moment(at: float | None, *, ago: bool = True) -> Child:
     return element("time", attributes, when.strftime("%Y-%m-%d %H:%M:%S UTC"))
 
 
-def last_failure(overview: Overview, arm: int, reason: str) -> Child:
+def last_failure(overview: Overview, arm: str, reason: str) -> Child:
     """When an arm last failed for a reason."""
     at = overview.failed_at.get((arm, reason))
     return moment(at) if at else "not known"

@@ -62,7 +62,6 @@ def study_twin(overview: Overview, options: Options | None = None, number: int =
     chosen = options.axes(len(overview.settings.objectives))
     medians, bounds = snapshot.result.medians, snapshot.result.bounds
     failed = failed_per_arm(snapshot)
-    places = {name: arm for arm, name in enumerate(snapshot.result.arms)}
     return {
         "name": overview.name,
         "number": number,
@@ -83,7 +82,7 @@ def study_twin(overview: Overview, options: Options | None = None, number: int =
                 "arm": name,
                 "reason": reason,
                 "count": count,
-                "last": finite(overview.failed_at.get((places[name], reason))),
+                "last": finite(overview.failed_at.get((name, reason))),
             }
             for name, reasons in snapshot.failures.items()
             for reason, count in reasons.most_common()
@@ -129,7 +128,7 @@ def arm_twin(
             for each in overview.history.moments
         ],
         "failures": [
-            {"reason": reason, "count": count, "last": finite(overview.failed_at.get((arm, reason)))}
+            {"reason": reason, "count": count, "last": finite(overview.failed_at.get((result.arms[arm], reason)))}
             for reason, count in reasons.items()
         ],
         "measurements": {
