@@ -23,13 +23,13 @@ from benchmarks.datasets import SHARED_DATA
 from benchmarks.tables import Row, heading
 from frontguard import Gaussian, Oblivious
 from frontguard.experiments.contestants import CONTESTANTS, Contestant
-from frontguard.experiments.covboost import APE_AT_A_TENTH, bundled_covboost
+from frontguard.experiments.datasets.covboost import APE_AT_A_TENTH, bundled_covboost
 from frontguard.experiments.document import with_tables
 from frontguard.experiments.metrics import Score, judge, score
 from frontguard.experiments.plan import DELTA, T_BAR, TITLES, Experiment, Setting, choose, settings_of
+from frontguard.pareto.rule import STOPS
 from frontguard.policies import AuerA1, Certified
 from frontguard.policies.base import Policy
-from frontguard.policies.certified_rule import STOPS
 from frontguard.simulation import Adversary, Environment, simulate, simulate_one
 from frontguard.simulation.adversaries import paper_malicious, review_bomber
 from frontguard.simulation.environments import gaussian

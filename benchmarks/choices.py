@@ -23,11 +23,11 @@ import numpy as np
 
 from benchmarks.certified import geometric, measure, settings, table
 from benchmarks.tables import Row, heading
-from frontguard import boxes
+from frontguard.evidence import boxes
 from frontguard.experiments.contestants import CONTESTANTS
 from frontguard.experiments.document import with_tables
 from frontguard.experiments.plan import AS_THEORY, Setting
-from frontguard.policies import certified_rule
+from frontguard.pareto import rule as certified_rule
 
 RUNS = 30
 FIRST_RUN = 1000

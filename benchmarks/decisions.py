@@ -8,7 +8,8 @@ import numpy as np
 
 from benchmarks.tables import Row, heading
 from frontguard import RPSI, Certified, Oblivious, Subgaussian
-from frontguard.policies import certified_rule, rpsi
+from frontguard.pareto import rule as certified_rule
+from frontguard.policies import rpsi
 
 
 def seconds_per_decision(arms: int, objectives: int = 3, decisions: int = 400) -> float:

@@ -22,12 +22,12 @@ import numpy as np
 
 from benchmarks.tables import Row, heading
 from frontguard.objectives import Objective
-from frontguard.studies.contract import Plan, Storage, Tell
+from frontguard.storage.contract import Plan, Storage, Tell
+from frontguard.storage.open import open_storage
 from frontguard.studies.follow import Follower
 from frontguard.studies.replay import Replay, inner_values
 from frontguard.studies.study import Study
-from frontguard.studies.urls import open_storage
-from frontguard.threats import Prescient
+from frontguard.theory.threats import Prescient
 
 ARMS = 1000
 OBJECTIVES = (Objective("speed", tolerance=0.01), Objective("seconds", "minimize", tolerance="1%"))

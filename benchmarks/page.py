@@ -26,8 +26,8 @@ from tests.serving import Served, served
 
 from benchmarks.tables import Row, heading
 from frontguard import Objective, Prescient, Study
-from frontguard.studies.contract import Plan, Storage, Tell
-from frontguard.studies.sqlite import SqliteStorage
+from frontguard.storage.contract import Plan, Storage, Tell
+from frontguard.storage.sqlite.storage import SqliteStorage
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

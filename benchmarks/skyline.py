@@ -18,9 +18,9 @@ from paretoset import paretoset
 from scipy.special import ndtri
 
 from benchmarks.tables import Row, heading
-from frontguard.boundaries import fixed_rank
+from frontguard.evidence.boundaries import fixed_rank
 from frontguard.logs.boxes import LogBoxes
-from frontguard.logs.verdicts import judge
+from frontguard.pareto.judge import judge
 
 Floats = npt.NDArray[np.float64]
 

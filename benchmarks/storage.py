@@ -24,10 +24,10 @@ import numpy as np
 
 from benchmarks.tables import Row, heading
 from frontguard.objectives import Objective
-from frontguard.studies.contract import Plan, Tell
-from frontguard.studies.sqlite import SqliteStorage
+from frontguard.storage.contract import Plan, Tell
+from frontguard.storage.sqlite.storage import SqliteStorage
 from frontguard.studies.study import Study
-from frontguard.threats import Prescient
+from frontguard.theory.threats import Prescient
 
 WORKERS = 8
 SECONDS = 3.0  # a round

@@ -11,7 +11,7 @@ from tests import measuring
 from tests.measuring import Machine
 
 from frontguard import Objective, Prescient, Study
-from frontguard.studies.contract import Tell
+from frontguard.storage.contract import Tell
 
 MACHINES = {  # cost, latency and energy of machines one may rent: invented
     "spot": (0.8, 130.0, 15.0),

@@ -33,15 +33,15 @@ from numba import types
 from scipy.stats import beta
 
 from frontguard._compiled import entry
-from frontguard.boundaries import read_rank
-from frontguard.boxes import BoxRule, box_rule
+from frontguard.evidence.boundaries import read_rank
+from frontguard.evidence.boxes import BoxRule, box_rule
 from frontguard.simulation import adversaries as adv
 from frontguard.simulation import environments as env
 from frontguard.simulation.contracts import BLOCK, Adversary, PrescientAdversary
 from frontguard.simulation.random import stream_states
 from frontguard.simulation.streams import SOURCE, Source, fill_block
-from frontguard.spread import CustomSpread, Gaussian, SpreadBound
-from frontguard.threats import Prescient
+from frontguard.theory.spread import CustomSpread, Gaussian, SpreadBound
+from frontguard.theory.threats import Prescient
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]

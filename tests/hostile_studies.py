@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from frontguard import Objective, Prescient, Study
-from frontguard.studies.contract import Tell
+from frontguard.storage.contract import Tell
 from tests.hostile import TEXTS
 from tests.measuring import Machine
 

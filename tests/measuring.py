@@ -23,7 +23,7 @@ from typing import IO, Any
 import numpy as np
 
 from frontguard import Objective, Prescient, Study
-from frontguard.studies.contract import Tell
+from frontguard.storage.contract import Tell
 
 NAME = "flags on the build machine"
 TRUTH: dict[str, tuple[float, ...]] = {  # medians of seconds and bytes

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
-from frontguard.boundaries import (
+from frontguard.errors import BadInput
+from frontguard.evidence.boundaries import (
     _SAFETY,
     MOST_PULLS,
     STEPS,
@@ -27,7 +28,6 @@ from frontguard.boundaries import (
     rank_table,
     read_rank,
 )
-from frontguard.errors import BadInput
 
 Ints = npt.NDArray[np.int64]
 Boundary = Callable[[Ints], npt.NDArray[np.float64]]

@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from frontguard import bounds
-from frontguard.schedule import Schedule
-from frontguard.spread import CustomSpread, Gaussian, LinearAroundMedian, SpreadBound, Subgaussian, Uniform
-from frontguard.threats import Malicious, Oblivious, Prescient, Threat
+from frontguard.theory import bounds
+from frontguard.theory.schedule import Schedule
+from frontguard.theory.spread import CustomSpread, Gaussian, LinearAroundMedian, SpreadBound, Subgaussian, Uniform
+from frontguard.theory.threats import Malicious, Oblivious, Prescient, Threat
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]

@@ -13,21 +13,12 @@ from hypothesis import strategies as st
 
 from frontguard import Gaussian, Malicious, Oblivious, Prescient, Subgaussian, Threat
 from frontguard._compiled import kernel
-from frontguard.boundaries import STEPS, anytime_rank
-from frontguard.boxes import (
-    SHIFTS,
-    STRENGTH,
-    UNSHIFTED_SHARE,
-    BoxRule,
-    Floats,
-    Ints,
-    box_rule,
-    checked_quantiles,
-    tighten,
-)
+from frontguard._typing import Floats, Ints
 from frontguard.errors import BadInput
-from frontguard.samples import Table, empty_table
-from frontguard.spread import CustomSpread, SpreadBound
+from frontguard.evidence.boundaries import STEPS, anytime_rank
+from frontguard.evidence.boxes import SHIFTS, STRENGTH, UNSHIFTED_SHARE, BoxRule, box_rule, checked_quantiles, tighten
+from frontguard.evidence.samples import Table, empty_table
+from frontguard.theory.spread import CustomSpread, SpreadBound
 
 LARGEST = 4096
 LOW, HIGH, LOW_FLOOR, HIGH_FLOOR, REFUTED, PLAIN_LOW, PLAIN_HIGH = range(7)

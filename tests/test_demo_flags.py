@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import frontguard as fg
-from frontguard.demo import analyze_flags
-from frontguard.experiments.compiler_flags import bundled_recording
-from frontguard.logs.places import find
+from frontguard.demo.treatments import analyze_flags
+from frontguard.experiments.datasets.compiler_flags import bundled_recording
+from frontguard.logs.sources.files import find
 
 
 def test_the_recording_is_a_log_of_the_pulls_beside_the_neighbour() -> None:

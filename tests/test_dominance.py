@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from frontguard import dominance
-from frontguard.dominance import Strictness, best_leads, dominators, maxima, worst_lead
 from frontguard.errors import BadInput
-from frontguard.pareto import pareto_mask
+from frontguard.pareto import dominance
+from frontguard.pareto.dominance import Strictness, best_leads, dominators, maxima, worst_lead
+from frontguard.pareto.points import pareto_mask
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]

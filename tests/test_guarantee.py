@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from frontguard.boundaries import read_rank
+from frontguard.evidence.boundaries import read_rank
 from frontguard.simulation import adversaries as adv
 from frontguard.simulation.streams import Source, Streams
 from tests.guarantee import (

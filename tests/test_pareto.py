@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from frontguard.pareto import covered_mask, pareto_mask, suboptimality_gaps
+from frontguard.pareto.points import covered_mask, pareto_mask, suboptimality_gaps
 
 Floats = npt.NDArray[np.float64]
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from frontguard import RPSI, BadInput, Certified, Gaussian, Malicious, Oblivious, Prescient, Subgaussian, Threat
-from frontguard.planning import MOST_ARMS, MOST_PULLS, Forecast, Task, forecast, make_plan, worst_attack
-from frontguard.reach import (
+from frontguard.planning.forecast import MOST_ARMS, MOST_PULLS, Forecast, Task, forecast, make_plan, worst_attack
+from frontguard.planning.reach import (
     Pilot,
     affordable_width,
     attacked_levels,

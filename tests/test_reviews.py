@@ -12,10 +12,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from frontguard.logs.analysis import analyze
-from frontguard.plot.demo import reviews_picture
+from frontguard.demo.pictures import reviews_picture
+from frontguard.demo.reviews import (
+    AGES,
+    BOMBED,
+    CONTAMINATION,
+    FILE,
+    Reviews,
+    analyze_reviews,
+    read_reviews,
+    score_counts,
+)
+from frontguard.logs.analyze import analyze
 from frontguard.plot.picture import Arrow, Points
-from frontguard.reviews import AGES, BOMBED, CONTAMINATION, FILE, Reviews, analyze_reviews, read_reviews, score_counts
 
 DATA = resources.files("frontguard") / "data" / FILE
 
@@ -100,7 +109,7 @@ def test_it_needs_none_of_the_packages_for_logs() -> None:
     code = (
         "import sys\n"
         "for name in ('pyarrow', 'polars', 'narwhals', 'pandas', 'duckdb'): sys.modules[name] = None\n"
-        "from frontguard.reviews import analyze_reviews\n"
+        "from frontguard.demo.reviews import analyze_reviews\n"
         "print(analyze_reviews().analysis.pareto_set)"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

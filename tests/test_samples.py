@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frontguard.samples import (
+from frontguard.evidence.samples import (
     GrowingSample,
     empty_pool,
     empty_table,

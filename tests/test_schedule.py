@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import frontguard.schedule
-from frontguard.schedule import MOST_PHASES, Schedule
-from frontguard.spread import CustomSpread, Gaussian, SpreadBound, Subgaussian, Uniform
-from frontguard.threats import Malicious, Oblivious, Prescient, Threat
+import frontguard.theory.schedule
+from frontguard.theory.schedule import MOST_PHASES, Schedule
+from frontguard.theory.spread import CustomSpread, Gaussian, SpreadBound, Subgaussian, Uniform
+from frontguard.theory.threats import Malicious, Oblivious, Prescient, Threat
 
 MODELS: list[type[Threat]] = [Oblivious, Prescient, Malicious]
 SW_LLVM: dict[str, Any] = {"arms": 16, "objectives": 2, "delta": 0.1, "t_bar": 0.49}
@@ -111,7 +111,7 @@ def test_totals_across_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     schedule = clean()
     phases = np.array([[40, 1], [8, 7], [9, 8], [15, 16]])
     whole = schedule.total_pulls(phases)
-    monkeypatch.setattr(frontguard.schedule, "_CHUNK", 8)
+    monkeypatch.setattr(frontguard.theory.schedule, "_CHUNK", 8)
     assert schedule.total_pulls(phases).tolist() == whole.tolist()
     assert whole[0, 0] == sum(exact_pulls(Oblivious(0.0), tau=tau, **SW_LLVM) for tau in range(1, 41))
 

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from frontguard.spread import (
+from frontguard.theory.spread import (
     CustomSpread,
     Gaussian,
     LinearAroundMedian,

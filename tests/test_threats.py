@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frontguard.threats import Malicious, Oblivious, Prescient, Threat, threat_named
+from frontguard.theory.threats import Malicious, Oblivious, Prescient, Threat, threat_named
 
 MODELS: list[type[Threat]] = [Oblivious, Prescient, Malicious]
 shares = st.floats(0.0, 0.49)

@@ -12,8 +12,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from frontguard.experiments.compiler_flags import Recording, bundled_recording
-from frontguard.pareto import pareto_mask
+from frontguard.experiments.datasets.compiler_flags import Recording, bundled_recording
+from frontguard.pareto.points import pareto_mask
 
 Floats = npt.NDArray[np.float64]
 

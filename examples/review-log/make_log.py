@@ -17,8 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from frontguard.experiments.movielens import SCORES
-from frontguard.reviews import AGES, BOMBED, FILE, score_counts
+from frontguard.demo.reviews import AGES, BOMBED, FILE, score_counts
+from frontguard.experiments.datasets.movielens import SCORES
 
 SEED = 0
 REVIEWS = 350  # of each movie and age group

@@ -13,17 +13,17 @@ __version__ = "0.1.0"
 
 _WHERE = {
     "plot": "frontguard.plot",  # a package, used by its own name: frontguard.plot.front(result)
-    "Oblivious": "frontguard.threats",
-    "Prescient": "frontguard.threats",
-    "Malicious": "frontguard.threats",
-    "Threat": "frontguard.threats",
-    "Subgaussian": "frontguard.spread",
-    "Gaussian": "frontguard.spread",
-    "LinearAroundMedian": "frontguard.spread",
-    "Uniform": "frontguard.spread",
-    "CustomSpread": "frontguard.spread",
-    "Schedule": "frontguard.schedule",
-    "GrowingSample": "frontguard.samples",
+    "Oblivious": "frontguard.theory.threats",
+    "Prescient": "frontguard.theory.threats",
+    "Malicious": "frontguard.theory.threats",
+    "Threat": "frontguard.theory.threats",
+    "Subgaussian": "frontguard.theory.spread",
+    "Gaussian": "frontguard.theory.spread",
+    "LinearAroundMedian": "frontguard.theory.spread",
+    "Uniform": "frontguard.theory.spread",
+    "CustomSpread": "frontguard.theory.spread",
+    "Schedule": "frontguard.theory.schedule",
+    "GrowingSample": "frontguard.evidence.samples",
     "RPSI": "frontguard.policies",
     "AuerA1": "frontguard.policies",
     "AuerA1M": "frontguard.policies",
@@ -34,12 +34,12 @@ _WHERE = {
     "Objective": "frontguard.objectives",
     "Verdict": "frontguard.results",
     "simulate": "frontguard.simulation",
-    "analyze": "frontguard.logs.analysis",
-    "Analysis": "frontguard.logs.analysis",
+    "analyze": "frontguard.logs.analyze",
+    "Analysis": "frontguard.logs.analyze",
     "Study": "frontguard.studies",
-    "identify": "frontguard.studies.identify",
+    "identify": "frontguard.measure.identify",
     "open_storage": "frontguard.studies",
-    "write_report": "frontguard.reports.writing",
+    "write_report": "frontguard.reports.write",
     "BadInput": "frontguard.errors",
     "OutOfTurn": "frontguard.errors",
 }
@@ -47,18 +47,18 @@ _WHERE = {
 if TYPE_CHECKING:
     from frontguard import plot
     from frontguard.errors import BadInput, OutOfTurn
-    from frontguard.logs.analysis import Analysis, analyze
+    from frontguard.evidence.samples import GrowingSample
+    from frontguard.logs.analyze import Analysis, analyze
+    from frontguard.measure.identify import identify
     from frontguard.objectives import Objective
     from frontguard.policies import RPSI, AuerA1, AuerA1M, Certified, Policy
-    from frontguard.reports.writing import write_report
+    from frontguard.reports.write import write_report
     from frontguard.results import Certificate, Result, Verdict
-    from frontguard.samples import GrowingSample
-    from frontguard.schedule import Schedule
     from frontguard.simulation import simulate
-    from frontguard.spread import CustomSpread, Gaussian, LinearAroundMedian, Subgaussian, Uniform
     from frontguard.studies import Study, open_storage
-    from frontguard.studies.identify import identify
-    from frontguard.threats import Malicious, Oblivious, Prescient, Threat
+    from frontguard.theory.schedule import Schedule
+    from frontguard.theory.spread import CustomSpread, Gaussian, LinearAroundMedian, Subgaussian, Uniform
+    from frontguard.theory.threats import Malicious, Oblivious, Prescient, Threat
 
 __all__ = [
     "RPSI",

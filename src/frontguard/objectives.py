@@ -31,8 +31,9 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
+from frontguard._checks import real_number
+from frontguard._typing import Floats
 from frontguard.errors import BadInput
-from frontguard.threats import real_number
 
 __all__ = [
     "Objective",
@@ -44,7 +45,6 @@ __all__ = [
     "tolerances",
 ]
 
-Floats = npt.NDArray[np.float64]
 Direction = Literal["maximize", "minimize"]
 
 _DIRECTIONS: tuple[str, ...] = get_args(Direction)

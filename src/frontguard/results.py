@@ -10,16 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from frontguard._typing import Floats, Ints
 from frontguard.objectives import Objective
 from frontguard.phrases import article
 
 if TYPE_CHECKING:
     from frontguard.plot.picture import Picture
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 class Verdict(IntEnum):
@@ -267,7 +264,7 @@ class Result:
 
     def report(self, path: str | Path, format: str | None = None) -> Path:
         """Write a report to a file that ends in .html, .md or .csv."""
-        from frontguard.reports.writing import write_report
+        from frontguard.reports.write import write_report
 
         return write_report(self, path, format)
 

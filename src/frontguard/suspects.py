@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from frontguard._typing import Bools, Floats
 from frontguard.errors import BadInput
 
 __all__ = ["FAR", "FEWEST", "suspects"]
 
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 FAR = 7.0
 """Robust deviations from the median beyond which a value is suspected.

@@ -19,11 +19,11 @@ import pytest
 
 from frontguard.cli import main
 from frontguard.cli.analyze import size_of
-from frontguard.cli.log_progress import ReadingLines
 from frontguard.errors import BadInput
-from frontguard.logs.analysis import analyze
-from frontguard.logs.clock import Progress
-from frontguard.logs.summary import answer, by_means, robustness, settling_tolerance, table, to_settle
+from frontguard.logs.analyze import analyze
+from frontguard.logs.sort.progress import Progress
+from frontguard.words.analysis import answer, by_means, robustness, settling_tolerance, table, to_settle
+from frontguard.words.reading import ReadingLines
 from tests.cli.terminal import Terminal
 
 TWO = ("--arm", "flags", "--maximize", "quality", "--minimize", "seconds")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from frontguard.cli.demo import _print_reviews
-from frontguard.reviews import analyze_reviews
+from frontguard.demo.reviews import analyze_reviews
 
 
 def test_both_fronts_stand_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,10 +19,10 @@ import pytest
 
 from frontguard import Malicious
 from frontguard.cli import main
-from frontguard.cli.run_options import Options, spec_of
+from frontguard.cli.run import Options, spec_of
+from frontguard.commands.arm import seed_of_pull
 from frontguard.errors import BadInput
 from frontguard.studies import Study, open_storage
-from frontguard.studies.commands import seed_of_pull
 from tests.cli.terminal import Terminal
 from tests.servers import PostgresServer, postgres
 

@@ -14,10 +14,10 @@ import pytest
 from frontguard import Oblivious
 from frontguard.errors import BadInput
 from frontguard.experiments.contestants import CONTESTANTS
-from frontguard.experiments.covboost import TABLE, bundled_covboost, read_covboost
+from frontguard.experiments.datasets.covboost import TABLE, bundled_covboost, read_covboost
+from frontguard.experiments.datasets.readers import bundled_text
 from frontguard.experiments.metrics import Score, judge, score
 from frontguard.experiments.plan import AS_PUBLISHED, AS_THEORY, Experiment, Setting, choose
-from frontguard.experiments.readers import bundled_text
 from frontguard.policies import AuerA1, Certified
 from frontguard.simulation import simulate
 

@@ -20,15 +20,15 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from frontguard.commands.spec import read_spec
 from frontguard.errors import BadInput
-from frontguard.experiments.compiler_flags import FACTS, TABLE, bundled_recording, read_recording
 from frontguard.experiments.contestants import CONTESTANTS
+from frontguard.experiments.datasets.compiler_flags import FACTS, TABLE, bundled_recording, read_recording
+from frontguard.experiments.datasets.readers import bundled_text
 from frontguard.experiments.metrics import judge
 from frontguard.experiments.plan import Setting, choose
-from frontguard.experiments.readers import bundled_text
 from frontguard.simulation import simulate
 from frontguard.simulation.contracts import MaliciousAdversary
-from frontguard.studies.spec import read_spec
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "compiler-flags"
 HEADER = "at,arm,neighbour,time,bytes,seconds,reference_seconds\n"

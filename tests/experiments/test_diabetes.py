@@ -15,9 +15,9 @@ import pytest
 
 from frontguard.errors import BadInput
 from frontguard.experiments import rebuild_diabetes
-from frontguard.experiments.diabetes import ARMS_TABLE, DENSE_TABLE, bundled_treatments
-from frontguard.experiments.readers import bundled_text
-from frontguard.pareto import pareto_mask
+from frontguard.experiments.datasets.diabetes import ARMS_TABLE, DENSE_TABLE, bundled_treatments
+from frontguard.experiments.datasets.readers import bundled_text
+from frontguard.pareto.points import pareto_mask
 
 
 @lru_cache

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from frontguard.errors import BadInput
-from frontguard.experiments.movielens import SELECTIONS, bundled_movies, movies_from_ml100k
+from frontguard.experiments.datasets.movielens import SELECTIONS, bundled_movies, movies_from_ml100k
 
 
 @pytest.fixture(scope="session")

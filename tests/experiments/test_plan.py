@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from frontguard.errors import BadInput
-from frontguard.experiments import synthetic
 from frontguard.experiments.contestants import CONTESTANTS, contestants_named
-from frontguard.experiments.forecast import Forecast, Job
+from frontguard.experiments.datasets import synthetic
 from frontguard.experiments.plan import AS_PUBLISHED, AS_THEORY, Setting, choose, settings_of
+from frontguard.experiments.runner import Forecast, Job
 from frontguard.simulation.contracts import MaliciousAdversary, ObliviousAdversary, PrescientAdversary
 
 

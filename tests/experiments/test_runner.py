@@ -11,11 +11,11 @@ import pytest
 from frontguard.experiments import runner
 from frontguard.experiments.contestants import contestants_named
 from frontguard.experiments.plan import choose, settings_of
-from frontguard.experiments.progress import Lines
 from frontguard.experiments.results import as_record
 from frontguard.experiments.runner import Plan
 from frontguard.experiments.store import RunStore
 from frontguard.simulation import simulate
+from frontguard.words.progress import Lines
 
 
 def plan(directory: Path, *, runs: int, seed: int = 0, fresh: bool = False) -> Plan:

@@ -11,9 +11,9 @@ import pytest
 
 from frontguard.errors import BadInput
 from frontguard.experiments.contestants import CONTESTANTS
+from frontguard.experiments.datasets.sw_llvm import Settings
 from frontguard.experiments.plan import Experiment, Setting, diabetes, gaussian_suite, sw_llvm
 from frontguard.experiments.store import FILE_NAME, Run, RunStore, key_of
-from frontguard.experiments.sw_llvm import Settings
 from frontguard.simulation.environments import gaussian
 
 RUNS = [Run(120, (0, 3), 0.5), Run(99, (), 0.5)]

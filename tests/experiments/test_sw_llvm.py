@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from frontguard.errors import BadInput
-from frontguard.experiments.safe_pickle import as_array, load_arrays
-from frontguard.experiments.sw_llvm import read_settings
+from frontguard.experiments.datasets.safe_pickle import as_array, load_arrays
+from frontguard.experiments.datasets.sw_llvm import read_settings
 
 
 @pytest.fixture

@@ -154,7 +154,7 @@ def test_a_file_for_every_data_set_and_variant(tmp_path: Path) -> None:
 
 def test_figure_1_is_a_real_decision() -> None:
     pytest.importorskip("matplotlib")
-    from frontguard.experiments.figure1 import draw_figure1, find_moment
+    from frontguard.experiments.figures import draw_figure1, find_moment
 
     moment = find_moment()
     upper, lower = (

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.stats import binom
 
 from frontguard.objectives import Objective
-from frontguard.policies.certified_rule import DOUBT
-from frontguard.threats import Threat
+from frontguard.pareto.rule import DOUBT
+from frontguard.theory.threats import Threat
 
 
 @dataclass

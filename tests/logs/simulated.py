@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from frontguard.logs.ordered import Ordered
+from frontguard.logs.sort.ordered import Ordered
 
 Floats = npt.NDArray[np.float64]
 

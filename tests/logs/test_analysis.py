@@ -19,11 +19,11 @@ from scipy.stats import binom
 
 import frontguard as fg
 from frontguard import BadInput, Objective, analyze
-from frontguard.experiments.compiler_flags import bundled_recording
-from frontguard.logs.clock import Progress
-from frontguard.logs.findings import Analysis
+from frontguard.experiments.datasets.compiler_flags import bundled_recording
+from frontguard.logs.analysis import Analysis
+from frontguard.logs.sort.progress import Progress
 from frontguard.logs.state import LogState
-from frontguard.threats import threat_named
+from frontguard.theory.threats import threat_named
 from tests.logs.naive_analysis import Naive
 
 NAMES = ["a", "b", "NA", "007", "1e5", "-O2", "ä ö"]

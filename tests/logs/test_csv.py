@@ -15,10 +15,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from frontguard.logs import byteblocks
-from frontguard.logs.byteblocks import ByteFile
-from frontguard.logs.places import Place
+from frontguard.logs.sources import blocks as byteblocks
 from frontguard.logs.sources import open_log
+from frontguard.logs.sources.blocks import ByteFile
+from frontguard.logs.sources.files import Place
 from tests.logs.reading import read, refusal, rows_of
 
 

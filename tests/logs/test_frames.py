@@ -19,10 +19,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from frontguard.errors import BadInput
-from frontguard.logs import frames
-from frontguard.logs import log as log_module
-from frontguard.logs.frames import same_kind
-from frontguard.logs.sources import Log, frame_columns, open_log
+from frontguard.logs.sources import Log, frame_columns, frames, open_log
+from frontguard.logs.sources import log as log_module
+from frontguard.logs.sources.frames import same_kind
 
 Row = tuple[Any, ...]
 KINDS = {

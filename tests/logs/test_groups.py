@@ -16,11 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from frontguard import BadInput
-from frontguard.logs import groups
-from frontguard.logs.arm_names import ArmNames
-from frontguard.logs.groups import ordered_in_memory
-from frontguard.logs.ordered import Floats, Ordered
-from frontguard.logs.sorting import sort_here, sort_within
+from frontguard._typing import Floats
+from frontguard.logs.sort import rows as groups
+from frontguard.logs.sort.names import ArmNames
+from frontguard.logs.sort.ordered import Ordered
+from frontguard.logs.sort.rows import ordered_in_memory, sort_here, sort_within
 
 pa = pytest.importorskip("pyarrow", reason="the extra `logs` is not installed")
 

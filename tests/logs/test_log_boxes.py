@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 from frontguard import Malicious, Oblivious, Prescient, Threat
-from frontguard.boundaries import anytime_rank
 from frontguard.errors import BadInput
+from frontguard.evidence.boundaries import anytime_rank
 from frontguard.logs.boxes import BoxReader, log_boxes, mean_front, means
 from frontguard.objectives import Objective
 from frontguard.policies import Certified

@@ -13,8 +13,8 @@ import pytest
 
 from frontguard import BadInput, Objective, Prescient
 from frontguard.logs import boxes
-from frontguard.logs.groups import ordered_in_memory
-from frontguard.logs.ordered import Ordered, Readable
+from frontguard.logs.sort.ordered import Ordered, Readable
+from frontguard.logs.sort.rows import ordered_in_memory
 
 dask = pytest.importorskip("dask", reason="the extra `dask` is not installed")
 distributed = pytest.importorskip("distributed", reason="the extra `dask` is not installed")
@@ -22,7 +22,7 @@ pa = pytest.importorskip("pyarrow", reason="the extra `logs` is not installed")
 
 import pyarrow.parquet as pq  # noqa: E402
 
-from frontguard.logs.distributed import ClusterOrdered, ordered_on_cluster  # noqa: E402
+from frontguard.logs.cluster import ClusterOrdered, ordered_on_cluster  # noqa: E402
 from tests.clusters import WAIT, Cluster, running_cluster, until  # noqa: E402
 from tests.logs.test_groups import Batch  # noqa: E402
 

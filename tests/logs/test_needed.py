@@ -10,10 +10,10 @@ import pytest
 
 from frontguard import Prescient
 from frontguard.logs.boxes import log_boxes
-from frontguard.logs.needed import LIMITS, Needed, needed
-from frontguard.logs.ordered import Ordered
-from frontguard.logs.verdicts import Verdicts, judge
+from frontguard.logs.more_pulls import LIMITS, Needed, needed
+from frontguard.logs.sort.ordered import Ordered
 from frontguard.objectives import Objective
+from frontguard.pareto.judge import Verdicts, judge
 from frontguard.results import Verdict
 from tests.logs.simulated import ordered_log
 

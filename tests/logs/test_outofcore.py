@@ -17,11 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from frontguard import BadInput
-from frontguard.logs import outofcore, stored
-from frontguard.logs.clock import Clock
-from frontguard.logs.groups import ordered_in_memory
-from frontguard.logs.memory import _of_group, available_memory
-from frontguard.logs.outofcore import LEAST_MEMORY, Progress, ordered_from
+from frontguard.logs.sort import spill as outofcore
+from frontguard.logs.sort import spill as stored
+from frontguard.logs.sort.progress import Clock
+from frontguard.logs.sort.rows import ordered_in_memory
+from frontguard.logs.sort.spill import LEAST_MEMORY, Progress, _of_group, available_memory, ordered_from
 from tests.logs.test_groups import NAN, Batch, as_dictionary, assert_same, naive
 
 pa = pytest.importorskip("pyarrow", reason="the extra `logs` is not installed")
@@ -132,7 +132,7 @@ def test_a_full_disk_is_named(tmp_path: Path) -> None:
 import resource, sys
 import numpy as np, pyarrow as pa
 from frontguard import BadInput
-from frontguard.logs.outofcore import ordered_from
+from frontguard.logs.sort.spill import ordered_from
 from tests.logs.test_outofcore import log
 batches = log(4, {ROWS_IN_LEAST * 3}, 20)
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
@@ -177,7 +177,7 @@ def test_too_little_memory_is_refused() -> None:
 
 @pytest.mark.parametrize("memory", [LEAST_MEMORY, 2**30])
 def test_progress_tells_rows_read_and_sorted(memory: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("frontguard.logs.clock._PAUSE", 0.0)
+    monkeypatch.setattr("frontguard.logs.sort.progress._PAUSE", 0.0)
     batches = log(7, ROWS_IN_LEAST * 3, 40)
     rows = ROWS_IN_LEAST * 3
     told: list[Progress] = []
@@ -195,7 +195,7 @@ def test_progress_tells_rows_read_and_sorted(memory: int, tmp_path: Path, monkey
 
 def test_time_left_is_what_the_rate_so_far_says(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
-    monkeypatch.setattr("frontguard.logs.clock.time.monotonic", lambda: now)
+    monkeypatch.setattr("frontguard.logs.sort.progress.time.monotonic", lambda: now)
     told: list[Progress] = []
     clock = Clock(told.append, 1000)
     now = 110.0

@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from frontguard.errors import BadInput
-from frontguard.logs import parquet_rows
 from frontguard.logs.sources import open_log
+from frontguard.logs.sources import parquet as parquet_rows
 from tests.logs.reading import parquet, refusal, rows_of
 
 

@@ -13,10 +13,10 @@ import pytest
 from frontguard import Malicious, Prescient, Threat
 from frontguard.errors import BadInput
 from frontguard.logs.boxes import BoxReader, log_boxes
-from frontguard.logs.ordered import Ordered
 from frontguard.logs.profile import profile, resolution_for
-from frontguard.logs.verdicts import judge
+from frontguard.logs.sort.ordered import Ordered
 from frontguard.objectives import Objective
+from frontguard.pareto.judge import judge
 from frontguard.results import Verdict
 from tests.logs.simulated import ordered_log, random_samples
 

@@ -17,10 +17,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from frontguard import BadInput
-from frontguard.boundaries import fixed_rank
-from frontguard.logs.ordered import Floats, Ints, Ordered
-from frontguard.logs.sketch import Sketches, _retained, exact_up_to
-from frontguard.logs.sketch_reads import Retained, allowed_error, capacity, ranks_error, readable
+from frontguard._typing import Floats, Ints
+from frontguard.evidence.boundaries import fixed_rank
+from frontguard.logs.sketch import (
+    Retained,
+    Sketches,
+    _retained,
+    allowed_error,
+    capacity,
+    exact_up_to,
+    ranks_error,
+    readable,
+)
+from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.state import LogState, append_to
 from tests.forks import fork
 

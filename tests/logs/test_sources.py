@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from frontguard import Objective, Prescient
 from frontguard.errors import BadInput
-from frontguard.logs import log_errors
+from frontguard.logs.sources import errors as log_errors
 from frontguard.logs.sources import open_log
 from frontguard.studies import Study
 from tests.logs.reading import parquet, read, refusal, rows_of

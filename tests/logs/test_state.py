@@ -18,11 +18,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from frontguard import BadInput
-from frontguard.logs import state_file, state_lock
 from frontguard.logs.counted import Source, marked
-from frontguard.logs.ordered import Ordered
+from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.state import LogState, append_to
-from frontguard.logs.state_lock import held
+from frontguard.logs.state import file as state_file
+from frontguard.logs.state import file as state_lock
+from frontguard.logs.state.file import held
 from tests.forks import fork
 
 Row = tuple[str, tuple[float | None, float | None]]

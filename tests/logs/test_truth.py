@@ -21,16 +21,16 @@ import pytest
 from scipy.special import ndtri
 
 from frontguard.logs import boxes as log_boxes
-from frontguard.logs.analysis import Question
+from frontguard.logs.analyze import Question
 from frontguard.logs.boxes import BoxReader
-from frontguard.logs.verdicts import judge
 from frontguard.objectives import Objective
+from frontguard.pareto.judge import judge
 from frontguard.results import Verdict
 from frontguard.simulation import adversaries as adv
 from frontguard.simulation import environments as env
 from frontguard.simulation.contracts import Adversary
 from frontguard.simulation.streams import Source, Streams
-from frontguard.threats import Malicious, Oblivious, Prescient, Threat
+from frontguard.theory.threats import Malicious, Oblivious, Prescient, Threat
 from tests.guarantee import lower_limit
 from tests.logs.simulated import ordered_log
 

@@ -9,11 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from frontguard import dominance
 from frontguard.errors import BadInput
 from frontguard.logs.boxes import LogBoxes
-from frontguard.logs.verdicts import Verdicts, judge
-from frontguard.policies import certified_rule as rule
+from frontguard.pareto import dominance, rule
+from frontguard.pareto.judge import Verdicts, judge
 from frontguard.results import Verdict
 
 Floats = npt.NDArray[np.float64]

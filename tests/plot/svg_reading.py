@@ -6,13 +6,13 @@ import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
 
-from frontguard.plot.as_svg import drawn
 from frontguard.plot.picture import (
     Axis,
     Layer,
     Panel,
     Picture,
 )
+from frontguard.plot.svg.draw import drawn
 
 SVG = "{http://www.w3.org/2000/svg}"
 

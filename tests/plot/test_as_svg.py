@@ -17,7 +17,6 @@ from matplotlib.textpath import TextPath
 
 from frontguard.errors import BadInput
 from frontguard.plot import looks
-from frontguard.plot.as_svg import drawn
 from frontguard.plot.picture import (
     Arrow,
     Axis,
@@ -34,7 +33,8 @@ from frontguard.plot.picture import (
     Rule,
     Spans,
 )
-from frontguard.plot.svg_text import broken, fitted, width
+from frontguard.plot.svg.draw import drawn
+from frontguard.plot.svg.text import broken, fitted, width
 from tests.plot.samples import SAMPLES, array
 from tests.plot.svg_reading import SVG, found, numbers, of_class, one, parsed
 

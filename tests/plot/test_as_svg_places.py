@@ -27,8 +27,8 @@ from frontguard.plot.picture import (
     Region,
     Rule,
 )
-from frontguard.plot.svg_edges import dashes, line, rectangle
-from frontguard.plot.svg_text import width
+from frontguard.plot.svg.shapes import dashes, line, rectangle
+from frontguard.plot.svg.text import width
 from tests.plot.samples import INF, NAN, array
 from tests.plot.svg_reading import SVG, found, frame, of_class, one, parsed, place, ticks_of
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from frontguard.demo import Demo, run_demo
-from frontguard.plot.demo import demo_picture
-from frontguard.plot.frames import limits
+from frontguard.demo.pictures import demo_picture
+from frontguard.demo.treatments import Demo, run_demo
+from frontguard.plot.layout.frames import limits
 from frontguard.plot.picture import Arrow, Boxes, Panel, Points, Region
 from frontguard.results import Verdict
 

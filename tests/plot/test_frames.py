@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from frontguard.plot import looks
-from frontguard.plot.frames import PADDING, clipped, inside, limits, steps
+from frontguard.plot.layout.frames import PADDING, clipped, inside, limits, steps
 from frontguard.plot.picture import Axis, Bars, Boxes, Panel, Points, Region, Rule
 
 from .samples import SAMPLES, array

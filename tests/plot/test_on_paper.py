@@ -16,10 +16,10 @@ from matplotlib.text import Annotation, Text
 
 from frontguard.errors import BadInput
 from frontguard.plot import looks
-from frontguard.plot.frames import limits
-from frontguard.plot.on_paper import drawn, saved
+from frontguard.plot.layout.frames import limits
+from frontguard.plot.layout.names import short
+from frontguard.plot.paper.draw import drawn, saved
 from frontguard.plot.picture import Axis, Bars, Boxes, Panel, Picture, Points
-from frontguard.plot.wording import short
 
 from .samples import HOSTILE, SAMPLES, array, front, hostile, infinite_ends, lists, over_pulls, over_time
 

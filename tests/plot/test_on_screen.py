@@ -16,10 +16,10 @@ import pytest
 
 from frontguard.errors import BadInput
 from frontguard.plot import looks
-from frontguard.plot.frames import limits
-from frontguard.plot.on_screen import drawn
+from frontguard.plot.layout.frames import limits
+from frontguard.plot.layout.names import short
 from frontguard.plot.picture import Axis, Band, Boxes, Density, Panel, Picture, Points, Rule
-from frontguard.plot.wording import short
+from frontguard.plot.screen.draw import drawn
 
 from .samples import HOSTILE, SAMPLES, array, front, hostile, infinite_ends, lists, over_pulls, over_time
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from frontguard import RPSI, Prescient, Subgaussian, plot
 from frontguard.errors import BadInput
-from frontguard.logs.findings import Analysis
+from frontguard.logs.analysis import Analysis
 from frontguard.objectives import Objective
 from frontguard.plot.arms import read
-from frontguard.plot.frames import limits
+from frontguard.plot.charts.front import FOOLED, beaten_region
+from frontguard.plot.layout.frames import limits
 from frontguard.plot.looks import VERDICTS
-from frontguard.plot.of_front import FOOLED, beaten_region
 from frontguard.plot.picture import Boxes, Picture, Points, Region, Spans
 from frontguard.results import Result, Verdict
 from tests.plot.made import COVERED, IN, MEMORY, OUT, POINTS, QUALITY, SECONDS, UNDECIDED, made_result

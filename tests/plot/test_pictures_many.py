@@ -8,7 +8,7 @@ import pytest
 
 from frontguard import plot
 from frontguard.plot.arms import read
-from frontguard.plot.frames import limits
+from frontguard.plot.layout.frames import limits
 from frontguard.plot.looks import UNDECIDED as UNDECIDED_LOOK
 from frontguard.plot.many import ALL, CELLS, MOST, choose
 from frontguard.plot.picture import Boxes, Density, Lines, Picture, Points

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from frontguard import plot
+from frontguard.demo.reviews import analyze_reviews
 from frontguard.errors import BadInput
 from frontguard.logs.profile import Profile
 from frontguard.objectives import Objective
 from frontguard.plot.looks import VERDICTS
 from frontguard.plot.picture import Band, Bars, Lines, Points, Rule, Spans
 from frontguard.results import Verdict
-from frontguard.reviews import analyze_reviews
 from tests.plot.made import COVERED, IN, MEMORY, OUT, QUALITY, SECONDS, UNDECIDED, made_result, many_arms
 
 THREE = (SECONDS, QUALITY, MEMORY)

@@ -9,8 +9,8 @@ import pytest
 
 from frontguard import plot
 from frontguard.errors import BadInput
+from frontguard.plot.charts.measurements import BEYOND
 from frontguard.plot.looks import FAILED, FORECAST, SUSPECT, VALUE
-from frontguard.plot.of_measurements import BEYOND
 from frontguard.plot.picture import Band, Bars, Lines, Panel, Points, Rule
 from frontguard.studies.overview import History, Moment, Rate
 from frontguard.suspects import suspects

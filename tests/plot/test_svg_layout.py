@@ -7,7 +7,7 @@ import numpy as np
 from frontguard import Objective, plot
 from frontguard.plot.looks import IN
 from frontguard.plot.picture import Axis, Panel, Picture, Points
-from frontguard.plot.svg_layout import stacked
+from frontguard.plot.svg.draw import stacked
 from frontguard.results import Verdict
 from tests.plot.made import made_result
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frontguard.plot.wording import columns, short, wrapped
+from frontguard.plot.layout.names import columns, short, wrapped
 
 from .samples import HOSTILE
 

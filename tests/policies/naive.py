@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from frontguard.schedule import Schedule
+from frontguard.theory.schedule import Schedule
 
 Floats = npt.NDArray[np.float64]
 Take = Callable[[int, int], Floats]  # (arm, pulls) -> (pulls, M)

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from frontguard import Certified, Gaussian, Prescient
 from frontguard._compiled import kernel
+from frontguard._typing import Floats
+from frontguard.evidence.samples import Table, empty_pool, empty_table, push_sorted, ranked, reserve, take_in
 from frontguard.policies.ahead import Ahead
-from frontguard.samples import Floats, Table, empty_pool, empty_table, push_sorted, ranked, reserve, take_in
 from frontguard.studies.forecast import forecast
 
 ARMS, OBJECTIVES = 4, 2

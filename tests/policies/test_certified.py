@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from frontguard import Certified, Gaussian, Malicious, Oblivious, OutOfTurn, Prescient, Subgaussian, Threat, simulate
 from frontguard.objectives import Objective, inward_matrix
-from frontguard.policies import certified_rule as rule
+from frontguard.pareto import rule
 from frontguard.simulation import Adversary, simulate_one
 from frontguard.simulation.adversaries import constant_attack, worst_case, worst_case_prescient
 from frontguard.simulation.environments import categorical, cauchy, gaussian, skewed

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from frontguard import Certified, Gaussian, Prescient
-from frontguard.policies.certified_rule import HIGH, LOW
+from frontguard.pareto.rule import HIGH, LOW
 
 
 def policy_for(arms: int = 4, **settings: object) -> Certified:

@@ -13,13 +13,13 @@ import numpy as np
 
 from frontguard import Objective, Prescient, Study
 from frontguard.cli.analyze import _print_json
-from frontguard.demo import analyze_flags
+from frontguard.demo.treatments import analyze_flags
 from frontguard.experiments.metrics import Score, Spread
 from frontguard.experiments.published import Published
 from frontguard.experiments.results import Result as Row
 from frontguard.experiments.tables import as_json
-from frontguard.logs.analysis import Analysis, Question, answer
-from frontguard.logs.ordered import Ordered
+from frontguard.logs.analyze import Analysis, Question, answer
+from frontguard.logs.sort.ordered import Ordered
 
 OBJECTIVES = (Objective("seconds", "minimize", "5%"), Objective("quality", "maximize", 0.2))
 ARMS = ("-O2", "slow | <b>", "broken", "lied to", "=1+1", "weak")

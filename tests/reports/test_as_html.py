@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from frontguard import Study
-from frontguard.reports.as_html import document
+from frontguard.reports.html import document
 from frontguard.reports.model import Report
-from frontguard.reports.writing import report_on, text_of
+from frontguard.reports.write import report_on, text_of
 from tests.browsers import OpenPage
 from tests.reports.samples import ARMS, flags, large, open_analysis, rows, study_in
 

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from frontguard.logs.analysis import analyze
+from frontguard.logs.analyze import analyze
 from frontguard.markup import clean
-from frontguard.reports.as_csv import guarded
-from frontguard.reports.as_markdown import _TURNING, document, escaped
-from frontguard.reports.writing import report_on, text_of
+from frontguard.reports.csv import guarded
+from frontguard.reports.markdown import _TURNING, document, escaped
+from frontguard.reports.write import report_on, text_of
 from tests.reports.samples import ARMS, flags, rows, study_in
 
 HOSTILE = [

@@ -14,15 +14,15 @@ import numpy as np
 import pytest
 
 from frontguard.cli.run import as_dict
+from frontguard.commands.run import Ended
 from frontguard.errors import BadInput
-from frontguard.logs import summary
-from frontguard.logs.analysis import Analysis
-from frontguard.reports.from_json import analysis_in, result_in, snapshot_in
+from frontguard.logs.analyze import Analysis
+from frontguard.reports.json import analysis_in, result_in, snapshot_in
 from frontguard.reports.plain_values import Value
 from frontguard.reports.sources import _of_json, report_from_values
-from frontguard.reports.writing import report_on, text_of
-from frontguard.studies.commanded import Ended
+from frontguard.reports.write import report_on, text_of
 from frontguard.studies.snapshot import Snapshot
+from frontguard.words import analysis as summary
 from tests.reports.samples import OBJECTIVES, flags, open_analysis, printed, rows, rows_json, study_in
 
 

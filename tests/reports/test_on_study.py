@@ -9,15 +9,14 @@ import numpy as np
 import pytest
 
 from frontguard import Objective, Prescient, Study, Subgaussian
-from frontguard.logs.analysis import Question, answer
-from frontguard.logs.findings import Analysis
-from frontguard.logs.ordered import Ordered
+from frontguard.logs.analysis import Analysis
+from frontguard.logs.analyze import Question, answer
 from frontguard.logs.profile import Profile
+from frontguard.logs.sort.ordered import Ordered
 from frontguard.plot.picture import Points
 from frontguard.reports.model import Report
-from frontguard.reports.on_study import robustness_of, study_report
-from frontguard.reports.study_log import as_analysis, sorted_pulls
-from frontguard.reports.writing import report_on
+from frontguard.reports.study import as_analysis, robustness_of, sorted_pulls, study_report
+from frontguard.reports.write import report_on
 from frontguard.results import Verdict
 from frontguard.studies.follow import Follower
 from tests.reports.samples import ARMS, OBJECTIVES, study_in

@@ -11,14 +11,13 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
+from frontguard._typing import Bools, Floats
 from frontguard.errors import BadInput
 from frontguard.simulation import adversaries as adv
 from frontguard.simulation import environments as env
 from frontguard.simulation.contracts import (
     Adversary,
-    Bools,
     Environment,
-    Floats,
     MaliciousAdversary,
     ObliviousAdversary,
     PrescientAdversary,
@@ -26,7 +25,7 @@ from frontguard.simulation.contracts import (
 from frontguard.simulation.draws import draw_gaussian
 from frontguard.simulation.random import stream_states
 from frontguard.simulation.streams import traced_block
-from frontguard.threats import Malicious, Oblivious, Prescient
+from frontguard.theory.threats import Malicious, Oblivious, Prescient
 
 EPS = 0.15
 BLOCKS = 120

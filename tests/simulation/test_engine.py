@@ -21,10 +21,10 @@ from frontguard import (
     Subgaussian,
     simulate,
 )
-from frontguard.bounds import theorem1_gap_dependent, theorem1_worst_case
 from frontguard.simulation import Adversary, Environment, Source, Streams
 from frontguard.simulation.adversaries import constant_attack, coupled, review_bomber, worst_case
 from frontguard.simulation.environments import bootstrap, categorical, gaussian
+from frontguard.theory.bounds import theorem1_gap_dependent, theorem1_worst_case
 
 RNG = np.random.default_rng(11)
 MEDIANS = RNG.uniform(0, 1, (7, 2))

@@ -8,8 +8,8 @@ from scipy import stats
 
 from frontguard.errors import BadInput
 from frontguard.simulation.impossibility import demonstrate, swapped_pair
-from frontguard.spread import Gaussian, SpreadBound, Subgaussian, Uniform
-from frontguard.threats import Malicious, Oblivious, Prescient, Threat
+from frontguard.theory.spread import Gaussian, SpreadBound, Subgaussian, Uniform
+from frontguard.theory.threats import Malicious, Oblivious, Prescient, Threat
 
 EPS = 0.2
 # D by hand: h = 0.2 / 1.6 = 0.125 without, 0.2 with a choice of hits; σ Φ⁻¹(1/2 + h) and width · h

@@ -9,16 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from frontguard._compiled import kernel
-from frontguard.simulation.random import (
-    Floats,
-    Words,
-    below,
-    fill_normals,
-    fill_words,
-    next_word,
-    stream_states,
-    unit,
-)
+from frontguard._typing import Floats
+from frontguard.simulation.random import Words, below, fill_normals, fill_words, next_word, stream_states, unit
 
 MASK = (1 << 64) - 1
 

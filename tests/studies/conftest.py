@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from frontguard.studies.contract import Storage
-from frontguard.studies.memory import MemoryStorage
+from frontguard.storage.contract import Storage
+from frontguard.storage.memory import MemoryStorage
 from tests.servers import postgres, summary_lines
 
 __all__ = ["postgres"]  # the fixture
@@ -33,19 +33,19 @@ def _memory(request: pytest.FixtureRequest, folder: Path) -> Place:
 
 
 def _sqlite(request: pytest.FixtureRequest, folder: Path) -> Place:
-    from frontguard.studies.sqlite import SqliteStorage
+    from frontguard.storage.sqlite.storage import SqliteStorage
 
     return Place("sqlite", lambda: SqliteStorage(folder / "studies.db"))
 
 
 def _sqlite_rollback(request: pytest.FixtureRequest, folder: Path) -> Place:
-    from frontguard.studies.sqlite import SqliteStorage
+    from frontguard.storage.sqlite.storage import SqliteStorage
 
     return Place("sqlite-rollback", lambda: SqliteStorage(folder / "studies.db", journal="rollback"))
 
 
 def _postgres(request: pytest.FixtureRequest, folder: Path) -> Place:
-    from frontguard.studies.postgres import PostgresStorage
+    from frontguard.storage.postgres.storage import PostgresStorage
 
     server = request.getfixturevalue("postgres")
     schema = f"suite_{next(_numbers)}"

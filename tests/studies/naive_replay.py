@@ -8,7 +8,7 @@ import numpy as np
 
 from frontguard import Certified
 from frontguard.results import Result
-from frontguard.studies.contract import Storage
+from frontguard.storage.contract import Storage
 from frontguard.studies.replay import Replay, inner_values
 from frontguard.studies.settings import Settings
 

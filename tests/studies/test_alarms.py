@@ -14,9 +14,8 @@ from scipy.stats import beta, hypergeom
 
 from frontguard import Gaussian, Malicious, Objective, Oblivious, Prescient
 from frontguard.errors import BadInput
-from frontguard.studies.alarms import RATE, Alarm, Watch, alarms
-from frontguard.studies.drift import fewest_changes
-from frontguard.threats import Threat
+from frontguard.studies.alarms import RATE, Alarm, Watch, alarms, fewest_changes
+from frontguard.theory.threats import Threat
 
 Rng = np.random.Generator
 NAN = float("nan")

@@ -9,10 +9,10 @@ from collections.abc import Callable
 import pytest
 
 from frontguard import Study
-from frontguard.studies import commanded
-from frontguard.studies.commanded import CommandedRun
+from frontguard.commands import run as commanded
+from frontguard.commands.run import CommandedRun
+from frontguard.commands.spec import spec_from_arms
 from frontguard.studies.snapshot import Snapshot
-from frontguard.studies.spec import spec_from_arms
 
 PATIENCE = 60.0
 

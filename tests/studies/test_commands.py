@@ -17,11 +17,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frontguard.studies import processes
-from frontguard.studies.commands import Commands, folder_name, run_pull, seed_of_pull
-from frontguard.studies.metrics import Source
-from frontguard.studies.spec import read_spec
-from frontguard.studies.strays import MARK, end_abandoned, new_mark
+from frontguard.commands import process as processes
+from frontguard.commands.arm import Commands, folder_name, run_pull, seed_of_pull
+from frontguard.commands.metrics import Source
+from frontguard.commands.process import MARK, end_abandoned, new_mark
+from frontguard.commands.spec import read_spec
 
 SECONDS = [Source("seconds", "seconds")]
 SIZE = [Source("size")]
@@ -382,8 +382,7 @@ def test_a_stranger_that_keeps_the_pipe_open_and_writes_does_not_hold_us_up(tmp_
 @linux
 def test_pulls_of_a_runner_that_was_killed_are_ended_later_and_others_are_not(tmp_path):
     runner = (
-        "from frontguard.studies.commands import run_pull\n"
-        "run_pull('echo $$ >> {file}; exec sleep 600', (), timeout=None)"
+        "from frontguard.commands.arm import run_pull\nrun_pull('echo $$ >> {file}; exec sleep 600', (), timeout=None)"
     )
     lost, alive = tmp_path / "lost", tmp_path / "alive"
     first = subprocess.Popen(python(runner.format(file=lost)))

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from frontguard import BadInput, Objective, Prescient, Result
-from frontguard.studies.drive import Progress
-from frontguard.studies.identify import identify
-from frontguard.studies.memory import MemoryStorage
+from frontguard.measure.drive import Progress
+from frontguard.measure.identify import identify
+from frontguard.storage.memory import MemoryStorage
 from tests.clusters import WAIT, Cluster, running_cluster
 
 dask = pytest.importorskip("dask", reason="the extra `dask` is not installed")
@@ -69,7 +69,7 @@ def test_no_scheduler_and_no_workers_are_named(monkeypatch: pytest.MonkeyPatch, 
     soon = dask.config.set({"distributed.comm.timeouts.connect": "0.2s"})
     with soon, pytest.raises(BadInput, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9: "):
         run(abs, executor="dask://127.0.0.1:9")
-    monkeypatch.setattr("frontguard.studies.executors.DASK_PATIENCE", 0.2)
+    monkeypatch.setattr("frontguard.measure.executors.DASK_PATIENCE", 0.2)
     with (
         running_cluster(tmp_path) as lonely,
         pytest.raises(BadInput, match=f"the Dask cluster at {lonely.address} has no workers"),

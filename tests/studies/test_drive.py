@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from frontguard import BadInput, Objective, Prescient
-from frontguard.studies.contract import Lease, Storage, Tell
-from frontguard.studies.drive import Broken, NotTold, Progress, drive, release
-from frontguard.studies.executors import CANCELLED, Measurement
-from frontguard.studies.memory import MemoryStorage
-from frontguard.studies.postgres import PostgresStorage
+from frontguard.measure.drive import Broken, NotTold, Progress, drive, release
+from frontguard.measure.executors import CANCELLED, Measurement
+from frontguard.storage.contract import Lease, Storage, Tell
+from frontguard.storage.memory import MemoryStorage
+from frontguard.storage.postgres.storage import PostgresStorage
 from frontguard.studies.study import Pull, Study
 from tests.servers import PostgresServer
 
@@ -436,7 +436,7 @@ class Forgetful(MemoryStorage):
 def test_a_study_file_that_another_process_holds_is_waited_for(tmp_path: Path, threads: ThreadPoolExecutor) -> None:
     import apsw
 
-    from frontguard.studies.sqlite import SqliteStorage
+    from frontguard.storage.sqlite.storage import SqliteStorage
 
     path = tmp_path / "study.db"
     study = a_study(SqliteStorage(path, wait=0.02), most_pulls=30)

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from frontguard import BadInput, Gaussian, Objective, Prescient, Study
+from frontguard.storage.contract import Plan, Storage, Tell, UnknownStudy
+from frontguard.storage.memory import MemoryStorage
 from frontguard.studies import follow
-from frontguard.studies.contract import Plan, Storage, Tell, UnknownStudy
 from frontguard.studies.follow import Follower
 from frontguard.studies.forecast import forecast
-from frontguard.studies.memory import MemoryStorage
 from frontguard.studies.overview import Overview
 from frontguard.studies.study import Pull
 from tests.studies.naive_replay import assert_same, naive_policy
@@ -94,12 +94,12 @@ class Places:
             self.writer = MemoryStorage()
             self.read_only = lambda: self.writer
         elif kind == "sqlite":
-            from frontguard.studies.sqlite import SqliteStorage
+            from frontguard.storage.sqlite.storage import SqliteStorage
 
             self.writer = SqliteStorage(folder / "studies.db")
             self.read_only = lambda: SqliteStorage(folder / "studies.db", read_only=True)
         else:
-            from frontguard.studies.postgres import PostgresStorage
+            from frontguard.storage.postgres.storage import PostgresStorage
 
             url = request.getfixturevalue("postgres").url()
             self.writer = PostgresStorage(url, schema="follow")

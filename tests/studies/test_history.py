@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from frontguard import Objective, Prescient, Study
-from frontguard.studies import history
-from frontguard.studies.follow import Follower
-from frontguard.studies.history import MOST_MOMENTS, Recorder, Spans
-from frontguard.studies.memory import MemoryStorage
+from frontguard.storage.memory import MemoryStorage
+from frontguard.studies import follow as history
+from frontguard.studies.follow import MOST_MOMENTS, Follower, Recorder, Spans
 from frontguard.studies.overview import Moment
 from frontguard.studies.replay import Replay
 from frontguard.studies.settings import Settings

@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 
 from frontguard import BadInput, Objective, Prescient, Result
-from frontguard.studies.drive import Broken, Progress
-from frontguard.studies.identify import identify
-from frontguard.studies.memory import MemoryStorage
+from frontguard.measure.drive import Broken, Progress
+from frontguard.measure.identify import identify
+from frontguard.storage.memory import MemoryStorage
 
 WAIT = 30.0  # seconds for what must happen; nothing depends on how long it takes
 ARMS = {"good": (3.0, 1.0), "small": (1.0, 3.0), "bad": (0.0, 0.0)}
@@ -285,7 +285,7 @@ def test_a_script_without_a_guard_is_told_so(tmp_path: Path) -> None:
     script = tmp_path / "unguarded.py"
     script.write_text(
         "from frontguard import Prescient\n"
-        "from frontguard.studies.identify import identify\n"
+        "from frontguard.measure.identify import identify\n"
         "def f(arm): return 1.0\n"
         "identify(f, arms=['a', 'b'], objectives=['x'], threat=Prescient(0.1), executor='processes', workers=1)\n"
     )

@@ -15,11 +15,10 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from frontguard import Objective, Prescient
+from frontguard.commands.live import ASCII, FINE, Axis, Lines, Pace, bar, drawn, line
 from frontguard.studies import Study
-from frontguard.studies.bars import ASCII, FINE, Axis, bar
-from frontguard.studies.live import Lines, Pace, drawn, line
 from frontguard.studies.snapshot import Snapshot, amounts, duration, number, rounded
-from frontguard.studies.summary import answer, enough_pulls, guarantee, looser, table
+from frontguard.words.study import answer, enough_pulls, guarantee, looser, table
 
 SECONDS = Objective("seconds", "minimize", "5%")
 SCORE = Objective("score", "maximize", 2.0, quantile=0.9)

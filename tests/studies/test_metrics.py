@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frontguard.studies.metrics import Source, last_line, read_metrics
+from frontguard.commands.metrics import Source, last_line, read_metrics
 
 SIZE = Source("size")
 

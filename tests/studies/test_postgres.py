@@ -17,10 +17,10 @@ import psycopg
 import pytest
 
 from frontguard.errors import BadInput
-from frontguard.studies import postgres as module
-from frontguard.studies import postgres_schema
-from frontguard.studies.contract import Damaged, Plan, StudyExists, Tell
-from frontguard.studies.postgres import PostgresStorage
+from frontguard.storage.contract import Damaged, Plan, StudyExists, Tell
+from frontguard.storage.postgres import schema as postgres_schema
+from frontguard.storage.postgres import storage as module
+from frontguard.storage.postgres.storage import PostgresStorage
 from tests.forks import fork, shared
 from tests.proxies import proxy
 from tests.servers import PostgresServer

@@ -11,12 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from frontguard.commands.metrics import Source
+from frontguard.commands.spec import Limits, grid_arms, read_spec, spec_from_arms
+from frontguard.commands.templates import BadPlaceholder, escaped, filled, filled_command, placeholders
 from frontguard.errors import BadInput
-from frontguard.studies.arms_grid import grid_arms
-from frontguard.studies.metrics import Source
-from frontguard.studies.spec import Limits, read_spec, spec_from_arms
-from frontguard.studies.templates import BadPlaceholder, escaped, filled, filled_command, placeholders
-from frontguard.threats import Malicious, Prescient
+from frontguard.theory.threats import Malicious, Prescient
 from tests.studies.spec_mistakes import MISTAKES, MISTAKES_IN_ARMS
 
 IN_SHORT = """\
@@ -340,7 +339,7 @@ def test_mistakes_on_the_command_line(arms, options, message):
 
 
 def test_pydantic_is_not_needed_until_a_file_is_read():
-    code = "import sys, frontguard.studies.spec, frontguard.studies.commands; print('pydantic' in sys.modules)"
+    code = "import sys, frontguard.commands.spec, frontguard.commands.arm; print('pydantic' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
 

@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 from frontguard.errors import BadInput
-from frontguard.studies import sqlite_file
-from frontguard.studies.contract import Damaged, Plan, Tell
-from frontguard.studies.sqlite import SqliteStorage
-from frontguard.studies.sqlite_errors import Busy, Unwritable
-from frontguard.studies.sqlite_rows import pack_numbers, told_crc, told_crcs
-from frontguard.studies.sqlite_schema import wal_is_safe
+from frontguard.storage.contract import Damaged, Plan, Tell
+from frontguard.storage.sqlite import file as sqlite_file
+from frontguard.storage.sqlite.errors import Busy, Unwritable
+from frontguard.storage.sqlite.rows import pack_numbers, told_crc, told_crcs
+from frontguard.storage.sqlite.schema import wal_is_safe
+from frontguard.storage.sqlite.storage import SqliteStorage
 from tests.forks import fork
 
 

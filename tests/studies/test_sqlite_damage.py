@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from frontguard.errors import BadInput
-from frontguard.studies.contract import Damaged, Lease, Plan, Tell
-from frontguard.studies.rescue import Rescued, rescue
-from frontguard.studies.sqlite import SqliteStorage
-from frontguard.studies.sqlite_rows import key
+from frontguard.storage.contract import Damaged, Lease, Plan, Tell
+from frontguard.storage.sqlite.rescue import Rescued, rescue
+from frontguard.storage.sqlite.rows import key
+from frontguard.storage.sqlite.storage import SqliteStorage
 from tests.forks import fork
 
 PAGE = 4096

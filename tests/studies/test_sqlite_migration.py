@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from frontguard.errors import BadInput
-from frontguard.studies import sqlite_schema
-from frontguard.studies.contract import Lease, Plan, Tell
-from frontguard.studies.rescue import rescue
-from frontguard.studies.sqlite import SqliteStorage
-from frontguard.studies.sqlite_rows import key, pack_numbers
+from frontguard.storage.contract import Lease, Plan, Tell
+from frontguard.storage.sqlite import schema as sqlite_schema
+from frontguard.storage.sqlite.rescue import rescue
+from frontguard.storage.sqlite.rows import key, pack_numbers
+from frontguard.storage.sqlite.storage import SqliteStorage
 from tests.forks import Child, fork
 
 # What a file of version 1 was made with, written out: the code that made it is gone.

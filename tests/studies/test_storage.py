@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from frontguard.studies.contract import Lease, Plan, Storage, StudyExists, Tell, Told, UnknownStudy
+from frontguard.storage.contract import Lease, Plan, Storage, StudyExists, Tell, Told, UnknownStudy
 from tests.studies.conftest import Place
 
 NAN = float("nan")

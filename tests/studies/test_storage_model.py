@@ -11,8 +11,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from frontguard.studies.contract import Plan, Storage, Tell
-from frontguard.studies.memory import MemoryStorage
+from frontguard.storage.contract import Plan, Storage, Tell
+from frontguard.storage.memory import MemoryStorage
 from tests.studies.conftest import Place
 
 STUDIES = st.sampled_from(["first", "first", "first", "second"])

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from frontguard.studies.contract import Plan, Storage, Tell
+from frontguard.storage.contract import Plan, Storage, Tell
 from tests.forks import Child, fork, shared
 from tests.studies.conftest import SHARED, STORAGES, Place
 

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from frontguard import BadInput, Certified, Gaussian, Malicious, Objective, Prescient, Study
-from frontguard.studies.contract import Plan, UnknownStudy
-from frontguard.studies.memory import MemoryStorage
+from frontguard.storage.contract import Plan, UnknownStudy
+from frontguard.storage.memory import MemoryStorage
 from frontguard.studies.replay import PROBE, inner_values
 from frontguard.studies.study import Pull
 

@@ -7,7 +7,7 @@ import tomllib
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from frontguard.studies.toml_lines import line_of, lines_of
+from frontguard.commands.format import line_of, lines_of
 
 TRICKY = '''\
 title = "a # no comment"  # a comment with "quotes" and [brackets]

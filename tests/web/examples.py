@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from frontguard import Objective, Prescient, Study
+from frontguard.storage.open import open_storage
 from frontguard.studies.follow import Follower
 from frontguard.studies.overview import Overview
-from frontguard.studies.urls import open_storage
 
 METRICS = (
     Objective("seconds", "minimize", "5%"),

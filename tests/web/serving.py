@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 
 from frontguard import Objective, Prescient, Study
-from frontguard.studies.contract import Storage
-from frontguard.web.binding import bind
-from frontguard.web.server import LiveServer
+from frontguard.storage.contract import Storage
+from frontguard.web.server import LiveServer, bind
 from frontguard.web.watchers import Times, Watchers
 
 QUICK = Times(pause=0.05, trouble=0.2, silence=5.0)

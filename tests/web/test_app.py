@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from frontguard import Study
-from frontguard.studies.contract import Told
-from frontguard.studies.sqlite import SqliteStorage
+from frontguard.storage.contract import Told
+from frontguard.storage.sqlite.storage import SqliteStorage
 from frontguard.web import views
 from frontguard.web.answers import HEADERS
 from frontguard.web.guard import LARGEST

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from frontguard.markup import Element, element
-from frontguard.web.page_words import region, status_chip
 from frontguard.web.pages import Page, document, study_page
+from frontguard.web.pages.parts import region, status_chip
 from tests.browsers import OpenPage, Watched
 
 from .examples import Example

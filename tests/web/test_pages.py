@@ -15,8 +15,6 @@ from hypothesis import strategies as st
 
 from frontguard import BadInput, Objective
 from frontguard.markup import Element
-from frontguard.web.page_options import ROWS, SORTS, VIEWS
-from frontguard.web.page_table import SOME_ROWS, order_of
 from frontguard.web.pages import (
     Options,
     Page,
@@ -29,6 +27,8 @@ from frontguard.web.pages import (
     study_page,
     with_trouble,
 )
+from frontguard.web.pages.options import ROWS, SORTS, VIEWS
+from frontguard.web.pages.table import SOME_ROWS, order_of
 
 from .examples import METRICS, Example
 

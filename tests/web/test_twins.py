@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from frontguard import BadInput, Objective
-from frontguard.web.page_options import Options
-from frontguard.web.page_table import order_of
 from frontguard.web.pages import Unread, study_page
+from frontguard.web.pages.options import Options
+from frontguard.web.pages.table import order_of
 from frontguard.web.twins import arm_twin, reading_twin, studies_twin, study_twin
 
 from .examples import METRICS, Example

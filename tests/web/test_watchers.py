@@ -15,12 +15,11 @@ from typing import Any
 import pytest
 
 from frontguard.errors import BadInput
-from frontguard.studies.contract import Lease, Told
-from frontguard.studies.memory import MemoryStorage
+from frontguard.storage.contract import Lease, Told
+from frontguard.storage.memory import MemoryStorage
 from frontguard.web import watchers as watchers_module
-from frontguard.web.source import NotBegun, Source, in_words
 from frontguard.web.threads import Threads
-from frontguard.web.watchers import Bell, StudyWatch, Times, Watchers, within
+from frontguard.web.watchers import Bell, NotBegun, Source, StudyWatch, Times, Watchers, in_words, within
 from tests.servers import PostgresServer, postgres
 from tests.web.serving import PATIENCE, QUICK, begin, measure, serving, until, words
 

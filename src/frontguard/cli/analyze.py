@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from frontguard.cli.report import checked_target, made_by, origin
-from frontguard.cli.run_options import without_password
+from frontguard.cli.run import without_password
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
-    from frontguard.logs.findings import Analysis
+    from frontguard.logs.analysis import Analysis
 
 OPEN = 3
 """Exit code with --strict when arms are open."""
@@ -109,8 +109,8 @@ def analyze(
         "layout": layout, "format": format, "metric_column": metric_column, "value_column": value_column,
         "decimal": decimal, "missing_arms": missing_arms, "study": study,
     }  # fmt: skip
-    from frontguard.cli.log_progress import shown_reading
-    from frontguard.logs.analysis import analyze as analysis_of
+    from frontguard.logs.analyze import analyze as analysis_of
+    from frontguard.words.reading import shown_reading
 
     with shown_reading() as progress:
         found = analysis_of(
@@ -194,7 +194,7 @@ def size_of(text: str) -> int:
 
 
 def _print_json(found: Analysis, log: Sequence[str]) -> None:
-    from frontguard.logs.summary import answer
+    from frontguard.words.analysis import answer
 
     profile = found.profile
     levels = profile and {
@@ -212,8 +212,8 @@ def _print_json(found: Analysis, log: Sequence[str]) -> None:
 
 
 def _write_report(found: Analysis, path: Path, log: Sequence[str]) -> None:
-    from frontguard.reports.on_analysis import analysis_report
-    from frontguard.reports.writing import save
+    from frontguard.reports.analysis import analysis_report
+    from frontguard.reports.write import save
 
     named = ", ".join(without_password(each) for each in log)
     save(analysis_report(found, origin(sys.argv[1:], named)), path)
@@ -237,7 +237,7 @@ def _print(found: Analysis, top: int, append: Path | None) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from frontguard.logs import summary
+    from frontguard.words import analysis as summary
 
     console = Console(highlight=False) if sys.stdout.isatty() else Console(width=120, highlight=False)
     console.print(Text(summary.answer(found), style="bold"))
@@ -267,8 +267,8 @@ def _print(found: Analysis, top: int, append: Path | None) -> None:
 
 def next_step(found: Analysis, arguments: Sequence[str], append: Path | None) -> str:
     """What to do now: a command, where one helps."""
-    from frontguard.cli.run_options import command_line
-    from frontguard.logs.summary import holds_now, settling_tolerance
+    from frontguard.cli.run import command_line
+    from frontguard.words.analysis import holds_now, settling_tolerance
 
     if found.status == "certified":
         more = "" if found.profile is not None else "; with --profile also up to which contamination it stands"

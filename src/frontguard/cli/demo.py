@@ -15,9 +15,9 @@ from frontguard.errors import BadInput
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
     from rich.table import Table
 
-    from frontguard.demo import Demo
-    from frontguard.logs.analysis import Analysis
-    from frontguard.reviews import Reviews
+    from frontguard.demo.reviews import Reviews
+    from frontguard.demo.treatments import Demo
+    from frontguard.logs.analyze import Analysis
 
 
 def demo(
@@ -35,9 +35,9 @@ def demo(
     if seed < 0:
         raise BadInput(f"--seed: wanted a number from 0, got {seed}")
     print("frontguard demo: compiling kernels (on first use, about 20 seconds) and measuring …", file=sys.stderr)
-    from frontguard.demo import run_demo
-    from frontguard.reports.on_demo import demo_report, demo_to_dict
-    from frontguard.reports.writing import save
+    from frontguard.demo.treatments import run_demo
+    from frontguard.reports.demo import demo_report, demo_to_dict
+    from frontguard.reports.write import save
 
     found = run_demo(contamination, seed)
     try:
@@ -58,7 +58,7 @@ def demo(
 
 
 def _pictures(found: Demo, folder: Path) -> str:
-    from frontguard.plot.demo import demo_picture, reviews_picture
+    from frontguard.demo.pictures import demo_picture, reviews_picture
 
     first, second = folder / "demo.png", folder / "demo-reviews.png"
     try:
@@ -136,8 +136,8 @@ def _print_reviews(reviews: Reviews) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from frontguard.logs.summary import by_verdict, guarantee, robustness
-    from frontguard.reviews import AGES, BOMBED, CONTAMINATION
+    from frontguard.demo.reviews import AGES, BOMBED, CONTAMINATION
+    from frontguard.words.analysis import by_verdict, guarantee, robustness
 
     console = Console() if sys.stdout.isatty() else Console(width=120)
     found = reviews.analysis
@@ -165,7 +165,7 @@ def _print_flags(found: Analysis) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from frontguard.logs.summary import by_verdict, robustness
+    from frontguard.words.analysis import by_verdict, robustness
 
     console = Console() if sys.stdout.isatty() else Console(width=120)
     console.print(
@@ -187,9 +187,9 @@ def _review_table(reviews: Reviews) -> Table:
     """The movies side by side: what means say of them, and what medians do."""
     from rich.table import Table
 
-    from frontguard.logs.summary import shown_intervals
-    from frontguard.logs.summary import table_order as ordered
-    from frontguard.reviews import AGES, BOMBED
+    from frontguard.demo.reviews import AGES, BOMBED
+    from frontguard.words.analysis import shown_intervals
+    from frontguard.words.analysis import table_order as ordered
 
     found = reviews.analysis
     table = Table(title="Movies, stars from two age groups (✱ bombed)", title_justify="left")

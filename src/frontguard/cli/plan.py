@@ -19,8 +19,8 @@ if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --
     from rich.table import Table
 
     from frontguard.objectives import Objective
-    from frontguard.planning import Forecast, Plan, Task
-    from frontguard.reach import Pilot
+    from frontguard.planning.forecast import Forecast, Plan, Task
+    from frontguard.planning.reach import Pilot
 
 FEW_ROWS = 50
 """Rows of an arm below which a pilot's quantiles are worth a warning."""
@@ -59,7 +59,7 @@ def plan(
         raise BadInput(f"--seed: wanted a number from 0, got {seed}")
     if not 0.0 < confidence < 1.0:
         raise BadInput(f"--confidence: wanted a probability between 0 and 1, such as 0.95; got {confidence}")
-    from frontguard.threats import threat_named
+    from frontguard.theory.threats import threat_named
 
     model = threat_named(threat, contamination)
     delta = round(1.0 - confidence, 12)
@@ -75,8 +75,8 @@ def plan(
         for name, given, found in (("--arms", arms, task.arms), ("--objectives", objectives, task.objectives)):
             if given is not None and given != found:
                 raise BadInput(f"{name}: {pilot} has {found}, got {given}; leave it away")
-    from frontguard.experiments.progress import shown_progress
-    from frontguard.planning import make_plan
+    from frontguard.planning.forecast import make_plan
+    from frontguard.words.progress import shown_progress
 
     with shown_progress() as progress:
         made = make_plan(task, runs=runs, seed=seed, watcher=progress)
@@ -104,8 +104,8 @@ def _without_pilot(
     span: float | None,
 ) -> Task:
     from frontguard.objectives import Objective
-    from frontguard.planning import Task
-    from frontguard.spread import Gaussian, Subgaussian
+    from frontguard.planning.forecast import Task
+    from frontguard.theory.spread import Gaussian, Subgaussian
 
     if arms is None or objectives is None:
         raise BadInput("--arms and --objectives are needed, or a pilot log (--pilot)")
@@ -142,7 +142,7 @@ def _with_pilot(
     coverage: list[str] | None,
 ) -> Task:
     from frontguard.objectives import parse_objectives
-    from frontguard.planning import Task
+    from frontguard.planning.forecast import Task
 
     if arm is None:
         raise BadInput("--arm: name the column of the pilot that says which arm a row belongs to")
@@ -193,7 +193,7 @@ def read_pilot(path: Path, arm: str, metrics: Sequence[Objective]) -> Pilot:
     import numpy as np
 
     from frontguard.objectives import inward_matrix
-    from frontguard.reach import Pilot
+    from frontguard.planning.reach import Pilot
 
     index: dict[str, int] = {}
     owners: list[int] = []
@@ -272,7 +272,7 @@ def _shown(task: Task, widths: Sequence[float]) -> str:
 
 def answer(made: Plan) -> str:
     """The plan in a sentence."""
-    from frontguard.planning import in_units
+    from frontguard.planning.forecast import in_units
 
     task, row = made.task, made.of("certified")
     goal = f"accuracy {_shown(task, in_units(task, task.accuracy))}"
@@ -315,7 +315,7 @@ def _who(row: Forecast) -> str:
 def warnings(made: Plan) -> list[str]:
     """What a reader of the numbers should know, each with a next step where there is one."""
     task = made.task
-    from frontguard.planning import MOST_ARMS
+    from frontguard.planning.forecast import MOST_ARMS
 
     said = []
     if task.pilot is None and task.arms > MOST_ARMS:
@@ -335,7 +335,7 @@ def warnings(made: Plan) -> list[str]:
     said += [row.note for row in made.forecasts if row.note and row.attack == "none"]
     rpsi = made.of("R-PSI")
     if rpsi.accuracy is not None and rpsi.coverage is not None:
-        from frontguard.planning import in_units
+        from frontguard.planning.forecast import in_units
 
         beyond = any(r > g * (1 + 1e-9) for r, g in zip(rpsi.accuracy, task.accuracy, strict=True))
         if beyond or any(r > g * (1 + 1e-9) for r, g in zip(rpsi.coverage, task.coverage, strict=True)):
@@ -420,7 +420,7 @@ def _table(made: Plan) -> Table:
 
 
 def _as_dict(made: Plan) -> dict[str, Any]:
-    from frontguard.planning import in_units
+    from frontguard.planning.forecast import in_units
 
     task = made.task
 

@@ -16,8 +16,8 @@ import typer
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
+    from frontguard.reports.analysis import Origin
     from frontguard.reports.model import Report
-    from frontguard.reports.on_analysis import Origin
 
 FIRST, EVERY = 2.0, 5.0
 """Seconds before anything is said about how far it is, and between two lines."""
@@ -59,7 +59,7 @@ def report(
 
 def checked_target(path: str | Path, format: str | None = None) -> None:
     """Refuse what could not be written in the end before anything takes long."""
-    from frontguard.reports.writing import format_of
+    from frontguard.reports.write import format_of
 
     format_of(path, format)
     folder = Path(path).parent
@@ -69,7 +69,7 @@ def checked_target(path: str | Path, format: str | None = None) -> None:
 
 def written(made: Report, path: str | Path, format: str | None = None, *, json: bool = False) -> None:
     """Write a report and say where it is."""
-    from frontguard.reports.writing import format_of, save
+    from frontguard.reports.write import format_of, save
 
     saved = save(made, path, format)
     if str(path) == "-":
@@ -113,7 +113,7 @@ class _Lines:
 def made_by(arguments: Sequence[str], source: Any = None) -> dict[str, Any]:
     """Entries for the JSON of a command: by which version it was made, how, of what, and when."""
     from frontguard import __version__
-    from frontguard.cli.run_options import command_line
+    from frontguard.cli.run import command_line
 
     return {
         "version": __version__,
@@ -125,7 +125,7 @@ def made_by(arguments: Sequence[str], source: Any = None) -> dict[str, Any]:
 
 def origin(arguments: Sequence[str], source: str | None = None, **more: Any) -> Origin:
     """The same for a report that is written at once."""
-    from frontguard.reports.on_analysis import Origin
+    from frontguard.reports.analysis import Origin
 
     made = made_by(arguments, source)
     return Origin(version=made["version"], command=made["command"], source=source, at=made["at"], **more)

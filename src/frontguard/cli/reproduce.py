@@ -54,9 +54,9 @@ def reproduce(
         checked_target(report)
     from frontguard.experiments.contestants import contestants_named
     from frontguard.experiments.plan import choose, settings_of
-    from frontguard.experiments.progress import shown_progress
     from frontguard.experiments.runner import Plan
     from frontguard.experiments.store import RunStore
+    from frontguard.words.progress import shown_progress
 
     contestants = contestants_named(policy or [])
     chosen = choose(dataset, data, selection)
@@ -111,8 +111,8 @@ def _print(results: Sequence[Result], *, json: bool) -> None:
 
 
 def _write_report(results: Sequence[Result], path: Path, seed: int) -> None:
-    from frontguard.reports.on_experiments import experiments_report
-    from frontguard.reports.writing import save
+    from frontguard.reports.experiments import experiments_report
+    from frontguard.reports.write import save
 
     save(experiments_report(results, origin(sys.argv[1:], seed=seed)), path)
     _say(f"report: {path}")

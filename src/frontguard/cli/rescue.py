@@ -19,7 +19,7 @@ def rescue(
 
     End all runs of the study first. Pulls that were lost are measured again.
     """
-    from frontguard.studies.rescue import rescue as save
+    from frontguard.storage.sqlite.rescue import rescue as save
 
     rescued = save(damaged, new)
     if json:

@@ -17,13 +17,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from frontguard.cli.report import checked_target, commands_to_look, made_by
-from frontguard.cli.run_options import Options, command_line, spec_of, storage_of, without_password
 
-if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
-    from frontguard.studies.commanded import Ended
-    from frontguard.studies.contract import Storage
-    from frontguard.studies.spec import Spec
+if TYPE_CHECKING:
+    from frontguard.commands.run import Ended
+    from frontguard.commands.spec import Spec
+    from frontguard.storage.contract import Storage
     from frontguard.studies.study import Study
+import hashlib
+import json
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from frontguard.errors import BadInput
+
+if TYPE_CHECKING:
+    from frontguard.commands.spec import Spec
+    from frontguard.objectives import Objective
+
 
 INTERRUPTED, NOT_CERTIFIED = 130, 3
 """Exit codes."""
@@ -84,7 +97,7 @@ def run(
         checked_target(report)
     wanted = spec_of(spec, options)
     where = storage_of(wanted, options)
-    from frontguard.studies.urls import open_storage
+    from frontguard.storage.open import open_storage
 
     with open_storage(where) as opened:
         study = _study(wanted, opened, without_password(where))
@@ -128,10 +141,10 @@ def _study(spec: Spec, storage: Storage, where: str) -> Study:
 
 def _driven(spec: Spec, study: Study) -> Ended:
     """Run the study to its end, shown on stderr; Ctrl-C stops it."""
-    from frontguard.studies.commanded import CommandedRun, warm_up
-    from frontguard.studies.drive import Broken, NotTold
-    from frontguard.studies.live import view_for
-    from frontguard.studies.strays import end_abandoned
+    from frontguard.commands.live import view_for
+    from frontguard.commands.process import end_abandoned
+    from frontguard.commands.run import CommandedRun, warm_up
+    from frontguard.measure.drive import Broken, NotTold
 
     with _patient("compiling kernels (on first use, about half a minute) …"):
         warm_up(spec)
@@ -163,8 +176,8 @@ def _patient(message: str, after: float = 2.0) -> Iterator[None]:
 @contextmanager
 def _stopped_by_signals(cancel: threading.Event) -> Iterator[None]:
     """Ctrl-C, SIGTERM and a lost terminal set `cancel`; the second time we leave at once, with all that runs."""
-    from frontguard.studies.commanded import STOPS
-    from frontguard.studies.strays import end_marked
+    from frontguard.commands.process import end_marked
+    from frontguard.commands.run import STOPS
     from frontguard.studies.workers import this_worker
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -229,8 +242,8 @@ def origin_of(spec: Spec, arguments: list[str], file: str | None) -> dict[str, A
 
 
 def _write_report(path: Path, storage: Storage, ended: Ended, where: str) -> None:
-    from frontguard.reports.on_study import study_report
-    from frontguard.reports.writing import save
+    from frontguard.reports.study import study_report
+    from frontguard.reports.write import save
 
     save(study_report(storage, ended.snapshot.study, where=where, said=ended.answer), path)
     _say(f"report: {path}")
@@ -252,7 +265,7 @@ def _print(ended: Ended, where: str, *, several: bool = False) -> None:
     from rich.text import Text
 
     from frontguard.studies.snapshot import duration
-    from frontguard.studies.summary import guarantee, table
+    from frontguard.words.study import guarantee, table
 
     console = Console(highlight=False) if sys.stdout.isatty() else Console(width=120, highlight=False)
     snapshot = ended.snapshot
@@ -277,7 +290,7 @@ def _print(ended: Ended, where: str, *, several: bool = False) -> None:
 
 def next_step(ended: Ended, arguments: list[str], where: str, *, several: bool = False) -> str:
     """What to do now, by how it ended: a command, where one helps."""
-    from frontguard.studies.summary import enough_pulls, looser, more_to_come
+    from frontguard.words.study import enough_pulls, looser, more_to_come
 
     snapshot = ended.snapshot
     result = snapshot.result
@@ -308,3 +321,173 @@ def next_step(ended: Ended, arguments: list[str], where: str, *, several: bool =
 
 def _say(message: str) -> None:
     print(message, file=sys.stderr, flush=True)
+
+
+QUICK_STORAGE = "frontguard-run.db"
+"""Where studies without a spec file are kept, in the current folder."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of the command line; None (or empty) where nothing was said."""
+
+    storage: str | None = None
+    arms: tuple[str, ...] = ()
+    minimize: tuple[str, ...] = ()
+    maximize: tuple[str, ...] = ()
+    tolerance: tuple[str, ...] = ()
+    threat: str | None = None
+    contamination: float | None = None
+    confidence: float | None = None
+    pulls: int | None = None
+    time: str | None = None
+    workers: int | None = None
+    timeout: str | None = None
+    seed: int | None = None
+    name: str | None = None
+
+
+def spec_of(file: Path | None, options: Options) -> Spec:
+    """The spec of a file, or of --arm options, with the other options in their places."""
+    from frontguard.commands.spec import read_spec, spec_from_arms
+    from frontguard.theory.threats import threat_named
+
+    if file is not None and options.arms:
+        raise BadInput(f"wanted a spec file or --arm, not both; got {file} and {len(options.arms)} arms")
+    if file is None:
+        if not options.arms:
+            raise BadInput("wanted a spec file, or two or more --arm NAME=COMMAND; see frontguard run --help")
+        spec = spec_from_arms(options.arms, minimize=options.minimize, maximize=options.maximize)
+    else:
+        for option, given in (("--minimize", options.minimize), ("--maximize", options.maximize)):
+            if given:
+                raise BadInput(f"{option} goes with --arm; the objectives of {file} are written in the file")
+        spec = read_spec(file)
+    changes: dict[str, Any] = {}
+    if options.threat is not None or options.contamination is not None:
+        eps = spec.threat.eps if options.contamination is None else options.contamination
+        changes["threat"] = threat_named(options.threat or spec.threat.name, eps)
+    if options.confidence is not None:
+        if not 0.0 < options.confidence < 1.0:
+            raise BadInput(
+                f"--confidence: wanted a probability between 0 and 1, such as 0.95; got {options.confidence}"
+            )
+        changes["confidence"] = options.confidence
+    for option, given_number, least in (
+        ("workers", options.workers, 1),
+        ("seed", options.seed, 0),
+        ("pulls", options.pulls, 1),
+    ):
+        if given_number is not None and given_number < least:
+            raise BadInput(f"--{option}: wanted a whole number from {least}, got {given_number}")
+    if options.workers is not None:
+        changes["workers"] = options.workers
+    if options.seed is not None:
+        changes["seed"] = options.seed
+    if options.pulls is not None or options.time is not None:
+        changes["budget"] = replace(
+            spec.budget,
+            pulls=options.pulls or spec.budget.pulls,
+            seconds=spec.budget.seconds if options.time is None else _seconds("--time", options.time),
+        )
+    if options.timeout is not None:
+        timeout = _seconds("--timeout", options.timeout)
+        changes |= {"timeout": timeout, "lease": max(spec.lease, 1.5 * (timeout + spec.prepare_timeout) + 60.0)}
+    if options.tolerance:
+        objectives = tuple(with_tolerances(spec.objectives, options.tolerance))
+        changes["objectives"] = objectives
+        changes["sources"] = tuple(
+            replace(source, positive=objective.relative)
+            for source, objective in zip(spec.sources, objectives, strict=True)
+        )
+    spec = replace(spec, **changes)
+    return replace(spec, name=options.name or (spec.name if file is not None else _quick_name(spec)))
+
+
+def _seconds(option: str, text: str) -> float:
+    from frontguard.commands.format import duration
+
+    try:
+        return duration(text)
+    except ValueError:
+        raise BadInput(f'{option}: wanted a number of seconds, or a text such as "30 min"; got {text!r}') from None
+
+
+def with_tolerances(objectives: Sequence[Objective], texts: Sequence[str]) -> list[Objective]:
+    """The objectives with other tolerances: one for all, or NAME=TOLERANCE for some.
+
+    >>> from frontguard.objectives import Objective
+    >>> both = [Objective("seconds", "minimize", "5%"), Objective("size", "minimize", 10.0)]
+    >>> [each.tolerance for each in with_tolerances(both, ["size=20", "seconds=2 %"])]
+    ['2%', 20.0]
+    """
+    from frontguard.objectives import parse_tolerance
+
+    named: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.rpartition("=")
+        if not equals:
+            if len(texts) > 1:
+                raise BadInput(
+                    f"--tolerance: wanted one for all, or NAME=TOLERANCE several times; got {text!r} among others"
+                )
+            named = {objective.name: text for objective in objectives}
+            break
+        known = [objective.name for objective in objectives]
+        if name not in known:
+            raise BadInput(f"--tolerance {text}: no objective is called {name!r}; there is {', '.join(known)}")
+        if name in named:
+            raise BadInput(f"--tolerance: wanted once for each objective; got {name!r} again")
+        named[name] = value
+    changed = []
+    for objective in objectives:
+        if objective.name in named:
+            amount, relative = parse_tolerance(named[objective.name], "--tolerance")
+            objective = replace(objective, tolerance=named[objective.name] if relative else amount)
+        changed.append(objective)
+    return changed
+
+
+def _quick_name(spec: Spec) -> str:
+    """A name for a study without a file: the same for the same arms, so that the same command goes on with it."""
+    text = json.dumps([spec.identity(), spec.seed], sort_keys=True)
+    return f"arms-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def storage_of(spec: Spec, options: Options) -> str:
+    """Where the study is kept: as the command line says, or the spec, or in the current folder."""
+    return options.storage or spec.storage or QUICK_STORAGE
+
+
+def without_password(address: str) -> str:
+    """An address that may be shown.
+
+    >>> without_password("postgresql://ann:secret@host/studies")
+    'postgresql://ann:***@host/studies'
+    >>> without_password("postgresql://host/studies?user=ann&password=secret")
+    'postgresql://host/studies?user=ann&password=***'
+    """
+    address = re.sub(r"(://[^/@:\s]*):[^@/\s]*@", r"\1:***@", address)
+    return re.sub(r"(password=)[^&\s]+", r"\1***", address)
+
+
+def command_line(arguments: Sequence[str], **changed: str | Sequence[str]) -> str:
+    """The command as it would be typed, with other values for some options.
+
+    >>> command_line(["run", "a b.toml", "--pulls", "500", "--workers=2"], pulls="2000")
+    "frontguard run 'a b.toml' --workers=2 --pulls 2000"
+    """
+    kept: list[str] = []
+    skip = False
+    for argument in arguments:
+        option = argument.partition("=")[0]
+        if skip:
+            skip = False
+        elif option.startswith("--") and option[2:] in changed:
+            skip = "=" not in argument
+        else:
+            kept.append(without_password(argument))
+    for name, values in changed.items():
+        for value in [values] if isinstance(values, str) else values:
+            kept += [f"--{name}", value]
+    return shlex.join(["frontguard", *kept])

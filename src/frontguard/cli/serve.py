@@ -52,9 +52,9 @@ def serve(
 
 def _serve(storage: str, host: str, port: int, only: list[str], allowed: list[str], show: bool, json: bool) -> None:
     _need_web()
-    from frontguard.cli.run_options import without_password
-    from frontguard.web.binding import bind
-    from frontguard.web.source import NotBegun, Source
+    from frontguard.cli.run import without_password
+    from frontguard.web.server import bind
+    from frontguard.web.watchers import NotBegun, Source
 
     where = without_password(storage)
     source = Source(storage)

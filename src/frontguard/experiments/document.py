@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from frontguard.errors import BadInput
-from frontguard.experiments.readers import text_of
+from frontguard.experiments.datasets.readers import text_of
 
 BEGIN = "<!-- measured tables: begin -->"
 END = "<!-- measured tables: end -->"

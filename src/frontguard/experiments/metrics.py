@@ -14,11 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from frontguard.pareto import as_points, pareto_mask, suboptimality_gaps
-
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
-Ints = npt.NDArray[np.int64]
+from frontguard._typing import Bools, Floats, Ints
+from frontguard.pareto.points import as_points, pareto_mask, suboptimality_gaps
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,18 +14,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from frontguard.errors import BadInput
-from frontguard.experiments import synthetic
-from frontguard.experiments.compiler_flags import bundled_recording
-from frontguard.experiments.diabetes import bundled_treatments
-from frontguard.experiments.movielens import SCORES, Movies, bundled_movies, movies_from_ml100k
+from frontguard.experiments.datasets import synthetic
+from frontguard.experiments.datasets.compiler_flags import bundled_recording
+from frontguard.experiments.datasets.diabetes import bundled_treatments
+from frontguard.experiments.datasets.movielens import SCORES, Movies, bundled_movies, movies_from_ml100k
+from frontguard.experiments.datasets.sw_llvm import HOW_TO_GET, Settings, find_settings, read_settings
 from frontguard.experiments.published import EPSILONS, Published, published_row
-from frontguard.experiments.sw_llvm import HOW_TO_GET, Settings, find_settings, read_settings
-from frontguard.schedule import Schedule
 from frontguard.simulation.adversaries import other_distribution, paper_malicious, review_bomber
 from frontguard.simulation.contracts import Adversary, Environment
 from frontguard.simulation.environments import bootstrap, categorical, gaussian, noisy_bootstrap
-from frontguard.spread import SpreadBound, Subgaussian
-from frontguard.threats import Malicious, Oblivious, Prescient, Threat
+from frontguard.theory.schedule import Schedule
+from frontguard.theory.spread import SpreadBound, Subgaussian
+from frontguard.theory.threats import Malicious, Oblivious, Prescient, Threat
 
 DATASETS: tuple[str, ...] = ("movielens", "sw-llvm", "diabetes", "compiler-flags", "synthetic")
 TITLES: dict[str, str] = {

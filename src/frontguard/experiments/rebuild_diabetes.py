@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from frontguard.errors import BadInput
-from frontguard.experiments.diabetes import ARMS_TABLE, DENSE_TABLE
-from frontguard.pareto import pareto_mask, suboptimality_gaps
+from frontguard.experiments.datasets.diabetes import ARMS_TABLE, DENSE_TABLE
+from frontguard.pareto.points import pareto_mask, suboptimality_gaps
 
 PATIENT = "adult#006"
 MINUTES = 360

@@ -1,345 +1,210 @@
-"""What a log says: which arms are certainly on the front, which certainly off, what is open, and how robust that is."""
+"""What an analysis of a log found: a result, with what only a complete log can tell."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from pathlib import Path
-from typing import Any, cast
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from frontguard.errors import BadInput
-from frontguard.logs.boxes import BoxReader, LogBoxes, mean_front, means
-from frontguard.logs.earlier import asked_of_state, new_sources, refuse_not_positive, state_files
-from frontguard.logs.findings import Analysis
-from frontguard.logs.frames import is_frame
-from frontguard.logs.log import Log
-from frontguard.logs.log_errors import listed, nearest, shown
-from frontguard.logs.needed import Needed, needed
-from frontguard.logs.ordered import Ordered, Readable
-from frontguard.logs.outofcore import ordered_from
+from frontguard._typing import Bools, Floats, Ints
+from frontguard.logs.more_pulls import LIMITS, Needed
 from frontguard.logs.profile import Profile
-from frontguard.logs.profile import profile as robustness
-from frontguard.logs.sources import open_log
-from frontguard.logs.state import LogState, append_to
-from frontguard.logs.telling import Watcher, told
-from frontguard.logs.verdicts import Verdicts, judge
-from frontguard.objectives import Objective, parse_objectives, tolerances
-from frontguard.results import Certificate
-from frontguard.threats import Threat, real_number, threat_named
+from frontguard.logs.sources.frames import same_kind
+from frontguard.results import Result, Verdict
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+_AT_A_TIME = 20_000  # arms that are brought to JSON in one piece
 
-MOST_PROFILED = 20_000
-"""Arms up to which the robustness profile is made unless it is asked for: beyond, it takes longer than the answer."""
+WORDS = np.array([verdict.word for verdict in sorted(Verdict)], dtype=object)
+"""Verdicts by their codes."""
 
 
-@dataclass(frozen=True)
-class Question:
-    """What is asked of a log, whatever it holds."""
+class ByArm:
+    """Pairs of an arm's name and a value, made one after another: with a million arms they are not wanted at once."""
 
-    objectives: tuple[Objective, ...]
-    threat: Threat
-    confidence: float = 0.95
-    coverage: tuple[float, ...] | None = None  # inner values; as the tolerances unless given
+    def __init__(self, pairs: Iterable[tuple[str, Any]]) -> None:
+        self.pairs = pairs
+
+    def pieces(self) -> Iterator[dict[str, Any]]:
+        """The pairs as dictionaries of some thousand arms."""
+        rest = iter(self.pairs)
+        while piece := dict(islice(rest, _AT_A_TIME)):
+            yield piece
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Analysis(Result):
+    """A result with what only a complete log can tell; arrays have a row for each arm, in the order of names."""
+
+    failed: Ints = field(default_factory=lambda: np.empty((0, 0), np.int64))  # (K, M) values that may be anything
+    means: Floats = field(default_factory=lambda: np.empty((0, 0)))  # (K, M), in the metrics' units
+    mean_front: Bools = field(default_factory=lambda: np.empty(0, np.bool_))
+    profile: Profile | None = None
+    needed: Needed | None = None
     anytime: bool = False
+    kind: Any = None  # an empty frame of the kind that came in
+
+    def named(self, which: Bools) -> list[str]:
+        """The names of some arms."""
+        return [self.arms[i] for i in np.flatnonzero(which).tolist()]
+
+    def having(self, verdict: Verdict) -> Bools:
+        """Which arms (K,) have this verdict."""
+        return np.asarray(self.verdict_codes == verdict)
 
     @property
-    def delta(self) -> float:
-        """δ."""
-        return round(1.0 - self.confidence, 12)
+    def pareto_set(self) -> list[str]:
+        """Names of the arms that are in."""
+        return self.named(self.having(Verdict.IN))
 
-    def goal(self) -> dict[str, Floats]:
-        """γ, c and the margin, as inner values (M,); see `Certified`."""
-        accuracy = tolerances(self.objectives)
-        coverage = accuracy if self.coverage is None else np.array(self.coverage)
-        return {"accuracy": accuracy, "coverage": coverage, "margin": np.maximum(accuracy - coverage, 0.0) / 2}
+    @property
+    def verdicts(self) -> dict[str, str]:
+        """Verdict of every arm by name: in, out, covered or undecided."""
+        return dict(zip(self.arms, WORDS[self.verdict_codes].tolist(), strict=True))
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many arms have each verdict."""
+        return {verdict.word: int(self.having(verdict).sum()) for verdict in Verdict}
 
-def analyze(
-    log: Any,
-    *,
-    arm: str | Sequence[str] | None = None,
-    maximize: str | Sequence[str] = (),
-    minimize: str | Sequence[str] = (),
-    objectives: Iterable[Objective | str | tuple[str, str]] | None = None,
-    tolerance: float | str | Mapping[str, float | str] | None = None,
-    quantile: float | Mapping[str, float] | None = None,
-    threat: str | Threat = "prescient",
-    contamination: float = 0.1,
-    confidence: float = 0.95,
-    anytime: bool | None = None,
-    profile: bool | None = None,
-    memory: int | None = None,
-    folder: str | Path | None = None,
-    append: str | Path | None = None,
-    again: bool = False,
-    sketch: int | None = None,
-    cluster: Any = None,
-    progress: Watcher | None = None,
-    **reading: Any,
-) -> Analysis:
-    """Say which arms of a log are certainly on the front, which certainly off, what is open, and how robust that is.
+    @property
+    def mean_set(self) -> list[str]:
+        """The front that a comparison of means would have called."""
+        return self.named(self.mean_front)
 
-    Parameters
-    ----------
-    log
-        A frame (pandas, Polars, Arrow), a file, directory or glob (CSV, Parquet, JSON lines), results of hyperfine,
-        pyperf or pytest-benchmark, a study, or state files that earlier analyses left, which are merged.
-    arm
-        The column that names the arm, or several that do so together.
-    maximize, minimize, objectives
-        Columns of metrics with their directions, or `Objective`s. A study has its own.
-    tolerance, quantile
-        One for all metrics, or by name. Without, those of the objectives, and else 0 and 1/2. With tolerance 0 an arm
-        is in if it is certainly on the front.
-    threat, contamination
-        Who may have replaced measurements, and which share of each arm's.
-    anytime
-        Use boundaries that hold however often the log was looked at while it grew. Without, the number of rows must not
-        have been chosen by looking at the values. Unless said, for studies, which choose what to pull by what they saw.
-    profile
-        Whether to find up to which ε each verdict stands; unless said, for logs of up to 20,000 arms.
-    memory, folder
-        Bytes for rows, beyond which they go to temporary files, and where these are made.
-    append, again
-        A state file to which this log is added (and which is made if it is not there): the answer is about all that
-        it has. A file that it has counted already is refused, unless `again`.
-    sketch
-        Keep a sketch of this size k for each arm in the state, instead of all values: bounded memory, wider boxes.
-    cluster
-        Partitioned Parquet is read on this Dask cluster, a `distributed.Client` or "HOST:PORT".
-    reading
-        Of the input: see `frontguard.logs.sources.open_log`.
+    @property
+    def stands_up_to(self) -> dict[str, float]:
+        """For each arm with a verdict the largest ε up to which it stands; empty without a profile."""
+        if self.profile is None:
+            return {}
+        known = np.flatnonzero(~np.isnan(self.profile.per_arm))
+        return dict(zip((self.arms[i] for i in known.tolist()), self.profile.per_arm[known].tolist(), strict=True))
 
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> frame = {"flag": ["-O1"] * 200 + ["-O2"] * 200, "seconds": np.r_[rng.normal(2, 1, 200), rng.normal(1, 1, 200)]}
-    >>> found = analyze(frame, arm="flag", minimize="seconds", contamination=0.1)
-    >>> found.verdicts, found.status
-    ({'-O1': 'out', '-O2': 'in'}, 'certified')
-    >>> round(found.front_changes_at, 2)  # were more than that of the measurements replaced, nothing would be certain
-    0.29
-    """
-    model = _threat(threat, contamination)
-    level = _confidence(confidence)
-    given = _given(maximize, minimize, objectives)
+    @property
+    def front_changes_at(self) -> float | None:
+        """The ε at which the front as a whole changes; 0.5 if it does not below, None without a profile."""
+        return None if self.profile is None else float(self.profile.front)
 
-    def ask(metrics: tuple[Objective, ...], *, adaptive: bool = False) -> Question:
-        chosen = _adjusted(metrics, tolerance=tolerance, quantile=quantile)
-        return Question(chosen, model, level, anytime=adaptive if anytime is None else anytime)
-
-    if cluster is not None:
-        if not given:
-            raise BadInput("objectives: name the columns to read on the cluster with maximize or minimize")
-        return _on_cluster(log, cluster, arm, ask(given), profile, append, sketch)
-    kind: Any = None
-    notes: tuple[str, ...] = ()
-    if states := state_files(log, reading.get("format")):
-        state = LogState.merge_all([LogState.load(path) for path in states], again=again)
-        adaptive = bool(state.about.get("adaptive"))
-        question = ask(asked_of_state(state, given, arm, states[0]), adaptive=adaptive)
-    else:
-        names = [objective.name for objective in given]
-        sources = new_sources(log, append, again=again) if append is not None else ()
-        opened = log if isinstance(log, Log) else open_log(log, arm=arm, metrics=names, **reading)
-        metrics = given or opened.objectives or tuple(Objective(name, "minimize") for name in opened.metrics)
-        adaptive = opened.format == "study"
-        question = ask(metrics, adaptive=adaptive)
-        with told(progress, opened) as watcher:
-            ordered = ordered_from(
-                opened.batches(),
-                opened.metrics,
-                failed_below_or_at=_floors(opened.metrics, question.objectives),
-                memory=memory,
-                folder=folder,
-                rows=opened.rows_hint,
-                progress=watcher,
+    def more_pulls(self) -> dict[str, int | str]:
+        """For each open arm how many more pulls of it would settle it, or why no number would."""
+        if self.needed is None:
+            return {}
+        return {
+            self.arms[arm]: int(pulls) if limit == 0 else LIMITS[limit]
+            for arm, pulls, limit in zip(
+                self.needed.arms.tolist(), self.needed.pulls.tolist(), self.needed.limit.tolist(), strict=True
             )
-        kind, notes = _empty_like(log) if is_frame(log) else None, tuple(opened.notes)
-        if append is None and sketch is None:
-            return answer(ordered, question, profiled=profile, kind=kind, notes=notes)
-        relative = [each.name for each in question.objectives if each.relative]
-        about: dict[str, Any] = {"arm": list(opened.arm), "layout": opened.layout, "relative": relative}
-        if adaptive:  # what a state of such rows promises holds with the boundaries for many looks only
-            about["adaptive"] = True
-        state = LogState.from_ordered(ordered, about, sources)
-    if sketch is not None:
-        state = state.sketched(sketch)
-    if append is not None:
-        state = append_to(append, state, again=again)
-    readable, delta = state.readable(question.delta)
-    refuse_not_positive(readable, question.objectives)
-    return answer(readable, question, delta=delta, profiled=profile, kind=kind, notes=notes)
-
-
-def answer(
-    ordered: Readable,
-    question: Question,
-    *,
-    delta: float | None = None,
-    profiled: bool | None = None,
-    kind: Any = None,
-    notes: tuple[str, ...] = (),
-) -> Analysis:
-    """The analysis of sorted measurements; `delta` is what is left of δ for the boxes."""
-    delta = question.delta if delta is None else delta
-    goal = question.goal()
-    boxes = BoxReader(ordered, question.objectives, delta, anytime=question.anytime).read(question.threat)
-    verdicts = judge(boxes, **goal)
-    ask = partial(_asked, ordered, question, delta, goal)
-    more = cast(Needed, ask(needed, verdicts)) if verdicts.undecided.any() else None
-    wanted = len(ordered.pulls) <= MOST_PROFILED if profiled is None else profiled
-    columns = [ordered.metrics.index(objective.name) for objective in question.objectives]
-    return Analysis(
-        policy="analysis",
-        status=_status(verdicts, more),
-        arms=tuple(ordered.arms),
-        objectives=tuple(objective.name for objective in question.objectives),
-        verdict_codes=verdicts.codes,
-        estimates=np.where(np.isneginf(boxes.estimates), np.nan, boxes.estimates),
-        lower=boxes.lower,
-        upper=boxes.upper,
-        pulls_per_arm=ordered.pulls,
-        decided_by=verdicts.decided_by,
-        certificate=_certificate(question, goal, verdicts),
-        warnings=notes + _warnings(ordered, question, boxes),
-        failed=(ordered.pulls - ordered.good[columns]).T,
-        means=means(ordered, question.objectives),
-        mean_front=mean_front(ordered, question.objectives),
-        profile=cast(Profile, ask(robustness)) if wanted else None,
-        needed=more,
-        anytime=question.anytime,
-        kind=kind,
-    ).in_units(question.objectives)  # type: ignore[return-value]
-
-
-def _asked(
-    ordered: Readable, question: Question, delta: float, goal: dict[str, Floats], what: Callable[..., Any], *more: Any
-) -> Any:
-    return what(ordered, question.objectives, question.threat, delta, *more, **goal, anytime=question.anytime)
-
-
-def _status(verdicts: Verdicts, more: Needed | None) -> str:
-    """certified if every arm is decided, unreachable if no number of pulls would decide one, else budget."""
-    if more is None:
-        return "certified"
-    return "budget" if (more.limit <= 1).any() else "unreachable"
-
-
-def _certificate(question: Question, goal: dict[str, Floats], verdicts: Verdicts) -> Certificate:
-    return Certificate(
-        accuracy=tuple(np.maximum(goal["accuracy"] + verdicts.accuracy_slack, 0.0).tolist()),
-        coverage=tuple(np.maximum(goal["coverage"] + verdicts.coverage_slack, 0.0).tolist()),
-        confidence=question.confidence,
-        threat=question.threat.name,
-        contamination=question.threat.eps,
-    )
-
-
-def _warnings(ordered: Readable, question: Question, boxes: LogBoxes) -> tuple[str, ...]:
-    """What keeps a log from saying more than it does."""
-    warnings = []
-    unknown = np.flatnonzero((np.isneginf(boxes.lower) & np.isposinf(boxes.upper)).any(axis=1))
-    if len(unknown):
-        few = int(ordered.pulls[unknown].max())
-        named = ", ".join(repr(ordered.arms[i]) for i in unknown[:3].tolist())
-        more = f" and {len(unknown) - 3:,} more" if len(unknown) > 3 else ""
-        warnings.append(
-            f"nothing is known of {len(unknown):,} of {len(ordered.pulls):,} arms ({named}{more}): at most {few:,} "
-            "pulls each, failed ones included, are too few for this confidence and contamination"
-        )
-    return tuple(warnings)
-
-
-def _given(
-    maximize: str | Sequence[str],
-    minimize: str | Sequence[str],
-    objectives: Iterable[Objective | str | tuple[str, str]] | None,
-) -> tuple[Objective, ...]:
-    """The objectives in whichever way they were given; none if they are left to the log."""
-    most, least = ([names] if isinstance(names, str) else list(names) for names in (maximize, minimize))
-    if objectives is not None:
-        if most or least:
-            raise BadInput("objectives cannot be combined with maximize and minimize: give them one way")
-        return parse_objectives(objectives)
-    named = [*((name, "maximize") for name in most), *((name, "minimize") for name in least)]
-    return parse_objectives(named) if named else ()
-
-
-def _adjusted(
-    objectives: tuple[Objective, ...],
-    *,
-    tolerance: float | str | Mapping[str, float | str] | None,
-    quantile: float | Mapping[str, float] | None,
-) -> tuple[Objective, ...]:
-    """The objectives with the tolerances and quantiles that were given for all or by name."""
-    names = [objective.name for objective in objectives]
-    for what, given in (("tolerance", tolerance), ("quantile", quantile)):
-        for name in given if isinstance(given, Mapping) else ():
-            if name not in names:
-                raise BadInput(
-                    f"{what}: {shown(name)} is not one of the metrics{nearest(str(name), names)}; they are "
-                    f"{listed(names)}"
-                )
-    changed = []
-    for each in objectives:
-        changes: dict[str, Any] = {
-            what: given.get(each.name) if isinstance(given, Mapping) else given
-            for what, given in (("tolerance", tolerance), ("quantile", quantile))
         }
-        changed.append(replace(each, **{what: value for what, value in changes.items() if value is not None}))
-    return tuple(changed)
 
-
-def _floors(columns: Sequence[str], objectives: Sequence[Objective]) -> Floats:
-    """Values at or below which a metric failed: 0 where its logarithm is compared."""
-    relative = {objective.name for objective in objectives if objective.relative}
-    return np.array([0.0 if name in relative else -np.inf for name in columns])
-
-
-def _on_cluster(
-    log: Any,
-    cluster: Any,
-    arm: str | Sequence[str] | None,
-    question: Question,
-    profiled: bool | None,
-    append: object,
-    sketch: object,
-) -> Analysis:
-    from frontguard.logs.distributed import ordered_on_cluster
-
-    if append is not None or sketch is not None:
-        raise BadInput(
-            "cluster: a log on a cluster cannot be added to a state file; analyse its parts one by one for that"
+    def entries(self) -> Iterator[tuple[str, Any]]:
+        """What `to_dict` has, entry by entry; what there is for each arm as `ByArm`."""
+        names, arms, decided = self.objectives, self.arms, np.flatnonzero(self.decided_by >= 0).tolist()
+        yield "policy", self.policy
+        yield "status", self.status
+        yield "pareto_set", self.pareto_set
+        yield "verdicts", ByArm(zip(arms, WORDS[self.verdict_codes].tolist(), strict=True))
+        yield "certificate", self.certificate.to_dict()
+        yield "pulls", self.pulls
+        low, high = (_without_infinity(ends) for ends in self.bounds)
+        yield (
+            "intervals",
+            ByArm(
+                (arm, {name: [a, b] for name, a, b in zip(names, lows, highs, strict=True)})
+                for arm, lows, highs in zip(arms, low, high, strict=True)
+            ),
         )
-    names = [objective.name for objective in question.objectives]
-    with ordered_on_cluster(
-        cluster, log, arm=arm or "arm", metrics=names, failed_below_or_at=_floors(names, question.objectives)
-    ) as ordered:
-        return answer(ordered, question, profiled=profiled)
+        yield "warnings", list(self.warnings)
+        yield "pulls_per_arm", ByArm(zip(arms, self.pulls_per_arm.tolist(), strict=True))
+        yield "decided_by", ByArm((arms[i], arms[int(self.decided_by[i])]) for i in decided)
+        yield "counts", self.counts
+        yield "anytime", self.anytime
+        yield (
+            "objectives",
+            [asdict(metric) for metric in self.metrics],
+        )
+        for what, table in (("estimates", self.medians), ("means", self.means)):
+            rows = zip(arms, _without_infinity(table), strict=True)
+            yield what, ByArm((arm, dict(zip(names, row, strict=True))) for arm, row in rows)
+        yield "mean_set", self.mean_set
+        yield (
+            "failed",
+            ByArm(
+                (arms[i], dict(zip(names, self.failed[i].tolist(), strict=True)))
+                for i in np.flatnonzero(self.failed.any(axis=1)).tolist()
+            ),
+        )
+        yield "stands_up_to", None if self.profile is None else ByArm(self.stands_up_to.items())
+        yield "front_changes_at", self.front_changes_at
+        yield "more_pulls", ByArm(self.more_pulls().items())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values that JSON can hold; what is infinite or not known becomes None."""
+        return {key: dict(value.pairs) if isinstance(value, ByArm) else value for key, value in self.entries()}
+
+    def json_pieces(self, **more: Any) -> Iterator[str]:
+        """The text of `to_dict` as JSON, with more entries at its end, in pieces: never all of it at once."""
+        between = "{"
+        for key, value in (*self.entries(), *more.items()):
+            yield f"{between}{json.dumps(key)}: "
+            between = ", "
+            if isinstance(value, ByArm):
+                inner = "{"
+                for piece in value.pieces():
+                    yield inner + json.dumps(piece)[1:-1]
+                    inner = ", "
+                yield "}" if inner == ", " else "{}"
+            else:
+                yield json.dumps(value)
+        yield "}"
+
+    def to_frame(self) -> Any:
+        """A row for each arm, in a frame of the kind that was analysed; pandas for files."""
+        columns = self.columns()
+        if self.kind is not None:
+            return same_kind(self.kind, columns)
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError("Analysis.to_frame() needs pandas: pip install pandas") from error
+        return pd.DataFrame(columns)
+
+    def columns(self) -> dict[str, Any]:
+        """The table as columns: verdict, estimates, bounds, means, failures, pulls, who decides, what it stands up to.
+
+        `more pulls` is 0 for an arm that is decided, and −1 for one that no foreseeable number of pulls settles.
+        """
+        medians, (low, high) = self.medians, self.bounds
+        columns: dict[str, Any] = {"arm": list(self.arms), "verdict": WORDS[self.verdict_codes].tolist()}
+        for d, name in enumerate(self.objectives):
+            columns[name] = medians[:, d]
+            columns[f"{name} low"] = low[:, d]
+            columns[f"{name} high"] = high[:, d]
+            columns[f"{name} mean"] = self.means[:, d]
+            columns[f"{name} failed"] = self.failed[:, d]
+        columns["pulls"] = self.pulls_per_arm
+        columns["decided by"] = [self.arms[j] if j >= 0 else "" for j in self.decided_by.tolist()]
+        columns["mean front"] = self.mean_front
+        if self.profile is not None:
+            columns["stands up to"] = self.profile.per_arm
+        more = np.zeros(len(self.arms), np.int64)
+        if self.needed is not None:
+            more[self.needed.arms] = self.needed.pulls
+        columns["more pulls"] = more
+        return columns
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return self._some_rows(len(self.arms))
+
+    def _some_rows(self, most: int) -> list[dict[str, Any]]:
+        plain = {name: np.asarray(column, dtype=object)[:most].tolist() for name, column in self.columns().items()}
+        return [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]
 
 
-def _empty_like(frame: Any) -> Any:
-    """No rows of a frame, to remember its kind by."""
-    return frame if isinstance(frame, Mapping) else frame[:0]
-
-
-def _threat(threat: str | Threat, contamination: float) -> Threat:
-    if isinstance(threat, Threat):
-        return threat
-    return threat_named(threat, contamination)
-
-
-def _confidence(confidence: object) -> float:
-    value = real_number(confidence, "confidence")
-    if not 0.0 < value < 1.0:
-        raise BadInput(f"confidence must be a probability between 0 and 1, such as 0.95; got {confidence!r}")
-    return value
-
-
-__all__ = ["Analysis", "Ordered", "Question", "analyze", "answer"]
+def _without_infinity(values: Floats) -> list[list[float | None]]:
+    plain = values.astype(object)
+    plain[~np.isfinite(values)] = None
+    rows: list[list[float | None]] = plain.tolist()
+    return rows

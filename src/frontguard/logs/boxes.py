@@ -1,6 +1,6 @@
 """Boxes of a log: for every arm and objective an interval that contains the true quantile, read at ranks.
 
-The proof is that of `frontguard.boxes`, at one look: with n pulls and the quantile of inner level p, the bounds are the
+The proof is that of `evidence.boxes`, at one look: with n pulls and the quantile of inner level p, the bounds are the
 observations of the ranks q(n; keep(p), δ') from below and q(n; keep(1−p), δ') from above, where δ' = δ / (2 M K), so
 that all K · M boxes hold at once with probability 1 − δ. What is stored are raw values in ascending order. Quantiles
 commute with monotone maps, so directions and logarithms are applied to the K values that are read, never to all: for a
@@ -15,22 +15,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from frontguard.boundaries import anytime_rank, fixed_rank
-from frontguard.dominance import dominators
+from frontguard._checks import checked_delta
+from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
-from frontguard.logs.ordered import Readable
+from frontguard.evidence.boundaries import anytime_rank, fixed_rank
+from frontguard.logs.sort.ordered import Readable
 from frontguard.objectives import Objective
-from frontguard.policies.certified_rule import DOUBT
-from frontguard.schedule import checked_delta
-from frontguard.threats import Threat
+from frontguard.pareto.dominance import dominators
+from frontguard.pareto.rule import DOUBT
+from frontguard.theory.threats import Threat
 
 __all__ = ["BoxReader", "LogBoxes", "log_boxes", "mean_front", "means"]
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +153,7 @@ def log_boxes(
 
     >>> from frontguard import Prescient
     >>> values = np.concatenate([np.arange(100.0), np.arange(50.0)])
-    >>> from frontguard.logs.ordered import Ordered
+    >>> from frontguard.logs.sort.ordered import Ordered
     >>> log = Ordered(["a", "b"], ("seconds",), np.array([100, 60]), np.array([[0, 100, 150]]), (values,))
     >>> boxes = log_boxes(log, [Objective("seconds", "minimize")], Prescient(0.1), 0.05)
     >>> boxes.lower[:, 0].tolist(), boxes.upper[:, 0].tolist()  # ten pulls of b failed
@@ -176,7 +172,7 @@ def mean_front(ordered: Readable, objectives: Sequence[Objective]) -> Bools:
     """The arms (K,) that whoever compares means would call the front: failed values dropped, no doubt, no tolerance.
 
     >>> values = (np.array([1.0, 2.0, 900.0, 4.0, 5.0]),)
-    >>> from frontguard.logs.ordered import Ordered
+    >>> from frontguard.logs.sort.ordered import Ordered
     >>> log = Ordered(["a", "b"], ("stars",), np.array([3, 2]), np.array([[0, 3, 5]]), values)
     >>> mean_front(log, [Objective("stars")])
     array([ True, False])

@@ -23,18 +23,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from frontguard._typing import Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.logs.boxes import BoxReader
-from frontguard.logs.ordered import Ordered
-from frontguard.logs.verdicts import judge
+from frontguard.logs.sort.ordered import Ordered
 from frontguard.objectives import Objective
+from frontguard.pareto.judge import judge
 from frontguard.results import Verdict
-from frontguard.threats import Threat
+from frontguard.theory.threats import Threat
 
 __all__ = ["FINEST", "Profile", "profile", "resolution_for"]
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 FINEST = 0.001
 """To how much in ε the profile is exact, up to `FINE_ARMS` arms."""

@@ -11,30 +11,29 @@ from typing import TYPE_CHECKING
 from frontguard._late import late_names
 
 _WHERE = {
-    "front": "frontguard.plot.of_front",
-    "pairs": "frontguard.plot.of_pairs",
-    "parallel": "frontguard.plot.of_parallel",
-    "pulls": "frontguard.plot.of_pulls",
-    "robustness": "frontguard.plot.of_robustness",
-    "shrinking": "frontguard.plot.of_shrinking",
-    "certainty": "frontguard.plot.of_certainty",
-    "rate": "frontguard.plot.of_rate",
-    "measurements": "frontguard.plot.of_measurements",
-    "sample_complexity": "frontguard.plot.of_experiments",
+    "front": "frontguard.plot.charts.front",
+    "pairs": "frontguard.plot.charts.front",
+    "parallel": "frontguard.plot.charts.parallel",
+    "pulls": "frontguard.plot.charts.pulls",
+    "robustness": "frontguard.plot.charts.robustness",
+    "shrinking": "frontguard.plot.charts.shrinking",
+    "certainty": "frontguard.plot.charts.certainty",
+    "rate": "frontguard.plot.charts.rate",
+    "measurements": "frontguard.plot.charts.measurements",
+    "sample_complexity": "frontguard.plot.charts.experiments",
     "Picture": "frontguard.plot.picture",
 }
 
 if TYPE_CHECKING:
-    from frontguard.plot.of_certainty import certainty
-    from frontguard.plot.of_experiments import sample_complexity
-    from frontguard.plot.of_front import front
-    from frontguard.plot.of_measurements import measurements
-    from frontguard.plot.of_pairs import pairs
-    from frontguard.plot.of_parallel import parallel
-    from frontguard.plot.of_pulls import pulls
-    from frontguard.plot.of_rate import rate
-    from frontguard.plot.of_robustness import robustness
-    from frontguard.plot.of_shrinking import shrinking
+    from frontguard.plot.charts.certainty import certainty
+    from frontguard.plot.charts.experiments import sample_complexity
+    from frontguard.plot.charts.front import front, pairs
+    from frontguard.plot.charts.measurements import measurements
+    from frontguard.plot.charts.parallel import parallel
+    from frontguard.plot.charts.pulls import pulls
+    from frontguard.plot.charts.rate import rate
+    from frontguard.plot.charts.robustness import robustness
+    from frontguard.plot.charts.shrinking import shrinking
     from frontguard.plot.picture import Picture
 
 __all__ = [

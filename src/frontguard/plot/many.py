@@ -6,16 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from frontguard._typing import Bools, Floats, Ints
 from frontguard.plot.arms import Arms
 from frontguard.plot.looks import MANY, VERDICTS, Look
 from frontguard.plot.picture import Axis, Density
 from frontguard.results import Verdict
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 ALL = 120
 """Up to so many arms, all are shown in full."""

@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from frontguard._typing import Floats
 from frontguard.errors import BadInput
 from frontguard.plot.looks import Look
 
 if TYPE_CHECKING:
     from frontguard.markup import Element
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -198,19 +197,19 @@ class Picture:
 
     def matplotlib(self) -> Any:
         """A matplotlib figure, for paper; needs the extra `plot`."""
-        from frontguard.plot.on_paper import drawn
+        from frontguard.plot.paper.draw import drawn
 
         return drawn(self)
 
     def plotly(self) -> Any:
         """A plotly figure, for the screen: zoom, and hints under the pointer; needs the extra `plotly`."""
-        from frontguard.plot.on_screen import drawn
+        from frontguard.plot.screen.draw import drawn
 
         return drawn(self)
 
     def svg(self) -> Element:
         """An SVG element; needs nothing else."""
-        from frontguard.plot.as_svg import drawn
+        from frontguard.plot.svg.draw import drawn
 
         return drawn(self)
 
@@ -226,7 +225,7 @@ class Picture:
                 case "":
                     raise BadInput(f"{path}: wanted a file name that ends in .png, .pdf, .svg or .html; got no ending")
                 case _:
-                    from frontguard.plot.on_paper import saved
+                    from frontguard.plot.paper.draw import saved
 
                     saved(self, target)
         except OSError as error:

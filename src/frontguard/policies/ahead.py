@@ -5,13 +5,10 @@ from __future__ import annotations
 from weakref import WeakSet
 
 import numpy as np
-import numpy.typing as npt
 
-from frontguard.policies.certified_rule import ARM, CONTROL, absorb
-from frontguard.samples import Table, empty_pool, empty_table
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from frontguard._typing import Floats, Ints
+from frontguard.evidence.samples import Table, empty_pool, empty_table
+from frontguard.pareto.rule import ARM, CONTROL, absorb
 
 
 class Ahead:

@@ -25,15 +25,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from frontguard._checks import checked_delta, real_number
 from frontguard._compiled import inlined, kernel
+from frontguard._typing import Floats, Ints
+from frontguard.evidence.samples import Table, empty_pool, empty_table, median, push, reserve
 from frontguard.policies.base import Policy, State, by_arm
 from frontguard.results import Certificate, Result, Verdict
-from frontguard.samples import Table, empty_pool, empty_table, median, push, reserve
-from frontguard.schedule import checked_accuracy, checked_delta
-from frontguard.threats import real_number
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from frontguard.theory.schedule import checked_accuracy
 
 UNDECIDED, IN, OUT = int(Verdict.UNDECIDED), int(Verdict.IN), int(Verdict.OUT)
 

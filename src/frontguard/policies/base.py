@@ -17,12 +17,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from frontguard._checks import checked_count
+from frontguard._typing import Floats, Ints
 from frontguard.errors import OutOfTurn
 from frontguard.results import Certificate, Result
-from frontguard.schedule import checked_count
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 State = dict[str, npt.NDArray[Any]]
 
 

@@ -13,13 +13,14 @@ from weakref import WeakSet
 import numpy as np
 import numpy.typing as npt
 
-from frontguard.boundaries import STEPS
-from frontguard.boxes import LARGEST, BoxRule, box_rule
+from frontguard._checks import checked_count, checked_delta, real_number
+from frontguard._typing import Floats, Ints
 from frontguard.errors import BadInput, OutOfTurn
+from frontguard.evidence.boundaries import STEPS
+from frontguard.evidence.boxes import LARGEST, BoxRule, box_rule
+from frontguard.evidence.samples import Table, empty_pool, empty_table, take_in
 from frontguard.objectives import Objective, parse_objectives, quantiles, tolerances
-from frontguard.policies.ahead import Ahead
-from frontguard.policies.base import Policy, State
-from frontguard.policies.certified_rule import (
+from frontguard.pareto.rule import (
     ARM,
     BUDGET,
     CONTROL,
@@ -40,14 +41,11 @@ from frontguard.policies.certified_rule import (
     decide,
     refresh_all,
 )
+from frontguard.policies.ahead import Ahead
+from frontguard.policies.base import Policy, State
 from frontguard.results import Certificate, Result
-from frontguard.samples import Table, empty_pool, empty_table, take_in
-from frontguard.schedule import checked_count, checked_delta
-from frontguard.spread import SpreadBound
-from frontguard.threats import Threat, real_number, threat_named
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from frontguard.theory.spread import SpreadBound
+from frontguard.theory.threats import Threat, threat_named
 
 GROWTH = 0.03
 """By how much the pulls of an arm grow at a time: the cost of deciding stays small, and little is pulled in vain."""

@@ -23,15 +23,13 @@ import numpy as np
 import numpy.typing as npt
 
 from frontguard._compiled import inlined, kernel
+from frontguard._typing import Floats, Ints
+from frontguard.evidence.samples import Table, empty_pool, empty_table, median, push, reserve
 from frontguard.policies.base import Policy, State, by_arm
 from frontguard.results import Certificate, Result, Verdict
-from frontguard.samples import Table, empty_pool, empty_table, median, push, reserve
-from frontguard.schedule import Schedule
-from frontguard.spread import SpreadBound
-from frontguard.threats import Threat, threat_named
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from frontguard.theory.schedule import Schedule
+from frontguard.theory.spread import SpreadBound
+from frontguard.theory.threats import Threat, threat_named
 
 UNDECIDED, IN, OUT, COVERED = (int(verdict) for verdict in Verdict)
 

@@ -12,14 +12,14 @@ from frontguard._late import late_names
 
 _WHERE = {
     "Report": "frontguard.reports.model",
-    "report_on": "frontguard.reports.writing",
-    "save": "frontguard.reports.writing",
-    "write_report": "frontguard.reports.writing",
+    "report_on": "frontguard.reports.write",
+    "save": "frontguard.reports.write",
+    "write_report": "frontguard.reports.write",
 }
 
 if TYPE_CHECKING:
     from frontguard.reports.model import Report
-    from frontguard.reports.writing import report_on, save, write_report
+    from frontguard.reports.write import report_on, save, write_report
 
 __all__ = ["Report", "report_on", "save", "write_report"]
 

@@ -8,11 +8,10 @@ from datetime import UTC, datetime
 import frontguard
 from frontguard.phrases import article, percent
 from frontguard.plot.picture import Picture
-from frontguard.reports.arm_tables import arms_records, arms_table, failures_table
-from frontguard.reports.model import Fact, Part, Report, Shown
-from frontguard.reports.subject import Subject, with_short_names
-from frontguard.reports.words import assumptions, status_in_words, tolerance_in_words
+from frontguard.reports.arms import arms_records, arms_table, failures_table
+from frontguard.reports.model import Fact, Part, Report, Shown, Subject, with_short_names
 from frontguard.results import Verdict
+from frontguard.words.certificate import assumptions, status_in_words, tolerance_in_words
 
 __all__ = ["made_now", "report_of", "shown", "without_directions"]
 

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from itertools import count
 
-from frontguard.logs.findings import Analysis
+from frontguard.logs.analysis import Analysis
 from frontguard.markup import Element, element
-from frontguard.plot.as_svg import drawn
-from frontguard.reports.arm_tables import arms_table
-from frontguard.reports.model import Cell, Column
-from frontguard.reports.subject import Subject, shown_in_units, with_short_names
+from frontguard.plot.svg.draw import drawn
+from frontguard.reports.arms import arms_table
+from frontguard.reports.model import Cell, Column, Subject, shown_in_units, with_short_names
 from frontguard.results import Result
 from frontguard.studies.snapshot import Snapshot
 
@@ -57,10 +56,10 @@ def repr_line(result: Result) -> str:
 
 def _answer(result: Result) -> str:
     if isinstance(result, Analysis):
-        from frontguard.logs.summary import answer
+        from frontguard.words.analysis import answer
 
         return answer(result)
-    from frontguard.studies.summary import answer as study_answer
+    from frontguard.words.study import answer as study_answer
 
     return study_answer(Snapshot(study="", result=result))
 

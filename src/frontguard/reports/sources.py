@@ -12,7 +12,7 @@ from frontguard.reports.plain_values import Value, parsed
 
 if TYPE_CHECKING:
     from frontguard.reports.model import Report
-    from frontguard.reports.on_study import Progress
+    from frontguard.reports.study import Progress
 
 __all__ = ["report_from", "report_from_values"]
 
@@ -51,9 +51,9 @@ def report_from(where: str, study: str | None = None, progress: Progress | None 
 
 
 def _of_storage(where: str, study: str | None, progress: Progress | None) -> Report:
-    from frontguard.cli.run_options import without_password
-    from frontguard.reports.on_study import study_report
-    from frontguard.studies.urls import open_storage
+    from frontguard.cli.run import without_password
+    from frontguard.reports.study import study_report
+    from frontguard.storage.open import open_storage
 
     shown = without_password(where)
     with open_storage(where, read_only=True) as storage:
@@ -96,10 +96,10 @@ def _of_json(content: bytes, where: str, study: str | None) -> Report:
 def report_from_values(value: Value | Any, where: str = "JSON") -> Report:
     """The report on parsed JSON; its kind is seen by its entries."""
     value = value if isinstance(value, Value) else Value(value, where)
-    from frontguard.reports.from_json import analysis_in, origin_in, result_in, snapshot_in
+    from frontguard.reports.json import analysis_in, origin_in, result_in, snapshot_in
 
     if isinstance(value.raw, list):
-        from frontguard.reports.on_experiments import experiments_report
+        from frontguard.reports.experiments import experiments_report
         from frontguard.reports.rows_in import rows_in
 
         return experiments_report(rows_in(value))
@@ -109,15 +109,15 @@ def report_from_values(value: Value | Any, where: str = "JSON") -> Report:
     origin = origin_in(value)
     said = value.get("answer")
     if "mean_based" in entries:
-        from frontguard.reports.on_analysis import result_report
-        from frontguard.reports.on_demo import demo_in, demo_report, has_all
+        from frontguard.reports.analysis import result_report
+        from frontguard.reports.demo import demo_in, demo_report, has_all
 
         if has_all(entries):
             return demo_report(demo_in(value), origin)
         result, directed = result_in(value)
         return result_report(result, origin, kind="demo", title="Demonstration", directed=directed)
     if "study" in entries:
-        from frontguard.reports.on_study import run_report
+        from frontguard.reports.study import run_report
 
         snapshot, directed = snapshot_in(value)
         storage = value.get("storage")
@@ -129,10 +129,10 @@ def report_from_values(value: Value | Any, where: str = "JSON") -> Report:
             directed=directed,
         )
     if "mean_set" in entries:
-        from frontguard.reports.on_analysis import analysis_report
+        from frontguard.reports.analysis import analysis_report
 
         return analysis_report(analysis_in(value), origin)
-    from frontguard.reports.on_analysis import result_report
+    from frontguard.reports.analysis import result_report
 
     result, directed = result_in(value)
     return result_report(result, origin, directed=directed)

@@ -22,12 +22,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from frontguard._checks import real_number
+from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.simulation.contracts import (
-    Bools,
     Environment,
-    Floats,
-    Ints,
     MaliciousAdversary,
     ObliviousAdversary,
     PrescientAdversary,
@@ -36,7 +35,7 @@ from frontguard.simulation.contracts import (
 )
 from frontguard.simulation.environments import Quantiled, constant, per_entry, relabelled
 from frontguard.simulation.random import fill_words, unit
-from frontguard.threats import Malicious, Oblivious, Prescient, Threat, real_number
+from frontguard.theory.threats import Malicious, Oblivious, Prescient, Threat
 
 
 @attack_kernel

@@ -22,13 +22,11 @@ import numpy.typing as npt
 from numba import types
 
 from frontguard._compiled import kernel
-from frontguard.pareto import as_points, pareto_mask, suboptimality_gaps
+from frontguard._typing import Bools, Floats, Ints
+from frontguard.pareto.points import as_points, pareto_mask, suboptimality_gaps
 from frontguard.simulation.random import stream_states
-from frontguard.threats import Malicious, Oblivious, Prescient, Threat
+from frontguard.theory.threats import Malicious, Oblivious, Prescient, Threat
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 Words = npt.NDArray[np.uint64]
 
 BLOCK = 64

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from frontguard.simulation.contracts import Floats, Ints, Words, draw_kernel
+from frontguard._typing import Floats, Ints
+from frontguard.simulation.contracts import Words, draw_kernel
 from frontguard.simulation.random import below, fill_normals, fill_words, unit
 
 

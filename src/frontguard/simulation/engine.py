@@ -21,18 +21,27 @@ import numpy.typing as npt
 from numba import types
 
 from frontguard._compiled import entry, kernel
+from frontguard._typing import Floats, Ints
+from frontguard.evidence.samples import (
+    COLUMN,
+    Table,
+    empty_pool,
+    empty_table,
+    median,
+    push,
+    push_one,
+    push_sorted,
+    reserve,
+)
+from frontguard.pareto import rule as _certified
 from frontguard.policies import RPSI, AuerA1, AuerA1M, Certified, Policy
 from frontguard.policies import auer as _auer
-from frontguard.policies import certified_rule as _certified
 from frontguard.policies import rpsi as _rpsi
 from frontguard.results import Verdict
-from frontguard.samples import COLUMN, Table, empty_pool, empty_table, median, push, push_one, push_sorted, reserve
 from frontguard.simulation.contracts import BLOCK, Adversary, Environment
 from frontguard.simulation.random import stream_states
 from frontguard.simulation.streams import SOURCE, Source, Streams, fill_block
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
 
 _VECTOR, _MATRIX = types.Array(types.float64, 1, "C"), types.Array(types.float64, 2, "C")

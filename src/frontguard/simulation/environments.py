@@ -19,10 +19,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
+from frontguard._typing import Floats, Ints
 from frontguard.errors import BadInput
-from frontguard.pareto import as_points
+from frontguard.pareto.points import as_points
 from frontguard.simulation import draws
-from frontguard.simulation.contracts import Environment, Floats, Ints
+from frontguard.simulation.contracts import Environment
 from frontguard.simulation.laws import Atoms, Histogram, Law, LocationScale, NoisyAtoms
 
 

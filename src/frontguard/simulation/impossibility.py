@@ -4,8 +4,8 @@ D = R(h(ε)) is the unavoidable bias. Where R is sharp, as for Gaussian and unif
 each threat model can move a median by exactly D either way. Two arms that are 2D − ζ apart in every
 objective then look ζ apart the other way round, however many pulls are spent on them.
 
->>> from frontguard.spread import Uniform
->>> from frontguard.threats import Malicious
+>>> from frontguard.theory.spread import Uniform
+>>> from frontguard.theory.threats import Malicious
 >>> pair = swapped_pair(Uniform(1.0), Malicious(0.2), zeta=0.1)
 >>> pair.bias, pair.environment.medians.round(12).tolist(), pair.apparent_medians.round(12).tolist()
 (0.2, [[0.3, 0.3], [0.0, 0.0]], [[0.1, 0.1], [0.2, 0.2]])
@@ -17,13 +17,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from frontguard._checks import real_number
+from frontguard._typing import Floats
 from frontguard.errors import BadInput
 from frontguard.simulation.adversaries import constant_attack, moved_medians, worst_case, worst_case_prescient
-from frontguard.simulation.contracts import BLOCK, Adversary, Floats
+from frontguard.simulation.contracts import BLOCK, Adversary
 from frontguard.simulation.environments import Quantiled, gaussian, uniform
 from frontguard.simulation.streams import traced_block
-from frontguard.spread import Gaussian, SpreadBound, Uniform
-from frontguard.threats import Malicious, Oblivious, Prescient, Threat, real_number
+from frontguard.theory.spread import Gaussian, SpreadBound, Uniform
+from frontguard.theory.threats import Malicious, Oblivious, Prescient, Threat
 
 BETTER, WORSE = 0, 1
 """The two arms of a pair. The better one is Pareto optimal, the worse one suboptimal by 2D − ζ."""

@@ -16,10 +16,8 @@ import numpy.typing as npt
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
+from frontguard._typing import Floats, Ints
 from frontguard.errors import BadInput
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 StandardFunction = Callable[..., npt.ArrayLike]
 """A quantile or distribution function of a standard law: (level or point, *shape parameters) -> values."""

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from frontguard._compiled import inlined, kernel
+from frontguard._typing import Floats
 
 Words = npt.NDArray[np.uint64]
-Floats = npt.NDArray[np.float64]
 
 _TO_UNIT = 2.0**-53
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from numba import types
 
 from frontguard._compiled import KernelValue, entry, kernel
+from frontguard._typing import Bools, Floats, Ints
 from frontguard.simulation.contracts import (
     ATTACK,
     BLOCK,
@@ -22,10 +23,7 @@ from frontguard.simulation.contracts import (
     NO_INTS,
     NO_REALS,
     Adversary,
-    Bools,
     Environment,
-    Floats,
-    Ints,
     MaliciousAdversary,
     ObliviousAdversary,
     PrescientAdversary,

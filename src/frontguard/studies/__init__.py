@@ -12,15 +12,15 @@ from frontguard._late import late_names
 
 _WHERE = {
     "Pull": "frontguard.studies.study",
-    "Storage": "frontguard.studies.contract",
+    "Storage": "frontguard.storage.contract",
     "Study": "frontguard.studies.study",
-    "open_storage": "frontguard.studies.urls",
+    "open_storage": "frontguard.storage.open",
 }
 
 if TYPE_CHECKING:
-    from frontguard.studies.contract import Storage
+    from frontguard.storage.contract import Storage
+    from frontguard.storage.open import open_storage
     from frontguard.studies.study import Pull, Study
-    from frontguard.studies.urls import open_storage
 
 __all__ = ["Pull", "Storage", "Study", "open_storage"]
 

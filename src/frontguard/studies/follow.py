@@ -7,28 +7,28 @@ overview up to date grows with the arms and with what is new, not with all that 
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from frontguard._typing import Bools, Floats, Ints
+from frontguard.errors import BadInput
 from frontguard.results import Verdict
+from frontguard.storage.contract import Storage
 from frontguard.studies.alarms import Watch
-from frontguard.studies.contract import Storage
 from frontguard.studies.forecast import forecast
-from frontguard.studies.history import Recorder, Spans, moment_of
-from frontguard.studies.measured import Measured
-from frontguard.studies.overview import Measurements, Overview
+from frontguard.studies.overview import History, Measurements, Moment, Overview, Rate
 from frontguard.studies.replay import NOT_USABLE, Replay, inner_values
 from frontguard.studies.settings import Settings
-from frontguard.studies.snapshot import Snapshot
+from frontguard.studies.snapshot import Snapshot, amounts
 from frontguard.studies.study import alarms_of, result_of
 
 __all__ = ["Follower"]
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Progress = Callable[[int, int], None]
 
 PIECE = 20_000
@@ -213,3 +213,214 @@ class Follower:
         if len(at) < 2 or at[-1] == at[0]:
             return None
         return float((len(at) - 1) / (at[-1] - at[0]))
+
+
+MOST_MOMENTS = 200
+"""Moments that are kept at most; fewer where arms are so many that they would fill `MOST_BYTES`."""
+
+MOST_BYTES = 50_000_000
+
+MOST_SPANS = 120
+"""Spans of time that are kept at most."""
+
+FIRST_SPAN = 0.25
+"""Seconds of a span at first. A power of two, so that edges are exact however often it is doubled."""
+
+_GRAIN = 2.0**-16  # seconds to which the first edge is rounded: moments of this century have so many exact digits
+
+
+def moment_of(replay: Replay) -> Moment:
+    """What is known now, in the metrics' units."""
+    objectives = replay.settings.objectives
+    result = replay.policy.result().in_units(objectives)
+    low, high = result.bounds
+    return Moment(
+        pulls=result.pulls,
+        at=replay.at,
+        pulls_per_arm=result.pulls_per_arm,
+        verdict_codes=result.verdict_codes,
+        medians=result.medians,
+        low=low,
+        high=high,
+        uncertain=np.array(amounts(result.certificate, objectives), np.float64),
+    )
+
+
+class Recorder:
+    """Keeps moments of a replay: `look` after every decision, and `history` with the present at its end."""
+
+    def __init__(self, settings: Settings, most: int | None = None) -> None:
+        self._settings = settings
+        arms, objectives = len(settings.arms), len(settings.objectives)
+        fitting = MOST_BYTES // (8 * arms * (2 + 3 * objectives))
+        self.most = max(2, min(MOST_MOMENTS, fitting) if most is None else most)  # the present included
+        self._moments: list[Moment] = []
+
+    def look(self, replay: Replay) -> None:
+        """Keep this moment if enough has happened since the last one."""
+        pulls = replay.told
+        if pulls == 0:
+            return
+        kept = self._moments
+        if kept and pulls > kept[-1].pulls:
+            # Half the distance that moments have in the end: finer ones would be thinned out at once.
+            enough = math.log(pulls / kept[0].pulls) / (2.0 * self.most)
+            if math.log(pulls / kept[-1].pulls) < enough:
+                return
+        elif kept:
+            kept.pop()  # a later decision on the same pulls
+        kept.append(moment_of(replay))
+        _thin(kept, self.most - 1)
+
+    def history(self, present: Moment) -> History:
+        """All moments that were kept, and the present."""
+        earlier = [moment for moment in self._moments if moment.pulls < present.pulls]
+        return History(self._settings.arms, self._settings.objectives, (*earlier, present))
+
+
+def _thin(moments: list[Moment], most: int) -> None:
+    """Leave out moments whose neighbours are nearest to each other, never the first or the last."""
+    while len(moments) > max(most, 1):
+        if len(moments) == 2:
+            moments.pop(0)
+            continue
+        pulls = np.array([moment.pulls for moment in moments], np.float64)
+        del moments[1 + int(np.argmin(pulls[2:] / pulls[:-2]))]
+
+
+class Spans:
+    """Pulls over time: counts in spans of equal length, of which there are never more than `most`.
+
+    >>> spans = Spans()
+    >>> spans.add(np.array([100.0, 100.1, 103.0]), np.array([False, True, False]))
+    >>> spans.rate().told.tolist(), int(spans.rate().failed.sum())
+    ([2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1], 1)
+    """
+
+    def __init__(self, most: int = MOST_SPANS) -> None:
+        self._most = most
+        self._origin = 0.0
+        self._width = FIRST_SPAN
+        self._counts = np.zeros((0, 2), np.int64)  # told, and failed ones among them
+
+    def add(self, at: Floats, failed: Bools) -> None:
+        """Count pulls (n,) told at these moments. Those whose moment is not known (0) are left out."""
+        known = np.isfinite(at) & (at > 0.0)
+        at, failed = at[known], failed[known]
+        if not len(at):
+            return
+        self._make_room(float(at.min()), float(at.max()))
+        place = np.searchsorted(self._edges(), at, side="right") - 1
+        self._counts[:, 0] += np.bincount(place, minlength=len(self._counts))
+        self._counts[:, 1] += np.bincount(place[failed], minlength=len(self._counts))
+
+    def rate(self) -> Rate:
+        """The counts so far."""
+        return Rate(self._edges(), self._counts[:, 0].copy(), self._counts[:, 1].copy())
+
+    def _edges(self) -> Floats:
+        return np.asarray(self._origin + self._width * np.arange(len(self._counts) + 1), np.float64)
+
+    def _make_room(self, first: float, last: float) -> None:
+        """Have spans from the first moment to the last; workers' clocks differ, so that the first may come later."""
+        if not len(self._counts):
+            self._origin = math.floor(first / _GRAIN) * _GRAIN
+        while True:
+            before = max(0, math.ceil((self._origin - first) / self._width))
+            after = max(0, math.floor((last - self._origin) / self._width) + 1 - len(self._counts))
+            if before + len(self._counts) + after <= self._most:
+                break
+            self._width *= 2.0
+            odd = len(self._counts) % 2
+            padded = np.concatenate([self._counts, np.zeros((odd, 2), np.int64)])
+            self._counts = padded.reshape(-1, 2, 2).sum(axis=1)
+        self._origin -= before * self._width
+        room = (np.zeros((count, 2), np.int64) for count in (before, after))
+        self._counts = np.concatenate([next(room), self._counts, next(room)])
+
+
+class Measured:
+    """Columns that grow by doubling; every row has a link to the row before it of the same arm."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._size = 0
+        whole = [(name, np.int64) for name in ("pull", "arm", "before", "reason", "worker")]
+        values = ("values", np.float64, (self._metrics,))
+        self._rows: npt.NDArray[np.void] = np.empty(256, np.dtype([*whole, ("at", np.float64), values]))
+        self._last = np.full(len(settings.arms), -1, np.int64)  # row of each arm
+        self._count = np.zeros(len(settings.arms), np.int64)
+        self._texts: list[str] = []  # reasons and names of workers, each once ...
+        self._numbers: dict[str, int] = {}  # ... and where they stand
+
+    @property
+    def _metrics(self) -> int:
+        return len(self._settings.objectives)
+
+    def __len__(self) -> int:
+        return self._size
+
+    def add(
+        self, arms: Ints, pulls: Ints, values: Floats, reasons: tuple[str, ...], workers: tuple[str, ...], at: Floats
+    ) -> None:
+        """Append told pulls (n,) in their order, with values (n, M) as measured."""
+        start, end = self._size, self._size + len(pulls)
+        if end > len(self._rows):
+            grown: npt.NDArray[Any] = np.empty(max(end, 2 * len(self._rows)), self._rows.dtype)
+            grown[:start] = self._rows[:start]
+            self._rows = grown
+        rows = self._rows[start:end]
+        rows["pull"], rows["arm"], rows["at"], rows["values"] = pulls, arms, at, values
+        rows["reason"], rows["worker"] = self._numbered(reasons), self._numbered(workers)
+        order = np.argsort(arms, kind="stable")
+        ordered = arms[order]
+        first = np.ones(len(order), np.bool_)  # of its arm, among the new ones
+        first[1:] = ordered[1:] != ordered[:-1]
+        before = np.empty(len(order), np.int64)
+        before[1:] = start + order[:-1]
+        before[first] = self._last[ordered[first]]
+        rows["before"][order] = before
+        self._last[arms] = start + np.arange(len(arms))  # of several of one arm the last one stays
+        self._count += np.bincount(arms, minlength=len(self._count))
+        self._size = end
+
+    def _numbered(self, texts: tuple[str, ...]) -> list[int]:
+        numbers = self._numbers
+        for text in set(texts) - numbers.keys():
+            numbers[text] = len(self._texts)
+            self._texts.append(text)
+        return [numbers[text] for text in texts]
+
+    def recent(self, most: int) -> Floats:
+        """When the last `most` pulls were told, in their order."""
+        at: Floats = self._rows["at"][max(0, self._size - most) : self._size].copy()
+        return at
+
+    def values(self, most: int) -> tuple[Ints, Floats]:
+        """Arms (n,) and values (n, M) of the first `most` pulls, in their order."""
+        rows = self._rows[: min(most, self._size)]
+        return rows["arm"].copy(), rows["values"].reshape(len(rows), self._metrics).copy()
+
+    def of(self, arm: int, most: int) -> Measurements:
+        """The last `most` pulls of an arm in their order."""
+        if not 0 <= arm < len(self._last):
+            raise BadInput(f"arm must be a position from 0 to {len(self._last) - 1}; got {arm!r}")
+        if most < 1:
+            raise BadInput(f"most must be a whole number from 1; got {most!r}")
+        places: list[int] = []
+        place, before = int(self._last[arm]), self._rows["before"]
+        while place >= 0 and len(places) < most:
+            places.append(place)
+            place = int(before[place])
+        rows = self._rows[np.array(places[::-1], np.int64)]
+        return Measurements(
+            arm=arm,
+            name=self._settings.arms[arm],
+            objectives=self._settings.objectives,
+            total=int(self._count[arm]),
+            pulls=rows["pull"].copy(),
+            values=rows["values"].reshape(len(rows), self._metrics).copy(),
+            reasons=tuple(self._texts[number] for number in rows["reason"].tolist()),
+            workers=tuple(self._texts[number] for number in rows["worker"].tolist()),
+            at=rows["at"].copy(),
+        )

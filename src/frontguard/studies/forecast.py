@@ -13,14 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from frontguard._compiled import kernel
-from frontguard.boundaries import read_rank
-from frontguard.boxes import LARGEST
+from frontguard._typing import Floats, Ints
 from frontguard.errors import BadInput
-from frontguard.policies import Certified
-from frontguard.policies.certified_rule import (
+from frontguard.evidence.boundaries import read_rank
+from frontguard.evidence.boxes import LARGEST
+from frontguard.evidence.samples import Record, Table, ranked
+from frontguard.pareto.rule import (
     CERTIFIED,
     HIGH,
     HIGH_FLOOR,
@@ -31,12 +31,10 @@ from frontguard.policies.certified_rule import (
     UNREACHABLE,
     _skyline,
 )
-from frontguard.samples import Record, Table, ranked
+from frontguard.policies import Certified
 
 __all__ = ["Forecast", "forecast"]
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 STEP = 1.2
 """By how much the pulls of an arm grow at a time, in thought."""

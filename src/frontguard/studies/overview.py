@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from frontguard._typing import Floats, Ints
 from frontguard.objectives import Objective
 from frontguard.studies.settings import Settings
 from frontguard.studies.snapshot import Snapshot
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

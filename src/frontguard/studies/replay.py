@@ -16,15 +16,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import bdtrc
 
+from frontguard._typing import Bools, Floats, Ints
 from frontguard.objectives import Objective
 from frontguard.policies.ahead import Ahead
 from frontguard.results import Verdict
-from frontguard.studies.contract import Plan, Storage, Told
+from frontguard.storage.contract import Plan, Storage, Told
 from frontguard.studies.settings import Settings
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 PROBE = 5
 """Pulls of an arm before its first batch goes on: by then an arm that always fails is known as such."""

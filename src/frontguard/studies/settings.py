@@ -6,12 +6,12 @@ import json
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
-import frontguard.spread as spread_bounds
+import frontguard.theory.spread as spread_bounds
 from frontguard.errors import BadInput
 from frontguard.objectives import Objective
 from frontguard.policies import Certified
-from frontguard.spread import SpreadBound
-from frontguard.threats import Threat, threat_named
+from frontguard.theory.spread import SpreadBound
+from frontguard.theory.threats import Threat, threat_named
 
 FORMAT = 1
 

@@ -14,13 +14,13 @@ from frontguard.objectives import parse_tolerance
 from frontguard.results import Result
 from frontguard.studies.overview import Measurements, Overview
 from frontguard.studies.snapshot import amounts
-from frontguard.studies.summary import answer, guarantee, more_to_come
-from frontguard.web.page_arm import why
-from frontguard.web.page_list import Unread
-from frontguard.web.page_options import Options
-from frontguard.web.page_study import progress
-from frontguard.web.page_table import order_of
-from frontguard.web.page_words import arm_url, failed_per_arm, status_of, study_url
+from frontguard.web.pages.arm import why
+from frontguard.web.pages.list import Unread
+from frontguard.web.pages.options import Options
+from frontguard.web.pages.parts import arm_url, failed_per_arm, status_of, study_url
+from frontguard.web.pages.study import progress
+from frontguard.web.pages.table import order_of
+from frontguard.words.study import answer, guarantee, more_to_come
 
 
 def studies_twin(overviews: Sequence[Overview | Unread], numbers: Sequence[int] | None = None) -> dict[str, Any]:

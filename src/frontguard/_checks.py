@@ -1,0 +1,37 @@
+"""Arguments that many functions take, checked in one place."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+
+from frontguard.errors import BadInput
+
+
+def real_number(value: object, name: str) -> float:
+    """Return `value` as a float; refuse whatever is not a finite real number.
+
+    >>> real_number("0.1", "delta (δ)")
+    Traceback (most recent call last):
+    ...
+    frontguard.errors.BadInput: delta (δ) must be a finite real number; got '0.1'
+    """
+    # bool is a Real to Python, but True as a share of measurements is a mistake of the caller's.
+    if isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value):
+        return float(value)
+    raise BadInput(f"{name} must be a finite real number; got {value!r}")
+
+
+def checked_delta(value: object) -> float:
+    """Return δ as a float; refuse whatever is not strictly between 0 and 1."""
+    delta = real_number(value, "delta (δ)")
+    if not 0.0 < delta < 1.0:
+        raise BadInput(f"delta (δ), the allowed probability of failure, must satisfy 0 < delta < 1; got {delta!r}")
+    return delta
+
+
+def checked_count(value: object, name: str) -> int:
+    """Return `value` as an int; refuse whatever is not a whole number, at least 1."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise BadInput(f"{name} must be a whole number, at least 1; got {value!r}")
+    return int(value)

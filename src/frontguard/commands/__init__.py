@@ -1,0 +1,1 @@
+"""Pulls made by running commands: specs, processes, metrics, the terminal view."""

@@ -1,0 +1,283 @@
+"""Pulls made by running commands: what came out of one, and what an arm needs before its first.
+
+A failed command is no error of ours but an observation: every way to fail ends in an `Outcome` with a short reason, the
+same text for the same failure so that failures can be counted, and a detail for whoever wants to know more.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import re
+import shutil
+import signal
+import tempfile
+import threading
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from frontguard.commands.metrics import Source, last_line, read_metrics
+from frontguard.commands.process import GRACE, Cancel, Ended, run_group
+from frontguard.commands.templates import Command, as_text, filled, filled_command
+
+if TYPE_CHECKING:
+    from frontguard.commands.spec import Spec
+
+SHOWN = 1 << 16
+"""Bytes of the end of each stream that an outcome carries."""
+
+CANCELLED = "cancelled"
+"""The reason of a pull that was ended because we stop: it was not measured, and is not a failure of its arm."""
+
+_LONGEST_NAME = 60
+_LONGEST_DETAIL = 300
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one command.
+
+    `values` has every metric, None where it failed; `reason` is empty if none did. `returncode` is minus the number of
+    a signal, and None if the command never ran. `seconds` and `cpu_seconds` are those of the command, `max_rss` its
+    peak memory in bytes if it was wanted.
+    """
+
+    values: dict[str, float | None]
+    reason: str = ""
+    detail: str = ""
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    max_rss: float | None = None
+    returncode: int | None = None
+    stdout: str = field(default="", repr=False)
+    stderr: str = field(default="", repr=False)
+
+    @property
+    def failed(self) -> bool:
+        """Whether any metric is missing."""
+        return bool(self.reason)
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether it was ended by us before its time."""
+        return self.reason in (CANCELLED, f"prepare: {CANCELLED}")
+
+
+def run_pull(
+    command: Command | Sequence[str],
+    sources: Sequence[Source],
+    *,
+    cwd: str | os.PathLike[str] = ".",
+    env: Mapping[str, str] | None = None,
+    timeout: float | None = None,
+    cancel: Cancel | None = None,
+    grace: float = GRACE,
+) -> Outcome:
+    """Run a command (arguments, or a text for `/bin/sh`) as one process group and read its metrics.
+
+    `env` is the whole environment; ours unless given. `cancel` may be set from another thread.
+
+    >>> outcome = run_pull("echo '{\\"size\\": 12}'", [Source("size"), Source("loss")], timeout=60)
+    >>> outcome.values, outcome.reason
+    ({'size': 12.0, 'loss': None}, "metric 'loss' missing")
+    >>> run_pull(["sh", "-c", "echo oops >&2; exit 3"], [Source("size")]).reason
+    'exit code 3'
+    """
+    arguments = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
+    nothing: dict[str, float | None] = dict.fromkeys((source.name for source in sources), None)
+    if not arguments:
+        return Outcome(nothing, "command is empty")
+    if any("\0" in argument for argument in arguments):
+        return Outcome(nothing, "command has a NUL character")
+    memory = any(source.kind == "max_rss" for source in sources)
+    try:
+        ended = run_group(
+            arguments,
+            cwd=cwd,
+            env=os.environ if env is None else env,
+            timeout=timeout,
+            cancel=cancel,
+            memory=memory,
+            grace=grace,
+        )
+    except OSError as problem:
+        return Outcome(nothing, _not_started(problem, arguments[0], cwd), str(problem))
+    outcome = Outcome(
+        nothing,
+        seconds=ended.seconds,
+        cpu_seconds=ended.cpu_seconds,
+        max_rss=ended.max_rss,
+        returncode=ended.returncode,
+        stdout=_text(ended.stdout[-SHOWN:]),
+        stderr=_text(ended.stderr[-SHOWN:]),
+    )
+    reason = _bad_end(ended, timeout)
+    if reason:
+        return replace(outcome, reason=reason, detail=last_line(outcome.stderr)[:_LONGEST_DETAIL])
+    measured = {"seconds": ended.seconds, "cpu_seconds": ended.cpu_seconds, "max_rss": ended.max_rss or 0.0}
+    reading = read_metrics(
+        sources, stdout=_text(ended.stdout), stderr=_text(ended.stderr), measured=measured, cut=ended.cut
+    )
+    return replace(outcome, values=reading.values, reason=reading.reason, detail=reading.detail[:_LONGEST_DETAIL])
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def _bad_end(ended: Ended, timeout: float | None) -> str:
+    if ended.how == "cancelled":
+        return CANCELLED
+    if ended.how == "timeout":
+        return f"timeout after {timeout:g} s"
+    if ended.returncode is None:
+        return "exit code unknown: SIGCHLD is ignored in this process"
+    if ended.returncode < 0:
+        return f"signal {_signal_name(-ended.returncode)} ({-ended.returncode})"
+    return f"exit code {ended.returncode}" if ended.returncode else ""
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # real-time signals have no names of their own
+        return "unnamed"
+
+
+def _not_started(problem: OSError, program: str, cwd: str | os.PathLike[str]) -> str:
+    if not os.path.isdir(cwd):
+        return f"working directory not found: {os.fspath(cwd)}"
+    if isinstance(problem, (FileNotFoundError, NotADirectoryError)):
+        if "/" in program and os.path.exists(os.path.join(cwd, program)):
+            return f"interpreter of the script not found: {program}"
+        return f"command not found: {program}"
+    if isinstance(problem, PermissionError) or problem.errno == errno.ENOEXEC:
+        return f"not executable: {program}"
+    if problem.errno == errno.E2BIG:
+        return "command too long"
+    return f"could not start: {problem.strerror}"
+
+
+class Commands:
+    """The commands of a spec, ready to pull its arms from any number of threads. Use it in a `with` statement.
+
+    Every arm has a folder of its own, `{workdir}`, below `base`: a temporary one, removed at the end, unless given. An
+    arm is prepared once, before its first pull; other threads that want the arm wait for that. If it cannot be
+    prepared, every pull of it fails at once, with the reason. Processes must not share a base.
+    """
+
+    def __init__(self, spec: Spec, base: str | os.PathLike[str] | None = None) -> None:
+        self.spec = spec
+        self._temporary = base is None
+        self.base = Path(tempfile.mkdtemp(prefix="frontguard-") if base is None else base).absolute()
+        self._preparing = [_Once() for _ in spec.arms]
+
+    def pull(self, arm: int, pull: int, cancel: Cancel | None = None) -> Outcome:
+        """Pull the arm with this index, as the pull of this number; prepare it before, if need be. Never raises for
+        what a command does.
+        """
+        problem = self.prepare(arm, cancel)
+        if problem is not None:
+            nothing: dict[str, float | None] = dict.fromkeys((each.name for each in self.spec.sources), None)
+            return replace(problem, values=nothing, reason=f"prepare: {problem.reason}")
+        values = self._placeholders(arm) | {"pull": str(pull), "seed": str(seed_of_pull(self.spec.seed, pull))}
+        return self._run(arm, self.spec.arms[arm].command, values, self.spec.sources, self.spec.timeout, cancel)
+
+    def prepare(self, arm: int, cancel: Cancel | None = None) -> Outcome | None:
+        """Make the arm's folder and run its `prepare`, once. None if it is ready, else what went wrong."""
+        return self._preparing[arm].done(lambda: self._prepared(arm, cancel))
+
+    def workdir(self, arm: int) -> Path:
+        """The folder of the arm with this index."""
+        return self.base / folder_name(self.spec.arms[arm].name, arm)
+
+    def close(self) -> None:
+        """Remove the temporary folders."""
+        if self._temporary:
+            shutil.rmtree(self.base, ignore_errors=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _prepared(self, arm: int, cancel: Cancel | None) -> Outcome | None:
+        try:
+            self.workdir(arm).mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            return Outcome({}, f"could not make its folder: {problem.strerror}", str(problem))
+        command = self.spec.arms[arm].prepare
+        if command is None:
+            return None
+        outcome = self._run(arm, command, self._placeholders(arm), (), self.spec.prepare_timeout, cancel)
+        return outcome if outcome.failed else None
+
+    def _run(
+        self,
+        arm: int,
+        command: Command,
+        values: dict[str, str],
+        sources: Sequence[Source],
+        timeout: float,
+        cancel: Cancel | None,
+    ) -> Outcome:
+        extra = {name: filled(template, values) for name, template in self.spec.arms[arm].env.items()}
+        return run_pull(
+            filled_command(command, values),
+            sources,
+            cwd=self.spec.cwd,
+            env={**os.environ, **extra},
+            timeout=timeout,
+            cancel=cancel,
+        )
+
+    def _placeholders(self, arm: int) -> dict[str, str]:
+        chosen = self.spec.arms[arm]
+        own = {"workdir": str(self.workdir(arm)), "arm": chosen.name}
+        return {name: as_text(value) for name, value in chosen.parameters.items()} | own
+
+
+class _Once:
+    """Something that is done once, however many threads want it; unless it is cancelled, then it is tried again."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.result: tuple[Outcome | None] | None = None
+
+    def done(self, do: Callable[[], Outcome | None]) -> Outcome | None:
+        if self.result is None:
+            with self.lock:
+                if self.result is None:
+                    outcome = do()
+                    if outcome is not None and outcome.cancelled:
+                        return outcome
+                    self.result = (outcome,)
+        return self.result[0]
+
+
+def seed_of_pull(seed: int, pull: int) -> int:
+    """The `{seed}` of a pull: 31 bits of its own, the same whenever and wherever the pull is made.
+
+    >>> seed_of_pull(0, 1), seed_of_pull(0, 2), seed_of_pull(0, 1)
+    (1419524863, 1323506485, 1419524863)
+    """
+    return int.from_bytes(hashlib.sha256(f"{seed}/{pull}".encode()).digest()[:4]) >> 1
+
+
+def folder_name(arm: str, index: int) -> str:
+    """A name for a folder that any file system takes, from any name of an arm; different for different indices.
+
+    >>> folder_name("opt=-O2 unroll=yes", 3), folder_name("../../etc", 0), folder_name("größe/µ", 12)
+    ('3-opt=-O2-unroll=yes', '0-etc', '12-groe')
+    """
+    plain = unicodedata.normalize("NFKD", arm).encode("ascii", "ignore").decode()
+    readable = re.sub(r"[^A-Za-z0-9_=+.-]+", "-", plain).strip("-.")[:_LONGEST_NAME].strip("-.")
+    return f"{index}-{readable}" if readable else str(index)

@@ -1,0 +1,424 @@
+"""One command as one process group: started, drained, timed, and ended whole.
+
+A group is led by the command itself, in a session of its own, so that a Ctrl-C on the terminal reaches us and not it.
+It ends in one of three ways: the leader exits, the time is over, or it is cancelled. In the latter two the whole group
+gets SIGTERM and, after a grace, SIGKILL. However it ends, what is left of the group is killed, and so are processes
+that left the group (see `strays`). The leader is collected last: until then its number, which is the group's, cannot be
+given to a stranger, so no signal can go astray.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+from frontguard.errors import BadInput
+from frontguard.studies.workers import is_lost, this_worker
+
+KEPT = 1 << 20
+"""Bytes kept of the end of each stream: a last line may be that long."""
+
+GRACE = 1.0
+"""Seconds between SIGTERM and SIGKILL."""
+
+_CHUNK = 1 << 16
+_LOOK = 0.05  # seconds between two looks at whether we are cancelled
+_LOOK_SOON = 0.005  # where only looking tells that a process has ended
+_LAUNCHER = Path(__file__).with_name("_launcher.py")
+_MAX_RSS_UNIT = 1 if sys.platform == "darwin" else 1024
+
+
+class Cancel(Protocol):
+    """What says that a command is to be ended, such as a `threading.Event`."""
+
+    def is_set(self) -> bool:
+        """Whether it is to be ended now."""
+        ...
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended. `returncode` is minus the signal, or None if nobody knows; `max_rss` is in bytes."""
+
+    how: Literal["exit", "timeout", "cancelled"]
+    returncode: int | None
+    seconds: float
+    cpu_seconds: float
+    max_rss: float | None  # if it was asked for
+    stdout: bytes
+    stderr: bytes
+    cut: bool  # whether the beginning of stdout is missing
+
+
+def run_group(
+    command: Sequence[str],
+    *,
+    cwd: str | os.PathLike[str],
+    env: Mapping[str, str],
+    timeout: float | None,
+    cancel: Cancel | None = None,
+    memory: bool = False,
+    grace: float = GRACE,
+) -> Ended:
+    """Run a command to its end. Raises `OSError` if it cannot be started.
+
+    `memory` measures max_rss, through a small process in between, which costs some 10 ms outside of the measured time.
+
+    >>> run_group(["sh", "-c", "echo hello; exit 3"], cwd="/", env=dict(os.environ), timeout=60).returncode
+    3
+    """
+    if not hasattr(os, "wait4"):
+        raise BadInput(f"commands can be run on Linux and macOS; got {sys.platform}")
+    if cancel is not None and cancel.is_set():
+        return Ended("cancelled", None, 0.0, 0.0, None, b"", b"", False)
+    mark = new_mark()
+    report_read, report_write = os.pipe() if memory else (-1, -1)
+    try:
+        started = list(command)
+        if memory:
+            started = [sys.executable, "-I", "-S", str(_LAUNCHER), str(report_write), *command]
+        begun = time.perf_counter()
+        process = subprocess.Popen(
+            started,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            cwd=cwd,
+            env={**env, MARK: mark},
+            start_new_session=True,
+            pass_fds=(report_write,) if memory else (),
+        )
+        group = _Group(process, begun, mark)
+        try:
+            how = group.wait(timeout, cancel)
+            if how != "exit":
+                group.terminate(grace)
+        finally:
+            group.finish()
+        if memory:
+            os.close(report_write)
+            report_write = -1
+            group.take_report(os.read(report_read, 4096))  # all of it: shorter than what a pipe takes in one piece
+    finally:
+        for descriptor in (report_read, report_write):
+            if descriptor >= 0:
+                os.close(descriptor)
+    out, err = group.tails
+    return Ended(
+        how, group.returncode, group.seconds, group.cpu_seconds, group.max_rss, out.kept(), err.kept(), out.cut
+    )
+
+
+class _Tail:
+    """The end of a stream, in bounded memory."""
+
+    def __init__(self) -> None:
+        self.buffer = bytearray()
+        self.cut = False
+
+    def add(self, data: bytes) -> None:
+        self.buffer += data
+        if len(self.buffer) > 2 * KEPT:
+            self._trim()
+
+    def kept(self) -> bytes:
+        if len(self.buffer) > KEPT:
+            self._trim()
+        return bytes(self.buffer)
+
+    def _trim(self) -> None:
+        del self.buffer[:-KEPT]
+        self.cut = True
+
+
+class _Group:
+    """A started command, until it is collected."""
+
+    def __init__(self, process: subprocess.Popen[bytes], begun: float, mark: str) -> None:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        self.process, self.pid, self.begun, self.mark = process, process.pid, begun, mark
+        self.tails = (_Tail(), _Tail())
+        self.returncode: int | None = None
+        self.seconds = self.cpu_seconds = 0.0
+        self.max_rss: float | None = None
+        self.exited = False
+        self.collected: tuple[int, float] | None = None  # status and CPU time, if looking meant collecting
+        self.pipes = {
+            process.stdout.fileno(): (process.stdout, self.tails[0]),
+            process.stderr.fileno(): (process.stderr, self.tails[1]),
+        }
+        self.poller = select.poll()
+        for descriptor in self.pipes:
+            self.poller.register(descriptor, select.POLLIN)
+        self.exit_descriptor = -1
+        try:  # readable as soon as the leader has exited; Linux only
+            self.exit_descriptor = os.pidfd_open(self.pid)
+            self.poller.register(self.exit_descriptor, select.POLLIN)
+        except (AttributeError, OSError):
+            pass
+
+    def wait(self, timeout: float | None, cancel: Cancel | None) -> Literal["exit", "timeout", "cancelled"]:
+        """Drain both streams until the leader exits, time is over, or it is cancelled."""
+        limit = None if timeout is None else self.begun + timeout
+        while True:
+            left = _LOOK if limit is None else min(_LOOK, limit - time.perf_counter())
+            self._listen(left)
+            if self.exited:
+                return "exit"
+            if cancel is not None and cancel.is_set():
+                return "cancelled"
+            if limit is not None and time.perf_counter() >= limit:
+                return "timeout"
+
+    def terminate(self, grace: float) -> None:
+        """Ask the whole group to end, and give it a moment, during which it may still print."""
+        self._signal(signal.SIGTERM)
+        limit = time.perf_counter() + grace
+        while (left := limit - time.perf_counter()) > 0:
+            if self.exited and not group_is_alive(self.pid):
+                return
+            self._listen(min(left, _LOOK_SOON if self.exited else _LOOK))
+
+    def finish(self) -> None:
+        """Kill what is left, take what it printed, collect the leader, close everything."""
+        try:
+            self._signal(signal.SIGKILL)
+            end_marked(self.mark, self.pid)
+            while not self.exited:
+                self._listen(_LOOK)
+            self._drain()
+            self._collect()
+        finally:
+            for pipe, _ in self.pipes.values():
+                pipe.close()
+            if self.exit_descriptor >= 0:
+                os.close(self.exit_descriptor)
+
+    def take_report(self, report: bytes) -> None:
+        """What the launcher says of the command. Nothing if it was killed itself."""
+        fields = report.split()
+        if len(fields) != 5:
+            return
+        errno = int(fields[0])
+        if errno:
+            raise OSError(errno, os.strerror(errno))
+        self.returncode = os.waitstatus_to_exitcode(int(fields[1]))
+        self.cpu_seconds, self.seconds = float(fields[2]), float(fields[4])
+        self.max_rss = float(int(fields[3]) * _MAX_RSS_UNIT)
+
+    def _listen(self, seconds: float) -> None:
+        """Wait for output or for the exit, at most so long; read what there is."""
+        if self.exit_descriptor < 0:
+            seconds = min(seconds, _LOOK_SOON)
+        ready = self.poller.poll(max(0.0, seconds) * 1000.0)
+        if not self.exited and self._has_exited(ready):
+            self.seconds = time.perf_counter() - self.begun
+            self.exited = True
+            if self.exit_descriptor >= 0:
+                self.poller.unregister(self.exit_descriptor)  # it stays readable
+        for descriptor, _ in ready:
+            if descriptor in self.pipes:
+                self._read(descriptor)
+
+    def _has_exited(self, ready: list[tuple[int, int]]) -> bool:
+        if self.exit_descriptor >= 0:
+            return any(descriptor == self.exit_descriptor for descriptor, _ in ready)
+        try:  # this collects the leader before its group is killed: its number might be given away in between
+            pid, status, usage = os.wait4(self.pid, os.WNOHANG)
+        except ChildProcessError:
+            return True
+        if pid:
+            self.collected = (status, usage.ru_utime + usage.ru_stime)
+        return bool(pid)
+
+    def _read(self, descriptor: int) -> bool:
+        """Read once from a pipe that has something; at its end, close it. Whether there may be more."""
+        pipe, tail = self.pipes[descriptor]
+        try:
+            data = os.read(descriptor, _CHUNK)
+        except BlockingIOError:
+            return False
+        if data:
+            tail.add(data)
+            return True
+        self.poller.unregister(descriptor)
+        del self.pipes[descriptor]
+        pipe.close()
+        return False
+
+    def _drain(self) -> None:
+        """Read what the pipes hold now. Someone beyond our reach may hold them open, and even go on writing."""
+        for descriptor in list(self.pipes):
+            os.set_blocking(descriptor, False)
+            for _ in range(KEPT // _CHUNK):  # as much as a pipe can hold, by default limits
+                if not self._read(descriptor):
+                    break
+
+    def _collect(self) -> None:
+        try:
+            if self.collected is None:
+                _, status, usage = os.wait4(self.pid, 0)
+                self.collected = (status, usage.ru_utime + usage.ru_stime)
+            self.returncode = os.waitstatus_to_exitcode(self.collected[0])
+            self.cpu_seconds = self.collected[1]
+        except ChildProcessError:  # SIGCHLD is ignored in this process: the system collected it and told nobody
+            self.returncode = None
+        self.process.returncode = self.returncode if self.returncode is not None else 0  # nothing left for Popen to do
+
+    def _signal(self, number: signal.Signals) -> None:
+        with suppress(ProcessLookupError, PermissionError):  # nobody is left, or only what has ended or is not ours
+            os.killpg(self.pid, number)
+
+
+MARK = "FRONTGUARD_PULL"
+"""The environment variable that marks a process as part of a pull."""
+
+_IN_ENVIRONMENT = re.compile(rb"(?:^|\0)" + MARK.encode() + rb"=([^\0]*)")
+_PATIENCE = 2.0  # seconds until a process that cannot be killed (stuck in the kernel) is given up
+_LOOKS = 4
+_serial = itertools.count(1)
+
+
+def new_mark() -> str:
+    """A mark for one pull, after those of the pulls that we are ourselves part of."""
+    ours = f"{this_worker()}#{next(_serial) % 2**32:08x}"
+    outer = os.environ.get(MARK)
+    return f"{outer} {ours}" if outer else ours
+
+
+def newest_pid() -> int | None:
+    """The number of the process or thread that was started last; None if the system does not say."""
+    try:
+        with open("/proc/loadavg", "rb") as file:
+            return int(file.read().split()[-1])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def end_marked(mark: str, first: int) -> int:
+    """Kill every process with this mark that was started after the process `first`. How many there were.
+
+    Numbers are given out in order, so nothing needs to be looked at in the usual case that `first` is still the newest.
+    """
+    newest = newest_pid()
+    if newest is None or newest == first:
+        return 0
+    wanted = mark.encode()
+    seen: set[int] = set()
+    deadline = time.perf_counter() + _PATIENCE
+    while True:  # again, until there are none: one may have started another meanwhile
+        newest = newest_pid() or newest
+        found = _with_environment(_after(first, newest), lambda environment: wanted in environment)
+        if not found or time.perf_counter() > deadline:
+            return len(seen)
+        seen.update(found)
+        _kill(found)
+        time.sleep(0.001)
+
+
+def end_abandoned() -> int:
+    """Kill the pulls that lost their runner, as when it was killed itself. How many processes there were.
+
+    For the start of a run: what a dead runner left behind would disturb the measurements. Only runners of this
+    machine that are certainly dead count, and never those of a pull that we are part of.
+    """
+    own = set(os.environ.get(MARK, "").split())
+
+    def abandoned(environment: bytes) -> bool:
+        written = _IN_ENVIRONMENT.search(environment)
+        marks = set(written[1].decode(errors="replace").split()) - own if written else set()
+        return any(is_lost(mark.rpartition("#")[0]) for mark in marks)
+
+    found = _with_environment(_pids(), abandoned)
+    _kill(found)
+    return len(found)
+
+
+def group_is_alive(group: int) -> bool:
+    """Whether a process group has members that have not ended; False where the system does not say."""
+    for pid in _pids():
+        fields = _status(pid)
+        if fields and int(fields[2]) == group and fields[0] not in (b"Z", b"X"):
+            return True
+    return False
+
+
+def _after(first: int, newest: int) -> list[int]:
+    if newest > first:
+        return [pid for pid in _pids() if first < pid <= newest]
+    return [pid for pid in _pids() if pid > first or pid <= newest]  # the numbers have begun again
+
+
+def _pids() -> list[int]:
+    try:
+        return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+    except OSError:
+        return []
+
+
+def _with_environment(pids: Iterable[int], wanted: Callable[[bytes], bool]) -> list[int]:
+    """The processes whose environment is wanted.
+
+    While a process becomes another program its environment looks empty: those are looked at again. Kernel threads and
+    the dead have no program; a program that was given an empty environment is given up after a few looks.
+    """
+    found = []
+    for _ in range(_LOOKS):
+        unclear = []
+        for pid in pids:
+            environment = _environment(pid)
+            if wanted(environment):
+                found.append(pid)
+            elif not environment and _has_program(pid):
+                unclear.append(pid)
+        if not unclear:
+            break
+        pids = unclear
+        time.sleep(0.001)
+    return found
+
+
+def _has_program(pid: int) -> bool:
+    try:
+        return bool(os.readlink(f"/proc/{pid}/exe"))
+    except OSError:
+        return False
+
+
+def _environment(pid: int) -> bytes:
+    """Empty for a process of someone else's, and for one that has ended."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb", buffering=0) as file:
+            return file.readall() or b""
+    except OSError:
+        return b""
+
+
+def _status(pid: int) -> list[bytes]:
+    """State, parent, group, session, … of a process: what follows its name, which may hold anything."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
+            return (file.readall() or b"").rpartition(b")")[2].split()
+    except OSError:
+        return []
+
+
+def _kill(pids: Iterable[int]) -> None:
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            continue

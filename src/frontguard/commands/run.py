@@ -1,0 +1,245 @@
+"""A study whose pulls are commands: a spec, a study and its commands, driven to the end and watched meanwhile."""
+
+from __future__ import annotations
+
+import re
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+from frontguard.commands.arm import CANCELLED, Commands, Outcome
+from frontguard.commands.live import View
+from frontguard.commands.spec import Spec
+from frontguard.measure.drive import Progress, drive
+from frontguard.measure.executors import failure_in_words
+from frontguard.objectives import Objective
+from frontguard.studies.forecast import forecast
+from frontguard.studies.snapshot import Snapshot
+from frontguard.studies.study import Pull, Study
+from frontguard.words.study import How, answer
+
+SWITCH_INTERVAL = 0.0005
+"""Seconds for which a thread may keep the interpreter while another waits for it: a command's end is seen that late."""
+
+ALL_FAILED = 5
+"""Pulls, of two arms at least, after which a person is told that every single one failed."""
+
+MOMENT = 0.5
+"""Seconds within which a signal that ended a command, if it was meant for us, has reached us too."""
+
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Signals by which a run is stopped in good order."""
+
+# Errors that no waiting mends. All others that a storage raises may pass.
+_LASTING = (ArithmeticError, AssertionError, AttributeError, LookupError, NameError, TypeError, ValueError)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a run ended, the study as it is then, and for each arm that failed the last outcome that did."""
+
+    how: How
+    snapshot: Snapshot
+    failures: dict[str, Outcome] = field(default_factory=dict)
+
+    @property
+    def answer(self) -> str:
+        """The answer in a sentence or two; if no arm could be measured, why one could not."""
+        said = answer(self.snapshot, self.how)
+        if len(self.snapshot.aside) == len(self.snapshot.result.arms) and self.failures:
+            arm, outcome = next(iter(self.failures.items()))
+            said += f" Arm {arm!r}, for one: {in_words(outcome)}"
+        return said
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is wrong with arms and measurements, with the evidence."""
+        return [warning + last_words(warning, self.failures) for warning in self.snapshot.result.warnings]
+
+
+class CommandedRun:
+    """One run of a study by its commands: pulls in threads, each a process group; news to a view."""
+
+    def __init__(self, spec: Spec, study: Study, view: View, *, cancel: threading.Event | None = None) -> None:
+        self.spec, self.study, self.view = spec, study, view
+        self.cancel = cancel or threading.Event()
+        self._stop = threading.Event()  # whatever is under way is no longer wanted
+        self._lock = threading.Lock()  # of what workers and the view share
+        self._failures: dict[str, Outcome] = {}  # the last of each arm
+        self._preparing: list[str] = []
+        self._ready: set[int] = set()  # arms that need no preparing any more
+        self._succeeded = 0
+        self._said: set[str] = set()
+
+    def until_done(self) -> Ended:
+        """Pull until the study is done, its time is over, or `cancel` is set."""
+        seconds = self.spec.budget.seconds
+        last = Progress(0, 0, 0, 0.0, 0.0)
+
+        def look(progress: Progress) -> None:
+            nonlocal last
+            last = progress
+            self._look(progress)
+
+        with Commands(self.spec) as commands, _attentive(), ThreadPoolExecutor(self.spec.workers, "pull") as pool:
+            try:
+                how = drive(
+                    self.study,
+                    lambda pull: pool.submit(self._pulled, commands, pull),
+                    workers=self.spec.workers,
+                    until=None if seconds is None else time.monotonic() + seconds,
+                    on_change=look,
+                    cancel=self.cancel,
+                    abandon=self._stop.set,
+                )
+            finally:
+                self._stop.set()
+        snapshot = self.snapshot(last, final=True)
+        self._tell_news(snapshot)
+        return Ended(cast(How, how), snapshot, dict(self._failures))
+
+    # In the threads of workers ----------------------------------------------------------------------------------------
+
+    def _pulled(self, commands: Commands, pull: Pull) -> Outcome:
+        self._prepare(commands, pull)
+        outcome = self._unless_it_was_meant_for_us(commands.pull(pull.index, pull.id, self._stop))
+        with self._lock:
+            if outcome.failed and not outcome.cancelled:
+                self._failures[pull.arm] = outcome
+            self._succeeded += not outcome.failed
+        return outcome
+
+    def _unless_it_was_meant_for_us(self, outcome: Outcome) -> Outcome:
+        """A command that is being started when a terminal sends Ctrl-C is not in a group of its own yet, and dies of
+        it: nothing that its arm is to blame for.
+        """
+        if outcome.returncode in [-number for number in STOPS] and self.cancel.wait(MOMENT):
+            return replace(outcome, reason=CANCELLED)
+        return outcome
+
+    def _prepare(self, commands: Commands, pull: Pull) -> None:
+        """Let the view know while an arm is prepared; `commands` sees to it that it happens once."""
+        if pull.index in self._ready or self.spec.arms[pull.index].prepare is None:
+            return
+        with self._lock:
+            self._preparing.append(pull.arm)
+        try:
+            commands.prepare(pull.index, self._stop)
+        finally:
+            with self._lock:
+                self._preparing.remove(pull.arm)
+                self._ready.add(pull.index)
+
+    # In the thread that drives ----------------------------------------------------------------------------------------
+
+    def _look(self, progress: Progress) -> None:
+        with self._lock:
+            succeeded = self._succeeded
+            failures = list(self._failures.items())
+        if progress.failed >= ALL_FAILED and not succeeded and len(failures) > 1:
+            arm, outcome = failures[0]
+            self._say_once(
+                "all failed",
+                f"all of the first {progress.failed} pulls failed; one of arm {arm!r}: {in_words(outcome)}",
+            )
+        if self.cancel.is_set() and progress.out:
+            self._say_once("stopping", f"stopping, {progress.out} under way; once more leaves at once", warning=False)
+
+        def look() -> Snapshot:
+            snapshot = self.snapshot(progress)
+            self._tell_news(snapshot)
+            return snapshot
+
+        try:
+            self.view.show(look)
+        except _LASTING:
+            raise
+        except Exception as error:  # the storage is out of order for the moment: the loop that tells looks after that
+            self._say_once("storage", f"the storage cannot be read, trying again: {failure_in_words(error)}")
+
+    def _tell_news(self, snapshot: Snapshot) -> None:
+        """Arms that were set aside, alarms and other warnings, each once."""
+        with self._lock:
+            failures = dict(self._failures)
+        for warning in snapshot.result.warnings:
+            self._say_once(_gist(warning), warning + last_words(warning, failures))
+
+    def _say_once(self, key: str, news: str, *, warning: bool = True) -> None:
+        if key not in self._said:
+            self._said.add(key)
+            self.view.say(news, warning=warning)
+
+    def snapshot(self, progress: Progress, *, final: bool = False) -> Snapshot:
+        """The study as it is now; what further pulls could bring at best is looked at in the end only."""
+        with self._lock:
+            preparing = tuple(dict.fromkeys(self._preparing))
+        study, state = self.study, self.study.state()
+        names, policy = study.arms, state.policy
+        aside = frozenset(names[arm] for arm in policy.aside.tolist())
+        return Snapshot(
+            study=study.name,
+            result=study.result_of(state),
+            failures={name: count for name, count in zip(names, state.failures, strict=True) if count},
+            aside=aside,
+            reachable=policy.reachable().in_units(study.objectives) if final else None,
+            pulls_left=forecast(policy).pulls_left,
+            most_pulls=self.spec.budget.pulls,
+            seconds=progress.seconds,
+            seconds_allowed=self.spec.budget.seconds,
+            rate=progress.rate or None,
+            busy=progress.out,
+            preparing=preparing,
+        )
+
+
+def in_words(outcome: Outcome) -> str:
+    """Why a pull failed, with the last lines that it wrote."""
+    tail = [line.rstrip() for line in outcome.stderr.splitlines() if line.strip()][-3:]
+    said = " | ".join(tail) or outcome.detail
+    return f"{outcome.reason}: {said}" if said else outcome.reason
+
+
+def last_words(warning: str, failures: dict[str, Outcome]) -> str:
+    """What the last pull of an arm had to say, if the warning is that it was set aside."""
+    for arm, outcome in failures.items():
+        if warning.startswith(f"arm {arm!r} was set aside"):
+            return f" (the last of them: {in_words(outcome)})"
+    return ""
+
+
+def warm_up(spec: Spec) -> None:
+    """Have everything compiled that decides, so that this does not happen beside the first measurements."""
+    study = Study(["fast", "slow"], [Objective("x", tolerance=1.0)], spec.threat)
+    for _ in range(3):
+        pulls = study.ask(64)
+        study.tell_many([(pull, 100.0 * pull.index) for pull in pulls])
+    state = study.state()
+    forecast(state.policy)
+    state.policy.reachable()
+    study.close()
+
+
+def _gist(warning: str) -> str:
+    """A warning without what changes from one moment to the next: numbers and brackets, but for those in names.
+
+    >>> _gist("arm 'O2 (b)': 31 of 80 pulls failed (31 × exit code 1); 10% contamination")
+    "arm 'O2 (b)':  of  pulls failed "
+    """
+    return re.sub(r"('(?:[^'\\]|\\.)*')|[0-9]+|\(.*", lambda part: part[1] or "", warning)
+
+
+@contextmanager
+def _attentive() -> Iterator[None]:
+    """Let threads take turns often, so that drawing a view hardly delays the moment when a command's end is seen."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(min(before, SWITCH_INTERVAL))
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)

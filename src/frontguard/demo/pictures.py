@@ -1,0 +1,232 @@
+"""The demonstration's pictures: what two methods make of the same sabotaged records, and of a bombed review log."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from frontguard._typing import Floats
+from frontguard.pareto.points import pareto_mask
+from frontguard.plot.layout.frames import limits
+from frontguard.plot.looks import BY_MEANS, OUT, SUSPECT, TRUTH, VERDICTS, Look
+from frontguard.plot.picture import Arrow, Axis, Boxes, Layer, Panel, Picture, Points, Region, Spans, looks_of
+from frontguard.results import Result, Verdict
+
+if TYPE_CHECKING:
+    from frontguard.demo.reviews import Reviews
+    from frontguard.demo.treatments import Demo
+
+
+_WORDS = {
+    Verdict.IN: "returned: not clearly beaten",
+    Verdict.UNDECIDED: "undecided",
+    Verdict.COVERED: "covered by a returned one",
+    Verdict.OUT: "put out",
+}
+_LOOKS = {verdict: replace(look, label=_WORDS[verdict]) for verdict, look in VERDICTS.items()}
+_LIES = replace(SUSPECT, label="moved by the lies", mark="bar", width=1.3)
+_BEATEN = replace(OUT, label="")
+_LIFTED = (Verdict.OUT, Verdict.COVERED, Verdict.UNDECIDED, Verdict.IN)  # what matters most lies on top
+
+
+# The treatments -------------------------------------------------------------------------------------------------------
+
+
+def demo_picture(demo: Demo) -> Picture:
+    """What medians with a guarantee and what means found, side by side, in minutes; rings are the truth."""
+    total, share = len(demo.truth), f"{demo.contamination:.0%}"
+    attacked = demo.contamination > 0.0
+    ring = replace(TRUTH, label=f"truly on the front{', and attacked' if attacked else ''}")
+    robust, by_means = demo.robust, demo.by_means
+    confidence = f"{robust.certificate.confidence:.0%}"
+    panels = [
+        _method(demo, robust, ring, "Medians with a guarantee",
+                f"boxes hold the true values, with {confidence} certainty for all at once"),
+        _method(demo, by_means, ring, "Means",
+                f"boxes are what it takes for certain{', although records lie' if attacked else ''}"),
+    ]  # fmt: skip
+    panels = _on_the_same_axes(panels)
+    layers = [layer for panel in panels for layer in panel.layers]
+    kept, kept_by_means = len(demo.found(robust)), len(demo.found(by_means))
+    order = {look: k for k, look in enumerate((*_LOOKS.values(), ring, _LIES))}
+    return Picture(
+        rows=(tuple(panels),),
+        title=f"Which of {len(robust.arms)} treatments are best? "
+        + (f"A saboteur replaced {share} of the records of the {total} that truly are." if attacked else ""),
+        legend=tuple(sorted(looks_of(layers), key=lambda look: order[look])),
+        description=f"Two panels of {len(robust.arms)} treatments by minutes above and minutes below the safe range, "
+        f"less is better. {robust.policy}, which looks at medians, returns {kept} of the {total} treatments on the "
+        f"true front; {by_means.policy}, which looks at means, returns {kept_by_means}.",
+        caption="Rings are the truth. Medians stay within them whatever the saboteur writes; means are carried away, "
+        "and others take their place.",
+        width=12.0,
+        height=6.0,
+        name="demo",
+    )  # fmt: skip
+
+
+def _method(demo: Demo, result: Result, ring: Look, title: str, note: str) -> Panel:
+    centre = demo.minutes(result.estimates)
+    lower, upper = demo.minutes(result.upper), demo.minutes(result.lower)  # minutes turn the order around
+    true = np.array([result.arms.index(name) for name in demo.truth], np.int64)
+    places = demo.true_minutes[true]
+    layers: list[Layer] = [_beaten(places)]
+    for verdict in _LIFTED:
+        (some,) = np.nonzero(result.verdict_codes == verdict)
+        if some.size:
+            layers.append(Boxes(lower[some, 0], lower[some, 1], upper[some, 0], upper[some, 1], _LOOKS[verdict]))
+    # Where an estimate is far from the truth, an arrow shows who was carried away.
+    away = np.abs(centre[true] - places).max(axis=1) > 0.03 * np.ptp(demo.true_minutes, axis=0).max()
+    layers += [
+        Arrow((float(x), float(centre[i, 0])), (float(y), float(centre[i, 1])), _LIES)
+        for i, (x, y), far in zip(true.tolist(), places.tolist(), away, strict=True)
+        if far
+    ]
+    for verdict in _LIFTED:
+        (some,) = np.nonzero(result.verdict_codes == verdict)
+        if some.size:
+            hints = tuple(_hint(result, i, centre) for i in some.tolist())
+            layers.append(Points(centre[some, 0], centre[some, 1], _LOOKS[verdict], hints, keys=tuple(some.tolist())))
+    names = tuple(demo.truth)
+    hints = tuple(f"{name}: truly {x:.0f} above, {y:.0f} below" for name, (x, y) in zip(names, places, strict=True))
+    layers.append(Points(places[:, 0], places[:, 1], ring, hints, names))
+    return Panel(
+        Axis(result.objectives[0], "lower"),
+        Axis(result.objectives[1], "lower"),
+        tuple(layers),
+        f"{title} ({result.policy}): {len(demo.found(result))} of {len(names)} found",
+        f"{result.pulls:,} pulls; {note}",
+    )
+
+
+def _hint(result: Result, i: int, centre: Floats) -> str:
+    verdict = Verdict(int(result.verdict_codes[i])).word
+    return (
+        f"{result.arms[i]}: {verdict}; estimated {centre[i, 0]:.0f} minutes above, {centre[i, 1]:.0f} below; "
+        f"{int(result.pulls_per_arm[i]):,} pulls"
+    )
+
+
+def _beaten(front: Floats) -> Region:
+    """What the points of a front (n, 2) beat, both minimised: above and right of the stairs through them."""
+    points = np.unique(front[pareto_mask(-front)], axis=0)  # in the order of x, so that y falls
+    corners = [(np.inf, np.inf), (points[0, 0], np.inf)]
+    for k, (x, y) in enumerate(points.tolist()):
+        corners += [(x, y), (points[k + 1, 0] if k + 1 < len(points) else np.inf, y)]
+    polygon = np.array(corners)
+    return Region(polygon[:, 0], polygon[:, 1], _BEATEN, "beaten by the true front")
+
+
+def _on_the_same_axes(panels: list[Panel]) -> list[Panel]:
+    frames = np.array([limits(panel) for panel in panels])
+    (x_low, y_low), (x_high, y_high) = frames[:, :, 0].min(axis=0), frames[:, :, 1].max(axis=0)
+    return [
+        replace(
+            panel,
+            x=replace(panel.x, low=float(x_low), high=float(x_high)),
+            y=replace(panel.y, low=float(y_low), high=float(y_high)),
+        )
+        for panel in panels
+    ]
+
+
+# The reviews ----------------------------------------------------------------------------------------------------------
+
+
+def reviews_picture(reviews: Reviews) -> Picture:
+    """The review log's movies by means, where the campaign moves one, and by medians with their intervals."""
+    from frontguard.demo.reviews import AGES, BOMBED
+
+    found = reviews.analysis
+    panels = (_means(reviews), _medians(reviews))
+    layers = [layer for panel in panels for layer in panel.layers]
+    order = {look: k for k, look in enumerate((*_LOOKS.values(), BY_MEANS, _LIES))}
+    legend = sorted((look for look in looks_of(layers) if look in order), key=lambda look: order[look])
+    certain = " and ".join(found.pareto_set) or "no movie yet"
+    return Picture(
+        rows=(panels,),
+        title=f"{found.pulls * len(AGES):,} reviews of {len(found.arms)} movies. A campaign wrote {reviews.share:.0%} "
+        f"of those of {BOMBED} (✱), all with one star.",
+        legend=tuple(legend),
+        description=f"Left, mean stars from two age groups: the front seems to be {' and '.join(reviews.by_means)}, "
+        f"and an arrow shows how far the campaign moved {BOMBED}. Right, medians with their intervals: certainly on "
+        f"the front is {certain}.",
+        caption="The campaign moves the mean out of the front, and cannot move the median's interval off it.",
+        width=13.0,
+        height=6.0,
+        name="demo-reviews",
+    )  # fmt: skip
+
+
+def _means(reviews: Reviews) -> Panel:
+    """Where means put the movies: those they call the front ringed, and how far the campaign moved the bombed one."""
+    from frontguard.demo.reviews import AGES, BOMBED
+
+    found = reviews.analysis
+    bombed = found.arms.index(BOMBED)
+    true = reviews.true_means[bombed]
+    layers: list[Layer] = [
+        Arrow(
+            (float(true[0]), float(found.means[bombed, 0])),
+            (float(true[1]), float(found.means[bombed, 1])),
+            _LIES,
+            "without the campaign",
+        )
+    ]
+    for verdict in _LIFTED:
+        (some,) = np.nonzero(found.verdict_codes == verdict)
+        if some.size:
+            names = tuple(found.arms[i] if i == bombed else "" for i in some.tolist())
+            hints = tuple(_stars(reviews, i) for i in some.tolist())
+            x, y = found.means[some].T
+            layers.append(Points(x, y, _LOOKS[verdict], hints, names, tuple(some.tolist())))
+    (ringed,) = np.nonzero(found.mean_front)
+    x, y = found.means[ringed].T
+    hints = tuple(_stars(reviews, i) for i in ringed.tolist())
+    layers.append(Points(x, y, BY_MEANS, hints, tuple(found.arms[i] for i in ringed.tolist())))
+    return Panel(
+        Axis(f"mean stars from viewers of {AGES[0]}", "higher"),
+        Axis(f"mean stars from viewers of {AGES[1]}", "higher"),
+        tuple(layers),
+        f"Means: the front seems to be {' and '.join(reviews.by_means)}",
+    )
+
+
+def _stars(reviews: Reviews, i: int) -> str:
+    mean, true = reviews.analysis.means[i], reviews.true_means[i]
+    return f"{reviews.analysis.arms[i]}: mean {mean[0]:.2f}, {mean[1]:.2f}; truly {true[0]:.2f}, {true[1]:.2f}"
+
+
+def _medians(reviews: Reviews) -> Panel:
+    """Intervals of the medians, a pair for each movie, in the order of the table."""
+    from frontguard.demo.reviews import AGES, BOMBED
+    from frontguard.words.analysis import table_order
+
+    found = reviews.analysis
+    medians, (low, high) = found.medians, found.bounds
+    order = table_order(found)
+    rows = np.arange(len(order), dtype=np.float64)
+    layers: list[Layer] = []
+    for verdict in _LIFTED:
+        mine = found.verdict_codes[order] == verdict
+        arms, at = order[mine], rows[mine]
+        for d, shift in enumerate((-0.17, 0.17)):
+            if arms.size:
+                hints = tuple(
+                    f"{found.arms[i]}, {AGES[d]}: median {medians[i, d]:g} [{low[i, d]:g}, {high[i, d]:g}]"
+                    for i in arms.tolist()
+                )
+                layers += [
+                    Spans(at + shift, low[arms, d], high[arms, d], _LOOKS[verdict], hints=hints, opacity=0.4),
+                    Points(medians[arms, d], at + shift, replace(_LOOKS[verdict], size=5.0, label=""), hints),
+                ]
+    names = tuple(f"{'✱ ' if found.arms[i] == BOMBED else ''}{found.arms[i]}" for i in order.tolist())
+    certain = " and ".join(found.pareto_set) or "no movie yet"
+    return Panel(
+        Axis(f"median stars, {AGES[0]} above {AGES[1]}", "higher", low=0.8, high=5.2),
+        Axis(names=names, reverse=True),
+        tuple(layers),
+        f"Medians with a guarantee: certainly on the front is {certain}",
+    )

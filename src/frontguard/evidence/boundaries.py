@@ -1,0 +1,372 @@
+"""Lower boundaries of Bernoulli sums: how many of n observations are, almost certainly, what they should be.
+
+Let A_n be a sum of n Bernoulli variables, each with success probability at least p₀ whatever came before. For a rank
+q(n) with A_n ≥ q(n), the q(n)-th smallest of n observations lies at or below the true quantile that A_n counts for.
+
+`anytime_rank` holds for all n at once, with probability 1 − δ'. For θ ≤ p₀ the product over the observations of θ/p₀
+(success) and (1−θ)/(1−p₀) (failure) is a non-negative supermartingale that starts at 1: the mean of a factor falls in
+the success probability and is 1 at p₀. So is its mixture over θ ~ Beta(a, b) truncated to [0, p₀],
+
+    M_n(k) = B(a+k, b+n−k) I_{p₀}(a+k, b+n−k) / [B(a,b) I_{p₀}(a,b) p₀ᵏ (1−p₀)ⁿ⁻ᵏ],   k = A_n,
+
+and by Ville's inequality it ever reaches 1/δ' with probability at most δ'. q(n) − 1 is the largest k with
+M_n(k) ≥ 1/δ'.
+
+Three facts follow from the factors, since θ/p₀ ≤ 1 ≤ (1−θ)/(1−p₀) for every θ of the mixture:
+
+- M_n(k) falls in k (one failure turned into a success), so that k can be searched for;
+- M_n(k) ≤ M_{n+1}(k) and M_{n+1}(k+1) ≤ M_n(k), so that q(n) ≤ q(n+1) ≤ q(n) + 1;
+- M_n(k) ≤ 1 for k ≥ p₀ n (the likelihood of θ rises up to k/n ≥ p₀), so that q(n) ≤ ⌈p₀ n⌉ and only k < p₀ n matter.
+
+`fixed_rank` is the exact binomial boundary for one n that was not chosen by looking at the data.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from numbers import Integral
+from typing import overload
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import betainc, betaln, ndtri
+
+from frontguard._checks import checked_delta, real_number
+from frontguard._compiled import kernel
+from frontguard._typing import Ints
+from frontguard.errors import BadInput
+
+__all__ = ["MOST_PULLS", "STEPS", "anytime_rank", "first_useful_pulls", "fixed_rank", "rank_table", "read_rank"]
+
+AnyInts = npt.NDArray[np.integer]
+
+MOST_PULLS = 10**12
+"""Pulls beyond which no rank is computed: rounding would approach `_SAFETY`."""
+
+STEPS = 32
+"""Entries of a rank table per unit of √n. Up to n = 256 every n has an entry of its own."""
+
+_SAFETY = 1e-9
+"""What a logarithm must exceed its threshold by. Above all rounding errors, so that these only ever lower a rank."""
+
+_WEAKEST, _STRONGEST = 1e-6, 1e4  # of the mixture: beyond, the prior's own constant loses digits
+_MOST_TERMS = 10**6  # of the continued fraction, which needs about √n
+_HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
+
+
+@kernel
+def _stirling_rest(x: float) -> float:
+    """log Γ(x) − [(x − 1/2) log x − x + log(2π)/2], for x > 0."""
+    if x < 16.0:
+        return math.lgamma(x) - ((x - 0.5) * math.log(x) - x + _HALF_LOG_2PI)
+    y = 1.0 / (x * x)
+    return (1.0 / 12.0 - y * (1.0 / 360.0 - y * (1.0 / 1260.0 - y * (1.0 / 1680.0 - y / 1188.0)))) / x
+
+
+@kernel
+def _deviance(x: float, mean: float, excess: float) -> float:
+    """x log(x / mean) − excess, for excess = x − mean, which the caller knows to more digits than the difference."""
+    v = excess / (x + mean)
+    if abs(v) > 0.1:
+        return x * math.log(x / mean) - excess
+    # log(x/mean) = 2 artanh(v), and its first term takes the excess away: 2xv − excess = excess · v.
+    total = excess * v
+    term = 2.0 * x * v
+    j = 3
+    while True:
+        term *= v * v
+        longer = total + term / j
+        if longer == total:
+            return total
+        total = longer
+        j += 2
+
+
+@kernel
+def _log_beta_over_powers(A: float, B: float, p: float, r: float, excess: float) -> float:
+    """log[B(A, B) / (pᴬ rᴮ)] for r = 1 − p and excess = A − (A+B) p.
+
+    Written as (A+B) KL(A/(A+B) ‖ p) and Stirling's small rests: the logarithms of the Beta function and of the powers
+    are of the order of A+B, and their difference would keep no digit of it when A+B is 10⁹.
+    """
+    N = A + B
+    distance = _deviance(A, N * p, excess) + _deviance(B, N * r, -excess)
+    rests = _stirling_rest(A) + _stirling_rest(B) - _stirling_rest(N)
+    return distance + rests + _HALF_LOG_2PI + 0.5 * (math.log(N / A) - math.log(B))
+
+
+@kernel
+def _tail_over_powers(A: float, B: float, x: float, y: float, excess: float) -> float:
+    """B(A, B) I_x(A, B) / (xᴬ yᴮ) for y = 1 − x and excess = A − (A+B) x ≥ 0; NaN should it not converge.
+
+    The continued fraction of DiDonato and Morris (Algorithm 708, ACM TOMS 18, 1992), by Lentz's method. Its terms are
+    given by the excess, so that nothing cancels.
+    """
+    b = A / (A + 1.0) * (excess + 1.0)
+    value = b
+    C = b
+    D = 0.0
+    for n in range(1, _MOST_TERMS):
+        m = A + 2.0 * n
+        a = (A + n - 1.0) / (m - 1.0) * ((A + B + n - 1.0) / (m - 1.0)) * n * (B - n) * x * x
+        b = n + n * (B - n) * x / (m - 1.0) + (A + n) / (m + 1.0) * (excess + 1.0 + n * (1.0 + y))
+        D = b + a * D
+        if D == 0.0:
+            D = 1e-300
+        C = b + a / C
+        if C == 0.0:
+            C = 1e-300
+        D = 1.0 / D
+        change = C * D
+        value *= change
+        if abs(change - 1.0) < 1e-15:
+            return 1.0 / value
+    return math.nan
+
+
+@kernel
+def _excess(n: int, k: int, p: float, r: float) -> float:
+    """k − n p, to the digits of the rarer of success and failure."""
+    if p <= 0.5:
+        return k - n * p
+    return n * r - (n - k)
+
+
+@kernel
+def _log_mixture(n: int, k: int, p: float, r: float, strength: float, log_prior: float) -> float:
+    """log M_n(k), for k < p n."""
+    A = strength * p + k
+    B = strength * r + (n - k)
+    excess = _excess(n, k, p, r)  # of A over (A+B) p as well, since the prior has mean p
+    whole = _log_beta_over_powers(A, B, p, r, excess)
+    above = _tail_over_powers(B, A, r, p, -excess)
+    return whole + math.log1p(-above * math.exp(-whole)) - log_prior
+
+
+@kernel
+def _between(low: int, high: int, guess: float, tries: int) -> int:
+    """The next k to try, strictly between two that are known: the guess, or the middle if guessing takes long."""
+    if tries > 8 or math.isnan(guess):
+        return low + (high - low) // 2
+    return int(min(max(guess, low + 1.0), high - 1.0))
+
+
+@kernel
+def _anytime_rank(n: int, p: float, r: float, threshold: float, strength: float, log_prior: float) -> int:
+    """q(n): one more than the largest k with log M_n(k) ≥ threshold, by Newton's method inside a bracket."""
+    if not 0.0 < -n * math.log1p(-p) >= threshold:  # M_n(0) is at most (1−p)⁻ⁿ
+        return 0
+    low = -1
+    high = math.ceil(n * p)
+    guess = n * p - math.sqrt(2.0 * n * p * r * (threshold + 0.5 * math.log1p(n / strength)))
+    tries = 0
+    while high - low > 1:
+        k = _between(low, high, guess, tries)
+        over = _log_mixture(n, k, p, r, strength, log_prior) - threshold
+        if over >= 0.0:
+            low = k
+        else:  # and when it is NaN: a smaller rank is always valid
+            high = k
+        slope = math.log((strength * p + k + 0.5) / (strength * r + n - k + 0.5)) - math.log(p / r)
+        guess = k - over / min(slope, -1e-12)
+        tries += 1
+    return low + 1
+
+
+@kernel
+def _log_below(n: int, k: int, p: float, r: float) -> tuple[float, float]:
+    """log P(Bin(n, p) < k), and its slope in k, for 1 ≤ k ≤ n."""
+    A = float(k)
+    B = n - k + 1.0
+    excess = _excess(n, k, p, r) - p
+    whole = _log_beta_over_powers(A, B, p, r, excess)
+    if excess <= 0.0:
+        log_below = math.log(_tail_over_powers(B, A, r, p, -excess)) - whole
+    else:
+        log_below = math.log1p(-math.exp(math.log(_tail_over_powers(A, B, p, r, excess)) - whole))
+    return log_below, math.exp(-whole - log_below) / (p * B)  # P(Bin = k−1) / P(Bin < k)
+
+
+@kernel
+def _fixed_rank(n: int, p: float, r: float, threshold: float, normal: float) -> int:
+    """The largest k with log P(Bin(n, p) < k) ≤ −threshold; `normal` is the normal quantile of the threshold."""
+    low = 0
+    high = n + 1
+    guess = n * p + normal * math.sqrt(n * p * r)
+    tries = 0
+    while high - low > 1:
+        k = _between(low, high, guess, tries)
+        log_below, slope = _log_below(n, k, p, r)
+        under = -threshold - log_below
+        if under >= 0.0:
+            low = k
+        else:
+            high = k
+        guess = k + under / max(slope, 1e-12)
+        tries += 1
+    return low
+
+
+@kernel
+def _anytime_ranks(pulls: Ints, p: float, threshold: float, strength: float, log_prior: float) -> Ints:
+    ranks = np.empty(pulls.size, np.int64)
+    for i in range(pulls.size):
+        ranks[i] = _anytime_rank(pulls[i], p, 1.0 - p, threshold, strength, log_prior)
+    return ranks
+
+
+@kernel
+def _fixed_ranks(pulls: Ints, p: float, threshold: float, normal: float) -> Ints:
+    ranks = np.empty(pulls.size, np.int64)
+    for i in range(pulls.size):
+        ranks[i] = _fixed_rank(pulls[i], p, 1.0 - p, threshold, normal)
+    return ranks
+
+
+@overload
+def anytime_rank(pulls: int, probability: float, delta: float, *, strength: float = ...) -> int: ...
+@overload
+def anytime_rank(pulls: AnyInts, probability: float, delta: float, *, strength: float = ...) -> Ints: ...
+def anytime_rank(pulls: int | AnyInts, probability: float, delta: float, *, strength: float = 2.0) -> int | Ints:
+    """q(n; p₀, δ'): with probability 1 − δ', a sum A_n of Bernoulli(≥ p₀) variables has A_n ≥ q(n) for all n at once.
+
+    The mixture's prior is Beta(a, b) with a = strength · p₀ and b = strength · (1 − p₀), truncated to [0, p₀]. Rounding
+    errors can only lower a rank. A `probability` p₀ ≤ 0 promises nothing and has rank 0 throughout.
+
+    >>> anytime_rank(100, 0.5, 0.01)
+    33
+    >>> anytime_rank(np.array([5, 10, 1000, 10**9]), 0.5, 0.01)
+    array([        0,         1,       441, 499916192])
+    """
+    n, p, threshold = _checked(pulls, probability, delta)
+    weight = _checked_strength(strength)
+    if p <= 0.0:
+        ranks = np.zeros(n.size, np.int64)
+    elif p == 1.0:
+        ranks = n.ravel().copy()
+    else:
+        ranks = _anytime_ranks(n.ravel(), p, threshold, weight, _log_prior(p, weight))
+    return int(ranks[0]) if np.ndim(pulls) == 0 else ranks.reshape(n.shape)
+
+
+@overload
+def fixed_rank(pulls: int, probability: float, delta: float) -> int: ...
+@overload
+def fixed_rank(pulls: AnyInts, probability: float, delta: float) -> Ints: ...
+def fixed_rank(pulls: int | AnyInts, probability: float, delta: float) -> int | Ints:
+    """The largest k with P(Bin(n, p₀) < k) ≤ δ': for a number of pulls n that was not chosen by looking at the data.
+
+    A probability within a relative 10⁻⁹ of δ' counts as above it, so that rounding errors can only lower a rank.
+
+    >>> fixed_rank(100, 0.5, 0.01), fixed_rank(100, 0.5, 0.99)
+    (38, 62)
+    >>> fixed_rank(np.array([5, 10, 1000, 10**9]), 0.5, 0.01)
+    array([        0,         1,       463, 499963217])
+    """
+    n, p, threshold = _checked(pulls, probability, delta)
+    if p <= 0.0:
+        ranks = np.zeros(n.size, np.int64)
+    elif p == 1.0:
+        ranks = n.ravel().copy()
+    else:
+        ranks = _fixed_ranks(n.ravel(), p, threshold, float(ndtri(math.exp(-threshold))))
+    return int(ranks[0]) if np.ndim(pulls) == 0 else ranks.reshape(n.shape)
+
+
+def first_useful_pulls(probability: float, delta: float, *, strength: float = 2.0) -> int:
+    """The smallest n with anytime rank q(n) ≥ 1: before it, no order statistic bounds anything.
+
+    >>> first_useful_pulls(0.5, 0.01)
+    9
+    """
+    p = _checked_probability(probability)
+
+    def useful(n: int) -> bool:
+        return anytime_rank(n, p, delta, strength=strength) >= 1
+
+    if p <= 0.0 or not useful(MOST_PULLS):
+        raise BadInput(
+            f"probability must be large enough for some number of pulls, at most {MOST_PULLS:.0e}, to be useful with "
+            f"delta (δ) = {delta!r}; got {probability!r}"
+        )
+    useless, enough = 0, 1
+    while not useful(enough):
+        useless, enough = enough, min(2 * enough, MOST_PULLS)
+    while enough - useless > 1:  # q(n) never falls
+        middle = (useless + enough) // 2
+        if useful(middle):
+            enough = middle
+        else:
+            useless = middle
+    return enough
+
+
+def rank_table(probability: float, delta: float, *, largest: int = 65536, strength: float = 2.0) -> Ints:
+    """The anytime ranks q(n) for n up to `largest`, to be read by the kernel `read_rank` in nanoseconds.
+
+    Entry j holds q(n_j) for n_j = ⌈(j/STEPS)²⌉, the smallest n with ⌊STEPS √n⌋ ≥ j. A rank that holds at n_j holds
+    at every n ≥ n_j too, as A_n never falls; the table takes no more than √n/16 off the rank.
+
+    >>> table = rank_table(0.5, 0.01)
+    >>> read_rank(table, 100), read_rank(table, 1000), anytime_rank(1000, 0.5, 0.01)
+    (33, 440, 441)
+    """
+    n = _checked_pulls(largest, "largest")
+    p, _, weight = _checked_probability(probability), checked_delta(delta), _checked_strength(strength)
+    return _rank_table(p, float(delta), int(n.ravel()[0]), weight).copy()  # the cached one belongs to nobody
+
+
+@functools.lru_cache(maxsize=256)
+def _rank_table(p: float, delta: float, largest: int, strength: float) -> Ints:
+    # ⌊STEPS √n⌋ in floats, here and in `read_rank`, is never too small: n ≥ (j/STEPS)² has √n ≥ j/STEPS, which is a
+    # float, and rounding keeps the order. It is never too large either: n < (j/STEPS)² is so by 1/STEPS² at least,
+    # by which √n falls short of j/STEPS by a relative 1/(2 STEPS² n), more than rounding bridges for n < 10¹².
+    last = int(STEPS * math.sqrt(largest))
+    steps = np.arange(last + 1, dtype=np.int64)
+    smallest = -(-steps * steps // STEPS**2)
+    return np.maximum.accumulate(anytime_rank(smallest, p, delta, strength=strength))
+
+
+@kernel
+def read_rank(table: Ints, n: int) -> int:
+    """A rank that holds at n, from a `rank_table`; from its end on, the last one, which stays valid."""
+    rank: int = table[min(int(STEPS * math.sqrt(n)), table.size - 1)]
+    return rank
+
+
+def _log_prior(p: float, strength: float) -> float:
+    """log of B(a, b) I_p(a, b) / (pᵃ (1−p)ᵇ), the constant that makes M_0 = 1."""
+    a, b = strength * p, strength * (1.0 - p)
+    return float(betaln(a, b) + np.log(betainc(a, b, p)) - a * math.log(p) - b * math.log1p(-p))
+
+
+def _checked(pulls: object, probability: object, delta: object) -> tuple[Ints, float, float]:
+    """The pulls as an array, p₀, and the threshold log(1/δ') with its safety."""
+    return (
+        _checked_pulls(pulls, "pulls (n)"),
+        _checked_probability(probability),
+        -math.log(checked_delta(delta)) + _SAFETY,
+    )
+
+
+def _checked_pulls(value: object, name: str) -> Ints:
+    array = np.asarray(value)
+    whole = isinstance(value, Integral) if array.ndim == 0 else np.issubdtype(array.dtype, np.integer)
+    if not whole or isinstance(value, bool) or (array.size and not 0 <= array.min() <= array.max() <= MOST_PULLS):
+        raise BadInput(f"{name} must be whole numbers from 0 to {MOST_PULLS:.0e}; got {value!r}")
+    return array.astype(np.int64)
+
+
+def _checked_probability(value: object) -> float:
+    p = real_number(value, "probability (p₀)")
+    if p > 1.0:
+        raise BadInput(f"probability (p₀) must be at most 1; got {p!r}")
+    return p
+
+
+def _checked_strength(value: object) -> float:
+    strength = real_number(value, "strength")
+    if not _WEAKEST <= strength <= _STRONGEST:
+        raise BadInput(f"strength must be between {_WEAKEST:g} and {_STRONGEST:g}; got {strength!r}")
+    return strength

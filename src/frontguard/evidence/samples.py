@@ -1,0 +1,574 @@
+"""Growing samples with exact medians and exact order statistics, amortised O(1) a value.
+
+A sample keeps all its values and, sorted, the few whose ranks lie around the median: the *window*, about √n of them.
+A new value below or above the window is merely counted, which is what happens to nearly all of them; one inside it is
+inserted. The rank of the median drifts by about √n while n values come in, so a window of a few √n ranks has to be
+trimmed, but hardly ever searched anew. Data that drift, or an attack that changes sides, would make it search again
+and again: once a sample has spent its budget of such work it changes for good to two heaps, O(log n) a value whatever
+comes.
+
+Many samples (one for each arm and objective: the *columns*) share one pool of memory and one table of records. The
+kernels work on these two arrays; `GrowingSample` is one column with a plain interface.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from frontguard._compiled import kernel
+from frontguard._typing import Floats
+
+Table = npt.NDArray[np.void]
+Record = Any  # one record of a Table, as numba sees it: fields are attributes
+
+_SMALLEST_EXTENT = 16
+_BUDGET = 16  # moved elements a value before a sample changes to heaps; independent rewards stay below 4
+
+COLUMN = np.dtype(
+    [
+        ("count", np.int64),  # n, the number of values
+        ("start", np.int64),  # where in the pool the extent of the values begins ...
+        ("room", np.int64),  # ... and how long it is
+        ("window_start", np.int64),  # likewise the extent of the window
+        ("window_room", np.int64),
+        ("window", np.int64),  # length of the window
+        ("below", np.int64),  # how many values are counted below the window
+        ("low_heap", np.int64),  # size of the lower heap, or −1 in window mode
+        ("work", np.int64),  # elements moved for inserting and searching so far
+    ]
+)
+"""What is known of a column. In heap mode (`low_heap` ≥ 0) the extent of the values holds a max-heap of the lower
+half, growing from its start, and a min-heap of the upper half, growing backwards from its end."""
+
+
+def empty_table(columns: int) -> Table:
+    """Records of samples without values. One more record, the last, keeps in `count` how much of the pool is in use."""
+    table = np.zeros(columns + 1, COLUMN)
+    table["low_heap"] = -1
+    return table
+
+
+def empty_pool(columns: int) -> Floats:
+    """A pool that holds the first few values of each column before it has to grow."""
+    return np.empty(16 * _SMALLEST_EXTENT * columns)
+
+
+@kernel
+def window_length(count: int) -> int:
+    """How many ranks around the median a sample of `count` values keeps sorted.
+
+    The rank of the median moves by √n / 2 (standard deviation) until n has doubled; a new window reaches twice as far
+    to either side. A longer one would have to be searched more rarely, but would take in more of what comes.
+    """
+    return 32 + int(np.sqrt(count))
+
+
+@kernel
+def reserve(pool: Floats, table: Table, column: int, added: int) -> Floats:
+    """Make room for `added` more values of a column. Returns the pool, which may be a new one."""
+    record: Record = table[column]
+    count = record.count + added
+    window = 2 * window_length(count) + 2 * added
+    if record.room >= count and record.window_room >= window:
+        return pool
+    room = max(2 * count, _SMALLEST_EXTENT)
+    window_room = 2 * window_length(2 * count) + 2 * added
+    used = table[-1].count
+    if used + room + window_room > pool.shape[0]:
+        total = room + window_room
+        for c in range(table.shape[0] - 1):
+            total += table[c].room + table[c].window_room
+        larger = np.empty(2 * total)
+        used = 0
+        for c in range(table.shape[0] - 1):
+            other: Record = table[c]
+            if other.room > 0:
+                _move(pool, other, larger, used, other.room, other.window_room)
+                used += other.room + other.window_room
+        pool = larger
+    _move(pool, record, pool, used, room, window_room)
+    table[-1].count = used + room + window_room
+    return pool
+
+
+@kernel
+def _copy(source: Floats, first: int, target: Floats, start: int, count: int) -> None:
+    """target[start : start + count] = source[first : first + count]; a slice would take numba a second to compile."""
+    for i in range(count):
+        target[start + i] = source[first + i]
+
+
+@kernel
+def _move(pool: Floats, record: Record, target: Floats, start: int, room: int, window_room: int) -> None:
+    """Copy a column's values and its window to `target`, from `start` on, and let them live there."""
+    head = record.count if record.low_heap < 0 else record.low_heap
+    tail = record.count - head
+    window_start = start + room
+    _copy(pool, record.start, target, start, head)
+    _copy(pool, record.start + record.room - tail, target, window_start - tail, tail)
+    _copy(pool, record.window_start, target, window_start, record.window)
+    record.start = start
+    record.room = room
+    record.window_start = window_start
+    record.window_room = window_room
+
+
+@kernel
+def push(pool: Floats, table: Table, column: int, values: Floats) -> None:
+    """Add values (n,) to a column with enough room."""
+    record: Record = table[column]
+    added = values.shape[0]
+    if record.low_heap >= 0:
+        for i in range(added):
+            _push_heaps(pool, record, values[i])
+        return
+    _copy(values, 0, pool, record.start + record.count, added)
+    record.count += added
+    if record.window > 0:
+        _push_window(pool, record, values)
+
+
+@kernel
+def push_one(pool: Floats, table: Table, column: int, value: float) -> None:
+    """Add one value to a column with enough room: `push` without its overhead."""
+    record: Record = table[column]
+    if record.low_heap >= 0:
+        _push_heaps(pool, record, value)
+        return
+    pool[record.start + record.count] = value
+    record.count += 1
+    if record.window > 0:
+        lowest = pool[record.window_start]
+        highest = pool[record.window_start + record.window - 1]
+        if value < lowest:
+            record.below += 1
+        elif value <= highest:
+            if value == lowest and value == highest:
+                record.below += record.below < (record.count - record.window) // 2
+            elif value == lowest:
+                record.below += 1
+            elif value < highest:
+                pool[record.window_start + record.window + 1] = value
+                _merge(pool, record, 1)
+
+
+@kernel
+def _push_window(pool: Floats, record: Record, values: Floats) -> None:
+    """Count new values outside a column's window, take in those inside it.
+
+    Values equal to the lowest of the window may stand just below it, those equal to the highest just above it: ranks
+    among equal values are anybody's. If the whole window is one value, its equals go where they keep the median
+    central.
+    """
+    added = values.shape[0]
+    lowest = pool[record.window_start]
+    highest = pool[record.window_start + record.window - 1]
+    less = 0
+    more = 0
+    if lowest == highest:
+        for i in range(added):
+            less += values[i] < lowest
+            more += values[i] > highest
+        record.below += less
+        central = (record.count - record.window) // 2 - record.below
+        record.below += max(0, min(added - less - more, central))
+        return
+    for i in range(added):
+        less += values[i] <= lowest
+        more += values[i] >= highest
+    record.below += less
+    inside = added - less - more
+    if inside > 0:
+        at = record.window_start + record.window + inside  # free room behind the window, out of the way of merging
+        for i in range(added):
+            if lowest < values[i] and values[i] < highest:
+                pool[at] = values[i]
+                at += 1
+        _merge(pool, record, inside)
+
+
+@kernel
+def _merge(pool: Floats, record: Record, inside: int) -> None:
+    """Merge `inside` values, which wait that many places behind the window's end, into the sorted window."""
+    start = record.window_start
+    length = record.window
+    waiting = start + length + inside
+    for i in range(waiting + 1, waiting + inside):  # they are few: sort by insertion
+        value = pool[i]
+        j = i - 1
+        while j >= waiting and pool[j] > value:
+            pool[j + 1] = pool[j]
+            j -= 1
+        pool[j + 1] = value
+    old = start + length - 1
+    new = waiting + inside - 1
+    place = start + length + inside - 1
+    while new >= waiting:
+        if pool[old] > pool[new]:  # the window's first value is below all that come in, so `old` never leaves it
+            pool[place] = pool[old]
+            old -= 1
+        else:
+            pool[place] = pool[new]
+            new -= 1
+        place -= 1
+    record.window = length + inside
+    record.work += (start + length + inside - place) >> 2  # moving is about four times cheaper than searching
+    if record.window > 2 * window_length(record.count):
+        _trim(pool, record)
+
+
+@kernel
+def _trim(pool: Floats, record: Record) -> None:
+    """Shorten a window to its proper length, around the median if that is still in it."""
+    wanted = window_length(record.count)
+    middle = (record.count - 1) // 2 - record.below
+    first = max(0, min(middle - wanted // 2, record.window - wanted))
+    at = record.window_start
+    for i in range(wanted):
+        pool[at + i] = pool[at + first + i]
+    record.below += first
+    record.window = wanted
+    record.work += wanted
+
+
+@kernel
+def select(values: Floats, first: int, last: int, rank: int) -> None:
+    """Reorder values[first..last] in place so that values[rank] is as after sorting (Hoare's quickselect)."""
+    rounds = 0
+    while first < last:
+        rounds += 1
+        if rounds > 128:  # a pattern made to defeat the pivots: sorting bounds the cost
+            _copy(np.sort(values[first : last + 1]), 0, values, first, last + 1 - first)
+            return
+        a, b, c = values[first], values[(first + last) >> 1], values[last]
+        pivot = max(min(a, b), min(max(a, b), c))
+        i, j = first, last
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while values[j] > pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if rank <= j:
+            last = j
+        elif rank >= i:
+            first = i
+        else:
+            return
+
+
+@kernel
+def values_of(pool: Floats, record: Record) -> Floats:
+    """A copy of all values of a column, in no particular order."""
+    head = record.count if record.low_heap < 0 else record.low_heap
+    tail = record.count - head
+    copy = np.empty(record.count)
+    _copy(pool, record.start, copy, 0, head)
+    _copy(pool, record.start + record.room - tail, copy, head, tail)
+    return copy
+
+
+@kernel
+def _search(pool: Floats, record: Record) -> None:
+    """Make the window anew around the median, or change to heaps if too much work went into that already."""
+    count = record.count
+    if record.work > _BUDGET * count + 4096:
+        _change_to_heaps(pool, record)
+        return
+    wanted = min(window_length(count), count)
+    first = max(0, min((count - 1) // 2 - wanted // 2, count - wanted))
+    if record.window > 1 and _search_nearby(pool, record, first, wanted):
+        record.work += count >> 2  # a scan is about four times cheaper than two selections
+        return
+    record.work += count
+    values = values_of(pool, record)
+    if first > 0:
+        select(values, 0, count - 1, first)
+    if first + wanted < count:
+        select(values, first, count - 1, first + wanted - 1)
+    _set_window(pool, record, np.sort(values[first : first + wanted]), 0, first, wanted)
+
+
+@kernel
+def _search_nearby(pool: Floats, record: Record, first: int, wanted: int) -> bool:
+    """Look for the ranks first .. first + wanted − 1 in the neighbourhood of the old window, in one scan of all values.
+
+    The old window tells how densely values lie; a neighbourhood twice as wide as that suggests nearly always holds the
+    wanted ranks and little more. Returns whether it did.
+    """
+    at, length = record.window_start, record.window
+    lowest, highest = pool[at], pool[at + length - 1]
+    step = (highest - lowest) / length
+    low = lowest - step * (length + 2 * max(0, record.below - first))
+    high = highest + step * (length + 2 * max(0, first + wanted - record.below - length))
+    if not (low > -np.inf and high < np.inf and low < high):
+        return False
+    nearby = np.empty(8 * (wanted + length))
+    less, size = 0, 0
+    for i in range(record.start, record.start + record.count):
+        if pool[i] < low:
+            less += 1
+        elif pool[i] <= high:
+            if size == nearby.shape[0]:
+                return False
+            nearby[size] = pool[i]
+            size += 1
+    if less > first or less + size < first + wanted:
+        return False
+    _set_window(pool, record, np.sort(nearby[:size]), first - less, first, wanted)
+    return True
+
+
+@kernel
+def _set_window(pool: Floats, record: Record, ordered: Floats, start: int, first: int, wanted: int) -> None:
+    """Let ordered[start : start + wanted] be the window, `first` the number of values below it."""
+    _copy(ordered, start, pool, record.window_start, wanted)
+    record.below = first
+    record.window = wanted
+
+
+@kernel
+def push_sorted(pool: Floats, table: Table, column: int, values: Floats) -> None:
+    """Add values (n,) to a column with enough room whose values are kept sorted throughout: all ranks at O(1).
+
+    For samples that are read at many ranks but rarely, after batches that grow with n: merging then costs O(1) a value.
+    Columns are either pushed to with this, or with `push`; never with both.
+    """
+    record: Record = table[column]
+    block = np.sort(values)
+    old = record.start + record.count - 1
+    place = old + block.shape[0]
+    for new in range(block.shape[0] - 1, -1, -1):
+        while old >= record.start and pool[old] > block[new]:
+            pool[place] = pool[old]
+            place -= 1
+            old -= 1
+        pool[place] = block[new]
+        place -= 1
+    record.count += block.shape[0]
+
+
+@kernel
+def ranked(pool: Floats, beside: Floats, record: Record, place: int) -> float:
+    """The value at `place` (0 is the smallest) of a column that is kept sorted, O(1); with values beside it O(log n).
+
+    The last `window` of a sorted column's `count` values may lie elsewhere: sorted among themselves, in the array
+    `beside` from `window_start` on. So a few values can be added for a look, while the pool stays as it is.
+    """
+    at: float
+    if record.window == 0:
+        at = pool[record.start + place]
+        return at
+    own, later = record.count - record.window, record.window
+    first, second = record.start, record.window_start
+    # The smallest number j of values from beside so that the place − j own ones before the place are no larger.
+    low, high = max(0, place - own), min(place, later)
+    while low < high:
+        j = (low + high) >> 1
+        if pool[first + place - j - 1] <= beside[second + j]:
+            high = j
+        else:
+            low = j + 1
+    if low == later:
+        at = pool[first + place - low]
+    elif place - low == own:
+        at = beside[second + low]
+    else:
+        at = min(pool[first + place - low], beside[second + low])
+    return at
+
+
+@kernel
+def take_in(pool: Floats, beside: Floats, table: Table) -> Floats:
+    """Merge what lies beside sorted columns into them. Returns the pool, which may be a new one."""
+    columns = table.shape[0] - 1
+    later, where = np.empty(columns, np.int64), np.empty(columns, np.int64)
+    for c in range(columns):  # all of them first: making room for one may move the others, windows included
+        record: Record = table[c]
+        later[c], where[c] = record.window, record.window_start
+        record.count -= record.window
+        record.window = 0
+        record.window_start = record.start + record.room
+    for c in range(columns):
+        if later[c] > 0:
+            block = np.empty(later[c])
+            _copy(beside, where[c], block, 0, later[c])
+            pool = reserve(pool, table, c, later[c])
+            push_sorted(pool, table, c, block)
+    return pool
+
+
+@kernel
+def median(pool: Floats, table: Table, column: int) -> float:
+    """The median of a column that has values; for an even number of them the mean of the two in the middle."""
+    record: Record = table[column]
+    count = record.count
+    if record.low_heap < 0:
+        lower_at = (count - 1) // 2 - record.below
+        upper_at = count // 2 - record.below
+        if lower_at < 0 or upper_at >= record.window:
+            _search(pool, record)
+            lower_at = (count - 1) // 2 - record.below
+            upper_at = count // 2 - record.below
+    if record.low_heap < 0:
+        lower = pool[record.window_start + lower_at]
+        upper = pool[record.window_start + upper_at]
+    else:
+        lower = pool[record.start]
+        upper = lower if count % 2 == 1 else pool[record.start + record.room - 1]
+    middle: float = lower if lower == upper else 0.5 * lower + 0.5 * upper
+    return middle
+
+
+@kernel
+def order_statistic(pool: Floats, table: Table, column: int, rank: int) -> float:
+    """The value of `rank` (1 the smallest, n the largest) of a column. O(1) within the window, O(n) elsewhere."""
+    record: Record = table[column]
+    inside = rank - 1 - record.below
+    if record.low_heap < 0 and inside >= 0 and inside < record.window:
+        near: float = pool[record.window_start + inside]
+        return near
+    values = values_of(pool, record)
+    select(values, 0, values.shape[0] - 1, rank - 1)
+    far: float = values[rank - 1]
+    return far
+
+
+@kernel
+def _change_to_heaps(pool: Floats, record: Record) -> None:
+    """Rearrange a column's values into two heaps, for good. A sorted array is a heap already."""
+    values = np.sort(values_of(pool, record))
+    low = (record.count + 1) // 2
+    last = record.start + record.room - 1
+    for i in range(low):
+        pool[record.start + i] = values[low - 1 - i]
+    for i in range(record.count - low):
+        pool[last - i] = values[low + i]
+    record.low_heap = low
+    record.window = 0
+
+
+@kernel
+def _sift_up(pool: Floats, root: int, step: int, size: int) -> None:
+    """Let the last of `size` elements rise. Element i lies at root + step · i; step +1 is a max-heap, −1 a min-heap."""
+    i = size - 1
+    value = pool[root + step * i]
+    while i > 0:
+        parent = (i - 1) >> 1
+        above = pool[root + step * parent]
+        if (value <= above) if step > 0 else (value >= above):
+            break
+        pool[root + step * i] = above
+        i = parent
+    pool[root + step * i] = value
+
+
+@kernel
+def _sift_down(pool: Floats, root: int, step: int, size: int) -> None:
+    """Let the first of `size` elements sink. Layout as in `_sift_up`."""
+    i = 0
+    value = pool[root]
+    while True:
+        child = 2 * i + 1
+        if child >= size:
+            break
+        at = root + step * child
+        if child + 1 < size:
+            beside = at + step
+            if (pool[beside] > pool[at]) if step > 0 else (pool[beside] < pool[at]):
+                child += 1
+                at = beside
+        if (value >= pool[at]) if step > 0 else (value <= pool[at]):
+            break
+        pool[root + step * i] = pool[at]
+        i = child
+    pool[root + step * i] = value
+
+
+@kernel
+def _push_heaps(pool: Floats, record: Record, value: float) -> None:
+    """Add a value to a column in heap mode; the lower heap keeps ⌈n/2⌉ values."""
+    low_root = record.start
+    high_root = record.start + record.room - 1
+    low = record.low_heap
+    high = record.count - low
+    if value <= pool[low_root]:
+        pool[low_root + low] = value
+        low += 1
+        _sift_up(pool, low_root, 1, low)
+    else:
+        pool[high_root - high] = value
+        high += 1
+        _sift_up(pool, high_root, -1, high)
+    if low > high + 1:
+        moved = pool[low_root]
+        low -= 1
+        pool[low_root] = pool[low_root + low]
+        _sift_down(pool, low_root, 1, low)
+        pool[high_root - high] = moved
+        high += 1
+        _sift_up(pool, high_root, -1, high)
+    elif high > low:
+        moved = pool[high_root]
+        high -= 1
+        pool[high_root] = pool[high_root - high]
+        _sift_down(pool, high_root, -1, high)
+        pool[low_root + low] = moved
+        low += 1
+        _sift_up(pool, low_root, 1, low)
+    record.low_heap = low
+    record.count = low + high
+
+
+class GrowingSample:
+    """One growing sample with its exact median and exact order statistics.
+
+    >>> sample = GrowingSample([3.0, 1.0, 2.0])
+    >>> sample.extend([10.0])
+    >>> sample.median(), sample.order_statistic(1), len(sample)
+    (2.5, 1.0, 4)
+    """
+
+    def __init__(self, values: npt.ArrayLike = ()) -> None:
+        self._table = empty_table(1)
+        self._pool = empty_pool(1)
+        self.extend(values)
+
+    def extend(self, values: npt.ArrayLike) -> None:
+        """Add values; infinite ones are welcome, NaN is refused because it has no rank."""
+        array = np.ascontiguousarray(values, np.float64).reshape(-1)
+        if np.isnan(array).any():
+            raise ValueError(
+                f"a sample takes numbers, which NaN is not; got one at position {np.isnan(array).argmax()}"
+            )
+        self._pool = reserve(self._pool, self._table, 0, len(array))
+        push(self._pool, self._table, 0, array)
+
+    def __len__(self) -> int:
+        return int(self._table["count"][0])
+
+    def median(self) -> float:
+        """The value in the middle; for an even number of values the mean of the two in the middle."""
+        if not len(self):
+            raise ValueError("the median of no values is not defined: extend the sample first")
+        return float(median(self._pool, self._table, 0))
+
+    def order_statistic(self, rank: int) -> float:
+        """The value of `rank`: 1 is the smallest, n the largest."""
+        if not 1 <= rank <= len(self):
+            raise IndexError(f"rank must be in 1..{len(self)}; got {rank}")
+        return float(order_statistic(self._pool, self._table, 0, rank))
+
+    @property
+    def uses_heaps(self) -> bool:
+        """Whether the data drifted so much that the sample changed from its window to two heaps."""
+        return bool(self._table["low_heap"][0] >= 0)
+
+    def __repr__(self) -> str:
+        return f"GrowingSample of {len(self)} values" + (f", median {self.median():g}" if len(self) else "")

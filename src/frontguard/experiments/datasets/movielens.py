@@ -1,0 +1,110 @@
+"""MovieLens: 24 movies as arms, the scores in five age groups as objectives (Section 6.1).
+
+The package holds only how often each score was given to these 24 movies in each age group. The ratings
+themselves may not be passed on; a directory of MovieLens 100K can be read instead (F. M. Harper and J. A.
+Konstan, "The MovieLens Datasets: History and Context", ACM TiiS 5(4), article 19, 2015).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from frontguard._typing import Ints
+from frontguard.errors import BadInput
+from frontguard.experiments.datasets.readers import bundled_text, lines_of, rows_of, text_of
+
+AGE_GROUPS: tuple[str, ...] = ("0-18", "19-25", "26-35", "36-45", "46+")
+_OLDEST: tuple[int, ...] = (18, 25, 35, 45)
+SCORES: tuple[int, ...] = (1, 2, 3, 4, 5)
+SELECTIONS: tuple[str, ...] = ("margin", "tradeoff")
+"""`margin`: the Pareto arms' medians withstand the largest share of bombing; `tradeoff`: their median vectors
+differ.
+"""
+RATINGS = 100_000
+"""Ratings in MovieLens 100K: any other number means a damaged file or another release."""
+
+
+@dataclass(frozen=True, eq=False)
+class Movies:
+    """Score counts (24, 5 age groups, 5 scores) of one selection of movies."""
+
+    selection: str
+    movie_ids: tuple[int, ...]
+    titles: tuple[str, ...]
+    counts: Ints
+
+
+def bundled_movies(selection: str = "margin") -> Movies:
+    """The counts that are part of the package.
+
+    >>> movies = bundled_movies()
+    >>> movies.titles[1], movies.counts.shape
+    ('Forrest Gump (1994)', (24, 5, 5))
+    """
+    if selection not in SELECTIONS:
+        raise BadInput(f"selection: wanted one of {', '.join(SELECTIONS)}; got {selection!r}")
+    columns = ["selection", "arm", "movie_id", "title", "age_group", *(f"n{score}" for score in SCORES)]
+    name = "movielens24_counts.csv"
+    rows = [row for row in rows_of(bundled_text(name), columns, where=name) if row.text("selection") == selection]
+    arms = 1 + max(row.integer("arm") for row in rows)
+    counts = np.zeros((arms, len(AGE_GROUPS), len(SCORES)), np.int64)
+    ids, titles = [0] * arms, [""] * arms
+    for row in rows:
+        arm = row.integer("arm")
+        ids[arm], titles[arm] = row.integer("movie_id"), row.text("title")
+        counts[arm, AGE_GROUPS.index(row.text("age_group"))] = [row.integer(f"n{score}") for score in SCORES]
+    return Movies(selection, tuple(ids), tuple(titles), counts)
+
+
+def movies_from_ml100k(directory: Path, selection: str = "margin") -> Movies:
+    """Count the scores of the same 24 movies in a directory with `u.data`, `u.user` and `u.item` of MovieLens
+    100K.
+    """
+    chosen = bundled_movies(selection)
+    missing = [name for name in ("u.data", "u.user", "u.item") if not (directory / name).is_file()]
+    if missing:
+        raise BadInput(f"{directory}: wanted MovieLens 100K (u.data, u.user, u.item); lacks {', '.join(missing)}")
+    _check_titles(directory / "u.item", chosen)
+    group_of_user = _age_groups(directory / "u.user")
+    arm_of_movie = {movie: arm for arm, movie in enumerate(chosen.movie_ids)}
+    counts = np.zeros_like(chosen.counts)
+    path = directory / "u.data"
+    ratings = 0
+    for row in lines_of(text_of(path), ("user", "movie", "rating"), where=str(path), delimiter="\t"):
+        user, movie, rating = row.integer("user"), row.integer("movie"), row.integer("rating")
+        if rating not in SCORES:
+            raise BadInput(f"{row.place}: wanted a rating in 1..5, got {rating}")
+        if user not in group_of_user:
+            raise BadInput(f"{row.place}: user {user} is not in {directory / 'u.user'}")
+        ratings += 1
+        if movie in arm_of_movie:
+            counts[arm_of_movie[movie], group_of_user[user], rating - 1] += 1
+    if ratings != RATINGS:
+        raise BadInput(
+            f"{path}: wanted {RATINGS} ratings (MovieLens 100K), got {ratings}: cut off, or another release?"
+        )
+    return Movies(selection, chosen.movie_ids, chosen.titles, counts)
+
+
+def _age_groups(path: Path) -> dict[int, int]:
+    """User → index of the age group."""
+    groups = {}
+    for row in lines_of(text_of(path), ("user", "age"), where=str(path), delimiter="|"):
+        groups[row.integer("user")] = int(np.searchsorted(_OLDEST, row.integer("age")))
+    return groups
+
+
+def _check_titles(path: Path, chosen: Movies) -> None:
+    """Refuse a file in which the chosen numbers are other movies: MovieLens 1M numbers differently."""
+    found = {
+        row.integer("movie"): row.text("title")
+        for row in lines_of(text_of(path, encoding="latin-1"), ("movie", "title"), where=str(path), delimiter="|")
+    }
+    for movie, title in zip(chosen.movie_ids, chosen.titles, strict=True):
+        if found.get(movie) != title:
+            raise BadInput(
+                f"{path}: wanted movie {movie} to be {title!r} as in MovieLens 100K, got {found.get(movie)!r}"
+            )

@@ -1,0 +1,263 @@
+"""A log on a Dask cluster: every worker sorts its share of the arms and answers reads at ranks.
+
+Each file is read by one worker and cut by arm; the pieces of a part travel to the worker that sorts it. What is asked
+of the sorted values later is a round of tasks, one for each part that is concerned, so that the client sees no more
+than a few numbers an arm. All these are Dask tasks that depend on each other: what a lost worker had is computed again,
+from the files if need be. Arms are shared out by a hash of their names, ranks are exact, and means are those
+of whole arms, so the answer is that of one machine to the bit.
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from frontguard._typing import Floats, Ints
+from frontguard.errors import BadInput
+from frontguard.logs.sort.merge import Piece, cut_by_arm, put_together
+from frontguard.logs.sort.ordered import Ordered
+from frontguard.logs.sort.rows import Rows
+from frontguard.logs.sources.columns import Request
+from frontguard.logs.sources.files import Place, find
+from frontguard.logs.sources.log import Log, Part
+
+__all__ = ["ClusterOrdered", "ordered_on_cluster"]
+
+DEFAULT_PORT = 8786
+PATIENCE = 60.0
+"""Seconds to wait for a first worker."""
+_PARTS_A_THREAD = 2  # small enough that a lost one is soon made again, large enough that tasks are worth their cost
+
+
+def ordered_on_cluster(
+    cluster: object,
+    files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    arm: str | Sequence[str],
+    metrics: Sequence[str],
+    failed_below_or_at: Floats | None = None,
+    parts: int | None = None,
+) -> ClusterOrdered:
+    """The measurements of partitioned Parquet by arm, kept on the workers of a Dask cluster.
+
+    `cluster` is a `distributed.Client`, which is left open, or the address HOST:PORT of a scheduler. `files` is a file,
+    a directory, a glob or a list of them, as the workers see it: each file is read by one worker, so there should be
+    several for each, and together the workers must have memory for all values of these metrics. Arms are cut into
+    `parts` parts (two for each thread of the cluster unless given).
+
+    What comes back is read like an `Ordered`; close it, or use it in a `with`, to free the workers' memory.
+    """
+    client, ours = _client(cluster)
+    try:
+        request = Request.of(
+            arm, metrics, "wide", metric_column="", value_column="", decimal=".", missing_arms="refuse"
+        )
+        how = _How(request, failed_below_or_at)
+        Rows(request.metrics, failed_below_or_at)  # refuses floors that it cannot use, here rather than there
+        threads = _threads(client)
+        with _in_words(client):
+            places: list[Place] = client.submit(find, files, pure=False).result()
+            count = parts or max(1, _PARTS_A_THREAD * threads)
+            cut = [client.submit(_read_and_cut, place, how, count, pure=False) for place in places]
+            shares = []
+            for part in range(count):
+                pieces = [client.submit(operator.getitem, each, part, pure=False) for each in cut]
+                shares.append(client.submit(put_together, pieces, request.metrics, pure=False))
+            try:
+                known = client.gather([client.submit(_about, share, pure=False) for share in shares])
+            except BadInput:
+                for each in cut:  # of several mistakes the one in the first file, as on one machine
+                    if (mistake := each.exception()) is not None:
+                        raise mistake from None
+                raise
+            # The workers may let go of the rest now; should it be needed again, it is made again.
+            del cut, pieces
+        if not any(len(about.pulls) for about in known):
+            raise BadInput(f"{places[0].shown}{' and others' if len(places) > 1 else ''}: there are no rows")
+        return ClusterOrdered(client, ours, shares, known, request.metrics)
+    except BaseException:
+        if ours:
+            client.close()
+        raise
+
+
+class ClusterOrdered:
+    """Measurements by arm, the values sorted on the workers of a cluster and the rest here: a `Readable`."""
+
+    def __init__(
+        self, client: Any, ours: bool, shares: Sequence[Any], known: Sequence[_About], metrics: tuple[str, ...]
+    ) -> None:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        self._client, self._ours = client, ours
+        self._shares: list[Any] = list(shares)  # futures of `Ordered`
+        names = pa.concat_arrays([about.names for about in known])
+        # Arms one share after another → arms in the order of their names.
+        self._order: Ints = pc.sort_indices(names.cast(pa.large_binary())).to_numpy().astype(np.int64)
+        self._share_of: Ints = np.repeat(np.arange(len(known)), [len(about.pulls) for about in known])[self._order]
+        self._there: Ints = np.concatenate([np.arange(len(about.pulls)) for about in known])[self._order]
+        self.arms: Sequence[str] = names.take(pa.array(self._order)).to_pylist()
+        self.metrics = metrics
+        self.pulls: Ints = np.concatenate([about.pulls for about in known])[self._order]
+        self.good: Ints = np.concatenate([about.good for about in known], axis=1)[:, self._order]
+
+    @property
+    def failed(self) -> Ints:
+        """How many values of each metric and arm (M, K) failed."""
+        return self.pulls - self.good
+
+    @cached_property
+    def means(self) -> Floats:
+        """Means (M, K) of the values that did not fail; NaN where all did."""
+        answers = self._round([(share, _means, ()) for share in range(len(self._shares))])
+        found: Floats = np.concatenate(answers, axis=1)[:, self._order]
+        return found
+
+    def at(self, metric: int, arms: Ints, ranks: Ints, side: int = 0) -> Floats:
+        """The values of some arms at ranks from below, 1 the smallest, all of which there are: one round of tasks."""
+        share_of = self._share_of[arms]
+        order = np.argsort(share_of, kind="stable")
+        concerned, first = np.unique(share_of[order], return_index=True)
+        rows = np.split(order, first[1:]) if len(order) else []
+        there = self._there[arms]
+        asked = [
+            (share, _values_at, (metric, there[own], ranks[own]))
+            for share, own in zip(concerned.tolist(), rows, strict=True)
+        ]
+        found = np.empty(len(order))
+        for own, answer in zip(rows, self._round(asked), strict=True):
+            found[own] = answer
+        return found
+
+    def _round(self, asked: Sequence[tuple[int, Callable[..., Floats], tuple[Any, ...]]]) -> list[Floats]:
+        """What these tasks say of these shares."""
+        if not self._shares:
+            raise RuntimeError("this log on a cluster was closed")
+        with _in_words(self._client):
+            futures = [
+                self._client.submit(task, self._shares[share], *given, pure=False) for share, task, given in asked
+            ]
+            answers: list[Floats] = self._client.gather(futures)
+        return answers
+
+    def __enter__(self) -> ClusterOrdered:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let the workers forget it; nothing can be read afterwards."""
+        shares, self._shares = self._shares, []
+        for future in shares:
+            future.release()
+        if shares and self._ours:
+            self._client.close()
+
+
+# On the workers -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _How:
+    """How rows are read."""
+
+    request: Request
+    failed_below_or_at: Floats | None
+
+
+@dataclass(frozen=True)
+class _About:
+    """What the client is told of a part: all but its values."""
+
+    names: Any
+    pulls: Ints
+    good: Ints
+
+
+def _read_and_cut(place: Place, how: _How, parts: int) -> list[Piece]:
+    from frontguard.logs.sources.parquet import ParquetFile
+
+    rows = Rows(how.request.metrics, how.failed_below_or_at)
+    file = ParquetFile.open(place)
+    part = Part(lambda: ParquetFile.open(place), place.shown, place.partition)
+    log = Log("parquet", place.shown, how.request, [part], file)
+    if file.row_count:  # a log without rows is refused, but a file of it may have none
+        for batch in log.batches():
+            rows.add(batch)
+    return cut_by_arm(rows, parts)
+
+
+def _about(share: Ordered) -> _About:
+    import pyarrow as pa
+
+    return _About(pa.array(share.arms, pa.large_string()), share.pulls, share.good)
+
+
+def _values_at(share: Ordered, metric: int, arms: Ints, ranks: Ints) -> Floats:
+    return share.at(metric, arms, ranks)
+
+
+def _means(share: Ordered) -> Floats:
+    return share.means
+
+
+# On the client --------------------------------------------------------------------------------------------------------
+
+
+def _client(cluster: object) -> tuple[Any, bool]:
+    """A client of the cluster, and whether we opened it."""
+    try:
+        distributed = import_module("distributed")
+    except ImportError as error:
+        raise ImportError("a log on a cluster needs Dask: pip install 'frontguard[dask]'") from error
+    if isinstance(cluster, distributed.Client):
+        if cluster.asynchronous:
+            raise BadInput("cluster: the distributed.Client must not be an asynchronous one")
+        return cluster, False
+    form = r"(dask://)?(?P<protocol>[a-z]+://)?(?P<host>\[[^\]]+\]|[^:/\s]+)(?P<port>:\d+)?/?"
+    match = re.fullmatch(form, cluster) if isinstance(cluster, str) else None
+    if match is None:
+        raise BadInput(f"cluster must be a distributed.Client or 'HOST:PORT' of a Dask scheduler; got {cluster!r}")
+    where = f"{match['protocol'] or 'tcp://'}{match['host']}{match['port'] or f':{DEFAULT_PORT}'}"
+    try:
+        return distributed.Client(where, set_as_default=False), True
+    except OSError as error:  # a timeout is one
+        raise BadInput(f"no Dask scheduler answers at {where}: {_one_line(error)}") from None
+
+
+def _threads(client: Any) -> int:
+    try:
+        client.wait_for_workers(1, timeout=PATIENCE)
+    except TimeoutError:
+        raise BadInput(f"the Dask cluster at {client.scheduler.address} has no workers") from None
+    return sum(client.nthreads().values())
+
+
+@contextmanager
+def _in_words(client: Any) -> Iterator[None]:
+    """Errors of the cluster as one line; those that workers put into words themselves come as they are."""
+    distributed = import_module("distributed")
+    try:
+        yield
+    except ImportError as error:
+        raise BadInput(f"the Dask workers need frontguard with the extra `logs`: {_one_line(error)}") from error
+    except distributed.KilledWorker as error:
+        raise BadInput(
+            f"the Dask cluster at {client.scheduler.address} lost several workers over one task; they may need more "
+            f"memory, or the log smaller files: {_one_line(error)}"
+        ) from error
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())[:300]

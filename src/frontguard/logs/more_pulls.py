@@ -1,0 +1,133 @@
+"""How many more pulls would settle the arms of a log that are open.
+
+It lets the measuring go on in thought, as `studies.forecast` does live: if an arm's sample kept its proportions, then
+with n' pulls its bounds would be the values that now have the ranks q(n') n/n'. Every arm that is not out is raised to
+one common level of pulls, higher and higher, and each time all of them are judged anew by the rule itself; the level at
+which an arm is not open any more is what it needs. All its rivals are raised with it, for any of them can stand in its
+way; the one that decides it now is named. Where not even an endless sample would do, the reason is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from frontguard._typing import Bools, Ints
+from frontguard.evidence.boundaries import MOST_PULLS
+from frontguard.logs.boxes import BoxReader
+from frontguard.logs.sort.ordered import Ordered
+from frontguard.objectives import Objective
+from frontguard.pareto.judge import Verdicts, judge
+from frontguard.results import Verdict
+from frontguard.theory.threats import Threat
+
+__all__ = ["FARTHEST", "LIMITS", "Needed", "needed"]
+
+
+FARTHEST = 100
+"""Times the pulls of an arm beyond which its sample says nothing about how many it takes."""
+
+LIMITS = ("", "far", "contamination", "failures", "tolerance")
+"""Why no number of pulls is given: too many to foresee; ε lets an attacker do too much; too many pulls of it or of its
+rival fail; or the arms differ by too little for the tolerance."""
+
+_REACHED, _FAR, _CONTAMINATION, _FAILURES, _TOLERANCE = range(5)
+_STEP = 1.1  # by how much the level grows at a time: what is needed is overstated by as much at most
+_FEW = 5_000  # arms up to which it does; for more the steps are larger
+
+
+@dataclass(frozen=True, eq=False)
+class Needed:
+    """What each of J open arms needs: `pulls` more of it, and `rival_pulls` more of the rival that decides it.
+
+    `level` is the number of pulls that it, its rival, and whatever else stands in its way should have in all. Where
+    `limit`, an index of `LIMITS`, is not 0, these are −1.
+    """
+
+    arms: Ints
+    rivals: Ints
+    pulls: Ints
+    rival_pulls: Ints
+    level: Ints
+    limit: Ints
+
+    def extra(self, arms: int) -> Ints:
+        """More pulls of each of K arms (K,) that together give every open arm and its rival what they need."""
+        wanted = np.zeros(arms, np.int64)
+        reached = self.limit == _REACHED
+        np.maximum.at(wanted, self.arms[reached], self.pulls[reached])
+        rivalled = reached & (self.rivals >= 0)
+        np.maximum.at(wanted, self.rivals[rivalled], self.rival_pulls[rivalled])
+        return wanted
+
+
+def needed(
+    ordered: Ordered,
+    objectives: Sequence[Objective],
+    threat: Threat,
+    delta: float,
+    verdicts: Verdicts,
+    *,
+    accuracy: npt.ArrayLike,
+    coverage: npt.ArrayLike,
+    margin: npt.ArrayLike,
+    anytime: bool = False,
+) -> Needed:
+    """How many more pulls would settle the arms on which `verdicts`, those of this log, leave open.
+
+    >>> from frontguard import Prescient
+    >>> from frontguard.logs.boxes import log_boxes
+    >>> values = np.concatenate([np.arange(100.0), np.arange(20.0, 120.0)])
+    >>> log = Ordered(["a", "b"], ("speed",), np.array([100, 100]), np.array([[0, 100, 200]]), (values,))
+    >>> tolerances = {"accuracy": 0.0, "coverage": 0.0, "margin": 0.0}
+    >>> verdicts = judge(log_boxes(log, [Objective("speed")], Prescient(0.05), 0.05), **tolerances)
+    >>> more = needed(log, [Objective("speed")], Prescient(0.05), 0.05, verdicts, **tolerances)
+    >>> more.arms.tolist(), more.pulls.tolist(), more.rival_pulls.tolist()
+    ([0, 1], [197, 197], [197, 197])
+    """
+    arms = np.flatnonzero(verdicts.undecided)
+    alive = np.flatnonzero(verdicts.codes != Verdict.OUT)
+    reader = BoxReader(ordered, objectives, delta, anytime=anytime, among=alive)
+    own = np.searchsorted(alive, arms)
+    rivals, pulls = verdicts.decided_by[arms], ordered.pulls[arms]
+
+    def settled(least: int, under: Threat) -> Bools:
+        codes = judge(reader.foresee(under, least), accuracy, coverage, margin).codes[own]
+        return np.asarray(codes != Verdict.UNDECIDED)
+
+    level = np.full(len(arms), -1, np.int64)
+    limit = np.full(len(arms), _FAR)
+    if len(arms):
+        for least in _raised(pulls, len(alive)):
+            reached = (level < 0) & (least <= FARTHEST * pulls) & settled(least, threat)
+            level[reached] = least
+            if (level >= 0).all():
+                break
+        limit = np.where(level >= 0, _REACHED, _FAR)
+    if (level < 0).any():
+        never = (level < 0) & ~settled(MOST_PULLS, threat)
+        clean = settled(MOST_PULLS, replace(threat, eps=0.0))
+        limit[never] = np.where(clean, _CONTAMINATION, _TOLERANCE)[never]
+        failed = ordered.failed.max(axis=0) > 0
+        limit[never & ~clean & (failed[arms] | (failed[rivals] & (rivals >= 0)))] = _FAILURES
+
+    return Needed(
+        arms=arms,
+        rivals=rivals,
+        pulls=np.where(level >= 0, np.maximum(level - pulls, 0), -1),
+        rival_pulls=np.where((level >= 0) & (rivals >= 0), np.maximum(level - ordered.pulls[rivals], 0), -1),
+        level=level,
+        limit=limit,
+    )
+
+
+def _raised(pulls: Ints, alive: int) -> list[int]:
+    """Levels of pulls, each some percent above the one before, from what the least measured open arm has."""
+    step = _STEP ** max(1.0, min(8.0, alive / _FEW))
+    levels, last = [max(1, int(pulls.min()))], min(FARTHEST * int(pulls.max()), MOST_PULLS)
+    while levels[-1] < last:
+        levels.append(min(last, int(np.ceil(levels[-1] * step))))
+    return levels[1:]

@@ -1,0 +1,1 @@
+"""Rows of a log become sorted measurements by arm."""

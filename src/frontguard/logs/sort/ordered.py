@@ -1,0 +1,103 @@
+"""Measurements by arm, sorted within each metric: what all answers about a log are read from.
+
+A log with n_i rows of arm i becomes, for each metric, the sorted values of every arm that did not fail, one arm after
+another. Which values fail is decided when it is built: missing ones, NaN, infinite ones, and those that an objective
+cannot use. They count in n_i, and are not kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from frontguard._typing import Floats, Ints
+
+
+class Readable(Protocol):
+    """What answers are read from: an `Ordered`, one whose values lie on other machines, or one of sketches."""
+
+    @property
+    def arms(self) -> Sequence[str]:
+        """Names (K,), in plain text order."""
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names (M,)."""
+
+    @property
+    def pulls(self) -> Ints:
+        """Pulls of each arm (K,), failed ones included."""
+
+    @property
+    def good(self) -> Ints:
+        """How many values of each metric and arm (M, K) did not fail."""
+
+    @property
+    def means(self) -> Floats:
+        """Means (M, K) of the values that did not fail; NaN where all did."""
+
+    def at(self, metric: int, arms: Ints, ranks: Ints, side: int = 0) -> Floats:
+        """Values of some arms at ranks from below."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ordered:
+    """K arms, ordered by name, with n_i pulls each, and M metrics.
+
+    The values of metric d and arm i are `values[d][starts[d, i] : starts[d, i + 1]]`, ascending, in the metric's own
+    units. The arrays may be memory maps of a file: they are read, never written.
+    """
+
+    arms: Sequence[str]  # (K,), in plain text order, all different
+    metrics: tuple[str, ...]
+    pulls: Ints  # (K,), failed ones included
+    starts: Ints  # (M, K + 1)
+    values: tuple[Floats, ...]  # M flat arrays
+
+    @property
+    def good(self) -> Ints:
+        """How many values of each metric and arm (M, K) did not fail."""
+        return np.diff(self.starts, axis=1)
+
+    @property
+    def failed(self) -> Ints:
+        """How many did (M, K)."""
+        return self.pulls - self.good
+
+    def from_below(self, metric: int, ranks: Ints) -> Floats:
+        """The values (K,) of these ranks among each arm's good values, 1 the smallest.
+
+        −∞ for ranks below 1 and +∞ for ranks above their number: what is not known may be anything.
+        """
+        count = self.good[metric]
+        known = np.flatnonzero((ranks >= 1) & (ranks <= count))
+        found = np.where(ranks < 1, -np.inf, np.inf)
+        found[known] = self.at(metric, known, ranks[known])
+        return found
+
+    def from_above(self, metric: int, ranks: Ints) -> Floats:
+        """The values (K,) of these ranks from above, 1 the largest; +∞ for ranks below 1, −∞ beyond the smallest."""
+        return self.from_below(metric, self.good[metric] + 1 - ranks)
+
+    @property
+    def means(self) -> Floats:
+        """Means (M, K) of the values that did not fail; NaN where all did."""
+        found = np.full((len(self.metrics), len(self.pulls)), np.nan)
+        for d, (starts, good) in enumerate(zip(self.starts, self.good, strict=True)):
+            some = np.flatnonzero(good)
+            if len(some):
+                with np.errstate(over="ignore", invalid="ignore"):  # what overflows has no mean that could be compared
+                    sums = np.add.reduceat(self.values[d][: starts[-1]], starts[:-1][some])
+                    found[d, some] = sums / good[some]
+        return found
+
+    def at(self, metric: int, arms: Ints, ranks: Ints, side: int = 0) -> Floats:
+        """The values of some arms at ranks from below, 1 the smallest, all of which there are.
+
+        `side` says what is wanted where values are known only within bounds: −1 one that is certainly not above, 1 one
+        that is not below, 0 the nearest. Here they are known.
+        """
+        return np.asarray(self.values[metric][self.starts[metric, :-1][arms] + ranks - 1])

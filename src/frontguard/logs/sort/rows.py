@@ -1,0 +1,295 @@
+"""Rows of a log → `Ordered`: the measurements of each arm side by side and sorted.
+
+Rows come in batches. `Rows` keeps them as they come: the code of the arm and the value of each metric. Then they are
+counted by arm, laid out arm by arm in the order of names (a counting sort: every value is moved once), and sorted
+within each arm. Metrics and ranges of arms are independent of each other, so that threads share the work; what comes
+out does not depend on how it was shared, nor on the order of the rows.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol
+
+import numpy as np
+
+from frontguard._compiled import kernel
+from frontguard._typing import Floats, Ints
+from frontguard.errors import BadInput
+from frontguard.logs.sort.names import ArmNames, Codes
+from frontguard.logs.sort.ordered import Ordered
+
+CHUNK_ROWS = 1 << 20
+
+
+class ColumnBatch(Protocol):
+    """Some rows of a log: who was measured, and M columns of what came out, NaN where it failed."""
+
+    @property
+    def arms(self) -> Any:
+        """An Arrow array of text, of integers or with a dictionary, or a numpy array of texts."""
+
+    @property
+    def values(self) -> Sequence[Floats]:
+        """M arrays, as long as `arms`."""
+
+
+def ordered_in_memory(
+    batches: Iterable[ColumnBatch], metrics: Sequence[str], *, failed_below_or_at: Floats | None = None
+) -> Ordered:
+    """The measurements of all rows by arm.
+
+    NaN and infinite values failed, and so did those of metric d that are at or below `failed_below_or_at[d]` (0 where
+    a logarithm will be taken, −∞ where any number will do).
+
+    >>> from types import SimpleNamespace
+    >>> one = SimpleNamespace(arms=np.array(["b", "a", "b"]), values=[np.array([3.0, 2.0, 1.0])])
+    >>> two = SimpleNamespace(arms=np.array(["b"]), values=[np.array([np.nan])])
+    >>> log = ordered_in_memory([one, two], ["seconds"])
+    >>> log.arms, log.pulls, log.starts, log.values
+    (['a', 'b'], array([1, 3]), array([[0, 1, 3]]), (array([2., 1., 3.]),))
+    """
+    rows = Rows(metrics, failed_below_or_at)
+    for batch in batches:
+        rows.add(batch)
+    return rows.ordered()
+
+
+class Rows:
+    """Rows as they came, in memory, in chunks of equal length but for the last."""
+
+    def __init__(self, metrics: Sequence[str], failed_below_or_at: Floats | None = None) -> None:
+        self.metrics = tuple(metrics)
+        self.names = ArmNames()
+        self.count = 0
+        self._room = 0
+        self._floors = _floors(self.metrics, failed_below_or_at)
+        self._codes: list[Codes] = []
+        self._values: list[list[Floats]] = [[] for _ in self.metrics]
+
+    def add(self, batch: ColumnBatch) -> None:
+        """Append the rows of a batch."""
+        codes = self.names.codes(batch.arms)
+        columns = [np.asarray(column, np.float64) for column in batch.values]
+        if len(columns) != len(self.metrics) or any(column.shape != codes.shape for column in columns):
+            got = ", ".join(f"{column.shape}" for column in columns)
+            raise BadInput(
+                f"a batch of {len(codes):,} rows needs {len(self.metrics)} columns as long; got {got or 'none'}"
+            )
+        done = 0
+        while done < len(codes):
+            if self.count == self._room:
+                self._reserve(len(codes) - done)
+            chunk, at = divmod(self.count, CHUNK_ROWS)
+            step = min(len(codes) - done, len(self._codes[chunk]) - at)
+            self._codes[chunk][at : at + step] = codes[done : done + step]
+            for column, floor, kept in zip(columns, self._floors, self._values, strict=True):
+                _store(column[done : done + step], floor, kept[chunk][at : at + step])
+            self.count += step
+            done += step
+
+    def _reserve(self, wanted: int) -> None:
+        """Make the last chunk longer, or begin a new one: small logs take little memory, large ones are not copied."""
+        if self.count % CHUNK_ROWS == 0:
+            length = CHUNK_ROWS if self._codes else min(CHUNK_ROWS, max(wanted, 1024))
+            self._codes.append(np.empty(length, np.int32))
+            for kept in self._values:
+                kept.append(np.empty(length))
+        else:
+            length = min(CHUNK_ROWS, max(2 * self.count, self.count + wanted))
+            self._codes[-1] = np.resize(self._codes[-1], length)
+            for kept in self._values:
+                kept[-1] = np.resize(kept[-1], length)
+        self._room = (len(self._codes) - 1) * CHUNK_ROWS + length
+
+    def pulls(self) -> Ints:
+        """How many rows each arm has (K,), by code."""
+        counts = np.zeros(len(self.names), np.int64)
+        for codes in self._used(self._codes):
+            _count(codes, counts)
+        return counts
+
+    def take_grouped(self, order: Codes) -> tuple[list[Ints], list[Floats]]:
+        """For each metric the number of good values (K,) by code, and these values, arm by arm in this order.
+
+        Rows are let go of while this goes on: there are none afterwards.
+        """
+        every_code = self._used(self._codes)
+
+        def grouped(metric: int) -> tuple[Ints, Floats]:
+            columns = self._used(self._values[metric])
+            counts = np.zeros(len(self.names), np.int64)
+            for codes, column in zip(every_code, columns, strict=True):
+                _count_good(codes, column, counts)
+            places = np.empty(len(counts), np.int64)
+            places[order] = np.cumsum(counts[order]) - counts[order]
+            together = np.empty(int(counts.sum()))
+            for codes, column in zip(every_code, columns, strict=True):
+                _scatter(codes, column, places, together)
+            self._values[metric] = []
+            return counts, together
+
+        pairs = side_by_side(grouped, range(len(self.metrics)))
+        self._codes, self._room, self.count = [], 0, 0
+        return [counts for counts, _ in pairs], [together for _, together in pairs]
+
+    def _used(self, chunks: list[Any]) -> list[Any]:
+        """The chunks without the part of the last one that is not in use."""
+        if not chunks:
+            return []
+        return [*chunks[:-1], chunks[-1][: self.count - (len(chunks) - 1) * CHUNK_ROWS]]
+
+    def ordered(self) -> Ordered:
+        """The measurements by arm. There are no rows afterwards."""
+        order = self.names.in_order()
+        pulls = self.pulls()[order]
+        counts, values = self.take_grouped(order)
+        starts = starts_of([each[order] for each in counts])
+        for metric, flat in enumerate(values):
+            sort_within(flat, starts[metric])
+        return Ordered(self.names.texts(order), self.metrics, pulls, starts, tuple(values))
+
+
+def row_bytes(metrics: int) -> int:
+    """How many bytes a row takes while it is kept."""
+    return 4 + 8 * metrics
+
+
+def starts_of(counts: Sequence[Ints]) -> Ints:
+    """Where the values of each arm begin (M, K + 1), from how many there are of each metric, M times (K,)."""
+    arms = len(counts[0]) if counts else 0
+    starts = np.zeros((len(counts), arms + 1), np.int64)
+    for metric, each in enumerate(counts):
+        np.cumsum(each, out=starts[metric, 1:])
+    return starts
+
+
+def _floors(metrics: Sequence[str], failed_below_or_at: Floats | None) -> Floats:
+    floors = np.full(len(metrics), -np.inf)
+    if failed_below_or_at is None:
+        return floors
+    given = np.asarray(failed_below_or_at, np.float64)
+    if given.shape != floors.shape or np.isnan(given).any():
+        raise BadInput(f"failed_below_or_at needs one number for each of {len(metrics)} metrics; got {given.tolist()}")
+    return given
+
+
+# Kernels --------------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def _store(column: Floats, floor: float, kept: Floats) -> None:
+    """Copy a column, NaN for whatever failed.
+
+    −0 becomes 0: they are equal, and which of them comes first when sorted would depend on the order of the rows.
+    """
+    for row in range(kept.shape[0]):
+        value = column[row]
+        if value > floor and value < np.inf:
+            kept[row] = value + 0.0
+        else:
+            kept[row] = np.nan
+
+
+@kernel
+def _count(codes: Codes, counts: Ints) -> None:
+    for row in range(codes.shape[0]):
+        counts[codes[row]] += 1
+
+
+@kernel
+def _count_good(codes: Codes, column: Floats, counts: Ints) -> None:
+    for row in range(codes.shape[0]):
+        counts[codes[row]] += not np.isnan(column[row])
+
+
+@kernel
+def _scatter(codes: Codes, column: Floats, places: Ints, together: Floats) -> None:
+    """Put each good value in its arm's next place."""
+    for row in range(codes.shape[0]):
+        value = column[row]
+        if not np.isnan(value):
+            place = places[codes[row]]
+            together[place] = value
+            places[codes[row]] = place + 1
+
+
+_ALONE = 8192
+"""Arms with more values than this are sorted where they are."""
+_TOGETHER = 1 << 17
+"""Values of a matrix: as many as the processor's cache holds."""
+
+
+def sort_within(values: Floats, starts: Ints) -> None:
+    """Sort values[starts[i] : starts[i + 1]], all of them finite, in place for each arm i, in threads.
+
+    >>> values = np.array([3.0, 1.0, 2.0, 9.0, 8.0])
+    >>> sort_within(values, np.array([0, 3, 3, 5]))
+    >>> values
+    array([1., 2., 3., 8., 9.])
+    """
+    side_by_side(lambda arms: _sort_some(values, starts, arms), _alike(np.diff(starts)))
+
+
+def sort_here(values: Floats, starts: Ints) -> None:
+    """The same in this thread alone."""
+    for arms in _alike(np.diff(starts)):
+        _sort_some(values, starts, arms)
+
+
+def side_by_side(function: Callable[[Any], Any], parts: Iterable[Any]) -> list[Any]:
+    """The function's answers for all parts, computed in as many threads as there are processors."""
+    parts = list(parts)
+    if len(parts) < 2 or workers() < 2:
+        return [function(part) for part in parts]
+    with ThreadPoolExecutor(workers(), "frontguard-log") as threads:
+        return list(threads.map(function, parts))
+
+
+def workers() -> int:
+    """How many processors there are for us."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _alike(counts: Ints) -> Iterator[Ints]:
+    """Arms that are sorted together: all that have two values at least, those with about as many side by side."""
+    order = np.argsort(counts, kind="stable")
+    counts = counts[order]
+    first = int(np.searchsorted(counts, 2))
+    while first < len(order):
+        widest = int(counts[first]) + int(counts[first]) // 8
+        last = int(np.searchsorted(counts, widest, side="right"))
+        last = min(last, first + max(1, _TOGETHER // widest)) if widest <= _ALONE else first + 1
+        yield order[first:last]
+        first = last
+
+
+def _sort_some(values: Floats, starts: Ints, arms: Ints) -> None:
+    if len(arms) == 1:
+        values[starts[arms[0]] : starts[arms[0] + 1]].sort()
+        return
+    matrix = np.empty((len(arms), int(starts[arms[-1] + 1] - starts[arms[-1]])))
+    _gather(values, starts, arms, matrix)
+    matrix.sort(axis=1)
+    _put_back(values, starts, arms, matrix)
+
+
+@kernel
+def _gather(values: Floats, starts: Ints, arms: Ints, matrix: Floats) -> None:
+    for row in range(arms.shape[0]):
+        start = starts[arms[row]]
+        count = starts[arms[row] + 1] - start
+        for k in range(count):
+            matrix[row, k] = values[start + k]
+        for k in range(count, matrix.shape[1]):
+            matrix[row, k] = np.inf
+
+
+@kernel
+def _put_back(values: Floats, starts: Ints, arms: Ints, matrix: Floats) -> None:
+    for row in range(arms.shape[0]):
+        start = starts[arms[row]]
+        for k in range(starts[arms[row] + 1] - start):
+            values[start + k] = matrix[row, k]

@@ -1,0 +1,264 @@
+"""Text files in pieces that end where a row ends, unpacked if they are compressed, in bounded memory."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import os
+import sys
+import zlib
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import IO, Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from frontguard._compiled import kernel
+from frontguard.errors import BadInput
+from frontguard.logs.sources.errors import one_line
+from frontguard.logs.sources.files import MAGIC, Place
+
+BLOCK = 1 << 20
+"""Bytes of a piece: what a thread parses at once, within its cache."""
+
+LONGEST_ROW = 1 << 26
+"""Bytes of the longest row; what is longer is a quote that was never closed, or no text file."""
+
+_BROKEN = (OSError, EOFError, zlib.error, ValueError)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Whole rows of a file, and the number (from 1) of the line that they begin with."""
+
+    data: bytes
+    line: int
+    unfinished: bool = False  # the file ends here without a line break
+
+
+class ByteFile:
+    """A file opened to be read once from its beginning: unpacked, without its byte order mark, with its size known."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self.raw: IO[bytes] = _opened(place)
+        self.size: int | None = None
+        if place.path is not None and not self.raw.isatty():
+            size = os.fstat(self.raw.fileno()).st_size
+            self.size = size or None  # pipes say 0
+        self._taken = 0
+        self._head = b""
+        try:
+            self._begin()
+        except BaseException:
+            self.close()
+            raise
+
+    def _begin(self) -> None:
+        head = self._read_raw(8)
+        packed = next((name for magic, name in MAGIC.items() if head.startswith(magic)), None)
+        self._source: Any = _Again(head, self._read_raw) if packed is None else _unpacked(packed, head, self)
+        self._head = self.read(BLOCK)
+        if self._head.startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise BadInput(f"{self.place.shown}: text must be UTF-8; this begins like UTF-16")
+        self._head = self._head.removeprefix(b"\xef\xbb\xbf")
+
+    @property
+    def head(self) -> bytes:
+        """The first bytes, which are still to be read."""
+        return self._head
+
+    @property
+    def taken(self) -> int:
+        """Bytes of the file, packed if it is, that were read so far."""
+        return self._taken
+
+    def _read_raw(self, size: int) -> bytes:
+        data = self.raw.read(size)
+        self._taken += len(data)
+        return data
+
+    def read(self, size: int) -> bytes:
+        """The next `size` bytes of text, fewer at the end only."""
+        parts: list[bytes] = []
+        if self._head:
+            parts, self._head = [self._head[:size]], self._head[size:]
+        missing = size - sum(map(len, parts))
+        try:
+            while missing > 0:
+                part = self._source.read(missing)
+                if not part:
+                    break
+                parts.append(part)
+                missing -= len(part)
+        except _BROKEN as error:
+            raise BadInput(
+                f"{self.place.shown} is damaged or was cut in the middle: it cannot be unpacked ({one_line(error)})"
+                if not isinstance(self._source, _Again)
+                else f"{self.place.shown} cannot be read: {one_line(error)}"
+            ) from None
+        return b"".join(parts)
+
+    def everything(self) -> bytes:
+        """All that is left."""
+        parts = []
+        while part := self.read(1 << 22):
+            parts.append(part)
+        return b"".join(parts)
+
+    def close(self) -> None:
+        """Let go of the file; standard input stays open."""
+        if self.place.path is not None:
+            self.raw.close()
+
+    def blocks(self, *, line: int = 1, delimiter: bytes = b"") -> Iterator[Block]:
+        """The text from here on, which is line `line`, in pieces of whole rows.
+
+        With a `delimiter` a field in double quotes may hold line breaks; without one every line is a row.
+        """
+        rest, wanted = b"", BLOCK
+        end_of_line: bytes | None = None
+        while True:
+            fresh = self.read(wanted)
+            data = rest + fresh
+            if not data:
+                return
+            if end_of_line is None:
+                end_of_line = b"\r" if b"\n" not in data and b"\r" in data[:-1] else b"\n"
+            ended = len(fresh) < wanted
+            cut, open_quote = _row_end(data, end_of_line, delimiter)
+            if ended:
+                if open_quote:
+                    raise BadInput(
+                        f"{self.place.shown}, line {line + data[:open_quote].count(end_of_line)}: a quote is opened "
+                        "and never closed (was the file cut in the middle?)"
+                    )
+                yield Block(data, line, unfinished=not data.endswith((b"\n", b"\r")))
+                return
+            if cut:
+                yield Block(data[:cut], line)
+                line += int(np.count_nonzero(np.frombuffer(data, np.uint8, cut) == end_of_line[0]))
+                rest, wanted = data[cut:], BLOCK
+            else:
+                if len(data) > LONGEST_ROW:
+                    raise BadInput(
+                        f"{self.place.shown}, line {line}: a row longer than {LONGEST_ROW >> 20} MiB; "
+                        "is this a text file, and are all quotes closed?"
+                    )
+                # By doubling, so that a long row is looked at in linear time.
+                rest, wanted = data, min(len(data), LONGEST_ROW + 1 - len(data))
+
+
+class _Again:
+    """A stream whose first bytes were looked at and are read again."""
+
+    def __init__(self, head: bytes, read: Any) -> None:
+        self._head, self._read = head, read
+
+    def read(self, size: int = -1) -> bytes:
+        if self._head:
+            if size < 0:
+                size = 1 << 20
+            part, self._head = self._head[:size], self._head[size:]
+            return part
+        return bytes(self._read(1 << 20 if size < 0 else size))
+
+
+def _opened(place: Place) -> IO[bytes]:
+    if place.path is None:
+        return sys.stdin.buffer
+    try:
+        return place.path.open("rb")
+    except OSError as error:
+        raise BadInput(f"{place.shown} cannot be read: {error.strerror or one_line(error)}") from None
+
+
+def _unpacked(packed: str, head: bytes, file: ByteFile) -> Any:
+    raw: Any = _Again(head, file._read_raw)
+    if packed == "gzip":
+        return gzip.GzipFile(fileobj=raw, mode="rb")
+    if packed == "bz2":
+        return bz2.BZ2File(raw, "rb")
+    import pyarrow as pa
+
+    raw.closed = False  # what Arrow asks of a file besides read
+    raw.close = lambda: None
+    return pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), packed)
+
+
+def _row_end(data: bytes, end_of_line: bytes, delimiter: bytes) -> tuple[int, int]:
+    """Where the last whole row of `data` ends, and one past the quote that is open at the end (0 if none is)."""
+    if not delimiter or b'"' not in data:
+        return data.rfind(end_of_line) + 1, 0
+    cut, open_quote = _quoted_row_end(np.frombuffer(data, np.uint8), end_of_line[0], delimiter[0])
+    return int(cut), int(open_quote)
+
+
+@kernel
+def _quoted_row_end(data: npt.NDArray[np.uint8], end_of_line: int, delimiter: int) -> tuple[int, int]:
+    """The same for rows with quotes: a quote opens at the beginning of a field only, and "" within it is a quote."""
+    cut = 0
+    opened = 0
+    begins = True
+    i = 0
+    while i < data.size:
+        byte = data[i]
+        if opened > 0:
+            if byte == 34:
+                if i + 1 < data.size and data[i + 1] == 34:
+                    i += 1
+                else:
+                    opened = 0
+                    begins = False
+        elif byte == 34 and begins:
+            opened = i + 1
+        elif byte == end_of_line:
+            cut = i + 1
+            begins = True
+        else:
+            begins = byte == delimiter or byte == 13
+        i += 1
+    return cut, opened
+
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def reading_threads() -> int:
+    """How many threads read at once: more than a few wait for the disk and hold more in memory."""
+    return max(1, min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1))
+
+
+def ahead(work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
+    """`work` of every item in order, a few items ahead of the one taken; an error comes where its item would have.
+
+    >>> list(ahead(lambda n: n * n, range(5)))
+    [0, 1, 4, 9, 16]
+    """
+    threads = reading_threads()
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="frontguard-log")
+    waiting: deque[Future[R]] = deque()
+    late: Exception | None = None  # of the items themselves: raised after what came before it
+    try:
+        following = iter(items)
+        while late is None:
+            try:
+                waiting.append(pool.submit(work, next(following)))
+            except StopIteration:
+                break
+            except Exception as error:
+                late = error
+            if len(waiting) > threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+        if late is not None:
+            raise late
+    finally:
+        for future in waiting:
+            future.cancel()
+        pool.shutdown(wait=True)

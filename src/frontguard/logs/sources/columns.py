@@ -1,0 +1,275 @@
+"""What is wanted of a log, and how its columns become arms (text) and values (float64, NaN where a pull failed)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from frontguard._typing import Floats
+from frontguard.errors import BadInput
+from frontguard.logs.sources.errors import different, listed, one_column, one_line, shown
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Layout = Literal["wide", "long"]
+
+BATCH = 1 << 17
+"""Rows of a batch: large enough that the loop over batches costs nothing, small enough for the processor's cache."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was asked for, checked; see `open_log`."""
+
+    arm: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ()
+    layout: Layout | None = None
+    metric_column: str = "metric"
+    value_column: str = "value"
+    decimal: str = "."
+    missing_arms: Literal["refuse", "drop"] = "refuse"
+
+    @classmethod
+    def of(
+        cls,
+        arm: str | Sequence[str] | None,
+        metrics: Sequence[str],
+        layout: str | None,
+        *,
+        metric_column: str,
+        value_column: str,
+        decimal: str,
+        missing_arms: str,
+    ) -> Request:
+        """Take the arguments of `open_log`, and refuse what they cannot be."""
+        arms = (arm,) if isinstance(arm, str) else tuple(arm or ())
+        if isinstance(metrics, str):
+            metrics = (metrics,)
+        for what, names in (("arm", arms), ("metrics", metrics)):
+            wrong = [name for name in names if not isinstance(name, str)]
+            if wrong:
+                raise BadInput(f"{what} must be names of columns; got {shown(wrong[0])}")
+        different((*arms, *metrics), "arm and metrics")
+        if layout is not None and layout not in get_args(Layout):
+            raise BadInput(f"layout must be 'wide', 'long' or None (guessed); got {shown(layout)}")
+        if decimal not in (".", ","):
+            raise BadInput(f"decimal must be '.' or ','; got {shown(decimal)}")
+        if missing_arms not in ("refuse", "drop"):
+            raise BadInput(f"missing_arms must be 'refuse' or 'drop'; got {shown(missing_arms)}")
+        return cls(
+            arms,
+            tuple(metrics),
+            layout,  # type: ignore[arg-type]
+            metric_column,
+            value_column,
+            decimal,
+            missing_arms,  # type: ignore[arg-type]
+        )
+
+
+@dataclass(frozen=True)
+class Picked:
+    """The columns to read of one table: texts (arm, and in the long layout the metric's name), and numbers."""
+
+    layout: Layout
+    texts: tuple[str, ...]
+    numbers: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Some rows of a table as they were read: text columns as Arrow arrays, numbers as float64 with NaN for missing."""
+
+    texts: list[pa.Array]
+    numbers: list[Floats]
+
+    def __len__(self) -> int:
+        return len(self.numbers[0])
+
+
+def pick(request: Request, names: Sequence[str], where: str) -> Picked:
+    """Which columns to read of a table that has columns `names`; refuses with the nearest match what is not there."""
+    if not request.arm and "arm" not in names:
+        raise BadInput(f"{where}: say which column is the arm; its columns are {listed(names)}")
+    arm = request.arm or ("arm",)
+    if not request.metrics:
+        raise BadInput(f"{where}: say which columns are the metrics; its columns are {listed(names)}")
+    layout = request.layout or _guessed(request, names)
+    if layout == "wide":
+        picked = Picked("wide", arm, request.metrics)
+    else:
+        different((*arm, request.metric_column, request.value_column), "arm, metric and value")
+        picked = Picked("long", (*arm, request.metric_column), (request.value_column,))
+    for name in (*picked.texts, *picked.numbers):
+        one_column(name, names, where)
+    return picked
+
+
+def _guessed(request: Request, names: Sequence[str]) -> Layout:
+    """Wide if the metrics are columns; long if none of them is, and there are columns for their names and values."""
+    long = request.metric_column in names and request.value_column in names
+    return "long" if long and not any(name in names for name in request.metrics) else "wide"
+
+
+# Text ----------------------------------------------------------------------------------------------------------------
+
+
+def as_text(column: Any, where: str) -> pa.Array:
+    """A column of names as Arrow text, plain or as a dictionary; nulls stay null, and text stays what it is.
+
+    Whole numbers become their decimal digits, truth values "true" and "false", dates and times ISO 8601, fractions the
+    shortest text that gives them back ("1.0", not "1").
+    """
+    import pyarrow as pa
+
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+    if isinstance(column, pa.ExtensionArray):
+        column = column.storage
+    kind = column.type
+    try:
+        if pa.types.is_dictionary(kind):
+            return _dictionary_text(column, where)
+        if pa.types.is_string(kind):
+            text = column
+        elif pa.types.is_floating(kind):
+            text = _float_text(column)
+        elif pa.types.is_nested(kind) or pa.types.is_duration(kind):
+            raise BadInput(f"{where}: names must be text, whole numbers, dates or the like; got the type {kind}")
+        else:
+            text = column.cast(pa.string())
+        if not _is_ascii(text):
+            text.validate(full=True)  # also that it is UTF-8, which a damaged file need not be
+    except (pa.ArrowException, UnicodeError) as error:
+        raise BadInput(f"{where}: names cannot be read as text, type {kind}: {one_line(error)}") from None
+    return text
+
+
+def _is_ascii(text: pa.StringArray) -> bool:
+    """Whether all texts are ASCII, found out ten times as quickly as whether they are UTF-8."""
+    _, ends, letters = text.buffers()
+    if not len(text) or letters is None:
+        return True
+    bounds = np.frombuffer(ends, np.int32, len(text) + 1, 4 * text.offset)
+    used = np.frombuffer(letters, np.uint8)[bounds[0] : bounds[-1]]
+    return used.size == 0 or int(used.max()) < 128
+
+
+def _dictionary_text(column: pa.DictionaryArray, where: str) -> pa.Array:
+    import pyarrow as pa
+
+    column.validate(full=True)
+    names = as_text(column.dictionary, where)
+    if pa.types.is_dictionary(names.type) or names.null_count:
+        return as_text(column.cast(column.type.value_type), where)
+    return pa.DictionaryArray.from_arrays(column.indices.cast(pa.int32()), names)
+
+
+def _float_text(column: pa.Array) -> pa.Array:
+    """repr of every value; NaN, which is how some frames write a missing name, is missing."""
+    import pyarrow as pa
+
+    coded = column.dictionary_encode()
+    names = [None if value is None or value != value else repr(float(value)) for value in coded.dictionary.to_pylist()]
+    return pa.array(names, pa.string()).take(coded.indices)
+
+
+def joined(parts: Sequence[pa.Array], names: Sequence[str]) -> pa.Array:
+    r"""One name out of several columns: "opt=-O2, threads=4". Null where a part is null, or all of them are empty.
+
+    A comma or backslash within a value gets a backslash in front, so that different values have different names.
+
+    >>> import pyarrow as pa
+    >>> joined([pa.array(["-O1", "a, b=x"]), pa.array(["", "y"])], ["a", "b"]).to_pylist()
+    ['a=-O1, b=', 'a=a\\, b=x, b=y']
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if len(parts) == 1:
+        return parts[0]
+    labelled = []
+    empty: Any = None
+    for part, name in zip(parts, names, strict=True):
+        coded = part if pa.types.is_dictionary(part.type) else part.dictionary_encode()
+        escaped = pc.replace_substring(pc.replace_substring(coded.dictionary, "\\", "\\\\"), ",", "\\,")
+        labels = pc.binary_join_element_wise(f"{name}=", escaped, "")
+        labelled.append(labels.take(coded.indices))
+        here = is_empty(part)
+        empty = here if empty is None else pc.and_(empty, here)
+    whole = pc.binary_join_element_wise(*labelled, ", ")
+    return pc.if_else(empty, pa.scalar(None, pa.string()), whole) if pc.any(empty).as_py() else whole
+
+
+def is_empty(texts: pa.Array) -> pa.Array:
+    """Where a text is "" (not null)."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(texts.type):
+        flags = pc.equal(pc.binary_length(texts.dictionary), 0)
+        return pc.fill_null(flags.take(texts.indices), False)
+    return pc.fill_null(pc.equal(pc.binary_length(texts), 0), False)
+
+
+def missing_names(texts: pa.Array) -> npt.NDArray[np.bool_] | None:
+    """Where an arm has no name, null or "", or None if all have one (the usual case, found out quickly)."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    plain = texts.dictionary if pa.types.is_dictionary(texts.type) else texts
+    shortest = pc.min(pc.binary_length(plain)).as_py()
+    if not texts.null_count and shortest != 0:
+        return None
+    absent: npt.NDArray[np.bool_] = pc.or_(pc.is_null(texts), is_empty(texts)).to_numpy(zero_copy_only=False)
+    return absent if absent.any() else None
+
+
+# Numbers -------------------------------------------------------------------------------------------------------------
+
+
+def refuse_unless_numbers(kind: Any, where: str) -> None:
+    """Refuse a column that is not of numbers by its type."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind):
+        return
+    hint = ""
+    if pa.types.is_boolean(kind):
+        hint = "; make it 0 and 1 if that is meant"
+    elif pa.types.is_duration(kind):
+        hint = "; make it a number, of seconds for instance"
+    raise BadInput(f"{where} must be numbers; got the type {kind}{hint}")
+
+
+def as_numbers(column: Any, where: str) -> Floats:
+    """A column of numbers as float64; NaN where it is null, NaN or infinite."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+    refuse_unless_numbers(column.type, where)
+    try:
+        column.validate(full=True)
+        if pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        values = pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    except pa.ArrowException as error:
+        raise BadInput(f"{where}: numbers cannot be read: {one_line(error)}") from None
+    return finite(values)
+
+
+def finite(values: Floats) -> Floats:
+    """The same with NaN for infinite values; the array itself where there are none."""
+    wild = np.isinf(values)
+    if wild.any():
+        values = np.where(wild, np.nan, values)
+    return values

@@ -1,0 +1,265 @@
+"""CSV and its relatives: strict about structure, lenient about separators, ids as text.
+
+Whole rows of about a megabyte are parsed by Arrow, several at once in threads. What Arrow refuses is read again slowly,
+to say which line, column and text it was.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+
+from frontguard.errors import BadInput
+from frontguard.logs.sources.blocks import Block, ByteFile, ahead
+from frontguard.logs.sources.columns import Picked, Request, Rows, finite, pick
+from frontguard.logs.sources.errors import one_column, one_line, shown
+from frontguard.logs.sources.files import Place
+
+SEPARATORS = (",", ";", "\t", "|")
+
+_WORDS = ("", "NA", "N/A", "#N/A", "NaN", "null", "none")
+_WILD = ("NaN", "inf", "infinity")
+MISSING = frozenset(
+    sign + cased
+    for words, signs in ((_WORDS, ("",)), (_WILD, ("", "+", "-")))
+    for sign in signs
+    for word in words
+    for cased in (word, word.lower(), word.upper(), word.capitalize())
+)
+"""What stands in a metric for no value: as it is, or with blanks around it. Infinite values are not known either."""
+
+MARK = b"\xef\xbb\xbf"  # the byte order mark
+
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+
+
+@dataclass
+class CsvFile:
+    """One CSV file: its header was read and its separator found; the rows are still to come."""
+
+    place: Place
+    names: list[str]
+    delimiter: str
+    decimal: str
+    header: bytes  # up to the end of its line
+    lines: int  # of the header
+    file: ByteFile | None = None  # while it is open
+    notes: list[str] = field(default_factory=list)
+
+    @classmethod
+    def open(cls, place: Place, request: Request, file: ByteFile | None = None) -> CsvFile:
+        """Read the header; a `file` that is given can be read once only and stays open."""
+        opened = file or ByteFile(place)
+        try:
+            if not opened.head.strip():
+                raise BadInput(f"{place.shown} is empty: wanted a line with the names of the columns, then rows")
+            if b"\0" in opened.head:
+                _refuse_nul(place, Block(opened.head, 1))
+            delimiter = _separator(opened.head, request, place)
+            names, size, lines = _header(opened.head, delimiter, place)
+            return cls(place, names, delimiter, request.decimal, opened.head[:size], lines, file)
+        finally:
+            if file is None:
+                opened.close()
+
+    def rows(self, picked: Picked) -> Iterator[Rows]:
+        """The rows, in pieces."""
+        reader = _Reader(self, picked)
+        self.file = file = self.file or ByteFile(self.place)
+        try:
+            if file.read(len(self.header)) != self.header:
+                raise BadInput(f"{self.place.shown} was changed while it was read")
+            blocks = file.blocks(line=1 + self.lines, delimiter=self.delimiter.encode())
+            yield from ahead(reader.rows, blocks)
+        finally:
+            file.close()
+
+
+class _Reader:
+    """What a thread needs to make rows of a block."""
+
+    def __init__(self, source: CsvFile, picked: Picked) -> None:
+        self.source = source
+        self.where = source.place.shown
+        self.texts = [one_column(name, source.names, self.where) for name in picked.texts]
+        self.numbers = [one_column(name, source.names, self.where) for name in picked.numbers]
+        self.single = len(source.names) == 1  # then an empty line is a row without a value
+        positions = [str(index) for index in range(len(source.names))]
+        wanted = [positions[index] for index in (*self.texts, *self.numbers)]
+        self._read = pa.csv.ReadOptions(column_names=positions, use_threads=False, block_size=(1 << 31) - 1)
+        self._parse = {
+            quoted: pa.csv.ParseOptions(
+                delimiter=source.delimiter, newlines_in_values=quoted, ignore_empty_lines=not self.single
+            )
+            for quoted in (False, True)
+        }
+        self._convert = self._conversion(wanted, pa.float64())
+        self._as_text = self._conversion(wanted, pa.string())
+
+    def _conversion(self, wanted: list[str], number: pa.DataType) -> pa.csv.ConvertOptions:
+        kinds = {str(index): pa.string() for index in self.texts} | {str(index): number for index in self.numbers}
+        return pa.csv.ConvertOptions(
+            include_columns=wanted,
+            column_types=kinds,
+            null_values=sorted(MISSING),
+            strings_can_be_null=False,
+            decimal_point=self.source.decimal,
+        )
+
+    def rows(self, block: Block) -> Rows:
+        if b"\0" in block.data:
+            _refuse_nul(self.source.place, block)
+        try:
+            table = self._table(block, self._convert)
+            numbers = [finite(table.column(i).to_numpy()) for i in range(len(self.texts), table.num_columns)]
+        except pa.ArrowException as error:
+            self._refuse_bad_structure(block)
+            try:
+                table = self._table(block, self._as_text)
+            except pa.ArrowException:
+                raise BadInput(f"{self.where}, line {block.line} or after: {one_line(error)}") from None
+            numbers = self._slowly(block)
+        if block.unfinished and len(table):
+            self.source.notes.append(
+                f"{self.where}: the last line does not end with a line break; if the file was cut there, its last row "
+                "may be wrong"
+            )
+        return Rows([table.column(i).combine_chunks() for i in range(len(self.texts))], numbers)
+
+    def _table(self, block: Block, conversion: pa.csv.ConvertOptions) -> pa.Table:
+        if not self.single and block.data[:1] in b"\r\n" and not block.data.strip(b"\r\n"):
+            return pa.table({name: pa.array([], conversion.column_types[name]) for name in conversion.include_columns})
+        parse = self._parse[b'"' in block.data]
+        data = block.data
+        if data.startswith(MARK):  # Arrow takes it for the beginning of a file; here it is a part of a field
+            data = MARK + data
+        return pa.csv.read_csv(pa.BufferReader(data), self._read, parse, conversion)
+
+    def _records(self, block: Block) -> Iterator[tuple[int, list[str]]]:
+        """The rows of a block by the slow reader, each with the line that it begins on."""
+        text = io.StringIO(block.data.decode("utf-8", "surrogateescape"), newline="")
+        reader = csv.reader(text, delimiter=self.source.delimiter)
+        before = 0
+        try:
+            for record in reader:
+                if record or self.single:
+                    yield block.line + before, record or [""]
+                before = reader.line_num
+        except csv.Error as error:
+            raise BadInput(f"{self.where}, line {block.line + before}: {one_line(error)}") from None
+
+    def _refuse_bad_structure(self, block: Block) -> None:
+        """Find the first row with too few or too many fields, or with a name that is not UTF-8."""
+        width = len(self.source.names)
+        for line, record in self._records(block):
+            if len(record) != width:
+                self._refuse_width(block, line, record)
+            for index in self.texts:
+                try:
+                    record[index].encode()
+                except UnicodeEncodeError:
+                    raise BadInput(
+                        f"{self.where}, line {line}, column {shown(self.source.names[index])}: text must be UTF-8; "
+                        f"got {shown(record[index].encode('utf-8', 'surrogateescape'))}"
+                    ) from None
+
+    def _refuse_width(self, block: Block, line: int, record: Sequence[str]) -> None:
+        last = line + 1 >= block.line + block.data.rstrip(b"\r\n").count(b"\n") + 1
+        width = len(self.source.names)
+        hint = ""
+        if block.unfinished and last and len(record) < width:
+            hint = " (was the file cut in the middle?)"
+        elif self.source.delimiter == "," and len(record) > width and self.source.decimal == ".":
+            hint = " (commas in numbers, or text without quotes?)"
+        raise BadInput(
+            f"{self.where}, line {line}: {len(record)} field{'s' if len(record) != 1 else ''} where the header has "
+            f"{width}{hint}"
+        )
+
+    def _slowly(self, block: Block) -> list[np.ndarray]:
+        """The numbers of a block whose structure is sound, one by one."""
+        values: list[list[float]] = [[] for _ in self.numbers]
+        for line, record in self._records(block):
+            for column, index in zip(values, self.numbers, strict=True):
+                number = number_of(record[index], self.source.decimal)
+                if number is None:
+                    self._refuse_text(line, index, record[index])
+                column.append(number)  # type: ignore[arg-type]
+        return [np.array(column, np.float64) for column in values]
+
+    def _refuse_text(self, line: int, index: int, text: str) -> None:
+        hint = ""
+        if self.source.decimal == "." and number_of(text, ",") is not None:
+            hint = "; a decimal comma? say decimal=',' (--decimal ,)"
+        elif self.source.decimal == "," and number_of(text, ".") is not None:
+            hint = "; a decimal point, where decimal commas were announced"
+        raise BadInput(
+            f"{self.where}, line {line}, column {shown(self.source.names[index])}: wanted a number; "
+            f"got {shown(text)}{hint}"
+        )
+
+
+def number_of(text: str, decimal: str = ".") -> float | None:
+    """The number that a field holds, NaN for a missing or infinite one, None if it is neither.
+
+    >>> number_of(" 1.5"), number_of("1e3"), number_of("NA"), number_of("12ms"), number_of("1,5", ",")
+    (1.5, 1000.0, nan, None, 1.5)
+    """
+    plain = text.strip(" \t")
+    if plain in MISSING:
+        return float("nan")
+    if decimal == ",":
+        if "." in plain:
+            return None
+        plain = plain.replace(",", ".", 1)
+    if _NUMBER.fullmatch(plain) is None:
+        return None
+    value = float(plain)
+    return value if np.isfinite(value) else float("nan")
+
+
+def _separator(head: bytes, request: Request, place: Place) -> str:
+    """The separator with which the header has the wanted columns, or else the one that makes most columns."""
+    found: list[tuple[int, str]] = []
+    for separator in SEPARATORS:
+        names, _, _ = _header(head, separator, place)
+        try:
+            pick(request, [*names, *place.partition], place.shown)
+        except BadInput:
+            found.append((len(names), separator))
+        else:
+            return separator
+    # max takes the first of several: the comma.
+    return max(found, key=lambda pair: pair[0])[1]
+
+
+def _header(head: bytes, delimiter: str, place: Place) -> tuple[list[str], int, int]:
+    """The names in the first line that is not blank; how many bytes and lines there are up to its end."""
+    size = lines = 0
+
+    def counted() -> Iterator[str]:
+        nonlocal size, lines
+        for line in io.StringIO(head.decode("utf-8", "surrogateescape"), newline=""):
+            size += len(line.encode("utf-8", "surrogateescape"))
+            lines += 1
+            yield line
+
+    try:
+        for names in csv.reader(counted(), delimiter=delimiter):
+            if names:
+                return names, size, lines
+    except csv.Error as error:
+        raise BadInput(f"{place.shown}: no header can be read: {one_line(error)}") from None
+    raise BadInput(f"{place.shown} is empty: wanted a line with the names of the columns, then rows")
+
+
+def _refuse_nul(place: Place, block: Block) -> None:
+    line = block.line + block.data[: block.data.index(b"\0")].count(b"\n")
+    raise BadInput(f"{place.shown}, line {line}: a zero byte; is this UTF-8 text, or is the file damaged?")

@@ -1,0 +1,251 @@
+"""JSON lines: one object a row. Also a JSON document that is a list of such objects.
+
+Pieces of about a megabyte are parsed by Arrow in threads; what it refuses is read again line by line, which takes ids
+that are numbers as they are written, and says where a mistake is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.json
+
+from frontguard.errors import BadInput
+from frontguard.logs.sources.blocks import BLOCK, Block, ByteFile, ahead
+from frontguard.logs.sources.columns import Picked, Rows, finite
+from frontguard.logs.sources.errors import one_line, shown
+from frontguard.logs.sources.files import Place
+
+_LOOKED_AT = 100
+"""Rows whose keys are taken for those of all, unless a wanted one is not among them."""
+
+
+class Written(str):
+    """A number as it is written."""
+
+    __slots__ = ()
+
+
+class NotJson(ValueError):
+    """A text that is no JSON; where in it, if that is known, is in the message."""
+
+
+def parsed(text: str) -> Any:
+    """A JSON value with its numbers as they are written; a key that stands twice in an object is refused."""
+    try:
+        return json.loads(
+            text, parse_int=Written, parse_float=Written, parse_constant=Written, object_pairs_hook=_without_repeats
+        )
+    except json.JSONDecodeError as error:
+        raise NotJson(f"no JSON at character {error.colno}: {error.msg}") from None
+    except RecursionError:
+        raise NotJson("JSON nested too deeply") from None
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise NotJson(f"the key {shown(twice)} stands more than once")
+    return record
+
+
+@dataclass
+class JsonFile:
+    """One file of JSON lines, or one JSON list: the names of its columns are known, the rows are still to come."""
+
+    place: Place
+    names: list[str]
+    records: list[Any] | None = None  # of a list, which is read as a whole
+    file: ByteFile | None = None  # while it is open
+    notes: list[str] = field(default_factory=list)
+
+    @classmethod
+    def open(cls, place: Place, wanted: Iterable[str] = (), file: ByteFile | None = None) -> JsonFile:
+        """Look at the first rows for the names of columns, and further for those that are `wanted`.
+
+        A `file` that is given can be read once only and stays open.
+        """
+        opened = file or ByteFile(place)
+        try:
+            begin = opened.head.lstrip()
+            if not begin:
+                raise BadInput(f"{place.shown} is empty: wanted rows, a JSON object each")
+            records = _list(opened, place) if begin.startswith(b"[") else None
+            rows = _first(opened) if records is None else _numbered(records, place.shown)
+            names = _keys(rows, frozenset(wanted))
+            return cls(place, names, records, file)
+        finally:
+            if file is None:
+                opened.close()
+
+    def rows(self, picked: Picked) -> Iterator[Rows]:
+        """The rows, in pieces."""
+        reader = _Reader(self, picked)
+        if self.records is not None:
+            yield reader.of_records(_numbered(self.records, self.place.shown))
+            return
+        self.file = file = self.file or ByteFile(self.place)
+        try:
+            yield from ahead(reader.rows, file.blocks())
+        finally:
+            file.close()
+
+
+class _Reader:
+    """What a thread needs to make rows of a block."""
+
+    def __init__(self, source: JsonFile, picked: Picked) -> None:
+        self.where = source.place.shown
+        self.picked = picked
+        self._options = [_options(picked, kind) for kind in (pa.string(), pa.int64())]
+        self._usual = 0  # which of the options fitted last
+
+    def rows(self, block: Block) -> Rows:
+        for which in (self._usual, 1 - self._usual):
+            try:
+                rows = self._quickly(block, which)
+            except pa.ArrowException:
+                continue
+            self._usual = which
+            return rows
+        return self.of_records(_lines(block, self.where))
+
+    def _quickly(self, block: Block, which: int) -> Rows:
+        whole = pa.json.ReadOptions(use_threads=False, block_size=max(len(block.data), 1 << 10) + 1)
+        table = pa.json.read_json(pa.BufferReader(block.data), whole, self._options[which])
+        texts = [table.column(name).combine_chunks().cast(pa.string()) for name in self.picked.texts]
+        for text in texts:
+            text.validate(full=True)
+        return Rows(texts, [finite(table.column(name).to_numpy()) for name in self.picked.numbers])
+
+    def of_records(self, records: Iterable[tuple[str, Any]]) -> Rows:
+        """Rows of objects that the slow reader gave, each with the words for its place."""
+        texts: list[list[str | None]] = [[] for _ in self.picked.texts]
+        numbers: list[list[float]] = [[] for _ in self.picked.numbers]
+        for place, record in records:
+            _refuse_unless_object(record, place)
+            for column, name in zip(texts, self.picked.texts, strict=True):
+                column.append(_text(record.get(name), place, name))
+            for values, name in zip(numbers, self.picked.numbers, strict=True):
+                values.append(_number(record.get(name), place, name))
+        return Rows(
+            [pa.array(column, pa.string()) for column in texts], [np.array(each, np.float64) for each in numbers]
+        )
+
+
+def _options(picked: Picked, text: pa.DataType) -> pa.json.ParseOptions:
+    """How Arrow is to read: these columns as these types, the others not at all."""
+    fields = [(name, text) for name in picked.texts] + [(name, pa.float64()) for name in picked.numbers]
+    return pa.json.ParseOptions(explicit_schema=pa.schema(fields), unexpected_field_behavior="ignore")
+
+
+def _text(value: Any, place: str, name: str) -> str | None:
+    """A name: text as it is, a number as it is written, truth values in lower case."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        if not value.isprintable() and _surrogate(value):
+            raise BadInput(
+                f"{place}, column {shown(name)}: half a surrogate pair, which is no text; got {shown(value)}"
+            )
+        return "0" if value == "-0" and isinstance(value, Written) else str(value)
+    raise BadInput(f"{place}, column {shown(name)}: wanted a name, text or a number; got {shown(value)}")
+
+
+def _surrogate(text: str) -> bool:
+    return any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
+def _number(value: Any, place: str, name: str) -> float:
+    if value is None:
+        return float("nan")
+    if not isinstance(value, Written):
+        got = ("true" if value else "false") if isinstance(value, bool) else shown(value)
+        raise BadInput(f"{place}, column {shown(name)}: wanted a number or null; got {got}")
+    number = float(value)
+    return number if np.isfinite(number) else float("nan")
+
+
+def _list(file: ByteFile, place: Place) -> list[Any]:
+    """All objects of a document that is a JSON list."""
+    try:
+        records = parsed(file.everything().decode())
+    except (NotJson, UnicodeDecodeError) as error:
+        raise BadInput(f"{place.shown} is no JSON list, or was cut in the middle: {one_line(error)}") from None
+    if not isinstance(records, list):
+        raise BadInput(f"{place.shown}: wanted a list of objects; got {shown(records)}")
+    return records
+
+
+def _lines(block: Block, where: str) -> Iterator[tuple[str, Any]]:
+    """What stands on each line that is not blank, with the words for its place."""
+    lines = block.data.split(b"\n")
+    for number, line in enumerate(lines, block.line):
+        if not line.strip():
+            continue
+        place = f"{where}, line {number}"
+        try:
+            yield place, parsed(line.decode())
+        except UnicodeDecodeError as error:
+            raise BadInput(f"{place}: text must be UTF-8; got {shown(line[error.start : error.end])}") from None
+        except NotJson as error:
+            last = block.unfinished and number == block.line + len(lines) - 1
+            cut = " (was the file cut in the middle?)" if last else ""
+            raise BadInput(f"{place}: {one_line(error)}{cut}") from None
+
+
+def _numbered(records: Iterable[Any], where: str) -> Iterator[tuple[str, Any]]:
+    return ((f"{where}, object {number}", record) for number, record in enumerate(records, 1))
+
+
+def _refuse_unless_object(record: Any, place: str) -> None:
+    if not isinstance(record, dict):
+        raise BadInput(f"{place}: wanted an object with a key for each column; got {shown(record)}")
+
+
+def _first(file: ByteFile) -> Iterator[tuple[str, Any]]:
+    """The rows at the beginning that are at hand."""
+    head = file.head if len(file.head) < BLOCK else file.head[: file.head.rfind(b"\n") + 1]
+    return _lines(Block(head, 1, unfinished=not head.endswith(b"\n")), file.place.shown)
+
+
+def _keys(rows: Iterable[tuple[str, Any]], wanted: frozenset[str]) -> list[str]:
+    """The keys of the first rows, in order of appearance; of more rows if a wanted one has not appeared.
+
+    A row that cannot be read is refused when its turn comes, unless a wanted key might have been there.
+    """
+    keys: dict[str, None] = {}
+    try:
+        for number, (place, record) in enumerate(rows):
+            if number >= _LOOKED_AT and wanted <= keys.keys():
+                break
+            _refuse_unless_object(record, place)
+            keys.update(dict.fromkeys(record))
+    except BadInput:
+        if not wanted <= keys.keys():
+            raise
+    return list(keys)
+
+
+def looks_like_lines(head: bytes) -> bool:
+    """Whether a text that begins with a brace holds an object a line rather than one document."""
+    first, _, rest = head.strip().partition(b"\n")
+    try:
+        return isinstance(parsed(first.decode()), dict) and (bool(rest.strip()) or not _known(first))
+    except (NotJson, UnicodeDecodeError):
+        return False
+
+
+def _known(line: bytes) -> bool:
+    """Whether a document on one line is that of another tool."""
+    keys: Sequence[str] = list(parsed(line.decode()))
+    return "results" in keys or "benchmarks" in keys

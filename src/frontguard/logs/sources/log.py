@@ -1,0 +1,272 @@
+"""A log that was opened: its tables, one after another, as batches of arms and values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from frontguard._typing import Floats
+from frontguard.errors import BadInput
+from frontguard.logs.sources.columns import BATCH, Layout, Picked, Request, Rows, joined, missing_names, pick
+from frontguard.logs.sources.errors import listed, shown
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from frontguard.objectives import Objective
+
+FOREIGN = ("hyperfine", "pyperf", "pytest-benchmark")
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Some pulls: the arm of each, and its value of each metric, NaN where that failed.
+
+    `arms` is an Arrow array of text, plain or a dictionary with 32 bit codes. A dictionary may hold names that no pull
+    of the batch has. No name is null or empty.
+    """
+
+    arms: pa.Array
+    values: list[Floats]
+
+    def __len__(self) -> int:
+        return len(self.arms)
+
+
+class Table(Protocol):
+    """What a reader gives: names of columns, then the rows of some of them."""
+
+    notes: list[str]
+
+    @property
+    def names(self) -> list[str]:
+        """The columns."""
+
+    def rows(self, picked: Picked) -> Iterator[Rows]:
+        """The rows of the picked columns, in pieces."""
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One table of a log: how to open it, how it is called, and the columns that its folders' names give."""
+
+    open: Callable[[], Table]
+    shown: str
+    partition: Mapping[str, str | None]
+
+
+class Log:
+    """Measurements, ready to be read.
+
+    `arm` and `metrics` are the columns that are read, `columns` all those of the first table. `rows_hint` and
+    `bytes_hint` say how much there is, as far as that is known, `rows_read` and `bytes_read` how much was read.
+    `objectives` are those of a study. `notes` are things worth telling that came up while reading.
+    """
+
+    def __init__(
+        self,
+        format: str,
+        where: str,
+        request: Request,
+        parts: Sequence[Part],
+        first: Table,
+        *,
+        rows_hint: int | None = None,
+        bytes_hint: int | None = None,
+        once: bool = False,
+        objectives: tuple[Objective, ...] | None = None,
+    ) -> None:
+        self.format = format
+        self.where = where
+        self.columns = _all_names(first, parts[0])
+        picked = pick(request, self.columns, parts[0].shown)
+        self.arm: tuple[str, ...] = request.arm or ("arm",)
+        self.metrics = request.metrics
+        self.layout: Layout = picked.layout
+        self.rows_hint = rows_hint
+        self.bytes_hint = bytes_hint
+        self.rows_read = 0
+        self.objectives = objectives
+        self.notes: list[str] = []
+        self._request = replace(request, arm=self.arm, layout=picked.layout)
+        self._parts = list(parts)
+        self._first: Table | None = first
+        self._once = once
+        self._bytes_before = 0
+        self._now: Table | None = None
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes of the files that were read so far; 0 where only rows are counted."""
+        file = getattr(self._now, "file", None)
+        return self._bytes_before + (file.taken if file is not None else 0)
+
+    @property
+    def share_read(self) -> float | None:
+        """The share of the log that was read, from 0 to 1, or None if its size is not known."""
+        if self.rows_hint:
+            return min(1.0, self.rows_read / self.rows_hint)
+        return min(1.0, self.bytes_read / self.bytes_hint) if self.bytes_hint else None
+
+    def describe(self) -> str:
+        """What this is, in a line."""
+        files = f"{len(self._parts)} files" if len(self._parts) > 1 else "1 file"
+        source = self.format if self.format in ("frame", "study", *FOREIGN) else f"{self.format}, {files}"
+        size = f", {self.rows_hint:,} rows" if self.rows_hint is not None else ""
+        arm = " and ".join(map(repr, self.arm))
+        return f"{self.where} ({source}{size}): {self.layout}, arm {arm}, metrics {', '.join(map(repr, self.metrics))}"
+
+    def __repr__(self) -> str:
+        return f"<log {self.describe()}>"
+
+    def batches(self) -> Iterator[Batch]:
+        """The pulls, in their order. May be called again, except on standard input."""
+        if self._once and self._first is None:
+            raise BadInput(f"{self.where} can be read once only")
+        self.rows_read = self._bytes_before = 0
+        self.notes.clear()
+        named = self._named()
+        if self.layout == "long":
+            from frontguard.logs.sources.long import gathered
+
+            whole = gathered(
+                ((rows.texts[0], rows.texts[1], rows.numbers[0]) for rows in named), self.metrics, self.where
+            )
+            self._refuse_no_rows(whole.rows)
+            named = whole.pulls(self.notes)
+        pulls = 0
+        for batch in _of_fair_size(named):
+            pulls += len(batch)
+            yield batch
+        self._refuse_no_rows(pulls)
+
+    def _refuse_no_rows(self, rows: int) -> None:
+        if not rows:
+            raise BadInput(f"{self.where} has no rows; its columns are {listed(self.columns)}")
+
+    def _named(self) -> Iterator[Rows]:
+        """Rows with the columns of the arm joined to one, all of them with a name."""
+        absent = _Nameless(self._request)
+        for part in self._parts:
+            first_of_part = self.rows_read
+            for rows in self._rows(part):
+                width = len(self.arm)
+                arms = joined(rows.texts[:width], self.arm)
+                whole = Rows([arms, *rows.texts[width:]], rows.numbers)
+                before = self.rows_read - first_of_part
+                self.rows_read += len(rows)
+                kept = absent.without(whole, part.shown, before)
+                if len(kept) and not absent.refusing:
+                    yield kept
+        absent.tell(self.notes)
+
+    def _rows(self, part: Part) -> Iterator[Rows]:
+        table, self._first = self._first if self._first is not None and part is self._parts[0] else None, None
+        if table is None:
+            table = part.open()
+        self._now = table
+        names = _all_names(table, part)
+        picked = pick(self._request, names, part.shown)
+        given = {name: part.partition[name] for name in picked.texts if _only_in_folder(name, table, part)}
+        for name in picked.numbers:
+            if _only_in_folder(name, table, part):
+                raise BadInput(f"{part.shown}: {shown(name)} is the name of a folder; a metric must be a column")
+        within = Picked(picked.layout, tuple(name for name in picked.texts if name not in given), picked.numbers)
+        for rows in table.rows(within):
+            yield _completed(rows, picked.texts, given) if given else rows
+        file = getattr(table, "file", None)
+        self._bytes_before += file.taken if file is not None else 0
+        self._now = None
+        self.notes += table.notes
+
+
+class _Nameless:
+    """Rows whose arm has no name: dropped, or refused when all of them were counted."""
+
+    def __init__(self, request: Request) -> None:
+        self._drop = request.missing_arms == "drop"
+        self._columns = request.arm
+        self._count = 0
+        self._first = ""
+
+    @property
+    def refusing(self) -> bool:
+        """Whether there is something to be refused at the end, so that no more rows are wanted."""
+        return self._count > 0 and not self._drop
+
+    def without(self, rows: Rows, where: str, before: int) -> Rows:
+        """The rows that have a name; `before` of the same table were read before them."""
+        import pyarrow as pa
+
+        absent = missing_names(rows.texts[0])
+        if absent is None:
+            return rows
+        if not self._count:
+            self._first = f"row {before + int(absent.argmax()) + 1} of {where}"
+        self._count += int(absent.sum())
+        kept = pa.array(~absent)
+        return Rows([text.filter(kept) for text in rows.texts], [column[~absent] for column in rows.numbers])
+
+    def tell(self, notes: list[str]) -> None:
+        """Refuse them, or note that they were dropped."""
+        if not self._count:
+            return
+        rows = "1 row has" if self._count == 1 else f"{self._count} rows have"
+        columns = " and ".join(map(repr, self._columns))
+        said = f"{rows} no arm (column {columns} is missing or empty), the first is {self._first}"
+        if not self._drop:
+            raise BadInput(f"{said}; wanted a name in every row, or missing_arms='drop' (--missing-arms drop)")
+        notes.append(f"{said}; dropped")
+
+
+def _all_names(table: Table, part: Part) -> list[str]:
+    names = table.names
+    return [*names, *(name for name in part.partition if name not in names)]
+
+
+def _only_in_folder(name: str, table: Table, part: Part) -> bool:
+    return name in part.partition and name not in table.names
+
+
+def _completed(rows: Rows, wanted: Sequence[str], given: Mapping[str, str | None]) -> Rows:
+    """Rows with the columns that folders' names give."""
+    import pyarrow as pa
+
+    inner = iter(rows.texts)
+    texts = [
+        pa.repeat(pa.scalar(given[name], pa.string()), len(rows)) if name in given else next(inner) for name in wanted
+    ]
+    return Rows(texts, rows.numbers)
+
+
+def _of_fair_size(pieces: Iterator[Rows]) -> Iterator[Batch]:
+    """Batches of some 10⁵ rows out of pieces that may be smaller."""
+    waiting: list[Rows] = []
+    size = 0
+    for rows in pieces:
+        waiting.append(rows)
+        size += len(rows)
+        if size >= BATCH:
+            yield _merged(waiting)
+            waiting, size = [], 0
+    if size:
+        yield _merged(waiting)
+
+
+def _merged(pieces: list[Rows]) -> Batch:
+    import pyarrow as pa
+
+    if len(pieces) == 1:
+        return Batch(pieces[0].texts[0], pieces[0].numbers)
+    texts = [rows.texts[0] for rows in pieces]
+    coded = [pa.types.is_dictionary(text.type) for text in texts]
+    if all(coded):
+        arms = pa.chunked_array(texts).unify_dictionaries().combine_chunks()
+    else:
+        arms = pa.concat_arrays(
+            [text.cast(pa.string()) if code else text for text, code in zip(texts, coded, strict=True)]
+        )
+    return Batch(arms, [np.concatenate(columns) for columns in zip(*(rows.numbers for rows in pieces), strict=True)])

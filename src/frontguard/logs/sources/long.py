@@ -1,0 +1,123 @@
+"""The long layout (arm, metric, value: a row for every single value) turned into pulls.
+
+The k-th value of each metric of an arm makes its k-th pull. The verdicts need no more than the values of each metric by
+themselves, so which values meet in a pull does not matter; what matters is their number. An arm has as many pulls as
+its most frequent metric has rows; where another metric has fewer, the rest of its values failed.
+
+The rows are gathered in memory, 14 bytes each, since the values of a pull may stand at both ends of a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from frontguard._compiled import kernel
+from frontguard._typing import Floats
+from frontguard.errors import BadInput
+from frontguard.logs.sources.columns import BATCH, Rows, missing_names
+from frontguard.logs.sources.errors import listed, nearest, shown
+
+Codes = npt.NDArray[np.int32]
+
+
+class Gathered:
+    """Rows of the long layout, gathered; `arms` and `metrics` are numbered in order of appearance."""
+
+    def __init__(self, metrics: Sequence[str], where: str) -> None:
+        self.metrics = list(metrics)
+        self.where = where
+        self.rows = 0
+        self._others: dict[str, None] = {}  # metrics that are there and not wanted
+        self._arms: dict[str, int] = {}
+        self._wanted = {name: np.int16(d) for d, name in enumerate(metrics)}
+        self._parts: list[tuple[Codes, npt.NDArray[np.int16], Floats]] = []
+
+    def take(self, arms: Any, metrics: Any, values: Floats) -> None:
+        """Add rows; a metric's name must not be missing."""
+        absent = missing_names(metrics)
+        if absent is not None:
+            first = self.rows + int(absent.argmax()) + 1
+            raise BadInput(f"{self.where}: row {first} has no name of a metric; wanted one in every row")
+        self.rows += len(values)
+        kinds, named = _coded(metrics)
+        of_kind = np.array([self._wanted.get(name, np.int16(-1)) for name in named], np.int16)
+        self._others.update(dict.fromkeys(name for name in named if name not in self._wanted))
+        metric = of_kind[kinds] if len(named) else np.empty(0, np.int16)
+        places, names = _coded(arms)
+        numbers = np.array([self._arms.setdefault(name, len(self._arms)) for name in names], np.int32)
+        arm = numbers[places] if len(names) else np.empty(0, np.int32)
+        keep = metric >= 0
+        if not keep.all():
+            arm, metric, values = arm[keep], metric[keep], values[keep]
+        self._parts.append((arm, metric, values))
+
+    def pulls(self, notes: list[str]) -> Iterator[Rows]:
+        """The pulls, arm after arm."""
+        import pyarrow as pa
+
+        counts = np.zeros((len(self.metrics), len(self._arms)), np.int64)
+        for arm, metric, _ in self._parts:
+            _count(arm, metric, counts)
+        for d, name in enumerate(self.metrics):
+            if not counts[d].any():
+                others = list(self._others)
+                raise BadInput(
+                    f"{self.where}: no row is of the metric {shown(name)}{nearest(name, others)}; "
+                    f"others there are {listed(others) if others else 'none'}"
+                )
+        per_arm = counts.max(axis=0)
+        without = int((per_arm == 0).sum())
+        if without:
+            arms = "1 arm has" if without == 1 else f"{without} arms have"
+            notes.append(f"{self.where}: {arms} no row of any of the metrics; left out")
+        ends = np.cumsum(per_arm)
+        following = np.tile(ends - per_arm, (len(self.metrics), 1))
+        values = np.full((len(self.metrics), int(ends[-1])), np.nan)
+        while self._parts:
+            arm, metric, part = self._parts.pop(0)
+            _place(arm, metric, part, following, values)
+        names = pa.array(list(self._arms), pa.string())
+        owners = np.repeat(np.arange(len(per_arm), dtype=np.int32), per_arm)
+        for begin in range(0, values.shape[1], BATCH):
+            part_of = slice(begin, begin + BATCH)
+            yield Rows(
+                [pa.DictionaryArray.from_arrays(pa.array(owners[part_of]), names)], [row[part_of] for row in values]
+            )
+
+
+def gathered(rows: Iterable[tuple[Any, Any, Floats]], metrics: Sequence[str], where: str) -> Gathered:
+    """Everything in `rows`: arms, names of metrics, values."""
+    whole = Gathered(metrics, where)
+    for arms, names, values in rows:
+        whole.take(arms, names, values)
+    return whole
+
+
+def _coded(texts: Any) -> tuple[Codes, list[str]]:
+    """Texts as numbers into a list of the different ones."""
+    import pyarrow as pa
+
+    coded = texts if pa.types.is_dictionary(texts.type) else texts.dictionary_encode()
+    # Names that no row uses must not become arms.
+    used, codes = np.unique(coded.indices.to_numpy(zero_copy_only=False), return_inverse=True)
+    return codes.astype(np.int32, copy=False), coded.dictionary.take(pa.array(used)).to_pylist()
+
+
+@kernel
+def _count(arm: Codes, metric: npt.NDArray[np.int16], counts: npt.NDArray[np.int64]) -> None:
+    for row in range(arm.size):
+        counts[metric[row], arm[row]] += 1
+
+
+@kernel
+def _place(
+    arm: Codes, metric: npt.NDArray[np.int16], part: Floats, following: npt.NDArray[np.int64], values: Floats
+) -> None:
+    for row in range(arm.size):
+        d, i = metric[row], arm[row]
+        values[d, following[d, i]] = part[row]
+        following[d, i] += 1

@@ -1,0 +1,1 @@
+"""The loop that measures: asks a study, submits to workers, tells."""

@@ -1,0 +1,285 @@
+"""`identify`: which of the candidates that a Python function measures are on the trade-off front."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from frontguard._checks import checked_count, real_number
+from frontguard.errors import BadInput
+from frontguard.measure.drive import Finished, Progress, drive, release
+from frontguard.measure.executors import Measure, Measurement, Workers, open_workers
+from frontguard.objectives import Objective
+from frontguard.results import Result
+from frontguard.storage.contract import Storage
+from frontguard.studies.replay import PROBE
+from frontguard.studies.study import Pull, Study
+from frontguard.theory.spread import SpreadBound
+from frontguard.theory.threats import Threat
+
+__all__ = ["identify"]
+
+LEASE = 86_400.0
+"""Seconds for which a pull may be under way. On one machine a dead worker is noticed at once, so this may be long."""
+
+ENOUGH_ARMS = 20
+"""So many different arms that fail alike from the start are taken for all."""
+
+Evaluate = Callable[..., Any]
+
+
+def identify(
+    evaluate: Evaluate,
+    *,
+    arms: Sequence[str] | Mapping[str, Any] | int,
+    objectives: Iterable[Objective | str | tuple[str, str]],
+    threat: Threat,
+    executor: object = "threads",
+    workers: int | None = None,
+    storage: str | Path | Storage | None = None,
+    name: str = "study",
+    confidence: float = 0.95,
+    coverage: Sequence[float] | None = None,
+    spread: SpreadBound | None = None,
+    most_pulls: int | None = None,
+    most_pulls_per_arm: int | None = None,
+    most_seconds: float | None = None,
+    timeout: float | None = None,
+    seed: int = 0,
+    lease: float = LEASE,
+    progress: bool | Callable[[Progress], None] = False,
+) -> Result:
+    """Measure the arms with a function until their trade-off set is certified, and return the result.
+
+    Parameters
+    ----------
+    evaluate
+        Measures one arm once: `evaluate(name)`, or `evaluate(value)` with arms as a mapping of names to values. A
+        further parameter called `seed` or `pull` gets the number of the pull, which differs from pull to pull and stays
+        the same when a pull is made again. It returns the metrics by name, in the order of objectives, or, if there is
+        one objective, as a number. An exception is a failed pull, and so is a value that cannot be used: an observation
+        that may be anything, not one that is left out.
+    arms, objectives, threat, confidence, coverage, spread, most_pulls, most_pulls_per_arm, seed
+        As in `Study`. With a number of arms, `evaluate` gets 0, 1, ….
+    executor
+        "threads", "processes", "serial" (in this thread), "dask://HOST:PORT", any `concurrent.futures.Executor`, or a
+        `distributed.Client`. The last two are left open.
+    workers
+        How many pulls are under way at a time: as many as there are processors, or as the executor has workers.
+    storage, name
+        Where the study is kept: in memory unless said otherwise. One that is there already goes on.
+    most_seconds
+        When to stop at the latest, from now; the status is then "budget".
+    timeout
+        Seconds after which a pull is ended and counts as failed; only with executor="processes".
+    lease
+        Seconds after which a pull is given to another worker of the study if nothing is heard of this one.
+    progress
+        True for a line now and then on stderr, or a function that gets a `Progress` a few times a second.
+
+    >>> import random
+    >>> from frontguard import Objective, Prescient
+    >>> def bake(minutes, seed):
+    ...     noise = random.Random(seed)
+    ...     return {"taste": -abs(minutes - 40) + noise.gauss(0, 1), "minutes": minutes + noise.gauss(0, 1)}
+    >>> result = identify(
+    ...     bake,
+    ...     arms={"short": 20, "right": 40, "long": 60},
+    ...     objectives=[Objective("taste", tolerance=3), Objective("minutes", "minimize", tolerance=3)],
+    ...     threat=Prescient(0.05),
+    ...     executor="serial",
+    ... )
+    >>> result.status, result.pareto_set
+    ('certified', ['short', 'right'])
+    """
+    candidates = _candidates(arms)
+    count = None if workers is None else checked_count(workers, "workers")
+    measure = Measure(_a_function(evaluate), _pull_parameters(evaluate))
+    until = None if most_seconds is None else time.monotonic() + _seconds(most_seconds, "most_seconds")
+    limit = None if timeout is None else _seconds(timeout, "timeout")
+    # Workers first: what they refuse is refused before a study is begun, and a script that is imported once more by a
+    # worker process gets no further than this.
+    with _opened(executor, measure, count, limit) as crew:
+        study = Study(
+            list(candidates),
+            objectives,
+            threat,
+            confidence=confidence,
+            storage=storage,
+            name=name,
+            coverage=coverage,
+            spread=spread,
+            most_pulls=most_pulls,
+            most_pulls_per_arm=most_pulls_per_arm,
+            seed=seed,
+            lease=lease,
+        )
+        try:
+            return _run(study, crew, candidates, until, progress)
+        finally:
+            if not isinstance(storage, Storage):
+                study.close()
+
+
+def _run(
+    study: Study,
+    crew: Workers,
+    candidates: Mapping[str, Any],
+    until: float | None,
+    progress: bool | Callable[[Progress], None],
+) -> Result:
+    def submit(pull: Pull) -> Future[Measurement]:
+        return crew.submit(candidates[pull.arm], pull.id)
+
+    new = study.storage.size(study.name)[1] == 0
+    cancel = threading.Event()
+    try:
+        with _ctrl_c(cancel, crew):
+            why = drive(
+                study,
+                submit,
+                workers=crew.count,
+                until=until,
+                on_change=progress if callable(progress) else _Lines() if progress else None,
+                cancel=cancel,
+                abandon=crew.abandon if crew.can_be_stopped else None,
+                hold_back=_FirstPulls(len(study.arms)) if new else None,
+                patience=1.0,
+            )
+    finally:
+        release(study)  # this process lives on, and may take the study up again
+    if why == "cancelled":
+        raise KeyboardInterrupt
+    result = study.result()
+    return replace(result, status="budget") if why == "time" and result.status == "running" else result
+
+
+class _FirstPulls:
+    """Holds back the first pulls as long as all of them fail alike; raises when that can be no accident.
+
+    Then `evaluate` itself is at fault, and a study that has counted its mistakes would be spoilt for when it is mended.
+    """
+
+    def __init__(self, arms: int) -> None:
+        self._arms = min(arms, ENOUGH_ARMS)
+
+    def __call__(self, finished: Sequence[Finished]) -> bool:
+        kinds = {_kind(tell.reason) for _, tell in finished}
+        if len(kinds) > 1 or "" in kinds:
+            return False
+        if len(finished) >= PROBE and len({pull.index for pull, _ in finished}) >= self._arms:
+            pull, tell = finished[0]
+            raise BadInput(
+                f"evaluate failed in all of the first {len(finished)} pulls, which were not counted; that of "
+                f"{pull.arm!r}: {tell.reason}"
+            )
+        return True
+
+
+def _kind(reason: str) -> str:
+    """What failures of one cause have in common: the words before the particulars."""
+    return re.split("[:;]", reason, maxsplit=1)[0]
+
+
+class _Lines:
+    """A line on stderr after two seconds, and then every ten."""
+
+    def __init__(self) -> None:
+        self._next = 2.0
+
+    def __call__(self, now: Progress) -> None:
+        if now.seconds >= self._next:
+            self._next = now.seconds + 10.0
+            failed = f", {now.failed} of them failed" if now.failed else ""
+            print(
+                f"frontguard: {now.told} pulls in {now.seconds:.0f} s{failed}; {now.rate:.3g} a second",
+                file=sys.stderr,
+                flush=True,
+            )
+
+
+@contextmanager
+def _opened(executor: object, measure: Measure, count: int | None, timeout: float | None) -> Iterator[Workers]:
+    crew = open_workers(executor, measure, workers=count, timeout=timeout)
+    try:
+        yield crew
+    except BaseException:
+        crew.close(wait=False)
+        raise
+    crew.close(wait=True)
+
+
+@contextmanager
+def _ctrl_c(cancel: threading.Event, crew: Workers) -> Iterator[None]:
+    """While in here, a first Ctrl-C ends the run between two steps rather than in the middle of one.
+
+    An evaluation in this very thread is interrupted at once, and so is everything by a second Ctrl-C. Handlers of the
+    caller's own are left alone.
+    """
+    ours = threading.current_thread() is threading.main_thread()
+    if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+
+    def interrupted(*_: object) -> None:
+        again = cancel.is_set()
+        cancel.set()
+        if again or crew.busy_here:
+            raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupted)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _candidates(arms: object) -> dict[str, Any]:
+    """What `evaluate` gets for each arm, by the arm's name."""
+    if isinstance(arms, Mapping):
+        return dict(arms)
+    if isinstance(arms, int) and not isinstance(arms, bool):
+        return {str(index): index for index in range(checked_count(arms, "arms"))}
+    if isinstance(arms, (str, bytes)) or not isinstance(arms, Sequence):
+        raise BadInput(f"arms must be a list of names, a mapping of names to values, or a number; got {arms!r}")
+    if len(set(map(repr, arms))) < len(arms):
+        raise BadInput(f"arms must have different names; got {list(arms)!r}")
+    try:
+        return {arm: arm for arm in arms}
+    except TypeError:
+        raise BadInput("arms in a list must be names; give a mapping of names to values for anything else") from None
+
+
+def _a_function(evaluate: object) -> Evaluate:
+    if not callable(evaluate):
+        raise BadInput(f"evaluate must be a function of an arm; got {evaluate!r}")
+    if inspect.iscoroutinefunction(evaluate):
+        raise BadInput("evaluate must be a plain function; got one that is async: wrap it with asyncio.run")
+    return evaluate
+
+
+def _pull_parameters(evaluate: Evaluate) -> tuple[str, ...]:
+    """The parameters that get the number of the pull: `seed` and `pull`, but for the first, which gets the arm."""
+    try:
+        parameters = list(inspect.signature(evaluate).parameters.values())
+    except (TypeError, ValueError):  # some built-in functions have no signature
+        return ()
+    by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return tuple(each.name for each in parameters[1:] if each.name in ("seed", "pull") and each.kind in by_name)
+
+
+def _seconds(value: object, what: str) -> float:
+    seconds = real_number(value, what)
+    if not 0.0 < seconds < 10.0**9:
+        raise BadInput(f"{what} must be a positive number of seconds; got {value!r}")
+    return seconds

@@ -1,0 +1,1 @@
+"""From intervals to verdicts: dominance, and the one decision rule."""

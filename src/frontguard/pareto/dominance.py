@@ -1,0 +1,390 @@
+"""Batch dominance queries over a million points: who is at least as large everywhere, and who leads by most.
+
+Only *maxima* matter as dominators: whatever a point dominates, one of the maxima above it dominates too. So most other
+points are left out first, those that the maxima of a sample dominate; the rest are kept in a tree of boxes
+(`pareto.box_tree`), of which a branch whose upper corner does not reach a query is never entered. Before the tree
+stand a few *guards*, the maxima that dominate most of a sample of the queries: they settle most in one comparison.
+Neither work nor memory grows with the square of anything, unless all points are maxima of many objectives, where the
+tree prunes less.
+
+Everything is a function of the arrays that are given, in their order: there is no chance in it. Larger is better
+throughout; infinite coordinates are welcome, NaN is refused.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Literal, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from frontguard._compiled import kernel
+from frontguard._typing import Bools, Floats, Ints
+from frontguard.errors import BadInput
+from frontguard.pareto.box_tree import NOBODY, BoxTree, dominates, find, find_below, find_leads, find_worst, plant
+
+__all__ = ["Strictness", "best_leads", "dominators", "maxima", "worst_lead"]
+
+T = TypeVar("T")
+Strictness = Literal["nowhere", "somewhere", "everywhere"]
+
+_STRICTNESS: dict[str, int] = {"nowhere": 0, "somewhere": 1, "everywhere": 2}
+_SCANNED = 256  # maxima up to which a plain scan is as fast as a tree
+_FEW = 8192  # points of a sample; up to four times as many are searched as they are
+_SAMPLE = 512  # queries on which guards are tried
+_GUARDS = 12
+_STRONGEST = 64  # maxima from which guards are chosen
+_PORTION = 20_000  # queries that are worth a thread of their own
+
+
+# Guards and maxima -------------------------------------------------------------------------------------------------
+
+
+@kernel
+def _choose_guards(points: Floats, among: Ints, queries: Floats, most: int) -> Ints:
+    """Of the points `among`, one after another the one that dominates most of the queries that are left."""
+    left = np.ones(queries.shape[0], np.bool_)
+    chosen = np.empty(most, np.int64)
+    size = 0
+    while size < most:
+        best, count = -1, queries.shape[0] // 100  # a guard that settles less than that is not worth asking
+        for a in among:
+            settles = 0
+            for q in range(queries.shape[0]):
+                if left[q] and dominates(points, a, queries, q, 0):
+                    settles += 1
+            if settles > count:
+                best, count = a, settles
+        if best < 0:
+            break
+        chosen[size] = best
+        size += 1
+        for q in range(queries.shape[0]):
+            if left[q] and dominates(points, best, queries, q, 0):
+                left[q] = False
+    return chosen[:size]
+
+
+@kernel
+def _scan(points: Floats, order: Ints) -> Ints:
+    """Of points in an order in which none is reached by a later one, those that no earlier one reaches."""
+    kept = np.empty(order.size, np.int64)
+    size = 0
+    for n in order:
+        gone = False
+        for k in range(size):
+            if dominates(points, kept[k], points, n, 0):
+                gone = True
+                break
+        if not gone:
+            kept[size] = n
+            size += 1
+    return kept[:size].copy()
+
+
+@kernel
+def _sweep(points: Floats, order: Ints) -> Ints:
+    """The same for two coordinates and points ordered by the first, from the largest; of equal ones, the first."""
+    kept = np.empty(order.size, np.int64)
+    size, highest, start = 0, -np.inf, 0
+    while start < order.size:
+        best, end = order[start], start + 1
+        while end < order.size and points[order[end], 0] == points[best, 0]:
+            n = order[end]
+            if points[n, 1] > points[best, 1] or (points[n, 1] == points[best, 1] and n < best):
+                best = n
+            end += 1
+        if size == 0 or points[best, 1] > highest:
+            highest = points[best, 1]
+            kept[size] = best
+            size += 1
+        start = end
+    return kept[:size].copy()
+
+
+def _best_first(points: Floats, kept: Ints) -> Ints:
+    """The points `kept` by the sum of their coordinates, in scales of their own: none is dominated by a later one.
+
+    Rounding keeps the order of sums, up to ties; these are broken by the coordinates and at last by the index.
+    """
+    total = np.zeros(len(kept))
+    for d in range(points.shape[1]):
+        column = points[kept, d]
+        some = column[:: max(1, len(kept) // _SAMPLE)]
+        some = np.clip(np.sort(some[np.isfinite(some)]), -1e300, 1e300)
+        middle, spread = (
+            (some[len(some) // 2], some[-1 - len(some) // 8] - some[len(some) // 8]) if len(some) else (0, 0)
+        )
+        with np.errstate(over="ignore"):
+            total += np.clip((column - middle) / (spread if spread > 1e-300 else 1.0), -1e12, 1e12)
+    order = np.argsort(-total)
+    ranked = total[order]
+    if (ranked[1:] == ranked[:-1]).any():
+        order = np.lexsort((*(-points[kept, d] for d in reversed(range(points.shape[1]))), -total))
+    return kept[order]
+
+
+def _layered(points: Floats, order: Ints) -> Ints:
+    """The maxima of points in such an order: in portions that grow with what is kept, each past a tree of it."""
+    kept = _scan(points, order[:_SCANNED])
+    start = _SCANNED
+    while start < len(order):
+        portion = order[start : start + max(4 * _SCANNED, 2 * len(kept))]
+        start += len(portion)
+        tree = plant(points, kept)
+        found = find(tree.points, tree.owners, tree.corners, tree.guards, points[portion], 0, NOBODY)
+        kept = np.concatenate((kept, _layered(points, portion[found < 0])))
+    return kept
+
+
+def _ordered_maxima(points: Floats, kept: Ints) -> Ints:
+    """The maxima of the points `kept`, one of equal ones (the first)."""
+    if points.shape[1] == 2:
+        return _sweep(points, kept[np.argsort(-points[kept, 0])])
+    return _layered(points, _best_first(points, kept))
+
+
+def _tree_with_guards(points: Floats, among: Ints, queries: Floats) -> BoxTree:
+    """The tree over the points `among`, with guards if there are many queries."""
+    if len(queries) < _SAMPLE:
+        return plant(points, among)
+    here = np.ascontiguousarray(points[among])
+    some = np.arange(len(among))[:: 1 + len(among) // (4 * _SAMPLE)]
+    strongest = _scan(here, _best_first(here, some)[: 4 * _STRONGEST])[:_STRONGEST]
+    return plant(points, among, _choose_guards(here, strongest, queries[:: len(queries) // _SAMPLE], _GUARDS))
+
+
+def _below(points: Floats, among: Ints, tree: BoxTree) -> Bools:
+    """Which of the points `among` some point of the tree dominates, or equals and comes before."""
+    parts = _shared(
+        lambda queries, own: find_below(tree.points, tree.owners, tree.corners, tree.guards, queries, own),
+        points if len(among) == len(points) else points[among],
+        among,
+    )
+    return np.concatenate(parts)
+
+
+def _thinned(points: Floats, layers: int) -> Ints:
+    """The points without most of those that at least `layers` others dominate, if most points are such.
+
+    The maxima of a sample, and those of the rest of it if two are asked for, dominate nearly all that is not a maximum,
+    unless there are many objectives that are traded off against each other. Whoever is left out has as many above it
+    that are not: the highest of those left out would have another one above it otherwise.
+    """
+    everything = np.arange(len(points))
+    if len(points) <= 4 * _FEW:
+        return everything
+    sample, probe = everything[:: len(points) // _FEW], everything[len(points) // _FEW // 2 :: len(points) // _SAMPLE]
+    trees = []
+    for _ in range(layers):
+        strong = _ordered_maxima(points, sample)
+        trees.append(_tree_with_guards(points, strong, points[probe]))
+        sample = np.setdiff1d(sample, strong)
+        if not len(sample) or 2 * _below(points, probe, trees[-1]).sum() < len(probe):
+            return everything
+    below = _below(points, everything, trees[0])
+    for tree in trees[1:]:
+        reached = np.flatnonzero(below)
+        below[reached] = _below(points, reached, tree)
+    return np.flatnonzero(~below)
+
+
+def _maxima(points: Floats) -> Ints:
+    """The maxima, one of equal ones (the first)."""
+    if len(points) == 0:
+        return NOBODY
+    if points.shape[1] == 1:
+        return np.array([np.argmax(points[:, 0])])
+    return _ordered_maxima(points, _thinned(points, 1))
+
+
+def _candidates(points: Floats, exclude: Ints) -> Ints:
+    """Those among which a dominator is to be found: all maxima at least.
+
+    Where a query's own point does not count, what only one other dominates is kept: that one may be the query's own.
+    """
+    if not exclude.size:
+        return _maxima(points) if points.shape[1] <= 2 else _thinned(points, 1)
+    return _thinned(points, 2)
+
+
+@kernel
+def _on_stairs(steps: Floats, owners: Ints, queries: Floats, strict: int) -> Ints:
+    """As `dominators`, for the maxima of two coordinates in the order of the first: the second falls.
+
+    Of the steps that reach a query in the first coordinate, the nearest reaches highest in the second.
+    """
+    found = np.full(queries.shape[0], -1)
+    for q in range(queries.shape[0]):
+        low, high = 0, steps.shape[0]
+        while low < high:
+            middle = (low + high) // 2
+            if steps[middle, 0] < queries[q, 0] or (strict == 2 and steps[middle, 0] == queries[q, 0]):
+                low = middle + 1
+            else:
+                high = middle
+        if low < steps.shape[0] and dominates(steps, low, queries, q, strict):
+            found[q] = owners[low]
+    return found
+
+
+# What others call --------------------------------------------------------------------------------------------------
+
+
+def maxima(points: npt.ArrayLike) -> Ints:
+    """Indices of the points that no other point dominates, ascending; of equal points only the first.
+
+    >>> maxima([[1.0, 3.0], [2.0, 2.0], [1.0, 2.0], [2.0, 2.0]])
+    array([0, 1])
+    """
+    return np.sort(_maxima(_checked(points, "points")))
+
+
+def dominators(
+    queries: npt.ArrayLike,
+    points: npt.ArrayLike,
+    *,
+    strict: Strictness = "somewhere",
+    exclude: npt.ArrayLike | None = None,
+) -> Ints:
+    """For each query (Q, M) the index of a point (N, M) that is at least as large in every coordinate, or −1.
+
+    `strict` says where it has to be strictly larger: in some coordinate at least, everywhere, or nowhere. `exclude`
+    (Q,) gives for each query the index of a point that does not count, such as its own. The dominator named is a guard
+    if one dominates the query, else the first on the way through the tree (with two coordinates, the maximum nearest in
+    the first); it may be dominated itself. It depends on the arrays alone.
+
+    >>> dominators([[1.0, 1.0], [2.0, 2.0], [0.0, 3.0]], [[2.0, 2.0], [0.0, 1.0]])
+    array([ 0, -1, -1])
+    >>> dominators([[1.0, 1.0], [2.0, 2.0]], [[2.0, 2.0], [0.0, 1.0]], strict="nowhere", exclude=[0, 1])
+    array([-1,  0])
+    """
+    asked, given, without = _checked_all(queries, points, exclude)
+    if strict not in _STRICTNESS:
+        raise BadInput(f"strict must be one of {', '.join(_STRICTNESS)}; got {strict!r}")
+    among = _candidates(given, without)
+    if not len(among):
+        return np.full(len(asked), -1, np.int64)
+    if given.shape[1] == 2 and not without.size:
+        stairs = among[np.argsort(given[among, 0])]
+        steps, how = given[stairs], _STRICTNESS[strict]
+        return np.concatenate(_shared(lambda queries, _: _on_stairs(steps, stairs, queries, how), asked, without))
+    tree = _tree_with_guards(given, among, asked)
+    parts = _shared(
+        lambda queries, own: find(
+            tree.points, tree.owners, tree.corners, tree.guards, queries, _STRICTNESS[strict], own
+        ),
+        asked,
+        without,
+    )  # fmt: skip
+    return np.concatenate(parts)
+
+
+def best_leads(
+    queries: npt.ArrayLike,
+    points: npt.ArrayLike,
+    tolerance: npt.ArrayLike,
+    *,
+    exclude: npt.ArrayLike | None = None,
+    least: float = -np.inf,
+    settled: float = np.inf,
+) -> tuple[Ints, Floats]:
+    """For each query i the point j with the greatest lead min_d (points_j − queries_i − tolerance)_d, and that lead.
+
+    −1 and −∞ where no point leads by at least `least`. A point that leads by `settled` is good enough: the search ends
+    there, and the lead is only known to be at least that. Differences are rounded in the order in which they are
+    written, as in the certified policy's rule. Equal infinities must not meet: they have no difference.
+
+    >>> who, leads = best_leads([[1.0, 1.0], [3.0, 0.0]], [[2.0, 2.0], [3.5, 0.5]], [0.25, 0.25])
+    >>> who.tolist(), leads.tolist()
+    ([0, 1], [0.75, 0.25])
+    """
+    asked, given, without = _checked_all(queries, points, exclude)
+    allowed = _checked_tolerance(tolerance, asked.shape[1])
+    among = _candidates(given, without)
+    if not len(among):
+        return np.full(len(asked), -1, np.int64), np.full(len(asked), -np.inf)
+    tree = plant(given, among)
+    parts = _shared(
+        lambda queries, own: find_leads(
+            tree.points, tree.owners, tree.corners, queries, allowed, own, least, settled
+        ),
+        asked,
+        without,
+    )  # fmt: skip
+    return np.concatenate([who for who, _ in parts]), np.concatenate([leads for _, leads in parts])
+
+
+def worst_lead(queries: npt.ArrayLike, points: npt.ArrayLike, tolerance: npt.ArrayLike) -> float:
+    """The least over queries of their greatest leads, without finding each of these; +∞ for no query.
+
+    >>> worst_lead([[1.0, 1.0], [3.0, 0.0]], [[2.0, 2.0], [3.5, 0.5]], [0.25, 0.25])
+    0.25
+    """
+    asked, given, _ = _checked_all(queries, points, None)
+    allowed = _checked_tolerance(tolerance, asked.shape[1])
+    if not len(given):
+        return -np.inf if len(asked) else np.inf
+    tree = plant(given, _candidates(given, NOBODY))
+    parts = _shared(
+        lambda queries, _: find_worst(tree.points, tree.owners, tree.corners, queries, allowed), asked, NOBODY
+    )
+    return min(parts)
+
+
+def _shared(work: Callable[[Floats, Ints], T], queries: Floats, exclude: Ints) -> list[T]:
+    """The work on portions of the queries, in threads; what comes of a query does not depend on the others."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    workers = min(cores, 1 + len(queries) // _PORTION)
+    ends = [len(queries) * part // workers for part in range(workers + 1)]
+    portions = [(queries[low:high], exclude[low:high]) for low, high in itertools.pairwise(ends)]
+    if workers == 1:
+        return [work(*portions[0])]
+    with ThreadPoolExecutor(workers) as threads:
+        return list(threads.map(work, *zip(*portions, strict=True)))
+
+
+@kernel
+def _first_nan(array: Floats) -> int:
+    for n in range(array.shape[0]):
+        for d in range(array.shape[1]):
+            if array[n, d] != array[n, d]:
+                return n
+    return -1
+
+
+def _checked(array: npt.ArrayLike, name: str) -> Floats:
+    checked = np.ascontiguousarray(array, np.float64)
+    if checked.ndim != 2 or checked.shape[1] == 0:
+        raise BadInput(f"{name} must have the shape (rows, M) with at least one objective; got {np.shape(array)}")
+    row = _first_nan(checked)
+    if row >= 0:
+        raise BadInput(f"{name} must not contain NaN; got {checked[row].tolist()} in row {row}")
+    return checked
+
+
+def _checked_all(
+    queries: npt.ArrayLike, points: npt.ArrayLike, exclude: npt.ArrayLike | None
+) -> tuple[Floats, Floats, Ints]:
+    asked, given = _checked(queries, "queries"), _checked(points, "points")
+    if asked.shape[1] != given.shape[1]:
+        raise BadInput(
+            f"queries and points must have as many objectives; got {asked.shape[1]} and {given.shape[1]} columns"
+        )
+    if exclude is None:
+        return asked, given, NOBODY
+    without = np.ascontiguousarray(exclude)
+    if without.shape != (len(asked),) or not np.issubdtype(without.dtype, np.integer):
+        raise BadInput(f"exclude must be {len(asked)} indices of points, one for each query; got {exclude!r}")
+    return asked, given, without.astype(np.int64)
+
+
+def _checked_tolerance(tolerance: npt.ArrayLike, objectives: int) -> Floats:
+    checked = np.ascontiguousarray(tolerance, np.float64)
+    if checked.shape != (objectives,) or not np.isfinite(checked).all():
+        raise BadInput(f"tolerance must be {objectives} finite numbers, one for each objective; got {tolerance!r}")
+    return checked

@@ -1,0 +1,189 @@
+"""Verdicts on boxes, by the rule of the certified policy where nothing more will be measured, for a million arms.
+
+The rule is that of `policies.certified_rule.decide`, read as a final decision: no bound can still gain anything.
+
+- *out*: some arm j has H_i ≼ L_j, strictly in one objective. All others are *alive*.
+- *Candidates* are the alive arms that no alive arm beats by the margin in every objective, beyond doubt.
+- *in*: a candidate for which every other alive j has an objective with H_j − L_i ≤ γ.
+- *covered*: any other alive arm for which some k that is in has H_i − L_k ≼ c.
+- *undecided*: the rest. Those that are candidates would be returned too, with less accuracy.
+
+Every condition asks, for many arms at once, whether some arm leads by enough everywhere, or which one leads by most:
+`frontguard.pareto.dominance` answers that without looking at all pairs, and with the same rounding as the rule.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from frontguard._compiled import kernel
+from frontguard._typing import Bools, Floats, Ints
+from frontguard.errors import BadInput
+from frontguard.logs.boxes import LogBoxes
+from frontguard.pareto.box_tree import plant
+from frontguard.pareto.dominance import best_leads, dominators, maxima, worst_lead
+from frontguard.results import Verdict
+
+__all__ = ["Verdicts", "judge"]
+
+
+_MANY = 50_000
+_SAMPLE = 32_768
+_SMALLEST = float(np.nextafter(0.0, 1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Verdicts:
+    """A verdict for each of K arms, and what holds.
+
+    `decided_by` is, for an arm that is out, an alive arm that is certainly better; for a candidate, in or undecided,
+    the alive arm that could beat it most; for a covered one, an arm that is in and covers it; for another undecided
+    one, the returned arm that leads it most in the point estimates; −1 for none.
+
+    The accuracy γ + `accuracy_slack` and the coverage c + `coverage_slack` hold now for the arms `returned`: those that
+    are in, and the undecided candidates.
+    """
+
+    codes: Ints
+    decided_by: Ints
+    candidates: Bools
+    accuracy_slack: float
+    coverage_slack: float
+
+    @property
+    def front(self) -> Bools:
+        """The arms that are in."""
+        front: Bools = self.codes == Verdict.IN
+        return front
+
+    @property
+    def returned(self) -> Bools:
+        """The arms that are in, and the candidates that are open: what the slacks speak of."""
+        returned: Bools = self.candidates & (self.codes != Verdict.COVERED)
+        return returned
+
+    @property
+    def undecided(self) -> Bools:
+        """The arms that are open."""
+        undecided: Bools = self.codes == Verdict.UNDECIDED
+        return undecided
+
+
+def judge(boxes: LogBoxes, accuracy: npt.ArrayLike, coverage: npt.ArrayLike, margin: npt.ArrayLike) -> Verdicts:
+    """The verdicts on these boxes, for inner tolerances γ, c and the margin (M,).
+
+    >>> def box(low, high):
+    ...     middle = (np.asarray(low) + np.asarray(high)) / 2
+    ...     return LogBoxes(np.asarray(low), np.asarray(high), middle, middle, middle)
+    >>> low = [[1.0, 4.0], [4.0, 1.0], [0.0, 0.0], [0.9, 3.9]]
+    >>> verdicts = judge(box(low, np.asarray(low) + 0.5), [0.1, 0.1], [0.7, 0.7], [0.0, 0.0])
+    >>> [Verdict(code).word for code in verdicts.codes], verdicts.decided_by.tolist()
+    (['undecided', 'in', 'out', 'undecided'], [3, 0, 0, 0])
+    """
+    lower, upper = boxes.lower, boxes.upper
+    K, M = lower.shape
+    gamma, cover, least_lead = (
+        _tolerance(given, M, name)
+        for given, name in ((accuracy, "accuracy"), (coverage, "coverage"), (margin, "margin"))
+    )
+    row = _first_empty(lower, upper)
+    if row >= 0:
+        raise BadInput(f"boxes must not be empty; got {lower[row].tolist()} to {upper[row].tolist()} for arm {row}")
+
+    decided_by = _put_out(lower, upper)
+    codes = np.where(decided_by >= 0, int(Verdict.OUT), int(Verdict.UNDECIDED))
+    alive = np.flatnonzero(decided_by < 0)
+    if len(alive) > _MANY:  # neighbours one after another find in the cache what the one before them used
+        alive = plant(boxes.estimates, alive).owners
+
+    beaten = _beaten(boxes.doubt_low[alive], boxes.doubt_high[alive], least_lead)
+    chosen = alive[~beaten]
+    candidates = np.zeros(K, np.bool_)
+    candidates[chosen] = True
+
+    rivals, shortfalls = best_leads(lower[chosen], upper[alive], gamma, exclude=np.flatnonzero(~beaten))
+    decided_by[chosen] = np.where(rivals >= 0, alive[rivals], -1)
+    inside = shortfalls <= 0.0
+    front = chosen[inside]
+    codes[front] = Verdict.IN
+
+    left = np.concatenate((alive[beaten], chosen[~inside]))
+    coverers, _ = best_leads(upper[left], lower[front], -cover, least=0.0, settled=0.0)
+    covered = coverers >= 0
+    codes[left[covered]] = Verdict.COVERED
+    decided_by[left[covered]] = front[coverers[covered]]
+
+    verdicts = Verdicts(codes, decided_by, candidates, -np.inf, -np.inf)
+    returned = np.flatnonzero(verdicts.returned)
+    led = left[~covered & ~candidates[left]]
+    decided_by[led] = _leaders(boxes.estimates[led], boxes.estimates[returned], returned)
+    accuracy_slack = np.max(shortfalls[codes[chosen] != Verdict.COVERED], initial=-np.inf)
+    not_returned = left[covered | ~candidates[left]]
+    coverage_slack = -worst_lead(upper[not_returned], lower[returned], -cover)
+    return replace(verdicts, accuracy_slack=float(accuracy_slack), coverage_slack=coverage_slack)
+
+
+def _put_out(lower: Floats, upper: Floats) -> Ints:
+    """For each arm an alive one that puts it out, or −1.
+
+    If the highest of a sample put most arms out, only the rest have to be compared with each other: whatever an arm
+    that is out puts out, the arm that put it out does so as well.
+    """
+    decided_by = np.full(len(lower), -1)
+    step = len(lower) // _SAMPLE
+    if step >= 4:
+        strong = maxima(lower[::step]) * step
+        some = upper[step // 2 :: 16 * step]
+        if 2 * (dominators(some, lower[strong]) >= 0).sum() > len(some):
+            by = dominators(upper, lower[strong])
+            decided_by = np.where(by >= 0, strong[by], -1)
+    rest = np.flatnonzero(decided_by < 0)
+    by = dominators(upper[rest], lower[rest])
+    decided_by[rest] = np.where(by >= 0, rest[by], -1)
+    _follow(decided_by)
+    return decided_by
+
+
+@kernel
+def _follow(decided_by: Ints) -> None:
+    """Name an alive arm: if j puts i out and k puts j out, then H_i ≼ L_j ≼ H_j ≼ L_k, and k puts i out too."""
+    for i in range(decided_by.size):
+        j = decided_by[i]
+        while j >= 0 and decided_by[j] >= 0:
+            j = decided_by[j]
+        decided_by[i] = j
+
+
+@kernel
+def _first_empty(lower: Floats, upper: Floats) -> int:
+    for i in range(lower.shape[0]):
+        for d in range(lower.shape[1]):
+            if not lower[i, d] <= upper[i, d]:  # so for NaN too
+                return i
+    return -1
+
+
+def _beaten(doubt_low: Floats, doubt_high: Floats, margin: Floats) -> Bools:
+    """Which arms some arm beats by the margin, and by more than nothing, in every objective, beyond doubt."""
+    known = doubt_low[(doubt_low > -np.inf).all(axis=1)]  # one of which nothing is known beats nobody
+    by, _ = best_leads(doubt_high, known, np.maximum(margin, _SMALLEST), least=0.0, settled=0.0)
+    return by >= 0
+
+
+def _leaders(estimates: Floats, of_returned: Floats, returned: Ints) -> Ints:
+    """The returned arm that leads each arm most in the point estimates; the first one if none has all of them."""
+    known = np.flatnonzero((of_returned > -np.inf).all(axis=1))
+    if not len(known):
+        return np.full(len(estimates), returned[0] if len(returned) else -1)
+    leaders, _ = best_leads(estimates, of_returned[known], np.zeros(estimates.shape[1]))
+    return returned[known[leaders]]
+
+
+def _tolerance(given: npt.ArrayLike, objectives: int, name: str) -> Floats:
+    array = np.asarray(given, np.float64)
+    if array.shape not in ((), (objectives,)) or not (np.isfinite(array) & (array >= 0.0)).all():
+        raise BadInput(f"{name} must be one finite number, not negative, or one for each objective; got {given!r}")
+    return np.broadcast_to(array, (objectives,)).copy()

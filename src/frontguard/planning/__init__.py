@@ -1,0 +1,1 @@
+"""What can be had at all, and how many pulls it takes."""

@@ -1,0 +1,437 @@
+"""What an identification would cost: simulated, on random instances or on the arms of a pilot log.
+
+What can be had at all, whatever it costs, is the matter of `frontguard.planning.reach`.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from frontguard._checks import checked_count, checked_delta
+from frontguard._typing import Floats
+from frontguard.errors import BadInput
+from frontguard.objectives import Objective
+from frontguard.planning.reach import (
+    T_BAR,
+    Pilot,
+    affordable_width,
+    bias_floor,
+    can_certify,
+    first_pulls,
+    largest_contamination,
+    lasting_length,
+    pilot_limits,
+)
+from frontguard.policies import RPSI, Certified, Policy
+from frontguard.simulation import Adversary, Source, Streams, simulate_one
+from frontguard.simulation.adversaries import constant_attack, worst_case, worst_case_prescient
+from frontguard.simulation.environments import Quantiled, bootstrap, gaussian
+from frontguard.theory.bounds import theorem1_gap_dependent, theorem1_worst_case
+from frontguard.theory.schedule import Schedule
+from frontguard.theory.spread import CustomSpread, SpreadBound
+from frontguard.theory.threats import Malicious, Prescient, Threat
+
+WORK = 3 * 10**6
+"""Pulls after which no more runs of a policy under an attack are begun: it keeps a plan within some twenty seconds."""
+
+MOST_PULLS = 10**6
+"""Pulls after which one run is cut off ..."""
+
+WORST_OF_RPSI, MOST_PULLS_OF_RPSI = 10**7, 10**5
+"""... and one of R-PSI: it knows no budget, so if it might exceed the first, it is driven from outside, slowly, and cut
+off after the second."""
+
+MOST_ARMS = 200
+"""Arms that are simulated. Of more, so many are, each with the same share of δ, and pulls are multiplied."""
+
+MOST_PILOT_ARMS = 1000
+"""Arms of a pilot, which cannot be thinned out, beyond which a plan is refused: its cost grows with their square."""
+
+AT_A_TIME = 4
+"""Runs that are begun together. A fixed number, so that a plan does not depend on how many cores there are."""
+
+MOST_PHASES = 10**6
+"""Phases beyond which R-PSI is not simulated: its tables alone would take longer than the rest of the plan."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is to be identified. Tolerances are inner ones (see `frontguard.objectives`), one for each objective.
+
+    Arms come from a pilot log, or are normal with deviation `sigma` and medians drawn uniformly from a box with sides
+    `span`, a new one for every run. `spread` is the R that the policies are given.
+    """
+
+    threat: Threat
+    arms: int
+    objectives: int
+    delta: float
+    accuracy: Floats
+    coverage: Floats
+    sigma: float | None = None
+    spread: SpreadBound | None = None
+    span: float | None = None
+    pilot: Pilot | None = None
+    metrics: tuple[Objective, ...] = ()
+
+    def __post_init__(self) -> None:
+        checked_count(self.arms, "arms (K)")
+        checked_count(self.objectives, "objectives (M)")
+        checked_delta(self.delta)
+        if self.arms < 2:
+            raise BadInput(f"arms (K) must be at least 2: there is nothing to compare otherwise; got {self.arms}")
+        if self.pilot is not None and self.arms > MOST_PILOT_ARMS:
+            raise BadInput(f"a pilot may have {MOST_PILOT_ARMS:,} arms at most for a plan; got {self.arms:,}")
+        if (self.sigma is None) == (self.pilot is None):
+            raise BadInput("a plan needs either the deviation of the rewards (sigma) or a pilot log, and not both")
+        for name in ("accuracy", "coverage"):
+            array = np.broadcast_to(np.asarray(getattr(self, name), np.float64), (self.objectives,)).copy()
+            if not (np.isfinite(array) & (array >= 0)).all():
+                raise BadInput(f"{name} must be finite and not negative; got {array.tolist()!r}")
+            object.__setattr__(self, name, array)
+        if not self.metrics:
+            named = tuple(Objective(f"objective {d + 1}") for d in range(self.objectives))
+            object.__setattr__(self, "metrics", named)
+        if self.sigma is not None and self.span is None:
+            object.__setattr__(self, "span", max(10.0 * float(self.accuracy.max()), 5.0 * self.sigma))
+
+    @property
+    def unit(self) -> Floats:
+        """Of every objective (M,): its accuracy, in which R-PSI, that knows one α for all, is run; 1 where it is 0."""
+        return np.where(self.accuracy > 0, self.accuracy, 1.0)
+
+    def environment(self, seed: int, run: int) -> Quantiled:
+        """The arms of a run."""
+        if self.pilot is not None:
+            return bootstrap(self.pilot.complete_points, self.pilot.complete_arms)
+        assert self.sigma is not None
+        assert self.span is not None
+        medians = np.random.default_rng([seed, run]).uniform(0.0, self.span, (self.arms, self.objectives))
+        return gaussian(medians, self.sigma)
+
+    def scaled(self) -> Task:
+        """The same in units of the accuracy: every objective has accuracy 1 (or 0)."""
+        unit = self.unit
+        if self.pilot is None:
+            return self
+        return replace(
+            self,
+            accuracy=self.accuracy / unit,
+            coverage=self.coverage / unit,
+            pilot=self.pilot.divided_by(unit),
+            spread=None,
+        )
+
+
+def worst_attack(environment: Quantiled, threat: Threat) -> Adversary | None:
+    """The worst attacker that we have for the threat model: it pushes the front down, all others up. None at ε = 0."""
+    if threat.eps == 0.0:
+        return None
+    direction = np.where(environment.pareto_mask, -1, 1)
+    far = 10.0 * float(np.ptp(environment.medians)) + 10.0 * float(
+        (environment.quantile(0.99) - environment.quantile(0.01)).max()
+    )
+    far = far or 1.0
+    if isinstance(threat, Malicious):
+        return worst_case(environment, threat.eps, direction, distance=far)
+    if isinstance(threat, Prescient):
+        return worst_case_prescient(environment, threat.eps, direction, distance=far)
+    return constant_attack(threat.eps, environment.medians + far * direction[:, None])
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What simulated runs of a policy took: pulls of all arms together."""
+
+    policy: str
+    attack: str
+    accuracy: tuple[float, ...] | None  # what it promises; inner
+    coverage: tuple[float, ...] | None
+    runs: int = 0
+    mean: float = math.nan
+    least: int = 0
+    most: int = 0
+    certified: int = 0  # runs that ended with the promise
+    unreachable: int = 0  # runs that saw that it cannot be had
+    capped: int = 0  # runs that were cut off: the mean is more than this
+    note: str = ""
+
+
+class Watcher(Protocol):
+    """Is told how far the runs are: `show(what, finished, all, seconds left)`."""
+
+    def show(self, cell: str, done: int, total: int, left: float | None) -> None:
+        """Say where the work is."""
+
+
+@dataclass(frozen=True, eq=False)
+class Contestant:
+    """A policy to be simulated, with the task it is simulated on, and what it promises in inner units."""
+
+    name: str
+    task: Task
+    policy: Policy | None
+    accuracy: Floats
+    coverage: Floats
+    note: str = ""
+
+
+def contestants(task: Task) -> list[Contestant]:
+    """The certified policy, with R and without, and R-PSI for the same goal (or the nearest that it can promise)."""
+    listed = []
+    spreads = [("certified", task.spread), ("certified without R", None)]
+    for name, spread in spreads if task.spread is not None else [("certified", None)]:
+        try:
+            policy: Policy | None = Certified(
+                task.arms, task.objectives, threat=task.threat, accuracy=task.accuracy, coverage=task.coverage,
+                delta=task.delta, spread=spread, t_bar=T_BAR, most_pulls=MOST_PULLS,
+            )  # fmt: skip
+            note = ""
+        except BadInput as error:  # h beyond t̄: nothing can be done with R
+            policy, note = None, str(error)
+        listed.append(Contestant(name, task, policy, task.accuracy, task.coverage, note))
+    listed.append(_rpsi(task))
+    return listed
+
+
+def rpsi_schedule(task: Task) -> tuple[Schedule, float] | None:
+    """R-PSI's schedule and α for the goal; α = γ − 2D if it can promise the goal, else α = γ. None if it has no R.
+
+    On a pilot it is run in units of the accuracy, with the spread that the pilot shows.
+    """
+    scaled = task.scaled()
+    spread = task.spread if scaled.pilot is None else pilot_spread(scaled.pilot)
+    if spread is None or not scaled.accuracy.min() > 0.0 or not task.threat.eps < task.threat.largest_eps(T_BAR):
+        return None
+    schedule = Schedule(task.threat, spread, task.arms, task.objectives, task.delta, T_BAR)
+    goal, floor = float(scaled.accuracy.min()), 2.0 * schedule.bias
+    alpha = goal - floor if floor < goal and floor <= float(scaled.coverage.min()) else goal
+    return schedule, alpha
+
+
+def _rpsi(task: Task) -> Contestant:
+    found = rpsi_schedule(task)
+    nothing = np.full(task.objectives, math.inf)
+    if found is None:
+        why = (
+            "needs a positive accuracy" if not task.accuracy.min() > 0 else "can do nothing at so large a contamination"
+        )
+        return Contestant("R-PSI", task, None, nothing, nothing, f"R-PSI {why}")
+    schedule, alpha = found
+    scaled = task.scaled()
+    unit = np.ones(task.objectives) if task.pilot is None else task.unit
+    accuracy, coverage = unit * (2.0 * schedule.bias + alpha), unit * 2.0 * schedule.bias
+    policy, note = None, ""
+    try:
+        if schedule.phases_until(alpha / 4.0) > MOST_PHASES:
+            raise BadInput(f"more than {MOST_PHASES:,} phases")
+        policy = RPSI(
+            task.arms, task.objectives, threat=task.threat, spread=schedule.spread, accuracy=alpha, delta=task.delta,
+            t_bar=T_BAR,
+        )  # fmt: skip
+    except BadInput:
+        note = f"R-PSI is not simulated: it might take more than {MOST_PHASES:,} phases an arm"
+    return Contestant("R-PSI", scaled, policy, accuracy, coverage, note)
+
+
+def pilot_spread(pilot: Pilot) -> SpreadBound:
+    """The least R that the pilot's quantiles allow, over all arms and objectives; larger is safe, smaller is not."""
+    levels = np.linspace(0.0, T_BAR, 491)
+    medians = pilot.quantiles(0.5)
+    reach = [
+        float(max((pilot.quantiles(0.5 + t) - medians).max(), (medians - pilot.quantiles(0.5 - t)).max()))
+        for t in levels
+    ]
+    bounds = np.maximum.accumulate(reach)
+    return CustomSpread(lambda t: np.interp(t, levels, bounds))
+
+
+def _one_run(contestant: Contestant, attacked: bool, seed: int, run: int) -> tuple[int, str]:
+    """Pulls of one run, and how it ended: certified, unreachable, or budget."""
+    policy = contestant.policy
+    assert policy is not None
+    environment = contestant.task.environment(seed, run)
+    adversary = worst_attack(environment, contestant.task.threat) if attacked else None
+    if isinstance(policy, RPSI) and policy.arms * float(policy.phase_pulls.sum()) > WORST_OF_RPSI:
+        # R-PSI knows no budget of its own: ask and tell, phase by phase, until it is used up.
+        live = policy.fresh()
+        streams = Streams(Source(environment, adversary), seed, run)
+        while not live.done and live.pulls_per_arm.sum() < MOST_PULLS_OF_RPSI:
+            wanted = live.ask()
+            live.tell(wanted, streams.take_batch(wanted))
+        return int(live.pulls_per_arm.sum()), "certified" if live.done else "budget"
+    ended = simulate_one(policy, environment, adversary, seed=seed, run=run)
+    return int(ended.pulls_per_arm.sum()), ended.result().status
+
+
+def forecast(task: Task, *, runs: int = 20, seed: int = 0, watcher: Watcher | None = None) -> list[Forecast]:
+    """Simulate every policy, without an attack and under the worst one; run r of a seed has the same arms for all.
+
+    Where runs are long there are fewer of them, four at least: see `WORK`.
+    """
+    checked_count(runs, "runs")
+    if task.pilot is None and task.arms > MOST_ARMS:
+        factor = task.arms / MOST_ARMS
+        smaller = replace(task, arms=MOST_ARMS, delta=task.delta / factor)
+        return [
+            replace(row, mean=factor * row.mean, least=int(factor * row.least), most=int(factor * row.most))
+            for row in forecast(smaller, runs=runs, seed=seed, watcher=watcher)
+        ]
+    jobs = [
+        (contestant, attacked)
+        for contestant in contestants(task)
+        for attacked in ((False, True) if task.threat.eps > 0 else (False,))
+    ]
+    started = time.monotonic()
+    forecasts: list[Forecast] = []
+    with ThreadPoolExecutor() as threads:
+        for number, (contestant, attacked) in enumerate(jobs):
+            attack = "worst" if attacked else "none"
+            row = Forecast(
+                contestant.name, attack, _as_tuple(contestant.accuracy), _as_tuple(contestant.coverage),
+                note=contestant.note,
+            )  # fmt: skip
+            ended: list[tuple[int, str]] = []
+            while contestant.policy is not None and len(ended) < runs and sum(pulls for pulls, _ in ended) < WORK:
+                batch = range(len(ended), min(len(ended) + AT_A_TIME, runs))
+                futures = [threads.submit(_one_run, contestant, attacked, seed, run) for run in batch]
+                busy = set(futures)
+                while busy:
+                    _, busy = wait(busy, timeout=0.2)
+                    if watcher is not None:
+                        done = number * runs + batch.stop - len(busy)
+                        left = (time.monotonic() - started) * (len(jobs) * runs / done - 1.0) if done else None
+                        watcher.show(f"{contestant.name}, attack: {attack}", done, len(jobs) * runs, left)
+                ended += [future.result() for future in futures]
+                if 2 * sum(stop == "budget" for _, stop in ended) >= len(ended):
+                    break  # "more than" is all that further runs would say
+            forecasts.append(_summed_up(row, ended))
+    return forecasts
+
+
+def _summed_up(row: Forecast, ended: list[tuple[int, str]]) -> Forecast:
+    if not ended:
+        return row
+    pulls, stops = [pulls for pulls, _ in ended], [stop for _, stop in ended]
+    return replace(
+        row,
+        runs=len(ended),
+        mean=math.fsum(pulls) / len(ended),
+        least=min(pulls),
+        most=max(pulls),
+        certified=stops.count("certified"),
+        unreachable=stops.count("unreachable"),
+        capped=stops.count("budget"),
+    )
+
+
+def _as_tuple(values: Floats) -> tuple[float, ...] | None:
+    return tuple(float(value) for value in values) if np.isfinite(values).all() else None
+
+
+# The plan.
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """All that can be said beforehand. Widths are in the units of the metrics, or shares of a relative one (M,)."""
+
+    task: Task
+    floor: tuple[float, ...]  # what stays open between two arms, however many pulls
+    floor_arms: tuple[str, ...] | None  # the arms of the pilot that it is widest for
+    rpsi_floor: tuple[float, ...] | None  # 2D with the R that R-PSI is given
+    possible_up_to: float | None  # ε beyond which no method can promise the goal
+    safe_up_to: float | None  # ε up to which, in the end, the certified policy's boxes allow it under every attack
+    first_pulls: dict[str, int]  # of every arm, before which nothing can be said
+    theorem1_worst_case: float | None
+    theorem1_gaps: float | None  # mean over the instances
+    forecasts: tuple[Forecast, ...]
+
+    @property
+    def possible(self) -> bool:
+        """Whether any method could promise the goal."""
+        return self.possible_up_to is not None and self.task.threat.eps <= self.possible_up_to
+
+    @property
+    def safe(self) -> bool:
+        """Whether in the end the certified policy's boxes allow the goal, whatever the attacker does."""
+        return self.safe_up_to is not None and self.task.threat.eps <= self.safe_up_to
+
+    def of(self, policy: str, attack: str = "none") -> Forecast:
+        """The forecast of a policy."""
+        return next(row for row in self.forecasts if (row.policy, row.attack) == (policy, attack))
+
+
+def in_units(task: Task, widths: Sequence[float] | Floats) -> tuple[float, ...]:
+    """Inner widths (M,) as a user knows them: themselves, or for a relative objective the share e^w − 1."""
+    return tuple(
+        float(np.expm1(width)) if metric.relative else float(width)
+        for metric, width in zip(task.metrics, widths, strict=True)
+    )
+
+
+def make_plan(task: Task, *, runs: int = 20, seed: int = 0, watcher: Watcher | None = None) -> Plan:
+    """What the task costs and what can be had, from quantiles and simulated runs.
+
+    >>> from frontguard import Gaussian, Prescient
+    >>> task = Task(Prescient(0.1), 4, 2, 0.1, 0.2, 0.2, sigma=0.2, spread=Gaussian(0.2))
+    >>> plan = make_plan(task, runs=2)
+    >>> plan.possible, plan.of("certified").mean < plan.of("R-PSI").mean
+    (True, True)
+    """
+    model = type(task.threat)
+    floor_arms = None
+    if task.pilot is not None:
+        pilot = task.pilot
+        low, high = pilot_limits(pilot, task.threat)
+        widest = (high - low).argmax(axis=0)
+        floor = (high - low).max(axis=0)
+        floor_arms = tuple(pilot.names[i] for i in widest)
+
+        def reaches(eps: float, attacked: bool) -> bool:
+            limits = pilot_limits(pilot, model(eps), attacked=attacked)
+            return can_certify(*limits, task.accuracy, task.coverage)
+
+        possible = largest_contamination(lambda eps: reaches(eps, False))
+        safe = largest_contamination(lambda eps: reaches(eps, True))
+    else:
+        sigma = task.sigma
+        assert sigma is not None
+        width = float(affordable_width(task.accuracy, task.coverage).min())
+        floor = np.full(task.objectives, bias_floor(sigma, task.threat))
+        possible = largest_contamination(lambda eps: bias_floor(sigma, model(eps)) <= width)
+        safe = largest_contamination(lambda eps: lasting_length(sigma, model(eps), task.spread) <= width)
+    first = {"certified": first_pulls(task.threat, task.arms, task.objectives, task.delta, task.spread)}
+    if task.spread is not None:
+        first["certified without R"] = first_pulls(task.threat, task.arms, task.objectives, task.delta)
+    bounded = rpsi_schedule(task)
+    rpsi_floor = worst = by_gaps = None
+    if bounded is not None:
+        schedule, alpha = bounded
+        first["R-PSI"] = schedule.first_pulls
+        unit = np.ones(task.objectives) if task.pilot is None else task.unit
+        rpsi_floor = in_units(task, 2.0 * schedule.bias * unit)
+        worst, by_gaps = _theorem1(task, schedule, alpha, runs, seed)
+    return Plan(
+        task, in_units(task, floor), floor_arms, rpsi_floor, possible, safe, first, worst, by_gaps,
+        tuple(forecast(task, runs=runs, seed=seed, watcher=watcher)),
+    )  # fmt: skip
+
+
+def _theorem1(task: Task, schedule: Schedule, alpha: float, runs: int, seed: int) -> tuple[float | None, float | None]:
+    """Both lines of Theorem 1, the first as the mean over the instances; None where τ_(α) is beyond all tables."""
+    scaled = task.scaled()
+    few = 1 if task.pilot is not None or task.arms > MOST_ARMS else runs  # many arms are their own average
+    instances = [scaled.environment(seed, run) for run in range(few)]
+    try:
+        by_gaps = math.fsum(theorem1_gap_dependent(schedule, each.gaps, alpha) for each in instances)
+        return theorem1_worst_case(schedule, alpha), by_gaps / len(instances)
+    except BadInput:
+        return None, None

@@ -1,0 +1,1 @@
+"""What is shown: each picture a function that makes data."""

@@ -1,0 +1,420 @@
+"""The front: every arm's box, its verdict at its estimate, and what the front beats."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from frontguard._typing import Bools, Floats, Ints
+from frontguard.errors import BadInput
+from frontguard.pareto.points import pareto_mask
+from frontguard.plot.arms import Arms, column_of, listed, number_of, read, said, sentences
+from frontguard.plot.layout.frames import limits
+from frontguard.plot.looks import BY_MEANS, VERDICTS, Look
+from frontguard.plot.many import CELLS, Chosen, choose, densities, density, edges_between, smaller, stretch
+from frontguard.plot.picture import Axis, Boxes, Density, Layer, Panel, Picture, Points, Region, Spans
+from frontguard.results import VERDICT_ORDER, Result, Verdict
+
+FOOLED = replace(BY_MEANS, label="the front by means, yet certainly beaten")
+"""Around arms that are out, and which a comparison of means would have returned."""
+
+BEATEN = Look("", "#0072B2", "square", filled=False)
+
+_NAMED = {Verdict.IN: 24, Verdict.UNDECIDED: 8}  # up to so many arms have their names beside them
+_NAMED_FOOLED = 6
+_ALL_BOXED = 40  # up to so many arms all have a box
+# Beyond that a verdict's boxes are drawn if there are no more than the first number. If there are no more than the
+# second they also are, as long as no more than the third other marks lie in each of them, on average.
+_BOXED = {
+    Verdict.IN: (12, 150, 3.0),
+    Verdict.UNDECIDED: (0, 60, 1.5),
+    Verdict.COVERED: (0, 60, 1.5),
+    Verdict.OUT: (0, 120, 1.5),
+}
+_ORDER = VERDICT_ORDER[::-1]  # what matters most lies on top
+
+
+def front(
+    result: Result, x: str | int | None = None, y: str | int | None = None, *, aside: Collection[str] | None = None
+) -> Picture:
+    """The arms of a result in two objectives: boxes in which the true values lie, verdicts at the estimates.
+
+    `x` and `y` are names or numbers of objectives. Without them, one objective gives a list of intervals, two the
+    picture of both, and more a matrix of pairs. `aside` are arms that a study cannot measure; they are only counted.
+
+    >>> from frontguard.demo.reviews import analyze_reviews
+    >>> picture = front(analyze_reviews().analysis)
+    >>> picture.panels[0].x.title, picture.panels[0].x.better
+    ('19-25', 'higher')
+    """
+    arms = read(result, aside)
+    M = len(result.objectives)
+    if x is None and y is None and M > 2:
+        from frontguard.plot.charts.front import pairs
+
+        return pairs(result, aside=aside)
+    if M == 1 and x in (None, 0, *result.objectives) and y in (None, 0, *result.objectives):
+        return list_picture(arms)
+    column = 0 if x is None else column_of(result, x, "x")
+    row = next(d for d in (1, 0) if d != column) if y is None else column_of(result, y, "y")
+    if x is None and row == 0:
+        column = 1
+    if column == row:
+        raise BadInput(f"x and y must be two objectives; got {said(result.objectives[row])!r} for both")
+    places = arms.places(column, row)
+    chosen = choose(arms, places)
+    boxed = boxed_arms(arms, column, row, chosen)
+    axes = axes_of(arms, (column, row), chosen, boxed)
+    panel, legend = front_panel(arms, axes, chosen, boxed, named=True)
+    return Picture(
+        rows=((panel,),),
+        title="",
+        legend=legend,
+        description=sentences(
+            f"Arms by {said(result.objectives[column], 40)} and {said(result.objectives[row], 40)}, each with a box.",
+            *arms.told(),
+            _fooled(arms),
+            arms.ranges(),
+            arms.not_drawn(column, row),
+        ),
+        caption=front_caption(arms, chosen, boxed, axes),
+        width=7.5,
+        height=5.6,
+        name="front",
+    )
+
+
+def axes_of(arms: Arms, columns: Iterable[int], chosen: Chosen, boxed: Bools) -> dict[int, Axis]:
+    """Axes for some objectives, by their numbers."""
+    return {d: arms.axis(d, chosen.full | chosen.rest, boxed, crowd=bool(chosen.rest.any())) for d in columns}
+
+
+def front_panel(
+    arms: Arms, axes: Mapping[int, Axis], chosen: Chosen, boxed: Bools, *, named: bool
+) -> tuple[Panel, tuple[Look, ...]]:
+    """One pair of objectives, across and along, by their numbers; and the looks that occur in it."""
+    (x, across), (y, along) = axes.items()
+    layers: list[Layer] = []
+    legend: list[Look] = []
+    beaten = beaten_region(arms, x, y) if len(arms.objectives) == 2 else None
+    if beaten is not None:
+        layers.append(beaten)
+    for mine, look in densities(arms, chosen.rest):
+        layers.append(density(arms.medians[mine, x], arms.medians[mine, y], across, along, look))
+        legend.append(look)
+    for verdict in _ORDER:
+        some = _distinct_boxes(arms, x, y, arms.with_verdict(verdict, boxed))
+        if len(some):
+            layers.append(_boxes(arms, x, y, some, verdict))
+    marks = int(chosen.full.sum())
+    centres = _apart(arms, x, y, chosen.full, Panel(across, along, tuple(layers)))
+    for verdict in _ORDER:
+        some = chosen.of(arms, verdict)
+        if len(some):
+            names = named and len(some) <= _NAMED.get(verdict, 0)
+            layers.append(
+                Points(
+                    centres[0, some],
+                    centres[1, some],
+                    smaller(VERDICTS[verdict], marks),
+                    hints=arms.hints(some),
+                    written=tuple(arms.names[i] for i in some.tolist()) if names else (),
+                    keys=tuple(some.tolist()),
+                )
+            )
+    fooled = np.flatnonzero(arms.beaten_by_means & chosen.full)
+    if len(fooled):
+        names = named and len(fooled) <= _NAMED_FOOLED
+        layers.append(
+            Points(
+                centres[0, fooled],
+                centres[1, fooled],
+                FOOLED,
+                hints=tuple(f"{hint}; on the front by means" for hint in arms.hints(fooled)),
+                written=tuple(arms.names[i] for i in fooled.tolist()) if names else (),
+                keys=tuple(fooled.tolist()),
+            )
+        )
+        legend.insert(0, FOOLED)
+    verdicts = [smaller(VERDICTS[verdict], marks) for verdict in VERDICTS if len(chosen.of(arms, verdict))]
+    return Panel(across, along, tuple(layers)), (*verdicts, *legend)
+
+
+def boxed_arms(arms: Arms, x: int, y: int, chosen: Chosen) -> Bools:
+    """Whose boxes (K,) are drawn: all of few arms; of many, those of a verdict in which few other marks lie.
+
+    Boxes with many marks in them hide these and one another. Those of arms that are out are not drawn beside a density.
+    """
+    some = np.flatnonzero(chosen.full)
+    if len(some) <= _ALL_BOXED and not chosen.rest.any():
+        return chosen.full
+    boxed = np.zeros_like(chosen.full)
+    centres = arms.medians[some][:, [x, y]]
+    for verdict, (always, most, crowded) in _BOXED.items():
+        mine = chosen.of(arms, verdict)
+        if len(mine) > most or (verdict == Verdict.OUT and chosen.rest.any()):
+            continue
+        low, high = (ends[mine][:, None, [x, y]] for ends in (arms.low, arms.high))
+        others = ((low <= centres) & (centres <= high)).all(axis=2).sum(axis=1) - 1
+        if len(mine) <= always or others.mean() <= crowded:
+            boxed[mine] = True
+    return boxed
+
+
+def _boxes(arms: Arms, x: int, y: int, some: Ints, verdict: Verdict) -> Boxes:
+    look = replace(VERDICTS[verdict], label="")
+    if verdict == Verdict.OUT:
+        look = replace(look, filled=False, width=0.6)  # an outline, so that many of them do not darken the picture
+    return Boxes(
+        arms.low[some, x],
+        arms.low[some, y],
+        arms.high[some, x],
+        arms.high[some, y],
+        look,
+        hints=arms.hints(some),
+        keys=tuple(some.tolist()),
+    )
+
+
+def _distinct_boxes(arms: Arms, x: int, y: int, some: Ints) -> Ints:
+    """Of arms with the very same box the first, and none of those of which nothing is known: they would only darken."""
+    ends = np.concatenate([arms.low[some][:, [x, y]], arms.high[some][:, [x, y]]], axis=1)
+    bounded = np.isfinite(ends).any(axis=1)
+    some, ends = some[bounded], ends[bounded]
+    if not len(some):
+        return some
+    _, first = np.unique(ends, axis=0, return_index=True)
+    return some[np.sort(first)]
+
+
+def _apart(arms: Arms, x: int, y: int, full: Bools, panel: Panel) -> Floats:
+    """Where marks go (2, K): at the estimates, and in a small circle around them where several have the same one.
+
+    Ratings and counts are often equal. The hints and the boxes tell where they really are.
+    """
+    centres = np.array(arms.medians[:, [x, y]].T, np.float64)
+    some = np.flatnonzero(full)
+    if len(some) < 2:
+        return centres
+    _, group, size = np.unique(centres[:, some], axis=1, return_inverse=True, return_counts=True)
+    group = group.ravel()
+    frame = limits(
+        replace(panel, layers=(*panel.layers, Points(centres[0, some], centres[1, some], VERDICTS[Verdict.OUT])))
+    )
+    for g in np.flatnonzero(size > 1).tolist():
+        members = some[group == g]
+        turn = 2.0 * np.pi * np.arange(len(members)) / len(members)
+        radius = min(0.04, 0.008 * len(members) ** 0.5)
+        for d, (way, axis) in enumerate(((np.cos(turn), panel.x), (np.sin(turn), panel.y))):
+            low, high = frame[d]
+            if axis.scale == "log":
+                centres[d, members] *= (high / low) ** (radius * way)
+            else:
+                centres[d, members] += (high - low) * radius * way
+    return centres
+
+
+def beaten_region(arms: Arms, x: int, y: int) -> Region | None:
+    """What the arms that are in beat by their estimates: below the stairs through them, in the right direction.
+
+    Nothing if no arm is in. The polygon goes off to infinity where values are worse.
+    """
+    some = arms.with_verdict(Verdict.IN, arms.places(x, y))
+    if not len(some):
+        return None
+    signs = np.array([-1.0 if arms.minimized(d) else 1.0 for d in (x, y)])
+    points = np.unique(arms.medians[some][:, [x, y]] * signs, axis=0)  # larger is better, in the order of x
+    points = points[pareto_mask(points)]
+    corners = [(-np.inf, -np.inf), (-np.inf, points[0, 1])]
+    for k, (right, top) in enumerate(points.tolist()):
+        corners.append((right, top))
+        corners.append((right, points[k + 1, 1] if k + 1 < len(points) else -np.inf))
+    polygon = np.array(corners) * signs
+    return Region(polygon[:, 0], polygon[:, 1], BEATEN, "beaten by the front" if _roomy(arms, x, y, points) else "")
+
+
+def _roomy(arms: Arms, x: int, y: int, stairs: Floats) -> bool:
+    """Whether the stairs leave a tenth of the picture at least below them, so that a word can stand there."""
+    signs = np.array([-1.0 if arms.minimized(d) else 1.0 for d in (x, y)])
+    values = arms.medians[arms.places(x, y)][:, [x, y]] * signs
+    worst, width = values.min(axis=0), np.ptp(values, axis=0)
+    if not (width > 0.0).all():
+        return False
+    return bool((((stairs - worst) / width).prod(axis=1)).max() > 0.1)
+
+
+def _fooled(arms: Arms) -> str:
+    count = int(arms.beaten_by_means.sum())
+    if not count:
+        return ""
+    return f"{number_of(count)} that means would put on the front {'is' if count == 1 else 'are'} certainly beaten."
+
+
+def front_caption(arms: Arms, chosen: Chosen, boxed: Bools, axes: Mapping[int, Axis]) -> str:
+    """What to look at; axes by the number of their objective."""
+    columns = tuple(axes)
+    telling = chosen.full & (arms.codes != Verdict.OUT)
+    confidence = arms.result.certificate.confidence
+    parts = [
+        f"Marks are estimates; with probability {confidence:.0%} all true values lie within the boxes at once.",
+        "A box that is cut off at the edge goes on beyond it.",
+        "Boxes that would hide one another are left out." if telling.any() and not boxed[telling].all() else "",
+        "Arms with the same estimates are drawn beside each other." if _some_are_equal(arms, chosen, columns) else "",
+        "Shaded is what the front beats." if len(arms.objectives) == 2 and (arms.codes == Verdict.IN).any() else "",
+        "" if not arms.beaten_by_means.any() else "Rings: who a comparison of means would have been fooled about.",
+        _thinned(chosen),
+        arms.not_seen(chosen.full | chosen.rest, axes),
+        arms.not_drawn(*columns),
+    ]
+    return " ".join(filter(None, parts))
+
+
+def _some_are_equal(arms: Arms, chosen: Chosen, columns: tuple[int, ...]) -> bool:
+    values = arms.medians[chosen.full][:, list(columns)]
+    return len(np.unique(values, axis=0)) < len(values)
+
+
+def _thinned(chosen: Chosen) -> str:
+    rest = int(chosen.rest.sum())
+    return f"{number_of(int(chosen.full.sum()))} with a mark each, {rest:,} more as a density." if rest else ""
+
+
+LINES = 40
+"""Arms that a list names at most."""
+
+
+def list_picture(arms: Arms) -> Picture:
+    """The arms of a result with one objective. If they are many, those that matter, and one line for the rest."""
+    places = arms.places(0)
+    chosen = choose(arms, places, everyone=LINES, total=LINES)
+    order = _best_first(arms, np.flatnonzero(chosen.full))
+    rest = chosen.rest
+    axis = arms.axis(0, places, chosen.full, crowd=bool(rest.any()))
+    layers: list[Layer] = []
+    legend: list[Look] = []
+    names = [arms.names[i] for i in order.tolist()]
+    for mine, look in densities(arms, rest):
+        values = arms.medians[mine, 0]
+        edges = edges_between(*stretch(axis, values), CELLS[0], axis)
+        counts = np.histogram(values, edges)[0].astype(np.int64)  # those beyond the ends of the axis are not seen
+        line = len(names)
+        layers.append(Density(edges, np.array([line - 0.4, line + 0.4]), counts[:, None], look))
+        legend.append(look)
+        names.append(look.label.removesuffix(", as a density"))
+    row = np.empty(len(arms.names), np.float64)
+    row[order] = np.arange(len(order))
+    for verdict, look in reversed(VERDICTS.items()):
+        some = arms.with_verdict(verdict, chosen.full)
+        if not len(some):
+            continue
+        keys, hints = tuple(some.tolist()), arms.hints(some)
+        quiet = replace(look, label="")
+        layers.append(Spans(row[some], arms.low[some, 0], arms.high[some, 0], quiet, hints=hints, keys=keys))
+        layers.append(Points(arms.medians[some, 0], row[some], look, hints=hints, keys=keys))
+        legend.insert(0, look)
+    panel = Panel(axis, Axis(names=tuple(names), reverse=True), tuple(layers))
+    last = "in the last line" if len(names) == len(order) + 1 else "below them"
+    thinned = f"{number_of(int(rest.sum()))} that matter less are counted {last}." if rest.any() else ""
+    return Picture(
+        rows=((panel,),),
+        legend=tuple(legend),
+        description=sentences(*arms.told(), arms.ranges(), arms.not_drawn(0)),
+        caption=" ".join(
+            filter(
+                None,
+                (
+                    f"Marks are estimates, lines the intervals in which the true values lie with probability "
+                    f"{arms.result.certificate.confidence:.0%}.",
+                    thinned,
+                    arms.not_seen(places, {0: axis}),
+                    arms.not_drawn(0),
+                ),
+            )
+        ),
+        width=7.0,
+        height=1.4 + 0.26 * max(3, len(names)),
+        name="front",
+    )
+
+
+def _best_first(arms: Arms, some: Ints) -> Ints:
+    values = arms.medians[some, 0] if arms.minimized(0) else -arms.medians[some, 0]
+    # Equal estimates: who is in comes before who is not.
+    rank = np.array([0 if arms.codes[i] == Verdict.IN else 1 for i in some.tolist()], np.int64)
+    return some[np.lexsort((rank, values))]
+
+
+MOST_OBJECTIVES = 5
+"""More than that are not drawn in pairs: the panels would become too small to read."""
+
+_NAMED_UP_TO = 3  # with more objectives, panels are too small for names
+
+
+def pairs(result: Result, *, aside: Collection[str] | None = None) -> Picture:
+    """Every pair of objectives in a panel of its own; columns share what lies across, rows what lies along.
+
+    The lower triangle is drawn. Of more than five objectives, the first five are.
+
+    >>> import numpy as np
+    >>> from frontguard import RPSI, Prescient, Subgaussian
+    >>> policy = RPSI(2, 3, threat=Prescient(0.1), spread=Subgaussian(0.1), accuracy=0.5)
+    >>> asked = policy.ask()
+    >>> policy.tell(asked, np.ones((len(asked), 3)))
+    >>> [[panel is not None for panel in row] for row in pairs(policy.result()).rows]
+    [[True, False], [True, True]]
+    """
+    M = min(len(result.objectives), MOST_OBJECTIVES)
+    if M < 2:
+        raise BadInput("pairs(result) needs two objectives at least; front(result) shows one")
+    arms = read(result, aside)
+    places = arms.places(*range(M))
+    chosen = choose(arms, places)
+    named = len(result.objectives) <= _NAMED_UP_TO
+    legend: dict[Look, None] = {}
+    boxed = {(x, y): boxed_arms(arms, x, y, chosen) for y in range(1, M) for x in range(y)}
+    somewhere = np.logical_or.reduce(list(boxed.values()))
+    axes = axes_of(arms, range(M), chosen, somewhere)
+    rows: list[tuple[Panel | None, ...]] = []
+    for y in range(1, M):
+        row: list[Panel | None] = [None] * (M - 1)
+        for x in range(y):
+            panel, looks = front_panel(arms, {x: axes[x], y: axes[y]}, chosen, boxed[x, y], named=named)
+            row[x] = _titled_at_the_rim(panel, left=x == 0, bottom=y == M - 1)
+            legend.update(dict.fromkeys(looks))
+        rows.append(tuple(row))
+    side = 3.6 if M <= 3 else 2.9 if M == 4 else 2.5
+    return Picture(
+        rows=tuple(rows),
+        legend=tuple(legend),
+        description=sentences(
+            f"Arms by every two of {M} objectives, each with a box.",
+            *arms.told(),
+            arms.ranges(),
+            arms.not_drawn(*range(M)),
+        ),
+        caption=_caption(arms, M, front_caption(arms, chosen, somewhere, axes)),
+        width=1.0 + side * (M - 1),
+        height=1.2 + 0.85 * side * (M - 1),
+        name="pairs",
+    )
+
+
+def _titled_at_the_rim(panel: Panel, *, left: bool, bottom: bool) -> Panel:
+    """Only the outermost panels say what lies across and along; the others would say it again."""
+    across = panel.x if bottom else replace(panel.x, title="", better="")
+    along = panel.y if left else replace(panel.y, title="", better="")
+    return replace(panel, x=across, y=along)
+
+
+def _caption(arms: Arms, drawn: int, common: str) -> str:
+    left_out = arms.objectives[drawn:]
+    parts = [
+        common,
+        "An arm that seems beaten in one pair can be on the front by another objective."
+        if len(arms.objectives) > 2
+        else "",
+        f"Not drawn: the objectives {listed(left_out, 4)}." if left_out else "",
+    ]
+    return " ".join(filter(None, parts))

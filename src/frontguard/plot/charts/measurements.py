@@ -1,0 +1,228 @@
+"""The raw values of an arm in the order of its pulls: what was measured, what failed, what looks like a lie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from frontguard._typing import Bools, Floats
+from frontguard.errors import BadInput
+from frontguard.objectives import Objective
+from frontguard.plot.arms import RELATIVE_FACTOR, drawable, interval, number, number_of, said, sentences, share
+from frontguard.plot.looks import FAILED, IN, SUSPECT, VALUE, Look
+from frontguard.plot.picture import Axis, Band, Layer, Panel, Picture, Points, Rule
+from frontguard.studies.overview import History, Measurements
+from frontguard.suspects import suspects
+
+FAR = 20.0
+"""A value so many robust ranges (those of the middle half) from the middle is drawn at the edge."""
+
+BEYOND = replace(SUSPECT, label="beyond the edge", mark="triangle", filled=True)
+
+_HINTED = 500  # beyond so many values, only those that stand out say under the pointer what they are
+
+
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """The values of one objective with what is known of them."""
+
+    objective: Objective
+    values: Floats  # (n,), NaN where failed
+    lies: Bools  # (n,) suspected
+    low: float  # the arm's interval and estimate
+    high: float
+    middle: float
+
+
+def measurements(
+    measurements: Measurements,
+    history: History | None = None,
+    objective: str | int | None = None,
+    *,
+    contamination: float | None = None,
+) -> Picture:
+    """Every pull of an arm, a panel for each objective (or one), with the arm's interval if a history is given.
+
+    `contamination` is the share ε that the threat model allows, to be compared with how many are suspected. To suspect
+    is a hint for the eye: no verdict depends on it.
+    """
+    columns = [_column(measurements, history, d) for d in _which(measurements, objective)]
+    first = measurements.total - len(measurements.values)
+    x = np.arange(first + 1.0, first + 1.0 + len(measurements.values))
+    panels = [_panel(measurements, column, x, contamination) for column in columns]
+    legend: dict[Look, None] = {}
+    for panel in panels:
+        legend.update(dict.fromkeys(layer.look for layer in panel.layers if layer.look.label))
+    across = 1 if len(panels) == 1 or len(x) > 400 else 2
+    rows = [tuple(panels[k : k + across]) for k in range(0, len(panels), across)]
+    return Picture(
+        rows=tuple(row if len(row) == across else (*row, None) for row in rows),
+        title=said(measurements.name),
+        legend=tuple(legend),
+        description=sentences(
+            f"The {'last ' if first else ''}{number_of(len(x), 'pull')} of {said(measurements.name)}"
+            + (f" (of {measurements.total:,})." if first else "."),
+            *(_told(column) for column in columns),
+        ),
+        caption="Values in the order in which they were told. Those far from the others are marked as suspected: a "
+        "hint for the eye, on which no verdict depends. The interval is where the true value lies, lies or no lies.",
+        width=7.0 if across == 1 else 10.0,
+        height=1.2 + 3.8 * len(rows),
+        name="measurements",
+    )
+
+
+def _which(measurements: Measurements, objective: str | int | None) -> list[int]:
+    names = [each.name for each in measurements.objectives]
+    if objective is None:
+        return list(range(len(names)))
+    if isinstance(objective, str) and objective in names:
+        return [names.index(objective)]
+    if not isinstance(objective, (str, bool)) and 0 <= objective < len(names):
+        return [int(objective)]
+    choice = ", ".join(f"{d} {name!r}" for d, name in enumerate(names))
+    raise BadInput(f"objective must be one of these, by its name or number: {choice}; got {objective!r}")
+
+
+def _column(measurements: Measurements, history: History | None, d: int) -> _Column:
+    objective = measurements.objectives[d]
+    values = drawable(measurements.values[:, d])
+    values = np.where(np.isfinite(values), values, np.nan)
+    measured = values[np.isfinite(values)]
+    low, high = -np.inf, np.inf
+    middle = float(np.quantile(measured, objective.quantile)) if len(measured) else np.nan
+    if history is not None and history.moments:
+        last = history.moments[-1]
+        low, high, middle = drawable(
+            [each[measurements.arm, d] for each in (last.low, last.high, last.medians)]
+        ).tolist()
+    if objective.relative and low <= 0.0:
+        low = -np.inf
+    return _Column(objective, values, suspects(values, relative=objective.relative), low, high, middle)
+
+
+def _panel(measurements: Measurements, column: _Column, x: Floats, contamination: float | None) -> Panel:
+    objective, values = column.objective, column.values
+    y_low, y_high, log = edges(column.values, (column.low, column.high), objective.relative)
+    failed = np.isnan(values)
+    beyond = ~failed & ((values < y_low) | (values > y_high))
+    lies = column.lies & ~failed & ~beyond
+    plain = ~failed & ~beyond & ~lies
+    layers: list[Layer] = []
+    if len(x) and (np.isfinite(column.low) or np.isfinite(column.high)):
+        across = np.array([x[0] - 0.5, x[-1] + 0.5])
+        words = f"{_quantile(objective)}: {interval(column.low, column.high)}"
+        band = replace(IN, label=f"interval of {_quantile(objective)}")
+        layers.append(Band(across, np.full(2, column.low), np.full(2, column.high), band, words))
+    if np.isfinite(column.middle):
+        layers.append(Rule(column.middle, replace(IN, label="", width=1.2), written=number(column.middle)))
+    for which, look, y in (
+        (plain, VALUE, values),
+        (lies, SUSPECT, values),
+        (beyond, BEYOND, np.clip(values, y_low, y_high)),
+        (failed, FAILED, np.full(len(x), y_low)),
+    ):
+        some = np.flatnonzero(which)
+        if len(some):
+            quiet = look is VALUE and len(x) > _HINTED
+            hints = () if quiet else tuple(_hint(measurements, column, i) for i in some.tolist())
+            layers.append(Points(x[some], y[some], look, hints=hints))
+    room = 0.04
+    low, high = _wider(y_low, y_high, room, log)
+    return Panel(
+        Axis(title="pull of this arm"),
+        Axis(
+            title=objective.name,
+            better="lower" if objective.minimized else "higher",
+            scale="log" if log else "linear",
+            low=low,
+            high=high,
+        ),
+        tuple(layers),
+        note=_note(column, contamination),
+    )
+
+
+def edges(values: Floats, ends: tuple[float, float], relative: bool) -> tuple[float, float, bool]:
+    """What part of the values is shown, and whether by ratios: all that are not `FAR` from the middle half.
+
+    >>> edges(np.array([1.0, 2.0, 3.0, 4.0, 1e9, np.nan]), (-np.inf, 5.0), False)
+    (1.0, 5.0, False)
+    >>> edges(np.array([2.0]), (-np.inf, np.inf), False)
+    (1.8, 2.2, False)
+    """
+    known = values[np.isfinite(values)]
+    if not len(known):
+        finite = [end for end in ends if np.isfinite(end)]
+        return (min(finite), max(finite), False) if len(set(finite)) == 2 else (0.0, 1.0, False)
+    log = relative and float(known.min()) > 0.0
+    scaled = np.log(known) if log else known
+    quarter, middle, three = np.quantile(scaled, [0.25, 0.5, 0.75])
+    reach = three - quarter
+    if reach == 0.0:  # more than half are the same: how far the others are from it, as long as they are few
+        away = np.abs(scaled - middle)
+        reach = float(np.median(away[away > 0.0])) if (away > 0.0).any() else 0.0
+    near = scaled[np.abs(scaled - middle) <= FAR * reach]
+    low, high = float(near.min()), float(near.max())
+    for end in ends:
+        if np.isfinite(end) and (end > 0.0 or not log):
+            place = float(np.log(end)) if log else end
+            if abs(place - middle) <= FAR * reach:
+                low, high = min(low, place), max(high, place)
+    if log:
+        low, high = float(np.exp(low)), float(np.exp(high))
+        log = high > RELATIVE_FACTOR * low
+    if low == high:
+        half = 0.1 * abs(low) or 0.5
+        low, high = low - half, high + half
+    return low, high, log
+
+
+def _wider(low: float, high: float, room: float, log: bool) -> tuple[float, float]:
+    if log:
+        factor = (high / low) ** room
+        return low / factor, high * factor
+    return low - room * (high - low), high + room * (high - low)
+
+
+def _quantile(objective: Objective) -> str:
+    return "the median" if objective.quantile == 0.5 else f"the {objective.quantile:g}-quantile"
+
+
+def _note(column: _Column, contamination: float | None) -> str:
+    count, n = int(column.lies.sum()), len(column.values)
+    failed = int(np.isnan(column.values).sum())
+    shares = [
+        _rounded(count / n) if n else "",
+        f"{share(contamination)} declared" if contamination is not None else "",
+    ]
+    in_brackets = "; ".join(filter(None, shares))
+    said_so = f"{count:,} of {n:,} suspected" + (f" ({in_brackets})" if in_brackets else "")
+    return said_so + (f"; {failed:,} failed" if failed else "")
+
+
+def _rounded(part: float) -> str:
+    """A share of few values: whole percents are enough, unless it is less than one."""
+    return share(round(part, 2) if part >= 0.01 else part)
+
+
+def _hint(measurements: Measurements, column: _Column, i: int) -> str:
+    value = float(column.values[i])
+    what = number(value)
+    if np.isnan(value):
+        reason = measurements.reasons[i] if i < len(measurements.reasons) else ""
+        what = f"failed: {said(reason)}" if reason else "failed"
+    worker = measurements.workers[i] if i < len(measurements.workers) else ""
+    by = f", worker {said(worker, 24)}" if worker else ""
+    pull = f"pull {int(measurements.pulls[i]):,}" if i < len(measurements.pulls) else "pull"
+    return f"{pull}: {what}{', suspected' if column.lies[i] else ''}{by}"
+
+
+def _told(column: _Column) -> str:
+    failed = int(np.isnan(column.values).sum())
+    middle = f"{_quantile(column.objective)} {number(column.middle)}"
+    return (
+        f"{said(column.objective.name, 32)}: {middle}, {interval(column.low, column.high)}; "
+        f"{int(column.lies.sum()):,} suspected, {failed:,} failed."
+    )

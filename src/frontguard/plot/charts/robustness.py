@@ -1,0 +1,162 @@
+"""The robustness profile: how much more of the data may be lies before verdicts change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from frontguard._typing import Ints
+from frontguard.errors import BadInput
+from frontguard.logs.profile import Profile
+from frontguard.plot.arms import Arms, listed, number_of, read, said, sentences, share
+from frontguard.plot.looks import BY_MEANS, GOAL, IN, VERDICTS, Look
+from frontguard.plot.picture import Axis, Layer, Lines, Panel, Picture, Points, Rule, Spans
+from frontguard.results import Result, Verdict
+
+OTHERS = 30
+"""Arms that are not on the front and are shown, the most fragile ones."""
+
+MOST_FRONT = 40
+"""Arms of the front that are shown, the most fragile ones if there are more."""
+
+_APART = 0.09  # rules nearer to each other than this have no words beside them
+_MARKED = 40  # levels that are marked on the line; more would be a row of beads
+
+
+def robustness(result: Result, profile: Profile | None = None) -> Picture:
+    """How many arms are in, and up to which share ε of lies each verdict stands. An analysis carries its profile.
+
+    >>> from frontguard.demo.reviews import analyze_reviews
+    >>> [panel.title for panel in robustness(analyze_reviews().analysis).panels]
+    ['How many are in', 'Up to what each verdict stands']
+    """
+    known = getattr(result, "profile", None) if profile is None else profile
+    if known is None:
+        raise BadInput(
+            "robustness(result) needs the robustness profile: give it as `profile`, or analyse the log with one"
+        )
+    if len(known.per_arm) != len(result.arms):
+        raise BadInput(f"profile must be of the {len(result.arms)} arms of the result; got {len(known.per_arm)} arms")
+    arms = read(result)
+    declared = float(known.levels[0])
+    order = _fragile_first(arms, known)
+    legend = [VERDICTS[verdict] for verdict in VERDICTS if (arms.codes[order] == verdict).any()]
+    panels: tuple[Panel, ...] = (_count_panel(known, declared),)
+    if len(order):
+        panels += (_arms_panel(arms, known, declared, order),)
+    return Picture(
+        rows=(panels,),
+        legend=tuple(legend),
+        description=sentences(*_told(arms, known, declared, order)),
+        caption=_caption(arms, known, order),
+        width=10.0,
+        height=max(3.6, 1.6 + 0.22 * len(order)),
+        name="robustness",
+    )
+
+
+def _count_panel(known: Profile, declared: float) -> Panel:
+    order = np.argsort(known.levels, kind="stable")
+    levels, counts = known.levels[order], known.in_front[order].astype(np.float64)
+    layers: list[Layer] = [
+        Lines(levels[None, :], counts[None, :], replace(IN, label="", width=2.0), step=True),
+    ]
+    if len(levels) <= _MARKED:
+        hints = tuple(
+            f"{number_of(int(n))} in at {share(e)} lies" for e, n in zip(levels.tolist(), counts, strict=True)
+        )
+        layers.append(Points(levels, counts, replace(IN, label="", mark="dot", size=4.0), hints=hints))
+    changes = known.front < 0.5
+    # Numbers are in the note; two words need room beside each other.
+    apart = not changes or known.front - declared >= _APART
+    layers.append(Rule(declared, replace(GOAL, label=""), upright=True, written="declared" if apart else ""))
+    if changes:
+        look = Look("", BY_MEANS.colour)
+        layers.append(Rule(known.front, look, upright=True, written="changes" if apart else ""))
+    return Panel(
+        _share_axis(),
+        _count_axis(int(counts.max())),
+        tuple(layers),
+        title="How many are in",
+        note=f"declared {share(declared)}, the front "
+        + (f"changes at {share(known.front)}" if changes else "stays the same below 50%"),
+    )
+
+
+def _arms_panel(arms: Arms, known: Profile, declared: float, order: Ints) -> Panel:
+    row = np.empty(len(arms.names), np.float64)
+    row[order] = np.arange(len(order))
+    layers: list[Layer] = []
+    for verdict, look in VERDICTS.items():
+        some = order[arms.codes[order] == verdict]
+        if not len(some):
+            continue
+        stands = known.per_arm[some]
+        hints = tuple(
+            f"{said(arms.names[i])}: {verdict.word} up to {share(known.per_arm[i])} lies" for i in some.tolist()
+        )
+        keys = tuple(some.tolist())
+        quiet = replace(look, label="")
+        layers.append(Spans(row[some], np.full(len(some), declared), stands, quiet, hints=hints, keys=keys))
+        layers.append(Points(stands, row[some], look, hints=hints, keys=keys))
+    layers.append(Rule(declared, replace(GOAL, label=""), upright=True))
+    names = tuple(arms.names[i] for i in order.tolist())
+    return Panel(_share_axis(), Axis(names=names, reverse=True), tuple(layers), title="Up to what each verdict stands")
+
+
+def _count_axis(most: int) -> Axis:
+    """Whole numbers of arms, with room above for what is written beside the rules."""
+    ticks = tuple((float(n), str(n)) for n in range(most + 1)) if most <= 6 else None
+    return Axis(title="arms that are in", low=0.0, high=1.5 * max(1, most), ticks=ticks)
+
+
+def _share_axis() -> Axis:
+    return Axis(title="share of lies ε", percent=True, low=0.0, high=0.5)
+
+
+def _fragile_first(arms: Arms, known: Profile) -> Ints:
+    """The arms of the front, then others; of each, those first whose verdict falls first."""
+    decided = ~np.isnan(known.per_arm)
+    ins = np.flatnonzero(decided & (arms.codes == Verdict.IN))
+    others = np.flatnonzero(decided & (arms.codes != Verdict.IN))
+    return np.concatenate(
+        [
+            some[np.argsort(known.per_arm[some], kind="stable")][:most]
+            for some, most in ((ins, MOST_FRONT), (others, OTHERS))
+        ]
+    )
+
+
+def _told(arms: Arms, known: Profile, declared: float, order: Ints) -> tuple[str, ...]:
+    changes = (
+        f"With more of them than {share(known.front - known.resolution)}, the front is another one."
+        if known.front < 0.5
+        else ("The front stays the same below 50 %." if not np.isnan(known.front) else "")
+    )
+    ins = order[arms.codes[order] == Verdict.IN]
+    weakest = (
+        f"On the front, {said(arms.names[ins[0]], 40)} falls first: it stands up to {share(known.per_arm[ins[0]])}."
+        if len(ins)
+        else ""
+    )
+    shaky = known.per_arm < 0.5 - 2.0 * known.resolution
+    others = order[(arms.codes[order] != Verdict.IN) & shaky[order]]
+    return (
+        f"At the declared {share(declared)} of lies, {number_of(int(known.in_front[np.argmin(known.levels)]))} in.",
+        changes,
+        weakest,
+        f"Of the others, most fragile: {listed([arms.names[i] for i in others[:3].tolist()])}." if len(others) else "",
+    )
+
+
+def _caption(arms: Arms, known: Profile, order: Ints) -> str:
+    decided = int((~np.isnan(known.per_arm)).sum())
+    left = decided - len(order)
+    open_arms = len(arms.names) - decided
+    parts = [
+        "A longer bar is a verdict that more lies are needed to shake.",
+        f"{number_of(left)} less fragile {'is' if left == 1 else 'are'} not drawn." if left else "",
+        f"{number_of(open_arms)} undecided." if open_arms else "",
+    ]
+    return " ".join(filter(None, parts))

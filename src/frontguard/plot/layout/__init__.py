@@ -1,0 +1,1 @@
+"""What all pencils share: frames, scales, places for words."""

@@ -1,0 +1,186 @@
+"""What part of the plane a panel shows, and where things that reach beyond it are cut off. Common to all pencils."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from frontguard._typing import Floats
+from frontguard.plot.picture import (
+    Arrow,
+    Axis,
+    Band,
+    Bars,
+    Boxes,
+    Density,
+    Layer,
+    Lines,
+    Panel,
+    Points,
+    Region,
+    Rule,
+    Spans,
+)
+
+Limits: TypeAlias = tuple[float, float]
+
+PADDING = 0.06
+"""Free space on either side, as a share of what the data take."""
+
+_LARGEST = 1e300  # beyond this no drawing library can compute with coordinates
+
+
+def limits(panel: Panel) -> tuple[Limits, Limits]:
+    """What the panel shows: (lowest, highest) x and y, always in rising order, finite, and positive on a log scale.
+
+    >>> from frontguard.plot.looks import Look
+    >>> look = Look("", "#000000")
+    >>> points = Points(np.array([1.0, 3.0, np.inf]), np.array([2.0, np.nan, 5.0]), look)
+    >>> (x_low, x_high), y = limits(Panel(Axis(), Axis(low=0.0, high=9.0), (points,)))
+    >>> round(x_low, 6), round(x_high, 6), y
+    (0.88, 3.12, (0.0, 9.0))
+    """
+    everything = [(layer, *_reach(layer)) for layer in panel.layers]
+    # What is shaded behind the rest must not decide, unless there is nothing else.
+    decisive = [entry for entry in everything if not isinstance(entry[0], Region)] or everything
+    xs = [x for _, x, _ in decisive]
+    ys = [y for _, _, y in decisive]
+    upright = [layer.upright for layer in panel.layers if isinstance(layer, Bars) and layer.at.size]
+    return _limits(panel.x, xs, has_bars=not all(upright)), _limits(panel.y, ys, has_bars=any(upright))
+
+
+def clipped(values: Floats, within: Limits, *, beyond: float = 0.0, log: bool = False) -> Floats:
+    """The values cut off at the limits, or a share of the range `beyond` them; NaN stays NaN.
+
+    With `beyond`, the edge of a thing that goes on can be drawn where it is not seen.
+
+    >>> clipped(np.array([-np.inf, 0.5, 7.0, np.nan]), (0.0, 2.0)).tolist()
+    [0.0, 0.5, 2.0, nan]
+    >>> clipped(np.array([0.0, np.inf]), (1.0, 100.0), beyond=0.5, log=True).round(6).tolist()
+    [0.1, 1000.0]
+    """
+    low, high = within
+    if beyond and log:
+        factor = (high / low) ** beyond
+        low, high = low / factor, high * factor
+    elif beyond:
+        low, high = low - beyond * (high - low), high + beyond * (high - low)
+    return np.clip(np.asarray(values, np.float64), low, high)
+
+
+def inside(x: Floats, y: Floats, frame: tuple[Limits, Limits]) -> npt.NDArray[np.bool_]:
+    """Which points lie within the frame; those without a finite place do not.
+
+    >>> inside(np.array([1.0, 9.0, np.nan]), np.array([1.0, 1.0, 1.0]), ((0.0, 2.0), (0.0, 2.0))).tolist()
+    [True, False, False]
+    """
+    (x_low, x_high), (y_low, y_high) = frame
+    answer: npt.NDArray[np.bool_] = (x >= x_low) & (x <= x_high) & (y >= y_low) & (y <= y_high)
+    return answer
+
+
+def steps(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """The corners of a line that stays at y until the next x: (…, n) becomes (…, 2n − 1).
+
+    >>> x, y = steps(np.array([0.0, 1.0, 3.0]), np.array([5.0, 4.0, 2.0]))
+    >>> x.tolist(), y.tolist()
+    ([0.0, 1.0, 1.0, 3.0, 3.0], [5.0, 5.0, 4.0, 4.0, 2.0])
+    """
+    return np.repeat(x, 2, axis=-1)[..., 1:], np.repeat(y, 2, axis=-1)[..., :-1]
+
+
+# How far things reach ------------------------------------------------------------------------------------------------
+
+
+def _limits(axis: Axis, parts: list[Floats], *, has_bars: bool) -> Limits:
+    log = axis.scale == "log"
+    low, high = lowest, highest = _range(axis, parts, log)
+    if not axis.names:
+        if has_bars and log:  # bars begin at the edge, and the shortest must be seen too
+            low = 10.0 ** (math.ceil(math.log10(lowest)) - 1)
+        elif not (has_bars and lowest == 0.0):  # bars stand on their axis
+            low = _padded(lowest, highest, -1, log)
+        if not (has_bars and highest == 0.0):
+            high = _padded(lowest, highest, +1, log)
+    low, high = (low if axis.low is None else axis.low), (high if axis.high is None else axis.high)
+    if not low < high:  # given ends that leave nothing between them
+        high = low * 10.0 if log else low + max(1.0, abs(low))
+    return float(low), float(high)
+
+
+def _range(axis: Axis, parts: list[Floats], log: bool) -> Limits:
+    """Lowest and highest of what can be shown, never equal."""
+    if axis.names:
+        return -0.5, len(axis.names) - 0.5
+    values = np.concatenate([np.ravel(part) for part in parts]) if parts else np.empty(0)
+    values = values[np.isfinite(values) & (np.abs(values) < _LARGEST)]
+    if log:
+        values = values[values > 1.0 / _LARGEST]
+    if axis.low is not None:
+        values = values[values >= axis.low]
+    if axis.high is not None:
+        values = values[values <= axis.high]
+    if values.size == 0:
+        return _around(axis, log)
+    low, high = float(values.min()), float(values.max())
+    if low < high:
+        return low, high
+    if log:
+        return low / 2.0, high * 2.0
+    half = 0.1 * abs(low) or 0.5
+    return low - half, high + half
+
+
+def _around(axis: Axis, log: bool) -> Limits:
+    """A range where there are no data: beside the end that is given, or an ordinary one."""
+    if axis.low is not None:
+        return axis.low, (axis.low * 10.0 if log else axis.low + 1.0)
+    if axis.high is not None:
+        return (axis.high / 10.0 if log else axis.high - 1.0), axis.high
+    return (1.0, 10.0) if log else (0.0, 1.0)
+
+
+def _padded(low: float, high: float, side: int, log: bool) -> float:
+    if log:
+        factor = math.exp(PADDING * (math.log(high) - math.log(low)))
+        return max(low / factor, min(low, 1.0 / _LARGEST)) if side < 0 else min(high * factor, max(high, _LARGEST))
+    room = PADDING * (high - low)
+    return low - room if side < 0 else high + room
+
+
+def _reach(layer: Layer) -> tuple[Floats, Floats]:
+    """The x and y that a layer would like to be seen."""
+    xs, ys = zip(*_parts(layer), strict=True)
+    return np.concatenate([np.ravel(x) for x in xs]), np.concatenate([np.ravel(y) for y in ys])
+
+
+def _parts(layer: Layer) -> Iterator[tuple[Floats, Floats]]:
+    nothing: Floats = np.empty(0)
+    match layer:
+        case Points() | Lines() | Region():
+            yield layer.x, layer.y
+        case Boxes():
+            yield layer.x_low, layer.y_low
+            yield layer.x_high, layer.y_high
+        case Band():
+            yield layer.x, layer.low
+            yield nothing, layer.high
+        case Spans():
+            along = np.concatenate([layer.low, layer.high])
+            yield (layer.at, along) if layer.upright else (along, layer.at)
+        case Bars():
+            half = layer.thickness / 2.0
+            across = np.concatenate([layer.at - half, layer.at + half])
+            along = np.append(layer.length, 0.0) if layer.length.size else nothing
+            yield (across, along) if layer.upright else (along, across)
+        case Density():
+            yield layer.x_edges, layer.y_edges
+        case Rule():
+            at = np.array([layer.at])
+            yield (at, nothing) if layer.upright else (nothing, at)
+        case Arrow():
+            yield np.array(layer.x), np.array(layer.y)

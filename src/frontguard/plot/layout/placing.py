@@ -1,0 +1,121 @@
+"""Where words beside marks go, so that they cover neither each other nor the marks; a word without room is dropped.
+
+It works on plain rectangles in pixels (or points), whichever way y grows, for every pencil alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from frontguard._typing import Floats
+
+Rectangle: TypeAlias = tuple[float, float, float, float]
+"""Smallest x, smallest y, largest x, largest y."""
+
+# Where a word's middle lies as seen from its mark, the best first: beside it, over and under it, then the corners.
+_SIDES = np.array([(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1)], np.float64)
+
+
+def placed(
+    points: Sequence[tuple[float, float]],
+    sizes: Sequence[tuple[float, float]],
+    obstacles: Sequence[Rectangle],
+    frame: Rectangle,
+    *,
+    gap: float = 6.0,
+    rather_not: Sequence[Rectangle] = (),
+) -> list[tuple[float, float] | None]:
+    """The corner with the smallest x and y for each word, or None where there is no room; the first come first.
+
+    `points` are what the words belong to, `sizes` their widths and heights, `obstacles` what they must not touch
+    (the marks: also their own), `frame` what they must stay within, and `rather_not` what they avoid if they can.
+    A word lies `gap` from the point it belongs to, or twice as far, on one of eight sides.
+
+    >>> placed([(50, 50), (52, 50)], [(30, 10), (30, 10)], [], (0, 0, 100, 100))
+    [(56.0, 45.0), (16.0, 45.0)]
+    >>> placed([(50, 50)], [(200, 10)], [], (0, 0, 100, 100))
+    [None]
+    """
+    hard = np.array(list(obstacles), np.float64).reshape(-1, 4)
+    soft = np.array(list(rather_not), np.float64).reshape(-1, 4)
+    answer: list[tuple[float, float] | None] = []
+    for point, size in zip(points, sizes, strict=True):
+        corners = _corners(np.asarray(point, np.float64), np.asarray(size, np.float64), gap)
+        candidates = np.concatenate([corners, corners + np.asarray(size, np.float64)], axis=1)
+        free = _within(candidates, frame) & (_touching(candidates, hard) == 0)
+        if not free.any():
+            answer.append(None)
+            continue
+        disliked = np.where(free, _touching(candidates, soft), np.iinfo(np.int64).max)
+        best = int(disliked.argmin())  # the first of the least: sides are in the order of preference
+        answer.append((float(corners[best, 0]), float(corners[best, 1])))
+        hard = np.concatenate([hard, candidates[best : best + 1]])
+    return answer
+
+
+def within_polygon(
+    corners: Floats, size: tuple[float, float], obstacles: Sequence[Rectangle], frame: Rectangle
+) -> tuple[float, float] | None:
+    """Where inside a polygon (n, 2) a word fits best: far from what is in the way. None if it fits nowhere.
+
+    >>> square = np.array([(0.0, 0.0), (100.0, 0.0), (100.0, 100.0), (0.0, 100.0)])
+    >>> x, y = within_polygon(square, (20.0, 10.0), [(0.0, 0.0, 60.0, 100.0)], (0.0, 0.0, 100.0, 100.0))
+    >>> x >= 60.0
+    True
+    >>> within_polygon(square, (200.0, 10.0), [], (0.0, 0.0, 100.0, 100.0)) is None
+    True
+    """
+    if len(corners) < 3 or not np.isfinite(corners).all():
+        return None
+    width, height = size
+    xs = np.linspace(frame[0] + 4.0, frame[2] - 4.0 - width, 25)
+    ys = np.linspace(frame[1] + 4.0, frame[3] - 4.0 - height, 25)
+    lowest = np.stack([axis.ravel() for axis in np.meshgrid(xs, ys)], axis=1)
+    candidates = np.concatenate([lowest, lowest + np.array(size)], axis=1)
+    hard = np.array(list(obstacles), np.float64).reshape(-1, 4)
+    fits = _within(candidates, frame) & (_touching(candidates, hard) == 0)
+    for x, y in ((0, 1), (2, 1), (2, 3), (0, 3)):
+        fits &= _inside(candidates[:, [x, y]], corners)
+    if not fits.any():
+        return None
+    edges = np.array([(x, y, x, y) for x, y in corners])
+    room = np.where(fits, _distance(candidates, np.concatenate([hard, edges])), -1.0)
+    return float(lowest[room.argmax(), 0]), float(lowest[room.argmax(), 1])
+
+
+def _inside(points: Floats, corners: Floats) -> npt.NDArray[np.bool_]:
+    """Which points lie inside a polygon: those from which a ray crosses its outline an odd number of times."""
+    x, y = points[:, 0, None], points[:, 1, None]
+    (x0, y0), (x1, y1) = corners.T, np.roll(corners, -1, axis=0).T
+    between = (y0 > y) != (y1 > y)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        crossed = between & (x < x0 + (y - y0) / (y1 - y0) * (x1 - x0))
+    return np.asarray(crossed.sum(axis=1) % 2 == 1)
+
+
+def _distance(candidates: Floats, others: Floats) -> Floats:
+    """How far each candidate is from the nearest of the others."""
+    apart = np.maximum(others[None, :, :2] - candidates[:, None, 2:], candidates[:, None, :2] - others[None, :, 2:])
+    return np.asarray(np.hypot(*np.moveaxis(np.maximum(apart, 0.0), 2, 0)).min(axis=1, initial=np.inf))
+
+
+def _corners(point: Floats, size: Floats, gap: float) -> Floats:
+    """The smallest corners (16, 2) of the rectangles around a point; those across a corner may come closer."""
+    away = np.where((_SIDES != 0).all(axis=1, keepdims=True), 0.6 * gap, gap)
+    middle = np.concatenate([point + _SIDES * (size / 2.0 + far * away) for far in (1.0, 2.0)])
+    return np.asarray(middle - size / 2.0)
+
+
+def _within(candidates: Floats, frame: Rectangle) -> npt.NDArray[np.bool_]:
+    inside = (candidates[:, :2] >= frame[:2]) & (candidates[:, 2:] <= frame[2:])
+    return np.asarray(inside.all(axis=1))
+
+
+def _touching(candidates: Floats, others: Floats) -> npt.NDArray[np.int64]:
+    """How many of the others each candidate overlaps; sharing an edge is no overlap, NaN overlaps nothing."""
+    overlap = (candidates[:, None, :2] < others[None, :, 2:]) & (others[None, :, :2] < candidates[:, None, 2:])
+    return np.asarray(overlap.all(axis=2).sum(axis=1), np.int64)

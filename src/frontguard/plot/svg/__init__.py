@@ -1,0 +1,1 @@
+"""The pencil that draws SVG."""

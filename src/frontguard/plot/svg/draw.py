@@ -1,0 +1,228 @@
+"""Draws a picture as plain SVG, for reports, notebooks and the live page. It needs no library, no style and no script.
+
+All looks are attributes, words and lines have the colour of the text around the picture, and there is no reference to
+anything elsewhere: it is right on white and on black, and wherever a page allows nothing. What has a key has a name
+that stays the same from drawing to drawing, so that a page can move what is there already.
+
+>>> from frontguard.plot.looks import IN
+>>> import numpy as np
+>>> points = Points(np.array([1.0]), np.array([2.0]), IN, ("an arm",), keys=(7,))
+>>> svg = drawn(Picture(((Panel(Axis("x"), Axis("y"), (points,)),),), "One arm"), prefix="front-")
+>>> 'id="front-mark-7"' in svg.markup()
+True
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from zlib import crc32
+
+from frontguard.errors import BadInput
+from frontguard.markup import Element, element
+from frontguard.plot.layout.placing import Rectangle
+from frontguard.plot.picture import Axis, Panel, Picture, Points, Region
+from frontguard.plot.svg import legend as svg_legend
+from frontguard.plot.svg.axes import Plan, planned, scales, surroundings
+from frontguard.plot.svg.layers import elements, word_inside
+from frontguard.plot.svg.pen import Names, Pen, placed_remarks, placed_words
+from frontguard.plot.svg.text import BOLD, LINE, SIZE, broken, number, words
+
+__all__ = ["Axis", "Panel", "Picture", "Points", "drawn"]
+
+_INCH = 72.0  # units of the drawing: sizes of looks are points
+_USUAL = 7.0  # inches
+_HEADING = SIZE + 2.5
+
+
+def drawn(picture: Picture, *, link: Callable[[int], str] | None = None, prefix: str = "") -> Element:
+    """The picture as an `svg` element that takes the width it is given, up to its natural size.
+
+    With `link`, everything that has a key is a link to link(key), and can be reached by keyboard. `prefix` begins
+    every id: give pictures of one page different ones, and one picture the same whenever it is drawn again.
+    """
+    if re.fullmatch(r"[A-Za-z0-9_.-]*", prefix) is None:
+        raise BadInput(f"prefix: wanted letters, digits, and any of _ . -; got {prefix!r}")
+    # Without a prefix, ids say what they stand for: where two are the same, they also mean the same.
+    words_of_it = f"{picture.name}\0{picture.title}\0{picture.description}"
+    base = prefix or f"p{crc32(words_of_it.encode('utf-8', 'replace')):08x}-"
+    picture = stacked(picture)
+    # Wide pictures are drawn a little smaller than they say: on a phone their words can still be read.
+    inch = _INCH * min(1.0, (_USUAL / picture.width) ** 0.4)
+    wide = inch * picture.width
+    heading = broken(picture.title, BOLD * (wide - 2 * EDGE), _HEADING) if picture.title else []
+    legend = svg_legend.rows(picture.legend, wide - 2 * EDGE)
+    top = EDGE + len(heading) * _HEADING * LINE + (4.0 if heading else 0.0)
+    room = inch * picture.height - top - svg_legend.height(legend) - EDGE
+    hatched: dict[str, str] = {}
+
+    def hatch(colour: str) -> str:
+        return hatched.setdefault(colour, f"{base}hatch-{colour.removeprefix('#')}")
+
+    panels: list[Element] = []
+    names = Names(prefix)
+    placed, bottom = cells(picture, wide, top, room)
+    for i, (plan, cell, frame) in enumerate(placed):
+        names.panel = f"{i + 1}-" if len(placed) > 1 else ""
+        panels.append(_panel(plan, cell, frame, names, link, hatch))
+    high = bottom + svg_legend.height(legend) + EDGE
+    title, description = picture.title or picture.name, picture.description
+    labels = {"aria-labelledby": f"{base}title {base}desc" if description else f"{base}title"}
+    if link is not None:
+        labels = {"aria-labelledby": f"{base}title"} | ({"aria-describedby": f"{base}desc"} if description else {})
+    return element(
+        "svg",
+        {
+            "xmlns": "http://www.w3.org/2000/svg",
+            "class": "picture",
+            "viewBox": f"0 0 {number(wide)} {number(high)}",
+            "width": f"min(100%, {round(wide * 96.0 / _INCH)}px)",
+            "preserveAspectRatio": "xMinYMin meet",
+            "role": "img" if link is None else "group",
+            **labels,
+            "font-family": "system-ui, sans-serif",
+            "font-size": number(SIZE),
+            "fill": "currentColor",
+        },
+        element("title", {"id": f"{base}title"}, title),
+        element("desc", {"id": f"{base}desc"}, description) if description else None,
+        element("defs", {}, *(_hatching(colour, name) for colour, name in hatched.items())) if hatched else None,
+        *(
+            words(EDGE, EDGE + (i + 1) * _HEADING * LINE - 4.0, text, size=_HEADING, font_weight="600")
+            for i, text in enumerate(heading)
+        ),
+        *panels,
+        svg_legend.drawn(legend, picture.panels, EDGE, bottom) if legend else None,
+    )
+
+
+def _panel(
+    plan: Plan,
+    cell: Rectangle,
+    frame: Rectangle,
+    names: Names,
+    link: Callable[[int], str] | None,
+    hatch: Callable[[str], str],
+) -> Element:
+    pen = Pen(frame, *scales(plan, frame), names, link, hatch)
+    layers = [each for layer in plan.panel.layers for each in elements(layer, pen)]
+    regions = [word_inside(layer, pen) for layer in plan.panel.layers if isinstance(layer, Region)]
+    return element(
+        "g",
+        {"class": "panel"},
+        surroundings(plan, cell, frame),
+        element("g", {"class": "layers"}, *layers),
+        element("g", {"class": "words"}, *regions, *placed_remarks(pen), *placed_words(pen)),
+    )
+
+
+def _hatching(colour: str, name: str) -> Element:
+    """Thin lines on a light ground: print shows the lines where it loses the ground."""
+    area = {"width": "6", "height": "6", "fill": colour, "fill-opacity": ".06"}
+    stroke = {"stroke": colour, "stroke-opacity": ".22", "stroke-width": "1"}
+    turned = {"width": "6", "height": "6", "patternUnits": "userSpaceOnUse", "patternTransform": "rotate(45)"}
+    return element(
+        "pattern",
+        {"id": name} | turned,
+        element("rect", area),
+        element("path", {"d": "M3 0v6", "fill": "none"} | stroke),
+    )
+
+
+EDGE = 8.0
+RIGHT = 14.0
+"""The edge on the right, where half of a tick's word may stand."""
+
+_BETWEEN = 22.0  # panels
+_LEAST = 70.0  # of a frame, either way
+_PIXELS_AN_INCH = 72.0
+_WIDE = 7.5  # inches; what is wider has words that cannot be read on a phone
+_STACKED = 6.6
+_FRAME, _AROUND = 2.0, 1.1  # inches of height: of a frame without names, and of what stands around any
+
+
+def stacked(picture: Picture) -> Picture:
+    """The picture with panels below each other that were beside each other only because there was room.
+
+    A drawing is as wide as the page lets it be, and its words shrink with it. Panels that share their upright axis are
+    compared across, and stay where they are.
+    """
+    rows = [[panel for panel in row if panel is not None] for row in picture.rows]
+    if picture.width <= _WIDE or max(map(len, rows), default=0) < 2 or any(map(_compared, rows)):
+        return picture
+    panels = [panel for row in rows for panel in row]
+    inside = sum(_frame(panel) + _AROUND for panel in panels)
+    above_and_below = 0.3 + (0.5 if picture.title else 0.0) + 0.11 * len(picture.legend)
+    return replace(picture, rows=tuple((panel,) for panel in panels), width=_STACKED, height=inside + above_and_below)
+
+
+def _compared(row: Sequence[Panel]) -> bool:
+    """Whether panels beside each other have the same upright axis, which may be named at the first of them only."""
+    titles = {panel.y.title for panel in row if panel.y.title}
+    return len(row) > 1 and len(titles) <= 1 and len({(panel.y.names, panel.y.scale) for panel in row}) == 1
+
+
+def _frame(panel: Panel) -> float:
+    """Inches of height that a frame wants: a line for every name."""
+    return max(_FRAME, LINE * SIZE / _PIXELS_AN_INCH * len(panel.y.names))
+
+
+def cells(
+    picture: Picture, wide: float, top: float, room: float
+) -> tuple[list[tuple[Plan, Rectangle, Rectangle]], float]:
+    """Each panel with its cell and frame, and where the last row ends. Frames are aligned in rows and columns."""
+    columns = max((len(row) for row in picture.rows), default=0)
+    if columns == 0:
+        return [], top + max(room, 0.0)
+    cell_width = (wide - EDGE - RIGHT - (columns - 1) * _BETWEEN) / columns
+    shares = _shares(picture)
+    plans = [
+        [planned(panel, cell_width, max(_LEAST, share * room - 60.0)) if panel else None for panel in row]
+        for row, share in zip(picture.rows, shares, strict=True)
+    ]
+    sides = _sides(plans, columns)
+    tops = [_most([plan.top for plan in row if plan]) for row in plans]
+    bottoms = [_most([plan.bottom for plan in row if plan]) for row in plans]
+    free = room - sum(tops) - sum(bottoms) - (len(plans) - 1) * _BETWEEN * 0.6
+    found = []
+    y = top
+    for row, above, below, share, (lefts, rights) in zip(plans, tops, bottoms, shares, sides, strict=True):
+        frame_height = max(_LEAST, share * free)
+        frame_width = max(_LEAST, cell_width - (sum(lefts) + sum(rights)) / columns)
+        x = EDGE
+        for i, plan in enumerate(row):
+            frame = (x + lefts[i], y + above, x + lefts[i] + frame_width, y + above + frame_height)
+            if plan:
+                found.append((plan, (x, y, frame[2] + rights[i], frame[3] + below), frame))
+            x = frame[2] + rights[i] + _BETWEEN
+        y += above + frame_height + below + 0.6 * _BETWEEN
+    return found, y - 0.6 * _BETWEEN
+
+
+def _shares(picture: Picture) -> list[float]:
+    """How much of the height each row gets: as much as the others, or by what it has to name if it stands alone."""
+    if any(len(row) != 1 for row in picture.rows):
+        return [1.0 / len(picture.rows)] * len(picture.rows)
+    wanted = [_frame(row[0]) if row[0] else _FRAME for row in picture.rows]
+    return [each / sum(wanted) for each in wanted]
+
+
+def _sides(plans: list[list[Plan | None]], columns: int) -> list[tuple[list[float], list[float]]]:
+    """For each row, the room left and right of the frame in each column: the same in all rows, as frames are aligned.
+
+    Panels below each other that show different things along x need not be.
+    """
+    shown = {(plan.panel.x.title, plan.panel.x.scale, plan.x_limits) for row in plans for plan in row if plan}
+    together = [plans] * len(plans) if columns > 1 or len(shown) == 1 else [[row] for row in plans]
+    return [
+        (
+            [_most([plan.left for row in rows for plan in row[i : i + 1] if plan]) for i in range(columns)],
+            [_most([plan.right for row in rows for plan in row[i : i + 1] if plan]) for i in range(columns)],
+        )
+        for rows in together
+    ]
+
+
+def _most(values: Sequence[float]) -> float:
+    return max(values, default=0.0)

@@ -1,0 +1,178 @@
+"""Marks as paths, drawn around the place where the pen is, so that one path can hold many of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cache
+from typing import TypeAlias
+
+import numpy as np
+
+from frontguard._typing import Floats
+from frontguard.markup import Element, element
+from frontguard.plot.looks import Look, Mark
+from frontguard.plot.svg.text import number
+
+_OPEN = frozenset(("cross", "plus", "bar"))
+"""Marks that are strokes and enclose nothing."""
+
+
+def colour(look: Look) -> str:
+    """Its colour, or that of the text around the picture."""
+    return look.colour or "currentColor"
+
+
+def paint(look: Look) -> dict[str, str]:
+    """The attributes of a mark's strokes and filling."""
+    if look.filled and look.mark not in _OPEN and look.mark != "ring":
+        return {"fill": colour(look)}
+    return {"fill": "none", "stroke": colour(look), "stroke-width": _short(max(look.width, 1.6))}
+
+
+def shape(look: Look) -> Element:
+    """A mark around 0, 0."""
+    return element("path", {"d": _outline(look.mark, look.size)} | paint(look))
+
+
+def brush(look: Look) -> tuple[dict[str, str], str]:
+    """Attributes and relative path for many marks in little space: round ones are lines without length."""
+    if look.filled and look.mark in ("circle", "dot"):
+        round_end = {"stroke": colour(look), "stroke-width": _short(look.size), "stroke-linecap": "round"}
+        return round_end | {"fill": "none"}, "h0"
+    return paint(look), _outline(look.mark, look.size)
+
+
+@cache
+def _outline(mark: Mark, size: float) -> str:
+    r = size / 2.0
+    match mark:
+        case "circle" | "ring" | "dot":
+            arc = f"a{_short(r)} {_short(r)} 0 1 0 "
+            return f"m{_short(-r)} 0{arc}{_short(2 * r)} 0{arc}{_short(-2 * r)} 0z"
+        case "square":
+            side = 0.9 * size
+            return f"m{_short(-side / 2)} {_short(-side / 2)}h{_short(side)}v{_short(side)}h{_short(-side)}z"
+        case "triangle":
+            # Around its centre of mass, and a bit larger, so that it weighs as much as a circle.
+            high, half = 1.15 * r, 1.1 * r
+            return f"m0 {_short(-high)}l{_short(half)} {_short(1.7 * high)}h{_short(-2 * half)}z"
+        case "diamond":
+            d = 1.2 * r
+            return f"m0 {_short(-d)}l{_short(d)} {_short(d)}l{_short(-d)} {_short(d)}l{_short(-d)} {_short(-d)}z"
+        case "cross":
+            d = r / math.sqrt(2.0) * 1.15
+            return (
+                f"m{_short(-d)} {_short(-d)}l{_short(2 * d)} {_short(2 * d)}m0 {_short(-2 * d)}"
+                f"l{_short(-2 * d)} {_short(2 * d)}"
+            )
+        case "plus":
+            return f"m{_short(-r)} 0h{_short(2 * r)}m{_short(-r)} {_short(-r)}v{_short(2 * r)}"
+        case "bar":
+            return f"m{_short(-r)} 0h{_short(2 * r)}"
+
+
+def _short(value: float) -> str:
+    text = f"{value:.2f}".rstrip("0").rstrip(".")
+    return "0" if text in ("-0", "") else text
+
+
+def runs(x: Floats, y: Floats) -> list[tuple[int, int]]:
+    """The stretches (first, behind the last) without NaN.
+
+    >>> runs(np.array([1.0, 2.0, np.nan, 4.0]), np.zeros(4))
+    [(0, 2), (3, 4)]
+    """
+    good = np.concatenate([[False], ~(np.isnan(x) | np.isnan(y)), [False]])
+    edges = np.flatnonzero(good[1:] != good[:-1])
+    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
+
+
+def polyline(x: Floats, y: Floats) -> str:
+    """A line through the places; NaN interrupts it, and a place alone is a stroke without length.
+
+    >>> polyline(np.array([1.0, 2.0, np.nan, 4.0]), np.array([1.0, 1.5, 0.0, 3.0]))
+    'M1 1L2 1.5M4 3h0'
+    """
+    pieces = []
+    for first, behind in runs(x, y):
+        places = _distinct(x[first:behind], y[first:behind])
+        pieces.append(f"M{places[0]}" + (f"L{' '.join(places[1:])}" if len(places) > 1 else "h0"))
+    return "".join(pieces)
+
+
+def polygon(x: Floats, y: Floats) -> str:
+    """A closed line.
+
+    >>> polygon(np.array([0.0, 2.0, 2.0]), np.array([0.0, 0.0, 1.0]))
+    'M0 0L2 0 2 1z'
+    """
+    places = _distinct(x, y)
+    return f"M{places[0]}L{' '.join(places[1:])}z" if len(places) > 2 else ""
+
+
+def _distinct(x: Floats, y: Floats) -> list[str]:
+    """Places as text, without those that would be written like the one before."""
+    across, down = np.round(x, 1), np.round(y, 1)
+    if len(across) > 2:
+        kept = np.concatenate([[True], (across[1:] != across[:-1]) | (down[1:] != down[:-1])])
+        across, down = across[kept], down[kept]
+    return [f"{number(a)} {number(d)}" for a, d in zip(across.tolist(), down.tolist(), strict=True)]
+
+
+Pieces: TypeAlias = list[tuple[float, bool]]
+"""Lengths along a line, each with whether it is drawn."""
+
+_TAIL: Pieces = [(3.0, False), (4.0, True), (3.0, False), (2.0, True), (3.0, False), (1.0, True)]
+_TAIL_LENGTH = sum(length for length, _ in _TAIL)
+
+
+def line(length: float, opens_first: bool, opens_last: bool) -> Pieces:
+    """A line of which one end or both go on."""
+    ends = opens_first + opens_last
+    if not ends:
+        return [(length, True)]
+    if length < 2.0 * _TAIL_LENGTH * ends:
+        dashes = max(1, round(length / 5.0))
+        return [(length / dashes * share, drawn) for _ in range(dashes) for share, drawn in ((0.6, True), (0.4, False))]
+    return [
+        *(_TAIL[::-1] if opens_first else []),
+        (length - _TAIL_LENGTH * ends, True),
+        *(_TAIL if opens_last else []),
+    ]
+
+
+def rectangle(width: float, height: float, left: bool, top: bool, right: bool, bottom: bool) -> Pieces:
+    """The outline of a rectangle, from its upper left corner to the right and around; open edges are not drawn."""
+    return [
+        *([(width, False)] if top else line(width, left, right)),
+        *([(height, False)] if right else line(height, top, bottom)),
+        *([(width, False)] if bottom else line(width, right, left)),
+        *([(height, False)] if left else line(height, bottom, top)),
+    ]
+
+
+def dashes(pieces: Pieces) -> str:
+    """Strokes and gaps in turn, a stroke first, as SVG wants them.
+
+    >>> dashes([(10.0, True), (5.0, True), (4.0, False), (2.0, True)])
+    '15 4 2 0'
+    >>> dashes([(10.0, False), (5.0, True)])
+    '0 10 5 0'
+    """
+    merged: list[float] = []
+    for length, drawn in pieces:
+        if (len(merged) % 2 == 1) == drawn and merged:
+            merged[-1] += length
+        elif drawn or merged:
+            merged.append(length)
+        else:
+            merged += [0.0, length]
+    if len(merged) % 2 == 1:
+        merged.append(0.0)
+    return spaced(merged)
+
+
+def spaced(values: Sequence[float]) -> str:
+    """Numbers with spaces between."""
+    return " ".join(map(number, values))

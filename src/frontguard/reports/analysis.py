@@ -1,0 +1,259 @@
+"""The report on an analysis of a log, and on a plain result of a policy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from frontguard.logs.analysis import Analysis
+from frontguard.phrases import percent
+from frontguard.reports.make import report_of, shown
+from frontguard.reports.model import (
+    Cell,
+    Column,
+    Fact,
+    Kind,
+    Part,
+    Report,
+    Shown,
+    Step,
+    Subject,
+    Table,
+    shown_in_units,
+    with_short_names,
+)
+from frontguard.reports.names import short
+from frontguard.results import Result, Verdict
+from frontguard.studies.snapshot import Snapshot
+from frontguard.words import analysis as summary
+from frontguard.words.study import answer as study_answer
+from frontguard.words.study import guarantee as study_guarantee
+
+__all__ = ["Origin", "analysis_report", "fooled_words", "origin_steps", "result_report", "robustness_part"]
+
+_MOST_FAILED = 100
+_MOST_LEVELS = 60
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where something comes from: all that is known of how it was made."""
+
+    version: str | None = None
+    command: str | None = None
+    source: str | None = None
+    seed: int | None = None
+    spec: str | None = None
+    at: str | None = None
+
+
+def origin_steps(origin: Origin) -> list[Step]:
+    """What is known of how it was made."""
+    steps = [
+        Step("Version", f"frontguard {origin.version}" if origin.version else ""),
+        Step("Data", origin.source or ""),
+        Step("Seed", "" if origin.seed is None else str(origin.seed)),
+        Step("Answered", origin.at or ""),
+        Step("Command", origin.command or "", verbatim=True),
+        Step("Spec", origin.spec or "", verbatim=True),
+    ]
+    return [step for step in steps if step.text.strip()]
+
+
+# Analyses -------------------------------------------------------------------------------------------------------------
+
+
+def analysis_report(found: Analysis, origin: Origin | None = None, *, title: str = "") -> Report:
+    """The report on an analysis."""
+    plain = with_short_names(found)
+    origin = origin or Origin()
+    counts = found.counts
+    verdicts = ", ".join(f"{count:,} {word}" for word, count in counts.items() if count)
+    means = summary.by_means(plain)
+    robust = robustness_part(plain)
+    return report_of(
+        Subject(
+            kind="analysis",
+            title=title or _title(plain, origin),
+            answer=summary.answer(plain),
+            status=found.status,
+            result=found,
+            guarantee=tuple(said for said in (summary.guarantee(plain), fooled_words(means)) if said),
+            anytime=found.anytime,
+            failed=found.failed.sum(axis=1) if found.failed.size else None,
+            facts=(Fact("Verdicts", verdicts),),
+            robustness=robust,
+            open=Part("What would settle the open arms", listed=tuple(_to_settle(plain))),
+            steps=tuple(_steps(origin)),
+            warnings=found.warnings,
+            stands=None if found.profile is None else found.profile.per_arm,
+            resolution=0.001 if found.profile is None else found.profile.resolution,
+            more=tuple(part for part in (_failed_values(plain),) if part is not None),
+            course=_course(plain),
+        )
+    )
+
+
+def _title(found: Analysis, origin: Origin) -> str:
+    names = (
+        " and ".join([", ".join(found.objectives[:-1]), found.objectives[-1]])
+        if len(found.objectives) > 1
+        else found.objectives[0]
+    )
+    return f"{_file_names(origin.source)}: {names}" if origin.source else f"Analysis of a log: {names}"
+
+
+def _file_names(source: str) -> str:
+    """The last parts of paths, which say what it is; where it lies is among the steps to make it again.
+
+    >>> _file_names("/data/monday.csv, tuesday.csv")
+    'monday.csv, tuesday.csv'
+    """
+    return ", ".join(re.split(r"[/\\\\]", part)[-1] or part for part in source.split(", "))
+
+
+def fooled_words(means: str | None) -> str:
+    """What means would have said, as a sentence of its own."""
+    return "" if means is None else means
+
+
+def _to_settle(found: Analysis) -> list[str]:
+    lines = summary.to_settle(found, most=12)
+    now = summary.holds_now(found) if lines else None
+    return [*lines, *([now] if now else [])]
+
+
+def _steps(origin: Origin) -> list[Step]:
+    steps = origin_steps(origin)
+    if not any(step.label == "Command" for step in steps):
+        steps.append(Step("From Python", "frontguard.analyze(log, …).report('report.html')", verbatim=True))
+    return steps
+
+
+def _course(found: Analysis) -> Part:
+    from frontguard import plot
+
+    return Part("How much was measured", shown=(shown("Pulls of each arm", plot.pulls(found)),))
+
+
+def robustness_part(found: Analysis) -> Part:
+    """How dirty the data may be before verdicts change: words, and a picture if there is a profile."""
+    from frontguard import plot
+
+    said = summary.robustness(found)
+    if found.profile is None or said is None:
+        return Part("How robust it is")
+    shown_too: tuple[Shown, ...] = ()
+    if (~np.isnan(found.profile.per_arm)).any() and len(found.profile.levels):
+        picture = plot.robustness(found)
+        shown_too = (Shown("Arms that stay on the front", picture, picture.caption, _levels(found)),)
+    explained = (
+        "“Stands up to” in the table is the largest share of replaced measurements up to which an arm's verdict stays "
+        f"what it is, to {percent(found.profile.resolution)}."
+    )
+    return Part("How robust it is", (said, explained), shown=shown_too)
+
+
+def _levels(found: Analysis) -> Table | None:
+    profile = found.profile
+    if profile is None:
+        return None
+    changes = np.flatnonzero(np.r_[True, np.diff(profile.in_front) != 0])[:_MOST_LEVELS]
+    rows = tuple(
+        (
+            Cell(percent(float(profile.levels[j])), float(profile.levels[j])),
+            Cell(f"{int(profile.in_front[j]):,}", float(profile.in_front[j])),
+        )
+        for j in changes.tolist()
+    )
+    columns = (Column("share replaced, from", number=True), Column("arms in", number=True))
+    return Table("Arms that are in, by the share of replaced measurements", columns, rows)
+
+
+def _failed_values(found: Analysis) -> Part | None:
+    said = summary.failures(found) if found.failed.size else None
+    if said is None:
+        return None
+    each = found.failed.sum(axis=1)
+    order = np.argsort(-each, kind="stable")
+    order = order[each[order] > 0]
+    rows = tuple(
+        (
+            Cell(short(found.arms[arm])),
+            *(Cell(f"{int(count):,}" if count else "", float(count)) for count in found.failed[arm].tolist()),
+            Cell(f"{int(found.pulls_per_arm[arm]):,}", float(found.pulls_per_arm[arm])),
+        )
+        for arm in order[:_MOST_FAILED].tolist()
+    )
+    left = len(order) - len(rows)
+    columns = (
+        Column("arm"),
+        *(Column(name, "failed", number=True) for name in found.objectives),
+        Column("pulls", number=True),
+    )
+    table = Table("Values that failed, by arm", columns, rows, f"… and {left:,} more arms." if left else "")
+    return Part("Failures", (said,), tables=(table,))
+
+
+# Plain results --------------------------------------------------------------------------------------------------------
+
+
+def result_report(
+    result: Result,
+    origin: Origin | None = None,
+    *,
+    kind: Kind = "result",
+    title: str = "",
+    directed: bool = True,
+    said: Sequence[str] = (),
+) -> Report:
+    """The report on what a policy answered."""
+    directed = directed and bool(result.metrics)
+    full = shown_in_units(result)
+    plain = with_short_names(full)
+    snapshot = Snapshot(study="", result=plain)
+    answer = study_answer(snapshot) if full.arms else "There are no arms."
+    if full.status == "certified" and len(full.metrics) == 1 and not directed:
+        answer = f"{len(plain.pareto_set)} of {len(plain.arms)} arms are returned: {', '.join(plain.pareto_set[:12])}."
+    mean_based = full.policy == "Auer-A1"
+    return report_of(
+        Subject(
+            kind=kind,
+            title=title or f"{result.policy}: {len(result.arms):,} arms",
+            answer=said[0] if said else answer,
+            status=full.status,
+            result=full,
+            guarantee=(study_guarantee(snapshot),),
+            anytime=None if mean_based else True,
+            directed=directed,
+            open=open_part(plain),
+            steps=tuple(origin_steps(origin or Origin())),
+            warnings=full.warnings,
+            course=_course_of_result(plain),
+        )
+    )
+
+
+def _course_of_result(result: Result) -> Part:
+    from frontguard import plot
+
+    return Part("How much was measured", shown=(shown("Pulls of each arm", plot.pulls(result)),))
+
+
+def open_part(result: Result, ahead: Sequence[str] = ()) -> Part:
+    """The arms that are undecided, and against whom; `ahead` says what would settle all of them."""
+    heading = "What would settle the open arms"
+    opened = np.flatnonzero(result.verdict_codes == Verdict.UNDECIDED)
+    if not len(opened):
+        return Part(heading)
+    lines = []
+    for arm in opened[:12].tolist():
+        rival = int(result.decided_by[arm])
+        against = f" how it compares with {result.arms[rival]}" if rival >= 0 else " nothing is known of it yet"
+        lines.append(f"{result.arms[arm]}:{against}.")
+    if len(opened) > 12:
+        lines.append(f"… and {len(opened) - 12:,} more.")
+    return Part(heading, tuple(ahead), listed=tuple(lines))

@@ -1,0 +1,200 @@
+"""The report on `frontguard reproduce`: which policies succeed, with how many samples, beside the published numbers."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from frontguard.experiments.plan import TITLES
+from frontguard.experiments.results import Result, as_record
+from frontguard.experiments.tables import number, title_of
+from frontguard.plot.picture import Picture
+from frontguard.reports.analysis import Origin, origin_steps
+from frontguard.reports.make import made_now
+from frontguard.reports.model import Cell, Column, Fact, Part, Records, Report, Shown, Table
+from frontguard.words.certificate import status_in_words
+
+__all__ = ["experiments_report"]
+
+GOAL = 0.9
+"""The paper asks for success with probability 1 − δ = 0.9."""
+
+
+def experiments_report(rows: Sequence[Result], origin: Origin | None = None) -> Report:
+    """The report on rows of results."""
+    from frontguard import plot
+
+    picture: Picture = plot.sample_complexity(rows)
+    datasets = list(dict.fromkeys(TITLES.get(row.dataset, row.dataset) for row in rows))
+    records = [as_record(row) for row in rows]
+    runs = sorted({row.runs for row in rows})
+    return Report(
+        title=f"The paper's experiments again: {', '.join(datasets)}",
+        kind="reproduce",
+        answer=_answer(rows),
+        status="reproduced",
+        status_words=status_in_words("reproduced"),
+        facts=(
+            Fact("Rows", f"{len(rows):,}"),
+            Fact("Runs behind each row", f"{runs[0]:,}" if len(runs) == 1 else f"{runs[0]:,} to {runs[-1]:,}"),
+            Fact("Policies", ", ".join(dict.fromkeys(row.policy_title for row in rows))),
+            Fact("Contamination ε", ", ".join(f"{eps:g}" for eps in sorted({row.epsilon for row in rows}))),
+        ),
+        pictures=(Shown("Samples and success against contamination", picture, picture.caption),),
+        table=_table(rows),
+        certificate=(
+            "A run succeeds if every arm that it returns is at most 2D + α from the true front, and for every arm of "
+            "the true "
+            "front a returned one is at most 2D worse (Definition 5 of the paper). D is what no number of samples can "
+            "take "
+            "away from the attacker; α is the accuracy that was asked for.",
+            "RSR is the share of successful runs, with its exact 95 % interval; SC the samples of a run, with its "
+            "standard "
+            "error; RO the share of the true front that was returned; r-F1 weighs what was missed against what was "
+            "wrong.",
+        ),
+        assumptions=tuple(_assumptions(rows)),
+        robustness=Part("How robust it is"),
+        open=Part("What would settle the open arms"),
+        failures=Part("Failures"),
+        warnings=tuple(_warnings(rows)),
+        course=Part("How it came about"),
+        more=(),
+        reproduce=tuple(origin_steps(origin or _derived(rows))),
+        records=Records(tuple(records[0]), [list(record.values()) for record in records]),
+        made=made_now(),
+    )
+
+
+def _derived(rows: Sequence[Result]) -> Origin:
+    """A command that computes such rows, as far as they tell: their seed they do not."""
+    from frontguard import __version__
+
+    arguments = ["frontguard", "reproduce", rows[0].dataset if len({row.dataset for row in rows}) == 1 else "all"]
+    arguments += ["--runs", str(max(row.runs for row in rows))]
+    for policy in dict.fromkeys(row.policy for row in rows):
+        arguments += ["--policy", policy]
+    for eps in sorted({row.epsilon for row in rows}):
+        arguments += ["--epsilon", f"{eps:g}"]
+    return Origin(version=f"{__version__} (of this report)", command=shlex.join(arguments))
+
+
+def _answer(rows: Sequence[Result]) -> str:
+    """Who succeeds everywhere, who does not, and how the samples compare with the published ones."""
+    titles = dict.fromkeys((row.policy, row.policy_title) for row in rows)
+    always, sometimes = [], []
+    for policy, title in titles:
+        least = min((row for row in rows if row.policy == policy), key=lambda row: row.score.rsr)
+        if least.score.rsr >= GOAL:
+            always.append(title)
+        else:
+            sometimes.append(f"{title} does not (at worst {least.score.rsr:.0%} of its runs, at ε = {least.epsilon:g})")
+    said = []
+    if always:
+        verb = "succeeds" if len(always) == 1 else "succeed"
+        said.append(f"{_and(always)} {verb} in at least {GOAL:.0%} of the runs at every contamination")
+    said += sometimes
+    sentence = "; ".join(said) + "."
+    ratios = [
+        row.score.sc.mean / row.published.sc for row in rows if row.published is not None and row.published.sc > 0
+    ]
+    if ratios:
+        between = f"{min(ratios):.2f}" if len(ratios) == 1 else f"{min(ratios):.2f} to {max(ratios):.2f}"
+        sentence += f" Where the paper has numbers, our runs took {between} times as many samples."
+    certified, rpsi = (
+        {(r.dataset, r.variant, r.epsilon): r for r in rows if r.policy == name} for name in ("certified", "rpsi")
+    )
+    fewer = [
+        rpsi[key].score.sc.mean / row.score.sc.mean
+        for key, row in certified.items()
+        if key in rpsi and row.score.sc.mean > 0
+    ]
+    if fewer:
+        sentence += (
+            f" The certified policy needs {_times(min(fewer))} to {_times(max(fewer))} times fewer samples than R-PSI."
+        )
+    return sentence
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.1f}" if ratio < 10 else f"{ratio:.0f}"
+
+
+def _and(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+
+
+def _table(rows: Sequence[Result]) -> Table:
+    several = len({(row.dataset, row.variant) for row in rows}) > 1
+    compared = any(row.published for row in rows)
+    columns = [Column("policy")]
+    if several:
+        columns.append(Column("data"))
+    columns += [
+        Column("ε", number=True),
+        Column("RSR", "95 % interval", number=True),
+        Column("SC", "samples ± error", number=True),
+    ]
+    columns += [Column("RO", number=True), Column("r-F1", number=True), Column("returned", number=True)]
+    if compared:
+        columns += [
+            Column("paper RSR", number=True),
+            Column("paper SC", number=True),
+            Column("SC ours/paper", number=True),
+        ]
+    return Table(
+        "Results beside the published ones",
+        tuple(columns),
+        tuple(tuple(_cells(row, several, compared)) for row in rows),
+    )
+
+
+def _cells(row: Result, several: bool, compared: bool) -> list[Cell]:
+    figures = row.score
+    cells = [Cell(row.policy_title)]
+    if several:
+        cells.append(Cell(_title(row)))
+    error = "" if figures.sc.error != figures.sc.error else f" ± {figures.sc.error:,.0f}"
+    cells += [
+        Cell(f"{row.epsilon:g}", row.epsilon),
+        Cell(f"{number(figures.rsr)} [{figures.rsr_low:.2f}, {figures.rsr_high:.2f}]", figures.rsr),
+        Cell(f"{figures.sc.mean:,.0f}{error}", figures.sc.mean),
+        Cell(number(figures.ro.mean), figures.ro.mean),
+        Cell(number(figures.rf1.mean), figures.rf1.mean),
+        Cell(number(figures.size.mean, 1), figures.size.mean),
+    ]
+    paper = row.published
+    if compared and paper is None:
+        cells += [Cell("")] * 3
+    elif paper is not None:
+        ratio = figures.sc.mean / paper.sc if paper.sc > 0 else float("nan")
+        cells += [Cell(number(paper.rsr), paper.rsr), Cell(f"{paper.sc:,.0f}", paper.sc), Cell(f"{ratio:.2f}", ratio)]
+    return cells
+
+
+def _title(row: Result) -> str:
+    return title_of((row.dataset, row.variant)) if row.dataset in TITLES else f"{row.dataset} ({row.variant})"
+
+
+def _assumptions(rows: Sequence[Result]) -> list[str]:
+    said = []
+    for dataset, variant in dict.fromkeys((row.dataset, row.variant) for row in rows):
+        some = [row for row in rows if (row.dataset, row.variant) == (dataset, variant)]
+        threats = " and ".join(dict.fromkeys(row.threat for row in some))
+        said.append(
+            f"{_title(some[0])}: the policies are told of {'an' if threats[:1] in 'aeiou' else 'a'} {threats} "
+            "attacker; "
+            f"{some[0].pareto_arms} arms are truly on the front; α = {some[0].accuracy:g}."
+        )
+    said.append("All policies see the same rewards in the same run: rewards belong to the seed, the run and the arm.")
+    return said
+
+
+def _warnings(rows: Sequence[Result]) -> list[str]:
+    few = min(row.runs for row in rows)
+    if few >= 100:
+        return []
+    return [
+        f"Only {few} {'run stands' if few == 1 else 'runs stand'} behind some rows; the published ones are averages "
+        "over 100."
+    ]

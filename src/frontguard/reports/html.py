@@ -1,0 +1,245 @@
+"""A report as one HTML file that needs nothing else: no network, one style, one script, both known by their hashes.
+
+The content security policy allows that style and that script and nothing besides, so that whatever a name may hold, it
+cannot run, load or send anything. All content goes through `markup.Element`, which escapes it.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from functools import cache
+from html import escape
+from importlib.resources import files
+
+from frontguard.markup import Child, Element, clean, element
+from frontguard.plot.svg.draw import drawn
+from frontguard.reports.model import Cell, Part, Report, Shown, Step, Table
+
+__all__ = ["document", "policy"]
+
+_LONG = 400  # characters from which on an answer is set smaller
+_ROOM = 550_000  # characters for all pictures together; the table may need 400,000, and a report stays below 1 MB
+_FILTERED = 12  # rows from which on they can be filtered
+_NARROW = 540.0  # units of a drawing that is read on a phone as a whole
+_TALL = 40  # rows from which on a table gets a box of its own to scroll in
+
+
+def document(report: Report) -> str:
+    """The whole file."""
+    css, script = _static("report.css"), _static("report.js")
+    body = _Body(report)
+    # Here alone markup is put together by hand, of our own files and of escaped text.
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{escape(policy(css, script))}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="referrer" content="no-referrer">\n'
+        f"<title>{escape(clean(_one_line(report.title)))}</title>\n"
+        f"<style>{css}</style>\n</head>\n<body>\n"
+        + "\n".join(part.markup() for part in body.made())
+        + f"\n<script>{script}</script>\n</body>\n</html>\n"
+    )
+
+
+def policy(css: str, script: str) -> str:
+    """The content security policy of a page with this style and this script."""
+    return (
+        f"default-src 'none'; style-src '{_hash(css)}'; script-src '{_hash(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+@cache
+def _static(name: str) -> str:
+    return (files("frontguard.reports") / "static" / name).read_text(encoding="utf-8")
+
+
+def _one_line(text: str, most: int = 200) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+class _Body:
+    """The elements of one report; pictures and tables are numbered through, so that their ids differ."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self._pictures = 0
+        self._room = _ROOM
+        self._tables = 0
+
+    def made(self) -> list[Element]:
+        """Skip link, header, main and footer."""
+        report = self.report
+        return [
+            element("a", {"class": "skip", "href": "#table"}, "Skip to the table"),
+            element("header", {}, element("h1", {"dir": "auto"}, _one_line(report.title, 300)), *self._answer()),
+            element(
+                "main",
+                {},
+                *(self._figure(each, heading=len(report.pictures) > 1, first=True) for each in report.pictures),
+                self._warnings(),
+                self._facts(),
+                self._main_table(),
+                *(self._part(part) for part in report.parts if part.heading != "Warnings"),
+                self._reproduce(),
+            ),
+            element("footer", {}, element("p", {}, report.made)),
+        ]
+
+    def _answer(self) -> list[Element]:
+        report = self.report
+        long = " long" if len(report.answer) > _LONG else ""
+        kind = report.status if report.status in ("certified", "budget", "unreachable", "running") else ""
+        return [
+            element("p", {"class": f"answer{long}", "dir": "auto"}, report.answer),
+            element("p", {"class": f"status {kind}".strip()}, report.status_words),
+        ]
+
+    def _facts(self) -> Element:
+        pairs = [
+            element("div", {}, element("dt", {}, fact.label), element("dd", {"dir": "auto"}, fact.value))
+            for fact in self.report.facts
+        ]
+        return element("section", {"aria-label": "In short"}, element("dl", {"class": "facts"}, *pairs))
+
+    def _warnings(self) -> Element | None:
+        warnings = self.report.warnings
+        if not warnings:
+            return None
+        items = [element("li", {"dir": "auto"}, warning) for warning in warnings]
+        heading = element("h2", {"id": "warnings"}, "Warnings")
+        return element(
+            "section", {"class": "warnings", "aria-labelledby": "warnings"}, heading, element("ul", {}, *items)
+        )
+
+    def _main_table(self) -> Element:
+        table = self.report.table
+        box = element(
+            "div",
+            {"class": "filter", "id": "filter", "hidden": True},
+            element("label", {"for": "filter-text"}, "Show rows with"),
+            element("input", {"id": "filter-text", "type": "search", "autocomplete": "off", "spellcheck": "false"}),
+            element("span", {"id": "filter-told", "role": "status"}),
+        )
+        heading = element("h2", {"id": "table-heading"}, table.caption)
+        useful = box if len(table.rows) >= _FILTERED else None
+        return element(
+            "section",
+            {"id": "table", "aria-labelledby": "table-heading"},
+            heading,
+            useful,
+            *self._table(table, caption=False),
+        )
+
+    def _part(self, part: Part) -> Element:
+        name = f"part-{self._number()}"
+        lists = (
+            [element("ul", {}, *(element("li", {"dir": "auto"}, line) for line in part.listed))] if part.listed else []
+        )
+        several = len(part.shown) + len(part.tables) > 1
+        return element(
+            "section",
+            {"aria-labelledby": name},
+            element("h2", {"id": name}, part.heading),
+            *(element("p", {"dir": "auto"}, said) for said in part.words),
+            *lists,
+            *(self._figure(each, heading=several or each.heading != part.heading) for each in part.shown),
+            *(child for table in part.tables for child in self._table(table)),
+        )
+
+    def _number(self) -> int:
+        self._tables += 1
+        return self._tables
+
+    def _figure(self, shown: Shown, *, heading: bool, first: bool = False) -> Element:
+        self._pictures += 1
+        said = [element("figcaption", {"dir": "auto"}, shown.words)] if shown.words else []
+        svg = drawn(shown.picture, prefix=f"p{self._pictures}-")
+        size = len(svg.markup())
+        self._room -= size
+        if self._room < 0:
+            self._room += size
+            svg = element("p", {}, "The picture is left out: it would make the report too large to send.")
+        above = [element("h2" if first else "h3", {"dir": "auto"}, shown.heading)] if heading else []
+        return element(
+            "figure", {}, *above, element("div", {"class": "canvas wide" if _wide(svg) else "canvas"}, svg), *said
+        )
+
+    # Tables -----------------------------------------------------------------------------------------------------------
+
+    def _table(self, table: Table, *, caption: bool = True) -> list[Element]:
+        name = f"caption-{self._number()}"
+        heads = [
+            element(
+                "th",
+                {"scope": "col", "class": "n" if column.number else None},
+                element("button", {"type": "button", "disabled": True}, column.heading),
+                element("small", {}, column.below) if column.below else None,
+            )
+            for column in table.columns
+        ]
+        numbers = [column.number for column in table.columns]
+        body = [_row(row, numbers) for row in table.rows]
+        made = element(
+            "table",
+            {"class": "sortable"},
+            element(
+                "caption",
+                {"id": name},
+                table.caption if caption else f"{len(table.rows):,} {'row' if len(table.rows) == 1 else 'rows'}",
+                None if caption else element("span", {"class": "hint"}, "; click a heading to sort"),
+            ),
+            element("thead", {}, element("tr", {}, *heads)),
+            element("tbody", {}, *body),
+        )
+        tall = " tall" if len(table.rows) > _TALL else ""
+        box = element(
+            "div", {"class": f"scroll{tall}", "role": "region", "tabindex": "0", "aria-labelledby": name}, made
+        )
+        return [box, *([element("p", {"class": "rest"}, table.rest)] if table.rest else [])]
+
+    # How to make it again ---------------------------------------------------------------------------------------------
+
+    def _reproduce(self) -> Element | None:
+        steps = self.report.reproduce
+        if not steps:
+            return None
+        children = [child for step in steps for child in _step(step)]
+        heading = element("h2", {"id": "again"}, "How to reproduce it")
+        return element("section", {"aria-labelledby": "again"}, heading, element("dl", {"class": "steps"}, *children))
+
+
+def _wide(svg: Element) -> bool:
+    """Whether the words of a drawing would be too small on a phone that shows all of it."""
+    return float(str(svg.attributes.get("viewBox", "0 0 0 0")).split()[2]) > _NARROW
+
+
+def _step(step: Step) -> list[Element]:
+    value: Child = element("pre", {"tabindex": "0"}, element("code", {}, step.text)) if step.verbatim else step.text
+    return [element("dt", {}, step.label), element("dd", {"dir": "auto"}, value)]
+
+
+def _row(row: Sequence[Cell], numbers: Sequence[bool]) -> Element:
+    cells = []
+    for place, cell in enumerate(row):
+        attributes: dict[str, object] = {}
+        if place == 0 and not numbers[0]:
+            attributes = {"scope": "row", "dir": "auto"}
+        elif cell.look:
+            attributes = {"class": f"v {_LOOKS.get(cell.look, 'out')}"}
+        elif numbers[place]:
+            attributes = {"class": "n"}
+        if cell.order is not None and cell.order == cell.order and cell.text:
+            attributes["data-o"] = f"{cell.order:.7g}"
+        cells.append(element("th" if "scope" in attributes else "td", attributes, cell.text))
+    return element("tr", {}, *cells)
+
+
+_LOOKS = {"in": "in", "undecided": "undecided", "covered": "covered", "out": "out", "set aside": "aside"}

@@ -1,0 +1,164 @@
+"""Reports of anything, written down: by the ending of a path, at once or not at all."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from frontguard.errors import BadInput
+from frontguard.reports.model import Report
+
+if TYPE_CHECKING:
+    from frontguard.reports.analysis import Origin
+
+__all__ = ["Format", "format_of", "report_on", "save", "text_of", "write_report"]
+
+Format = Literal["html", "markdown", "csv"]
+
+_ENDINGS = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "markdown", ".csv": "csv"}
+
+
+def write_report(thing: Any, path: str | Path, format: str | None = None, *, study: str | None = None) -> Path:
+    """Write a report on something to a file, whose ending says how: .html, .md or .csv, unless `format` does.
+
+    `thing` may be a result, an analysis, a study, an overview of one, a demonstration, rows of `reproduce`, the plain
+    values of their JSON, or a path or address: a study's storage or a JSON file.
+    """
+    return save(report_on(thing, study=study), path, format)
+
+
+def report_on(thing: Any, *, study: str | None = None, origin: Origin | None = None) -> Report:
+    """The report on something; see `write_report`."""
+    if isinstance(thing, Report):
+        return thing
+    if isinstance(thing, (str, os.PathLike)):
+        from frontguard.reports.sources import report_from
+
+        return report_from(os.fspath(thing) if isinstance(thing, os.PathLike) else thing, study)
+    from frontguard.logs.analysis import Analysis
+    from frontguard.reports.analysis import analysis_report, result_report
+    from frontguard.results import Result
+
+    if isinstance(thing, Analysis):
+        return analysis_report(thing, origin)
+    if isinstance(thing, Result):
+        return result_report(thing, origin)
+    return _on_more(thing, origin)
+
+
+def _on_more(thing: Any, origin: Origin | None) -> Report:
+    from frontguard.studies.study import Study
+
+    if isinstance(thing, Study):
+        from frontguard.reports.study import study_report
+
+        return study_report(thing.storage, thing.name)
+    from frontguard.demo.treatments import Demo
+
+    if isinstance(thing, Demo):
+        from frontguard.reports.demo import demo_report
+
+        return demo_report(thing, origin)
+    from frontguard.experiments.results import Result as Row
+
+    if isinstance(thing, Sequence) and thing and all(isinstance(row, Row) for row in thing):
+        from frontguard.reports.experiments import experiments_report
+
+        return experiments_report(thing, origin)
+    if isinstance(thing, (Mapping, list)):
+        from frontguard.reports.sources import report_from_values
+
+        return report_from_values(dict(thing) if isinstance(thing, Mapping) else thing)
+    raise BadInput(
+        "a report can be made of a result, an analysis, a study, a demonstration, rows of reproduce, their JSON, or a "
+        "path to "
+        f"a storage or such JSON; got {type(thing).__name__}"
+    )
+
+
+def format_of(path: str | Path | None, format: str | None = None) -> Format:
+    """html, markdown or csv, as said or by the ending of the path; html for no path.
+
+    >>> format_of("report.md"), format_of(None), format_of("-", "csv")
+    ('markdown', 'html', 'csv')
+    """
+    if format is not None:
+        if format not in get_args(Format):
+            raise BadInput(f"format: wanted one of {', '.join(get_args(Format))}; got {format!r}")
+        return format  # type: ignore[return-value]  # just checked
+    if path is None or str(path) == "-":
+        return "html"
+    ending = Path(path).suffix.lower()
+    if ending not in _ENDINGS:
+        raise BadInput(
+            f"{path}: wanted a file name that ends in .html, .md or .csv, or --format; got {ending or 'no ending'!r}"
+        )
+    return _ENDINGS[ending]  # type: ignore[return-value]  # formats all
+
+
+def text_of(report: Report, format: Format) -> Iterator[str]:
+    """The report's text in pieces."""
+    if format == "html":
+        from frontguard.reports.html import document
+
+        yield document(report)
+    elif format == "markdown":
+        from frontguard.reports.markdown import document as markdown
+
+        yield markdown(report)
+    else:
+        from frontguard.reports.csv import lines
+
+        yield from lines(report)
+
+
+def save(report: Report, path: str | Path, format: str | None = None) -> Path:
+    """Write it into a file beside the target first, and then put that in its place: never half a report.
+
+    "-" writes to standard output.
+    """
+    wanted = format_of(path, format)
+    if str(path) == "-":
+        for piece in text_of(report, wanted):
+            sys.stdout.write(piece)
+        sys.stdout.flush()
+        return Path("-")
+    target = Path(path)
+    pieces = text_of(report, wanted)
+    try:
+        if target.is_dir():
+            raise BadInput(f"{path}: wanted a file to write the report to; got a folder")
+        _replace(target, pieces)
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be written: {error.strerror or error}") from None
+    return target
+
+
+def _replace(target: Path, pieces: Iterator[str]) -> None:
+    # A link is followed, and what is no plain file (a pipe, /dev/stdout) is written to as it is.
+    target = target.resolve() if target.is_symlink() else target
+    if target.exists() and not target.is_file():
+        with target.open("w", encoding="utf-8", newline="") as file:
+            file.writelines(pieces)
+        return
+    handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", suffix=".part", dir=target.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            file.writelines(pieces)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
+        os.replace(name, target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,203 @@
+"""The storage contract of studies: what every backend must guarantee, and the records that pass through it.
+
+A study is a log. Two kinds of records are appended to it and never changed:
+
+- a *plan*: pulls that the policy wants, an arm for each, in the order in which they are to be handed out. Pulls are
+  numbered through from 1 over all plans. A plan says how many told pulls the policy had seen when it made it, so that
+  the state of the policy is a replay of the log, and a plan without pulls says that the study stopped, and why;
+- a *told pull*: the values that were measured, or why they could not be. Told pulls are numbered through from 1 in the
+  order in which they were written, without gaps: `told(study, after=n)` gives all that came after the n-th.
+
+Beside the log there are the *leases*: who is at work on which pull until when. They are notes, not part of the log:
+losing one costs a repeated measurement, never a wrong count.
+
+Guarantees, by every backend, for any number of processes and threads:
+
+1. **Acknowledged means durable.** When `tell` returns, its pulls survive the death of the process and of the machine
+   (of the process alone, in memory). When it raises, none of its pulls is written.
+2. **Once.** A pull that was told stays as it was told first; telling it again changes nothing and says so.
+3. **One order.** All readers see the same told pulls in the same order, and never the n-th before the (n−1)-th.
+4. **One plan after another.** Of several plans with one number exactly one is added.
+5. **One holder.** No pull is handed out twice before its lease has ended or its holder is lost.
+6. Writers wait for each other; none fails because another one writes, and none waits for ever.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+
+from frontguard._typing import Floats, Ints
+from frontguard.errors import BadInput
+
+
+class UnknownStudy(BadInput):
+    """There is no study of that name in the storage."""
+
+
+class NothingThere(BadInput):
+    """Nothing was ever written to the storage, which was opened to be read: no study was begun in it yet."""
+
+
+class StudyExists(BadInput):
+    """A study of that name is there already."""
+
+
+class Damaged(BadInput):
+    """The storage cannot be read in full. The message says what can, and how; nothing was changed."""
+
+
+class Unavailable(BadInput):
+    """The storage cannot be written now: another process holds it, or the disk is full. That may pass."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Pulls `first`, `first` + 1, … of `arms`, wanted by the policy after it had seen `told` told pulls.
+
+    `status` is "running"; or, with no arms, why the study stopped there: "certified", "budget" or "unreachable".
+    """
+
+    number: int  # from 1
+    told: int
+    first: int
+    arms: Ints
+    status: str = "running"
+
+
+@dataclass(frozen=True)
+class Lease:
+    """A pull in the hands of a worker until `deadline` (seconds since the epoch), for the `attempt`-th time."""
+
+    pull: int
+    worker: str
+    deadline: float
+    attempt: int = 1
+
+
+@dataclass(frozen=True)
+class Tell:
+    """What is written of a pull: its values as measured, NaN where a metric failed, and then the reason."""
+
+    pull: int
+    values: tuple[float, ...]
+    reason: str = ""
+    worker: str = ""
+    at: float = 0.0  # seconds since the epoch
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """Told pulls in their order, as columns; `after` is the number of the one before the first."""
+
+    after: int
+    pulls: Ints  # (n,)
+    values: Floats  # (n, M)
+    reasons: tuple[str, ...]
+    workers: tuple[str, ...]
+    at: Floats  # (n,)
+
+    def __len__(self) -> int:
+        return len(self.pulls)
+
+
+class Storage(ABC):
+    """Where studies are kept. Safe to use from several threads; a process that forks opens its own after it."""
+
+    # Studies ----------------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def studies(self) -> list[str]:
+        """Names of the studies, oldest first."""
+
+    @abstractmethod
+    def create(self, study: str, settings: str, metrics: int) -> None:
+        """Begin a study of `metrics` (M) metrics; `settings` is a text of the caller's. Raises `StudyExists`."""
+
+    @abstractmethod
+    def settings(self, study: str) -> str:
+        """The latest settings. Raises `UnknownStudy`."""
+
+    @abstractmethod
+    def amend(self, study: str, settings: str) -> None:
+        """Give the study new settings; the earlier ones are kept."""
+
+    # The log ----------------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def size(self, study: str) -> tuple[int, int]:
+        """How many plans and how many told pulls there are: cheap, for those who watch."""
+
+    @abstractmethod
+    def plans(self, study: str, after: int = 0) -> list[Plan]:
+        """The plans with numbers above `after`, in order."""
+
+    @abstractmethod
+    def add_plan(self, study: str, plan: Plan) -> bool:
+        """Append a plan if it is the next one: number and first pull follow on the last plan's. False if it is not."""
+
+    @abstractmethod
+    def told(self, study: str, after: int = 0, up_to: int | None = None) -> Told:
+        """The told pulls with numbers above `after`, up to `up_to` or the last."""
+
+    @abstractmethod
+    def tell(self, study: str, tells: Sequence[Tell]) -> list[bool]:
+        """Append told pulls, all or none, in one durable step; end their leases. False for those told before.
+
+        Values must be M numbers and the pull planned: `ValueError` before anything is written otherwise.
+        """
+
+    # Leases -----------------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def hand_out(
+        self, study: str, most: int, worker: str, *, now: float, deadline: float, lost: Callable[[str], bool]
+    ) -> list[Lease]:
+        """Lease up to `most` pulls to a worker until `deadline`.
+
+        First those whose lease has ended (its deadline is at or before `now`) or whose holder is `lost`, lowest number
+        first, each with one attempt more; then planned ones that were never handed out, in their order.
+        """
+
+    @abstractmethod
+    def leases(self, study: str) -> list[Lease]:
+        """The pulls that are handed out and not told, lowest number first."""
+
+    # Housekeeping -----------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Where and how it keeps studies, in a sentence for people."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of files and connections. May be called twice."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def follows(plan: Plan, last_number: int, planned: int) -> bool:
+    """Whether a plan is the next one after `last_number` plans with `planned` pulls altogether."""
+    return plan.number == last_number + 1 and plan.first == planned + 1
+
+
+def checked_tells(tells: Sequence[Tell], planned: int, metrics: int) -> None:
+    """Refuse tells that no log may hold: pulls that are not planned, a wrong number of values, infinite values."""
+    for tell in tells:
+        if not 1 <= tell.pull <= planned:
+            raise ValueError(f"pull {tell.pull} was never planned: this study has {planned} pulls so far")
+        if len(tell.values) != metrics:
+            raise ValueError(f"pull {tell.pull} must have {metrics} values; got {len(tell.values)}")
+        if any(value in (np.inf, -np.inf) for value in tell.values):
+            raise ValueError(f"pull {tell.pull} must have finite values, or NaN where it failed; got {tell.values}")

@@ -1,0 +1,192 @@
+"""Studies in memory: the contract in its most obvious form, the reference that other backends are compared with."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+
+import numpy as np
+
+from frontguard.storage.contract import (
+    Lease,
+    Plan,
+    Storage,
+    StudyExists,
+    Tell,
+    Told,
+    UnknownStudy,
+    checked_tells,
+    follows,
+)
+
+__all__ = ["MemoryStorage"]
+
+
+@dataclass
+class _Kept:
+    """All there is of one study."""
+
+    metrics: int
+    settings: list[str]
+    plans: list[Plan] = field(default_factory=list)
+    planned: int = 0  # pulls of all plans
+    handed: int = 0  # pulls up to this one were handed out, or told without
+    told: list[Tell] = field(default_factory=list)
+    pulls: set[int] = field(default_factory=set)  # that were told
+    leases: dict[int, Lease] = field(default_factory=dict)
+
+
+class MemoryStorage(Storage):
+    """Studies that live as long as the process.
+
+    >>> storage = MemoryStorage()
+    >>> storage.create("flags", settings="", metrics=2)
+    >>> storage.add_plan("flags", Plan(number=1, told=0, first=1, arms=np.array([4, 7])))
+    True
+    >>> storage.hand_out("flags", 5, "me", now=0.0, deadline=60.0, lost=lambda worker: False)
+    [Lease(pull=1, worker='me', deadline=60.0, attempt=1), Lease(pull=2, worker='me', deadline=60.0, attempt=1)]
+    >>> storage.tell("flags", [Tell(2, (0.5, 3.0)), Tell(2, (0.6, 3.0))])
+    [True, False]
+    >>> storage.told("flags").values.tolist(), storage.size("flags")
+    ([[0.5, 3.0]], (1, 1))
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._studies: dict[str, _Kept] = {}
+
+    def describe(self) -> str:
+        """How durable this storage is, in a sentence."""
+        return "in memory: a study is gone when the process ends"
+
+    def __repr__(self) -> str:
+        return f"MemoryStorage() of {len(self._studies)} studies"
+
+    # Studies ----------------------------------------------------------------------------------------------------------
+
+    def studies(self) -> list[str]:
+        """Names of the studies, oldest first."""
+        with self._lock:
+            return list(self._studies)
+
+    def create(self, study: str, settings: str, metrics: int) -> None:
+        """Begin a study. Raises `StudyExists`."""
+        _encodable(study, settings)
+        with self._lock:
+            if study in self._studies:
+                raise StudyExists(f"there is a study {study!r} already")
+            self._studies[study] = _Kept(metrics, [settings])
+
+    def settings(self, study: str) -> str:
+        """The latest settings. Raises `UnknownStudy`."""
+        with self._lock:
+            return self._kept(study).settings[-1]
+
+    def amend(self, study: str, settings: str) -> None:
+        """Give the study new settings; the earlier ones are kept."""
+        _encodable(settings)
+        with self._lock:
+            self._kept(study).settings.append(settings)
+
+    # The log ----------------------------------------------------------------------------------------------------------
+
+    def size(self, study: str) -> tuple[int, int]:
+        """How many plans and how many told pulls there are."""
+        with self._lock:
+            kept = self._kept(study)
+            return len(kept.plans), len(kept.told)
+
+    def plans(self, study: str, after: int = 0) -> list[Plan]:
+        """The plans with numbers above `after`, in order."""
+        with self._lock:
+            return self._kept(study).plans[max(after, 0) :]
+
+    def add_plan(self, study: str, plan: Plan) -> bool:
+        """Append a plan if it is the next one."""
+        with self._lock:
+            kept = self._kept(study)
+            if not follows(plan, len(kept.plans), kept.planned):
+                return False
+            # A copy that nobody can write into: what is in the log stays as it is.
+            arms = np.array(plan.arms, np.int64)
+            arms.setflags(write=False)
+            kept.plans.append(replace(plan, arms=arms))
+            kept.planned += len(arms)
+            return True
+
+    def told(self, study: str, after: int = 0, up_to: int | None = None) -> Told:
+        """The told pulls with numbers above `after`, up to `up_to` or the last."""
+        with self._lock:
+            kept = self._kept(study)
+            after = max(after, 0)
+            rows = kept.told[after : None if up_to is None else max(up_to, after)]
+        return Told(
+            after=after,
+            pulls=np.array([row.pull for row in rows], np.int64),
+            values=np.array([row.values for row in rows], np.float64).reshape(len(rows), kept.metrics),
+            reasons=tuple(row.reason for row in rows),
+            workers=tuple(row.worker for row in rows),
+            at=np.array([row.at for row in rows], np.float64),
+        )
+
+    def tell(self, study: str, tells: Sequence[Tell]) -> list[bool]:
+        """Append told pulls, all or none; end their leases. False for those told before."""
+        for tell in tells:
+            _encodable(tell.reason, tell.worker)
+        with self._lock:
+            kept = self._kept(study)
+            checked_tells(tells, kept.planned, kept.metrics)
+            return [_append(kept, tell) for tell in tells]
+
+    # Leases -----------------------------------------------------------------------------------------------------------
+
+    def hand_out(
+        self, study: str, most: int, worker: str, *, now: float, deadline: float, lost: Callable[[str], bool]
+    ) -> list[Lease]:
+        """Lease up to `most` pulls: first those whose lease has ended or whose holder is lost, then new ones."""
+        _encodable(worker)
+        lost = cache(lost)  # a holder of many pulls is looked for once
+        with self._lock:
+            kept = self._kept(study)
+            given: list[Lease] = []
+            for pull, held in sorted(kept.leases.items()):
+                if len(given) < most and (held.deadline <= now or lost(held.worker)):
+                    given.append(Lease(pull, worker, deadline, held.attempt + 1))
+            while len(given) < most and kept.handed < kept.planned:
+                kept.handed += 1
+                if kept.handed not in kept.pulls:
+                    given.append(Lease(kept.handed, worker, deadline))
+            kept.leases.update((lease.pull, lease) for lease in given)
+            return given
+
+    def leases(self, study: str) -> list[Lease]:
+        """The pulls that are handed out and not told, lowest number first."""
+        with self._lock:
+            return [lease for _, lease in sorted(self._kept(study).leases.items())]
+
+    # Housekeeping -----------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+    def _kept(self, study: str) -> _Kept:
+        if study not in self._studies:
+            raise UnknownStudy(f"there is no study {study!r} in memory; there are: {sorted(self._studies)}")
+        return self._studies[study]
+
+
+def _append(kept: _Kept, tell: Tell) -> bool:
+    if tell.pull in kept.pulls:
+        return False
+    kept.pulls.add(tell.pull)
+    kept.told.append(tell)
+    kept.leases.pop(tell.pull, None)
+    return True
+
+
+def _encodable(*texts: str) -> None:
+    """Refuse what no database takes: a lone surrogate has no UTF-8 form. `UnicodeEncodeError` is a `ValueError`."""
+    for text in texts:
+        text.encode()

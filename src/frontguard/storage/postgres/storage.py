@@ -1,0 +1,342 @@
+"""Studies on a PostgreSQL server, for workers on many machines; `postgres_schema` says how the guarantees are kept."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple, TypeVar
+
+import numpy as np
+
+from frontguard.errors import BadInput
+from frontguard.storage.contract import (
+    Damaged,
+    Lease,
+    NothingThere,
+    Plan,
+    Storage,
+    StudyExists,
+    Tell,
+    Told,
+    UnknownStudy,
+    checked_tells,
+)
+from frontguard.storage.postgres.connections import Connections
+from frontguard.storage.postgres.schema import VERSION, bring_up_to_date, checked_schema, in_schema, stored_version
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+__all__ = ["PostgresStorage"]
+
+Answer = TypeVar("Answer")
+
+PAGE = 50_000  # told pulls read at once: enough to be fast, little enough to fit in any memory
+
+
+class _Known(NamedTuple):
+    """What of a study can be remembered: it never changes, except that more pulls are planned."""
+
+    id: int
+    metrics: int
+    planned: int
+
+
+class PostgresStorage(Storage):
+    """Studies in the tables of `schema` of the database at `url`, which are made when they are not there.
+
+    `patience` is for how many seconds a server that is away is tried again, and a lock is waited for. A tell that
+    raises `ConnectionError` after that may have been written; telling it again is safe.
+    """
+
+    def __init__(
+        self, url: str, *, schema: str = "frontguard", read_only: bool = False, patience: float = 60.0
+    ) -> None:
+        self._schema = checked_schema(schema)
+        self._read_only = read_only
+        self._known: dict[str, _Known] = {}
+        self._connections = Connections(url, read_only=read_only, patience=patience)
+        try:
+            self._connections.first(self._prepare)
+        except BaseException as error:
+            self._connections.close()
+            raise self._explained(error) from None
+
+    @property
+    def where(self) -> str:
+        """The database as people name it, without the password."""
+        return f"postgresql://{self._connections.where}"
+
+    def describe(self) -> str:
+        """The server and how durable it is, in a sentence, and a warning where it is not."""
+        names = ("server_version", "fsync", "full_page_writes", "synchronous_commit")
+        rows = self._rows("SELECT current_setting(name) FROM unnest(%s::text[]) AS asked (name)", [list(names)])
+        version, *safe, commits = [value for (value,) in rows]
+        text = f"PostgreSQL {version} at {self.where}, schema {self._schema}"
+        off = [name for name, value in zip(names[1:3], safe, strict=True) if value == "off"]
+        if off:
+            return (
+                f"{text}. WARNING: the server runs with {' and '.join(f'{name} = off' for name in off)}: "
+                "a power failure can lose or damage what was acknowledged"
+            )
+        if commits == "off":
+            return (
+                f"{text}. WARNING: the server runs with synchronous_commit = off; it is switched on for told pulls and "
+                "plans, which are on the server's disk when they are acknowledged"
+            )
+        return f"{text}: told pulls are on the server's disk when they are acknowledged"
+
+    def __repr__(self) -> str:
+        return f"PostgresStorage({self.where!r}, schema={self._schema!r})"
+
+    # Studies ----------------------------------------------------------------------------------------------------------
+
+    def studies(self) -> list[str]:
+        """Names of the studies, oldest first."""
+        return [_read(name) for (name,) in self._rows("SELECT name FROM {schema}.studies ORDER BY id")]
+
+    def create(self, study: str, settings: str, metrics: int) -> None:
+        """Begin a study. Raises `StudyExists`."""
+        self._writing()
+        rows = self._rows(
+            "SELECT {schema}.create_study(%s, %s, %s, %s)",
+            [_written(study), metrics, _written(settings), uuid.uuid4()],
+        )
+        if not rows[0][0]:
+            raise StudyExists(f"there is a study {study!r} already at {self.where}")
+
+    def settings(self, study: str) -> str:
+        """The latest settings. Raises `UnknownStudy`."""
+        rows = self._rows(
+            "SELECT settings FROM {schema}.settings WHERE study = %s ORDER BY number DESC LIMIT 1", [self._id(study)]
+        )
+        return _read(rows[0][0])
+
+    def amend(self, study: str, settings: str) -> None:
+        """Give the study new settings; the earlier ones are kept."""
+        self._writing()
+        self._rows(
+            """
+            INSERT INTO {schema}.settings (study, settings, call)
+            SELECT id, %s, %s FROM {schema}.lock_study(%s, true) ON CONFLICT (call) DO NOTHING RETURNING number
+            """,
+            [_written(settings), uuid.uuid4(), self._id(study)],
+        )
+
+    # The log ----------------------------------------------------------------------------------------------------------
+
+    def size(self, study: str) -> tuple[int, int]:
+        """How many plans and how many told pulls there are."""
+        rows = self._rows("SELECT plans, told FROM {schema}.studies WHERE id = %s", [self._id(study)])
+        plans, told = rows[0]
+        return plans, told
+
+    def plans(self, study: str, after: int = 0) -> list[Plan]:
+        """The plans with numbers above `after`, in order."""
+        rows = self._rows(
+            "SELECT number, told, first, arms, status FROM {schema}.plans "
+            "WHERE study = %s AND number > %s ORDER BY number",
+            [self._id(study), after],
+        )
+        return [
+            Plan(number, told, first, np.array(arms, np.int64), _read(status))
+            for number, told, first, arms, status in rows
+        ]
+
+    def add_plan(self, study: str, plan: Plan) -> bool:
+        """Append a plan if it is the next one."""
+        self._writing()
+        arms = np.asarray(plan.arms).tolist()
+        rows = self._rows(
+            "SELECT {schema}.add_plan(%s, %s, %s, %s, %b::bigint[], %s, %s)",
+            [self._id(study), plan.number, plan.told, plan.first, arms, _written(plan.status), uuid.uuid4()],
+        )
+        return bool(rows[0][0])
+
+    def told(self, study: str, after: int = 0, up_to: int | None = None) -> Told:
+        """The told pulls with numbers above `after`, up to `up_to` or the last."""
+        known = self._study(study)
+        after = max(after, 0)
+        pages: list[Told] = []
+        # Page by page: nothing is ever written before what was read, so pages of different moments fit together.
+        start, end = after, after
+        while start == end and (up_to is None or end < up_to):
+            end = start + PAGE if up_to is None else min(start + PAGE, up_to)
+            pages.append(self._page(study, known, start, end))
+            start += len(pages[-1])
+        return _joined(after, known.metrics, pages)
+
+    def _page(self, study: str, known: _Known, start: int, end: int) -> Told:
+        # Columns, as the server itself would send them: a row of the answer for each pull takes six times as long.
+        rows = self._rows(
+            """
+            SELECT count(*), max(number), string_agg(int8send(pull), ''), string_agg(array_send(measured), ''),
+                   string_agg(float8send(at), ''), array_agg(reason), array_agg(worker)
+            FROM (SELECT * FROM {schema}.told WHERE study = %s AND number > %s AND number <= %s ORDER BY number) AS page
+            """,
+            [known.id, start, end],
+        )
+        many, last, pulls, measured, at, reasons, workers = rows[0]
+        if many == 0:
+            return _joined(start, known.metrics, [])
+        if last != start + many:
+            raise Damaged(
+                f"study {study!r} at {self.where}: told pulls are missing between the {start + 1}-th and the "
+                f"{last}-th; nothing was changed"
+            )
+        # An array is sent as a head of 20 bytes and its elements, each with its length before it.
+        array = np.dtype([("head", "V20"), ("elements", [("length", ">i4"), ("value", ">f8")], (known.metrics,))])
+        return Told(
+            after=start,
+            pulls=np.frombuffer(pulls, ">i8").astype(np.int64),
+            values=np.frombuffer(measured, array)["elements"]["value"].astype(np.float64).reshape(many, known.metrics),
+            reasons=tuple(map(_read, reasons)),
+            workers=tuple(map(_read, workers)),
+            at=np.frombuffer(at, ">f8").astype(np.float64),
+        )
+
+    def tell(self, study: str, tells: Sequence[Tell]) -> list[bool]:
+        """Append told pulls, all or none; end their leases. False for those told before."""
+        self._writing()
+        known = self._study(study)
+        if any(tell.pull > known.planned for tell in tells):
+            known = self._study(study, fresh=True)
+        checked_tells(tells, known.planned, known.metrics)
+        first: dict[int, Tell] = {}
+        for tell in tells:
+            first.setdefault(tell.pull, tell)
+        if not first:
+            return []
+        rows = self._rows(
+            "SELECT {schema}.tell(%s, %b::bigint[], %b::float8[], %s::text[], %s::text[], %b::float8[], %s)",
+            [
+                known.id,
+                list(first),
+                [float(value) for tell in first.values() for value in tell.values],
+                [_written(tell.reason) for tell in first.values()],
+                [_written(tell.worker) for tell in first.values()],
+                [float(tell.at) for tell in first.values()],
+                uuid.uuid4(),
+            ],
+        )
+        written = {pull for (pull,) in rows}
+        answers = []
+        for tell in tells:
+            answers.append(tell.pull in written)
+            written.discard(tell.pull)  # a second tell of it in this call
+        return answers
+
+    # Leases -----------------------------------------------------------------------------------------------------------
+
+    def hand_out(
+        self, study: str, most: int, worker: str, *, now: float, deadline: float, lost: Callable[[str], bool]
+    ) -> list[Lease]:
+        """Lease up to `most` pulls: first those whose lease has ended or whose holder is lost, then new ones."""
+        self._writing()
+        known = self._study(study)
+        if most <= 0:
+            return []
+        # Who is lost is asked before the lock is taken: it may take a while, and the lost do not come back.
+        holders = self._rows(
+            "SELECT DISTINCT worker FROM {schema}.leases WHERE study = %s AND deadline > %s", [known.id, float(now)]
+        )
+        gone = [holder for (holder,) in holders if lost(_read(holder))]
+        rows = self._rows(
+            "SELECT leased, times FROM {schema}.hand_out(%s, %s, %s, %s, %s, %s::text[], %s)",
+            [known.id, most, _written(worker), float(now), float(deadline), gone, uuid.uuid4()],
+        )
+        return [Lease(pull, worker, deadline, attempt) for pull, attempt in rows]
+
+    def leases(self, study: str) -> list[Lease]:
+        """The pulls that are handed out and not told, lowest number first."""
+        rows = self._rows(
+            "SELECT pull, worker, deadline, attempt FROM {schema}.leases WHERE study = %s ORDER BY pull",
+            [self._id(study)],
+        )
+        return [Lease(pull, _read(worker), deadline, attempt) for pull, worker, deadline, attempt in rows]
+
+    # Housekeeping -----------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._connections.close()
+
+    def _prepare(self, connection: Connection[Any]) -> None:
+        encoding = connection.execute("SHOW server_encoding").fetchone()
+        if encoding != ("UTF8",):
+            raise BadInput(f"the database {self.where} must have the encoding UTF8; it has {(encoding or '?')[0]}")
+        if not self._read_only:
+            bring_up_to_date(connection, self._schema, self.where)
+            return
+        version = stored_version(connection, self._schema)
+        if version != VERSION:
+            reason = "there are no studies" if version == 0 else f"its tables have version {version}, ours is {VERSION}"
+            refusal = NothingThere if version == 0 else BadInput
+            raise refusal(f"cannot read schema {self._schema!r} of {self.where}: {reason}; nothing was changed")
+
+    def _writing(self) -> None:
+        if self._read_only:
+            raise BadInput(f"the storage at {self.where} was opened read-only")
+
+    def _id(self, study: str) -> int:
+        return self._study(study).id
+
+    def _study(self, study: str, *, fresh: bool = False) -> _Known:
+        """What is known of a study, asked of the server the first time. Raises `UnknownStudy`."""
+        known = self._known.get(study)
+        if known is None or fresh:
+            rows = self._rows("SELECT id, metrics, planned FROM {schema}.studies WHERE name = %s", [_written(study)])
+            if not rows:
+                raise UnknownStudy(f"there is no study {study!r} at {self.where}; there are: {sorted(self.studies())}")
+            known = self._known[study] = _Known(*rows[0])
+        return known
+
+    def _rows(self, text: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        query: LiteralString = in_schema(text, self._schema)
+        # Binary answers: doubles come back bit for bit, and there is nothing to parse.
+        return self._run(lambda connection: connection.execute(query, parameters or None, binary=True).fetchall())
+
+    def _run(self, work: Callable[[Connection[Any]], Answer]) -> Answer:
+        try:
+            return self._connections.run(work)
+        except Exception as error:
+            raise self._explained(error) from None
+
+    def _explained(self, error: BaseException) -> BaseException:
+        """An error of the database in our words; any other as it is."""
+        state = getattr(error, "sqlstate", None)
+        if state is None:
+            return error
+        said = self._connections.said(error)
+        if state == "P0002":
+            self._known.clear()
+            return UnknownStudy(f"a study is gone from {self.where}: {said}")
+        if state == "55P03":
+            return TimeoutError(f"another transaction has held a lock for long at {self.where}: {said}")
+        if state in ("42501", "3F000", "42P01", "42P07", "54000"):  # rights, missing or foreign tables, a name too long
+            return BadInput(f"cannot use schema {self._schema!r} of {self.where}: {said}")
+        return OSError(f"the PostgreSQL server at {self.where} failed: {said}")
+
+
+def _joined(after: int, metrics: int, pages: list[Told]) -> Told:
+    return Told(
+        after=after,
+        pulls=np.concatenate([np.empty(0, np.int64), *(page.pulls for page in pages)]),
+        values=np.concatenate([np.empty((0, metrics)), *(page.values for page in pages)]),
+        reasons=tuple(reason for page in pages for reason in page.reasons),
+        workers=tuple(worker for page in pages for worker in page.workers),
+        at=np.concatenate([np.empty(0), *(page.at for page in pages)]),
+    )
+
+
+# PostgreSQL's text holds every character but NUL, which a worker's output may well hold. It is written as an escape
+# that hardly any text contains, so that nearly all texts are stored as they are.
+_ESCAPE = "\x1a"
+
+
+def _written(text: str) -> str:
+    return text.replace(_ESCAPE, f"{_ESCAPE}1").replace("\0", f"{_ESCAPE}0")
+
+
+def _read(text: str) -> str:
+    return text.replace(f"{_ESCAPE}0", "\0").replace(f"{_ESCAPE}1", _ESCAPE) if _ESCAPE in text else text

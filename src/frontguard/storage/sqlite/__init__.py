@@ -1,0 +1,1 @@
+"""Studies in an SQLite file."""

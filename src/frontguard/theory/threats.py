@@ -1,0 +1,185 @@
+"""Threat models: what an attacker may do with a share ε of the measurements, and the constants that follow.
+
+Each model is a type that owns its constants (Section 3.1 and equations 3 and 4 of Korkmaz, Ceyani, Bozgan,
+Tekin, "Robust Pareto Set Identification With Contaminated Bandit Feedback", arXiv 2206.02666), so that no
+caller ever decides mathematics by comparing a name:
+
+| model | may choose | h(ε) | δ̃ | keep(p) | valid for |
+| --- | --- | --- | --- | --- | --- |
+| `Oblivious` | replacements, beforehand and blindly | ε / (2(1−ε)) | δ/2 | (1−ε) p | ε < 2t̄/(1+2t̄) |
+| `Prescient` | replacements, knowing rewards and hits | ε / (2(1−ε)) | δ/2 | (1−ε) p | ε < 2t̄/(1+2t̄) |
+| `Malicious` | replacements and hits, knowing rewards | ε | δ/3 | p − ε | ε < t̄ |
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+from frontguard._checks import real_number
+from frontguard.errors import BadInput
+
+__all__ = ["Malicious", "Oblivious", "Prescient", "Threat", "checked_t_bar", "threat_named"]
+
+
+@dataclass(frozen=True)
+class Threat(ABC):
+    """An attacker that replaces each measurement with probability `eps` = ε, 0 ≤ ε < 1/2.
+
+    From one half on, the replaced measurements are the majority and no estimate of a median can be trusted.
+    """
+
+    eps: float
+
+    name: ClassVar[str]
+    """What the model is called on command lines and in tables."""
+
+    confidence_parts: ClassVar[int]
+    """How many rare events share δ in Lemmas 1 and 2: δ̃ = δ / confidence_parts (equations 3 and 4)."""
+
+    def __post_init__(self) -> None:
+        """Refuse an ε outside [0, 1/2)."""
+        value = real_number(self.eps, f"eps (ε) of {type(self).__name__}")
+        if not 0.0 <= value < 0.5:
+            raise BadInput(
+                f"eps (ε) of {type(self).__name__} must satisfy 0 <= eps < 1/2: from one half on, the "
+                f"replaced measurements are the majority and the median says nothing; got {value!r}"
+            )
+        object.__setattr__(self, "eps", value)
+
+    @property
+    @abstractmethod
+    def shift(self) -> float:
+        """h(ε): how far the attacker can move the median, in quantile levels of the clean rewards."""
+
+    @abstractmethod
+    def keep(self, p: float) -> float:
+        """Least probability that an event of the rewards, of probability `p`, happens and is not replaced."""
+
+    @abstractmethod
+    def largest_eps(self, t_bar: float) -> float:
+        """The supremum, itself excluded, of the ε for which h(ε) < t̄ = `t_bar`."""
+
+    def check(self, t_bar: float) -> None:
+        """Refuse an ε with which the median can be moved beyond the levels 1/2 ± t̄, where nothing bounds it.
+
+        >>> Malicious(0.3).check(0.49)
+        >>> Malicious(0.3).check(0.25)
+        Traceback (most recent call last):
+        ...
+        frontguard.errors.BadInput: eps must be below 0.25 for the malicious threat with t_bar = 0.25: ...
+        """
+        limit = self.largest_eps(t_bar)
+        # Both, because near the limit h may round up to t̄ although ε is below its supremum.
+        if not (self.eps < limit and self.shift < t_bar):
+            raise BadInput(
+                f"eps must be below {limit:.6g} for the {self.name} threat with t_bar = {t_bar:.6g}: the "
+                f"attacker shifts the median by h = {self.shift:.6g} in quantile level, and the spread bound "
+                f"R holds up to t_bar only; got eps = {self.eps!r}"
+            )
+
+
+@dataclass(frozen=True)
+class _IndependentHits(Threat):
+    """Hits are independent of the rewards: each is observed with probability 1 − ε, whatever it is."""
+
+    confidence_parts: ClassVar[int] = 2
+
+    @property
+    def shift(self) -> float:
+        """h(ε) = ε / (2(1−ε)): replacements all on one side make the level 1/(2(1−ε)) the median."""
+        return self.eps / (2.0 * (1.0 - self.eps))
+
+    def keep(self, p: float) -> float:
+        """(1−ε) p."""
+        return (1.0 - self.eps) * _probability(p)
+
+    def largest_eps(self, t_bar: float) -> float:
+        """2t̄ / (1+2t̄), the solution of h(ε) = t̄."""
+        level = checked_t_bar(t_bar)
+        return 2.0 * level / (1.0 + 2.0 * level)
+
+
+@dataclass(frozen=True)
+class Oblivious(_IndependentHits):
+    """Chooses its replacements beforehand, seeing neither rewards nor hits (broken sensors).
+
+    >>> threat = Oblivious(0.2)
+    >>> threat.shift, threat.keep(0.5), threat.confidence_parts
+    (0.125, 0.4, 2)
+    """
+
+    name: ClassVar[str] = "oblivious"
+
+
+@dataclass(frozen=True)
+class Prescient(_IndependentHits):
+    """Chooses replacements knowing all rewards and hits, but not where to hit (review bombing).
+
+    Its constants are the oblivious attacker's: Lemma 1 never uses that replacements are chosen blindly.
+
+    >>> round(Prescient(0.1).largest_eps(0.49), 6)
+    0.494949
+    """
+
+    name: ClassVar[str] = "prescient"
+
+
+@dataclass(frozen=True)
+class Malicious(Threat):
+    """Chooses replacements and also which rewards to hit, with probability ε overall (man in the middle).
+
+    >>> threat = Malicious(0.2)
+    >>> threat.shift, round(threat.keep(0.5), 12), threat.confidence_parts
+    (0.2, 0.3, 3)
+    """
+
+    name: ClassVar[str] = "malicious"
+    confidence_parts: ClassVar[int] = 3
+
+    @property
+    def shift(self) -> float:
+        """h(ε) = ε: every hit takes a reward from one side of the median and puts it on the other."""
+        return self.eps
+
+    def keep(self, p: float) -> float:
+        """p − ε, and 0 where the attacker can afford to hit every time that the event happens."""
+        return max(0.0, _probability(p) - self.eps)
+
+    def largest_eps(self, t_bar: float) -> float:
+        """t̄, the solution of h(ε) = t̄."""
+        return checked_t_bar(t_bar)
+
+
+def _probability(value: object) -> float:
+    p = real_number(value, "p of keep")
+    if not 0.0 <= p <= 1.0:
+        raise BadInput(f"p of keep must be a probability, 0 <= p <= 1; got {p!r}")
+    return p
+
+
+def checked_t_bar(value: object) -> float:
+    """Return t̄ as a float; refuse whatever is not strictly between 0 and 1/2 (Definition 2)."""
+    level = real_number(value, "t_bar (t̄)")
+    if not 0.0 < level < 0.5:
+        raise BadInput(
+            "t_bar (t̄) must satisfy 0 < t_bar < 1/2: the spread bound R speaks of the levels 1/2 ± t_bar; "
+            f"got {level!r}"
+        )
+    return level
+
+
+_BY_NAME: dict[str, type[Threat]] = {model.name: model for model in (Oblivious, Prescient, Malicious)}
+
+
+def threat_named(name: str, eps: float) -> Threat:
+    """Build the threat model that a command line calls `name`.
+
+    >>> threat_named("prescient", 0.1)
+    Prescient(eps=0.1)
+    """
+    model = _BY_NAME.get(name.strip().lower()) if isinstance(name, str) else None
+    if model is None:
+        raise BadInput(f"threat must be one of {', '.join(_BY_NAME)}; got {name!r}")
+    return model(eps)

@@ -1,0 +1,1 @@
+"""Facts put into words."""
