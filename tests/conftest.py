@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import browsers
+from tests import browsers, servers
 from tests.browsers import browser, open_page
+from tests.servers import postgres
+from tests.storages import place, shared_place, storage
 
-__all__ = ["browser", "open_page"]  # fixtures
+__all__ = ["browser", "open_page", "place", "postgres", "shared_place", "storage"]  # fixtures
 
 settings.register_profile(
     "frontguard",
@@ -28,19 +30,22 @@ SHARED_DATA = Path(os.environ.get("FRONTGUARD_SHARED_DATA", ROOT.parent / "share
 LONGEST = (
     "web/test_hostile.py",
     "cli/test_run.py",
-    "studies/test_storage_processes.py",
+    "storage/test_contract_processes.py",
     "web/test_live.py",
     "web/test_page_script.py",
     "web/test_app.py",
-    "studies/test_kill.py",
+    "measure/test_kill.py",
     "web/test_fluid.py",
-    "web/test_accessible.py",
+    "web/pages/test_accessible.py",
     "cli/test_report.py",
     "cli/test_serve.py",
     "reports",
     "examples",
-    "logs/test_fuzz.py",
+    "logs/sources/test_fuzz.py",
     "cli",
+    "commands",
+    "measure",
+    "storage",
     "studies",
     "web",
 )
@@ -66,5 +71,5 @@ def shared_data() -> Path:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    for line in browsers.summary_lines():
+    for line in (*browsers.summary_lines(), *servers.summary_lines()):
         terminalreporter.write_line(line, red=True, bold=True)

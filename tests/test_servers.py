@@ -6,9 +6,7 @@ import psycopg
 import pytest
 
 from tests import servers
-from tests.servers import PostgresServer, postgres
-
-__all__ = ["postgres"]  # the fixture
+from tests.servers import PostgresServer
 
 
 def test_the_server_is_real_durable_and_our_own(postgres: PostgresServer) -> None:

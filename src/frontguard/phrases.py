@@ -1,7 +1,8 @@
-"""Phrases that answers, tables, pages and reports share."""
+"""Numbers, names and lists as people write them: small phrases without any fact of ours in them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 MOST_NAMES = 12
@@ -53,3 +54,46 @@ def percent(share: float) -> str:
     ('23%', '23.2%', '50%')
     """
     return f"{round(100.0 * share + 1e-9, 1):g}%"
+
+
+def number(value: float) -> str:
+    """A number with four digits that count, as short as can be.
+
+    >>> [number(x) for x in (0.0, 0.00123456, 1.5, 12345.6, 16384, 9.87654321e9, math.inf, math.nan)]
+    ['0', '0.001235', '1.5', '12,346', '16,384', '9.877e+09', '∞', '?']
+    """
+    if math.isnan(value):
+        return "?"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if 1000.0 <= abs(value) < 1e7:
+        return f"{value:,.0f}"
+    return f"{value:.4g}"
+
+
+def duration(seconds: float) -> str:
+    """A time as a person says it, rounded.
+
+    >>> [duration(s) for s in (0.04, 3.21, 59.7, 200, 9000, 200_000)]
+    ['0.0 s', '3.2 s', '1 min', '3 min 20 s', '2 h 30 min', '2 d 7 h']
+    """
+    if seconds < 10.0:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    for unit, size, smaller, below in (("d", 86400, "h", 3600), ("h", 3600, "min", 60), ("min", 60, "s", 1)):
+        if whole >= size:
+            rest = whole % size // below
+            return f"{whole // size} {unit}" + (f" {rest} {smaller}" if rest else "")
+    return f"{whole} s"
+
+
+def rounded(pulls: int) -> str:
+    """A forecast with two digits that count: more would promise too much.
+
+    >>> rounded(7), rounded(1234)
+    ('7', '1,200')
+    """
+    if pulls < 10:
+        return str(pulls)
+    step = 10 ** (len(str(pulls)) - 2)
+    return f"{round(pulls / step) * step:,}"

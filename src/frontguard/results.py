@@ -5,36 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
+from frontguard._attached import attached
 from frontguard._typing import Floats, Ints
+from frontguard.notices import Notice
 from frontguard.objectives import Objective
-from frontguard.phrases import article
-
-if TYPE_CHECKING:
-    from frontguard.plot.picture import Picture
-
-
-class Verdict(IntEnum):
-    """What is known of an arm. The numbers are those of the `status` arrays inside kernels."""
-
-    UNDECIDED = 0
-    IN = 1
-    OUT = 2
-    COVERED = 3
-
-    @property
-    def word(self) -> str:
-        """The verdict as it is written for people and machines."""
-        return self.name.lower()
-
-
-VERDICT_ORDER = (Verdict.IN, Verdict.UNDECIDED, Verdict.COVERED, Verdict.OUT)
-"""As lists show them: what matters first."""
+from frontguard.verdicts import VERDICT_ORDER, Verdict
 
 
 @dataclass(frozen=True)
@@ -71,24 +51,26 @@ class Certificate:
             relative=tuple(objective.relative for objective in objectives),
         )
 
+    def amounts(self, objectives: Sequence[Objective]) -> tuple[float, ...]:
+        """The larger of accuracy and coverage for each objective: within what the answer holds in every respect."""
+        return tuple(
+            max(pair)
+            for pair in zip(*(_each(value, objectives) for value in (self.accuracy, self.coverage)), strict=True)
+        )
+
     def __str__(self) -> str:
-        source = (
-            "clean measurements"
-            if self.contamination == 0
-            else f"up to {self.contamination:.0%} of the measurements replaced by {article(self.threat)} attacker"
-        )
-        return (
-            f"with probability {self.confidence:.0%}, {source}: no returned arm is beaten by more than "
-            f"{_shown(self.accuracy, self.relative)} in every objective, and none on the front is missed by more than "
-            f"{_shown(self.coverage, self.relative)}"
-        )
+        return str(attached("certificate")(self))
 
 
 def _tolerances_in_units(inner: float | tuple[float, ...], objectives: Sequence[Objective]) -> tuple[float, ...]:
-    each = inner if isinstance(inner, tuple) else (inner,) * len(objectives)
     return tuple(
-        _share(value) if objective.relative else value for value, objective in zip(each, objectives, strict=True)
+        _share(value) if objective.relative else value
+        for value, objective in zip(_each(inner, objectives), objectives, strict=True)
     )
+
+
+def _each(value: float | tuple[float, ...], objectives: Sequence[Objective]) -> tuple[float, ...]:
+    return value if isinstance(value, tuple) else (value,) * len(objectives)
 
 
 def _share(logarithm: float) -> float:
@@ -101,12 +83,24 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _shown(tolerance: float | tuple[float, ...], relative: tuple[bool, ...] = ()) -> str:
-    parts = tolerance if isinstance(tolerance, tuple) else (tolerance,)
-    shares = relative or (False,) * len(parts)
-    return " / ".join(
-        f"{100 * part:.3g}%" if share else f"{part:.3g}" for part, share in zip(parts, shares, strict=True)
-    )
+class Drawing(Protocol):
+    """What `Result.plot` gives: a `frontguard.plot.Picture`, which this room need not know."""
+
+    def save(self, path: str | Path) -> Path:
+        """Write the picture to a file, in the format that its ending names."""
+        ...
+
+    def svg(self) -> str:
+        """The picture as SVG text."""
+        ...
+
+    def matplotlib(self) -> Any:
+        """The picture as a matplotlib figure."""
+        ...
+
+    def plotly(self) -> Any:
+        """The picture as a plotly figure."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +124,7 @@ class Result:
     pulls_per_arm: Ints
     decided_by: Ints
     certificate: Certificate
-    warnings: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
     metrics: tuple[Objective, ...] = ()
 
     @property
@@ -138,10 +132,29 @@ class Result:
         """Names of the arms that are returned as the trade-off set."""
         return [name for name, code in zip(self.arms, self.verdict_codes, strict=True) if code == Verdict.IN]
 
+    def verdict(self, arm: int) -> Verdict:
+        """The verdict of an arm by its number."""
+        return Verdict(int(self.verdict_codes[arm]))
+
+    def tally(self) -> dict[Verdict, int]:
+        """How many arms have which verdict, without those that none has; what matters first."""
+        counts = np.bincount(self.verdict_codes, minlength=len(Verdict))
+        return {verdict: int(counts[verdict]) for verdict in VERDICT_ORDER if counts[verdict]}
+
     @property
     def verdicts(self) -> dict[str, str]:
-        """Verdict of every arm by name: in, out, covered or undecided."""
+        """Verdict of every arm by name: in, out, covered, undecided or set aside."""
         return {name: Verdict(int(code)).word for name, code in zip(self.arms, self.verdict_codes, strict=True)}
+
+    @property
+    def aside(self) -> list[str]:
+        """Names of the arms that cannot be measured: the answer is about the others."""
+        return [name for name, code in zip(self.arms, self.verdict_codes, strict=True) if code == Verdict.SET_ASIDE]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What has to be said of the answer, in sentences; `notices` has it as records."""
+        return tuple(str(notice) for notice in self.notices if notice.warns)
 
     @property
     def medians(self) -> Floats:
@@ -193,6 +206,7 @@ class Result:
                 for arm, by_name in self.intervals.items()
             },
             "warnings": list(self.warnings),
+            "notices": [notice.to_dict() for notice in self.notices],
             "pulls_per_arm": {arm: int(n) for arm, n in zip(self.arms, self.pulls_per_arm, strict=True)},
             "decided_by": {arm: self.arms[int(j)] for arm, j in zip(self.arms, self.decided_by, strict=True) if j >= 0},
         }
@@ -201,24 +215,7 @@ class Result:
         """Why an arm has its verdict: the arm that decides it, and in which objectives."""
         if arm not in self.arms:
             raise KeyError(f"no arm is called {arm!r}")
-        i = self.arms.index(arm)
-        j = int(self.decided_by[i])
-        word = Verdict(int(self.verdict_codes[i])).word
-        if j < 0:
-            return f"{word}: no other arm bears on it" if self.pulls_per_arm[i] else f"{word}: not measured yet"
-        rival = self.arms[j]
-        lead = self.lower[j] - self.upper[i]  # where positive, the rival is certainly better
-        ahead = self.lower[i] - self.upper[j]
-        better = [name for name, value in zip(self.objectives, lead, strict=True) if value >= 0]
-        worse = [name for name, value in zip(self.objectives, ahead, strict=True) if value > 0]
-        if word == "out":
-            return f"out: certainly worse than {rival} in {_listed(better)}"
-        if word == "in":
-            why = f"certainly better in {_listed(worse)}" if worse else "not beaten by more than is tolerated"
-            return f"in: against {rival}, which comes nearest to beating it, {why}"
-        if word == "covered":
-            return f"covered: {rival} is returned, and is in no objective worse by more than is tolerated"
-        return f"undecided: what is left open is how it compares with {rival}"
+        return str(attached("explanation")(self, self.arms.index(arm)))
 
     def to_frame(self) -> Any:
         """A pandas frame with a row for each arm."""
@@ -228,14 +225,12 @@ class Result:
             raise ImportError("Result.to_frame() needs pandas: pip install pandas") from error
         return pd.DataFrame(self._rows()).set_index("arm")
 
-    def plot(self, path: str | Path | None = None, x: str | int | None = None, y: str | int | None = None) -> Picture:
+    def plot(self, path: str | Path | None = None, x: str | int | None = None, y: str | int | None = None) -> Drawing:
         """The arms' boxes and verdicts as a picture, by objectives x and y or by all pairs; saved if a path is given.
 
         A notebook shows it; `.matplotlib()` and `.plotly()` draw it with these (extras `plot` and `plotly`).
         """
-        from frontguard.plot import front
-
-        picture = front(self, x, y)
+        picture: Drawing = attached("plot")(self, x, y)
         if path is not None:
             picture.save(path)
         return picture
@@ -264,18 +259,11 @@ class Result:
 
     def report(self, path: str | Path, format: str | None = None) -> Path:
         """Write a report to a file that ends in .html, .md or .csv."""
-        from frontguard.reports.write import write_report
-
-        return write_report(self, path, format)
+        written: Path = attached("report")(self, path, format)
+        return written
 
     def _repr_html_(self) -> str:
-        from frontguard.reports.notebook import result_html
-
-        return result_html(self)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(names) if len(names) < 3 else f"all of {', '.join(names)}"
+        return str(attached("notebook")(self))
 
 
 def _shortened(names: Sequence[str], most: int = 8) -> str:

@@ -16,9 +16,7 @@ import pytest
 from frontguard.cli import main
 from frontguard.experiments.tables import as_json
 from tests.reports.samples import open_analysis, printed, rows, study_in
-from tests.servers import PostgresServer, postgres
-
-__all__ = ["postgres"]  # a fixture
+from tests.servers import PostgresServer
 
 
 def process(*arguments: str, cwd: Path, **more: Any) -> subprocess.CompletedProcess[str]:

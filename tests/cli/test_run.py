@@ -22,11 +22,10 @@ from frontguard.cli import main
 from frontguard.cli.run import Options, spec_of
 from frontguard.commands.arm import seed_of_pull
 from frontguard.errors import BadInput
-from frontguard.studies import Study, open_storage
+from frontguard.storage import open_storage
+from frontguard.studies import Study
 from tests.cli.terminal import Terminal
-from tests.servers import PostgresServer, postgres
-
-__all__ = ["postgres"]  # the fixture
+from tests.servers import PostgresServer
 
 FRONTGUARD = [sys.executable, "-m", "frontguard"]
 

@@ -17,7 +17,7 @@ from frontguard.logs.profile import profile, resolution_for
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.objectives import Objective
 from frontguard.pareto.judge import judge
-from frontguard.results import Verdict
+from frontguard.verdicts import Verdict
 from tests.logs.simulated import ordered_log, random_samples
 
 Floats = npt.NDArray[np.float64]

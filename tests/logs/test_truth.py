@@ -25,12 +25,12 @@ from frontguard.logs.analyze import Question
 from frontguard.logs.boxes import BoxReader
 from frontguard.objectives import Objective
 from frontguard.pareto.judge import judge
-from frontguard.results import Verdict
 from frontguard.simulation import adversaries as adv
 from frontguard.simulation import environments as env
 from frontguard.simulation.contracts import Adversary
 from frontguard.simulation.streams import Source, Streams
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Threat
+from frontguard.verdicts import Verdict
 from tests.guarantee import lower_limit
 from tests.logs.simulated import ordered_log
 

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from frontguard.objectives import Objective, inward_matrix
-from frontguard.results import Certificate, Result, Verdict
+from frontguard.results import Certificate, Result
 from frontguard.studies.overview import History, Measurements, Moment
+from frontguard.verdicts import Verdict
 
 Floats = npt.NDArray[np.float64]
 
@@ -30,7 +31,6 @@ def made_result(
     names: Sequence[str] | None = None,
     half: float = 0.05,
     pulls: Sequence[int] | None = None,
-    warnings: tuple[str, ...] = (),
 ) -> Result:
     """A result with these estimates (K, M), in the objectives' units, and boxes of ± `half` in inner values."""
     array = np.asarray(values, np.float64)
@@ -48,7 +48,6 @@ def made_result(
         pulls_per_arm=np.array(pulls if pulls is not None else range(10, 10 + K), np.int64),
         decided_by=np.full(K, -1),
         certificate=Certificate((0.1,) * M, (0.1,) * M, 0.95, "prescient", 0.1),
-        warnings=warnings,
     ).in_units(objectives)
 
 

@@ -187,7 +187,7 @@ def grid() -> Picture:
 
 
 MARKS = (
-    looks.IN, looks.UNDECIDED, looks.COVERED, looks.OUT, looks.ASIDE, looks.TRUTH, looks.GOAL, looks.NOW,
+    looks.IN, looks.UNDECIDED, looks.COVERED, looks.OUT, looks.SET_ASIDE, looks.TRUTH, looks.GOAL, looks.NOW,
     looks.FORECAST, looks.SUSPECT, replace(looks.UNDECIDED, label="hollow triangle", filled=False),
     replace(looks.PLAIN, label="plain"),
 )  # fmt: skip

@@ -14,7 +14,8 @@ from scipy.stats import beta, hypergeom
 
 from frontguard import Gaussian, Malicious, Objective, Oblivious, Prescient
 from frontguard.errors import BadInput
-from frontguard.studies.alarms import RATE, Alarm, Watch, alarms, fewest_changes
+from frontguard.notices import Alarm, FailuresAlarm
+from frontguard.studies.alarms import RATE, Watch, alarms, fewest_changes
 from frontguard.theory.threats import Threat
 
 Rng = np.random.Generator
@@ -296,10 +297,9 @@ def test_a_pull_told_again_stays_as_it_was():
 def test_without_contamination_a_single_failure_is_proof():
     found = alarms(["a"], ["x"], Prescient(0.0), [[[1.0], [NAN], [2.0]]], [["", "signal 11", ""]])
     assert found == [
-        Alarm(
-            "a", None, "failures", "arm 'a': 1 of 3 pulls failed (1 × signal 11); without contamination none would", 2
-        )
+        FailuresAlarm("a", None, 2, 0.0, failed=1, of=3, reasons=(("signal 11", 1),), chance=0.0),
     ]
+    assert str(found[0]) == "arm 'a': 1 of 3 pulls failed (1 × signal 11); without contamination none would"
 
 
 def test_the_evidence_names_the_reasons_most_frequent_first():

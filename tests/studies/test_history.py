@@ -16,7 +16,6 @@ from frontguard.studies.follow import MOST_MOMENTS, Follower, Recorder, Spans
 from frontguard.studies.overview import Moment
 from frontguard.studies.replay import Replay
 from frontguard.studies.settings import Settings
-from frontguard.studies.snapshot import amounts
 from tests.studies.naive_replay import naive_policy
 
 OBJECTIVES = (Objective("seconds", "minimize", "0.1%"), Objective("quality", "maximize", 0.01))
@@ -53,7 +52,7 @@ def assert_is(moment: Moment, storage: MemoryStorage, plan: int | None) -> None:
     np.testing.assert_array_equal(moment.high[:, 1], high[:, 1])
     np.testing.assert_array_equal(moment.medians[:, 1], estimates[:, 1])
     assert (moment.low <= moment.high).all()
-    certain = amounts(policy.certificate().in_units(OBJECTIVES), OBJECTIVES)
+    certain = policy.certificate().in_units(OBJECTIVES).amounts(OBJECTIVES)
     assert tuple(moment.uncertain) == certain
     assert moment.at == storage.told("s").at[pulls - 1]
 

@@ -14,17 +14,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from frontguard import Study
-from frontguard.studies.snapshot import number
+from frontguard.phrases import number
 from tests.browsers import OpenPage, Watched
 from tests.half_way import half_way
 from tests.measuring import NAME, OBJECTIVES, TRUTH, Machine, Measuring, advance, begin
-from tests.servers import PostgresServer, postgres
+from tests.servers import PostgresServer
 from tests.serving import Served, serve, served
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-__all__ = ["half_way", "postgres"]  # fixtures
+__all__ = ["half_way"]  # fixtures
 
 ARMS = tuple(TRUTH)
 LOST = ("net::ERR_",)  # what a browser says of a server that is gone

@@ -227,6 +227,7 @@ def as_dict(ended: Ended, where: str) -> dict[str, Any]:
         "failures": {arm: dict(reasons) for arm, reasons in snapshot.failures.items()},
         "set_aside": sorted(snapshot.aside),
         "warnings": list(ended.warnings),
+        "notices": [notice.to_dict() for notice in ended.notices],
         "goal": {each.name: each.tolerance for each in snapshot.objectives},
         "pulls_left": snapshot.pulls_left,
         "seconds": round(snapshot.seconds, 3),
@@ -264,7 +265,7 @@ def _print(ended: Ended, where: str, *, several: bool = False) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from frontguard.studies.snapshot import duration
+    from frontguard.phrases import duration
     from frontguard.words.study import guarantee, table
 
     console = Console(highlight=False) if sys.stdout.isatty() else Console(width=120, highlight=False)

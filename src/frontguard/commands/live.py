@@ -12,15 +12,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self, TextIO
 
 from frontguard.objectives import Objective
-from frontguard.studies.snapshot import (
-    ASIDE,
-    VERDICT_WORDS,
-    Snapshot,
-    certificate_against_goal,
-    duration,
-    number,
-    rounded,
-)
+from frontguard.phrases import duration, number, rounded
+from frontguard.studies.snapshot import Snapshot
+from frontguard.words.certificate import certificate_against_goal
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
@@ -30,10 +24,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from frontguard._typing import Floats
-from frontguard.results import Result, Verdict
-
-COLOURS = {"in": "bold green", "covered": "cyan", "undecided": "yellow", "out": "dim", ASIDE: "red"}
-"""How arms look by verdict."""
+from frontguard.results import Result
+from frontguard.verdicts import Verdict
+from frontguard.words.arm_table import counts, order
+from frontguard.words.study import COLOURS, too_short
 
 _NARROWEST_BAR, _WIDEST_BAR = 7, 32
 _WIDEST_NAME = 40
@@ -179,8 +173,8 @@ def line(snapshot: Snapshot) -> str:
     """The study in a line, for a log."""
     failed = f", {snapshot.failed:,} failed" if snapshot.failed else ""
     now = certificate_against_goal(snapshot.result.certificate, snapshot.objectives)
-    so_far = f"{snapshot.pulls:,} pulls{failed} in {duration(snapshot.seconds)}: {snapshot.counts()}"
-    short = f"; {snapshot.shortfall}" if snapshot.shortfall else ""
+    so_far = f"{snapshot.pulls:,} pulls{failed} in {duration(snapshot.seconds)}: {counts(snapshot.result)}"
+    short = f"; {too_short(snapshot)}" if snapshot.shortfall else ""
     return f"{so_far}; {now}; {_left(snapshot)}{short}"
 
 
@@ -216,7 +210,7 @@ def _headline(snapshot: Snapshot) -> Text:
 
     failed = f", {snapshot.failed:,} failed" if snapshot.failed else ""
     busy = f", {snapshot.busy} under way" if snapshot.busy else ""
-    said = f"  {snapshot.pulls:,} pulls{failed}{busy}, {duration(snapshot.seconds)}: {snapshot.counts()}"
+    said = f"  {snapshot.pulls:,} pulls{failed}{busy}, {duration(snapshot.seconds)}: {counts(snapshot.result)}"
     return Text.assemble((snapshot.study, "bold"), said)
 
 
@@ -233,7 +227,7 @@ def _foot(snapshot: Snapshot, width: int, strokes: Strokes) -> list[Text]:
     said = _left(snapshot)
     lines.append(Text.assemble((bar, "green"), "  ", said[0].upper() + said[1:]))
     if snapshot.shortfall:
-        lines.append(Text(f"By this forecast {snapshot.shortfall}", style="yellow"))
+        lines.append(Text(f"By this forecast {too_short(snapshot)}", style="yellow"))
     if snapshot.preparing:
         names = ", ".join(snapshot.preparing[:3]) + (", …" if len(snapshot.preparing) > 3 else "")
         lines.append(Text(f"Preparing {names}", style="cyan"))
@@ -263,12 +257,10 @@ def _table(snapshot: Snapshot, width: int, room: int, strokes: Strokes) -> list[
     from rich.text import Text
 
     result, metrics = snapshot.result, snapshot.objectives
-    verdicts = [snapshot.verdict(arm) for arm in range(len(result.arms))]
-    shown, hidden = list(range(len(verdicts))), Counter[str]()
+    shown, hidden = list(range(len(result.arms))), list[int]()
     if len(shown) > room:
-        shown.sort(key=lambda arm: (VERDICT_WORDS.index(verdicts[arm]), arm))
-        hidden.update(verdicts[arm] for arm in shown[room - 1 :])
-        shown = shown[: room - 1]
+        shown = order(result).tolist()
+        shown, hidden = shown[: room - 1], shown[room - 1 :]
     medians = [[_median(value) for value in row] for row in result.medians.tolist()]
     digits = max([len(text) for arm in shown for text in medians[arm]] + [len("median")])
     longest = max((cell_len(result.arms[arm]) for arm in shown), default=0)
@@ -276,7 +268,7 @@ def _table(snapshot: Snapshot, width: int, room: int, strokes: Strokes) -> list[
     heading = f"{set_cell_size('arm', name)}  {'verdict':<9} {'pulls':>6} {'failed':>6}"
     bar = min((width - len(heading)) // len(metrics) - digits - 3, _WIDEST_BAR)
     bar = bar if bar >= _NARROWEST_BAR else 0
-    axes = [Axis.of(result, d, snapshot.aside) for d in range(len(metrics))]
+    axes = [Axis.of(result, d) for d in range(len(metrics))]
     above = " " * len(heading)
     for axis in axes:
         above += "  " + _title(axis.objective, digits + (1 + bar if bar else 0))
@@ -284,8 +276,9 @@ def _table(snapshot: Snapshot, width: int, room: int, strokes: Strokes) -> list[
     lines = [Text(above, style="bold"), Text(heading, style="dim")]
     for arm in shown:
         failed = sum(snapshot.failures.get(result.arms[arm], Counter()).values())
-        text = Text(style=COLOURS[verdicts[arm]])
-        text.append(f"{_fitted(result.arms[arm], name, strokes)}  {verdicts[arm]:<9} {result.pulls_per_arm[arm]:>6} ")
+        verdict = result.verdict(arm)
+        text = Text(style=COLOURS[verdict])
+        text.append(f"{_fitted(result.arms[arm], name, strokes)}  {verdict.word:<9} {result.pulls_per_arm[arm]:>6} ")
         text.append(f"{failed or '':>6}", style="red")
         for d, axis in enumerate(axes):
             text.append(f"  {medians[arm][d]:>{digits}}")
@@ -293,8 +286,7 @@ def _table(snapshot: Snapshot, width: int, room: int, strokes: Strokes) -> list[
                 text.append(f" {axis.bar(arm, bar, strokes)}")
         lines.append(text)
     if hidden:
-        more = ", ".join(f"{hidden[word]} {word}" for word in VERDICT_WORDS if hidden[word])
-        lines.append(Text(f"{strokes.cut} and {sum(hidden.values())} more: {more}", style="dim"))
+        lines.append(Text(f"{strokes.cut} and {len(hidden):,} more: {counts(result, hidden)}", style="dim"))
     return lines
 
 
@@ -369,7 +361,7 @@ class Axis:
     end: float
 
     @classmethod
-    def of(cls, result: Result, d: int, aside: frozenset[str] = frozenset()) -> Axis:
+    def of(cls, result: Result, d: int) -> Axis:
         """The d-th objective of a result in units.
 
         The scale holds all estimates, unless they lie so far apart that those of the arms that are not out would fall
@@ -379,7 +371,7 @@ class Axis:
         low, centre, high = result.lower[:, d], result.estimates[:, d], result.upper[:, d]
         if objective.minimized:
             low, centre, high = -high, -centre, -low
-        usable = np.isfinite(centre) & np.array([arm not in aside for arm in result.arms])
+        usable = np.isfinite(centre) & (result.verdict_codes != Verdict.SET_ASIDE)
         start, end = _scale(low[usable], centre[usable], high[usable])
         kept = usable & (result.verdict_codes != Verdict.OUT)
         if kept.any():

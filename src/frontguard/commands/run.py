@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import signal
 import sys
 import threading
@@ -18,6 +17,7 @@ from frontguard.commands.live import View
 from frontguard.commands.spec import Spec
 from frontguard.measure.drive import Progress, drive
 from frontguard.measure.executors import failure_in_words
+from frontguard.notices import AllFailed, Notice, SetAside, Stopping, StorageTrouble
 from frontguard.objectives import Objective
 from frontguard.studies.forecast import forecast
 from frontguard.studies.snapshot import Snapshot
@@ -58,9 +58,14 @@ class Ended:
         return said
 
     @property
-    def warnings(self) -> list[str]:
-        """What is wrong with arms and measurements, with the evidence."""
-        return [warning + last_words(warning, self.failures) for warning in self.snapshot.result.warnings]
+    def notices(self) -> tuple[Notice, ...]:
+        """What happened, as records; of arms that were set aside, with what their last pull had to say."""
+        return tuple(with_last_words(each, self.failures) for each in self.snapshot.result.notices)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The same in sentences, as far as people have to be told."""
+        return tuple(str(notice) for notice in self.notices if notice.warns)
 
 
 class CommandedRun:
@@ -75,7 +80,7 @@ class CommandedRun:
         self._preparing: list[str] = []
         self._ready: set[int] = set()  # arms that need no preparing any more
         self._succeeded = 0
-        self._said: set[str] = set()
+        self._said: set[tuple[str, ...]] = set()
 
     def until_done(self) -> Ended:
         """Pull until the study is done, its time is over, or `cancel` is set."""
@@ -144,12 +149,9 @@ class CommandedRun:
             failures = list(self._failures.items())
         if progress.failed >= ALL_FAILED and not succeeded and len(failures) > 1:
             arm, outcome = failures[0]
-            self._say_once(
-                "all failed",
-                f"all of the first {progress.failed} pulls failed; one of arm {arm!r}: {in_words(outcome)}",
-            )
+            self._say_once(AllFailed(progress.failed, arm, in_words(outcome)))
         if self.cancel.is_set() and progress.out:
-            self._say_once("stopping", f"stopping, {progress.out} under way; once more leaves at once", warning=False)
+            self._say_once(Stopping(progress.out))
 
         def look() -> Snapshot:
             snapshot = self.snapshot(progress)
@@ -161,19 +163,20 @@ class CommandedRun:
         except _LASTING:
             raise
         except Exception as error:  # the storage is out of order for the moment: the loop that tells looks after that
-            self._say_once("storage", f"the storage cannot be read, trying again: {failure_in_words(error)}")
+            self._say_once(StorageTrouble(failure_in_words(error)))
 
     def _tell_news(self, snapshot: Snapshot) -> None:
         """Arms that were set aside, alarms and other warnings, each once."""
         with self._lock:
             failures = dict(self._failures)
-        for warning in snapshot.result.warnings:
-            self._say_once(_gist(warning), warning + last_words(warning, failures))
+        for notice in snapshot.result.notices:
+            if notice.warns:
+                self._say_once(with_last_words(notice, failures))
 
-    def _say_once(self, key: str, news: str, *, warning: bool = True) -> None:
-        if key not in self._said:
-            self._said.add(key)
-            self.view.say(news, warning=warning)
+    def _say_once(self, notice: Notice) -> None:
+        if notice.subject not in self._said:
+            self._said.add(notice.subject)
+            self.view.say(str(notice), warning=notice.warns)
 
     def snapshot(self, progress: Progress, *, final: bool = False) -> Snapshot:
         """The study as it is now; what further pulls could bring at best is looked at in the end only."""
@@ -181,12 +184,10 @@ class CommandedRun:
             preparing = tuple(dict.fromkeys(self._preparing))
         study, state = self.study, self.study.state()
         names, policy = study.arms, state.policy
-        aside = frozenset(names[arm] for arm in policy.aside.tolist())
         return Snapshot(
             study=study.name,
             result=study.result_of(state),
             failures={name: count for name, count in zip(names, state.failures, strict=True) if count},
-            aside=aside,
             reachable=policy.reachable().in_units(study.objectives) if final else None,
             pulls_left=forecast(policy).pulls_left,
             most_pulls=self.spec.budget.pulls,
@@ -205,12 +206,11 @@ def in_words(outcome: Outcome) -> str:
     return f"{outcome.reason}: {said}" if said else outcome.reason
 
 
-def last_words(warning: str, failures: dict[str, Outcome]) -> str:
-    """What the last pull of an arm had to say, if the warning is that it was set aside."""
-    for arm, outcome in failures.items():
-        if warning.startswith(f"arm {arm!r} was set aside"):
-            return f" (the last of them: {in_words(outcome)})"
-    return ""
+def with_last_words(notice: Notice, failures: dict[str, Outcome]) -> Notice:
+    """The notice that an arm was set aside, with what its last pull had to say."""
+    if isinstance(notice, SetAside) and notice.arm in failures:
+        return replace(notice, last=in_words(failures[notice.arm]))
+    return notice
 
 
 def warm_up(spec: Spec) -> None:
@@ -223,15 +223,6 @@ def warm_up(spec: Spec) -> None:
     forecast(state.policy)
     state.policy.reachable()
     study.close()
-
-
-def _gist(warning: str) -> str:
-    """A warning without what changes from one moment to the next: numbers and brackets, but for those in names.
-
-    >>> _gist("arm 'O2 (b)': 31 of 80 pulls failed (31 × exit code 1); 10% contamination")
-    "arm 'O2 (b)':  of  pulls failed "
-    """
-    return re.sub(r"('(?:[^'\\]|\\.)*')|[0-9]+|\(.*", lambda part: part[1] or "", warning)
 
 
 @contextmanager

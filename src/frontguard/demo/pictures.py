@@ -12,7 +12,8 @@ from frontguard.pareto.points import pareto_mask
 from frontguard.plot.layout.frames import limits
 from frontguard.plot.looks import BY_MEANS, OUT, SUSPECT, TRUTH, VERDICTS, Look
 from frontguard.plot.picture import Arrow, Axis, Boxes, Layer, Panel, Picture, Points, Region, Spans, looks_of
-from frontguard.results import Result, Verdict
+from frontguard.results import Result
+from frontguard.verdicts import Verdict
 
 if TYPE_CHECKING:
     from frontguard.demo.reviews import Reviews

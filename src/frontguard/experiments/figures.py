@@ -15,9 +15,9 @@ from frontguard.experiments.results import Result
 from frontguard.experiments.tables import groups_of
 from frontguard.plot.paper.draw import new_figure
 from frontguard.policies import RPSI
-from frontguard.results import Verdict
 from frontguard.theory.spread import Subgaussian
 from frontguard.theory.threats import Oblivious
+from frontguard.verdicts import Verdict
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,7 +14,8 @@ from frontguard._typing import Bools, Floats, Ints
 from frontguard.logs.more_pulls import LIMITS, Needed
 from frontguard.logs.profile import Profile
 from frontguard.logs.sources.frames import same_kind
-from frontguard.results import Result, Verdict
+from frontguard.results import Result
+from frontguard.verdicts import Verdict
 
 _AT_A_TIME = 20_000  # arms that are brought to JSON in one piece
 
@@ -117,6 +118,7 @@ class Analysis(Result):
             ),
         )
         yield "warnings", list(self.warnings)
+        yield "notices", [notice.to_dict() for notice in self.notices]
         yield "pulls_per_arm", ByArm(zip(arms, self.pulls_per_arm.tolist(), strict=True))
         yield "decided_by", ByArm((arms[i], arms[int(self.decided_by[i])]) for i in decided)
         yield "counts", self.counts

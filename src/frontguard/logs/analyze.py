@@ -30,6 +30,7 @@ from frontguard.logs.sources.frames import is_frame
 from frontguard.logs.sources.log import Log
 from frontguard.logs.state import LogState, append_to
 from frontguard.logs.state.file import MARK
+from frontguard.notices import Notice, TooFewPulls
 from frontguard.objectives import Objective, parse_objectives, tolerances
 from frontguard.pareto.judge import Verdicts, judge
 from frontguard.results import Certificate
@@ -139,7 +140,7 @@ def analyze(
             raise BadInput("objectives: name the columns to read on the cluster with maximize or minimize")
         return _on_cluster(log, cluster, arm, ask(given), profile, append, sketch)
     kind: Any = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Notice, ...] = ()
     if states := state_files(log, reading.get("format")):
         state = LogState.merge_all([LogState.load(path) for path in states], again=again)
         adaptive = bool(state.about.get("adaptive"))
@@ -185,7 +186,7 @@ def answer(
     delta: float | None = None,
     profiled: bool | None = None,
     kind: Any = None,
-    notes: tuple[str, ...] = (),
+    notes: tuple[Notice, ...] = (),
 ) -> Analysis:
     """The analysis of sorted measurements; `delta` is what is left of δ for the boxes."""
     delta = question.delta if delta is None else delta
@@ -208,7 +209,7 @@ def answer(
         pulls_per_arm=ordered.pulls,
         decided_by=verdicts.decided_by,
         certificate=_certificate(question, goal, verdicts),
-        warnings=notes + _warnings(ordered, question, boxes),
+        notices=notes + _too_few(ordered, boxes),
         failed=(ordered.pulls - ordered.good[columns]).T,
         means=means(ordered, question.objectives),
         mean_front=mean_front(ordered, question.objectives),
@@ -242,19 +243,13 @@ def _certificate(question: Question, goal: dict[str, Floats], verdicts: Verdicts
     )
 
 
-def _warnings(ordered: Readable, question: Question, boxes: LogBoxes) -> tuple[str, ...]:
+def _too_few(ordered: Readable, boxes: LogBoxes) -> tuple[TooFewPulls, ...]:
     """What keeps a log from saying more than it does."""
-    warnings = []
     unknown = np.flatnonzero((np.isneginf(boxes.lower) & np.isposinf(boxes.upper)).any(axis=1))
-    if len(unknown):
-        few = int(ordered.pulls[unknown].max())
-        named = ", ".join(repr(ordered.arms[i]) for i in unknown[:3].tolist())
-        more = f" and {len(unknown) - 3:,} more" if len(unknown) > 3 else ""
-        warnings.append(
-            f"nothing is known of {len(unknown):,} of {len(ordered.pulls):,} arms ({named}{more}): at most {few:,} "
-            "pulls each, failed ones included, are too few for this confidence and contamination"
-        )
-    return tuple(warnings)
+    if not len(unknown):
+        return ()
+    names = tuple(ordered.arms[i] for i in unknown[:3].tolist())
+    return (TooFewPulls(names, len(unknown), len(ordered.pulls), int(ordered.pulls[unknown].max())),)
 
 
 def _given(

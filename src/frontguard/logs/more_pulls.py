@@ -21,8 +21,8 @@ from frontguard.logs.boxes import BoxReader
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.objectives import Objective
 from frontguard.pareto.judge import Verdicts, judge
-from frontguard.results import Verdict
 from frontguard.theory.threats import Threat
+from frontguard.verdicts import Verdict
 
 __all__ = ["FARTHEST", "LIMITS", "Needed", "needed"]
 

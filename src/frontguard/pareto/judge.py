@@ -25,7 +25,7 @@ from frontguard.errors import BadInput
 from frontguard.logs.boxes import LogBoxes
 from frontguard.pareto.box_tree import plant
 from frontguard.pareto.dominance import best_leads, dominators, maxima, worst_lead
-from frontguard.results import Verdict
+from frontguard.verdicts import Verdict
 
 __all__ = ["Verdicts", "judge"]
 

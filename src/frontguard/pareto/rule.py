@@ -23,9 +23,8 @@ from frontguard._compiled import inlined, kernel
 from frontguard._typing import Floats, Ints
 from frontguard.evidence.boxes import tighten
 from frontguard.evidence.samples import Record, Table, push_sorted, ranked, reserve
-from frontguard.results import Verdict
+from frontguard.verdicts import COVERED, IN, OUT, SET_ASIDE, UNDECIDED
 
-UNDECIDED, IN, OUT, COVERED = (int(verdict) for verdict in Verdict)
 RUNNING, CERTIFIED, BUDGET, UNREACHABLE = range(4)
 STOPS = ("running", "certified", "budget", "unreachable")
 
@@ -48,7 +47,6 @@ ARM = np.dtype(
         ("candidate", np.int64),  # 1 to be returned, 2 a candidate that cannot be brought in, 0 otherwise
         ("wanted", np.int64),  # whether the next batch samples it
         ("decided_by", np.int64),  # the arm that put it out, covers it, or stands in its way; −1 for none
-        ("aside", np.int64),  # whether it was set aside: it cannot be measured, and the answer is about the others
     ]
 )
 CONTROL = np.dtype(
@@ -293,8 +291,8 @@ def _revive(arms: Table, alive: Ints, control: Table) -> None:
     """Let every arm be alive again: some bound that may have put one out was found to be false."""
     count = 0
     for i in range(arms.shape[0]):
-        arms[i].status = UNDECIDED
-        if arms[i].aside == 0:
+        if arms[i].status != SET_ASIDE:
+            arms[i].status = UNDECIDED
             alive[count] = i
             count += 1
     control[0].alive = count

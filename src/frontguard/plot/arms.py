@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
-from frontguard.phrases import number_of
+from frontguard.phrases import number, number_of
 from frontguard.plot.layout.names import short
 from frontguard.plot.picture import Axis
-from frontguard.results import Result, Verdict
-from frontguard.studies.snapshot import number
+from frontguard.results import Result
+from frontguard.verdicts import Verdict
 
 FACTOR = 50.0
 """A positive metric whose values differ by more than this factor has a logarithmic axis."""
@@ -45,7 +45,6 @@ class Arms:
     medians: Floats
     low: Floats
     high: Floats
-    aside: Bools  # (K,) arms that cannot be measured
     beaten_by_means: Bools  # (K,) arms that means would have put on the front, and which are out
 
     @property
@@ -62,6 +61,11 @@ class Arms:
     def objectives(self) -> tuple[str, ...]:
         """What the objectives are called."""
         return self.result.objectives
+
+    @property
+    def aside(self) -> Bools:
+        """Which arms (K,) cannot be measured."""
+        return np.asarray(self.codes == Verdict.SET_ASIDE)
 
     def minimized(self, d: int) -> bool:
         """Whether smaller is better. Without metrics the values are inner ones, of which larger are better."""
@@ -88,7 +92,7 @@ class Arms:
             f"{interval(float(self.low[i, d]), float(self.high[i, d]))}"
             for d, name in enumerate(self.objectives)
         )
-        word = "set aside" if self.aside[i] else Verdict(int(self.codes[i])).word
+        word = result.verdict(i).word
         return f"{said(self.names[i])}: {word}; {values}; {number_of(int(result.pulls_per_arm[i]), 'pull')}"
 
     def hints(self, which: Ints) -> tuple[str, ...]:
@@ -134,8 +138,7 @@ class Arms:
 
     def told(self) -> tuple[str, ...]:
         """Who is in, and how many have which verdict, in sentences for a description."""
-        drawn = ~self.aside
-        ins = self.with_verdict(Verdict.IN, drawn)
+        ins = self.with_verdict(Verdict.IN)
         front = (
             f"{number_of(len(ins))} of {len(self.names):,} {'is' if len(ins) == 1 else 'are'} certainly on the front: "
             f"{listed([self.names[i] for i in ins[:6].tolist()], total=len(ins))}."
@@ -149,13 +152,13 @@ class Arms:
                 (Verdict.COVERED, "covered by one that is in"),
                 (Verdict.OUT, "certainly beaten"),
             )
-            if len(some := self.with_verdict(verdict, drawn))
+            if len(some := self.with_verdict(verdict))
         ]
         return front, f"Of the others, {', '.join(rest)}." if rest else ""
 
     def ranges(self) -> str:
         """Between what values the arms of the front lie (all arms if there is none), in a sentence."""
-        ins = (self.codes == Verdict.IN) & ~self.aside
+        ins = self.codes == Verdict.IN
         parts = []
         for d, name in enumerate(self.objectives[:5]):
             which = (ins if ins.any() else ~self.aside) & np.isfinite(self.medians[:, d])
@@ -186,8 +189,8 @@ def _from_to(values: Floats) -> str:
     return low if low == high else f"from {low} to {high}"
 
 
-def read(result: Result, aside: Collection[str] | None = None) -> Arms:
-    """The arms of a result. `aside` names those that cannot be measured; the result's warnings tell, if not given."""
+def read(result: Result) -> Arms:
+    """The arms of a result."""
     medians, low, high = (drawable(values) for values in (result.medians, *result.bounds))
     if result.metrics:
         relative = np.array([metric.relative for metric in result.metrics])
@@ -196,31 +199,7 @@ def read(result: Result, aside: Collection[str] | None = None) -> Arms:
     fooled = np.zeros(len(result.arms), np.bool_)
     if by_means is not None and len(by_means) == len(fooled):
         fooled = np.asarray(by_means & (result.verdict_codes == Verdict.OUT), np.bool_)
-    mask = np.zeros(len(result.arms), np.bool_)
-    if aside is None:
-        mask[_aside_by_warnings(result)] = True
-    elif aside:
-        gone = set(aside)
-        mask[[i for i, name in enumerate(result.arms) if name in gone]] = True
-    return Arms(result, medians, low, high, mask, fooled)
-
-
-def _aside_by_warnings(result: Result) -> list[int]:
-    """A study says of each arm that it set aside why: "arm 'name' was set aside: …"."""
-    mark = " was set aside: "
-    warnings = [text for text in result.warnings if text.startswith("arm ") and mark in text]
-    if not warnings:
-        return []
-    by_repr = {repr(name): i for i, name in enumerate(result.arms)}
-    found = []
-    for text in warnings:
-        end = text.find(mark)
-        while end >= 0:  # a name may hold these words itself
-            if (number_of := by_repr.get(text[4:end])) is not None:
-                found.append(number_of)
-                break
-            end = text.find(mark, end + 1)
-    return found
+    return Arms(result, medians, low, high, fooled)
 
 
 def drawable(values: npt.ArrayLike) -> Floats:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from frontguard.results import Verdict
+from frontguard.verdicts import Verdict
 
 Mark = Literal["circle", "cross", "square", "triangle", "diamond", "dot", "ring", "bar", "plus"]
 
@@ -31,7 +31,7 @@ IN = Look("in: on the front", "#0072B2", "circle", size=8.0)
 UNDECIDED = Look("undecided", "#B5528C", "triangle", size=8.0)
 COVERED = Look("covered by one that is in", "#B07A00", "square", filled=False)
 OUT = Look("out: certainly beaten", "#767676", "cross", size=6.0)
-ASIDE = Look("set aside: cannot be measured", "#767676", "plus", size=6.0)
+SET_ASIDE = Look("set aside: cannot be measured", "#767676", "plus", size=6.0)
 TRUTH = Look("truly on the front", "#D55E00", "ring", filled=False, size=15.0)
 BY_MEANS = Look("the front by means", "#D55E00", "ring", filled=False, size=15.0)
 GOAL = Look("goal", "#D55E00", "bar", dash=(6.0, 4.0))
@@ -48,6 +48,7 @@ VERDICTS: dict[Verdict, Look] = {
     Verdict.UNDECIDED: UNDECIDED,
     Verdict.COVERED: COVERED,
     Verdict.OUT: OUT,
+    Verdict.SET_ASIDE: SET_ASIDE,
 }
 """By verdict, in the order in which legends name them."""
 

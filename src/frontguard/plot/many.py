@@ -11,7 +11,7 @@ from frontguard._typing import Bools, Floats, Ints
 from frontguard.plot.arms import Arms
 from frontguard.plot.looks import MANY, VERDICTS, Look
 from frontguard.plot.picture import Axis, Density
-from frontguard.results import Verdict
+from frontguard.verdicts import Verdict
 
 ALL = 120
 """Up to so many arms, all are shown in full."""

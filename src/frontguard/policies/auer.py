@@ -30,8 +30,9 @@ from frontguard._compiled import inlined, kernel
 from frontguard._typing import Floats, Ints
 from frontguard.evidence.samples import Table, empty_pool, empty_table, median, push, reserve
 from frontguard.policies.base import Policy, State, by_arm
-from frontguard.results import Certificate, Result, Verdict
+from frontguard.results import Certificate, Result
 from frontguard.theory.schedule import checked_accuracy
+from frontguard.verdicts import Verdict
 
 UNDECIDED, IN, OUT = int(Verdict.UNDECIDED), int(Verdict.IN), int(Verdict.OUT)
 

@@ -19,6 +19,7 @@ from frontguard.errors import BadInput, OutOfTurn
 from frontguard.evidence.boundaries import STEPS
 from frontguard.evidence.boxes import LARGEST, BoxRule, box_rule
 from frontguard.evidence.samples import Table, empty_pool, empty_table, take_in
+from frontguard.notices import ContaminationRefuted, Notice, SpreadRefuted
 from frontguard.objectives import Objective, parse_objectives, quantiles, tolerances
 from frontguard.pareto.rule import (
     ARM,
@@ -29,13 +30,11 @@ from frontguard.pareto.rule import (
     HIGH_FLOOR,
     LOW,
     LOW_FLOOR,
-    OUT,
     PLAIN_HIGH,
     PLAIN_LOW,
     REFUTED,
     RUNNING,
     STOPS,
-    UNDECIDED,
     absorb,
     batch_of,
     decide,
@@ -46,6 +45,7 @@ from frontguard.policies.base import Policy, State
 from frontguard.results import Certificate, Result
 from frontguard.theory.spread import SpreadBound
 from frontguard.theory.threats import Threat, threat_named
+from frontguard.verdicts import OUT, Verdict
 
 GROWTH = 0.03
 """By how much the pulls of an arm grow at a time: the cost of deciding stays small, and little is pulled in vain."""
@@ -310,12 +310,11 @@ class Certified(Policy):
         self._decide()
 
     def set_aside(self, arms: Iterable[int]) -> None:
-        """Go on without arms that cannot be measured: they stay undecided, and the answer is about the others."""
+        """Go on without arms that cannot be measured: the answer is about the others."""
         alive = self._alive[: int(self._control["alive"][0])]
         for arm in arms:
-            self._table["aside"][arm] = 1
             self._table["wanted"][arm] = self._table["candidate"][arm] = 0
-            self._table["status"][arm], self._table["decided_by"][arm] = UNDECIDED, -1
+            self._table["status"][arm], self._table["decided_by"][arm] = Verdict.SET_ASIDE, -1
             alive = alive[alive != arm]
         self._alive[: len(alive)] = alive
         self._control["alive"] = len(alive)
@@ -323,7 +322,7 @@ class Certified(Policy):
     @property
     def aside(self) -> Ints:
         """The arms that were set aside."""
-        return np.flatnonzero(self._table["aside"])
+        return np.flatnonzero(self._table["status"] == Verdict.SET_ASIDE)
 
     def carry_on(self) -> None:
         """Take a stop back: the caller knows that the study went on, with a larger budget or another goal."""
@@ -415,7 +414,7 @@ class Certified(Policy):
         self._touched.clear()
         self._told_since = 0
         if not self._all_seen:
-            self._all_seen = bool(((self._table["pulls"] > 0) | (self._table["aside"] > 0)).all())
+            self._all_seen = bool(((self._table["pulls"] > 0) | (self._table["status"] == Verdict.SET_ASIDE)).all())
         if self._all_seen and self._control["alive"][0]:
             decide(
                 self._table, self._boxes, self._centres, self._alive, self._control, self.accuracy, self.coverage,
@@ -441,9 +440,8 @@ class Certified(Policy):
         The attacker can hide that much for ever: no number of pulls shrinks a box below its `floors`.
         """
         candidates = np.flatnonzero(self._table["candidate"] > 0)
-        others = np.flatnonzero(
-            (self._table["candidate"] == 0) & (self._table["status"] != OUT) & (self._table["aside"] == 0)
-        )
+        status = self._table["status"]
+        others = np.flatnonzero((self._table["candidate"] == 0) & (status != OUT) & (status != Verdict.SET_ASIDE))
         low, high = self.floors[..., 0], self.floors[..., 1]
         accuracy, coverage = -np.inf, -np.inf
         for i in candidates:
@@ -474,23 +472,18 @@ class Certified(Policy):
             status=self.status,
             lower=self._boxes[..., LOW].copy(),
             upper=self._boxes[..., HIGH].copy(),
-            warnings=self._warnings(),
+            notices=self._notices(),
         )
 
-    def _warnings(self) -> tuple[str, ...]:
-        spread, threat = ((self._boxes[..., REFUTED] == what).any(axis=1).sum() for what in (1, 2))
-        warnings = []
+    def _notices(self) -> tuple[Notice, ...]:
+        """Which assumptions were given up, because measurements contradict them."""
+        spread, threat = (int((self._boxes[..., REFUTED] == what).any(axis=1).sum()) for what in (1, 2))
+        found: list[Notice] = []
         if spread:
-            warnings.append(
-                f"the measurements of {spread} of {self.arms} arms contradict the spread bound R: "
-                "their boxes go on without it; leave R away to be safe"
-            )
+            found.append(SpreadRefuted(spread, self.arms))
         if threat:
-            warnings.append(
-                f"the measurements of {threat} of {self.arms} arms cannot come from one distribution with at most "
-                f"{self.threat.eps:.0%} of them replaced: they drift, or there is more contamination than declared"
-            )
-        return tuple(warnings)
+            found.append(ContaminationRefuted(threat, self.arms, self.threat.eps))
+        return tuple(found)
 
     def fresh(self) -> Self:
         """The same policy without any observations."""

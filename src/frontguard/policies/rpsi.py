@@ -26,12 +26,11 @@ from frontguard._compiled import inlined, kernel
 from frontguard._typing import Floats, Ints
 from frontguard.evidence.samples import Table, empty_pool, empty_table, median, push, reserve
 from frontguard.policies.base import Policy, State, by_arm
-from frontguard.results import Certificate, Result, Verdict
+from frontguard.results import Certificate, Result
 from frontguard.theory.schedule import Schedule
 from frontguard.theory.spread import SpreadBound
 from frontguard.theory.threats import Threat, threat_named
-
-UNDECIDED, IN, OUT, COVERED = (int(verdict) for verdict in Verdict)
+from frontguard.verdicts import COVERED, IN, OUT, UNDECIDED
 
 ARM = np.dtype(
     [

@@ -26,8 +26,9 @@ from frontguard.reports.model import (
     with_short_names,
 )
 from frontguard.reports.names import short
-from frontguard.results import Result, Verdict
+from frontguard.results import Result
 from frontguard.studies.snapshot import Snapshot
+from frontguard.verdicts import Verdict
 from frontguard.words import analysis as summary
 from frontguard.words.study import answer as study_answer
 from frontguard.words.study import guarantee as study_guarantee

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from frontguard._typing import Ints
-from frontguard.logs.analysis import WORDS, Analysis
-from frontguard.phrases import percent
+from frontguard.logs.analysis import Analysis
+from frontguard.phrases import number, percent
 from frontguard.reports.model import Cell, Column, Records, Subject, Table
 from frontguard.reports.names import fitting, short
-from frontguard.studies.snapshot import ASIDE, VERDICT_WORDS, number
+from frontguard.results import Result
+from frontguard.words.arm_table import WORDS, counts, rank, shown
 
-__all__ = ["MOST_ROWS", "arms_records", "arms_table", "failures_table", "table_order"]
+__all__ = ["MOST_ROWS", "arms_records", "arms_table", "failures_table"]
 
 
 MOST_ROWS = 1000
@@ -25,30 +25,10 @@ MOST_ROWS = 1000
 _MOST_FAILURES = 200
 
 
-def _verdict_words(subject: Subject) -> npt.NDArray[np.object_]:
-    words = WORDS[subject.result.verdict_codes].copy()
-    if subject.aside:
-        for arm, name in enumerate(subject.result.arms):
-            if name in subject.aside:
-                words[arm] = ASIDE
-    return words
-
-
-def table_order(subject: Subject, most: int) -> Ints:
-    """The arms to show: the front, open arms, covered ones, those set aside, those that are out.
-
-    Where the front alone would fill the table, open arms get up to half of it.
-    """
-    words = _verdict_words(subject)
-    groups = [np.flatnonzero(words == word) for word in VERDICT_WORDS]
-    kept = max(most - len(groups[1]), most - most // 2)
-    return np.concatenate([groups[0][:kept], *groups[1:]])[:most]
-
-
 def arms_table(subject: Subject, most: int = MOST_ROWS) -> Table:
     """Verdict, estimate and interval in every objective, pulls, failures, who decides, how robust."""
-    result, words = subject.result, _verdict_words(subject)
-    rows = table_order(subject, most)
+    result = subject.result
+    rows = shown(result, most)
     columns = [Column("arm"), Column("verdict")]
     columns += [
         Column(short(metric.name), f"{metric.quantile_word} [low, high]", number=True) for metric in result.metrics
@@ -63,12 +43,11 @@ def arms_table(subject: Subject, most: int = MOST_ROWS) -> Table:
     if subject.stands is not None:
         columns.append(Column("stands up to", "share replaced", number=True))
     names = fitting([result.arms[arm] for arm in rows.tolist()])
-    places = {verdict: place for place, verdict in enumerate(VERDICT_WORDS)}
     intervals = _intervals(subject, rows)
     made = []
     for place, arm in enumerate(rows.tolist()):
-        word = str(words[arm])
-        cells = [Cell(names[place]), Cell(word, float(places[word]), look=word), *intervals[place]]
+        verdict = result.verdict(arm)
+        cells = [Cell(names[place]), Cell(verdict.word, float(rank(verdict)), look=verdict.word), *intervals[place]]
         cells.append(Cell(f"{int(result.pulls_per_arm[arm]):,}", float(result.pulls_per_arm[arm])))
         if failed is not None:
             cells.append(Cell(f"{int(failed[arm]):,}" if failed[arm] else "", float(failed[arm])))
@@ -78,7 +57,7 @@ def arms_table(subject: Subject, most: int = MOST_ROWS) -> Table:
         if subject.stands is not None:
             cells.append(_stands(float(subject.stands[arm]), subject.resolution))
         made.append(tuple(cells))
-    return Table("The arms", tuple(columns), tuple(made), _rest(words, rows))
+    return Table("The arms", tuple(columns), tuple(made), _rest(result, rows))
 
 
 def _intervals(subject: Subject, rows: Ints) -> list[list[Cell]]:
@@ -107,13 +86,11 @@ def _stands(level: float, resolution: float) -> Cell:
     return Cell("any below 50%" if level + resolution >= 0.5 - 1e-9 else percent(level), level)
 
 
-def _rest(words: npt.NDArray[np.object_], rows: Ints) -> str:
-    if len(rows) == len(words):
+def _rest(result: Result, rows: Ints) -> str:
+    left = np.delete(np.arange(len(result.arms)), rows)
+    if not len(left):
         return ""
-    left = np.delete(words, rows)
-    kinds, counts = np.unique(left.astype(str), return_counts=True)
-    parts = ", ".join(f"{count:,} {kind}" for kind, count in zip(kinds.tolist(), counts.tolist(), strict=True))
-    return f"… and {len(left):,} more arms: {parts}. The CSV report has a row for every arm."
+    return f"… and {len(left):,} more arms: {counts(result, left)}. The CSV report has a row for every arm."
 
 
 def failures_table(subject: Subject) -> Table | None:
@@ -158,7 +135,7 @@ def _rows(columns: list[Any]) -> Iterator[tuple[Any, ...]]:
 def _columns(subject: Subject) -> dict[str, Any]:
     result = subject.result
     medians, (low, high) = np.where(np.isfinite(result.estimates), result.medians, np.nan), result.bounds
-    columns: dict[str, Any] = {"arm": list(result.arms), "verdict": _verdict_words(subject).tolist()}
+    columns: dict[str, Any] = {"arm": list(result.arms), "verdict": WORDS[result.verdict_codes].tolist()}
     for d, metric in enumerate(result.metrics):
         columns[metric.name] = medians[:, d]
         columns[f"{metric.name} low"], columns[f"{metric.name} high"] = low[:, d], high[:, d]

@@ -10,18 +10,21 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
+from pydantic import TypeAdapter, ValidationError
 
 from frontguard._typing import Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.more_pulls import LIMITS, Needed
 from frontguard.logs.profile import Profile
+from frontguard.notices import AnyNotice, Notice
 from frontguard.objectives import Objective, parse_objectives
 from frontguard.reports.analysis import Origin
 from frontguard.reports.plain_values import Value
-from frontguard.results import Certificate, Result, Verdict
+from frontguard.results import Certificate, Result
 from frontguard.studies.snapshot import Snapshot
 from frontguard.theory.threats import threat_named
+from frontguard.verdicts import Verdict
 
 __all__ = ["analysis_in", "origin_in", "result_in", "snapshot_in"]
 
@@ -84,7 +87,7 @@ def _result_fields(value: Value) -> tuple[dict[str, Any], bool]:
     if status.raw not in STATUSES:
         raise status.wrong(" or ".join(STATUSES))
     policy = value.get("policy")
-    warnings = value.get("warnings")
+    notices = value.get("notices")
     fields = {
         "policy": "certified" if policy is None else policy.text(),
         "status": status.text(),
@@ -97,10 +100,19 @@ def _result_fields(value: Value) -> tuple[dict[str, Any], bool]:
         "pulls_per_arm": pulls,
         "decided_by": decided,
         "certificate": _certificate(value["certificate"], metrics),
-        "warnings": () if warnings is None else tuple(warnings.texts()),
+        "notices": () if notices is None else _notices(notices),
         "metrics": metrics,
     }
     return fields, directed
+
+
+def _notices(value: Value) -> tuple[Notice, ...]:
+    try:
+        return TypeAdapter(tuple[AnyNotice, ...]).validate_python(value.raw)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise value.wrong(f"records of what happened (at {where}: {first['msg'].lower()})") from None
 
 
 def _metrics(value: Value, intervals: Value) -> tuple[tuple[Objective, ...], bool]:
@@ -278,16 +290,12 @@ def snapshot_in(value: Value) -> tuple[Snapshot, bool]:
         if arm not in known:
             raise reasons.wrong("failures of arms that have a verdict")
         failures[arm] = Counter({reason: count.whole(1) for reason, count in reasons.items()})
-    aside = frozenset(value["set_aside"].texts() if "set_aside" in value else ())
-    if not aside <= known:
-        raise value["set_aside"].wrong("names of arms that have a verdict")
     left, seconds = value.get("pulls_left"), value.get("seconds")
     return (
         Snapshot(
             study=value["study"].text(),
             result=result,
             failures=failures,
-            aside=aside,
             pulls_left=None if left is None else left.whole(),
             seconds=0.0 if seconds is None else seconds.number(0.0),
         ),

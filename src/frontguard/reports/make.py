@@ -10,7 +10,7 @@ from frontguard.phrases import article, percent
 from frontguard.plot.picture import Picture
 from frontguard.reports.arms import arms_records, arms_table, failures_table
 from frontguard.reports.model import Fact, Part, Report, Shown, Subject, with_short_names
-from frontguard.results import Verdict
+from frontguard.verdicts import Verdict
 from frontguard.words.certificate import assumptions, status_in_words, tolerance_in_words
 
 __all__ = ["made_now", "report_of", "shown", "without_directions"]
@@ -44,7 +44,7 @@ def report_of(subject: Subject) -> Report:
             anytime=subject.anytime,
             spread=subject.spread,
             failed=failed,
-            aside=len(subject.aside),
+            aside=len(result.aside),
         ),
         robustness=subject.robustness,
         open=subject.open,

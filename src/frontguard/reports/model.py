@@ -156,7 +156,6 @@ class Subject:
     anytime: bool | None = None
     spread: str | None = None
     directed: bool = True  # whether it is known which direction of each objective is better
-    aside: frozenset[str] = frozenset()
     reasons: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # of failures, by arm
     failed: Ints | None = None  # (K,) pulls, or values, that failed
     facts: tuple[Fact, ...] = ()

@@ -14,15 +14,18 @@ import numpy as np
 import numpy.typing as npt
 
 from frontguard.logs.analysis import Analysis
-from frontguard.phrases import percent
+from frontguard.phrases import duration, percent
 from frontguard.plot.picture import Picture
 from frontguard.reports.analysis import Origin, open_part, origin_steps, robustness_part
 from frontguard.reports.make import report_of, shown
 from frontguard.reports.model import Fact, Kind, Part, Report, Shown, Step, Subject, with_short_names
-from frontguard.results import Result, Verdict
+from frontguard.results import Result
 from frontguard.studies.settings import Settings
-from frontguard.studies.snapshot import Snapshot, certificate_against_goal, duration
+from frontguard.studies.snapshot import Snapshot
+from frontguard.verdicts import Verdict
 from frontguard.words import analysis as log_summary
+from frontguard.words.arm_table import counts
+from frontguard.words.certificate import certificate_against_goal
 from frontguard.words.study import answer, guarantee, more_to_come
 
 if TYPE_CHECKING:
@@ -56,7 +59,7 @@ def study_report(
     overview = follower.catch_up(None if progress is None else lambda done, total: progress("pulls read", done, total))
     settings, snapshot = overview.settings, overview.snapshot
     result = snapshot.result
-    aside = np.array([arm in snapshot.aside for arm in result.arms], np.bool_)
+    aside = np.asarray(result.verdict_codes == Verdict.SET_ASIDE)
     ordered = sorted_pulls(settings.arms, settings.objectives, *follower.values(overview.told))
     found, note = as_analysis(
         result, settings, ordered, aside,
@@ -97,7 +100,6 @@ def _subject(kind: Kind, snapshot: Snapshot, result: Result, *, said: str) -> Su
     brief = replace(
         snapshot,
         result=plain,
-        aside=frozenset(names[arm] for arm in snapshot.aside),
         failures=_by_short_name(snapshot.failures, names),
     )
     failed = [sum(snapshot.failures.get(arm, {}).values()) for arm in result.arms]
@@ -117,10 +119,9 @@ def _subject(kind: Kind, snapshot: Snapshot, result: Result, *, said: str) -> Su
         result=result,
         guarantee=(*guaranteed, *(() if means is None else (means,))),
         anytime=True,
-        aside=snapshot.aside,
         reasons=snapshot.failures,
         failed=np.array(failed, np.int64),
-        open=open_part(_without_aside(plain, brief.aside), ahead),
+        open=open_part(plain, ahead),
         warnings=result.warnings,
     )
 
@@ -132,17 +133,8 @@ def _by_short_name(failures: dict[str, Counter[str]], names: dict[str, str]) -> 
     return found
 
 
-def _without_aside(result: Result, aside: frozenset[str]) -> Result:
-    """The result in which arms that were set aside are not among the open ones."""
-    if not aside:
-        return result
-    codes = result.verdict_codes.copy()
-    codes[[arm in aside for arm in result.arms]] = Verdict.OUT
-    return replace(result, verdict_codes=codes)
-
-
 def _facts(snapshot: Snapshot) -> list[Fact]:
-    facts = [Fact("Verdicts", snapshot.counts())]
+    facts = [Fact("Verdicts", counts(snapshot.result))]
     plain = with_short_names(snapshot.result)
     if snapshot.result.status != "certified":
         facts.append(Fact("Certificate", certificate_against_goal(plain.certificate, plain.metrics)))

@@ -37,10 +37,10 @@ from frontguard.pareto import rule as _certified
 from frontguard.policies import RPSI, AuerA1, AuerA1M, Certified, Policy
 from frontguard.policies import auer as _auer
 from frontguard.policies import rpsi as _rpsi
-from frontguard.results import Verdict
 from frontguard.simulation.contracts import BLOCK, Adversary, Environment
 from frontguard.simulation.random import stream_states
 from frontguard.simulation.streams import SOURCE, Source, Streams, fill_block
+from frontguard.verdicts import Verdict
 
 Words = npt.NDArray[np.uint64]
 

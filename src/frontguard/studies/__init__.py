@@ -1,28 +1,9 @@
-"""Studies: measure for real, with many workers, and go on after a crash as if nothing had happened.
+"""Studies: durable adaptive runs that many workers share, and that go on after a crash as if nothing had happened.
 
-A `Study` hands out pulls and takes what they measured; its `Storage` keeps the log; the policy's state is a replay of
+A `Study` hands out pulls and takes what they measured; its storage keeps the log; the policy's state is a replay of
 that. Names are imported on first use: a process that only evaluates a function needs none of them.
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from typing import TYPE_CHECKING
-
-from frontguard._late import late_names
-
-_WHERE = {
-    "Pull": "frontguard.studies.study",
-    "Storage": "frontguard.storage.contract",
-    "Study": "frontguard.studies.study",
-    "open_storage": "frontguard.storage.open",
-}
-
-if TYPE_CHECKING:
-    from frontguard.storage.contract import Storage
-    from frontguard.storage.open import open_storage
-    from frontguard.studies.study import Pull, Study
-
-__all__ = ["Pull", "Storage", "Study", "open_storage"]
-
-
-__getattr__ = late_names(__name__, _WHERE)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -31,6 +31,7 @@ from frontguard._checks import checked_delta
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.evidence.boundaries import anytime_rank, fixed_rank
+from frontguard.notices import Alarm, DriftAlarm, FailuresAlarm, SpreadAlarm
 from frontguard.objectives import Objective, parse_objectives
 from frontguard.theory.spread import SpreadBound, as_spread_bound
 from frontguard.theory.threats import Oblivious, Prescient, Threat, checked_t_bar
@@ -47,25 +48,6 @@ FIRST_CHECK = 64
 
 LEVELS = (0.4, 0.7, 1.0)
 """Shares of t̄ at which R is held against the data."""
-
-_REASONS_SHOWN = 3
-
-
-@dataclass(frozen=True)
-class Alarm:
-    """A warning: which arm (and objective, unless whole pulls are concerned), of what kind, and the evidence.
-
-    `pulls` are those of the arm after which it was found.
-    """
-
-    arm: str
-    objective: str | None
-    kind: Kind
-    evidence: str
-    pulls: int
-
-    def __str__(self) -> str:
-        return self.evidence
 
 
 class Watch:
@@ -222,24 +204,17 @@ class Watch:
         # More clean pulls may have come since: then what was seen at the time is the evidence.
         diluted = self._chance(*now) > self._chance(*first)
         pulls, failures = first if diluted else now
-        eps = self.threat.eps
-        wording = f"of its first {pulls} pulls {failures} failed" if diluted else f"{failures} of {pulls} pulls failed"
-        if not whole:
-            wording = wording.replace("failed", f"gave no {self.objectives[d].name!r}")
-        if eps > 0.0:
-            against = (
-                f"{_percent(eps)} contamination would make it {failures} or more with probability "
-                f"{self._chance(pulls, failures):.2g}"
-            )
-        else:
-            against = "without contamination none would"
-        reasons = "" if diluted else _listed(state.reasons[d])
-        self._found[arm, -1, "failures"] = Alarm(
+        known = sorted(((reason, n) for reason, n in state.reasons[d].items() if reason), key=lambda r: (-r[1], r[0]))
+        self._found[arm, -1, "failures"] = FailuresAlarm(
             arm=self.arm_names[arm],
             objective=None if whole else self.objectives[d].name,
-            kind="failures",
-            evidence=f"arm {self.arm_names[arm]!r}: {wording}{reasons}; {against}",
             pulls=first[0],
+            contamination=self.threat.eps,
+            failed=failures,
+            of=pulls,
+            reasons=tuple(known),
+            chance=self._chance(pulls, failures),
+            diluted=diluted,
         )
 
     def _chance(self, pulls: int, failures: int) -> float:
@@ -254,26 +229,20 @@ class Watch:
         if (arm, d, "drift") not in self._found:
             drift = find_drift(column, self.threat, delta)
             if drift is not None:
-                self._raise(arm, d, "drift", len(column), self._told_drift(drift, self.objectives[d], len(column)))
+                self._found[arm, d, "drift"] = self._drifts(arm, d, drift, len(column))
         if self._windows and self.objectives[d].quantile == 0.5 and (arm, d, "spread") not in self._found:
-            spread = self._too_spread(column, delta, " in logarithms" if self.objectives[d].relative else "")
+            spread = self._too_spread(arm, d, column, delta)
             if spread is not None:
-                self._raise(arm, d, "spread", len(column), spread)
+                self._found[arm, d, "spread"] = spread
 
-    def _raise(self, arm: int, d: int, kind: Kind, pulls: int, evidence: str) -> None:
-        name, metric = self.arm_names[arm], self.objectives[d].name
-        self._found[arm, d, kind] = Alarm(name, metric, kind, f"arm {name!r}, {metric!r}: {evidence}", pulls)
-
-    def _told_drift(self, drift: Drift, objective: Objective, n: int) -> str:
+    def _drifts(self, arm: int, d: int, drift: Drift, n: int) -> DriftAlarm:
+        objective = self.objectives[d]
         seen, most = (1.0 - changes / drift.pairs for changes in (drift.changes, drift.expected))
-        return (
-            f"{_percent(seen)} of successive values among the first {n} lie on the same side of "
-            f"{float(objective.outward(drift.value)):.4g}; in random order, {_allowed(self.threat)}, it would be "
-            f"{_percent(most)} at most: a drift, throttling, or a neighbour in bursts"
-        )
+        value = float(objective.outward(drift.value))
+        return DriftAlarm(self.arm_names[arm], objective.name, n, self.threat.eps, value, seen, most)
 
-    def _too_spread(self, column: Floats, delta: float, unit: str) -> str | None:
-        n = len(column)
+    def _too_spread(self, arm: int, d: int, column: Floats, delta: float) -> SpreadAlarm | None:
+        n, objective = len(column), self.objectives[d]
         values = np.sort(column[~np.isnan(column)])
         for t, width in self._windows:
             # |Y − m| ≤ R(t) has probability 2t at least, and an observation of it is not replaced with keep(2t).
@@ -281,13 +250,11 @@ class Watch:
             if due < 1:
                 continue
             if values.size < due or (values[due - 1 :] - values[: values.size - due + 1]).min() > width:
-                most = int(
+                held = int(
                     (np.searchsorted(values, values + width, side="right") - np.arange(values.size)).max(initial=0)
                 )
-                return (
-                    f"no interval of width {width:.4g}{unit} holds more than {most} of the first {n} values; by the "
-                    f"spread bound R, {_allowed(self.threat)}, one should hold {due}: the "
-                    "values are wilder than R says, or more of them are contaminated"
+                return SpreadAlarm(
+                    self.arm_names[arm], objective.name, n, self.threat.eps, width, objective.relative, held, due
                 )
         return None
 
@@ -336,26 +303,6 @@ def alarms(
         watch.plan(np.full(len(matrix), arm))
         watch.tell(np.arange(first, first + len(matrix)), matrix, () if reasons is None else reasons[arm])
     return watch.alarms()
-
-
-def _allowed(threat: Threat) -> str:
-    return f"with at most {_percent(threat.eps)} contamination" if threat.eps > 0.0 else "without contamination"
-
-
-def _percent(share: float) -> str:
-    return f"{100.0 * share:.3g}%"
-
-
-def _listed(reasons: Counter[str]) -> str:
-    """The most frequent reasons in brackets; nothing where none is known."""
-    known = sorted(
-        ((count, reason) for reason, count in reasons.items() if reason), key=lambda each: (-each[0], each[1])
-    )
-    if not known:
-        return ""
-    shown = ", ".join(f"{count} × {reason}" for count, reason in known[:_REASONS_SHOWN])
-    rest = sum(count for count, _ in known[_REASONS_SHOWN:])
-    return f" ({shown}{f', {rest} for other reasons' if rest else ''})"
 
 
 SPLITS = np.array([0.15, 0.3, 0.5, 0.7, 0.85])

@@ -17,15 +17,15 @@ import numpy.typing as npt
 
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
-from frontguard.results import Verdict
 from frontguard.storage.contract import Storage
 from frontguard.studies.alarms import Watch
 from frontguard.studies.forecast import forecast
 from frontguard.studies.overview import History, Measurements, Moment, Overview, Rate
 from frontguard.studies.replay import NOT_USABLE, Replay, inner_values
 from frontguard.studies.settings import Settings
-from frontguard.studies.snapshot import Snapshot, amounts
+from frontguard.studies.snapshot import Snapshot
 from frontguard.studies.study import alarms_of, result_of
+from frontguard.verdicts import Verdict
 
 __all__ = ["Follower"]
 
@@ -187,7 +187,6 @@ class Follower:
             study=self.name,
             result=result_of(state, alarms_of(self._replay, self._watch)),
             failures={name: count for name, count in zip(names, state.failures, strict=True) if count},
-            aside=frozenset(names[arm] for arm in policy.aside.tolist()),
             reachable=policy.reachable().in_units(settings.objectives) if state.stopped else None,
             pulls_left=self._pulls_left(state),
             most_pulls=settings.budget.pulls,
@@ -242,7 +241,7 @@ def moment_of(replay: Replay) -> Moment:
         medians=result.medians,
         low=low,
         high=high,
-        uncertain=np.array(amounts(result.certificate, objectives), np.float64),
+        uncertain=np.array(result.certificate.amounts(objectives), np.float64),
     )
 
 

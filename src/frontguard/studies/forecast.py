@@ -24,7 +24,6 @@ from frontguard.pareto.rule import (
     CERTIFIED,
     HIGH,
     HIGH_FLOOR,
-    IN,
     LOW,
     LOW_FLOOR,
     REFUTED,
@@ -32,6 +31,7 @@ from frontguard.pareto.rule import (
     _skyline,
 )
 from frontguard.policies import Certified
+from frontguard.verdicts import IN
 
 __all__ = ["Forecast", "forecast"]
 

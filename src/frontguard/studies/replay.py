@@ -19,9 +19,9 @@ from scipy.special import bdtrc
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.objectives import Objective
 from frontguard.policies.ahead import Ahead
-from frontguard.results import Verdict
 from frontguard.storage.contract import Plan, Storage, Told
 from frontguard.studies.settings import Settings
+from frontguard.verdicts import Verdict
 
 PROBE = 5
 """Pulls of an arm before its first batch goes on: by then an arm that always fails is known as such."""

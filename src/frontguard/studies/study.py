@@ -15,14 +15,16 @@ from typing import Any
 
 import numpy as np
 
+from frontguard._attached import attached
 from frontguard._checks import checked_count, real_number
 from frontguard.errors import BadInput
+from frontguard.evidence.boxes import LARGEST
+from frontguard.notices import Alarm, BudgetOver, FailuresAlarm, SetAside, reasons_of
 from frontguard.objectives import Objective, parse_objectives
-from frontguard.phrases import one_line
 from frontguard.results import Result
 from frontguard.storage.contract import Storage, StudyExists, Tell, UnknownStudy
 from frontguard.storage.open import open_storage
-from frontguard.studies.alarms import Alarm, Watch
+from frontguard.studies.alarms import Watch
 from frontguard.studies.replay import Replay, inner_values
 from frontguard.studies.settings import Budget, Settings
 from frontguard.studies.workers import is_lost, this_worker
@@ -336,9 +338,8 @@ class Study:
 
     def report(self, path: str | Path, format: str | None = None) -> Path:
         """Write a report on the study as it is now to a file that ends in .html, .md or .csv."""
-        from frontguard.reports.write import write_report
-
-        return write_report(self, path, format)
+        written: Path = attached("report")(self, path, format)
+        return written
 
     def close(self) -> None:
         """Let go of the storage."""
@@ -349,36 +350,35 @@ class Study:
 
 
 def result_of(replay: Replay, alarms: Sequence[Alarm]) -> Result:
-    """The answer of a replay in the units of its objectives, with what is to be said of arms and alarms."""
+    """The answer of a replay in the units of its objectives, with what happened to arms and which alarms there are."""
     settings, policy = replay.settings, replay.policy
     result = policy.result(settings.arms, [objective.name for objective in settings.objectives])
-    pulls = result.pulls_per_arm
     aside = tuple(
-        f"arm {settings.arms[arm]!r} was set aside: {sum(replay.failures[arm].values())} of "
-        f"{pulls[arm]} pulls failed ({reasons_in_words(replay.failures[arm])}); "
-        "the answer is about the other arms"
+        SetAside(
+            arm=settings.arms[arm],
+            failed=sum(replay.failures[arm].values()),
+            pulls=int(result.pulls_per_arm[arm]),
+            reasons=reasons_of(replay.failures[arm]),
+        )
         for arm in policy.aside.tolist()
     )
     status = replay.status if replay.stopped else "running"
-    warnings = aside + result.warnings + tuple(str(alarm) for alarm in alarms)
-    return replace(result, status=status, warnings=warnings).in_units(settings.objectives)
+    notices = (*aside, *result.notices, *alarms, *_budget_over(settings.budget, status))
+    return replace(result, status=status, notices=notices).in_units(settings.objectives)
+
+
+def _budget_over(budget: Budget, status: str) -> tuple[BudgetOver, ...]:
+    if status != "budget":
+        return ()
+    if budget.pulls is not None:
+        return (BudgetOver("pulls", budget.pulls),)
+    return (BudgetOver("pulls_per_arm", budget.pulls_per_arm or LARGEST),)
 
 
 def alarms_of(replay: Replay, watch: Watch) -> list[Alarm]:
     """The alarms, without those for failures of arms that were set aside by the last plan."""
     aside = {replay.settings.arms[arm] for arm in replay.policy.aside.tolist()}
-    return [each for each in watch.alarms() if each.kind != "failures" or each.arm not in aside]
-
-
-def reasons_in_words(reasons: Counter[str], most: int = 3) -> str:
-    """Reasons of failures with their counts, the most frequent first.
-
-    >>> reasons_in_words(Counter({"exit code 1": 3, "timeout after 10 s": 1}))
-    '3 × exit code 1, 1 × timeout after 10 s'
-    """
-    shown = [f"{count} × {one_line(reason)}" for reason, count in reasons.most_common(most)]
-    rest = len(reasons) - len(shown)
-    return ", ".join(shown) + (f" and {rest} other reasons" if rest else "")
+    return [each for each in watch.alarms() if not isinstance(each, FailuresAlarm) or each.arm not in aside]
 
 
 def _taken_up(storage: Storage, name: str, wanted: Settings) -> Settings:

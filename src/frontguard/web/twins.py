@@ -13,14 +13,13 @@ from frontguard.errors import BadInput
 from frontguard.objectives import parse_tolerance
 from frontguard.results import Result
 from frontguard.studies.overview import Measurements, Overview
-from frontguard.studies.snapshot import amounts
 from frontguard.web.pages.arm import why
 from frontguard.web.pages.list import Unread
 from frontguard.web.pages.options import Options
 from frontguard.web.pages.parts import arm_url, failed_per_arm, status_of, study_url
 from frontguard.web.pages.study import progress
 from frontguard.web.pages.table import order_of
-from frontguard.words.study import answer, guarantee, more_to_come
+from frontguard.words.study import answer, guarantee, more_to_come, too_short
 
 
 def studies_twin(overviews: Sequence[Overview | Unread], numbers: Sequence[int] | None = None) -> dict[str, Any]:
@@ -74,6 +73,7 @@ def study_twin(overview: Overview, options: Options | None = None, number: int =
         "certificate": _certificate(overview),
         "forecast": _forecast(overview),
         "warnings": list(snapshot.result.warnings),
+        "notices": [notice.to_dict() for notice in snapshot.result.notices],
         "view": {"kind": options.view, "x": chosen[0], "y": chosen[1], "rows": options.rows, "sort": options.sort},
         "objectives": [asdict(each) for each in overview.settings.objectives],
         "arms": [_arm(overview, number, arm, medians, bounds, failed[arm]) for arm in order_of(overview, options.sort)],
@@ -153,7 +153,7 @@ def _numbers(values: Any) -> list[float | None]:
 
 def _facts(overview: Overview) -> dict[str, Any]:
     snapshot = overview.snapshot
-    counts = snapshot.tally()
+    counts = {verdict.word: count for verdict, count in snapshot.result.tally().items()}
     return {
         "pulls": snapshot.pulls,
         "told": overview.told,
@@ -170,7 +170,7 @@ def _facts(overview: Overview) -> dict[str, Any]:
 def _certificate(overview: Overview) -> dict[str, Any]:
     """The certificate as everywhere, and what is certain now beside the goal, for each objective."""
     certificate, objectives = overview.snapshot.result.certificate, overview.settings.objectives
-    now = amounts(certificate, objectives)
+    now = certificate.amounts(objectives)
     against = [
         {
             "objective": objective.name,
@@ -192,7 +192,7 @@ def _forecast(overview: Overview) -> dict[str, Any] | None:
         "pulls_left": snapshot.pulls_left,
         "seconds_left": finite(snapshot.seconds_left),
         "words": more_to_come(snapshot),
-        "shortfall": snapshot.shortfall,
+        "shortfall": too_short(snapshot) or None,
     }
 
 
@@ -204,7 +204,7 @@ def _arm(overview: Overview, study: int, arm: int, medians: Any, bounds: Any, fa
         "arm": arm,
         "name": result.arms[arm],
         "url": arm_url(study, arm),
-        "verdict": overview.snapshot.verdict(arm),
+        "verdict": result.verdict(arm).word,
         "medians": _numbers(medians[arm]),
         "low": _numbers(low[arm]),
         "high": _numbers(high[arm]),

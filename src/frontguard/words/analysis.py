@@ -15,9 +15,9 @@ from frontguard._typing import Ints
 from frontguard.logs.analysis import WORDS, Analysis
 from frontguard.logs.more_pulls import LIMITS
 from frontguard.objectives import Objective
-from frontguard.phrases import article, listed, number_of, percent
-from frontguard.results import VERDICT_ORDER, Verdict
-from frontguard.studies.snapshot import amount, amounts, number, rounded
+from frontguard.phrases import article, listed, number, number_of, percent, rounded
+from frontguard.verdicts import VERDICT_ORDER, Verdict
+from frontguard.words.certificate import amount
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -248,7 +248,7 @@ def settling_tolerance(found: Analysis) -> list[tuple[Objective, str]] | None:
     The certificate that holds now, rounded up.
     """
     suggested = []
-    for value, objective in zip(amounts(found.certificate, found.metrics), found.metrics, strict=True):
+    for value, objective in zip(found.certificate.amounts(found.metrics), found.metrics, strict=True):
         if not math.isfinite(value):
             return None
         text = f"{_up(100.0 * value):g}%" if objective.relative else f"{_up(value):g}"
@@ -274,7 +274,7 @@ def holds_now(found: Analysis) -> str | None:
         return None
     within = " and ".join(
         f"{amount(value, each)} in {each.name}"
-        for value, each in zip(amounts(found.certificate, found.metrics), found.metrics, strict=True)
+        for value, each in zip(found.certificate.amounts(found.metrics), found.metrics, strict=True)
     )
     return f"Within {within} everything is settled now."
 

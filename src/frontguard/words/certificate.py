@@ -1,14 +1,14 @@
-"""What a certificate assumes, in plain words, and small phrases that all reports share."""
+"""The text of the certificate: what is guaranteed, what is assumed, how near the goal is, why an arm is in or out."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from frontguard.objectives import Objective
-from frontguard.phrases import article, percent
-from frontguard.results import Certificate
-
-__all__ = ["assumptions", "status_in_words", "tolerance_in_words"]
+from frontguard.phrases import article, number, percent
+from frontguard.results import Certificate, Result
+from frontguard.verdicts import Verdict
 
 _STATUS = {
     "certified": "certified: the goal is reached",
@@ -129,3 +129,86 @@ def _looks(anytime: bool | None) -> str:
         "One look: the number of measurements was not chosen by looking at them. If it was, the same analysis with "
         "--anytime holds."
     )
+
+
+def sentence(certificate: Certificate) -> str:
+    """What a certificate guarantees, in one sentence."""
+    share, attacker = certificate.contamination, article(certificate.threat)
+    source = f"up to {share:.0%} of the measurements replaced by {attacker} attacker" if share else "clean measurements"
+    accuracy, coverage = (_shown(each, certificate.relative) for each in (certificate.accuracy, certificate.coverage))
+    return (
+        f"with probability {certificate.confidence:.0%}, {source}: no returned arm is beaten by more than "
+        f"{accuracy} in every objective, and none on the front is missed by more than {coverage}"
+    )
+
+
+def _shown(tolerance: float | tuple[float, ...], relative: tuple[bool, ...] = ()) -> str:
+    parts = tolerance if isinstance(tolerance, tuple) else (tolerance,)
+    shares = relative or (False,) * len(parts)
+    return " / ".join(
+        f"{100 * part:.3g}%" if share else f"{part:.3g}" for part, share in zip(parts, shares, strict=True)
+    )
+
+
+def certificate_against_goal(certificate: Certificate, objectives: tuple[Objective, ...]) -> str:
+    """What is certain now, for each objective, beside what is wanted.
+
+    >>> seconds = Objective("seconds", "minimize", "5%")
+    >>> certificate_against_goal(Certificate((0.079,), (0.05,), 0.95, "prescient", 0.1), (seconds,))
+    'certain within 7.9% of seconds (goal 5%)'
+    >>> certificate_against_goal(Certificate((math.inf,), (0.05,), 0.95, "prescient", 0.1), (seconds,))
+    'nothing certain yet (goal: 5% of seconds)'
+    """
+    goal = [tolerance(objective) for objective in objectives]
+    now = certificate.amounts(objectives)
+    if not all(math.isfinite(value) for value in now):
+        wanted = ", ".join(f"{text} of {each.name}" for text, each in zip(goal, objectives, strict=True))
+        return f"nothing certain yet (goal: {wanted})"
+    return f"certain within {beside_goal(certificate, objectives)}"
+
+
+def beside_goal(certificate: Certificate, objectives: tuple[Objective, ...]) -> str:
+    """How much of each objective the certificate leaves open, beside the goal."""
+    return ", ".join(
+        f"{amount(value, each)} of {each.name} (goal {tolerance(each)})"
+        for value, each in zip(certificate.amounts(objectives), objectives, strict=True)
+    )
+
+
+def amount(value: float, objective: Objective) -> str:
+    """A difference of a metric in its units, or as a percentage of it where the tolerance is one."""
+    if not math.isfinite(value):
+        return "any amount"
+    return f"{100.0 * value:.3g}%" if objective.relative else number(value)
+
+
+def tolerance(objective: Objective) -> str:
+    """The tolerance of an objective as it is written."""
+    return str(objective.tolerance) if objective.relative else number(float(objective.tolerance))
+
+
+def explanation(result: Result, i: int) -> str:
+    """Why an arm has its verdict: the arm that decides it, and in which objectives."""
+    j = int(result.decided_by[i])
+    word = result.verdict(i).word
+    if result.verdict(i) == Verdict.SET_ASIDE:
+        return "set aside: it cannot be measured, and the answer is about the other arms"
+    if j < 0:
+        return f"{word}: no other arm bears on it" if result.pulls_per_arm[i] else f"{word}: not measured yet"
+    rival = result.arms[j]
+    lead = result.lower[j] - result.upper[i]  # where positive, the rival is certainly better
+    ahead = result.lower[i] - result.upper[j]
+    better = [name for name, value in zip(result.objectives, lead, strict=True) if value >= 0]
+    worse = [name for name, value in zip(result.objectives, ahead, strict=True) if value > 0]
+    if word == "out":
+        return f"out: certainly worse than {rival} in {_listed(better)}"
+    if word == "in":
+        why = f"certainly better in {_listed(worse)}" if worse else "not beaten by more than is tolerated"
+        return f"in: against {rival}, which comes nearest to beating it, {why}"
+    if word == "covered":
+        return f"covered: {rival} is returned, and is in no objective worse by more than is tolerated"
+    return f"undecided: what is left open is how it compares with {rival}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(names) if len(names) < 3 else f"all of {', '.join(names)}"

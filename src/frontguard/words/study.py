@@ -7,20 +7,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from frontguard.commands.live import COLOURS
 from frontguard.objectives import Objective
-from frontguard.phrases import article, listed
-from frontguard.studies.snapshot import (
-    VERDICT_WORDS,
-    Snapshot,
-    amount,
-    amounts,
-    beside_goal,
-    duration,
-    number,
-    rounded,
-    tolerance,
-)
+from frontguard.phrases import article, duration, listed, number, rounded
+from frontguard.studies.snapshot import Snapshot
+from frontguard.verdicts import Verdict
+from frontguard.words.arm_table import counts, order
+from frontguard.words.certificate import amount, beside_goal, tolerance
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -29,6 +21,15 @@ How = Literal["done", "time", "cancelled"]
 """How a run ended: the study came to its end, the time was over, or it was told to stop."""
 
 _MOST_ROWS = 60
+
+COLOURS = {
+    Verdict.IN: "bold green",
+    Verdict.COVERED: "cyan",
+    Verdict.UNDECIDED: "yellow",
+    Verdict.OUT: "dim",
+    Verdict.SET_ASIDE: "red",
+}
+"""How arms look on a terminal, by verdict."""
 
 
 def answer(snapshot: Snapshot, how: How = "done") -> str:
@@ -74,15 +75,15 @@ def _front(snapshot: Snapshot) -> str:
 def _so_far(snapshot: Snapshot) -> str:
     inside = snapshot.result.pareto_set
     if not inside:
-        return f"So far: {snapshot.counts()}."
-    return f"So far: {snapshot.counts()}; certainly to be returned: {listed(inside)}."
+        return f"So far: {counts(snapshot.result)}."
+    return f"So far: {counts(snapshot.result)}; certainly to be returned: {listed(inside)}."
 
 
 def _why_unreachable(snapshot: Snapshot) -> str:
     certificate, reach = snapshot.result.certificate, snapshot.reachable
     lies = f"with {certificate.contamination:.0%} contamination" if certificate.contamination else "with these arms"
     failed = f" and {snapshot.failed / snapshot.pulls:.1%} of the pulls failing" if snapshot.failed else ""
-    if reach is None or not all(math.isfinite(value) for value in amounts(reach, snapshot.objectives)):
+    if reach is None or not all(math.isfinite(value) for value in reach.amounts(snapshot.objectives)):
         return f"{lies}{failed} medians stay uncertain by any amount"
     return f"{lies}{failed} the answer stays uncertain by {beside_goal(reach, snapshot.objectives)}"
 
@@ -144,25 +145,21 @@ def table(snapshot: Snapshot) -> Table:
         made.add_column(Text(_heading(objective)), justify="right", no_wrap=len(snapshot.objectives) < 3)
     made.add_column("pulls", justify="right", no_wrap=True)
     made.add_column("failed", justify="right", no_wrap=True)
-    verdicts = [snapshot.verdict(arm) for arm in range(len(result.arms))]
-    order = sorted(range(len(verdicts)), key=lambda arm: (VERDICT_WORDS.index(verdicts[arm]), arm))
+    rows = order(result).tolist()
     medians, (low, high) = result.medians, result.bounds
-    for arm in order[:_MOST_ROWS]:
+    for arm in rows[:_MOST_ROWS]:
         cells = [Text(_interval(medians[arm, d], low[arm, d], high[arm, d])) for d in range(len(result.objectives))]
         failed = sum(snapshot.failures.get(result.arms[arm], Counter()).values())
         made.add_row(
             Text(result.arms[arm]),
-            verdicts[arm],
+            result.verdict(arm).word,
             *cells,
             f"{result.pulls_per_arm[arm]:,}",
             f"{failed:,}" if failed else "",
-            style=COLOURS[verdicts[arm]],
+            style=COLOURS[result.verdict(arm)],
         )
-    if len(order) > _MOST_ROWS:
-        rest = Counter(verdicts[arm] for arm in order[_MOST_ROWS:])
-        made.add_row(
-            f"… and {sum(rest.values()):,} more: " + ", ".join(f"{count:,} {word}" for word, count in rest.items())
-        )
+    if len(rows) > _MOST_ROWS:
+        made.add_row(f"… and {len(rows) - _MOST_ROWS:,} more: {counts(result, rows[_MOST_ROWS:])}")
     return made
 
 
@@ -179,6 +176,16 @@ def _interval(median: float, low: float, high: float) -> str:
 # The next step --------------------------------------------------------------------------------------------------------
 
 
+def too_short(snapshot: Snapshot) -> str:
+    """Which budget will end before the certificate is there, by the forecast; "" if none will."""
+    over = snapshot.shortfall
+    if over is None:
+        return ""
+    if over.budget == "seconds":
+        return f"the time of {duration(over.limit)} will end before"
+    return f"the budget of {over.limit:,.0f} pulls will end before"
+
+
 def looser(snapshot: Snapshot) -> list[tuple[Objective, str]] | None:
     """Tolerances, as they are written, that could be reached; None if none could.
 
@@ -187,7 +194,7 @@ def looser(snapshot: Snapshot) -> list[tuple[Objective, str]] | None:
     if snapshot.reachable is None:
         return None
     found = []
-    for value, objective in zip(amounts(snapshot.reachable, snapshot.objectives), snapshot.objectives, strict=True):
+    for value, objective in zip(snapshot.reachable.amounts(snapshot.objectives), snapshot.objectives, strict=True):
         if not math.isfinite(value):
             return None
         enough = _two_digits_up(1.5 * max(value, 0.0))

@@ -21,6 +21,7 @@ from frontguard.logs.sources.blocks import Block, ByteFile, ahead
 from frontguard.logs.sources.columns import Picked, Request, Rows, finite, pick
 from frontguard.logs.sources.errors import one_column, one_line, shown
 from frontguard.logs.sources.files import Place
+from frontguard.notices import Notice, UnfinishedLine
 
 SEPARATORS = (",", ";", "\t", "|")
 
@@ -51,7 +52,7 @@ class CsvFile:
     header: bytes  # up to the end of its line
     lines: int  # of the header
     file: ByteFile | None = None  # while it is open
-    notes: list[str] = field(default_factory=list)
+    notes: list[Notice] = field(default_factory=list)
 
     @classmethod
     def open(cls, place: Place, request: Request, file: ByteFile | None = None) -> CsvFile:
@@ -127,10 +128,7 @@ class _Reader:
                 raise BadInput(f"{self.where}, line {block.line} or after: {one_line(error)}") from None
             numbers = self._slowly(block)
         if block.unfinished and len(table):
-            self.source.notes.append(
-                f"{self.where}: the last line does not end with a line break; if the file was cut there, its last row "
-                "may be wrong"
-            )
+            self.source.notes.append(UnfinishedLine(self.where))
         return Rows([table.column(i).combine_chunks() for i in range(len(self.texts))], numbers)
 
     def _table(self, block: Block, conversion: pa.csv.ConvertOptions) -> pa.Table:

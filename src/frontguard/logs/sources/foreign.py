@@ -27,6 +27,7 @@ from frontguard.logs.sources.blocks import ByteFile
 from frontguard.logs.sources.columns import Picked, Rows, finite
 from frontguard.logs.sources.errors import one_line, shown
 from frontguard.logs.sources.files import Place
+from frontguard.notices import Notice
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class ForeignTable:
 
     shown: str
     measured: list[Measured]
-    notes: list[str] = field(default_factory=list)
+    notes: list[Notice] = field(default_factory=list)
 
     @property
     def metrics(self) -> list[str]:

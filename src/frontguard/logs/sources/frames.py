@@ -20,6 +20,7 @@ from frontguard._typing import Floats
 from frontguard.errors import BadInput
 from frontguard.logs.sources.columns import BATCH, Picked, Request, Rows, as_numbers, as_text, finite, pick
 from frontguard.logs.sources.errors import needs, one_column, one_line, shown
+from frontguard.notices import Notice
 
 Columns = Mapping[str, Any]
 
@@ -51,7 +52,7 @@ class FrameTable:
     shown: str
     frame: Any
     names: list[str]
-    notes: list[str] = field(default_factory=list)
+    notes: list[Notice] = field(default_factory=list)
 
     @classmethod
     def of(cls, frame: Any, request: Request) -> FrameTable:

@@ -20,6 +20,7 @@ from frontguard.logs.sources.blocks import BLOCK, Block, ByteFile, ahead
 from frontguard.logs.sources.columns import Picked, Rows, finite
 from frontguard.logs.sources.errors import one_line, shown
 from frontguard.logs.sources.files import Place
+from frontguard.notices import Notice
 
 _LOOKED_AT = 100
 """Rows whose keys are taken for those of all, unless a wanted one is not among them."""
@@ -64,7 +65,7 @@ class JsonFile:
     names: list[str]
     records: list[Any] | None = None  # of a list, which is read as a whole
     file: ByteFile | None = None  # while it is open
-    notes: list[str] = field(default_factory=list)
+    notes: list[Notice] = field(default_factory=list)
 
     @classmethod
     def open(cls, place: Place, wanted: Iterable[str] = (), file: ByteFile | None = None) -> JsonFile:

@@ -12,6 +12,7 @@ from frontguard._typing import Floats
 from frontguard.errors import BadInput
 from frontguard.logs.sources.columns import BATCH, Layout, Picked, Request, Rows, joined, missing_names, pick
 from frontguard.logs.sources.errors import listed, shown
+from frontguard.notices import Notice, RowsWithoutArm
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,7 +40,7 @@ class Batch:
 class Table(Protocol):
     """What a reader gives: names of columns, then the rows of some of them."""
 
-    notes: list[str]
+    notes: list[Notice]
 
     @property
     def names(self) -> list[str]:
@@ -90,7 +91,7 @@ class Log:
         self.bytes_hint = bytes_hint
         self.rows_read = 0
         self.objectives = objectives
-        self.notes: list[str] = []
+        self.notes: list[Notice] = []
         self._request = replace(request, arm=self.arm, layout=picked.layout)
         self._parts = list(parts)
         self._first: Table | None = first
@@ -210,16 +211,16 @@ class _Nameless:
         kept = pa.array(~absent)
         return Rows([text.filter(kept) for text in rows.texts], [column[~absent] for column in rows.numbers])
 
-    def tell(self, notes: list[str]) -> None:
+    def tell(self, notes: list[Notice]) -> None:
         """Refuse them, or note that they were dropped."""
         if not self._count:
             return
-        rows = "1 row has" if self._count == 1 else f"{self._count} rows have"
-        columns = " and ".join(map(repr, self._columns))
-        said = f"{rows} no arm (column {columns} is missing or empty), the first is {self._first}"
         if not self._drop:
+            rows = "1 row has" if self._count == 1 else f"{self._count} rows have"
+            columns = " and ".join(map(repr, self._columns))
+            said = f"{rows} no arm (column {columns} is missing or empty), the first is {self._first}"
             raise BadInput(f"{said}; wanted a name in every row, or missing_arms='drop' (--missing-arms drop)")
-        notes.append(f"{said}; dropped")
+        notes.append(RowsWithoutArm(self._count, tuple(self._columns), self._first))
 
 
 def _all_names(table: Table, part: Part) -> list[str]:

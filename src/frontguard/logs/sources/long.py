@@ -20,6 +20,7 @@ from frontguard._typing import Floats
 from frontguard.errors import BadInput
 from frontguard.logs.sources.columns import BATCH, Rows, missing_names
 from frontguard.logs.sources.errors import listed, nearest, shown
+from frontguard.notices import ArmsWithoutRows, Notice
 
 Codes = npt.NDArray[np.int32]
 
@@ -55,7 +56,7 @@ class Gathered:
             arm, metric, values = arm[keep], metric[keep], values[keep]
         self._parts.append((arm, metric, values))
 
-    def pulls(self, notes: list[str]) -> Iterator[Rows]:
+    def pulls(self, notes: list[Notice]) -> Iterator[Rows]:
         """The pulls, arm after arm."""
         import pyarrow as pa
 
@@ -72,8 +73,7 @@ class Gathered:
         per_arm = counts.max(axis=0)
         without = int((per_arm == 0).sum())
         if without:
-            arms = "1 arm has" if without == 1 else f"{without} arms have"
-            notes.append(f"{self.where}: {arms} no row of any of the metrics; left out")
+            notes.append(ArmsWithoutRows(self.where, without))
         ends = np.cumsum(per_arm)
         following = np.tile(ends - per_arm, (len(self.metrics), 1))
         values = np.full((len(self.metrics), int(ends[-1])), np.nan)

@@ -14,6 +14,7 @@ from frontguard.logs.sources.blocks import ahead
 from frontguard.logs.sources.columns import BATCH, Picked, Rows, as_numbers, as_text, refuse_unless_numbers
 from frontguard.logs.sources.errors import one_column, one_line, shown
 from frontguard.logs.sources.files import Place
+from frontguard.notices import Notice
 
 _LARGE_GROUP = 1 << 22
 """Rows beyond which a row group is read batch by batch rather than at once in a thread."""
@@ -35,7 +36,7 @@ class ParquetFile:
     names: list[str]
     schema: Any
     metadata: Any
-    notes: list[str] = field(default_factory=list)
+    notes: list[Notice] = field(default_factory=list)
 
     @classmethod
     def open(cls, place: Place) -> ParquetFile:

@@ -10,6 +10,7 @@ import numpy as np
 
 from frontguard.errors import BadInput
 from frontguard.logs.sources.columns import BATCH, Picked, Rows
+from frontguard.notices import Notice
 from frontguard.objectives import Objective
 from frontguard.storage.contract import Storage
 from frontguard.studies.study import Study
@@ -25,7 +26,7 @@ class StudyTable:
     arms: tuple[str, ...]
     objectives: tuple[Objective, ...]
     row_count: int
-    notes: list[str] = field(default_factory=list)
+    notes: list[Notice] = field(default_factory=list)
 
     @classmethod
     def open(cls, where: str, study: str | None) -> StudyTable:

@@ -9,11 +9,12 @@ import numpy as np
 from frontguard._typing import Floats
 from frontguard.errors import BadInput
 from frontguard.objectives import Objective, parse_tolerance
+from frontguard.phrases import rounded
 from frontguard.plot.arms import drawable, listed, number, number_of, said, sentences
 from frontguard.plot.looks import CONTESTANTS, FORECAST, GOAL, Look
 from frontguard.plot.picture import Axis, Layer, Lines, Panel, Picture, Points, Rule
 from frontguard.studies.overview import History
-from frontguard.studies.snapshot import amount, rounded, tolerance
+from frontguard.words.certificate import amount, tolerance
 
 _MOST = 300.0
 _LOOKS = tuple(look for look in CONTESTANTS if look.colour != GOAL.colour)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +15,8 @@ from frontguard.plot.layout.frames import limits
 from frontguard.plot.looks import BY_MEANS, VERDICTS, Look
 from frontguard.plot.many import CELLS, Chosen, choose, densities, density, edges_between, smaller, stretch
 from frontguard.plot.picture import Axis, Boxes, Density, Layer, Panel, Picture, Points, Region, Spans
-from frontguard.results import VERDICT_ORDER, Result, Verdict
+from frontguard.results import Result
+from frontguard.verdicts import VERDICT_ORDER, Verdict
 
 FOOLED = replace(BY_MEANS, label="the front by means, yet certainly beaten")
 """Around arms that are out, and which a comparison of means would have returned."""
@@ -36,25 +37,23 @@ _BOXED = {
 _ORDER = VERDICT_ORDER[::-1]  # what matters most lies on top
 
 
-def front(
-    result: Result, x: str | int | None = None, y: str | int | None = None, *, aside: Collection[str] | None = None
-) -> Picture:
+def front(result: Result, x: str | int | None = None, y: str | int | None = None) -> Picture:
     """The arms of a result in two objectives: boxes in which the true values lie, verdicts at the estimates.
 
     `x` and `y` are names or numbers of objectives. Without them, one objective gives a list of intervals, two the
-    picture of both, and more a matrix of pairs. `aside` are arms that a study cannot measure; they are only counted.
+    picture of both, and more a matrix of pairs. Arms that were set aside are only counted.
 
     >>> from frontguard.demo.reviews import analyze_reviews
     >>> picture = front(analyze_reviews().analysis)
     >>> picture.panels[0].x.title, picture.panels[0].x.better
     ('19-25', 'higher')
     """
-    arms = read(result, aside)
+    arms = read(result)
     M = len(result.objectives)
     if x is None and y is None and M > 2:
         from frontguard.plot.charts.front import pairs
 
-        return pairs(result, aside=aside)
+        return pairs(result)
     if M == 1 and x in (None, 0, *result.objectives) and y in (None, 0, *result.objectives):
         return list_picture(arms)
     column = 0 if x is None else column_of(result, x, "x")
@@ -352,7 +351,7 @@ MOST_OBJECTIVES = 5
 _NAMED_UP_TO = 3  # with more objectives, panels are too small for names
 
 
-def pairs(result: Result, *, aside: Collection[str] | None = None) -> Picture:
+def pairs(result: Result) -> Picture:
     """Every pair of objectives in a panel of its own; columns share what lies across, rows what lies along.
 
     The lower triangle is drawn. Of more than five objectives, the first five are.
@@ -368,7 +367,7 @@ def pairs(result: Result, *, aside: Collection[str] | None = None) -> Picture:
     M = min(len(result.objectives), MOST_OBJECTIVES)
     if M < 2:
         raise BadInput("pairs(result) needs two objectives at least; front(result) shows one")
-    arms = read(result, aside)
+    arms = read(result)
     places = arms.places(*range(M))
     chosen = choose(arms, places)
     named = len(result.objectives) <= _NAMED_UP_TO

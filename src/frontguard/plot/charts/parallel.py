@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,7 +11,8 @@ from frontguard.plot.arms import Arms, number, number_of, read, said, sentences
 from frontguard.plot.looks import MANY, PLAIN, VERDICTS, Look
 from frontguard.plot.many import choose
 from frontguard.plot.picture import Axis, Band, Layer, Lines, Panel, Picture, Points, Rule, Spans
-from frontguard.results import VERDICT_ORDER, Result, Verdict
+from frontguard.results import Result
+from frontguard.verdicts import VERDICT_ORDER, Verdict
 
 _ORDER = VERDICT_ORDER[::-1]  # what matters most lies on top
 _ALL = 60  # arms whose lines can still be told apart
@@ -44,7 +44,7 @@ class Ladder:
         return np.asarray((values - foot) / (head - foot), np.float64)
 
 
-def parallel(result: Result, *, aside: Collection[str] | None = None) -> Picture:
+def parallel(result: Result) -> Picture:
     """All objectives at once. Who is higher on a line is better in that objective, whatever its direction.
 
     With many arms, those that matter are drawn and the others are a band: 10 to 90 % of them in each objective.
@@ -54,7 +54,7 @@ def parallel(result: Result, *, aside: Collection[str] | None = None) -> Picture
     >>> picture.panels[0].x.names
     ('19-25 (higher is better)', '26-35 (higher is better)')
     """
-    arms = read(result, aside)
+    arms = read(result)
     M = len(result.objectives)
     places = arms.places(*range(M))
     chosen = choose(arms, places, everyone=_ALL, most=_MOST)

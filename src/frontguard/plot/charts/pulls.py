@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 import numpy as np
 import numpy.typing as npt
 
 from frontguard._typing import Ints
 from frontguard.plot.arms import Arms, listed, number, number_of, read, sentences
-from frontguard.plot.looks import ASIDE, VERDICTS, Look
+from frontguard.plot.looks import VERDICTS, Look
 from frontguard.plot.picture import Axis, Bars, Panel, Picture
 from frontguard.results import Result
 
@@ -24,21 +22,18 @@ _LEAST = 8  # bars that a verdict has if it has so many arms
 _WIDTH_OF_WORDS = 9  # bars that would fit where "1,234 undecided" is written
 
 
-def pulls(result: Result, *, aside: Collection[str] | None = None) -> Picture:
+def pulls(result: Result) -> Picture:
     """How often each arm was pulled, by verdict. Many arms are put together in groups of similar pulls.
 
     >>> from frontguard.demo.reviews import analyze_reviews
     >>> [len(layer.at) for layer in pulls(analyze_reviews().analysis).panels[0].layers]
     [1, 2, 7, 2]
     """
-    arms = read(result, aside)
+    arms = read(result)
     groups = [
         (look, some[np.argsort(-result.pulls_per_arm[some], kind="stable")])
-        for look, some in (
-            *((look, arms.with_verdict(verdict, ~arms.aside)) for verdict, look in VERDICTS.items()),
-            (ASIDE, np.flatnonzero(arms.aside)),
-        )
-        if len(some)
+        for verdict, look in VERDICTS.items()
+        if len(some := arms.with_verdict(verdict))
     ]
     panel, caption = _each(arms, groups) if len(arms.names) <= NAMED else _grouped(arms, groups)
     counts = result.pulls_per_arm
@@ -96,7 +91,7 @@ def _grouped(arms: Arms, groups: list[tuple[Look, Ints]]) -> tuple[Panel, str]:
         )
         place = at + max(0.0, (_WIDTH_OF_WORDS - share) / 2.0)
         bars.append(Bars(place + np.arange(share, dtype=np.float64), length, look, upright=True, hints=hints))
-        word = "set aside" if look is ASIDE else next(v.word for v, each in VERDICTS.items() if each is look)
+        word = next(v.word for v, each in VERDICTS.items() if each is look)
         ticks.append((place + (share - 1) / 2.0, f"{len(some):,} {word}"))
         at += max(share, _WIDTH_OF_WORDS) + 1  # a gap between verdicts
     across = Axis(title="arms by verdict, the most pulled first", low=-1.0, high=float(at - 1), ticks=tuple(ticks))

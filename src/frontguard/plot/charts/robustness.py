@@ -12,7 +12,8 @@ from frontguard.logs.profile import Profile
 from frontguard.plot.arms import Arms, listed, number_of, read, said, sentences, share
 from frontguard.plot.looks import BY_MEANS, GOAL, IN, VERDICTS, Look
 from frontguard.plot.picture import Axis, Layer, Lines, Panel, Picture, Points, Rule, Spans
-from frontguard.results import Result, Verdict
+from frontguard.results import Result
+from frontguard.verdicts import Verdict
 
 OTHERS = 30
 """Arms that are not on the front and are shown, the most fragile ones."""

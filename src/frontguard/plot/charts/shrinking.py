@@ -23,8 +23,8 @@ from frontguard.plot.arms import (
 )
 from frontguard.plot.looks import CONTESTANTS, Look
 from frontguard.plot.picture import Axis, Band, Layer, Lines, Panel, Picture
-from frontguard.results import Verdict
 from frontguard.studies.overview import History, Moment
+from frontguard.verdicts import Verdict
 
 MOST = len(CONTESTANTS)
 """Arms that can be told apart in one picture."""

@@ -95,7 +95,7 @@ def arm_page(
         "failures": page_arm.failures_region(overview, measurements),
         "latest": page_arm.latest_region(measurements),
     }
-    title = f"{one_line(names[arm])}: {overview.snapshot.verdict(arm)}"
+    title = f"{one_line(names[arm])}: {overview.snapshot.result.verdict(arm).word}"
     return Page(title, regions, "arm", f"{arm_url(number, arm)}.json{options.query()}")
 
 

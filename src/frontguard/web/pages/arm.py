@@ -10,10 +10,9 @@ import numpy as np
 
 from frontguard import plot
 from frontguard.markup import Child, Element, element
-from frontguard.phrases import number_of
+from frontguard.notices import reasons_of
+from frontguard.phrases import number, number_of
 from frontguard.studies.overview import Measurements, Overview
-from frontguard.studies.snapshot import ASIDE, number, tolerance
-from frontguard.studies.study import reasons_in_words
 from frontguard.web.pages.options import Options
 from frontguard.web.pages.parts import (
     arm_url,
@@ -33,6 +32,8 @@ from frontguard.web.pages.parts import (
     verdict_mark,
 )
 from frontguard.web.pages.study import figure, shortened
+from frontguard.words.certificate import tolerance
+from frontguard.words.notices import reasons_in_words
 
 LATEST = 50
 """Pulls that are listed one by one."""
@@ -61,7 +62,7 @@ def head_region(overview: Overview, study: int, arm: int, options: Options) -> E
     line = element(
         "p",
         {"class": "about"},
-        verdict_mark(overview.snapshot.verdict(arm)),
+        verdict_mark(overview.snapshot.result.verdict(arm)),
         f" · arm {arm + 1:,} of {len(names):,} · study ",
         status_chip(status_of(overview)),
     )
@@ -75,7 +76,7 @@ def why(overview: Overview, arm: int) -> str:
     if name in snapshot.aside:
         reasons = snapshot.failures.get(name, Counter())
         failed = f"{sum(reasons.values()):,} of {number_of(int(snapshot.result.pulls_per_arm[arm]), 'pull')} failed"
-        return f"{ASIDE}: {failed} ({reasons_in_words(reasons)}); the answer is about the other arms"
+        return f"set aside: {failed} ({reasons_in_words(reasons_of(reasons))}); the answer is about the other arms"
     return snapshot.result.explain(name)
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from frontguard.markup import Child, Element, element
 from frontguard.phrases import number_of
 from frontguard.studies.overview import Overview
-from frontguard.studies.snapshot import certificate_against_goal
 from frontguard.web.pages.parts import (
     called,
     headings,
@@ -19,6 +18,7 @@ from frontguard.web.pages.parts import (
     study_url,
     verdict_mark,
 )
+from frontguard.words.certificate import certificate_against_goal
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,8 @@ def _row(each: Overview | Unread, number: int) -> Element:
 
 def _counts(overview: Overview) -> list[Child]:
     said: list[Child] = []
-    for word, count in overview.snapshot.tally().items():
-        said += [" " if said else "", element("span", {"class": "count"}, f"{count:,} ", verdict_mark(word))]
+    for verdict, count in overview.snapshot.result.tally().items():
+        said += [" " if said else "", element("span", {"class": "count"}, f"{count:,} ", verdict_mark(verdict))]
     return said
 
 

@@ -9,8 +9,10 @@ from datetime import UTC, datetime
 
 from frontguard.markup import Child, Element, element
 from frontguard.objectives import Objective
+from frontguard.phrases import number
 from frontguard.studies.overview import Overview
-from frontguard.studies.snapshot import ASIDE, Snapshot, number
+from frontguard.studies.snapshot import Snapshot
+from frontguard.verdicts import Verdict
 from frontguard.web.pages.options import Options
 
 STATUSES = {
@@ -36,6 +38,10 @@ class Page:
     regions: dict[str, Element]
     active: str  # studies, study, arm, reading or message
     twin: str = ""
+
+
+VERDICT_CLASS = {verdict: verdict.word.removeprefix("set ") for verdict in Verdict}
+"""The class by which the style sheet knows a verdict."""
 
 
 def study_url(study: int, options: Options | None = None) -> str:
@@ -77,14 +83,9 @@ def called(text: str, attributes: dict[str, object] | None = None) -> Element:
     return element("bdi", {"class": "name", **(attributes or {})}, text)
 
 
-def verdict_mark(word: str) -> Element:
+def verdict_mark(verdict: Verdict) -> Element:
     """A verdict in a word, with its colour and shape."""
-    return element("span", {"class": f"verdict {verdict_class(word)}"}, word)
-
-
-def verdict_class(word: str) -> str:
-    """The class by which the style sheet knows a verdict."""
-    return "aside" if word == ASIDE else word
+    return element("span", {"class": f"verdict {VERDICT_CLASS[verdict]}"}, verdict.word)
 
 
 def status_chip(status: str) -> Element:
@@ -119,11 +120,6 @@ def interval(low: float, high: float) -> str:
     if math.isnan(low) or math.isnan(high):
         return "not known"
     return f"[{number(low)}, {number(high)}]"
-
-
-def verdict_words(snapshot: Snapshot) -> list[str]:
-    """The verdict of every arm, or that it was set aside."""
-    return [snapshot.verdict(arm) for arm in range(len(snapshot.result.arms))]
 
 
 def failed_per_arm(snapshot: Snapshot) -> list[int]:

@@ -11,11 +11,10 @@ import numpy as np
 from frontguard import plot
 from frontguard.markup import Child, Element, element
 from frontguard.objectives import Objective, parse_tolerance
-from frontguard.phrases import number_of
+from frontguard.phrases import duration, number, number_of
 from frontguard.plot.picture import Picture
 from frontguard.plot.svg import draw as as_svg
 from frontguard.studies.overview import Overview
-from frontguard.studies.snapshot import amount, amounts, duration, number, tolerance
 from frontguard.web.pages.options import Options
 from frontguard.web.pages.parts import (
     arm_url,
@@ -31,7 +30,9 @@ from frontguard.web.pages.parts import (
     status_of,
     study_url,
 )
-from frontguard.words.study import answer, guarantee, more_to_come
+from frontguard.words.arm_table import counts
+from frontguard.words.certificate import amount, tolerance
+from frontguard.words.study import answer, guarantee, more_to_come, too_short
 
 VIEW_NAMES = {"front": "Front", "pairs": "All pairs", "parallel": "Parallel"}
 _VIEW_HEADINGS = {"front": "The front", "pairs": "Every pair of objectives", "parallel": "All objectives at once"}
@@ -83,7 +84,7 @@ def facts_region(overview: Overview) -> Element:
     if overview.began is not None and overview.last is not None:
         terms.append(("Measured for", [duration(max(overview.last - overview.began, 0.0))]))
         terms.append(("Last pull", [moment(overview.last)]))
-    terms.append(("Verdicts", [snapshot.counts() or "none yet"]))
+    terms.append(("Verdicts", [counts(snapshot.result) or "none yet"]))
     meters = element("ul", {"class": "meters"}, *meters_of(overview))
     goal = element("h3", {}, "What is certain, beside the goal")
     return region("facts", "So far", definition(terms), *_forecast(overview), goal, meters)
@@ -95,8 +96,8 @@ def _forecast(overview: Overview) -> list[Element]:
         return []
     said = more_to_come(snapshot)
     lines = [element("p", {"class": "forecast"}, f"{said[0].upper()}{said[1:]}.")]
-    if snapshot.shortfall:
-        lines.append(element("p", {"class": "forecast short"}, f"By this forecast {snapshot.shortfall}."))
+    if short := too_short(snapshot):
+        lines.append(element("p", {"class": "forecast short"}, f"By this forecast {short}."))
     return lines
 
 
@@ -117,7 +118,7 @@ def meters_of(overview: Overview) -> list[Element]:
     """For each objective a bar that is full when the goal is reached, with the same in words."""
     objectives = overview.settings.objectives
     found = []
-    now = amounts(overview.snapshot.result.certificate, objectives)
+    now = overview.snapshot.result.certificate.amounts(objectives)
     for d, (value, objective) in enumerate(zip(now, objectives, strict=True)):
         share = progress(value, objective)
         goal = tolerance(objective)
@@ -162,7 +163,6 @@ def picture_region(overview: Overview, study: int, options: Options) -> Element:
     result, objectives = overview.snapshot.result, overview.settings.objectives
     views = views_of(len(objectives))
     view = options.view if options.view in views else "front"
-    aside = overview.snapshot.aside
     heading = _VIEW_HEADINGS[view] if len(objectives) > 1 else "The arms"
     x, y = options.axes(len(objectives))
     choices = element("div", {"class": "choices"}, _views(study, options, views, view), _axes(overview, study, options))
@@ -172,11 +172,11 @@ def picture_region(overview: Overview, study: int, options: Options) -> Element:
         )
         return region("picture", heading, choices, waiting)
     if view == "pairs":
-        picture = plot.pairs(result, aside=aside)
+        picture = plot.pairs(result)
     elif view == "parallel":
-        picture = plot.parallel(result, aside=aside)
+        picture = plot.parallel(result)
     else:
-        picture = plot.front(result, x, y, aside=aside) if len(objectives) > 1 else plot.front(result, aside=aside)
+        picture = plot.front(result, x, y) if len(objectives) > 1 else plot.front(result)
     shown = figure(picture, "picture", _arm_link(study, options), widest=_VIEW_WIDTHS[view])
     return region("picture", heading, choices, shown)
 
@@ -250,7 +250,7 @@ def pulls_region(overview: Overview, study: int, options: Options) -> Element:
     """Pulls of each arm."""
     if not overview.snapshot.pulls:
         return nothing("pulls")
-    picture = plot.pulls(overview.snapshot.result, aside=overview.snapshot.aside)
+    picture = plot.pulls(overview.snapshot.result)
     return region("pulls", "Pulls of each arm", figure(picture, "pulls", _arm_link(study, options), widest=SMALL))
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 
 import numpy as np
 
 from frontguard.markup import Child, Element, element
-from frontguard.phrases import number_of
-from frontguard.results import Verdict
+from frontguard.phrases import number, number_of
 from frontguard.studies.overview import Overview
-from frontguard.studies.snapshot import VERDICT_WORDS, number
+from frontguard.verdicts import Verdict
 from frontguard.web.pages.options import Options
 from frontguard.web.pages.parts import (
     arm_url,
@@ -22,9 +20,9 @@ from frontguard.web.pages.parts import (
     nothing,
     region,
     study_url,
-    verdict_class,
-    verdict_words,
+    verdict_mark,
 )
+from frontguard.words.arm_table import counts, order
 
 SOME_ROWS = 200
 ALL_ROWS = 5000
@@ -42,8 +40,8 @@ def order_of(overview: Overview, sort: str) -> list[int]:
     if column == "name":
         return sorted(numbers, key=lambda arm: (result.arms[arm].casefold(), arm), reverse=turned)
     if column == "verdict":
-        words = verdict_words(snapshot)
-        return sorted(numbers, key=lambda arm: (VERDICT_WORDS.index(words[arm]), arm), reverse=turned)
+        ordered: list[int] = order(result).tolist()
+        return ordered[::-1] if turned else ordered
     if column == "pulls":
         keys = -result.pulls_per_arm.astype(np.float64)
     elif column == "failed":
@@ -60,18 +58,18 @@ def table_region(overview: Overview, study: int, options: Options) -> Element:
     result = snapshot.result
     if not result.arms:
         return nothing("table")
-    order = order_of(overview, options.sort)
-    shown = order[: ALL_ROWS if options.rows == "all" else SOME_ROWS]
+    wanted = order_of(overview, options.sort)
+    shown = wanted[: ALL_ROWS if options.rows == "all" else SOME_ROWS]
     table = element(
         "table",
         {"id": "arms", "class": "arms"},
-        element("caption", {"class": "unseen"}, f"The {number_of(len(order), 'arm')} of the study"),
+        element("caption", {"class": "unseen"}, f"The {number_of(len(wanted), 'arm')} of the study"),
         element("thead", {}, _heading(overview, study, options)),
         _rows(overview, study, options, shown),
     )
     # The filter is a matter of the script alone; it puts its box where this says.
     tools = element("div", {"class": "tools"}, element("div", {"id": "filter-place", "data-local": "filter"}))
-    rest = _rest(overview, study, options, order, len(shown))
+    rest = _rest(overview, study, options, wanted, len(shown))
     return region("table", "Arms", tools, element("div", {"class": "wide"}, table), rest)
 
 
@@ -104,18 +102,17 @@ def _rows(overview: Overview, study: int, options: Options, shown: list[int]) ->
     medians, (low, high) = result.medians, result.bounds
     rows = []
     for arm in shown:
-        word = snapshot.verdict(arm)
         cells = [
             element(
                 "th", {"scope": "row"}, element("a", {"href": arm_url(study, arm, options)}, called(result.arms[arm]))
             ),
-            element("td", {}, element("span", {"class": f"verdict {verdict_class(word)}"}, word)),
+            element("td", {}, verdict_mark(result.verdict(arm))),
             *(_measured(medians[arm, d], low[arm, d], high[arm, d]) for d in range(medians.shape[1])),
             element("td", {"class": "figure"}, f"{result.pulls_per_arm[arm]:,}"),
             element("td", {"class": "figure"}, f"{failed[arm]:,}" if failed[arm] else ""),
             _decider(overview, study, options, arm),
         ]
-        rows.append(element("tr", {"data-key": arm, "data-verdict": word}, *cells))
+        rows.append(element("tr", {"data-key": arm, "data-verdict": result.verdict(arm).word}, *cells))
     return element("tbody", {}, *rows)
 
 
@@ -133,16 +130,15 @@ def _decider(overview: Overview, study: int, options: Options, arm: int) -> Elem
     return element("td", {"class": "by"}, link)
 
 
-def _rest(overview: Overview, study: int, options: Options, order: list[int], shown: int) -> Element | None:
-    if shown == len(order):
+def _rest(overview: Overview, study: int, options: Options, wanted: list[int], shown: int) -> Element | None:
+    if shown == len(wanted):
         return None
-    found = Counter(overview.snapshot.verdict(arm) for arm in order[shown:])
-    counted = ", ".join(f"{found[word]:,} {word}" for word in VERDICT_WORDS if found[word])
-    said = f"{shown:,} of {number_of(len(order), 'arm')} are shown; the others: {counted}. "
+    counted = counts(overview.snapshot.result, wanted[shown:])
+    said = f"{shown:,} of {number_of(len(wanted), 'arm')} are shown; the others: {counted}. "
     if options.rows == "all":
         return element("p", {"class": "rest"}, said, "The JSON of this page has them all.")
     link = element("a", {"href": study_url(study, options.changed(rows="all")) + "#table"}, "Show all")
-    return element("p", {"class": "rest"}, said, link if len(order) <= ALL_ROWS else _show_many(link))
+    return element("p", {"class": "rest"}, said, link if len(wanted) <= ALL_ROWS else _show_many(link))
 
 
 def _show_many(link: Element) -> Element:

@@ -1,0 +1,32 @@
+from . import plot as plot
+from .errors import BadInput as BadInput
+from .errors import OutOfTurn as OutOfTurn
+from .evidence.samples import GrowingSample as GrowingSample
+from .logs.analysis import Analysis as Analysis
+from .logs.analyze import analyze as analyze
+from .measure.identify import identify as identify
+from .objectives import Objective as Objective
+from .policies.auer import AuerA1 as AuerA1
+from .policies.auer import AuerA1M as AuerA1M
+from .policies.base import Policy as Policy
+from .policies.certified import Certified as Certified
+from .policies.rpsi import RPSI as RPSI
+from .reports.write import write_report as write_report
+from .results import Certificate as Certificate
+from .results import Result as Result
+from .simulation.engine import simulate as simulate
+from .storage.open import open_storage as open_storage
+from .studies.study import Study as Study
+from .theory.schedule import Schedule as Schedule
+from .theory.spread import CustomSpread as CustomSpread
+from .theory.spread import Gaussian as Gaussian
+from .theory.spread import LinearAroundMedian as LinearAroundMedian
+from .theory.spread import Subgaussian as Subgaussian
+from .theory.spread import Uniform as Uniform
+from .theory.threats import Malicious as Malicious
+from .theory.threats import Oblivious as Oblivious
+from .theory.threats import Prescient as Prescient
+from .theory.threats import Threat as Threat
+from .verdicts import Verdict as Verdict
+
+__version__: str

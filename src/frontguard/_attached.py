@@ -1,0 +1,30 @@
+"""Functions of higher rooms that lower ones offer as methods: `result.plot()`, `study.report(path)`, `str(notice)`.
+
+A result knows no pictures, reports or sentences. The front of the package attaches what makes them, by name and place,
+and nothing is imported before it is first called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+_PLACES: dict[str, str] = {}
+
+
+def attach(name: str, place: str) -> None:
+    """Have `attached(name)` give the function at a place, written "package.module:function"."""
+    _PLACES[name] = place
+
+
+def attached(name: str) -> Callable[..., Any]:
+    """The function that was attached under a name.
+
+    >>> import frontguard
+    >>> attached("plot").__module__
+    'frontguard.plot.charts.front'
+    """
+    module, _, function = _PLACES[name].partition(":")
+    made: Callable[..., Any] = getattr(import_module(module), function)
+    return made

@@ -1,0 +1,239 @@
+"""What happened, as records: an arm set aside, bounds refuted, a budget over, failures, alarms, rows left out.
+
+A notice has a kind and fields, and is stored, passed on and compared as such. It becomes a sentence in one place,
+`frontguard.words.notices`, and nothing reads sentences back. A new kind is a class here, a line in `AnyNotice`, and
+a sentence there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, Literal, get_args
+
+from frontguard._attached import attached
+
+Reasons = tuple[tuple[str, int], ...]
+"""Why pulls failed and how often, the most frequent first."""
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Base of all notices. `str(notice)` is its sentence."""
+
+    warns: ClassVar[bool] = True  # whether people have to be told, or it is only on the record
+
+    @property
+    def subject(self) -> tuple[str, ...]:
+        """What it is about, the same at every later moment: by this, each thing is said once."""
+        fields = vars(self)
+        return tuple(str(fields[name]) for name in ("kind", "arm", "objective") if fields.get(name) is not None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as plain values that JSON can hold."""
+        return {"kind": vars(self)["kind"], **asdict(self)}
+
+    def __str__(self) -> str:
+        return str(attached("sentence")(self))
+
+
+# What a policy finds --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SpreadRefuted(Notice):
+    """The measurements of some arms contradict R, which is given up for them."""
+
+    arms: int
+    of: int
+    kind: Literal["spread_refuted"] = "spread_refuted"
+
+
+@dataclass(frozen=True)
+class ContaminationRefuted(Notice):
+    """The measurements of some arms cannot come from one distribution with at most a share ε replaced."""
+
+    arms: int
+    of: int
+    contamination: float
+    kind: Literal["contamination_refuted"] = "contamination_refuted"
+
+
+# What a study finds ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SetAside(Notice):
+    """An arm cannot be measured, and is no longer pulled. `last` is what its last pull had to say, where known."""
+
+    arm: str
+    failed: int
+    pulls: int
+    reasons: Reasons
+    last: str = ""
+    kind: Literal["set_aside"] = "set_aside"
+
+
+@dataclass(frozen=True)
+class BudgetOver(Notice):
+    """The study stopped, or will, because a budget is used up: pulls of all arms, of each arm, or seconds of a run."""
+
+    warns: ClassVar[bool] = False  # the answer says so
+    budget: Literal["pulls", "pulls_per_arm", "seconds"]
+    limit: float
+    kind: Literal["budget_over"] = "budget_over"
+
+
+@dataclass(frozen=True)
+class Alarm(Notice):
+    """Evidence that the data of an arm are dirtier than the declared contamination allows.
+
+    `objective` is None where whole pulls are concerned; `pulls` are those of the arm after which it was found.
+    """
+
+    arm: str
+    objective: str | None
+    pulls: int
+    contamination: float
+
+    @property
+    def evidence(self) -> str:
+        """What was seen and what would have been expected, as a sentence."""
+        return str(self)
+
+
+@dataclass(frozen=True)
+class FailuresAlarm(Alarm):
+    """`failed` of `of` pulls failed, or gave no value of the objective; `chance` of so many under ε.
+
+    Where clean pulls have come since and `diluted` it, these are the numbers of the moment when it was found.
+    """
+
+    failed: int
+    of: int
+    reasons: Reasons
+    chance: float
+    diluted: bool = False
+    kind: Literal["failures"] = "failures"
+
+
+@dataclass(frozen=True)
+class DriftAlarm(Alarm):
+    """A share `same_side` of successive values lie on the same side of a value; `most` would, in random order."""
+
+    value: float
+    same_side: float
+    most: float
+    kind: Literal["drift"] = "drift"
+
+
+@dataclass(frozen=True)
+class SpreadAlarm(Alarm):
+    """No interval of a width holds more than `held` values; by the spread bound R one should hold `due`."""
+
+    width: float
+    logarithms: bool  # whether the width is one of logarithms, as for relative tolerances
+    held: int
+    due: int
+    kind: Literal["spread"] = "spread"
+
+
+# What a log has or lacks ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TooFewPulls(Notice):
+    """Nothing is known of `arms` (the first of them by name) because they have `most` pulls each or fewer."""
+
+    names: tuple[str, ...]
+    arms: int
+    of: int
+    most: int
+    kind: Literal["too_few_pulls"] = "too_few_pulls"
+
+
+@dataclass(frozen=True)
+class RowsWithoutArm(Notice):
+    """Rows that name no arm were left out; `first` says where the first one is."""
+
+    rows: int
+    columns: tuple[str, ...]
+    first: str
+    kind: Literal["rows_without_arm"] = "rows_without_arm"
+
+
+@dataclass(frozen=True)
+class ArmsWithoutRows(Notice):
+    """Arms that have no row of any of the wanted metrics were left out."""
+
+    where: str
+    arms: int
+    kind: Literal["arms_without_rows"] = "arms_without_rows"
+
+
+@dataclass(frozen=True)
+class UnfinishedLine(Notice):
+    """The last line of a file does not end with a line break."""
+
+    where: str
+    kind: Literal["unfinished_line"] = "unfinished_line"
+
+
+# What a run meets -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class AllFailed(Notice):
+    """All of the first pulls failed; `last` is what one of them, of an arm, had to say."""
+
+    pulls: int
+    arm: str
+    last: str
+    kind: Literal["all_failed"] = "all_failed"
+
+    @property
+    def subject(self) -> tuple[str, ...]:
+        """It is about the run, whichever arm is taken as its example."""
+        return (self.kind,)
+
+
+@dataclass(frozen=True)
+class Stopping(Notice):
+    """The run was told to stop while pulls are under way."""
+
+    warns: ClassVar[bool] = False
+    under_way: int
+    kind: Literal["stopping"] = "stopping"
+
+
+@dataclass(frozen=True)
+class StorageTrouble(Notice):
+    """The storage cannot be read for the moment."""
+
+    why: str
+    kind: Literal["storage_trouble"] = "storage_trouble"
+
+
+AnyNotice = (
+    SpreadRefuted
+    | ContaminationRefuted
+    | SetAside
+    | BudgetOver
+    | FailuresAlarm
+    | DriftAlarm
+    | SpreadAlarm
+    | TooFewPulls
+    | RowsWithoutArm
+    | ArmsWithoutRows
+    | UnfinishedLine
+    | AllFailed
+    | Stopping
+    | StorageTrouble
+)
+"""Every kind of notice, told apart by its `kind`: for those who read records back."""
+
+KINDS: tuple[type[Notice], ...] = get_args(AnyNotice)
+
+
+def reasons_of(counts: dict[str, int]) -> Reasons:
+    """Reasons with their counts as a notice holds them: most frequent first, then as they came."""
+    return tuple(sorted(counts.items(), key=lambda each: -each[1]))

@@ -1,0 +1,2 @@
+from .study import Pull as Pull
+from .study import Study as Study

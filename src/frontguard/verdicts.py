@@ -1,0 +1,40 @@
+"""What is known of an arm, in one type for kernels, results, tables, pictures and pages alike."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Verdict(IntEnum):
+    """What is known of an arm. The numbers are those of the `status` arrays inside kernels."""
+
+    UNDECIDED = 0
+    IN = 1
+    OUT = 2
+    COVERED = 3
+    SET_ASIDE = 4  # it cannot be measured, and the answer is about the others
+
+    @property
+    def word(self) -> str:
+        """The verdict as it is written for people and machines.
+
+        >>> [verdict.word for verdict in Verdict]
+        ['undecided', 'in', 'out', 'covered', 'set aside']
+        """
+        return self.name.lower().replace("_", " ")
+
+    @classmethod
+    def of_word(cls, word: str) -> Verdict:
+        """The verdict that is written so; `KeyError` if none is.
+
+        >>> Verdict.of_word("set aside").name
+        'SET_ASIDE'
+        """
+        return cls[word.upper().replace(" ", "_")]
+
+
+VERDICT_ORDER = (Verdict.IN, Verdict.UNDECIDED, Verdict.COVERED, Verdict.SET_ASIDE, Verdict.OUT)
+"""As lists show them: what matters first."""
+
+UNDECIDED, IN, OUT, COVERED, SET_ASIDE = map(int, Verdict)
+"""The same as plain numbers, which kernels can read."""

@@ -1,3 +1,0 @@
-from tests.servers import postgres
-
-__all__ = ["postgres"]

@@ -1,0 +1,309 @@
+"""Rows → measurements by arm, beside a twin of dictionaries and lists."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from frontguard import BadInput
+from frontguard._typing import Floats
+from frontguard.logs.sort import rows as groups
+from frontguard.logs.sort.names import ArmNames
+from frontguard.logs.sort.ordered import Ordered
+from frontguard.logs.sort.rows import ordered_in_memory, sort_here, sort_within
+
+pa = pytest.importorskip("pyarrow", reason="the extra `logs` is not installed")
+
+NAN, INF = math.nan, math.inf
+
+
+@dataclass(frozen=True)
+class Batch:
+    arms: Any
+    values: list[Floats]
+
+
+def batch(arms: Any, *values: Sequence[float]) -> Batch:
+    return Batch(arms, [np.array(each, np.float64) for each in values])
+
+
+def naive(
+    rows: Sequence[tuple[str, Sequence[float]]], metrics: int, floors: Sequence[float]
+) -> dict[str, tuple[int, list[list[float]]]]:
+    """How many pulls each arm has, and its sorted good values of each metric; arms in the order of names."""
+    found: dict[str, tuple[int, list[list[float]]]] = {}
+    for arm, values in rows:
+        pulls, good = found.get(arm, (0, [[] for _ in range(metrics)]))
+        for kept, value, floor in zip(good, values, floors, strict=True):
+            if math.isfinite(value) and value > floor:
+                kept.append(value)
+        found[arm] = pulls + 1, good
+    return {arm: (found[arm][0], [sorted(each) for each in found[arm][1]]) for arm in sorted(found)}
+
+
+def as_dictionary(log: Ordered) -> dict[str, tuple[int, list[list[float]]]]:
+    found = {}
+    for i, arm in enumerate(log.arms):
+        parts = [flat[begin[i] : begin[i + 1]].tolist() for flat, begin in zip(log.values, log.starts, strict=True)]
+        found[arm] = int(log.pulls[i]), parts
+    return found
+
+
+def assert_same(one: Ordered, other: Ordered) -> None:
+    """The same to the bit."""
+    assert list(one.arms) == list(other.arms)
+    assert one.metrics == other.metrics
+    assert one.pulls.tolist() == other.pulls.tolist()
+    assert one.starts.tolist() == other.starts.tolist()
+    for a, b in zip(one.values, other.values, strict=True):
+        assert np.asarray(a).view(np.uint64).tolist() == np.asarray(b).view(np.uint64).tolist()
+
+
+# Names that differ late, early, in length, in characters beyond ASCII and beyond 16 bits, and not to the eye.
+NAMES = [
+    "",
+    "a",
+    "b",
+    "ab",
+    "a\x00",
+    "NA",
+    "007",
+    "1e5",
+    "ä",
+    "z",
+    "\uffff",
+    "\U0001f600",
+    "long " * 9 + "1",
+    "long " * 9,
+]
+VALUES = st.floats(allow_nan=True, allow_infinity=True, width=16) | st.sampled_from([0.0, -0.0, NAN, INF, -INF, 5e-324])
+LOGS = st.integers(1, 3).flatmap(
+    lambda metrics: st.tuples(
+        st.just(metrics),
+        st.lists(st.tuples(st.sampled_from(NAMES), st.tuples(*[VALUES] * metrics)), max_size=60),
+        st.lists(st.integers(0, 60), max_size=4),
+        st.none() | st.lists(st.sampled_from([-INF, 0.0, -1.0]), min_size=metrics, max_size=metrics),
+    )
+)
+
+
+def arms_as(kind: str, names: list[str]) -> Any:
+    if kind == "numpy":
+        return np.array(names, dtype=object if not names else None)
+    if kind == "view":
+        return pa.array(names, pa.string_view())
+    if kind == "dictionary":
+        return pa.array(names, pa.string()).dictionary_encode()
+    if kind == "wide dictionary":  # entries that no row uses, in another order, and indices of another width
+        entries = pa.array(["unused", *reversed(NAMES)], pa.large_string())
+        positions = pa.array([entries.to_pylist().index(name) for name in names], pa.uint8())
+        return pa.DictionaryArray.from_arrays(positions, entries)
+    if kind == "sliced":
+        return pa.array(["before", *names, "after"], pa.large_string())[1:-1]
+    if kind == "chunked":
+        return pa.chunked_array([pa.array(names[:2], pa.string()), pa.array(names[2:], pa.string())])
+    return pa.array(names, pa.string())
+
+
+KINDS = ["text", "view", "dictionary", "wide dictionary", "sliced", "chunked"]
+
+
+@given(LOGS, st.lists(st.sampled_from(KINDS), min_size=5, max_size=5))
+def test_any_log_is_ordered_as_by_the_naive_twin(log: Any, kinds: list[str]) -> None:
+    metrics, rows, cuts, floors = log
+    edges = sorted({0, len(rows), *(min(cut, len(rows)) for cut in cuts)})
+    batches = [
+        batch(arms_as(kind, [arm for arm, _ in rows[a:b]]), *([v[d] for _, v in rows[a:b]] for d in range(metrics)))
+        for a, b, kind in zip(edges[:-1], edges[1:], kinds, strict=False)
+    ]
+    names = [f"metric {d}" for d in range(metrics)]
+    got = ordered_in_memory(batches, names, failed_below_or_at=None if floors is None else np.array(floors))
+    assert got.metrics == tuple(names)
+    assert as_dictionary(got) == naive(rows, metrics, floors or [-INF] * metrics)
+    assert not any(np.signbit(flat[flat == 0.0]).any() for flat in got.values)
+    shuffled = [
+        batch(arms_as("numpy", [arm]), *([v] for v in values)) for arm, values in reversed(rows) if arm != "a\0"
+    ]
+    if len(shuffled) == len(rows):
+        floors_given = None if floors is None else np.array(floors)
+        assert_same(got, ordered_in_memory(shuffled, names, failed_below_or_at=floors_given))
+
+
+@given(st.lists(st.integers(0, 40) | st.sampled_from([8191, 8192, 8193, 20_000]), max_size=40), st.integers(0, 99))
+def test_arms_of_any_lengths_are_sorted(counts: list[int], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    starts = np.cumsum([0, *counts])
+    values = rng.normal(size=starts[-1]) if seed % 2 else rng.integers(0, 5, starts[-1]).astype(float)
+    values[rng.random(len(values)) < 0.01] = np.finfo(float).max
+    wanted = np.concatenate([np.zeros(0), *(np.sort(values[a:b]) for a, b in pairwise(starts))])
+    for sort in (sort_within, sort_here):
+        got = values.copy()
+        sort(got, starts)
+        assert got.tolist() == wanted.tolist()
+
+
+def test_one_row_and_one_arm_and_none() -> None:
+    log = ordered_in_memory([batch(pa.array(["x"]), [2.5])], ["m"])
+    assert as_dictionary(log) == {"x": (1, [[2.5]])}
+    log = ordered_in_memory([batch(pa.array(["x"] * 5), [3, 1, NAN, 2, 1])], ["m"])
+    assert as_dictionary(log) == {"x": (5, [[1, 1, 2, 3]])}
+    log = ordered_in_memory([batch(pa.array(["y", "x"]), [NAN, INF], [1, -INF])], ["m", "k"])
+    assert as_dictionary(log) == {"x": (1, [[], []]), "y": (1, [[], [1.0]])}
+    for nothing in ([], [batch(pa.array([], pa.string()), [])]):
+        log = ordered_in_memory(nothing, ["m"])
+        assert (list(log.arms), log.pulls.shape, log.starts.tolist(), len(log.values[0])) == ([], (0,), [[0]], 0)
+
+
+def test_a_million_arms_of_one_row() -> None:
+    count = 1_000_000
+    rng = np.random.default_rng(1)
+    places = rng.permutation(count)
+    names = pa.array(places).cast(pa.string())
+    log = ordered_in_memory(
+        [batch(names[k : k + 300_000], places[k : k + 300_000]) for k in range(0, count, 300_000)], ["m"]
+    )
+    assert list(log.arms) == sorted(map(str, range(count)))
+    assert log.values[0].tolist() == [float(arm) for arm in log.arms]
+    assert log.starts.tolist() == [list(range(count + 1))]
+    assert (log.pulls == 1).all()
+
+
+def test_one_arm_with_ten_million_rows() -> None:
+    count = 10_000_000
+    values = np.random.default_rng(2).random(count)
+    values[::1000] = NAN
+    arms = pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, np.int8)), pa.array(["only"]))
+    log = ordered_in_memory([Batch(arms, [values])], ["m"])
+    assert list(log.arms) == ["only"]
+    assert log.pulls.tolist() == [count]
+    assert np.array_equal(log.values[0], np.sort(values[~np.isnan(values)]))
+
+
+def test_few_and_many_values_side_by_side() -> None:
+    """Long arms go another way than short ones, and threads share them; both must meet all of them."""
+    rng = np.random.default_rng(3)
+    sizes = rng.choice([1, 3, 50, 5000, 70_000], 300, p=[0.3, 0.3, 0.3, 0.09, 0.01])
+    codes = rng.permutation(np.repeat(np.arange(300), sizes))
+    values = rng.normal(size=len(codes))
+    log = ordered_in_memory([batch(pa.array(codes), values)], ["m"])
+    assert len(codes) > groups.CHUNK_ROWS // 8
+    for i, arm in enumerate(log.arms):
+        assert np.array_equal(
+            log.values[0][log.starts[0, i] : log.starts[0, i + 1]], np.sort(values[codes == int(arm)])
+        )
+
+
+def test_integers_are_named_by_their_digits() -> None:
+    one = batch(pa.array([10, -2, 9], pa.int64()), [1, 2, 3])
+    two = batch(np.array([9, 10], np.uint64), [4, 0])
+    three = batch(pa.array(["10"]), [-1])
+    assert as_dictionary(ordered_in_memory([one, two, three], ["m"])) == {
+        "-2": (1, [[2]]),
+        "10": (3, [[-1, 0, 1]]),
+        "9": (2, [[3, 4]]),
+    }
+
+
+def test_codes_are_taken_as_they_are() -> None:
+    """A dictionary is met again and again, and then another of the same length."""
+    names = pa.array(["q", "p"])
+    first = [batch(pa.DictionaryArray.from_arrays(pa.array([0, 1, 1], pa.int32()), names), [1, 2, 3]) for _ in range(3)]
+    other = batch(pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int32()), pa.array(["p", "q"])), [7, 8])
+    log = ordered_in_memory([*first, other, first[0]], ["m"])
+    assert as_dictionary(log) == {"p": (9, [[2, 2, 2, 2, 3, 3, 3, 3, 7]]), "q": (5, [[1, 1, 1, 1, 8]])}
+    some = pa.array(["a", "b", "c"])  # of one dictionary, each batch uses other entries
+    parts = [batch(pa.DictionaryArray.from_arrays(pa.array(use, pa.int32()), some), use) for use in ([2], [0, 2], [0])]
+    assert as_dictionary(ordered_in_memory(parts, ["m"])) == {"a": (2, [[0, 0]]), "c": (2, [[2, 2]])}
+
+
+def test_names_are_told_apart_when_their_hashes_agree() -> None:
+    """All names in one slot: run by the interpreter, where the hash can be exchanged."""
+    code = """
+import numpy as np, pyarrow as pa
+from frontguard.logs.sort import names as arm_names
+arm_names._hash = lambda text, start, stop: np.uint64(2**40 - 1)
+names = arm_names.ArmNames()
+wanted = [f"arm {i * i}" for i in range(700)] + ["arm 9", "", "arm 4"]
+codes = names.codes(pa.array(wanted))
+assert codes.tolist() == [*range(700), 3, 700, 2], codes
+assert names.texts(codes) == wanted
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        env={"NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_hashes_depend_on_the_text_alone() -> None:
+    """Machines that share a log send an arm to the same place: these numbers must never change."""
+    names = ArmNames()
+    names.codes(pa.array(["", "a", "arm-0000001", "ä" * 8]))
+    again = ArmNames()
+    again.codes(pa.array(["x", "ä" * 8, "arm-0000001", "a", ""], pa.large_string()))
+    assert names.hashes.tolist() == again.hashes[:0:-1].tolist()
+    assert len(set(names.hashes.tolist())) == 4
+    assert [hex(each) for each in names.hashes.tolist()] == [
+        by_hand(text.encode()) for text in names.texts(np.arange(4))
+    ]
+
+
+def by_hand(text: bytes) -> str:
+    mask = 2**64 - 1
+    mixed = len(text)
+    words = [text[k : k + 8] for k in range(0, len(text) - len(text) % 8, 8)]
+    for word in words:
+        mixed = (mixed ^ int.from_bytes(word, "little")) * 0x9E3779B97F4A7C15 & mask
+        mixed ^= mixed >> 29
+    rest = text[8 * len(words) :]
+    mixed = (mixed ^ int.from_bytes(rest, "little")) * 0x9E3779B97F4A7C15 & mask
+    mixed = (mixed ^ mixed >> 33) * 0xFF51AFD7ED558CCD & mask
+    mixed = (mixed ^ mixed >> 33) * 0xC4CEB9FE1A85EC53 & mask
+    return hex(mixed ^ mixed >> 33)
+
+
+def test_a_batch_is_not_changed() -> None:
+    values = np.array([-0.0, NAN, -1.0, INF])
+    values.flags.writeable = False
+    arms = np.array(["a", "b", "a", "a"])
+    ordered_in_memory([Batch(arms, [values])], ["m"], failed_below_or_at=np.array([0.0]))
+    assert str(values.tolist()) == "[-0.0, nan, -1.0, inf]"
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (lambda: batch(pa.array(["a", None, None]), [1, 2, 3]), r"arm: 2 rows have no arm, the first of them row 2 "),
+        (lambda: batch(pa.array([1, None]), [1, 2]), r"arm: 1 rows have no arm, the first of them row 2 "),
+        (lambda: batch(pa.array(["a", None]).dictionary_encode(), [1, 2]), r"arm: 1 rows have no arm"),
+        (lambda: batch(NULL_ENTRY, [1, 2]), r"arm: 1 rows have no arm"),
+        (lambda: batch(pa.array([["a"], ["b"]]), [1, 2]), r"arm: the names must be text or integers; got list"),
+        (lambda: batch(pa.array(["a"]), [1, 2]), r"a batch of 1 rows needs 1 columns as long; got \(2,\)"),
+        (lambda: batch(pa.array(["a"])), r"a batch of 1 rows needs 1 columns as long; got none"),
+    ],
+)
+def test_bad_batches_are_refused(made: Any, message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        ordered_in_memory([made()], ["m"])
+
+
+NULL_ENTRY = pa.DictionaryArray.from_arrays(pa.array([1, 0], pa.int32()), pa.array([None, "a"], pa.string()))
+
+
+def test_floors_must_be_one_a_metric() -> None:
+    for wrong in ([0.0, 0.0], [NAN], 0.0):
+        with pytest.raises(BadInput, match=r"failed_below_or_at needs one number for each of 1 metrics; got "):
+            ordered_in_memory([], ["m"], failed_below_or_at=np.array(wrong))

@@ -1,0 +1,387 @@
+"""`frontguard.analyze` as a whole: against a naive twin over frames of every shape, and what else it promises."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+import frontguard as fg
+from frontguard import BadInput, Objective, analyze
+from frontguard.experiments.datasets.compiler_flags import bundled_recording
+from frontguard.logs.analysis import Analysis
+from frontguard.logs.sort.progress import Progress
+from frontguard.logs.state import LogState
+from frontguard.theory.threats import threat_named
+from tests.conftest import ROOT
+from tests.logs.naive_analysis import Naive
+
+NAMES = ["a", "b", "NA", "007", "1e5", "-O2", "ä ö"]
+KINDS = ("dict", "pandas", "polars", "lazy", "arrow")
+
+
+# Frames ---------------------------------------------------------------------------------------------------------------
+
+
+def frame_of(kind: str, columns: dict[str, list[Any]]) -> Any:
+    if kind == "pandas":
+        return pd.DataFrame(columns)
+    if kind in ("polars", "lazy"):
+        frame = pl.DataFrame(columns, strict=False)
+        return frame.lazy() if kind == "lazy" else frame
+    return pa.table(columns) if kind == "arrow" else columns
+
+
+def wide(rows: list[tuple[str, list[float | None]]], names: list[str]) -> dict[str, list[Any]]:
+    columns: dict[str, list[Any]] = {"arm": [arm for arm, _ in rows]}
+    return columns | {name: [None if v[d] is None else float(v[d]) for _, v in rows] for d, name in enumerate(names)}
+
+
+def long(rows: list[tuple[str, list[float | None]]], names: list[str]) -> dict[str, list[Any]]:
+    parts = [(arm, name, v[d]) for d, name in enumerate(names) for arm, v in rows]
+    return {
+        "arm": [part[0] for part in parts],
+        "metric": [part[1] for part in parts],
+        "value": [None if part[2] is None else float(part[2]) for part in parts],
+    }
+
+
+# Halves, so that sums are exact in any order and ties are frequent.
+VALUES = st.one_of(
+    st.integers(-4, 40).map(lambda k: k / 2),
+    st.integers(1, 12).map(float),
+    st.sampled_from([None, math.nan, math.inf, -math.inf]),
+)
+
+
+@st.composite
+def logs(draw: st.DrawFn) -> tuple[list[tuple[str, list[float | None]]], list[Objective]]:
+    M = draw(st.integers(1, 3))
+    near = draw(st.booleans())  # large samples that lie near each other: there all verdicts come up
+    objectives = [
+        Objective(
+            f"metric {d}",
+            draw(st.sampled_from(["maximize", "minimize"])),
+            draw(st.sampled_from([1.0, 3.0, "30%"] if near else [0.0, 0.5, 3.0, "10%", "100%"])),
+            draw(st.sampled_from([0.5, 0.5, 0.25, 0.9])),
+        )
+        for d in range(M)
+    ]
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    rows: list[tuple[str, list[float | None]]] = []
+    for arm in draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=6, unique=True)):
+        if near or draw(st.booleans()):
+            count = int(rng.integers(150, 300) if near else rng.integers(20, 120))
+            centre = 12 + 2 * rng.integers(-1, 2) + rng.integers(-1, 2, M)
+            values = np.round(2 * rng.normal(centre, 2.0 if near else rng.choice([0.0, 0.6, 3.0]), (count, M))) / 2
+            rows += [(arm, row) for row in values.tolist()]
+        scraps = draw(st.lists(st.lists(VALUES, min_size=M, max_size=M), max_size=4))
+        rows += [(arm, row) for row in scraps or [[1.0] * M]]
+    order = rng.permutation(len(rows)).tolist()
+    return [rows[i] for i in order], objectives
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(
+    logs(),
+    st.sampled_from(KINDS),
+    st.booleans(),
+    st.sampled_from(["oblivious", "prescient", "malicious"]),
+    st.sampled_from([0.0, 0.05, 0.2]),
+    st.sampled_from([0.5, 0.95]),
+)
+def test_the_whole_answer_is_that_of_the_naive_twin(
+    log: Any, kind: str, in_long: bool, threat: str, eps: float, confidence: float
+) -> None:
+    rows, objectives = log
+    names = [objective.name for objective in objectives]
+    by_arm: dict[str, list[list[float | None]]] = {}
+    for arm, values in rows:
+        by_arm.setdefault(arm, []).append(values)
+    twin = Naive(by_arm, objectives, threat_named(threat, eps), confidence)
+    frame = frame_of(kind, long(rows, names) if in_long else wide(rows, names))
+    found = analyze(
+        frame, arm="arm", objectives=objectives, threat=threat, contamination=eps, confidence=confidence,
+        layout="long" if in_long else None,
+    )  # fmt: skip
+    assert list(found.arms) == twin.arms
+    assert found.verdicts == twin.verdicts
+    assert found.lower.tolist() == [twin.low[arm] for arm in twin.arms]
+    assert found.upper.tolist() == [twin.high[arm] for arm in twin.arms]
+    assert found.failed.tolist() == [twin.failed[arm] for arm in twin.arms]
+    assert found.pulls_per_arm.tolist() == [len(by_arm[arm]) for arm in twin.arms]
+    wanted = [[math.nan if v == -math.inf else v for v in twin.estimate[arm]] for arm in twin.arms]
+    np.testing.assert_array_equal(found.estimates, wanted)
+    certificate = fg.Certificate(tuple(twin.accuracy), tuple(twin.coverage), confidence, threat, eps).in_units(
+        objectives
+    )
+    assert found.certificate == certificate
+    assert found.mean_set == twin.mean_set()
+    opened = [arm for arm, word in twin.verdicts.items() if word == "undecided"]
+    assert (found.status == "certified") == (not opened)
+    assert list(found.more_pulls()) == opened
+    check_profile(found, by_arm, objectives, threat, confidence)
+    assert json.loads("".join(found.json_pieces(more=1))) == json.loads(json.dumps({**found.to_dict(), "more": 1}))
+
+
+def check_profile(
+    found: Analysis, by_arm: dict[str, Any], objectives: list[Objective], threat: str, confidence: float
+) -> None:
+    """At the ε where the front changes it is another one, and just before it is the same; so for the first verdict."""
+    profile = found.profile
+    assert profile is not None
+
+    def at(eps: float) -> dict[str, str]:
+        return Naive(by_arm, objectives, threat_named(threat, eps), confidence).verdicts
+
+    def front(eps: float) -> list[str]:
+        return [arm for arm, word in at(eps).items() if word == "in"]
+
+    if profile.front < 0.5:
+        assert front(profile.front) != found.pareto_set
+        assert front(max(found.certificate.contamination, profile.front - profile.resolution)) == found.pareto_set
+    stands = found.stands_up_to
+    if stands:
+        arm = min(stands, key=lambda each: stands[each])
+        assert at(stands[arm])[arm] == found.verdicts[arm]
+        if (beyond := stands[arm] + profile.resolution) < 0.5:
+            assert at(beyond)[arm] != found.verdicts[arm]
+
+
+# Everything else ------------------------------------------------------------------------------------------------------
+
+
+def frame(seed: int = 0, arms: int = 5, pulls: int = 150) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    names = np.repeat([f"arm {i}" for i in range(arms)], pulls)
+    speed = rng.normal(np.repeat(np.arange(arms), pulls), 1.0)
+    size = np.exp(rng.normal(np.repeat(np.arange(arms) * 0.7, pulls), 0.3))
+    return pd.DataFrame({"arm": names, "speed": speed, "size": size})
+
+
+ASKED: dict[str, Any] = {"arm": "arm", "maximize": "speed", "minimize": "size", "tolerance": {"size": "5%"}}
+
+
+def same(first: Analysis, second: Analysis) -> bool:
+    return first.to_dict() == second.to_dict()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_answer_comes_in_the_kind_of_frame_that_was_given(kind: str) -> None:
+    found = analyze(frame_of(kind, frame().to_dict("list")), **ASKED)
+    table = found.to_frame()
+    kinds = {"dict": dict, "pandas": pd.DataFrame, "polars": pl.DataFrame, "lazy": pl.LazyFrame, "arrow": pa.Table}
+    assert isinstance(table, kinds[kind])
+    plain = pd.DataFrame(table.collect().to_dict(as_series=False) if kind == "lazy" else analyze_columns(table, kind))
+    assert plain["verdict"].tolist() == list(found.verdicts.values())
+    assert {"size mean", "size failed", "stands up to", "more pulls", "decided by"} <= set(plain)
+
+
+def analyze_columns(table: Any, kind: str) -> Any:
+    if kind == "arrow":
+        return table.to_pydict()
+    return table.to_dict(as_series=False) if kind == "polars" else table
+
+
+def test_files_and_frames_out_of_core_and_in_memory_give_one_answer(tmp_path: Path) -> None:
+    whole = frame()
+    expected = analyze(whole, **ASKED)
+    whole.to_csv(tmp_path / "log.csv", index=False)
+    pq.write_table(pa.Table.from_pandas(whole), tmp_path / "log.parquet")
+    whole.to_json(tmp_path / "log.jsonl", orient="records", lines=True, double_precision=15)
+    assert same(analyze(tmp_path / "log.csv", **ASKED), expected)
+    assert same(analyze(str(tmp_path / "log.parquet"), **ASKED, memory=2**20), expected)
+    near = analyze(tmp_path / "log.jsonl", **ASKED)
+    assert near.verdicts == expected.verdicts
+
+
+def test_appending_and_merging_states_is_one_log(tmp_path: Path) -> None:
+    whole = frame()
+    expected = analyze(whole, **ASKED)
+    for part in range(3):
+        whole[part::3].to_csv(tmp_path / f"{part}.csv", index=False)
+        found = analyze(tmp_path / f"{part}.csv", **ASKED, append=tmp_path / "log.state")
+        analyze(tmp_path / f"{part}.csv", **ASKED, append=tmp_path / f"{part}.state")
+    assert same(found, expected)
+    assert same(analyze(tmp_path / "log.state", **ASKED), expected)
+    assert same(analyze([tmp_path / f"{part}.state" for part in range(3)], **ASKED), expected)
+    assert same(analyze(f"{tmp_path}/[0-2].state", **ASKED, append=tmp_path / "merged.state"), expected)
+    assert len(LogState.load(tmp_path / "merged.state").sources) == 3
+    for again in (tmp_path / "1.csv", tmp_path / "1.state"):
+        with pytest.raises(BadInput, match=r"1\.csv: it was counted before"):
+            analyze(again, **ASKED, append=tmp_path / "log.state")
+    twice = analyze(tmp_path / "1.csv", **ASKED, append=tmp_path / "log.state", again=True)
+    assert twice.pulls == expected.pulls + len(whole[1::3])
+
+
+def test_a_file_that_grew_is_not_counted_from_its_beginning(tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    frame().to_csv(log, index=False)
+    analyze(log, **ASKED, append=tmp_path / "state")
+    before = (tmp_path / "state").read_bytes()
+    with log.open("a") as file:
+        file.write("arm 1,3.0,1.0\n")
+    with pytest.raises(BadInput, match=r"it grew since; give the rows that are new in a file of their own"):
+        analyze(log, **ASKED, append=tmp_path / "state")
+    assert (tmp_path / "state").read_bytes() == before
+
+
+def test_a_sketched_state_holds_less_and_promises_no_more(tmp_path: Path) -> None:
+    pytest.importorskip("datasketches")
+    whole = frame(pulls=3000)
+    exact = analyze(whole, **ASKED)
+    found = analyze(whole, **ASKED, sketch=200)
+    assert (found.lower <= exact.lower).all()
+    assert (found.upper >= exact.upper).all()
+    assert (found.lower < exact.lower).any()
+    np.testing.assert_allclose(found.means, exact.means)
+    assert found.certificate.confidence == 0.95
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"tolerance": {"sped": 1.0}}, "'sped' is not one of the metrics (did you mean 'speed'?)"),
+        ({"quantile": {"x": 0.5}}, "quantile: 'x' is not one of the metrics"),
+        ({"confidence": 1.0}, "confidence must be a probability"),
+        ({"confidence": "much"}, "confidence"),
+        ({"contamination": 0.5}, "0 <= eps < 1/2"),
+        ({"threat": "presient"}, "threat must be one of oblivious, prescient, malicious"),
+        ({"objectives": ["speed"]}, "give them one way"),
+        ({"maximize": ["speed", "speed"]}, "different names"),
+        ({"minimize": "sized"}, "did you mean 'size'?"),
+        ({"maximize": (), "minimize": ()}, "say which columns are the metrics"),
+        ({"quantile": 1.5}, "strictly between 0 and 1"),
+    ],
+)
+def test_what_is_wrong_is_said(options: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        analyze(frame(), **{**ASKED, "tolerance": None, **options})
+    assert complaint in str(caught.value)
+
+
+def test_what_is_wrong_with_a_state_is_said(tmp_path: Path) -> None:
+    state, log = tmp_path / "log.state", tmp_path / "log.csv"
+    frame().to_csv(log, index=False)
+    analyze(log, arm="arm", maximize=["speed", "size"], append=state)
+    for options, complaint in (
+        ({}, "say which of them to maximize"),
+        ({"minimize": "seize"}, "no column is called 'seize' (did you mean 'size'?)"),
+        ({"minimize": "size", "arm": "flag"}, "its arm is 'arm'; got 'flag'"),
+        ({"minimize": "speed", "tolerance": "5%"}, "has values that are not positive"),
+    ):
+        with pytest.raises(BadInput) as caught:
+            analyze(state, **options)
+        assert complaint in str(caught.value)
+    with pytest.raises(BadInput, match="state files and logs cannot be read as one"):
+        analyze([state, log], **ASKED)
+    assert analyze(state, minimize="size", tolerance="5%").arms == tuple(f"arm {i}" for i in range(5))
+
+
+def test_a_tolerance_for_all_applies_where_the_log_brings_its_own_metrics(tmp_path: Path) -> None:
+    path = tmp_path / "bench.json"
+    times = np.random.default_rng(0).normal(1.0, 0.01, 60).tolist()
+    results = [{"command": name, "times": [each * s for each in times]} for name, s in (("one", 1.0), ("two", 1.001))]
+    path.write_text(json.dumps({"results": results}))
+    assert analyze(path, contamination=0.05).status != "certified"
+    found = analyze(path, contamination=0.05, tolerance="5%")
+    assert found.metrics == (Objective("seconds", "minimize", "5%"),)
+    assert found.status == "certified"
+    assert "one" in found.pareto_set
+
+
+def test_studies_chose_their_pulls_by_what_they_saw(tmp_path: Path) -> None:
+    study = fg.Study(["a", "b"], [Objective("x", tolerance="5%")], fg.Prescient(0.1), storage=str(tmp_path / "s.db"))
+    rng = np.random.default_rng(0)
+    pulls = study.ask(40)
+    study.tell_many([(pull, [float(5 + (pull.arm == "a") + rng.normal(0, 0.3))]) for pull in pulls])
+    found = analyze(tmp_path / "s.db")
+    assert found.anytime
+    assert found.metrics == (Objective("x", tolerance="5%"),)
+    wider = found.upper - found.lower
+    once = analyze(tmp_path / "s.db", anytime=False)
+    assert (once.upper - once.lower <= wider).all()
+    assert analyze(tmp_path / "s.db", append=tmp_path / "state").anytime
+    assert analyze(tmp_path / "state", maximize="x").anytime
+    assert not analyze(frame(), **ASKED).anytime
+
+
+def test_progress_knows_how_much_is_left_where_only_bytes_are_known(tmp_path: Path) -> None:
+    whole = frame(pulls=60_000)
+    whole.to_csv(tmp_path / "log.csv", index=False)
+    told: list[Progress] = []
+    analyze(tmp_path / "log.csv", **ASKED, progress=told.append)
+    reading = [each for each in told if each.stage == "reading"]
+    assert told[-1].stage == "sorting"
+    assert told[-1].rows == told[-1].total == len(whole)
+    assert reading[-1].rows == len(whole)
+    assert all(each.total is not None and each.seconds_left is not None for each in reading)
+    assert all(abs(each.total - len(whole)) < 0.5 * len(whole) for each in reading if each.rows > len(whole) / 3)  # type: ignore[operator]
+
+
+def test_an_analysis_is_shown_in_short_whatever_its_size() -> None:
+    found = analyze(frame(), **ASKED)
+    assert repr(found) == (
+        "<analysis result, budget: 1 undecided, 4 in of 5 arms after 750 pulls; set {arm 0, arm 2, arm 3, arm 4}>"
+    )
+    assert found._repr_html_().count("<tr>") == 6
+    many = analyze({"arm": [str(i) for i in range(1000)], "x": np.arange(1000.0)}, maximize="x")
+    assert 100 <= many._repr_html_().count("<tr>") < 150
+    assert "900 more" in many._repr_html_()
+
+
+def test_the_twin_meets_every_verdict() -> None:
+    """Or the comparison with it would show less than it seems to."""
+    seen: set[str] = set()
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        by_arm: dict[str, list[list[float | None]]] = {
+            name: (np.round(2 * rng.normal(rng.integers(0, 3, 2), 0.4, (60, 2))) / 2).tolist() for name in NAMES[:4]
+        }
+        objectives = [Objective("x", tolerance=0.5), Objective("y", tolerance=0.5)]
+        eps = 0.05 if seed % 2 else 0.3
+        seen |= set(Naive(by_arm, objectives, threat_named("prescient", eps), 0.9).verdicts.values())
+    assert seen == {"in", "out", "covered", "undecided"}
+
+
+def test_what_the_page_shows_by_hand_is_what_the_log_says() -> None:
+    recording = bundled_recording()
+    busy = recording.neighbour
+    frame = {
+        "arm": [recording.arms[i] for i in recording.arm_of_row[busy]],
+        "time": recording.metrics[busy, 0],
+        "bytes": recording.metrics[busy, 1],
+    }
+    asked: dict[str, Any] = {"minimize": ["time", "bytes"], "tolerance": {"time": "2%"}, "contamination": 0.1}
+    found = analyze(frame, **asked)
+    arm, rival = "-O2 -funroll-loops", "-O2 -march=native"
+    assert found.verdicts[arm] == "out"
+    assert found.to_dict()["decided_by"][arm] == rival
+    rank = max(k for k in range(1, 220) if binom.cdf(k - 1, 220, 0.45) <= 0.05 / 80)
+    page = (ROOT / "docs" / "logs.md").read_text()
+    assert f"The rank is {rank}." in page
+    for name in (arm, rival):
+        times = sorted(recording.pulls_of(name, neighbour=True)[:, 0].tolist())
+        low, high = times[rank - 1], times[-rank]
+        assert found.intervals[name]["time"] == pytest.approx([low, high], rel=1e-12)
+        bytes_ = int(recording.pulls_of(name)[0, 1])
+        row = f"| `{name}` | {low:.5f} | {high:.5f} | {bytes_} | {np.median(times):.4f} | {np.mean(times):.4f} |"
+        assert row in page
+    quiet = {
+        "arm": [recording.arms[i] for i in recording.arm_of_row[~busy]],
+        "time": recording.metrics[~busy, 0],
+        "bytes": recording.metrics[~busy, 1],
+    }
+    assert analyze(quiet, **asked).verdicts == found.verdicts
+    assert found.stands_up_to[arm] == 0.499

@@ -1,0 +1,207 @@
+"""Verdicts on many boxes: the same as the certified policy's own rule gives, which looks at the arms one by one."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from frontguard.errors import BadInput
+from frontguard.logs.boxes import LogBoxes
+from frontguard.pareto import dominance, rule
+from frontguard.pareto.judge import Verdicts, judge
+from frontguard.verdicts import Verdict
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+SHAPES = ("spread", "front", "line", "grid", "equal", "infinite", "narrow", "wide")
+
+
+def random_boxes(shape: str, arms: int, objectives: int, rng: np.random.Generator) -> LogBoxes:
+    """Boxes around centres of some shape, with estimates inside, and doubt around these."""
+    size = (arms, objectives)
+    centre = rng.normal(size=size)
+    if shape == "front":
+        centre -= centre.mean(axis=1, keepdims=True)
+    if shape == "line":
+        centre = np.repeat(rng.normal(size=(arms, 1)), objectives, axis=1)
+    width = {"narrow": 0.02, "wide": 1.5}.get(shape, 0.3)
+    low, high = (rng.exponential(width, size=size) for _ in range(2))
+    doubt = 0.2 * np.minimum(low, high)
+    lower, upper, doubt_low, doubt_high = centre - low, centre + high, centre - doubt, centre + doubt
+    if shape == "equal":
+        lower, upper, centre, doubt_low, doubt_high = (np.full(size, v) for v in (-1.0, 1.0, 0.0, -0.2, 0.2))
+    if shape == "grid":  # tenths, so that differences are near the tolerances, on either side of them, or equal
+        lower, upper, centre, doubt_low, doubt_high = (
+            np.round(array, 1) for array in (lower, upper, centre, doubt_low, doubt_high)
+        )
+    if shape == "infinite":
+        lower = np.where(rng.random(size) < 0.1, -np.inf, lower)
+        upper = np.where(rng.random(size) < 0.03, np.inf, upper)
+        nothing = rng.random(arms) < 0.03
+        for array in (lower, centre, doubt_low, doubt_high):
+            array[nothing] = -np.inf
+        upper[nothing] = np.inf
+    return LogBoxes(lower, upper, centre, doubt_low, doubt_high)
+
+
+@dataclass
+class ByTheRule:
+    """What `certified_rule.decide` says when no bound can gain anything any more."""
+
+    codes: Ints
+    decided_by: Ints
+    accuracy_slack: float
+    coverage_slack: float
+
+
+def decided(boxes: LogBoxes, accuracy: Floats, coverage: Floats, margin: Floats) -> ByTheRule:
+    K, M = boxes.lower.shape
+    arms, control = np.zeros(K, rule.ARM), np.zeros(1, rule.CONTROL)
+    arms["pulls"], arms["decided_by"] = 10**6, -1
+    control["alive"] = K
+    control["most_pulls"] = control["most_per_arm"] = np.iinfo(np.int64).max
+    table, centres = np.zeros((K, M, 7)), np.empty((K, M, 3))
+    for side in (rule.LOW, rule.LOW_FLOOR, rule.PLAIN_LOW):
+        table[..., side] = boxes.lower
+    for side in (rule.HIGH, rule.HIGH_FLOOR, rule.PLAIN_HIGH):
+        table[..., side] = boxes.upper
+    centres[..., rule.ESTIMATE] = boxes.estimates
+    centres[..., rule.DOUBT_LOW], centres[..., rule.DOUBT_HIGH] = boxes.doubt_low, boxes.doubt_high
+    rule.decide(arms, table, centres, np.arange(K), control, accuracy, coverage, margin, np.empty(K, np.int64))
+    slacks = control["accuracy_slack"][0], control["coverage_slack"][0]
+    return ByTheRule(arms["status"], arms["decided_by"], float(slacks[0]), float(slacks[1]))
+
+
+def naive_coverage_slack(boxes: LogBoxes, verdicts: Verdicts, coverage: Floats) -> float:
+    """By how much the worst covered of the alive arms that are not returned misses the coverage."""
+    left = boxes.upper[(verdicts.codes != Verdict.OUT) & ~verdicts.returned]
+    gaps = (left[:, None] - boxes.lower[verdicts.returned] - coverage).max(axis=2)
+    return float(gaps.min(axis=1, initial=np.inf).max(initial=-np.inf))
+
+
+def check_rivals(boxes: LogBoxes, ours: Verdicts, theirs: ByTheRule, accuracy: Floats, coverage: Floats) -> None:
+    """A rival may be another one only where it is as good a reason."""
+    for i, (mine, other) in enumerate(zip(ours.decided_by, theirs.decided_by, strict=True)):
+        if mine < 0:
+            assert other < 0
+            continue
+        assert mine != i
+        if ours.codes[i] == Verdict.OUT:
+            assert ours.codes[mine] != Verdict.OUT
+            assert (boxes.upper[i] <= boxes.lower[mine]).all()
+            assert (boxes.upper[i] < boxes.lower[mine]).any()
+        elif ours.codes[i] == Verdict.COVERED:
+            assert ours.codes[mine] == Verdict.IN
+            assert (boxes.upper[i] - boxes.lower[mine] - coverage <= 0.0).all()
+        elif ours.candidates[i]:
+            of_mine, of_other = (np.min(boxes.upper[j] - boxes.lower[i] - accuracy) for j in (mine, other))
+            assert of_mine == of_other
+        else:
+            assert ours.returned[mine]
+            with np.errstate(invalid="ignore"):
+                leads = np.min(boxes.estimates[ours.returned] - boxes.estimates[i], axis=1)
+                lead = np.min(boxes.estimates[mine] - boxes.estimates[i])
+            assert lead == np.nanmax(leads)
+
+
+@pytest.mark.parametrize("objectives", [1, 2, 3, 4])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_verdicts_are_those_of_the_certified_policy(shape: str, objectives: int) -> None:
+    rng = np.random.default_rng([SHAPES.index(shape), objectives])
+    for trial in range(12):
+        arms = int(rng.integers(1, 8)) if trial < 3 else int(rng.integers(100, 500))
+        boxes = random_boxes(shape, arms, objectives, rng)
+        accuracy, coverage = (rng.choice([0.0, 0.1, 0.5, 2.0], size=objectives) for _ in range(2))
+        margin = rng.choice([0.0, 0.1], size=objectives)
+        ours, theirs = judge(boxes, accuracy, coverage, margin), decided(boxes, accuracy, coverage, margin)
+        np.testing.assert_array_equal(ours.codes, theirs.codes)
+        assert ours.accuracy_slack == theirs.accuracy_slack
+        # The policy looks no further once an arm is covered, so below zero its slack is only an upper bound; and where
+        # candidates that are open would be returned, ours may let them cover others.
+        assert ours.coverage_slack == naive_coverage_slack(boxes, ours, coverage) <= theirs.coverage_slack
+        if theirs.coverage_slack > 0.0 and not (ours.undecided & ours.candidates).any():
+            assert ours.coverage_slack == theirs.coverage_slack
+        check_rivals(boxes, ours, theirs, accuracy, coverage)
+
+
+def test_every_verdict_and_every_reason_comes_up() -> None:
+    """Or the comparison above would show less than it seems to."""
+    seen: set[tuple[int, bool]] = set()
+    for shape in SHAPES:
+        for objectives in (1, 2, 3):
+            boxes = random_boxes(shape, 300, objectives, np.random.default_rng(objectives))
+            verdicts = judge(boxes, 0.5, 0.5, 0.0)
+            seen |= set(zip(verdicts.codes.tolist(), verdicts.candidates.tolist(), strict=True))
+    words = {(Verdict(code).word, candidate) for code, candidate in seen}
+    assert words == {
+        ("out", False), ("in", True), ("covered", False), ("covered", True), ("undecided", False), ("undecided", True),
+    }  # fmt: skip
+
+
+def test_the_certificate_that_holds_now_is_reached_by_asking_for_no_more() -> None:
+    """With the tolerances widened by the slacks nothing is open any more."""
+    rng = np.random.default_rng(6)
+    for _ in range(20):
+        boxes = random_boxes("spread", 200, 2, rng)
+        verdicts = judge(boxes, 0.1, 0.1, 0.0)
+        assert verdicts.undecided.any()
+        more = 1.0 + 1e-12  # the differences are rounded
+        eased = judge(
+            boxes,
+            0.1 + max(verdicts.accuracy_slack, 0.0) * more,
+            0.1 + max(verdicts.coverage_slack, 0.0) * more,
+            0.0,
+        )
+        assert not eased.undecided.any()
+
+
+@pytest.mark.parametrize("objectives", [1, 2, 3])
+@pytest.mark.parametrize("shape", ["spread", "front", "grid", "equal"])
+def test_short_cuts_for_many_arms_change_nothing(shape: str, objectives: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Samples and the order of arms save time only."""
+    boxes = random_boxes(shape, 60_000, objectives, np.random.default_rng(8))
+    module = sys.modules[judge.__module__]
+    monkeypatch.setattr(module, "_SAMPLE", 4096)
+    monkeypatch.setattr(module, "_MANY", 100)
+    ours = judge(boxes, 0.1, 0.1, 0.0)
+    highest = np.argsort(-boxes.lower.min(axis=1))[:100]  # enough to put most arms out
+    for j in highest:
+        plain = (boxes.upper <= boxes.lower[j]).all(axis=1) & (boxes.upper < boxes.lower[j]).any(axis=1)
+        assert (ours.codes[plain] == Verdict.OUT).all()
+    put_out = np.flatnonzero(ours.codes == Verdict.OUT)
+    by = ours.decided_by[put_out]
+    assert (ours.codes[by] != Verdict.OUT).all()
+    assert (boxes.upper[put_out] <= boxes.lower[by]).all()
+    assert (boxes.upper[put_out] - boxes.lower[by]).min(axis=1).max(initial=-1.0) < 0.0
+    monkeypatch.setattr(module, "_SAMPLE", 10**9)
+    monkeypatch.setattr(module, "_MANY", 10**9)
+    monkeypatch.setattr(dominance, "_FEW", 10**9)
+    again = judge(boxes, 0.1, 0.1, 0.0)
+    np.testing.assert_array_equal(ours.codes, again.codes)
+    assert (ours.accuracy_slack, ours.coverage_slack) == (again.accuracy_slack, again.coverage_slack)
+
+
+def test_a_single_arm_is_in() -> None:
+    verdicts = judge(random_boxes("spread", 1, 2, np.random.default_rng(0)), 0.0, 0.0, 0.0)
+    assert verdicts.codes.tolist() == [Verdict.IN]
+    assert verdicts.decided_by.tolist() == [-1]
+    assert verdicts.accuracy_slack == verdicts.coverage_slack == -np.inf
+
+
+def test_what_is_no_box_and_what_is_no_tolerance_is_refused() -> None:
+    boxes = random_boxes("spread", 5, 2, np.random.default_rng(0))
+    boxes.lower[3, 1] = boxes.upper[3, 1] + 1.0
+    with pytest.raises(BadInput, match=r"boxes must not be empty; got .* for arm 3"):
+        judge(boxes, 0.1, 0.1, 0.0)
+    boxes.lower[3, 1] = np.nan
+    with pytest.raises(BadInput, match="for arm 3"):
+        judge(boxes, 0.1, 0.1, 0.0)
+    fine = random_boxes("spread", 5, 2, np.random.default_rng(0))
+    for wrong in (-1.0, np.nan, [0.1, 0.1, 0.1]):
+        with pytest.raises(BadInput, match="coverage must be"):
+            judge(fine, 0.1, wrong, 0.0)

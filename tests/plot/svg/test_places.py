@@ -1,0 +1,296 @@
+"""SVG: everything lies where the words of the ticks say, and what goes on beyond the frame is seen to."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import TextPath
+
+from frontguard.plot import looks
+from frontguard.plot.picture import (
+    Axis,
+    Bars,
+    Boxes,
+    Density,
+    Lines,
+    Panel,
+    Picture,
+    Points,
+    Region,
+    Rule,
+)
+from frontguard.plot.svg.shapes import dashes, line, rectangle
+from frontguard.plot.svg.text import width
+from tests.plot.samples import INF, NAN, array
+from tests.plot.svg.svg_reading import SVG, found, frame, of_class, one, parsed, place, ticks_of
+
+
+def test_marks_lie_where_the_ticks_say() -> None:
+    root = parsed(one(Points(array(2.5, 8, 5), array(5, 1, 10), looks.IN, keys=(7, 8, 9))), prefix="f-")
+    across, down = ticks_of(root)
+    x0, x10, y0, y10 = across["0"], across["10"], down["0"], down["10"]
+    for key, x, y in ((7, 2.5, 5), (8, 8, 1), (9, 5, 10)):
+        expected = x0 + (x10 - x0) * x / 10, y0 + (y10 - y0) * y / 10
+        assert place(found(root, id=f"f-mark-{key}")) == pytest.approx(expected, abs=0.11)
+    assert y10 < y0  # larger is higher up
+
+
+def test_log_axes_place_by_ratios() -> None:
+    axis = Axis(scale="log", low=1.0, high=10_000.0)
+    root = parsed(one(Points(array(1, 100, 31.6228), array(10, 10, 10), looks.IN, keys=(0, 1, 2)), x=axis, y=axis))
+    across, _ = ticks_of(root)
+    at = [place(found(root, data_key=f"mark-{key}"))[0] for key in range(3)]
+    assert at[0] == pytest.approx(across["1"], abs=0.11)
+    assert at[1] == pytest.approx(across["100"], abs=0.11)
+    assert at[2] == pytest.approx((across["10"] + across["100"]) / 2, abs=0.11)
+    assert across["10,000"] - across["1,000"] == pytest.approx(across["10"] - across["1"], abs=0.2)
+
+
+def test_names_are_read_from_the_top_if_reversed() -> None:
+    bars = Bars(array(0, 1, 2), array(3, 2, 1), looks.IN, keys=(0, 1, 2))
+    root = parsed(one(bars, x=Axis(low=0.0), y=Axis(names=("first", "second", "third"), reverse=True)))
+    across, down = ticks_of(root)
+    assert down["first"] < down["second"] < down["third"]
+    rects = [found(root, data_key=f"bar-{key}").find(f"{SVG}rect") for key in range(3)]
+    for rect, name, length in zip(rects, ("first", "second", "third"), ("3", "2", "1"), strict=True):
+        assert rect is not None
+        top, high = float(rect.get("y", "nan")), float(rect.get("height", "nan"))
+        assert top + high / 2 == pytest.approx(down[name], abs=0.2)
+        assert float(rect.get("x", "nan")) == pytest.approx(across["0"], abs=0.11)
+        assert float(rect.get("width", "nan")) == pytest.approx(across[length] - across["0"], abs=0.2)
+
+
+def test_boxes_span_from_low_to_high() -> None:
+    root = parsed(one(Boxes(array(2), array(1), array(4), array(7), looks.IN, ("hint",), (5,))), prefix="f-")
+    across, down = ticks_of(root)
+    box = found(root, id="f-box-5")
+    x, y, wide, high = (float(box.get(name, "nan")) for name in ("x", "y", "width", "height"))
+    unit_x, unit_y = (across["10"] - across["0"]) / 10, (down["0"] - down["10"]) / 10
+    expected = (across["0"] + 2 * unit_x, down["0"] - 7 * unit_y, 2 * unit_x, 6 * unit_y)
+    assert (x, y, wide, high) == pytest.approx(expected, abs=0.16)
+    assert box.get("stroke-dasharray") is None
+    assert box.find(f"{SVG}title").text == "hint"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("opens", [o for o in itertools.product([False, True], repeat=4) if any(o) and not all(o)])
+def test_open_boxes_end_at_the_frame_without_an_edge(opens: tuple[bool, bool, bool, bool]) -> None:
+    left, top, right, bottom = opens
+    ends = (-INF if left else 3.0, -INF if bottom else 3.0, INF if right else 7.0, INF if top else 7.0)
+    root = parsed(one(Boxes(*(array(end) for end in ends), looks.IN, keys=(1,))))
+    box = found(root, data_key="box-1")
+    x, y, wide, high = (float(box.get(name, "nan")) for name in ("x", "y", "width", "height"))
+    edges = frame(root)
+    assert (x == edges[0]) == left
+    assert (y == edges[1]) == top
+    assert (x + wide == pytest.approx(edges[2], abs=0.11)) == right
+    assert (y + high == pytest.approx(edges[3], abs=0.11)) == bottom
+    lengths = [float(n) for n in box.get("stroke-dasharray", "").split()]
+    assert sum(lengths) == pytest.approx(2 * (wide + high), abs=2.0)
+    # Walk around the box: is the pen down in the middle of each side?
+    reached = np.cumsum(lengths)
+    for middle, is_open in zip(
+        (wide / 2, wide + high / 2, 1.5 * wide + high, 2 * wide + 1.5 * high), (top, right, bottom, left), strict=True
+    ):
+        assert (int(np.searchsorted(reached, middle)) % 2 == 0) != is_open
+
+
+@given(st.floats(1, 500), st.floats(1, 500), st.tuples(*[st.booleans()] * 4))
+def test_pieces_of_outlines_add_up(wide: float, high: float, opens: tuple[bool, bool, bool, bool]) -> None:
+    pieces = rectangle(wide, high, *opens)
+    assert sum(length for length, _ in pieces) == pytest.approx(2 * (wide + high))
+    assert all(length >= 0 for length, _ in pieces)
+    parts = [float(n) for n in dashes(pieces).split()]
+    assert len(parts) % 2 == 0
+    assert sum(parts[::2]) == pytest.approx(
+        sum(length for length, is_drawn in pieces if is_drawn), abs=0.06 * len(parts)
+    )
+    assert sum(length for length, _ in line(wide, opens[0], opens[1])) == pytest.approx(wide)
+
+
+def test_boxes_of_which_nothing_is_known_or_seen_are_not_drawn() -> None:
+    boxes = Boxes(array(-INF, NAN, 20, 1), array(-INF, 1, 1, 1), array(INF, 2, 30, 2), array(INF, 2, 2, 2), looks.IN,
+                  keys=(0, 1, 2, 3))  # fmt: skip
+    assert [box.get("data-key") for box in of_class(parsed(one(boxes)), "box")] == ["box-3"]
+
+
+def test_points_beyond_the_frame_are_not_drawn() -> None:
+    points = Points(
+        array(5, 11, NAN, INF), array(5, 5, 5, 5), looks.IN, keys=(0, 1, 2, 3), written=("a", "b", "c", "d")
+    )
+    root = parsed(one(points))
+    assert [mark.get("data-key") for mark in of_class(root, "mark")] == ["mark-0"]
+    (words,) = of_class(root, "words")
+    assert [text.text for text in words] == ["a"]
+
+
+def test_lines_are_interrupted_and_stepped() -> None:
+    lines = Lines(array(0, 2, 4, 6, 8)[None, :], array(1, 2, NAN, 4, 5)[None, :], looks.IN, keys=(1,))
+    path = found(parsed(one(lines)), data_key="line-1").find(f"{SVG}path").get("d", "")  # type: ignore[union-attr]
+    assert re.sub(r"[\d. ]+", "", path) == "MLML"
+    path = found(parsed(one(replace(lines, step=True))), data_key="line-1").find(f"{SVG}path").get("d")  # type: ignore
+    places = [tuple(map(float, p)) for p in re.findall(r"(\S+) (\S+)", re.sub("[ML]", " ", str(path)).strip())]
+    xs = [x for x, _ in places]
+    unit = (xs[1] - xs[0]) / 2
+    assert [round((x - xs[0]) / unit) for x in xs] == [0, 2, 2, 4, 6, 8, 8]  # the last before the gap stays until it
+    for (x0, y0), (x1, y1) in itertools.pairwise(places[:4]):
+        assert (x0 == x1) != (y0 == y1)
+
+
+def test_density_has_a_cell_for_each_count_that_is_not_zero() -> None:
+    counts = np.array([[0, 1, 1], [5, 0, 1]])
+    density = Density(array(0, 5, 10), array(0, 2, 4, 10), counts, looks.MANY, "{count} of them")
+    (group,) = of_class(parsed(one(density)), "density")
+    cells = {path.find(f"{SVG}title").text: path.get("d", "").count("z") for path in group}  # type: ignore[union-attr]
+    assert cells == {"1 of them": 3, "5 of them": 1}
+    shades = [float(path.get("fill-opacity", "nan")) for path in group]
+    assert 0 < shades[0] < shades[1] <= 1
+
+
+def test_unkeyed_marks_without_hints_are_one_path() -> None:
+    many = np.linspace(0, 10, 500)
+    root = parsed(one(Points(many, many, looks.VALUE)))
+    (layers,) = of_class(root, "layers")
+    (path,) = layers
+    assert path.get("d", "").count("M") == 500
+
+
+def test_regions_are_hatched_and_their_word_lies_inside() -> None:
+    region = Region(array(5, INF, INF, 5), array(-INF, -INF, 5, 5), looks.IN, "beaten")
+    root = parsed(one(region), prefix="r-")
+    across, down = ticks_of(root)
+    (word,) = (text for text in root.iter(f"{SVG}text") if text.text == "beaten")
+    assert float(word.get("x", "nan")) > (across["0"] + across["10"]) / 2
+    assert float(word.get("y", "nan")) > (down["0"] + down["10"]) / 2
+    assert found(root, id="r-hatch-0072B2").tag == f"{SVG}pattern"
+    # Where there is no room, there is no word.
+    small = Region(array(5, 5.2, 5.2, 5), array(5, 5, 5.2, 5.2), looks.IN, "beaten")
+    assert "beaten" not in "".join(parsed(one(small)).itertext())
+
+
+def test_rules_words_avoid_bars() -> None:
+    bars = Bars(array(9), array(10), looks.IN, thickness=2.0)
+    root = parsed(one(bars, Rule(5.0, looks.GOAL, True, "goal")))
+    _, down = ticks_of(root)
+    (word,) = (text for text in root.iter(f"{SVG}text") if text.text == "goal")
+    assert float(word.get("y", "nan")) - 9 > down["8"]
+
+
+def boxes_of_words(root: ElementTree.Element) -> dict[str, tuple[float, float, float, float]]:
+    """Left, top, right and bottom of the lines that stand within the panel; widths as matplotlib's font has them."""
+    (group,) = of_class(root, "words")
+    answer = {}
+    for text in group.iter(f"{SVG}text"):
+        said, size = str(text.text), float(text.get("font-size", "12"))
+        long = TextPath((0, 0), said, size=size, prop=FontProperties(family="DejaVu Sans")).get_extents().width
+        x, y = float(text.get("x", "nan")), float(text.get("y", "nan"))
+        left = x - long if text.get("text-anchor") == "end" else x
+        answer[said] = left, y - size, left + long, y + 2.0
+    return answer
+
+
+@pytest.mark.parametrize("first", [0.5, 3.0, 7.0])
+@pytest.mark.parametrize("second", [1.0, 5.1, 7.4, 9.8])
+@pytest.mark.parametrize("wide", [2.6, 3.6, 5.0, 10.0])
+def test_words_of_rules_are_whole_and_not_over_each_other(first: float, second: float, wide: float) -> None:
+    said = ["declared 15%", "changes at 25.4%"]
+    rules = [Rule(at, looks.GOAL, True, word) for at, word in zip((first, second), said, strict=True)]
+    root = parsed(one(*rules, width=wide))
+    boxes = boxes_of_words(root)
+    assert " ".join(boxes) == " ".join(said)
+    left, _, right, _ = frame(root)
+    for box in boxes.values():
+        assert left <= box[0]
+        assert box[2] <= right
+    for (a, b, c, d), (e, f, g, h) in itertools.combinations(boxes.values(), 2):
+        assert a >= g or e >= c or b >= h - 2.0 or f >= d - 2.0  # lines of one word may come close
+
+
+def test_words_of_rules_are_broken_rather_than_crossed_by_another() -> None:
+    rules = [Rule(3.0, looks.GOAL, True, "declared 15%"), Rule(5.1, looks.IN, True, "changes at 25.4%")]
+    root = parsed(one(*rules, width=5.0))
+    across, _ = ticks_of(root)
+    unit = (across["10"] - across["0"]) / 10.0
+    for left, _, right, _ in boxes_of_words(root).values():
+        for at in (3.0, 5.1):
+            where = across["0"] + at * unit
+            assert right < where or where < left
+
+
+@pytest.mark.parametrize(("better", "reverse", "x_arrow", "y_arrow"), [
+    ("lower", False, "←", "↓"), ("higher", False, "→", "↑"), ("lower", True, "→", "↑"), ("higher", True, "←", "↓"),
+])  # fmt: skip
+def test_arrows_point_to_where_good_lies(better: str, reverse: bool, x_arrow: str, y_arrow: str) -> None:
+    axis = Axis("seconds", better, reverse=reverse)  # type: ignore[arg-type]
+    root = parsed(one(Points(array(1, 2), array(1, 2), looks.IN, keys=(1, 2)), x=axis, y=axis))
+    y_title, x_title = ("".join(title.itertext()) for title in of_class(root, "title"))
+    assert x_title == f"seconds{x_arrow} {better} is better"
+    assert y_title == f"seconds{y_arrow} {better} is better"
+    (x1, y1), (x2, y2) = (place(found(root, data_key=f"mark-{key}")) for key in (1, 2))
+    assert (x2 > x1) != reverse
+    assert (y2 < y1) != reverse
+
+
+@pytest.mark.parametrize("axis", [
+    Axis(low=0.0, high=1e9), Axis(low=1e6, high=1e6 + 5), Axis(names=tuple(f"arm number {i}" for i in range(60))),
+    Axis(low=0.0, high=10.0, ticks=((1.0, "here it is"), (1.2, "here too"), (9.9, "far away from it"))),
+    Axis(low=1_700_000_000.0, high=1_700_000_030.0, dates=True), Axis(scale="log", low=1e-9, high=1e9),
+])  # fmt: skip
+@pytest.mark.parametrize("wide", [2.0, 4.0, 9.0])
+def test_words_of_ticks_do_not_overlap(axis: Axis, wide: float) -> None:
+    root = parsed(one(x=axis, y=axis, width=wide))
+    below, beside = of_class(root, "ticks")
+    rows: dict[str | None, list[tuple[float, float]]] = {}
+    for text in below:
+        x, half = float(text.get("x", "nan")), width(str(text.text)) / 2
+        rows.setdefault(text.get("y"), []).append((x - half, x + half))
+    for row in rows.values():
+        assert all(end < start for (_, end), (start, _) in itertools.pairwise(sorted(row)))
+    lines = sorted(float(text.get("y", "nan")) for text in beside)
+    assert len(below)
+    assert lines
+    assert all(b - a >= 10.0 for a, b in itertools.pairwise(lines))
+
+
+def natural_width(root: ElementTree.Element) -> float:
+    return float(root.get("viewBox", "").split()[2])
+
+
+def corners(root: ElementTree.Element) -> list[tuple[float, float, float, float]]:
+    """Left, top, right and bottom of each panel's frame."""
+    paths = [axes.findall(f"{SVG}path")[-1].get("d", "") for axes in of_class(root, "axes")]
+    found = [tuple(map(float, re.split("[MVH ]", path)[1:])) for path in paths]
+    return [(left, top, right, bottom) for left, top, bottom, right in found]
+
+
+def test_wide_panels_with_axes_of_their_own_are_drawn_below_each_other() -> None:
+    names = tuple(f"arm {i}" for i in range(30))
+    count = Panel(Axis("share", low=0.0, high=1.0), Axis("arms in"), (Points(array(0, 1), array(1, 2), looks.IN),))
+    listed = Panel(Axis("share", low=0.0, high=1.0), Axis(names=names, reverse=True), ())
+    root = parsed(Picture(((count, listed),), width=10.0, height=6.0))
+    (left, _, right, bottom), (left_too, top, right_too, end) = corners(root)
+    assert (left, right) == (left_too, right_too)
+    assert bottom < top
+    assert end - top > 30 * 10.0  # room for every name
+    assert len(of_class(root, "ticks")[-1]) == 30
+    # A phone shows it 350 pixels wide: the words of 12 units must not become smaller than 8.5 pixels.
+    assert 12.0 * 350.0 / natural_width(root) >= 8.5
+
+
+def test_panels_that_are_compared_or_have_room_stay_beside_each_other() -> None:
+    y = Axis("success")
+    same = [Panel(Axis(title), y, (Points(array(0, 1), array(1, 2), looks.IN),)) for title in ("one", "two")]
+    for picture in (
+        Picture((tuple(same),), width=12.0),
+        Picture(((same[0], replace(same[1], y=Axis("other"))),), width=7.0),
+    ):
+        (_, top, right, _), (left, top_too, _, _) = corners(parsed(picture))
+        assert top == top_too
+        assert right < left

@@ -1,0 +1,272 @@
+"""Reports out of JSON: what was printed comes back as it was, and whatever is broken is refused in one line."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+import re
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from frontguard.cli.run import as_dict
+from frontguard.commands.run import Ended
+from frontguard.errors import BadInput
+from frontguard.logs.analyze import Analysis
+from frontguard.reports.json import analysis_in, result_in, snapshot_in
+from frontguard.reports.plain_values import Value
+from frontguard.reports.sources import _of_json, report_from_values
+from frontguard.reports.write import report_on, text_of
+from frontguard.studies.snapshot import Snapshot
+from frontguard.words import analysis as summary
+from tests.reports.samples import OBJECTIVES, flags, open_analysis, printed, rows, rows_json, study_in
+
+
+def run_json() -> dict[str, Any]:
+    """What `run --json` prints, of a study that was told here."""
+    study = study_in(None)
+    snapshot = Snapshot(
+        study="flags",
+        result=study.result(),
+        failures=study.failures(),
+        pulls_left=0,
+        seconds=1.5,
+    )
+    plain: dict[str, Any] = json.loads(json.dumps(as_dict(Ended("done", snapshot), "flags.db")))
+    objectives = [
+        {"name": each.name, "direction": each.direction, "tolerance": each.tolerance, "quantile": each.quantile}
+        for each in OBJECTIVES
+    ]
+    return plain | {"objectives": objectives, "seed": 4, "spec": "[study]\nname = 'flags'", "version": "0.1.0"}
+
+
+def result_json() -> dict[str, Any]:
+    plain: dict[str, Any] = json.loads(json.dumps(study_in(None).result().to_dict()))
+    return plain
+
+
+def same(ours: Any, theirs: Any) -> None:
+    np.testing.assert_allclose(np.asarray(ours, float), np.asarray(theirs, float), rtol=1e-9, atol=0.0)
+
+
+# There and back -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("found", [flags, open_analysis], ids=["certified", "open"])
+def test_an_analysis_comes_back_as_it_was(found: Any) -> None:
+    before: Analysis = found()
+    after = analysis_in(Value(printed(before), "a.json"))
+    assert (after.arms, after.objectives, after.metrics) == (before.arms, before.objectives, before.metrics)
+    assert (after.status, after.anytime, after.certificate) == (before.status, before.anytime, before.certificate)
+    for name in ("verdict_codes", "pulls_per_arm", "decided_by", "failed", "mean_front"):
+        assert np.array_equal(getattr(after, name), getattr(before, name)), name
+    for name in ("estimates", "lower", "upper", "means"):
+        same(getattr(after, name), getattr(before, name))
+    assert after.profile is not None
+    assert before.profile is not None
+    same(after.profile.per_arm, before.profile.per_arm)
+    assert after.profile.front == before.profile.front
+    assert np.array_equal(after.profile.in_front, before.profile.in_front)
+    assert after.more_pulls() == before.more_pulls()
+    for say in (summary.answer, summary.guarantee, summary.robustness, summary.by_means, summary.to_settle):
+        assert say(after) == say(before)  # type: ignore[operator]
+
+
+def test_the_open_sample_has_something_of_everything() -> None:
+    """Or coming back would show less than it seems to."""
+    found = open_analysis()
+    assert found.needed is not None
+    assert found.failed.any()
+    assert not np.isfinite(found.upper).all()
+    assert summary.by_means(found) is not None
+
+
+def test_a_report_of_json_is_the_report_of_the_analysis() -> None:
+    direct, later = report_on(open_analysis()), report_from_values(printed(open_analysis()))
+    assert later.answer == direct.answer
+    assert [[cell.text for cell in row] for row in later.table.rows] == [
+        [cell.text for cell in row] for row in direct.table.rows
+    ]
+    assert later.certificate == direct.certificate
+    assert later.assumptions == direct.assumptions
+    assert later.robustness.words == direct.robustness.words
+    assert later.open.listed == direct.open.listed
+    assert "".join(text_of(later, "csv")) == "".join(text_of(direct, "csv"))
+
+
+def test_a_run_comes_back_with_its_failures() -> None:
+    plain = run_json()
+    snapshot, directed = snapshot_in(Value(plain, "run.json"))
+    assert directed
+    assert snapshot.result.metrics == OBJECTIVES
+    assert snapshot.aside == ["broken"]
+    assert snapshot.failures["broken"] == plain["failures"]["broken"]
+    assert snapshot.failures["broken"]["exit code 3"] >= 5
+    study = study_in(None).result()
+    same(snapshot.result.lower, study.lower)
+    same(snapshot.result.upper, study.upper)
+    report = report_from_values(plain)
+    assert report.kind == "run"
+    assert report.answer == plain["answer"]
+    assert [step.label for step in report.reproduce if step.verbatim] == ["Spec", "With robustness and course"]
+
+
+def test_old_json_without_objectives_says_nothing_of_directions() -> None:
+    plain = {key: value for key, value in run_json().items() if key not in ("objectives", "seed", "spec", "version")}
+    report = report_from_values(plain)
+    assert report.answer == plain["answer"]
+    axes = [axis for panel in report.pictures[0].picture.panels for axis in (panel.x, panel.y)]
+    assert {axis.better for axis in axes} == {""}
+    assert "is better" not in "".join(fact.value for fact in report.facts)
+    directed = report_from_values(run_json())
+    axes = [axis for panel in directed.pictures[0].picture.panels for axis in (panel.x, panel.y)]
+    assert {axis.better for axis in axes} == {"lower", "higher"}
+
+
+def test_a_plain_result_without_estimates_has_a_report() -> None:
+    result, directed = result_in(Value(result_json(), "r.json"))
+    assert not directed
+    assert np.isnan(result.estimates).all()
+    assert report_from_values(result_json()).kind == "result"
+
+
+def test_rows_of_reproduce_come_back() -> None:
+    direct, later = report_on(rows()), report_from_values(rows_json())
+    assert later.answer == direct.answer
+    assert direct.answer == (
+        "R-PSI and certified succeed in at least 90% of the runs at every contamination; Auer-A1 does not (at worst "
+        "20% of its runs, at ε = 0.1). Where the paper has numbers, our runs took 0.99 to 1.15 times as many samples. "
+        "The certified policy needs 10 to 16 times fewer samples than R-PSI."
+    )
+    assert [[cell.text for cell in row] for row in later.table.rows] == [
+        [cell.text for cell in row] for row in direct.table.rows
+    ]
+    assert "".join(text_of(later, "csv")) == "".join(text_of(direct, "csv"))
+
+
+# Broken ---------------------------------------------------------------------------------------------------------------
+
+BROKEN_VALUES: list[Any] = [
+    None, True, 0, 1, -1, 0.5, -3.5, 1e300, -1e308, 1e-320, 10**400, 2**63, "", "x", "in", "2%", "NaN", "\ud800",
+    "<script>", [], [1], [None, None], {}, {"a": 1}, {"seconds": [1, 2]}, [[[]]],
+]  # fmt: skip
+
+
+def places(value: Any, before: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    if before:
+        yield before
+    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        yield from places(value[key], (*before, key))
+
+
+def broken(value: Any, chance: random.Random) -> Any:
+    """The value with something replaced, taken away, renamed or put elsewhere in up to four places."""
+    value = copy.deepcopy(value)
+    for _ in range(chance.choice([1, 1, 1, 2, 4])):
+        every = list(places(value))
+        shallow = [place for place in every if len(place) <= 2]
+        if not every:
+            return value
+        place = chance.choice(every if chance.random() < 0.5 else shallow)
+        holder = value
+        for key in place[:-1]:
+            holder = holder[key]
+        match chance.randrange(4):
+            case 0:
+                holder[place[-1]] = copy.deepcopy(chance.choice(BROKEN_VALUES))
+            case 1:
+                del holder[place[-1]]
+            case 2 if isinstance(holder, dict):
+                holder[chance.choice(["zz", "", "seconds"])] = holder.pop(place[-1])
+            case _:
+                others = list(holder.values()) if isinstance(holder, dict) else holder
+                holder[place[-1]] = copy.deepcopy(chance.choice(others))
+    return value
+
+
+SAMPLES = {
+    "analysis": lambda: printed(open_analysis()),
+    "run": run_json,
+    "result": result_json,
+    "rows": rows_json,
+}
+
+
+@pytest.mark.parametrize("kind", list(SAMPLES))
+def test_broken_json_gives_a_report_or_one_clear_line(kind: str) -> None:
+    chance, sample = random.Random(f"broken {kind}"), SAMPLES[kind]()
+    refused: list[str] = []
+    made = 0
+    for _ in range(160):
+        text = json.dumps(broken(sample, chance))
+        if chance.random() < 0.1:
+            text = text[: chance.randrange(len(text))]
+        data = bytearray(text.encode("utf-8", "surrogatepass"))
+        if data and chance.random() < 0.1:
+            data[chance.randrange(len(data))] = chance.randrange(256)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            try:
+                report = _of_json(bytes(data), "broken.json", None)
+                for format in ("html", "markdown", "csv"):
+                    "".join(text_of(report, format)).encode()  # type: ignore[arg-type]
+            except BadInput as error:
+                refused.append(str(error))
+            else:
+                made += 1
+    assert len(refused) > 40
+    assert [
+        line for line in refused if not line.startswith(("broken.json", "threat must", "eps (ε)", "objectives must"))
+    ] == []
+    assert made > 20
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda j: j.pop("verdicts"), "wanted a study's storage"),
+        (lambda j: j.pop("intervals"), "x.json: wanted an entry 'intervals'; got none"),
+        (lambda j: j.update(status="done"), "x.json: status: wanted certified or budget"),
+        (lambda j: j["verdicts"].update(a="maybe"), "verdicts: a: wanted in, out, covered or undecided; got 'maybe'"),
+        (lambda j: j["intervals"]["a"].update(seconds=[1]), "x.json: intervals: a: seconds: wanted two ends"),
+        (lambda j: j["intervals"]["a"].update(seconds=[-1.0, -0.5]), "wanted positive values of 'seconds'"),
+        (lambda j: j["pulls_per_arm"].update(a=1.5), "x.json: pulls_per_arm: a: wanted a whole number from 0"),
+        (lambda j: j["decided_by"].update(a="nobody"), "wanted the name of an arm that has a verdict; got 'nobody'"),
+        (lambda j: j["certificate"].update(confidence=1), "confidence: wanted a probability between 0 and 1; got 1"),
+        (lambda j: j["certificate"].update(accuracy=[1]), "accuracy: wanted a number for each of 2 objectives"),
+        (lambda j: j["objectives"][0].update(direction="up"), "direction of objective 'seconds' must be one of"),
+        (lambda j: j["stands_up_to"].update(b=0.7), "wanted a number from 0 to 0.5; got 0.7"),
+        (lambda j: j["more_pulls"].update(b="soon"), "wanted a number of pulls, or one of far"),
+        (lambda j: j.update(mean_set=["zz"]), "mean_set: element 1: wanted the name of an arm"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said_with_its_place(change: Any, said: str) -> None:
+    plain = printed(open_analysis())
+    change(plain)
+    with pytest.raises(BadInput, match=re.escape(said)):
+        _of_json(json.dumps(plain).encode(), "x.json", None)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "got nothing, it is empty"),
+        (b"hello", "got a text that begins with 'hello'"),
+        (b"\xff\xfe\x00", "got a file that is neither"),
+        (b"{", "damaged at line 1, column 2"),
+        (b"[]", "wanted rows of reproduce, one at least"),
+        (b"[[]]", "x.json: element 1: wanted an object; got a list of 0"),
+        (b'{"verdicts": NaN}', "JSON has no NaN"),
+        (b'{"verdicts": {"a": Infinity}}', "JSON has no Infinity"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b"[" + b"9" * 5000 + b"]", "x.json: "),
+        (b"{}", "got an object without verdicts"),
+    ],
+)
+def test_what_is_no_json_of_ours_is_refused(content: bytes, said: str) -> None:
+    with pytest.raises(BadInput, match=re.escape(said)):
+        _of_json(content, "x.json", None)

@@ -1,0 +1,502 @@
+"""The storage contract, sentence by sentence, on every kind of storage. Processes: see `test_storage_processes`."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from frontguard.storage.contract import Lease, Plan, Storage, StudyExists, Tell, Told, UnknownStudy
+from tests.storages import Place
+
+NAN = float("nan")
+
+
+def nobody_lost(worker: str) -> bool:
+    return False
+
+
+def begin(storage: Storage, pulls: int = 0, *, study: str = "s", metrics: int = 2) -> None:
+    """A study with a first plan of that many pulls."""
+    storage.create(study, "{}", metrics)
+    if pulls:
+        assert storage.add_plan(study, Plan(1, 0, 1, np.arange(pulls)))
+
+
+def good(pull: int, at: float = 0.0) -> Tell:
+    return Tell(pull, (float(pull), -float(pull)), worker=f"w{pull}", at=at)
+
+
+def ask(storage: Storage, most: int, worker: str = "a", now: float = 0.0, deadline: float = 10.0) -> list[int]:
+    return [x.pull for x in storage.hand_out("s", most, worker, now=now, deadline=deadline, lost=nobody_lost)]
+
+
+def assert_same(one: Told, other: Told) -> None:
+    assert one.after == other.after
+    assert one.pulls.tolist() == other.pulls.tolist()
+    assert one.values.shape == other.values.shape
+    assert one.values.tobytes() == other.values.tobytes()  # bit for bit
+    assert (one.reasons, one.workers) == (other.reasons, other.workers)
+    assert one.at.tobytes() == other.at.tobytes()
+
+
+# Studies --------------------------------------------------------------------------------------------------------------
+
+
+def test_studies_are_listed_oldest_first(storage: Storage) -> None:
+    assert storage.studies() == []
+    for name in ("zebra", "ape", "Ährenfeld 🦓", "with 'quotes' \"and\" %s {} \\"):
+        storage.create(name, "{}", 1)
+    assert storage.studies() == ["zebra", "ape", "Ährenfeld 🦓", "with 'quotes' \"and\" %s {} \\"]
+
+
+def test_a_study_is_created_once(storage: Storage) -> None:
+    storage.create("s", "first", 2)
+    with pytest.raises(StudyExists, match="'s'"):
+        storage.create("s", "second", 3)
+    assert storage.settings("s") == "first"
+    assert storage.studies() == ["s"]
+    assert storage.told("s").values.shape == (0, 2)
+    storage.create("S", "capital", 2)  # another name
+
+
+def test_an_unknown_study_is_named(storage: Storage) -> None:
+    storage.create("known", "", 1)
+    calls = [
+        lambda: storage.settings("unkown"),
+        lambda: storage.amend("unkown", ""),
+        lambda: storage.size("unkown"),
+        lambda: storage.plans("unkown"),
+        lambda: storage.add_plan("unkown", Plan(1, 0, 1, np.array([0]))),
+        lambda: storage.told("unkown"),
+        lambda: storage.tell("unkown", [Tell(1, (1.0,))]),
+        lambda: storage.tell("unkown", []),
+        lambda: storage.hand_out("unkown", 1, "a", now=0.0, deadline=1.0, lost=nobody_lost),
+        lambda: storage.leases("unkown"),
+    ]
+    for call in calls:
+        with pytest.raises(UnknownStudy, match="'unkown'"):
+            call()
+    assert storage.studies() == ["known"]
+
+
+def test_settings_are_the_latest(storage: Storage) -> None:
+    storage.create("s", "one", 1)
+    for text in ("two", "", "three", 'ü "{}" \x1a1 \x1a0 \0 %s', "x" * 300_000):
+        storage.amend("s", text)
+        assert storage.settings("s") == text
+    storage.create("t", "another", 1)
+    assert storage.settings("t") == "another"
+
+
+# Plans ----------------------------------------------------------------------------------------------------------------
+
+
+def test_plans_are_kept_in_order(storage: Storage) -> None:
+    storage.create("s", "", 1)
+    assert storage.plans("s") == []
+    assert storage.add_plan("s", Plan(1, 0, 1, np.array([3, 1, 2**40])))
+    assert storage.add_plan("s", Plan(2, 17, 4, np.array([0])))
+    assert storage.add_plan("s", Plan(3, 18, 5, np.array([], np.int64), "certified"))
+    plans = storage.plans("s")
+    assert [(p.number, p.told, p.first, p.arms.tolist(), p.status) for p in plans] == [
+        (1, 0, 1, [3, 1, 2**40], "running"),
+        (2, 17, 4, [0], "running"),
+        (3, 18, 5, [], "certified"),
+    ]
+    assert all(p.arms.dtype == np.int64 for p in plans)
+    assert [p.number for p in storage.plans("s", after=1)] == [2, 3]
+    assert storage.plans("s", after=3) == []
+    assert storage.plans("s", after=99) == []
+    assert storage.size("s") == (3, 0)
+
+
+def test_only_the_next_plan_is_added(storage: Storage) -> None:
+    storage.create("s", "", 1)
+    assert not storage.add_plan("s", Plan(2, 0, 1, np.array([5])))
+    assert not storage.add_plan("s", Plan(0, 0, 1, np.array([5])))
+    assert not storage.add_plan("s", Plan(1, 0, 2, np.array([5])))
+    assert storage.add_plan("s", Plan(1, 0, 1, np.array([5, 6])))
+    assert not storage.add_plan("s", Plan(1, 0, 1, np.array([7, 8])))  # the same number
+    assert not storage.add_plan("s", Plan(2, 0, 2, np.array([7])))  # the same pulls
+    assert not storage.add_plan("s", Plan(2, 0, 4, np.array([7])))  # a gap
+    assert storage.add_plan("s", Plan(2, 0, 3, np.array([7])))
+    assert [p.arms.tolist() for p in storage.plans("s")] == [[5, 6], [7]]
+    assert ask(storage, 9) == [1, 2, 3]
+
+
+def test_the_log_does_not_change_with_the_callers_array(storage: Storage) -> None:
+    storage.create("s", "", 1)
+    arms = np.array([1, 2, 3])
+    storage.add_plan("s", Plan(1, 0, 1, arms))
+    arms[:] = 9
+    assert storage.plans("s")[0].arms.tolist() == [1, 2, 3]
+
+
+# Told pulls -----------------------------------------------------------------------------------------------------------
+
+
+def test_told_pulls_are_numbered_in_the_order_of_writing(storage: Storage) -> None:
+    begin(storage, 6)
+    assert storage.tell("s", [good(4, at=1.5)]) == [True]
+    assert storage.tell("s", [good(6), good(1), good(2)]) == [True] * 3
+    assert storage.size("s") == (1, 4)
+    told = storage.told("s")
+    assert (told.after, len(told), told.pulls.tolist()) == (0, 4, [4, 6, 1, 2])
+    assert told.values.tolist() == [[4.0, -4.0], [6.0, -6.0], [1.0, -1.0], [2.0, -2.0]]
+    assert told.workers == ("w4", "w6", "w1", "w2")
+    assert told.reasons == ("",) * 4
+    assert told.at.tolist() == [1.5, 0.0, 0.0, 0.0]
+    assert (told.pulls.dtype, told.values.dtype, told.at.dtype) == (np.int64, np.float64, np.float64)
+
+
+def test_told_is_read_in_pages(storage: Storage) -> None:
+    begin(storage, 7)
+    storage.tell("s", [good(pull) for pull in (7, 1, 6, 2, 5)])
+    everything = storage.told("s").pulls.tolist()
+    for after in range(8):
+        for up_to in (None, *range(9)):
+            page = storage.told("s", after, up_to)
+            assert page.pulls.tolist() == everything[after : None if up_to is None else max(up_to, after)]
+            assert page.after == after
+            assert page.values.shape == (len(page), 2)
+            assert len(page.reasons) == len(page.workers) == len(page.at) == len(page)
+
+
+def test_a_pull_is_told_once(storage: Storage) -> None:
+    begin(storage, 3)
+    assert storage.tell("s", [good(2)]) == [True]
+    again = Tell(2, (99.0, 99.0), reason="another story", worker="other", at=5.0)
+    assert storage.tell("s", [again]) == [False]
+    assert storage.tell("s", [good(1), again, good(3)]) == [True, False, True]  # the others count, without a gap
+    told = storage.told("s")
+    assert told.pulls.tolist() == [2, 1, 3]
+    assert told.values[0].tolist() == [2.0, -2.0]
+    assert (told.reasons[0], told.workers[0]) == ("", "w2")
+    assert storage.size("s") == (1, 3)
+
+
+def test_of_two_tells_of_one_pull_in_one_call_the_first_counts(storage: Storage) -> None:
+    begin(storage, 3)
+    twice = good(2)
+    assert storage.tell("s", [twice, Tell(2, (8.0, 8.0)), twice, good(1)]) == [True, False, False, True]
+    assert storage.told("s").values.tolist() == [[2.0, -2.0], [1.0, -1.0]]
+    assert storage.tell("s", [twice, twice]) == [False, False]
+
+
+def test_an_empty_tell_is_fine(storage: Storage) -> None:
+    begin(storage, 1)
+    assert storage.tell("s", []) == []
+    assert storage.size("s") == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (Tell(4, (1.0, 2.0)), "pull 4 was never planned"),
+        (Tell(0, (1.0, 2.0)), "pull 0 was never planned"),
+        (Tell(-1, (1.0, 2.0)), "pull -1 was never planned"),
+        (Tell(3, (1.0,)), "must have 2 values; got 1"),
+        (Tell(3, (1.0, 2.0, 3.0)), "must have 2 values; got 3"),
+        (Tell(3, ()), "must have 2 values; got 0"),
+        (Tell(3, (float("inf"), 1.0)), "finite"),
+        (Tell(3, (NAN, float("-inf")), reason="failed"), "finite"),
+        (Tell(3, (1.0, 2.0), reason="half a character \ud800"), "surrogate"),
+        (Tell(3, (1.0, 2.0), worker="\udfff"), "surrogate"),
+    ],
+)
+def test_a_bad_tell_is_refused_before_anything_is_written(storage: Storage, bad: Tell, message: str) -> None:
+    begin(storage, 3)
+    ask(storage, 3)
+    for tells in ([bad], [good(1), bad], [bad, good(1)]):
+        with pytest.raises(ValueError, match=message):
+            storage.tell("s", tells)
+    assert storage.size("s") == (1, 0)
+    assert len(storage.leases("s")) == 3
+    assert storage.tell("s", [good(1)]) == [True]  # and nothing is stuck
+
+
+def test_a_pull_can_be_told_as_soon_as_it_is_planned(place: Place) -> None:
+    with place.open() as one, place.open() as other:
+        begin(one, 1)
+        assert other.tell("s", [good(1)]) == [True]
+        one.add_plan("s", Plan(2, 1, 2, np.array([0, 0])))
+        assert other.tell("s", [good(3)]) == [True]  # planned by another since this handle last looked
+
+
+def test_doubles_come_back_bit_for_bit(storage: Storage) -> None:
+    numbers = [0.0, -0.0, 5e-324, -2.2250738585072014e-308, 1e308, -1.7976931348623157e308, 0.1, 1 / 3, NAN]
+    begin(storage, len(numbers))
+    storage.tell("s", [Tell(i + 1, (x, -x), at=x if x == x else 0.0) for i, x in enumerate(numbers)])
+    told = storage.told("s")
+    expected = np.array([(x, -x) for x in numbers])
+    assert np.isnan(told.values[-1]).all()
+    assert told.values[:-1].tobytes() == expected[:-1].tobytes()
+    assert told.at[:-1].tobytes() == expected[:-1, 0].tobytes()
+
+
+def test_a_failed_pull_keeps_its_reason(storage: Storage) -> None:
+    reasons = [
+        "exit code 1",
+        "",
+        "Zeitüberschreitung: 10 s — ждали 🕰",
+        "line one\nline two\r\n\ttab",
+        "nul \0 in the middle",
+        "\0",
+        "\x1a \x1a0 \x1a1 \x1a\0",
+        "e\u0301",  # one character in two code points; nothing is normalised
+        "'; DROP TABLE told; --",
+        "x" * 1_000_000,
+    ]
+    begin(storage, len(reasons))
+    for i, reason in enumerate(reasons):
+        storage.tell("s", [Tell(i + 1, (NAN, 1.0), reason, worker=reason[:1000])])
+    told = storage.told("s")
+    assert list(told.reasons) == reasons
+    assert list(told.workers) == [reason[:1000] for reason in reasons]
+    assert np.isnan(told.values[:, 0]).all()
+    assert told.values[:, 1].tolist() == [1.0] * len(reasons)
+
+
+@pytest.mark.parametrize("metrics", [1, 2, 7])
+def test_any_number_of_metrics(storage: Storage, metrics: int) -> None:
+    begin(storage, 5, metrics=metrics)
+    rows = np.arange(5.0 * metrics).reshape(5, metrics)
+    storage.tell("s", [Tell(i + 1, tuple(row)) for i, row in enumerate(rows)])
+    assert storage.told("s").values.tolist() == rows.tolist()
+    assert storage.told("s", after=5).values.shape == (0, metrics)
+
+
+def test_a_large_batch_is_one_step(storage: Storage) -> None:
+    begin(storage, 20_000)
+    assert storage.tell("s", [good(pull) for pull in range(1, 20_001)]) == [True] * 20_000
+    told = storage.told("s")
+    assert told.pulls.tolist() == list(range(1, 20_001))
+    assert (told.values[:, 0] == told.pulls).all()
+    assert storage.told("s", 19_998).pulls.tolist() == [19_999, 20_000]
+
+
+def test_studies_do_not_mix(storage: Storage) -> None:
+    for study, metrics in (("a", 1), ("b", 2)):
+        begin(storage, 4, study=study, metrics=metrics)
+    storage.hand_out("a", 3, "w", now=0.0, deadline=1.0, lost=nobody_lost)
+    storage.tell("a", [Tell(1, (1.0,))])
+    storage.amend("a", "new")
+    storage.add_plan("a", Plan(2, 1, 5, np.array([0])))
+    assert storage.size("b") == (1, 0)
+    assert storage.leases("b") == []
+    assert storage.settings("b") == "{}"
+    assert [x.pull for x in storage.hand_out("b", 9, "v", now=5.0, deadline=9.0, lost=nobody_lost)] == [1, 2, 3, 4]
+    assert storage.tell("b", [Tell(1, (2.0, 2.0))]) == [True]
+    assert storage.told("a").values.tolist() == [[1.0]]
+    assert storage.told("b").values.tolist() == [[2.0, 2.0]]
+    assert [x.worker for x in storage.leases("a")] == ["w", "w"]
+
+
+# Leases ---------------------------------------------------------------------------------------------------------------
+
+
+def test_pulls_are_handed_out_in_their_order_each_once(storage: Storage) -> None:
+    begin(storage, 5)
+    assert storage.leases("s") == []
+    assert storage.hand_out("s", 2, "a", now=0.0, deadline=10.25, lost=nobody_lost) == [
+        Lease(1, "a", 10.25, 1),
+        Lease(2, "a", 10.25, 1),
+    ]
+    assert ask(storage, 2, "b") == [3, 4]
+    assert ask(storage, 0) == []
+    assert ask(storage, 2, "a") == [5]
+    assert ask(storage, 2, "a") == []
+    storage.add_plan("s", Plan(2, 0, 6, np.array([1])))
+    assert ask(storage, 2, "c", deadline=20.0) == [6]
+    assert [(x.pull, x.worker, x.attempt) for x in storage.leases("s")] == [
+        (1, "a", 1),
+        (2, "a", 1),
+        (3, "b", 1),
+        (4, "b", 1),
+        (5, "a", 1),
+        (6, "c", 1),
+    ]
+
+
+def test_nothing_is_handed_out_before_there_is_a_plan(storage: Storage) -> None:
+    begin(storage)
+    assert ask(storage, 3) == []
+    storage.add_plan("s", Plan(1, 0, 1, np.array([], np.int64), "budget"))
+    assert ask(storage, 3) == []
+
+
+def test_a_lease_ends_at_its_deadline(storage: Storage) -> None:
+    begin(storage, 4)
+    assert ask(storage, 2, "a", now=0.0, deadline=10.0) == [1, 2]
+    assert ask(storage, 1, "b", now=0.0, deadline=20.0) == [3]
+    assert ask(storage, 9, "c", now=9.999, deadline=30.0) == [4]
+    assert ask(storage, 9, "c", now=9.999, deadline=30.0) == []
+    again = storage.hand_out("s", 9, "c", now=10.0, deadline=30.0, lost=nobody_lost)
+    assert again == [Lease(1, "c", 30.0, 2), Lease(2, "c", 30.0, 2)]
+    assert ask(storage, 9, "d", now=25.0, deadline=40.0) == [3]
+    third = storage.hand_out("s", 1, "e", now=35.0, deadline=50.0, lost=nobody_lost)
+    assert third == [Lease(1, "e", 50.0, 3)]
+    assert storage.leases("s")[0] == Lease(1, "e", 50.0, 3)
+
+
+def test_ended_leases_come_before_new_pulls_lowest_first(storage: Storage) -> None:
+    begin(storage, 6)
+    assert ask(storage, 1, "a", deadline=10.0) == [1]
+    assert ask(storage, 1, "b", deadline=99.0) == [2]
+    assert ask(storage, 1, "c", deadline=5.0) == [3]
+    assert ask(storage, 3, "d", now=50.0, deadline=60.0) == [1, 3, 4]
+    assert [x.attempt for x in storage.leases("s")] == [2, 1, 2, 1]
+    assert ask(storage, 3, "e", now=51.0, deadline=60.0) == [5, 6]
+
+
+def test_pulls_of_a_lost_holder_are_given_out_at_once(storage: Storage) -> None:
+    begin(storage, 5)
+    ask(storage, 2, "dead", deadline=100.0)
+    ask(storage, 1, "alive", deadline=100.0)
+    asked = Counter[str]()
+
+    def lost(worker: str) -> bool:
+        asked[worker] += 1
+        return worker == "dead"
+
+    given = storage.hand_out("s", 3, "new", now=1.0, deadline=50.0, lost=lost)
+    assert given == [Lease(1, "new", 50.0, 2), Lease(2, "new", 50.0, 2), Lease(4, "new", 50.0, 1)]
+    assert set(asked) <= {"dead", "alive"}
+    assert max(asked.values()) == 1  # asking may be slow: once a holder
+    assert storage.leases("s")[2] == Lease(3, "alive", 100.0, 1)
+
+
+def test_a_tell_ends_the_lease(storage: Storage) -> None:
+    begin(storage, 3)
+    ask(storage, 3, deadline=10.0)
+    storage.tell("s", [good(2)])
+    assert [x.pull for x in storage.leases("s")] == [1, 3]
+    assert ask(storage, 9, "b", now=10.0, deadline=20.0) == [1, 3]
+    storage.tell("s", [good(1), good(3)])
+    assert storage.leases("s") == []
+    assert ask(storage, 9, "c", now=99.0, deadline=100.0) == []
+
+
+def test_a_late_tell_is_accepted_once(storage: Storage) -> None:
+    begin(storage, 1)
+    ask(storage, 1, "slow", deadline=10.0)
+    assert ask(storage, 1, "quick", now=11.0, deadline=30.0) == [1]
+    assert storage.tell("s", [Tell(1, (1.0, 1.0), worker="slow")]) == [True]
+    assert storage.leases("s") == []
+    assert storage.tell("s", [Tell(1, (2.0, 2.0), worker="quick")]) == [False]
+    assert storage.told("s").workers == ("slow",)
+    assert ask(storage, 1, "third", now=99.0, deadline=100.0) == []
+
+
+def test_a_pull_that_was_told_without_a_lease_is_not_handed_out(storage: Storage) -> None:
+    begin(storage, 6)
+    storage.tell("s", [good(1), good(3), good(4)])
+    assert ask(storage, 2) == [2, 5]
+    storage.tell("s", [good(6)])
+    assert ask(storage, 2) == []
+    storage.add_plan("s", Plan(2, 4, 7, np.array([0])))
+    assert ask(storage, 2) == [7]
+
+
+def test_unusual_worker_names(storage: Storage) -> None:
+    begin(storage, 3)
+    for i, worker in enumerate(["", "höst:12:ab", "a\0b{}%s"]):
+        assert ask(storage, 1, worker) == [i + 1]
+    assert [x.worker for x in storage.leases("s")] == ["", "höst:12:ab", "a\0b{}%s"]
+    given = storage.hand_out("s", 9, "z", now=1.0, deadline=9.0, lost=lambda worker: "\0" in worker)
+    assert [x.pull for x in given] == [3]
+
+
+# Handles and threads --------------------------------------------------------------------------------------------------
+
+
+def test_handles_see_each_other(place: Place) -> None:
+    with place.open() as one, place.open() as other:
+        begin(one, 3)
+        assert other.studies() == ["s"]
+        assert ask(other, 1) == [1]
+        assert ask(one, 1, "b") == [2]
+        one.tell("s", [good(2)])
+        assert other.tell("s", [good(2)]) == [False]
+        other.tell("s", [good(1)])
+        other.amend("s", "new")
+        assert one.settings("s") == "new"
+        assert one.size("s") == other.size("s") == (1, 2)
+        assert not one.add_plan("s", Plan(1, 0, 1, np.array([4])))
+        assert other.add_plan("s", Plan(2, 2, 4, np.array([4])))
+        assert [p.arms.tolist() for p in one.plans("s")] == [[0, 1, 2], [4]]
+        assert_same(one.told("s"), other.told("s"))
+        assert one.leases("s") == other.leases("s") == []
+
+
+def test_all_is_there_when_opened_again(place: Place) -> None:
+    with place.open() as storage:
+        begin(storage, 4)
+        ask(storage, 3)
+        storage.tell("s", [good(1), Tell(2, (NAN, 1.0), "failed")])
+        before = storage.told("s")
+    with place.open() as storage:
+        assert storage.studies() == ["s"]
+        assert storage.size("s") == (1, 2)
+        assert_same(storage.told("s"), before)
+        assert [x.pull for x in storage.leases("s")] == [3]
+        assert ask(storage, 9) == [4]
+
+
+def test_closing_twice_is_fine(place: Place) -> None:
+    storage = place.open()
+    begin(storage, 1)
+    storage.close()
+    storage.close()
+    with place.open() as again:
+        assert again.studies() == ["s"]
+
+
+def test_a_storage_describes_itself(storage: Storage) -> None:
+    sentence = storage.describe()  # type: ignore[attr-defined]
+    assert isinstance(sentence, str)
+    assert "\n" not in sentence
+
+
+def test_threads_share_a_storage(storage: Storage) -> None:
+    threads, each = 8, 25
+    begin(storage, threads * each)
+    ready = threading.Barrier(threads)
+
+    def work(thread: int) -> list[int]:
+        ready.wait(60.0)
+        pulls: list[int] = []
+        while leased := storage.hand_out("s", 2, f"t{thread}", now=0.0, deadline=9.0, lost=nobody_lost):
+            tells = [good(lease.pull) for lease in leased]
+            assert storage.tell("s", tells) == [True] * len(tells)
+            pulls += [lease.pull for lease in leased]
+            seen = storage.told("s")
+            assert set(pulls) <= set(seen.pulls.tolist())
+        return pulls
+
+    with ThreadPoolExecutor(threads) as pool:
+        pulls = [pull for part in pool.map(work, range(threads)) for pull in part]
+    assert sorted(pulls) == list(range(1, threads * each + 1))
+    assert sorted(storage.told("s").pulls.tolist()) == sorted(pulls)
+    assert storage.leases("s") == []
+
+
+def test_of_plans_raced_by_threads_one_is_added(storage: Storage) -> None:
+    begin(storage)
+    ready = threading.Barrier(6)
+
+    def race(thread: int) -> list[bool]:
+        ready.wait(60.0)
+        return [storage.add_plan("s", Plan(n, 0, n, np.array([thread]))) for n in range(1, 11)]
+
+    with ThreadPoolExecutor(6) as pool:
+        added = np.array(list(pool.map(race, range(6))))
+    plans = storage.plans("s")
+    assert [p.number for p in plans] == list(range(1, len(plans) + 1))
+    assert added.sum(axis=0).tolist() == [1] * len(plans) + [0] * (10 - len(plans))
+    assert len(plans) == 10
+    assert [int(p.arms[0]) for p in plans] == added.argmax(axis=0).tolist()

@@ -1,0 +1,242 @@
+"""The storage contract among processes: nobody starves, nothing is lost by a kill, readers see prefixes."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from frontguard.storage.contract import Plan, Storage, Tell
+from tests.forks import Child, fork, shared
+from tests.storages import SHARED, STORAGES, Place
+
+WRITERS = 8
+
+
+def begin(storage: Storage, pulls: int) -> None:
+    storage.create("s", "", 2)
+    storage.add_plan("s", Plan(1, 0, 1, np.zeros(pulls, np.int64)))
+
+
+def told_by(pull: int) -> Tell:
+    return Tell(pull, (float(pull), -float(pull)), worker=str(os.getpid()), at=float(pull))
+
+
+# Many writers ---------------------------------------------------------------------------------------------------------
+
+
+def hammer(place: Place, each: int) -> None:
+    """Processes that tell one pull after another, all at once; then see what became of it."""
+    with place.open() as storage:
+        begin(storage, WRITERS * each)
+    ready = shared(WRITERS)
+    done = shared(WRITERS)  # tells acknowledged so far
+    when_first_ended = shared(WRITERS)
+    waits = shared(WRITERS, each)
+
+    def write(writer: int) -> int:
+        acknowledged = 0
+        with place.open() as storage:
+            storage.size("s")
+            ready[writer] = 1.0
+            while ready.sum() < WRITERS:
+                time.sleep(0.001)
+            for i in range(each):
+                started = time.perf_counter()
+                acknowledged += storage.tell("s", [told_by(writer * each + i + 1)]) == [True]
+                waits[writer, i] = time.perf_counter() - started
+                done[writer] = i + 1.0
+            if not when_first_ended.any():
+                when_first_ended[:] = done
+        return acknowledged
+
+    children = [fork(lambda writer=writer: write(writer)) for writer in range(WRITERS)]  # type: ignore[misc]
+    acknowledged = [child.result(patience=1200.0) for child in children]
+
+    assert acknowledged == [each] * WRITERS
+    with place.open() as storage:
+        told = storage.told("s")
+        assert storage.size("s") == (1, WRITERS * each)
+    assert sorted(told.pulls.tolist()) == list(range(1, WRITERS * each + 1))
+    assert (told.values[:, 0] == told.pulls).all()
+    for writer in range(WRITERS):  # each writer's own in the order in which it told them
+        own = told.pulls[(told.pulls - 1) // each == writer]
+        assert (np.diff(own) > 0).all()
+    assert when_first_ended.min() >= each / 100, f"told when the first had ended: {when_first_ended.tolist()} of {each}"
+    assert waits.max() <= 400.0 * np.median(waits), f"waits: median {np.median(waits)} s, longest {waits.max()} s"
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_no_writer_fails_or_starves(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    # The rollback journal syncs three times a commit; it is the fallback, and fewer tells show the same.
+    hammer(STORAGES[name](request, tmp_path), each=100 if name == "sqlite-rollback" else 300)
+
+
+@pytest.mark.audit
+@pytest.mark.parametrize("name", ["sqlite", "postgres"])
+def test_no_writer_fails_or_starves_for_long(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    hammer(STORAGES[name](request, tmp_path), each=5_000)
+
+
+def test_readers_see_prefixes(shared_place: Place) -> None:
+    writers, each = 3, 60
+    with shared_place.open() as storage:
+        begin(storage, writers * each)
+
+    def write(writer: int) -> None:
+        mine = list(range(writer * each + 1, (writer + 1) * each + 1))
+        with shared_place.open() as storage:
+            while mine:
+                batch, mine = mine[: 1 + writer], mine[1 + writer :]
+                storage.tell("s", [told_by(pull) for pull in batch])
+                time.sleep(0.002)  # readers have their turns, however few processors there are
+
+    def read() -> tuple[int, list[int]]:
+        seen: list[int] = []
+        looks = 0
+        with shared_place.open() as storage:
+            while len(seen) < writers * each:
+                new = storage.told("s", after=len(seen))
+                plans, size = storage.size("s")
+                assert plans == 1
+                assert size >= len(seen) + len(new)
+                assert (new.values[:, 0] == new.pulls).all()
+                whole = storage.told("s", 0, len(seen) + len(new)).pulls.tolist()
+                assert whole[: len(seen)] == seen  # what was read stays as it was
+                seen += new.pulls.tolist()
+                assert whole == seen
+                looks += len(new) > 0
+        return looks, seen
+
+    readers = [fork(read) for _ in range(2)]
+    children = [fork(lambda writer=writer: write(writer)) for writer in range(writers)]  # type: ignore[misc]
+    for child in children:
+        child.result()
+    (looks, one), (more, other) = (reader.result() for reader in readers)
+    assert one == other
+    assert max(looks, more) > 1  # they did read while there was writing
+
+
+def test_of_plans_raced_by_processes_one_is_added(shared_place: Place) -> None:
+    with shared_place.open() as storage:
+        begin(storage, 0)  # a plan without pulls
+
+    def race(process: int) -> list[int]:
+        with shared_place.open() as storage:
+            return [n for n in range(2, 22) if storage.add_plan("s", Plan(n, 0, n - 1, np.array([process])))]
+
+    children = [fork(lambda process=process: race(process)) for process in range(4)]  # type: ignore[misc]
+    added = {n: process for process, child in enumerate(children) for n in child.result()}
+    with shared_place.open() as storage:
+        plans = storage.plans("s", after=1)
+    assert [p.number for p in plans] == list(range(2, 22))
+    assert {p.number: int(p.arms[0]) for p in plans} == added
+
+
+def test_a_study_raced_by_processes_is_created_once(shared_place: Place) -> None:
+    def race(process: int) -> bool:
+        with shared_place.open() as storage:  # the first to come makes the tables, too
+            try:
+                storage.create("s", str(process), 2)
+            except ValueError:
+                return False
+            return True
+
+    children = [fork(lambda process=process: race(process)) for process in range(6)]  # type: ignore[misc]
+    created = [child.result() for child in children]
+    assert sum(created) == 1
+    with shared_place.open() as storage:
+        assert storage.settings("s") == str(created.index(True))
+
+
+# Death ----------------------------------------------------------------------------------------------------------------
+
+
+def test_every_pull_of_killed_workers_is_handed_out_again(shared_place: Place) -> None:
+    workers, each, deadline = 50, 2, 1000.0
+    with shared_place.open() as storage:
+        begin(storage, workers * each)
+    held = shared(workers, each)
+
+    def hold(worker: int) -> None:
+        storage = shared_place.open()
+        leases = storage.hand_out("s", each, f"w{worker}", now=0.0, deadline=deadline, lost=lambda name: False)
+        held[worker] = [lease.pull for lease in leases]
+        time.sleep(600.0)
+
+    children = [fork(lambda worker=worker: hold(worker)) for worker in range(workers)]  # type: ignore[misc]
+    try:
+        end = time.monotonic() + 120.0
+        while not held.all() and time.monotonic() < end:
+            time.sleep(0.005)
+    finally:
+        for child in children:
+            child.kill()
+    assert sorted(held.ravel().tolist()) == list(range(1, workers * each + 1))  # each pull had one holder
+
+    with shared_place.open() as storage:
+        assert len(storage.leases("s")) == workers * each
+        alive = storage.hand_out("s", 999, "new", now=deadline - 1.0, deadline=2000.0, lost=lambda name: False)
+        assert alive == []
+        early = storage.hand_out("s", 999, "new", now=1.0, deadline=2000.0, lost=lambda name: name == "w7")
+        assert sorted(lease.pull for lease in early) == sorted(held[7].tolist())
+        late = storage.hand_out("s", 999, "new", now=deadline, deadline=2000.0, lost=lambda name: False)
+        assert sorted(x.pull for x in [*early, *late]) == list(range(1, workers * each + 1))
+        assert {lease.attempt for lease in [*early, *late]} == {2}
+        assert storage.hand_out("s", 999, "third", now=deadline, deadline=2000.0, lost=lambda name: False) == []
+        # The dead can still be believed: what one of them had told before it was killed would count, once.
+        pull = int(held[3, 0])
+        assert storage.tell("s", [told_by(pull)]) == [True]
+        assert storage.tell("s", [told_by(pull)]) == [False]
+
+
+def test_what_was_acknowledged_survives_a_kill(shared_place: Place) -> None:
+    rng = random.Random(5)
+    kills, most = 25, 2_000
+    with shared_place.open() as storage:
+        begin(storage, kills * most)
+        storage.told("s")  # this handle stays open while others die
+        acknowledged = shared(kills)
+        for kill in range(kills):
+
+            def write(kill: int = kill) -> None:
+                own = shared_place.open()
+                for i in range(most):
+                    first = kill * most + 1 + i
+                    if own.tell("s", [told_by(first)]) == [True]:
+                        acknowledged[kill] += 1.0
+
+            child: Child = fork(write)
+            while acknowledged[kill] == 0.0:
+                time.sleep(0.0005)
+            time.sleep(rng.uniform(0.0, 0.03))
+            child.kill()
+            least = acknowledged[kill]
+            found = storage.told("s").pulls
+            assert len(set(found.tolist())) == len(found)
+            own = found[(found - 1) // most == kill]
+            assert own.tolist() == list(range(kill * most + 1, kill * most + 1 + len(own)))  # in order, without a hole
+            assert least <= len(own) <= least + 1  # one may have been written and not yet acknowledged
+        assert storage.tell("s", [told_by(kills * most)]) == [True]  # and nothing is locked
+
+
+def test_a_handle_of_the_parent_works_in_a_forked_child(shared_place: Place) -> None:
+    with shared_place.open() as storage:
+        begin(storage, 40)
+        storage.tell("s", [told_by(40)])  # a connection is open now
+
+        def work(child: int) -> list[bool]:
+            answers = [storage.tell("s", [told_by(child * 10 + i + 1)])[0] for i in range(9)]
+            assert len(storage.told("s")) >= 10
+            return answers
+
+        children = [fork(lambda child=child: work(child)) for child in range(3)]  # type: ignore[misc]
+        for i in range(9):
+            assert storage.tell("s", [told_by(30 + i + 1)]) == [True]  # at the same time
+        assert [child.result() for child in children] == [[True] * 9] * 3
+        assert storage.size("s") == (1, 37)
+        assert len(storage.told("s")) == 37
