@@ -20,8 +20,7 @@ from frontguard.plot.layout.frames import limits
 from frontguard.plot.layout.names import short
 from frontguard.plot.paper.draw import drawn, saved
 from frontguard.plot.picture import Axis, Bars, Boxes, Panel, Picture, Points
-
-from .samples import HOSTILE, SAMPLES, array, front, hostile, infinite_ends, lists, over_pulls, over_time
+from tests.plot.samples import HOSTILE, SAMPLES, array, front, hostile, infinite_ends, lists, over_pulls, over_time
 
 PNG = b"\x89PNG\r\n\x1a\n"
 

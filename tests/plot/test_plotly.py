@@ -20,8 +20,7 @@ from frontguard.plot.layout.frames import limits
 from frontguard.plot.layout.names import short
 from frontguard.plot.picture import Axis, Band, Boxes, Density, Panel, Picture, Points, Rule
 from frontguard.plot.screen.draw import drawn
-
-from .samples import HOSTILE, SAMPLES, array, front, hostile, infinite_ends, lists, over_pulls, over_time
+from tests.plot.samples import HOSTILE, SAMPLES, array, front, hostile, infinite_ends, lists, over_pulls, over_time
 
 pytest.importorskip("plotly")
 

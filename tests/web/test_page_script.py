@@ -11,9 +11,8 @@ from frontguard.markup import Element, element
 from frontguard.web.pages import Page, document, study_page
 from frontguard.web.pages.parts import region, status_chip
 from tests.browsers import OpenPage, Watched
-
-from .examples import Example
-from .harness import Harness
+from tests.web.examples import Example
+from tests.web.harness import Harness
 
 
 @pytest.fixture

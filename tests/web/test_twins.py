@@ -15,8 +15,7 @@ from frontguard.web.pages import Unread, study_page
 from frontguard.web.pages.options import Options
 from frontguard.web.pages.table import order_of
 from frontguard.web.twins import arm_twin, reading_twin, studies_twin, study_twin
-
-from .examples import METRICS, Example
+from tests.web.examples import METRICS, Example
 
 HOSTILE = '</script><script>"\u2028\\u0000'
 

@@ -26,7 +26,7 @@ _WORDS = {
     Verdict.COVERED: "covered by a returned one",
     Verdict.OUT: "put out",
 }
-_LOOKS = {verdict: replace(look, label=_WORDS[verdict]) for verdict, look in VERDICTS.items()}
+_LOOKS = {verdict: replace(look, label=_WORDS[verdict]) for verdict, look in VERDICTS.items() if verdict in _WORDS}
 _LIES = replace(SUSPECT, label="moved by the lies", mark="bar", width=1.3)
 _BEATEN = replace(OUT, label="")
 _LIFTED = (Verdict.OUT, Verdict.COVERED, Verdict.UNDECIDED, Verdict.IN)  # what matters most lies on top

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from frontguard.plot import looks
 from frontguard.plot.layout.frames import PADDING, clipped, inside, limits, steps
 from frontguard.plot.picture import Axis, Bars, Boxes, Panel, Points, Region, Rule
-
-from .samples import SAMPLES, array
+from tests.plot.samples import SAMPLES, array
 
 FLOATS = st.floats(allow_nan=True, allow_infinity=True)
 ORDINARY = st.floats(-1e6, 1e6)

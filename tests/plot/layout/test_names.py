@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from frontguard.plot.layout.names import columns, short, wrapped
-
-from .samples import HOSTILE
+from tests.plot.samples import HOSTILE
 
 ANY = st.text(st.characters(exclude_categories=()), max_size=80)
 

@@ -29,8 +29,7 @@ from frontguard.web.pages import (
 )
 from frontguard.web.pages.options import ROWS, SORTS, VIEWS
 from frontguard.web.pages.table import SOME_ROWS, order_of
-
-from .examples import METRICS, Example
+from tests.web.examples import METRICS, Example
 
 HOSTILE = "<script>window.__hacked=1</script>\"'&lt; ]]> <!-- \u202e {0} $x$"
 
