@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from tools.document import with_tables
 
 from benchmarks.datasets import SHARED_DATA
 from benchmarks.tables import Row, heading
 from frontguard import Gaussian, Oblivious
 from frontguard.experiments.contestants import CONTESTANTS, Contestant
 from frontguard.experiments.datasets.covboost import APE_AT_A_TENTH, bundled_covboost
-from frontguard.experiments.document import with_tables
 from frontguard.experiments.metrics import Score, judge, score
 from frontguard.experiments.plan import DELTA, T_BAR, TITLES, Experiment, Setting, choose, settings_of
 from frontguard.pareto.rule import STOPS

@@ -20,12 +20,12 @@ from typing import Any
 
 import numba
 import numpy as np
+from tools.document import with_tables
 
 from benchmarks.certified import geometric, measure, settings, table
 from benchmarks.tables import Row, heading
 from frontguard.evidence import boxes
 from frontguard.experiments.contestants import CONTESTANTS
-from frontguard.experiments.document import with_tables
 from frontguard.experiments.plan import AS_THEORY, Setting
 from frontguard.pareto import rule as certified_rule
 

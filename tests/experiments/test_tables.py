@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tools import document
 
 from frontguard.errors import BadInput
-from frontguard.experiments import document
 from frontguard.experiments.metrics import judge, score
 from frontguard.experiments.published import published_row
 from frontguard.experiments.results import Result

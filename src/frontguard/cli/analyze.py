@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from frontguard.cli.report import checked_target, made_by, origin
-from frontguard.cli.run import without_password
 from frontguard.errors import BadInput
+from frontguard.storage.open import without_password
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
     from frontguard.logs.analysis import Analysis

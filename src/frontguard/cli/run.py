@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from frontguard.studies.study import Study
 import hashlib
 import json
-import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from frontguard.errors import BadInput
+from frontguard.storage.open import without_password
 
 if TYPE_CHECKING:
     from frontguard.commands.spec import Spec
@@ -458,18 +458,6 @@ def _quick_name(spec: Spec) -> str:
 def storage_of(spec: Spec, options: Options) -> str:
     """Where the study is kept: as the command line says, or the spec, or in the current folder."""
     return options.storage or spec.storage or QUICK_STORAGE
-
-
-def without_password(address: str) -> str:
-    """An address that may be shown.
-
-    >>> without_password("postgresql://ann:secret@host/studies")
-    'postgresql://ann:***@host/studies'
-    >>> without_password("postgresql://host/studies?user=ann&password=secret")
-    'postgresql://host/studies?user=ann&password=***'
-    """
-    address = re.sub(r"(://[^/@:\s]*):[^@/\s]*@", r"\1:***@", address)
-    return re.sub(r"(password=)[^&\s]+", r"\1***", address)
 
 
 def command_line(arguments: Sequence[str], **changed: str | Sequence[str]) -> str:

@@ -52,7 +52,7 @@ def serve(
 
 def _serve(storage: str, host: str, port: int, only: list[str], allowed: list[str], show: bool, json: bool) -> None:
     _need_web()
-    from frontguard.cli.run import without_password
+    from frontguard.storage.open import without_password
     from frontguard.web.server import bind
     from frontguard.web.watchers import NotBegun, Source
 

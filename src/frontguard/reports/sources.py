@@ -51,9 +51,8 @@ def report_from(where: str, study: str | None = None, progress: Progress | None 
 
 
 def _of_storage(where: str, study: str | None, progress: Progress | None) -> Report:
-    from frontguard.cli.run import without_password
     from frontguard.reports.study import study_report
-    from frontguard.storage.open import open_storage
+    from frontguard.storage.open import open_storage, without_password
 
     shown = without_password(where)
     with open_storage(where, read_only=True) as storage:

@@ -61,3 +61,15 @@ def _sqlite(path: Path, read_only: bool) -> Storage:
     from frontguard.storage.sqlite.storage import SqliteStorage
 
     return SqliteStorage(path, read_only=read_only)
+
+
+def without_password(address: str) -> str:
+    """An address that may be shown.
+
+    >>> without_password("postgresql://ann:secret@host/studies")
+    'postgresql://ann:***@host/studies'
+    >>> without_password("postgresql://host/studies?user=ann&password=secret")
+    'postgresql://host/studies?user=ann&password=***'
+    """
+    address = re.sub(r"(://[^/@:\s]*):[^@/\s]*@", r"\1:***@", address)
+    return re.sub(r"(password=)[^&\s]+", r"\1***", address)

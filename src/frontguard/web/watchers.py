@@ -447,7 +447,7 @@ def in_words(error: Exception) -> str:
     >>> in_words(KeyError("x"))
     "it cannot be read: KeyError: 'x'"
     """
-    from frontguard.cli.run import without_password
+    from frontguard.storage.open import without_password
 
     said = " ".join(str(error).split())
     if not isinstance(error, BadInput | OSError) or not said:

@@ -2,7 +2,7 @@
 objectives (Section 6.3).
 
 The tables are part of the package: our own simulation with simglucose 0.2.11 (J. Xie, MIT licence) of one
-patient, rebuilt by `python -m frontguard.experiments.rebuild_diabetes`. Objectives are minus the minutes,
+patient, rebuilt by `python -m tools.rebuild_diabetes`. Objectives are minus the minutes,
 standardised over the 36 arms.
 """
 

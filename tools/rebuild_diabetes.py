@@ -1,5 +1,5 @@
 """Rebuild the UVA/PADOVA tables of the package with simglucose: python -m
-frontguard.experiments.rebuild_diabetes DIRECTORY.
+tools.rebuild_diabetes DIRECTORY.
 
 Needs the extra `diabetes`. The patient starts in the default steady state; minute 0 receives the whole meal
 as announced carbohydrate (the model eats it at 5 g a minute) and basal plus bolus insulin, every other minute
@@ -120,7 +120,7 @@ def _write_arms(path: Path, outcomes: list[Outcome]) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the tables into the directory named on the command line; 2 when that cannot be done."""
-    parser = argparse.ArgumentParser(prog="python -m frontguard.experiments.rebuild_diabetes", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tools.rebuild_diabetes", description=__doc__)
     parser.add_argument("directory", type=Path, help="where to write the two tables")
     directory = parser.parse_args(arguments).directory
     try:

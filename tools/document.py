@@ -1,4 +1,4 @@
-"""Put the measured tables into a Markdown page: python -m frontguard.experiments.document RESULTS_DIR PAGE.
+"""Put the measured tables into a Markdown page: python -m tools.document RESULTS_DIR PAGE.
 
 RESULTS_DIR is the output directory of `frontguard reproduce`: its tables.md replaces what stands in PAGE
 between the two marker lines, so that no number of the page is typed by hand.
@@ -40,7 +40,7 @@ def with_tables(page: str, tables: str, *, where: str = "page") -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Update the page named on the command line; 2 when that cannot be done."""
-    parser = argparse.ArgumentParser(prog="python -m frontguard.experiments.document", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tools.document", description=__doc__)
     parser.add_argument("results", type=Path, help="output directory of `frontguard reproduce`")
     parser.add_argument("page", type=Path, help="Markdown page with the two marker lines")
     given = parser.parse_args(arguments)
