@@ -15,7 +15,8 @@ import pytest
 from frontguard import Study
 from frontguard.reports.html import document
 from frontguard.reports.model import Report
-from frontguard.reports.write import report_on, text_of
+from frontguard.reports.sources import report_on
+from frontguard.reports.write import text_of
 from tests.browsers import OpenPage
 from tests.reports.samples import ARMS, flags, large, open_analysis, rows, study_in
 

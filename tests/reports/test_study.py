@@ -15,8 +15,8 @@ from frontguard.logs.profile import Profile
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.plot.picture import Points
 from frontguard.reports.model import Report
+from frontguard.reports.sources import report_on
 from frontguard.reports.study import as_analysis, robustness_of, sorted_pulls, study_report
-from frontguard.reports.write import report_on
 from frontguard.studies.follow import Follower
 from frontguard.verdicts import Verdict
 from tests.reports.samples import ARMS, OBJECTIVES, study_in

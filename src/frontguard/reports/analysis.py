@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from frontguard.documents.base import Origin
 from frontguard.logs.analysis import Analysis
 from frontguard.phrases import percent
 from frontguard.reports.make import report_of, shown
@@ -33,29 +33,17 @@ from frontguard.words import analysis as summary
 from frontguard.words.study import answer as study_answer
 from frontguard.words.study import guarantee as study_guarantee
 
-__all__ = ["Origin", "analysis_report", "fooled_words", "origin_steps", "result_report", "robustness_part"]
+__all__ = ["analysis_report", "open_part", "origin_steps", "pulls_part", "result_report", "robustness_part"]
 
 _MOST_FAILED = 100
 _MOST_LEVELS = 60
-
-
-@dataclass(frozen=True)
-class Origin:
-    """Where something comes from: all that is known of how it was made."""
-
-    version: str | None = None
-    command: str | None = None
-    source: str | None = None
-    seed: int | None = None
-    spec: str | None = None
-    at: str | None = None
 
 
 def origin_steps(origin: Origin) -> list[Step]:
     """What is known of how it was made."""
     steps = [
         Step("Version", f"frontguard {origin.version}" if origin.version else ""),
-        Step("Data", origin.source or ""),
+        Step("Data", ", ".join(origin.source) if isinstance(origin.source, list) else origin.source or ""),
         Step("Seed", "" if origin.seed is None else str(origin.seed)),
         Step("Answered", origin.at or ""),
         Step("Command", origin.command or "", verbatim=True),
@@ -71,10 +59,7 @@ def analysis_report(found: Analysis, origin: Origin | None = None, *, title: str
     """The report on an analysis."""
     plain = with_short_names(found)
     origin = origin or Origin()
-    counts = found.counts
-    verdicts = ", ".join(f"{count:,} {word}" for word, count in counts.items() if count)
-    means = summary.by_means(plain)
-    robust = robustness_part(plain)
+    verdicts = ", ".join(f"{count:,} {word}" for word, count in found.counts.items() if count)
     return report_of(
         Subject(
             kind="analysis",
@@ -82,18 +67,18 @@ def analysis_report(found: Analysis, origin: Origin | None = None, *, title: str
             answer=summary.answer(plain),
             status=found.status,
             result=found,
-            guarantee=tuple(said for said in (summary.guarantee(plain), fooled_words(means)) if said),
+            guarantee=tuple(said for said in (summary.guarantee(plain), summary.by_means(plain)) if said),
             anytime=found.anytime,
             failed=found.failed.sum(axis=1) if found.failed.size else None,
             facts=(Fact("Verdicts", verdicts),),
-            robustness=robust,
+            robustness=robustness_part(plain),
             open=Part("What would settle the open arms", listed=tuple(_to_settle(plain))),
             steps=tuple(_steps(origin)),
             warnings=found.warnings,
             stands=None if found.profile is None else found.profile.per_arm,
             resolution=0.001 if found.profile is None else found.profile.resolution,
             more=tuple(part for part in (_failed_values(plain),) if part is not None),
-            course=_course(plain),
+            course=pulls_part(plain),
         )
     )
 
@@ -107,18 +92,14 @@ def _title(found: Analysis, origin: Origin) -> str:
     return f"{_file_names(origin.source)}: {names}" if origin.source else f"Analysis of a log: {names}"
 
 
-def _file_names(source: str) -> str:
+def _file_names(source: str | list[str]) -> str:
     """The last parts of paths, which say what it is; where it lies is among the steps to make it again.
 
-    >>> _file_names("/data/monday.csv, tuesday.csv")
+    >>> _file_names(["/data/monday.csv", "tuesday.csv"])
     'monday.csv, tuesday.csv'
     """
-    return ", ".join(re.split(r"[/\\\\]", part)[-1] or part for part in source.split(", "))
-
-
-def fooled_words(means: str | None) -> str:
-    """What means would have said, as a sentence of its own."""
-    return "" if means is None else means
+    each = [source] if isinstance(source, str) else source
+    return ", ".join(re.split(r"[/\\\\]", part)[-1] or part for part in each)
 
 
 def _to_settle(found: Analysis) -> list[str]:
@@ -134,10 +115,12 @@ def _steps(origin: Origin) -> list[Step]:
     return steps
 
 
-def _course(found: Analysis) -> Part:
+def pulls_part(result: Result) -> Part:
+    """How much was measured, as a picture; blank if nothing was."""
     from frontguard import plot
 
-    return Part("How much was measured", shown=(shown("Pulls of each arm", plot.pulls(found)),))
+    pictures = (shown("Pulls of each arm", plot.pulls(with_short_names(result))),) if result.pulls else ()
+    return Part("How much was measured", shown=pictures)
 
 
 def robustness_part(found: Analysis) -> Part:
@@ -233,15 +216,9 @@ def result_report(
             open=open_part(plain),
             steps=tuple(origin_steps(origin or Origin())),
             warnings=full.warnings,
-            course=_course_of_result(plain),
+            course=pulls_part(plain),
         )
     )
-
-
-def _course_of_result(result: Result) -> Part:
-    from frontguard import plot
-
-    return Part("How much was measured", shown=(shown("Pulls of each arm", plot.pulls(result)),))
 
 
 def open_part(result: Result, ahead: Sequence[str] = ()) -> Part:

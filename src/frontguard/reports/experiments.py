@@ -5,11 +5,12 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
+from frontguard.documents.base import Origin
 from frontguard.experiments.plan import TITLES
 from frontguard.experiments.results import Result, as_record
 from frontguard.experiments.tables import number, title_of
 from frontguard.plot.picture import Picture
-from frontguard.reports.analysis import Origin, origin_steps
+from frontguard.reports.analysis import origin_steps
 from frontguard.reports.make import made_now
 from frontguard.reports.model import Cell, Column, Fact, Part, Records, Report, Shown, Table
 from frontguard.words.certificate import status_in_words

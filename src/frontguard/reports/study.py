@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from frontguard.documents.base import Origin
 from frontguard.logs.analysis import Analysis
 from frontguard.phrases import duration, percent
 from frontguard.plot.picture import Picture
-from frontguard.reports.analysis import Origin, open_part, origin_steps, robustness_part
+from frontguard.reports.analysis import open_part, origin_steps, pulls_part, robustness_part
 from frontguard.reports.make import report_of, shown
 from frontguard.reports.model import Fact, Kind, Part, Report, Shown, Step, Subject, with_short_names
 from frontguard.results import Result
@@ -89,7 +90,11 @@ def run_report(snapshot: Snapshot, origin: Origin, *, said: str = "", where: str
         steps.append(Step("With robustness and course", again, verbatim=True))
     return report_of(
         replace(
-            subject, facts=tuple(_facts(snapshot)), directed=directed, steps=tuple(steps), course=_pulls(subject.result)
+            subject,
+            facts=tuple(_facts(snapshot)),
+            directed=directed,
+            steps=tuple(steps),
+            course=pulls_part(subject.result),
         )
     )
 
@@ -249,13 +254,6 @@ def _most_suspicious(overview: Overview, follower: Follower) -> tuple[Measuremen
         if share > (0.0 if best is None else best[1]):
             best = measured, share
     return best
-
-
-def _pulls(result: Result) -> Part:
-    from frontguard import plot
-
-    plain = with_short_names(result)
-    return Part("How much was measured", shown=(shown("Pulls of each arm", plot.pulls(plain)),) if plain.pulls else ())
 
 
 # How to make it again -------------------------------------------------------------------------------------------------
