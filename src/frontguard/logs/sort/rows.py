@@ -8,7 +8,6 @@ out does not depend on how it was shared, nor on the order of the rows.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
@@ -16,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from frontguard._compiled import kernel
+from frontguard._machine import usable_cores
 from frontguard._typing import Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.logs.sort.names import ArmNames, Codes
@@ -242,15 +242,10 @@ def sort_here(values: Floats, starts: Ints) -> None:
 def side_by_side(function: Callable[[Any], Any], parts: Iterable[Any]) -> list[Any]:
     """The function's answers for all parts, computed in as many threads as there are processors."""
     parts = list(parts)
-    if len(parts) < 2 or workers() < 2:
+    if len(parts) < 2 or usable_cores() < 2:
         return [function(part) for part in parts]
-    with ThreadPoolExecutor(workers(), "frontguard-log") as threads:
+    with ThreadPoolExecutor(usable_cores(), "frontguard-log") as threads:
         return list(threads.map(function, parts))
-
-
-def workers() -> int:
-    """How many processors there are for us."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _alike(counts: Ints) -> Iterator[Ints]:
