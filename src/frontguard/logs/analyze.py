@@ -22,6 +22,7 @@ from frontguard.logs.profile import Profile
 from frontguard.logs.profile import profile as robustness
 from frontguard.logs.sort.ordered import Ordered, Readable
 from frontguard.logs.sort.progress import Watcher, told
+from frontguard.logs.sort.rows import failure_floors
 from frontguard.logs.sort.spill import ordered_from
 from frontguard.logs.sources import open_log
 from frontguard.logs.sources.errors import no_column
@@ -157,7 +158,7 @@ def analyze(
             ordered = ordered_from(
                 opened.batches(),
                 opened.metrics,
-                failed_below_or_at=_floors(opened.metrics, question.objectives),
+                failed_below_or_at=failure_floors(opened.metrics, question.objectives),
                 memory=memory,
                 folder=folder,
                 rows=opened.rows_hint,
@@ -293,12 +294,6 @@ def _adjusted(
     return tuple(changed)
 
 
-def _floors(columns: Sequence[str], objectives: Sequence[Objective]) -> Floats:
-    """Values at or below which a metric failed: 0 where its logarithm is compared."""
-    relative = {objective.name for objective in objectives if objective.relative}
-    return np.array([0.0 if name in relative else -np.inf for name in columns])
-
-
 def _on_cluster(
     log: Any,
     cluster: Any,
@@ -316,7 +311,7 @@ def _on_cluster(
         )
     names = [objective.name for objective in question.objectives]
     with ordered_on_cluster(
-        cluster, log, arm=arm or "arm", metrics=names, failed_below_or_at=_floors(names, question.objectives)
+        cluster, log, arm=arm or "arm", metrics=names, failed_below_or_at=failure_floors(names, question.objectives)
     ) as ordered:
         return answer(ordered, question, profiled=profiled)
 
