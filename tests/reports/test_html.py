@@ -155,7 +155,7 @@ def test_of_very_many_arms_the_front_is_shown_and_the_rest_counted() -> None:
     assert shown == sorted(shown, key=["in", "undecided", "covered", "out"].index)
     left = found.counts["out"] - shown.count("out")
     assert left == 2000
-    assert report.table.rest.startswith("… and 2,000 more arms: 2,000 out.")
+    assert report.table.rest.startswith("… and 2,000 more: 2,000 out. The CSV report")
 
 
 # In a browser ---------------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Amount = Annotated[Number, Field(ge=0.0)]
 Share = Annotated[Number, Field(ge=0.0, le=0.5)]  # of measurements that are replaced
 Notices = tuple[
-    Annotated[AnyNotice, Field(discriminator="kind"), PlainSerializer(lambda notice: notice.to_dict(), dict[str, Any])],
+    Annotated[AnyNotice, Field(discriminator="kind"), PlainSerializer(lambda notice: notice.to_dict())],
     ...,
 ]
 

@@ -12,20 +12,20 @@ from frontguard.logs.analysis import Analysis
 from frontguard.phrases import percent
 from frontguard.reports.make import report_of, shown
 from frontguard.reports.model import (
-    Cell,
     Column,
+    Entry,
     Fact,
+    Figure,
     Kind,
-    Part,
     Report,
-    Shown,
+    ReportTable,
+    Section,
     Step,
     Subject,
-    Table,
+    short,
     shown_in_units,
     with_short_names,
 )
-from frontguard.reports.names import short
 from frontguard.results import Result
 from frontguard.studies.snapshot import Snapshot
 from frontguard.verdicts import Verdict
@@ -72,7 +72,7 @@ def analysis_report(found: Analysis, origin: Origin | None = None, *, title: str
             failed=found.failed.sum(axis=1) if found.failed.size else None,
             facts=(Fact("Verdicts", verdicts),),
             robustness=robustness_part(plain),
-            open=Part("What would settle the open arms", listed=tuple(_to_settle(plain))),
+            open=Section("What would settle the open arms", listed=tuple(_to_settle(plain))),
             steps=tuple(_steps(origin)),
             warnings=found.warnings,
             stands=None if found.profile is None else found.profile.per_arm,
@@ -115,49 +115,49 @@ def _steps(origin: Origin) -> list[Step]:
     return steps
 
 
-def pulls_part(result: Result) -> Part:
+def pulls_part(result: Result) -> Section:
     """How much was measured, as a picture; blank if nothing was."""
     from frontguard import plot
 
     pictures = (shown("Pulls of each arm", plot.pulls(with_short_names(result))),) if result.pulls else ()
-    return Part("How much was measured", shown=pictures)
+    return Section("How much was measured", shown=pictures)
 
 
-def robustness_part(found: Analysis) -> Part:
+def robustness_part(found: Analysis) -> Section:
     """How dirty the data may be before verdicts change: words, and a picture if there is a profile."""
     from frontguard import plot
 
     said = summary.robustness(found)
     if found.profile is None or said is None:
-        return Part("How robust it is")
-    shown_too: tuple[Shown, ...] = ()
+        return Section("How robust it is")
+    shown_too: tuple[Figure, ...] = ()
     if (~np.isnan(found.profile.per_arm)).any() and len(found.profile.levels):
         picture = plot.robustness(found)
-        shown_too = (Shown("Arms that stay on the front", picture, picture.caption, _levels(found)),)
+        shown_too = (Figure("Arms that stay on the front", picture, picture.caption, _levels(found)),)
     explained = (
         "“Stands up to” in the table is the largest share of replaced measurements up to which an arm's verdict stays "
         f"what it is, to {percent(found.profile.resolution)}."
     )
-    return Part("How robust it is", (said, explained), shown=shown_too)
+    return Section("How robust it is", (said, explained), shown=shown_too)
 
 
-def _levels(found: Analysis) -> Table | None:
+def _levels(found: Analysis) -> ReportTable | None:
     profile = found.profile
     if profile is None:
         return None
     changes = np.flatnonzero(np.r_[True, np.diff(profile.in_front) != 0])[:_MOST_LEVELS]
     rows = tuple(
         (
-            Cell(percent(float(profile.levels[j])), float(profile.levels[j])),
-            Cell(f"{int(profile.in_front[j]):,}", float(profile.in_front[j])),
+            Entry(percent(float(profile.levels[j])), float(profile.levels[j])),
+            Entry(f"{int(profile.in_front[j]):,}", float(profile.in_front[j])),
         )
         for j in changes.tolist()
     )
     columns = (Column("share replaced, from", number=True), Column("arms in", number=True))
-    return Table("Arms that are in, by the share of replaced measurements", columns, rows)
+    return ReportTable("Arms that are in, by the share of replaced measurements", columns, rows)
 
 
-def _failed_values(found: Analysis) -> Part | None:
+def _failed_values(found: Analysis) -> Section | None:
     said = summary.failures(found) if found.failed.size else None
     if said is None:
         return None
@@ -166,9 +166,9 @@ def _failed_values(found: Analysis) -> Part | None:
     order = order[each[order] > 0]
     rows = tuple(
         (
-            Cell(short(found.arms[arm])),
-            *(Cell(f"{int(count):,}" if count else "", float(count)) for count in found.failed[arm].tolist()),
-            Cell(f"{int(found.pulls_per_arm[arm]):,}", float(found.pulls_per_arm[arm])),
+            Entry(short(found.arms[arm])),
+            *(Entry(f"{int(count):,}" if count else "", float(count)) for count in found.failed[arm].tolist()),
+            Entry(f"{int(found.pulls_per_arm[arm]):,}", float(found.pulls_per_arm[arm])),
         )
         for arm in order[:_MOST_FAILED].tolist()
     )
@@ -178,8 +178,8 @@ def _failed_values(found: Analysis) -> Part | None:
         *(Column(name, "failed", number=True) for name in found.objectives),
         Column("pulls", number=True),
     )
-    table = Table("Values that failed, by arm", columns, rows, f"… and {left:,} more arms." if left else "")
-    return Part("Failures", (said,), tables=(table,))
+    table = ReportTable("Values that failed, by arm", columns, rows, f"… and {left:,} more arms." if left else "")
+    return Section("Failures", (said,), tables=(table,))
 
 
 # Plain results --------------------------------------------------------------------------------------------------------
@@ -221,12 +221,12 @@ def result_report(
     )
 
 
-def open_part(result: Result, ahead: Sequence[str] = ()) -> Part:
+def open_part(result: Result, ahead: Sequence[str] = ()) -> Section:
     """The arms that are undecided, and against whom; `ahead` says what would settle all of them."""
     heading = "What would settle the open arms"
     opened = np.flatnonzero(result.verdict_codes == Verdict.UNDECIDED)
     if not len(opened):
-        return Part(heading)
+        return Section(heading)
     lines = []
     for arm in opened[:12].tolist():
         rival = int(result.decided_by[arm])
@@ -234,4 +234,4 @@ def open_part(result: Result, ahead: Sequence[str] = ()) -> Part:
         lines.append(f"{result.arms[arm]}:{against}.")
     if len(opened) > 12:
         lines.append(f"… and {len(opened) - 12:,} more.")
-    return Part(heading, tuple(ahead), listed=tuple(lines))
+    return Section(heading, tuple(ahead), listed=tuple(lines))

@@ -15,7 +15,7 @@ from frontguard.objectives import Objective
 from frontguard.plot.picture import Picture
 from frontguard.reports.analysis import analysis_report, origin_steps
 from frontguard.reports.make import report_of, shown
-from frontguard.reports.model import Fact, Part, Report, Shown, Subject
+from frontguard.reports.model import Fact, Figure, Report, Section, Subject
 from frontguard.results import Result
 from frontguard.words import analysis as summary
 
@@ -96,14 +96,14 @@ def demo_report(found: Demo, origin: Origin | None = None) -> Report:
     )
 
 
-def _shown(found: Demo) -> list[Shown]:
+def _shown(found: Demo) -> list[Figure]:
     from frontguard.demo.pictures import demo_picture
 
     picture: Picture = demo_picture(found)
     return [shown("What both methods make of the same records", picture)]
 
 
-def _reviews_part(reviews: Reviews) -> Part:
+def _reviews_part(reviews: Reviews) -> Section:
     from frontguard.demo.pictures import reviews_picture
 
     found = reviews.analysis
@@ -115,12 +115,12 @@ def _reviews_part(reviews: Reviews) -> Part:
         *_said(found),
     )
     picture: Picture = reviews_picture(reviews)
-    return Part(
+    return Section(
         "A log that is there already: reviews", words, shown=(shown("Reviews", picture),), tables=(_table(found),)
     )
 
 
-def _flags_part(found: Analysis) -> Part:
+def _flags_part(found: Analysis) -> Section:
     from frontguard import plot
 
     words = (
@@ -129,7 +129,7 @@ def _flags_part(found: Analysis) -> Part:
         summary.by_verdict(found),
         *_said(found),
     )
-    return Part(
+    return Section(
         "A real job: compiler flags",
         words,
         shown=(shown("Compiler flags", plot.front(found)),),
