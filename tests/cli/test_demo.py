@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 
 from frontguard.cli.demo import _print_reviews
 from frontguard.demo.reviews import analyze_reviews
+from tests.documents.printed import as_published
 
 
 def test_both_fronts_stand_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
@@ -30,7 +30,7 @@ def test_the_demo_has_both_parts(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "frontguard", "demo", "--json", "--output", "out"]
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
-    found = json.loads(ran.stdout)
+    found = as_published("demo", ran.stdout)
     assert found["reviews"]["pareto_set"] == ["Star Wars (1977)"]
     assert found["reviews"]["mean_set"] == ["Toy Story (1995)", "Twelve Monkeys (1995)"]
     assert found["reviews"]["bombed"] == found["reviews"]["true_mean_set"] == ["Star Wars (1977)"]
