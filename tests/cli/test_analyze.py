@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from frontguard.cli import main
-from frontguard.cli.analyze import size_of
+from frontguard.cli.values import size_of
 from frontguard.errors import BadInput
 from tests.cli.terminal import Terminal
 
