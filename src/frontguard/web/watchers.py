@@ -18,19 +18,17 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
 from frontguard.errors import BadInput
 from frontguard.storage.contract import NothingThere, Storage, UnknownStudy
-from frontguard.storage.open import open_storage
+from frontguard.storage.open import open_storage, without_password
 from frontguard.storage.sqlite.errors import Busy
 from frontguard.studies.follow import Follower
 from frontguard.studies.overview import Overview
 from frontguard.web.threads import Threads
-
-__all__ = ["Bell", "Listing", "Seen", "StudyWatch", "Times", "Watch", "Watchers", "within"]
 
 _log = logging.getLogger("frontguard.web")
 
@@ -46,6 +44,9 @@ class Times:
     silence: float = 5.0  # without an answer of the storage, after which the page says so
     linger: float = 60.0  # after the last look of anybody
     progress: float = 0.2  # between two notes while a log is read first
+
+
+USUAL = Times()
 
 
 class Bell:
@@ -67,16 +68,92 @@ class Bell:
             await self._rung.wait()
 
 
-class Watch(ABC):
+# The storage ----------------------------------------------------------------------------------------------------------
+
+
+class NotBegun(Exception):
+    """There is no storage yet at the place where one is expected."""
+
+
+class StorageSource:
+    """Gives the storage at `where`, for any number of threads; a storage passes through.
+
+    >>> source = StorageSource("not-there-yet.db")
+    >>> source.get()
+    Traceback (most recent call last):
+    ...
+    frontguard.web.watchers.NotBegun: not-there-yet.db does not exist
+    """
+
+    def __init__(self, where: str | Storage) -> None:
+        if isinstance(where, str) and where.strip().lower() in ("memory:", "memory://"):
+            raise BadInput("STORAGE: wanted a study file or postgresql://…; a study in memory is seen by nobody else")
+        self._where = where
+        self._storage: Storage | None = None
+        self._lock = threading.Lock()
+        self._was_there = False
+
+    def get(self) -> Storage:
+        """The storage. Raises `NotBegun` as long as it was never there, and what `open_storage` raises."""
+        with self._lock:
+            if self._storage is None:
+                try:
+                    self._storage = open_storage(self._where, read_only=True)
+                except NothingThere as error:
+                    if self._was_there:
+                        raise
+                    raise NotBegun(str(error)) from None
+                self._was_there = True
+            return self._storage
+
+    def let_go(self, storage: Storage) -> None:
+        """Open the storage anew next time: the file may have been replaced by another one."""
+        with self._lock:
+            if self._storage is storage and storage is not self._where:
+                self._storage = None
+                storage.close()
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+        with self._lock:
+            storage, self._storage = self._storage, None
+        if storage is not None and storage is not self._where:
+            storage.close()
+
+
+def passes(error: Exception) -> bool:
+    """Whether a storage that raised this may be used again as it is: a server that is away, a lock that is held."""
+    return isinstance(error, ConnectionError | TimeoutError | Busy)
+
+
+def in_words(error: Exception) -> str:
+    """What went wrong with a storage, for the page: one line, no password.
+
+    >>> in_words(BadInput("study.db is damaged"))
+    'study.db is damaged'
+    >>> in_words(KeyError("x"))
+    "it cannot be read: KeyError: 'x'"
+    """
+    said = " ".join(str(error).split())
+    if not isinstance(error, BadInput | OSError) or not said:
+        said = f"it cannot be read: {type(error).__name__}: {said}"
+    return without_password(said)
+
+
+# Watching -------------------------------------------------------------------------------------------------------------
+
+
+class Watcher(ABC):
     """Polls in a thread as long as anybody looks, and rings its bell when something that is shown has changed.
 
     All but `_poll` runs in the loop of the server. `every` is the bell of all watchers together.
     """
 
-    def __init__(self, threads: Threads, times: Times, every: Bell) -> None:
+    def __init__(self, source: StorageSource, threads: Threads, times: Times, every: Bell) -> None:
         self.bell = Bell()
         self.trouble = ""
         self.polled = False  # whether there was an answer at all, good or bad
+        self._source = source
         self._threads = threads
         self._times = times
         self._every = every
@@ -85,8 +162,6 @@ class Watch(ABC):
         self._task: asyncio.Task[None] | None = None
         self._hurry = asyncio.Event()
         self._cost = 0.0  # of the last update, in seconds of a processor
-
-    # For those who look -----------------------------------------------------------------------------------------------
 
     @property
     def watching(self) -> bool:
@@ -135,11 +210,22 @@ class Watch(ABC):
         if self._task is not None:
             self._task.cancel()
 
-    # Watching ---------------------------------------------------------------------------------------------------------
-
-    @abstractmethod
     def _poll(self) -> Callable[[], None] | None:
         """In a thread: ask the storage. What is returned is called in the loop if something has changed."""
+        try:
+            storage = self._source.get()
+        except NotBegun:
+            return None
+        try:
+            return self._news(storage)
+        except Exception as error:
+            if not passes(error):
+                self._source.let_go(storage)
+            raise
+
+    @abstractmethod
+    def _news(self, storage: Storage) -> Callable[[], None] | None:
+        """In a thread: what has changed, to be called in the loop; None if nothing has."""
 
     def _publish(self) -> None:
         self.bell.ring()
@@ -199,30 +285,17 @@ async def within(seconds: float, bell: Bell, reached: Callable[[], bool]) -> Non
                 await bell.news(bell.version)
 
 
-# The list -------------------------------------------------------------------------------------------------------------
-
-
-class Listing(Watch):
+class ListWatcher(Watcher):
     """Which studies there are, by number: the oldest of the storage is number 1, whatever is shown of them."""
 
-    def __init__(self, source: Source, only: Sequence[str], threads: Threads, times: Times, every: Bell) -> None:
-        super().__init__(threads, times, every)
+    def __init__(self, only: Sequence[str], source: StorageSource, threads: Threads, times: Times, every: Bell) -> None:
+        super().__init__(source, threads, times, every)
         self.studies: dict[int, str] = {}
-        self._source = source
         self._only = frozenset(only)
 
-    def _poll(self) -> Callable[[], None] | None:
-        try:
-            storage = self._source.get()
-        except NotBegun:
-            return None
-        try:
-            names = storage.studies()
-        except Exception as error:
-            if not passes(error):
-                self._source.let_go(storage)
-            raise
-        found = {number: name for number, name in enumerate(names, 1) if not self._only or name in self._only}
+    def _news(self, storage: Storage) -> Callable[[], None] | None:
+        names = enumerate(storage.studies(), 1)
+        found = {number: name for number, name in names if not self._only or name in self._only}
 
         def change() -> None:
             self.studies = found
@@ -230,32 +303,33 @@ class Listing(Watch):
         return change if found != self.studies else None
 
 
-# A study --------------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """A study as a page shows it: the overview once there is one; until then, how far its log has been read."""
+    """What is known of a study: the overview once there is one; until then, how far its log has been read."""
 
+    number: int
+    name: str
     overview: Overview | None = None
     follower: Follower | None = None
-    told: int = 0
+    told: int = 0  # pulls that were read so far, of `total`
     total: int = 0
+    trouble: str = ""  # why it cannot be read at the moment
 
 
 _serials = count(1)
 
 
-class StudyWatch(Watch):
+class StudyWatcher(Watcher):
     """Follows one study."""
 
-    def __init__(self, source: Source, number: int, name: str, threads: Threads, times: Times, every: Bell) -> None:
-        super().__init__(threads, times, every)
+    def __init__(
+        self, number: int, name: str, source: StorageSource, threads: Threads, times: Times, every: Bell
+    ) -> None:
+        super().__init__(source, threads, times, every)
         self.number = number
         self.name = name
         self.serial = next(_serials)  # tells it from others of the same number, before and after it
-        self.seen = Seen()
-        self._source = source
+        self._seen = Seen(number, name)
         self._loop = asyncio.get_running_loop()
         self._follower: Follower | None = None
         self._storage: Storage | None = None
@@ -263,8 +337,12 @@ class StudyWatch(Watch):
         self._noted = 0.0
         self._reading = False  # the storage has answered, and what is new is being worked on
 
-    def _poll(self) -> Callable[[], None] | None:
-        storage = self._source.get()
+    @property
+    def seen(self) -> Seen:
+        """What is known now."""
+        return replace(self._seen, trouble=self.trouble)
+
+    def _news(self, storage: Storage) -> Callable[[], None] | None:
         try:
             return self._caught_up(storage)
         except Exception as error:
@@ -272,7 +350,6 @@ class StudyWatch(Watch):
             if not passes(error):
                 # The file may be another one when it comes back: what is known of this one is not to be built upon.
                 self._follower = None
-                self._source.let_go(storage)
             if isinstance(error, UnknownStudy):
                 raise UnknownStudy(f"the study {self.name!r} is no longer in the storage") from None
             raise
@@ -298,7 +375,7 @@ class StudyWatch(Watch):
         self._mark = mark
 
         def change() -> None:
-            self.seen = Seen(overview, follower)
+            self._seen = Seen(self.number, self.name, overview, follower)
             self._cost = cost
 
         return change
@@ -311,8 +388,8 @@ class StudyWatch(Watch):
         self._noted = now
 
         def change() -> None:
-            if self.seen.overview is None:  # once there was an answer, it stays until there is a newer one
-                self.seen = Seen(told=told, total=total)
+            if self._seen.overview is None:  # once there was an answer, it stays until there is a newer one
+                self._seen = replace(self._seen, told=told, total=total)
                 self._publish()
 
         with suppress(RuntimeError):  # the loop has ended
@@ -322,134 +399,55 @@ class StudyWatch(Watch):
         return self._reading
 
 
-# All ------------------------------------------------------------------------------------------------------------------
-
-
 class Watchers:
     """The watchers of a storage. `only` names the studies that are shown; all, if it is empty."""
 
     def __init__(
-        self, where: str | Storage | Source, only: Sequence[str] = (), *, times: Times | None = None, threads: int = 4
+        self,
+        where: str | Storage | StorageSource,
+        only: Sequence[str] = (),
+        *,
+        times: Times = USUAL,
+        threads: int = 4,
     ) -> None:
-        self._source = where if isinstance(where, Source) else Source(where)
-        self._times = times or Times()
+        self._source = where if isinstance(where, StorageSource) else StorageSource(where)
         self._threads = Threads(threads, "frontguard-watch")
         self.bell = Bell()
-        self.listing = Listing(self._source, only, self._threads, self._times, self.bell)
-        self._watches: dict[int, StudyWatch] = {}
+        self._shared = (self._source, self._threads, times, self.bell)
+        self.patience = times.silence + 1.0  # seconds to wait for an answer: long enough to be told that there is none
+        self.listing = ListWatcher(only, *self._shared)
+        self._watchers: dict[int, StudyWatcher] = {}
 
-    def known(self, number: int) -> StudyWatch | None:
+    def known(self, number: int) -> StudyWatcher | None:
         """The watcher of a study in the list, whether it is at work or not."""
         name = self.listing.studies.get(number)
         if name is None:
             return None
-        watch = self._watches.get(number)
-        if watch is None or watch.name != name:  # the storage is another one than it was
-            if watch is not None:
-                watch.close()
-                watch.bell.ring()
-            watch = self._watches[number] = StudyWatch(
-                self._source, number, name, self._threads, self._times, self.bell
-            )
-        return watch
+        watcher = self._watchers.get(number)
+        if watcher is None or watcher.name != name:  # the storage is another one than it was
+            if watcher is not None:
+                watcher.close()
+                watcher.bell.ring()
+            watcher = self._watchers[number] = StudyWatcher(number, name, *self._shared)
+        return watcher
 
-    @property
-    def patience(self) -> float:
-        """Seconds to wait for an answer of the storage: long enough to be told that there is none."""
-        return self._times.silence + 1.0
-
-    async def study(self, number: int) -> StudyWatch | None:
+    async def study(self, number: int) -> StudyWatcher | None:
         """The watcher of a study, put to work; also of one that was begun just now."""
         self.listing.look()
         if number not in self.listing.studies:
             await self.listing.asked_again(self.patience)
-        watch = self.known(number)
-        if watch is not None:
-            watch.look()
-        return watch
+        watcher = self.known(number)
+        if watcher is not None:
+            watcher.look()
+        return watcher
 
-    def all(self) -> list[StudyWatch]:
+    def all(self) -> list[StudyWatcher]:
         """The watchers of all studies in the list."""
         found = (self.known(number) for number in self.listing.studies)
-        return [watch for watch in found if watch is not None]
+        return [watcher for watcher in found if watcher is not None]
 
     def close(self) -> None:
         """Stop watching, and let go of the storage. Threads that wait for it are left to themselves."""
-        self.listing.close()
-        for watch in self._watches.values():
-            watch.close()
+        for watcher in (self.listing, *self._watchers.values()):
+            watcher.close()
         self._threads.close(self._source.close)
-
-
-__all__ = ["NotBegun", "Source", "in_words", "passes"]
-
-
-class NotBegun(Exception):
-    """There is no storage yet at the place where one is expected."""
-
-
-class Source:
-    """Gives the storage at `where`, for any number of threads; a storage passes through.
-
-    >>> source = Source("not-there-yet.db")
-    >>> source.get()
-    Traceback (most recent call last):
-    ...
-    frontguard.web.watchers.NotBegun: not-there-yet.db does not exist
-    """
-
-    def __init__(self, where: str | Storage) -> None:
-        if isinstance(where, str) and where.strip().lower() in ("memory:", "memory://"):
-            raise BadInput("STORAGE: wanted a study file or postgresql://…; a study in memory is seen by nobody else")
-        self._where = where
-        self._storage: Storage | None = None
-        self._lock = threading.Lock()
-        self._was_there = False
-
-    def get(self) -> Storage:
-        """The storage. Raises `NotBegun` as long as it was never there, and what `open_storage` raises."""
-        with self._lock:
-            if self._storage is None:
-                try:
-                    self._storage = open_storage(self._where, read_only=True)
-                except NothingThere as error:
-                    if self._was_there:
-                        raise
-                    raise NotBegun(str(error)) from None
-                self._was_there = True
-            return self._storage
-
-    def let_go(self, storage: Storage) -> None:
-        """Open the storage anew next time: the file may have been replaced by another one."""
-        with self._lock:
-            if self._storage is storage and storage is not self._where:
-                self._storage = None
-                storage.close()
-
-    def close(self) -> None:
-        """Let go of files and connections."""
-        with self._lock:
-            storage, self._storage = self._storage, None
-        if storage is not None and storage is not self._where:
-            storage.close()
-
-
-def passes(error: Exception) -> bool:
-    """Whether a storage that raised this may be used again as it is: a server that is away, a lock that is held."""
-    return isinstance(error, ConnectionError | TimeoutError | Busy)
-
-
-def in_words(error: Exception) -> str:
-    """What went wrong with a storage, for the page: one line, no password.
-
-    >>> in_words(BadInput("study.db is damaged"))
-    'study.db is damaged'
-    >>> in_words(KeyError("x"))
-    "it cannot be read: KeyError: 'x'"
-    """
-    from frontguard.storage.open import without_password
-
-    said = " ".join(str(error).split())
-    if not isinstance(error, BadInput | OSError) or not said:
-        said = f"it cannot be read: {type(error).__name__}: {said}"
-    return without_password(said)

@@ -7,12 +7,14 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
+from frontguard.notices import reasons_of
 from frontguard.objectives import Objective
-from frontguard.phrases import article, duration, listed, number, rounded
+from frontguard.phrases import article, duration, listed, number, number_of, rounded
 from frontguard.studies.snapshot import Snapshot
 from frontguard.verdicts import Verdict
 from frontguard.words.arm_table import counts, order
-from frontguard.words.certificate import amount, beside_goal, tolerance
+from frontguard.words.certificate import amount, beside_goal, explanation, tolerance
+from frontguard.words.notices import reasons_in_words
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -20,6 +22,17 @@ if TYPE_CHECKING:
 How = Literal["done", "time", "cancelled"]
 """How a run ended: the study came to its end, the time was over, or it was told to stop."""
 
+STATUSES = {
+    "running": "running",
+    "certified": "certified",
+    "budget": "budget used up",
+    "unreachable": "out of reach",
+    "reading": "being read",
+    "trouble": "cannot be read",
+}
+"""What is said of a study in a word or two, where many are listed; the last two are of logs, not of studies."""
+
+_FAILED_PULL = "A failed pull counts as one that could have measured anything."
 _MOST_ROWS = 60
 
 COLOURS = {
@@ -115,7 +128,7 @@ def guarantee(snapshot: Snapshot) -> str:
     missed = f"{best}{about} is returned, or another one that is as good"
     if coverage:
         missed = f"{best}{about} is returned, or another one that is at most {coverage} worse"
-    failed = " A failed pull counts as one that could have measured anything." if snapshot.failed else ""
+    failed = f" {_FAILED_PULL}" if snapshot.failed else ""
     return f"With probability {certificate.confidence:.0%}, {lies}: {beaten}; and {missed}.{failed}"
 
 
@@ -127,6 +140,30 @@ def _each(value: float | tuple[float, ...], metrics: Sequence[Objective]) -> str
         if any(values)
         else ""
     )
+
+
+def why(snapshot: Snapshot, arm: int) -> str:
+    """Why an arm has its verdict; of one that was set aside, how often it failed and of what."""
+    name = snapshot.result.arms[arm]
+    if name not in snapshot.aside:
+        return explanation(snapshot.result, arm)
+    reasons = snapshot.failures.get(name, Counter())
+    failed = f"{sum(reasons.values()):,} of {number_of(int(snapshot.result.pulls_per_arm[arm]), 'pull')} failed"
+    return f"set aside: {failed} ({reasons_in_words(reasons_of(reasons))}); the answer is about the other arms"
+
+
+def failures_in_words(snapshot: Snapshot) -> str:
+    """How many pulls failed, and what that means."""
+    return f"{number_of(snapshot.failed, 'pull')} of {snapshot.pulls:,} failed. {_FAILED_PULL}"
+
+
+def log_being_read(told: int, total: int) -> str:
+    """How much of a study's log has been read.
+
+    >>> log_being_read(0, 0), log_being_read(1200, 4800)
+    ('The log is being read.', 'The log is being read: 1,200 of 4,800 pulls.')
+    """
+    return f"The log is being read: {told:,} of {number_of(total, 'pull')}." if total else "The log is being read."
 
 
 # The table ------------------------------------------------------------------------------------------------------------
