@@ -23,7 +23,7 @@ from frontguard.errors import BadInput
 from frontguard.logs.analyze import analyze
 from frontguard.logs.sort.progress import Progress
 from frontguard.words.analysis import answer, by_means, robustness, settling_tolerance, table, to_settle
-from frontguard.words.reading import ReadingLines
+from frontguard.words.progress import ProgressDisplay
 from tests.cli.terminal import Terminal
 
 TWO = ("--arm", "flags", "--maximize", "quality", "--minimize", "seconds")
@@ -342,10 +342,10 @@ def test_lines_of_progress_come_late_and_seldom(
 ) -> None:
     now = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    lines = ReadingLines()
+    lines = ProgressDisplay()
     for second in range(30):
         now[0] = 100.0 + second
-        lines(Progress("reading", 1000 * second, 30_000, float(second), 30.0 - second))
+        lines.reading(Progress("reading", 1000 * second, 30_000, float(second), 30.0 - second))
     assert capsys.readouterr().err.splitlines() == [
         "reading: 2,000 of 30,000 rows, 28 s left",
         "reading: 12,000 of 30,000 rows, 18 s left",

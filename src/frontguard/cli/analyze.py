@@ -110,9 +110,9 @@ def analyze(
         "decimal": decimal, "missing_arms": missing_arms, "study": study,
     }  # fmt: skip
     from frontguard.logs.analyze import analyze as analysis_of
-    from frontguard.words.reading import shown_reading
+    from frontguard.words.progress import ProgressDisplay
 
-    with shown_reading() as progress:
+    with ProgressDisplay() as display:
         found = analysis_of(
             log[0] if len(log) == 1 else list(log),
             arm=arm,
@@ -128,7 +128,7 @@ def analyze(
             again=again,
             sketch=sketch,
             cluster=cluster,
-            progress=progress,
+            progress=display.reading,
             **given,
             **reading,
         )

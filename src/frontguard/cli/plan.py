@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import difflib
 import json as json_module
 import math
 import sys
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from frontguard.errors import BadInput
+from frontguard.phrases import nearest
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
     from rich.table import Table
@@ -76,9 +76,9 @@ def plan(
             if given is not None and given != found:
                 raise BadInput(f"{name}: {pilot} has {found}, got {given}; leave it away")
     from frontguard.planning.forecast import make_plan
-    from frontguard.words.progress import shown_progress
+    from frontguard.words.progress import ProgressDisplay
 
-    with shown_progress() as progress:
+    with ProgressDisplay() as progress:
         made = make_plan(task, runs=runs, seed=seed, watcher=progress)
     if json:
         print(json_module.dumps(_as_dict(made)))
@@ -239,8 +239,8 @@ def _column(path: Path, header: list[str], name: str, option: str) -> int:
         return places[0]
     if places:
         raise BadInput(f"{option} {name}: {path} has {len(places)} columns of that name")
-    near = difflib.get_close_matches(name, header, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(header) or 'no header'}"
+    near = nearest(name, header, cutoff=0.5)
+    hint = f"did you mean {near}?" if near else f"it has {', '.join(header) or 'no header'}"
     raise BadInput(f"{option} {name}: {path} has no such column; {hint}")
 
 

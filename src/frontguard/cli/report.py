@@ -5,7 +5,6 @@ from __future__ import annotations
 import json as json_module
 import shlex
 import sys
-import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,9 +17,6 @@ from frontguard.errors import BadInput
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
     from frontguard.reports.analysis import Origin
     from frontguard.reports.model import Report
-
-FIRST, EVERY = 2.0, 5.0
-"""Seconds before anything is said about how far it is, and between two lines."""
 
 DEFAULT = "report.html"
 
@@ -52,8 +48,10 @@ def report(
         raise BadInput("--json: wanted with a file to write to; standard output cannot have both")
     checked_target(output, format)
     from frontguard.reports.sources import report_from
+    from frontguard.words.progress import ProgressDisplay
 
-    made = report_from(source, study, progress=_Lines())
+    with ProgressDisplay() as display:
+        made = report_from(source, study, progress=display.counted)
     written(made, output, format, json=json)
 
 
@@ -92,19 +90,6 @@ def written(made: Report, path: str | Path, format: str | None = None, *, json: 
     else:
         print(made.answer)
     print(f"report: {saved} ({size / 1000:,.0f} kB)", file=sys.stderr)
-
-
-class _Lines:
-    """How far the reading is: a line after two seconds, then every five."""
-
-    def __init__(self) -> None:
-        self._next = time.monotonic() + FIRST
-
-    def __call__(self, what: str, done: int, total: int) -> None:
-        now = time.monotonic()
-        if now >= self._next and done < total:
-            self._next = now + EVERY
-            print(f"{done:,} of {total:,} {what}", file=sys.stderr, flush=True)
 
 
 # What other commands say of themselves --------------------------------------------------------------------------------
