@@ -12,7 +12,7 @@ import json
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -25,10 +25,12 @@ from starlette.routing import Route
 
 import frontguard
 from frontguard.errors import BadInput
+from frontguard.plot.looks import VERDICTS
 from frontguard.web.addresses import Address, ViewOptions
 from frontguard.web.events import HEARTBEAT, EventStream, region_events
 from frontguard.web.guard import Guard, Rules, plain_page
 from frontguard.web.pages import document
+from frontguard.web.pages.parts import VERDICT_CLASS
 from frontguard.web.views import NotThere, Views
 from frontguard.web.watchers import Watchers
 
@@ -61,22 +63,18 @@ class _Number(Convertor[int]):
 register_url_convertor("number", _Number())
 
 
-@dataclass(frozen=True)
-class Assets:
-    """The static files, and a version that differs whenever one of them does."""
-
-    files: dict[str, bytes]
-    version: str
-
-    @classmethod
-    def read(cls) -> Assets:
-        """Those that came with the package."""
-        folder = files("frontguard.web") / "static"
-        found = {each.name: each.read_bytes() for each in folder.iterdir() if each.name.rpartition(".")[2] in _TYPES}
-        said = hashlib.sha256(frontguard.__version__.encode())
-        for name in sorted(found):
-            said.update(name.encode() + b"\0" + found[name])
-        return cls(found, said.hexdigest()[:16])
+@cache
+def static_files() -> tuple[dict[str, bytes], str]:
+    """The static files by name, and a version that differs whenever one of them does."""
+    folder = files("frontguard.web") / "static"
+    found = {each.name: each.read_bytes() for each in folder.iterdir() if each.name.rpartition(".")[2] in _TYPES}
+    # The words of verdicts have the colours that pictures give them.
+    marks = (f"--mark-{VERDICT_CLASS[verdict]}: {look.colour};" for verdict, look in VERDICTS.items())
+    found["page.css"] = f":root {{ {' '.join(marks)} }}\n".encode() + found["page.css"]
+    said = hashlib.sha256(frontguard.__version__.encode())
+    for name in sorted(found):
+        said.update(name.encode() + b"\0" + found[name])
+    return found, said.hexdigest()[:16]
 
 
 class Site:
@@ -87,7 +85,6 @@ class Site:
         watchers: Watchers,
         rules: Rules,
         *,
-        assets: Assets | None = None,
         most_streams: int = MOST_STREAMS,
         heartbeat: float = HEARTBEAT,
     ) -> None:
@@ -97,7 +94,7 @@ class Site:
         self.views = Views(watchers)
         self.closing = asyncio.Event()
         self.streams = 0
-        self._assets = assets or Assets.read()
+        self._static_files, self._version = static_files()
         self._start = secrets.token_hex(4)  # entity tags of another start mean something else
         routes = []
         for path in ("", "/study/{study:number}", "/study/{study:number}/arm/{arm:number}"):
@@ -150,7 +147,7 @@ class Site:
         del request
         await self.views.settled(address, PATIENCE)
         made = await self.views.shown(address)
-        return HTMLResponse(document(made.page, events=address.events, version=self._assets.version))
+        return HTMLResponse(document(made.page, events=address.events, version=self._version))
 
     async def _twin(self, request: Request, address: Address) -> Response:
         await self.views.settled(address, TWIN_PATIENCE)
@@ -178,7 +175,7 @@ class Site:
     async def _counted(self, address: Address) -> AsyncGenerator[bytes, None]:
         self.streams += 1
         try:
-            events = region_events(self.views, address, self._assets.version, self.closing, heartbeat=self._heartbeat)
+            events = region_events(self.views, address, self._version, self.closing, heartbeat=self._heartbeat)
             async with aclosing(events):
                 async for piece in events:
                     yield piece
@@ -187,11 +184,11 @@ class Site:
 
     async def _static(self, request: Request) -> Response:
         name = request.path_params["name"]
-        content = self._assets.files.get(name)
+        content = self._static_files.get(name)
         if content is None:
             raise HTTPException(404, "There is no such file here.")
-        tag = f'"{self._assets.version}"'
-        fresh = request.query_params.get("v") == self._assets.version
+        tag = f'"{self._version}"'
+        fresh = request.query_params.get("v") == self._version
         headers = {
             # Under its version a file never changes; without, a browser asks whether it has.
             "Cache-Control": "private, max-age=31536000, immutable" if fresh else "no-cache",

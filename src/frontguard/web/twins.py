@@ -204,7 +204,7 @@ def _arms(overview: Overview, study: int, arms: Sequence[int]) -> list[dict[str,
             "low": _numbers(low[arm]),
             "high": _numbers(high[arm]),
             "pulls": int(result.pulls_per_arm[arm]),
-            "failed": failed[arm],
+            "failed": int(failed[arm]),
             "decided_by": int(result.decided_by[arm]) if result.decided_by[arm] >= 0 else None,
         }
         for arm in arms

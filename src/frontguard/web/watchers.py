@@ -162,6 +162,7 @@ class Watcher(ABC):
         self._task: asyncio.Task[None] | None = None
         self._hurry = asyncio.Event()
         self._cost = 0.0  # of the last update, in seconds of a processor
+        self._reading = False  # the storage has answered, and what is new is being worked on
 
     @property
     def watching(self) -> bool:
@@ -259,14 +260,10 @@ class Watcher(ABC):
                 done, _ = await asyncio.wait([poll], timeout=self._times.silence)
                 if done:
                     return poll.result()
-                if not self._is_reading():
+                if not self._reading:
                     self._settle(None, f"the storage has not answered for {time.monotonic() - began:.0f} s")
         finally:
             poll.cancel()
-
-    def _is_reading(self) -> bool:
-        """Whether a poll that takes long is at work, and says so itself."""
-        return False
 
     def _settle(self, change: Callable[[], None] | None, trouble: str) -> None:
         if change is not None:
@@ -335,7 +332,6 @@ class StudyWatcher(Watcher):
         self._storage: Storage | None = None
         self._mark: tuple[Any, ...] | None = None
         self._noted = 0.0
-        self._reading = False  # the storage has answered, and what is new is being worked on
 
     @property
     def seen(self) -> Seen:
@@ -394,9 +390,6 @@ class StudyWatcher(Watcher):
 
         with suppress(RuntimeError):  # the loop has ended
             self._loop.call_soon_threadsafe(change)
-
-    def _is_reading(self) -> bool:
-        return self._reading
 
 
 class Watchers:

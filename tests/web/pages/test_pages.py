@@ -212,7 +212,7 @@ def test_the_front_comes_first_and_many_arms_are_cut_with_a_link(certified: Exam
     overview = Example([f"arm {i}" for i in range(SOME_ROWS + 7)], METRICS[:1]).overview
     page = study_page(overview, 1)
     assert len([each for each in found(page, "table", "tr") if "data-key" in each.attributes]) == SOME_ROWS
-    assert "the others: 7 undecided" in page.regions["table"].text()
+    assert "… and 7 more: 7 undecided." in page.regions["table"].text()
     assert found(page, "table", "a", href="/study/1?rows=all#table")
     everything = study_page(overview, 1, ViewOptions(rows="all"))
     assert len([each for each in found(everything, "table", "tr") if "data-key" in each.attributes]) == SOME_ROWS + 7

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from dataclasses import replace
 
@@ -16,7 +15,8 @@ from frontguard.studies.overview import Measurements, Overview
 from frontguard.web.addresses import Address, ViewOptions, arm_url, study_url
 from frontguard.web.pages import parts
 from frontguard.web.pages.parts import Page, called, cell, figure_cell, line, nothing, region
-from frontguard.web.pages.table import failed_per_arm, interval
+from frontguard.web.pages.table import failed_per_arm
+from frontguard.words.arm_table import estimate_cells
 from frontguard.words.certificate import objective_in_short, tolerance
 from frontguard.words.study import why
 
@@ -69,22 +69,23 @@ def _verdict(overview: Overview, study: int, arm: int, options: ViewOptions) -> 
     compare: Element | None = None
     if rival >= 0:
         compare = line("note", "Decided by ", parts.arm_link(result.arms[rival], study, rival, options), ".")
-    pulls, failed = int(result.pulls_per_arm[arm]), failed_per_arm(snapshot)[arm]
+    pulls, failed = int(result.pulls_per_arm[arm]), int(failed_per_arm(snapshot)[arm])
     terms: list[tuple[str, list[Child]]] = [("Pulls", [f"{pulls:,}"])]
     if failed:
         terms.append(("Failed", [f"{failed:,} ({failed / max(pulls, 1):.1%})"]))
-    medians, (low, high) = result.medians, result.bounds
-    rows = (
-        element(
-            "tr",
-            {},
-            parts.name_cell(called(objective.name), element("small", {}, f" {objective_in_short(objective)}")),
-            figure_cell(number(v) if math.isfinite(v := medians[arm, d]) else "not measured"),
-            figure_cell(interval(low[arm, d], high[arm, d])),
-            figure_cell(f"within {tolerance(objective)}"),
+    rows = []
+    for d, objective in enumerate(overview.settings.objectives):
+        (estimate,) = estimate_cells(result, d, np.array([arm]))
+        rows.append(
+            element(
+                "tr",
+                {},
+                parts.name_cell(called(objective.name), element("small", {}, f" {objective_in_short(objective)}")),
+                figure_cell(estimate.text or "not measured"),
+                figure_cell(estimate.beside or "not known"),
+                figure_cell(f"within {tolerance(objective)}"),
+            )
         )
-        for d, objective in enumerate(overview.settings.objectives)
-    )
     said = why(snapshot, arm)
     return region(
         "verdict",
