@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as json_module
-import shlex
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -98,7 +97,7 @@ def written(made: Report, path: str | Path, format: str | None = None, *, json: 
 def made_by(arguments: Sequence[str], source: Any = None) -> dict[str, Any]:
     """Entries for the JSON of a command: by which version it was made, how, of what, and when."""
     from frontguard import __version__
-    from frontguard.cli.run import command_line
+    from frontguard.words.command_line import command_line
 
     return {
         "version": __version__,
@@ -114,14 +113,3 @@ def origin(arguments: Sequence[str], source: str | None = None, **more: Any) -> 
 
     made = made_by(arguments, source)
     return Origin(version=made["version"], command=made["command"], source=source, at=made["at"], **more)
-
-
-def commands_to_look(where: str, study: str, *, several: bool) -> str:
-    """How to see a study: as a report, and as a live page; empty for one that is nowhere."""
-    if where.startswith("memory:"):
-        return ""
-    named = ["--study", study] if several else []
-    return (
-        f"`{shlex.join(['frontguard', 'report', where, *named])}` writes a report to send, "
-        f"`{shlex.join(['frontguard', 'serve', where])}` shows it in a browser"
-    )

@@ -14,10 +14,10 @@ from frontguard.errors import BadInput
 from frontguard.objectives import parse_tolerance
 from frontguard.studies.overview import Measurements, Overview
 from frontguard.web.addresses import Address, ViewOptions, arm_url, study_url
-from frontguard.web.pages.table import failed_per_arm, order_of
+from frontguard.web.pages.table import order_of
 from frontguard.web.watchers import Seen
-from frontguard.words.certificate import nearness
-from frontguard.words.study import answer, guarantee, more_to_come, too_short, why
+from frontguard.words.certificate import guarantee, nearness
+from frontguard.words.study import answer, more_to_come, too_short, why
 
 
 def studies_twin(studies: Sequence[Seen]) -> dict[str, Any]:
@@ -64,13 +64,13 @@ def study_twin(overview: Overview, study: int, options: ViewOptions | None = Non
         "url": study_url(study, options),
         "status": snapshot.result.status,
         "answer": answer(snapshot),
-        "guarantee": guarantee(snapshot),
+        "guarantee": guarantee(snapshot.result, failed=snapshot.failed),
         "version": overview.version,
         "facts": _facts(overview),
         "certificate": _certificate(overview),
         "forecast": _forecast(overview),
         "warnings": list(snapshot.result.warnings),
-        "notices": [_plain(notice.to_dict()) for notice in snapshot.result.notices],
+        "notices": [notice.to_dict() for notice in snapshot.result.notices],
         "view": {"kind": options.view, "x": x, "y": y, "rows": options.rows, "sort": options.sort},
         "objectives": [asdict(each) for each in overview.settings.objectives],
         "arms": _arms(overview, study, order_of(overview, options.sort)),
@@ -140,13 +140,6 @@ def _numbers(values: Any) -> list[float | None]:
     return [finite(value) for value in np.asarray(values, np.float64).tolist()]
 
 
-def _plain(value: Any) -> Any:
-    """A record as JSON gives it back: lists, not tuples."""
-    if isinstance(value, dict):
-        return {name: _plain(each) for name, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, tuple | list) else value
-
-
 def _facts(overview: Overview) -> dict[str, Any]:
     snapshot = overview.snapshot
     return {
@@ -192,7 +185,7 @@ def _forecast(overview: Overview) -> dict[str, Any] | None:
 
 
 def _arms(overview: Overview, study: int, arms: Sequence[int]) -> list[dict[str, Any]]:
-    result, failed = overview.snapshot.result, failed_per_arm(overview.snapshot)
+    result, failed = overview.snapshot.result, overview.snapshot.failed_per_arm
     medians, (low, high) = result.medians, result.bounds
     return [
         {

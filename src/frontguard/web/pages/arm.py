@@ -15,7 +15,6 @@ from frontguard.studies.overview import Measurements, Overview
 from frontguard.web.addresses import Address, ViewOptions, arm_url, study_url
 from frontguard.web.pages import parts
 from frontguard.web.pages.parts import Page, called, cell, figure_cell, line, nothing, region
-from frontguard.web.pages.table import failed_per_arm
 from frontguard.words.arm_table import estimate_cells
 from frontguard.words.certificate import objective_in_short, tolerance
 from frontguard.words.study import why
@@ -69,7 +68,7 @@ def _verdict(overview: Overview, study: int, arm: int, options: ViewOptions) -> 
     compare: Element | None = None
     if rival >= 0:
         compare = line("note", "Decided by ", parts.arm_link(result.arms[rival], study, rival, options), ".")
-    pulls, failed = int(result.pulls_per_arm[arm]), int(failed_per_arm(snapshot)[arm])
+    pulls, failed = int(result.pulls_per_arm[arm]), int(snapshot.failed_per_arm[arm])
     terms: list[tuple[str, list[Child]]] = [("Pulls", [f"{pulls:,}"])]
     if failed:
         terms.append(("Failed", [f"{failed:,} ({failed / max(pulls, 1):.1%})"]))

@@ -16,8 +16,8 @@ from frontguard.web.pages import parts
 from frontguard.web.pages.parts import Page, called, figure, line, nothing, region
 from frontguard.web.pages.table import table_region
 from frontguard.words.arm_table import counts
-from frontguard.words.certificate import nearness, objective_in_short, one_beside_goal, tolerance
-from frontguard.words.study import STATUSES, answer, failures_in_words, guarantee, more_to_come, too_short
+from frontguard.words.certificate import guarantee, nearness, objective_in_short, one_beside_goal, tolerance
+from frontguard.words.study import STATUSES, answer, failures_in_words, more_to_come, too_short
 
 _VIEW_NAMES = {"front": "Front", "pairs": "All pairs", "parallel": "Parallel"}
 _VIEW_HEADINGS = {"front": "The front", "pairs": "Every pair of objectives", "parallel": "All objectives at once"}
@@ -58,7 +58,7 @@ def _answer(overview: Overview) -> Element:
     """The answer in a sentence, and what it guarantees."""
     snapshot = overview.snapshot
     heading = element("h2", {"class": "unseen"}, "The answer")
-    promise = line("guarantee", guarantee(snapshot)) if snapshot.pulls else None
+    promise = line("guarantee", guarantee(snapshot.result, failed=snapshot.failed)) if snapshot.pulls else None
     return region("answer", None, heading, line("answer", answer(snapshot)), promise)
 
 

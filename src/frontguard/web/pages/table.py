@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from frontguard._typing import Ints
 from frontguard.markup import Child, Element, element
 from frontguard.phrases import number_of
 from frontguard.studies.overview import Overview
-from frontguard.studies.snapshot import Snapshot
 from frontguard.verdicts import Verdict
 from frontguard.web.addresses import ViewOptions, study_url
 from frontguard.web.pages import parts
@@ -24,15 +20,9 @@ ALL_ROWS = 5000
 def order_of(overview: Overview, sort: str) -> list[int]:
     """Numbers of the arms in the order that a URL wants."""
     snapshot, column = overview.snapshot, sort.removeprefix("-")
-    turned, failed = sort.startswith("-"), failed_per_arm(snapshot)
+    turned, failed = sort.startswith("-"), snapshot.failed_per_arm
     found = order_by(snapshot.result, "arm" if column == "name" else column, turned=turned, failed=failed)
     return [int(arm) for arm in found]
-
-
-def failed_per_arm(snapshot: Snapshot) -> Ints:
-    """How many pulls of each arm failed (K,)."""
-    counts = {name: sum(reasons.values()) for name, reasons in snapshot.failures.items()}
-    return np.array([counts.get(name, 0) for name in snapshot.result.arms], np.int64)
 
 
 def table_region(overview: Overview, study: int, options: ViewOptions) -> Element:
@@ -42,7 +32,7 @@ def table_region(overview: Overview, study: int, options: ViewOptions) -> Elemen
         return nothing("table")
     wanted = order_of(overview, options.sort)
     shown = wanted[: ALL_ROWS if options.rows == "all" else SOME_ROWS]
-    made = arm_table(result, shown, failed=failed_per_arm(overview.snapshot))
+    made = arm_table(result, shown, failed=overview.snapshot.failed_per_arm)
     table = parts.table(
         _heads(overview, study, options),
         (_row(overview, study, options, row) for row in made.rows),
