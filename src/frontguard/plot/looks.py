@@ -13,6 +13,9 @@ from frontguard.verdicts import Verdict
 
 Mark = Literal["circle", "cross", "square", "triangle", "diamond", "dot", "ring", "bar", "plus"]
 
+THIN = ("cross", "plus", "bar")
+"""Marks that are strokes and enclose nothing."""
+
 
 @dataclass(frozen=True)
 class Look:
