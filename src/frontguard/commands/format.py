@@ -10,15 +10,16 @@ import math
 import re
 import tomllib
 from collections.abc import Callable
-from difflib import get_close_matches
 from functools import cached_property
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
+from frontguard import phrases
 from frontguard.errors import BadInput
 from frontguard.objectives import parse_tolerance
+from frontguard.phrases import did_you_mean
 
 _UNITS = {"s": 1, "sec": 1, "second": 1, "seconds": 1, "min": 60, "minute": 60, "minutes": 60, "m": 60,
           "h": 3600, "hour": 3600, "hours": 3600, "d": 86400, "day": 86400, "days": 86400}  # fmt: skip
@@ -332,9 +333,7 @@ def _message(path: Path, error: Any, data: Any) -> str:
     name = keys[-1] if keys else ""
     if error["type"] == "extra_forbidden" and table is not None:
         known = list(table.model_fields)
-        near = get_close_matches(name, known, n=1)
-        hint = f" (did you mean {near[0]!r}?)" if near else ""
-        return f"no such key{hint}; wanted one of {', '.join(known)}"
+        return f"no such key{did_you_mean(name, known)}; wanted one of {', '.join(known)}"
     wanted = _wanted(keys, table, path)
     if error["type"] == "missing":
         return f"missing; wanted {wanted}"
@@ -378,8 +377,7 @@ def shown(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, dict):
         return "a table"
-    text = repr(value)
-    return text if len(text) <= 60 else text[:59] + "…"
+    return phrases.shown(value)
 
 
 Path = tuple[str | int, ...]

@@ -16,14 +16,13 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from frontguard.objectives import Objective
+from frontguard.phrases import one_line
 
 SourceKind = Literal["json", "regex", "seconds", "cpu_seconds", "max_rss"]
 Stream = Literal["stdout", "stderr"]
 
 MEASURED: tuple[str, ...] = ("seconds", "cpu_seconds", "max_rss")
 """What is measured by us. An objective of that name needs no other source."""
-
-_MOST_SHOWN = 80
 
 
 @dataclass(frozen=True)
@@ -125,7 +124,7 @@ def _last_object(stdout: str, cut: bool) -> dict[str, Any] | _Unreadable:
         found = None
     if isinstance(found, dict):
         return found
-    return _Unreadable("no JSON object on the last line", f"got {_shown(line)}" if line else "stdout is empty")
+    return _Unreadable("no JSON object on the last line", f"got {one_line(line)}" if line else "stdout is empty")
 
 
 def _looked_up(found: dict[str, Any], source: Source) -> Any:
@@ -136,7 +135,9 @@ def _looked_up(found: dict[str, Any], source: Source) -> Any:
     at: Any = found
     for part in key.split("."):
         if not isinstance(at, dict) or part not in at:
-            raise _Unreadable(f"metric {source.name!r} missing", f"no key {key!r}; there is {_shown(', '.join(found))}")
+            raise _Unreadable(
+                f"metric {source.name!r} missing", f"no key {key!r}; there is {one_line(', '.join(found))}"
+            )
         at = at[part]
     return at
 
@@ -159,7 +160,7 @@ def _number(source: Source, value: Any) -> float:
         except ValueError:
             pass
     shown = value if isinstance(value, str) and source.kind == "regex" else json.dumps(value, ensure_ascii=False)
-    raise _Unreadable(f"metric {source.name!r} is not a number", f"got {_shown(shown)}")
+    raise _Unreadable(f"metric {source.name!r} is not a number", f"got {one_line(shown)}")
 
 
 def _checked(source: Source, value: float) -> float:
@@ -170,8 +171,3 @@ def _checked(source: Source, value: float) -> float:
     if source.positive and value <= 0.0:
         raise _Unreadable(f"metric {source.name!r} is not positive, its tolerance is relative", f"got {value!r}")
     return value
-
-
-def _shown(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= _MOST_SHOWN else text[: _MOST_SHOWN - 1] + "…"

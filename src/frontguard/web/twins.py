@@ -19,7 +19,8 @@ from frontguard.web.pages.options import Options
 from frontguard.web.pages.parts import arm_url, failed_per_arm, status_of, study_url
 from frontguard.web.pages.study import progress
 from frontguard.web.pages.table import order_of
-from frontguard.words.study import answer, guarantee, more_to_come, too_short
+from frontguard.words.certificate import guarantee
+from frontguard.words.study import answer, more_to_come, too_short
 
 
 def studies_twin(overviews: Sequence[Overview | Unread], numbers: Sequence[int] | None = None) -> dict[str, Any]:
@@ -67,7 +68,7 @@ def study_twin(overview: Overview, options: Options | None = None, number: int =
         "url": study_url(number, options),
         "status": status_of(overview),
         "answer": answer(snapshot),
-        "guarantee": guarantee(snapshot),
+        "guarantee": guarantee(snapshot.result, failed=snapshot.failed),
         "version": overview.version,
         "facts": _facts(overview),
         "certificate": _certificate(overview),

@@ -31,8 +31,8 @@ from frontguard.web.pages.parts import (
     study_url,
 )
 from frontguard.words.arm_table import counts
-from frontguard.words.certificate import amount, tolerance
-from frontguard.words.study import answer, guarantee, more_to_come, too_short
+from frontguard.words.certificate import amount, guarantee, tolerance
+from frontguard.words.study import answer, more_to_come, too_short
 
 VIEW_NAMES = {"front": "Front", "pairs": "All pairs", "parallel": "Parallel"}
 _VIEW_HEADINGS = {"front": "The front", "pairs": "Every pair of objectives", "parallel": "All objectives at once"}
@@ -57,12 +57,14 @@ def head_region(overview: Overview) -> Element:
 
 def answer_region(overview: Overview) -> Element:
     """The answer in a sentence, and what it guarantees."""
+    snapshot = overview.snapshot
+    promised = guarantee(snapshot.result, failed=snapshot.failed) if snapshot.pulls else None
     return region(
         "answer",
         None,
         element("h2", {"class": "unseen"}, "The answer"),
-        element("p", {"class": "answer"}, answer(overview.snapshot)),
-        element("p", {"class": "guarantee"}, guarantee(overview.snapshot)) if overview.snapshot.pulls else None,
+        element("p", {"class": "answer"}, answer(snapshot)),
+        None if promised is None else element("p", {"class": "guarantee"}, promised),
     )
 
 
