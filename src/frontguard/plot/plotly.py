@@ -21,7 +21,7 @@ from frontguard.plot.layout.frames import Frame, Limits, bounded, clipped, limit
 from frontguard.plot.layout.names import columns, short, wrapped
 from frontguard.plot.layout.placing import readable
 from frontguard.plot.layout.scales import ticks
-from frontguard.plot.looks import THIN, Look
+from frontguard.plot.looks import PALE, THIN, Look
 from frontguard.plot.picture import Axis, Panel, Picture
 
 _INCH, _POINT = 96, 96.0 / 72.0  # in pixels
@@ -140,7 +140,7 @@ def _filling(look: Look) -> Settings:
     edge = {"color": _shade(look), "width": 1.0}
     if look.filled and look.mark == "triangle":
         return {"color": _shade(look, 0.3), "line": edge, "pattern": {"shape": "/", "fgcolor": _shade(look)}}
-    return {"color": _shade(look, 0.45 if look.mark in THIN else 1.0) if look.filled else "white", "line": edge}
+    return {"color": _shade(look, 0.45 if look.mark in PALE else 1.0) if look.filled else "white", "line": edge}
 
 
 def _entry(look: Look, picture: Picture) -> Settings:
@@ -192,7 +192,7 @@ def _traces(layer: parts.Layer, panel: Panel, frame: Frame) -> Iterator[Settings
                 "textposition": "middle right",
             }
         case parts.Boxes():
-            fill, edge = (0.05, 0.3) if look.mark in THIN else (0.13, 0.6)
+            fill, edge = (0.05, 0.3) if look.mark in PALE else (0.13, 0.6)
             corners = rectangles(layer.x_low, layer.y_low, layer.x_high, layer.y_high)
             closed = np.concatenate([corners, corners[:, :1], np.full_like(corners[:, :1], np.nan)], axis=1)
             yield _area(closed[..., 0], closed[..., 1], look, fill, edge)

@@ -12,11 +12,8 @@ import numpy as np
 from frontguard._typing import Floats
 from frontguard.markup import Element, element
 from frontguard.plot.layout.frames import runs
-from frontguard.plot.looks import Look, Mark
+from frontguard.plot.looks import THIN, Look, Mark
 from frontguard.plot.svg.text import number
-
-_OPEN = frozenset(("cross", "plus", "bar"))
-"""Marks that are strokes and enclose nothing."""
 
 
 def colour(look: Look) -> str:
@@ -26,7 +23,7 @@ def colour(look: Look) -> str:
 
 def paint(look: Look) -> dict[str, str]:
     """The attributes of a mark's strokes and filling."""
-    if look.filled and look.mark not in _OPEN and look.mark != "ring":
+    if look.filled and look.mark not in THIN and look.mark != "ring":
         return {"fill": colour(look)}
     return {"fill": "none", "stroke": colour(look), "stroke-width": _short(max(look.width, 1.6))}
 
