@@ -19,7 +19,7 @@ import pytest
 
 from frontguard import Malicious
 from frontguard.cli import main
-from frontguard.cli.run import Options, spec_of
+from frontguard.cli.run_options import RunOptions, spec_of
 from frontguard.commands.arm import seed_of_pull
 from frontguard.errors import BadInput
 from frontguard.storage import open_storage
@@ -267,7 +267,7 @@ def test_what_cannot_be_reached_is_said_with_what_could_be(folder: Path) -> None
 
 
 def test_options_take_the_place_of_what_the_spec_says(folder: Path) -> None:
-    options = Options(
+    options = RunOptions(
         tolerance=("size=5%",), threat="malicious", contamination=0.05, confidence=0.9, pulls=70, time="2 min",
         workers=3, timeout="1 h", seed=4, name="other",
     )  # fmt: skip

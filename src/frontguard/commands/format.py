@@ -140,11 +140,11 @@ Grid = Annotated[
 ]
 
 
-class _Table(BaseModel):
+class _Toml(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class BudgetTable(_Table):
+class BudgetToml(_Toml):
     """[budget]."""
 
     pulls: Count | None = None
@@ -163,13 +163,13 @@ def _budget(value: object) -> object:
 
 
 Budget = Annotated[
-    BudgetTable,
+    BudgetToml,
     BeforeValidator(_budget),
     Field(description='a table with pulls, pulls_per_arm, seconds or time; a number of pulls; or a text as "30 min"'),
 ]
 
 
-class StudyTable(_Table):
+class StudyToml(_Toml):
     """[study]."""
 
     name: Text | None = None
@@ -181,7 +181,7 @@ class StudyTable(_Table):
     budget: Budget | None = None
 
 
-class ObjectiveTable(_Table):
+class ObjectiveToml(_Toml):
     """[[objective]]."""
 
     name: Text
@@ -194,7 +194,7 @@ class ObjectiveTable(_Table):
     stream: Stream | None = None
 
 
-class RunTable(_Table):
+class RunToml(_Toml):
     """[run]."""
 
     command: CommandLine | None = None
@@ -208,7 +208,7 @@ class RunTable(_Table):
     env: Environment = Field(default_factory=dict)
 
 
-class ArmTable(_Table):
+class ArmToml(_Toml):
     """[[arm]]: whatever else it has are parameters."""
 
     model_config = ConfigDict(extra="allow", strict=True, frozen=True)
@@ -220,32 +220,32 @@ class ArmTable(_Table):
     env: Environment = Field(default_factory=dict)
 
 
-class ArmsTable(_Table):
+class ArmsToml(_Toml):
     """[arms]."""
 
     grid: Grid
 
 
-class SpecTable(_Table):
+class SpecToml(_Toml):
     """A whole spec."""
 
-    study: Annotated[StudyTable, Field(description="a table [study]")] = StudyTable()
-    objective: Annotated[list[ObjectiveTable], Field(min_length=1, description="one [[objective]] or more")]
-    run: Annotated[RunTable, Field(description="a table [run]")] = RunTable()
-    arm: Annotated[list[ArmTable], Field(min_length=1, description="a list of [[arm]]")] | None = None
-    arms: Annotated[ArmsTable, Field(description="a table [arms.grid]")] | None = None
+    study: Annotated[StudyToml, Field(description="a table [study]")] = StudyToml()
+    objective: Annotated[list[ObjectiveToml], Field(min_length=1, description="one [[objective]] or more")]
+    run: Annotated[RunToml, Field(description="a table [run]")] = RunToml()
+    arm: Annotated[list[ArmToml], Field(min_length=1, description="a list of [[arm]]")] | None = None
+    arms: Annotated[ArmsToml, Field(description="a table [arms.grid]")] | None = None
     budget: Budget | None = None
 
 
 _TABLES: dict[tuple[str, ...], type[BaseModel]] = {
-    (): SpecTable,
-    ("study",): StudyTable,
-    ("study", "budget"): BudgetTable,
-    ("objective",): ObjectiveTable,
-    ("run",): RunTable,
-    ("arm",): ArmTable,
-    ("arms",): ArmsTable,
-    ("budget",): BudgetTable,
+    (): SpecToml,
+    ("study",): StudyToml,
+    ("study", "budget"): BudgetToml,
+    ("objective",): ObjectiveToml,
+    ("run",): RunToml,
+    ("arm",): ArmToml,
+    ("arms",): ArmsToml,
+    ("budget",): BudgetToml,
 }
 _A_PARAMETER = "a text, a finite number or a truth value"
 
@@ -297,10 +297,10 @@ def key_name(path: Path) -> str:
     return name
 
 
-def checked_table(data: dict[str, Any], complain: Complaints) -> SpecTable:
+def checked_table(data: dict[str, Any], complain: Complaints) -> SpecToml:
     """The spec in a parsed TOML text; the error that stands first in the file if there are any."""
     try:
-        return SpecTable.model_validate(data)
+        return SpecToml.model_validate(data)
     except ValidationError as problems:
         errors = problems.errors(include_url=False, include_context=False)
         found = [(_path(error["loc"], data), error) for error in errors]
