@@ -328,7 +328,7 @@ def test_an_arm_that_always_fails_is_reported_and_does_not_eat_the_budget(folder
     answer = found(ran)
     assert answer["pareto_set"] == ["small", "fast"]
     assert answer["set_aside"] == ["broken", "unprepared"]
-    assert answer["verdicts"]["broken"] == "undecided"
+    assert answer["verdicts"]["broken"] == "set aside"
     assert answer["pulls_per_arm"]["broken"] == answer["pulls_per_arm"]["unprepared"] == 5
     assert answer["failures"] == {"broken": {"exit code 7": 5}, "unprepared": {"prepare: exit code 9": 5}}
     (first, second) = (warning for warning in answer["warnings"] if "set aside" in warning)

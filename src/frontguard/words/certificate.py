@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from frontguard.objectives import Objective
+from frontguard.objectives import Objective, parse_tolerance
 from frontguard.phrases import article, number, percent, rounded_up
 from frontguard.results import Certificate, Result
 from frontguard.verdicts import Verdict
@@ -26,6 +26,8 @@ _ATTACKERS = {
     "are replaced is left to chance",
     "malicious": "by any value whatever, and the attacker chooses which ones after having seen them",
 }
+
+FAILED_PULL = "A failed pull counts as one that could have measured anything."
 
 
 # What it guarantees ---------------------------------------------------------------------------------------------------
@@ -57,7 +59,7 @@ def guarantee(result: Result, *, failed: int = 0, anytime: bool | None = None) -
         after = " Arms that are undecided may be on the front or not."
     else:
         said = _of_returned(result)
-        after = " A failed pull counts as one that could have measured anything." if failed else ""
+        after = f" {FAILED_PULL}" if failed else ""
     lies = "if no measurement lies"
     if certificate.contamination:
         puts, share = "puts" if anytime is None else "put", percent(certificate.contamination)
@@ -251,6 +253,39 @@ def beside_goal(certificate: Certificate, objectives: tuple[Objective, ...]) -> 
         f"{amount(value, each)} of {each.name} (goal {tolerance(each)})"
         for value, each in zip(certificate.amounts(objectives), objectives, strict=True)
     )
+
+
+def one_beside_goal(value: float, objective: Objective) -> str:
+    """How much of one objective is left open, beside the goal.
+
+    >>> seconds = Objective("seconds", "minimize", "5%")
+    >>> one_beside_goal(0.079, seconds), one_beside_goal(math.inf, seconds)
+    ('certain within 7.9%, goal 5%', 'nothing certain yet, goal 5%')
+    """
+    now = f"certain within {amount(value, objective)}" if math.isfinite(value) else "nothing certain yet"
+    return f"{now}, goal {tolerance(objective)}"
+
+
+def nearness(value: float, objective: Objective) -> float:
+    """How near the goal is, from 0 to 1: the tolerance as a share of what is still uncertain.
+
+    >>> seconds = Objective("seconds", "minimize", "5%")
+    >>> nearness(0.2, seconds), nearness(0.03, seconds), nearness(math.inf, seconds)
+    (0.25, 1.0, 0.0)
+    """
+    goal = parse_tolerance(objective.tolerance).amount
+    if value <= goal:
+        return 1.0
+    return 0.0 if math.isnan(value) else goal / value
+
+
+def objective_in_short(objective: Objective) -> str:
+    """What is compared, and which direction is better, for the head of a column.
+
+    >>> objective_in_short(Objective("seconds", "minimize", "5%"))
+    'median, less is better'
+    """
+    return f"{objective.quantile_word}, {'less' if objective.minimized else 'more'} is better"
 
 
 def amount(value: float, objective: Objective) -> str:

@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
+from frontguard.notices import reasons_of
 from frontguard.phrases import duration, listed, number_of, percent, rounded, rounded_up
 from frontguard.studies.snapshot import Snapshot
 from frontguard.words.arm_table import ArmTable, arm_table, counts, shown
-from frontguard.words.certificate import beside_goal, suggested_tolerances, tolerance
+from frontguard.words.certificate import FAILED_PULL, beside_goal, explanation, suggested_tolerances, tolerance
 from frontguard.words.command_line import command_line, commands_to_look
 from frontguard.words.front import best_of, front_in_words
+from frontguard.words.notices import reasons_in_words
 
 How = Literal["done", "time", "cancelled"]
 """How a run ended: the study came to its end, the time was over, or it was told to stop."""
+
+STATUSES = {
+    "running": "running",
+    "certified": "certified",
+    "budget": "budget used up",
+    "unreachable": "out of reach",
+    "reading": "being read",
+    "trouble": "cannot be read",
+}
+"""What is said of a study in a word or two, where many are listed; the last two are of logs, not of studies."""
 
 _MOST_ROWS = 60
 
@@ -72,6 +85,30 @@ def table(snapshot: Snapshot, most: int = _MOST_ROWS) -> ArmTable:
     """The arms with verdict, medians and intervals in the user's units, pulls, failures; the front first."""
     result = snapshot.result
     return arm_table(result, shown(result, most), failed=snapshot.failed_per_arm, deciders=False)
+
+
+def why(snapshot: Snapshot, arm: int) -> str:
+    """Why an arm has its verdict; of one that was set aside, how often it failed and of what."""
+    name = snapshot.result.arms[arm]
+    if name not in snapshot.aside:
+        return explanation(snapshot.result, arm)
+    reasons = snapshot.failures.get(name, Counter())
+    failed = f"{sum(reasons.values()):,} of {number_of(int(snapshot.result.pulls_per_arm[arm]), 'pull')} failed"
+    return f"set aside: {failed} ({reasons_in_words(reasons_of(reasons))}); the answer is about the other arms"
+
+
+def failures_in_words(snapshot: Snapshot) -> str:
+    """How many pulls failed, and what that means."""
+    return f"{number_of(snapshot.failed, 'pull')} of {snapshot.pulls:,} failed. {FAILED_PULL}"
+
+
+def log_being_read(told: int, total: int) -> str:
+    """How much of a study's log has been read.
+
+    >>> log_being_read(0, 0), log_being_read(1200, 4800)
+    ('The log is being read.', 'The log is being read: 1,200 of 4,800 pulls.')
+    """
+    return f"The log is being read: {told:,} of {number_of(total, 'pull')}." if total else "The log is being read."
 
 
 # What is still to come ------------------------------------------------------------------------------------------------
