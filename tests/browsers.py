@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,8 +27,6 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
-__all__ = ["NoBrowser", "OpenPage", "Watched", "browser", "open_page", "running_browser", "summary_lines"]
-
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = (
     "--disable-gpu",
@@ -40,6 +39,9 @@ FLAGS = (
     # What is not on this machine has no address, whoever asks for it.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 )
+
+PATIENCE = 120.0
+"""Seconds after which something that a browser is to show or to say has failed to come: other tests are at work too."""
 
 _missing: list[str] = []
 
@@ -168,8 +170,15 @@ class Watched:
     popups: list[str] = field(default_factory=list)  # windows that were opened
 
     def complaints(self, *, but: tuple[str, ...] = ()) -> list[str]:
-        """All that went wrong; `but` are pieces of console messages that were to be expected."""
+        """All that went wrong; `but` are pieces of console messages that were to be expected.
+
+        What a browser has to say of what is under way still comes later, how much later depends on the machine.
+        """
         self.page.evaluate("0")  # events that wait are delivered by then
+        return self.noted(but=but)
+
+    def noted(self, *, but: tuple[str, ...] = ()) -> list[str]:
+        """The same of what was delivered so far; the browser is not asked, so that nothing is delivered by this."""
         said = [line for line in self.console if not any(piece in line for piece in but)]
         groups = {
             "ran": self.hacked,
@@ -203,7 +212,7 @@ def watched_page(running: Browser, **options: Any) -> Watched:
     `options` are those of Playwright's `new_context`: viewport, color_scheme, java_script_enabled and so on.
     """
     context = running.new_context(**{"locale": "en-GB", "timezone_id": "UTC", **options})
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(1000.0 * PATIENCE)
     page = context.new_page()
     seen = Watched(page, context)
     notes = {"hacked": seen.hacked, "violation": seen.violations}
@@ -230,6 +239,14 @@ def watched_page(running: Browser, **options: Any) -> Watched:
     context.on("weberror", lambda error: seen.errors.append(str(error.error)))
     page.on("popup", lambda opened: seen.popups.append(opened.url))
     return seen
+
+
+def until(page: Page, holds: Callable[[], object], what: str) -> None:
+    """Wait until something holds, while the browser delivers what it has to say."""
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end, f"{what} did not come about; the page says: {page.inner_text('body')[:2000]}"
+        page.wait_for_timeout(20)
 
 
 def stays_here(url: str) -> bool:
