@@ -83,6 +83,7 @@ def test_everything_that_a_page_may_not_do_is_noticed(
 ) -> None:
     watched = opened(open_page, site, body)
     _until(lambda: any(complaint in line for line in watched.complaints()), watched)
+    watched.page.goto("about:blank")  # or more might come, such as the answer to a request
     watched.forget()
     assert watched.complaints() == []
 
