@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from frontguard import Malicious
-from frontguard.cli.run import Options, spec_of
+from frontguard.cli.run_options import RunOptions, spec_of
 from frontguard.commands.arm import seed_of_pull
 from frontguard.errors import BadInput
 from frontguard.storage import open_storage
@@ -254,7 +254,7 @@ def test_what_cannot_be_reached_is_said_with_what_could_be(folder: Path) -> None
 
 
 def test_options_take_the_place_of_what_the_spec_says(folder: Path) -> None:
-    options = Options(
+    options = RunOptions(
         tolerance=("size=5%",), threat="malicious", contamination=0.05, confidence=0.9, pulls=70, time="2 min",
         workers=3, timeout="1 h", seed=4, name="other",
     )  # fmt: skip
@@ -302,7 +302,7 @@ def test_an_arm_that_always_fails_is_reported_and_does_not_eat_the_budget(folder
     answer = found(ran)
     assert answer["pareto_set"] == ["small", "fast"]
     assert answer["set_aside"] == ["broken", "unprepared"]
-    assert answer["verdicts"]["broken"] == "undecided"
+    assert answer["verdicts"]["broken"] == "set aside"
     assert answer["pulls_per_arm"]["broken"] == answer["pulls_per_arm"]["unprepared"] == 5
     assert answer["failures"] == {"broken": {"exit code 7": 5}, "unprepared": {"prepare: exit code 9": 5}}
     (first, second) = (warning for warning in answer["warnings"] if "set aside" in warning)
