@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -99,19 +98,8 @@ def written(made: Report, path: str | Path, format: str | None = None, *, json: 
 def origin(arguments: Sequence[str], source: str | list[str] | None = None, **more: Any) -> Origin:
     """How a command makes what it prints or writes: by which version, how it was called, of what, and when."""
     from frontguard import __version__
-    from frontguard.cli.run import command_line
     from frontguard.documents.base import Origin
+    from frontguard.words.command_line import command_line
 
     now = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
     return Origin(version=__version__, command=command_line(arguments), source=source, at=now, **more)
-
-
-def commands_to_look(where: str, study: str, *, several: bool) -> str:
-    """How to see a study: as a report, and as a live page; empty for one that is nowhere."""
-    if where.startswith("memory:"):
-        return ""
-    named = ["--study", study] if several else []
-    return (
-        f"`{shlex.join(['frontguard', 'report', where, *named])}` writes a report to send, "
-        f"`{shlex.join(['frontguard', 'serve', where])}` shows it in a browser"
-    )

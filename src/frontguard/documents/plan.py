@@ -10,6 +10,7 @@ from pydantic import BeforeValidator
 
 from frontguard.documents.base import Count, Document, Number, Text, Truth
 from frontguard.planning.forecast import Plan, in_units
+from frontguard.words.plan import answer, warnings
 
 __all__ = ["ForecastDocument", "PlanDocument"]
 
@@ -101,7 +102,7 @@ class PlanDocument(Document):
     warnings: list[Text]
 
     @classmethod
-    def of(cls, made: Plan, answer: str, warnings: Sequence[str]) -> PlanDocument:
+    def of(cls, made: Plan) -> PlanDocument:
         """The document of a plan, with what is said of it."""
         task = made.task
 
@@ -109,7 +110,7 @@ class PlanDocument(Document):
             return None if widths is None else list(in_units(task, widths))
 
         return cls(
-            answer=answer,
+            answer=answer(made),
             arms=task.arms,
             objectives=[
                 PlannedObjective(name=metric.name, direction=metric.direction, relative=metric.relative)
@@ -147,5 +148,5 @@ class PlanDocument(Document):
                 )
                 for row in made.forecasts
             ],
-            warnings=list(warnings),
+            warnings=warnings(made),
         )

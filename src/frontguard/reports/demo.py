@@ -18,6 +18,7 @@ from frontguard.reports.make import report_of, shown
 from frontguard.reports.model import Fact, Figure, Report, Section, Subject
 from frontguard.results import Result
 from frontguard.words import analysis as summary
+from frontguard.words.certificate import guarantee
 
 __all__ = ["demo_report"]
 
@@ -138,7 +139,11 @@ def _flags_part(found: Analysis) -> Section:
 
 
 def _said(found: Analysis) -> list[str]:
-    return [said for said in (summary.guarantee(found), summary.robustness(found), summary.by_means(found)) if said]
+    return [
+        said
+        for said in (guarantee(found, anytime=found.anytime), summary.robustness(found), summary.by_means(found))
+        if said
+    ]
 
 
 def _table(found: Analysis) -> Any:

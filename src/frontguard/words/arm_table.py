@@ -90,10 +90,10 @@ def counts(result: Result, arms: Sequence[int] | Ints | None = None) -> str:
     return ", ".join(f"{found[verdict]:,} {verdict.word}" for verdict in VERDICT_ORDER if found[verdict])
 
 
-def rest_in_words(result: Result, arms: Sequence[int] | Ints) -> str:
+def rest_in_words(result: Result, arms: Sequence[int] | Ints, dots: str = "…") -> str:
     """What is said of the arms that a table with these arms leaves out: "… and 3 more: 3 out"; "" if it has all."""
     left = np.delete(np.arange(len(result.arms)), np.asarray(arms, np.int64))
-    return f"… and {len(left):,} more: {counts(result, left)}" if len(left) else ""
+    return f"{dots} and {len(left):,} more: {counts(result, left)}" if len(left) else ""
 
 
 # The table ------------------------------------------------------------------------------------------------------------
