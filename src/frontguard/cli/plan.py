@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --
     from rich.table import Table
 
     from frontguard.objectives import Objective
-    from frontguard.planning.forecast import Forecast, Plan, Task
+    from frontguard.planning.cost import CostPlan, SimulatedCost, Task
     from frontguard.planning.reach import Pilot
 
 FEW_ROWS = 50
@@ -75,7 +75,7 @@ def plan(
         for name, given, found in (("--arms", arms, task.arms), ("--objectives", objectives, task.objectives)):
             if given is not None and given != found:
                 raise BadInput(f"{name}: {pilot} has {found}, got {given}; leave it away")
-    from frontguard.planning.forecast import make_plan
+    from frontguard.planning.cost import make_plan
     from frontguard.words.progress import shown_progress
 
     with shown_progress() as progress:
@@ -104,7 +104,7 @@ def _without_pilot(
     span: float | None,
 ) -> Task:
     from frontguard.objectives import Objective
-    from frontguard.planning.forecast import Task
+    from frontguard.planning.cost import Task
     from frontguard.theory.spread import Gaussian, Subgaussian
 
     if arms is None or objectives is None:
@@ -142,7 +142,7 @@ def _with_pilot(
     coverage: list[str] | None,
 ) -> Task:
     from frontguard.objectives import parse_objectives
-    from frontguard.planning.forecast import Task
+    from frontguard.planning.cost import Task
 
     if arm is None:
         raise BadInput("--arm: name the column of the pilot that says which arm a row belongs to")
@@ -270,9 +270,9 @@ def _shown(task: Task, widths: Sequence[float]) -> str:
     return ", ".join(f"{part} in {metric.name}" for part, metric in zip(parts, task.metrics, strict=True))
 
 
-def answer(made: Plan) -> str:
+def answer(made: CostPlan) -> str:
     """The plan in a sentence."""
-    from frontguard.planning.forecast import in_units
+    from frontguard.planning.cost import in_units
 
     task, row = made.task, made.of("certified")
     goal = f"accuracy {_shown(task, in_units(task, task.accuracy))}"
@@ -287,7 +287,7 @@ def answer(made: Plan) -> str:
     said = f"Expect {_pulls(row)} pulls ({_rounded(row.mean / task.arms):,} an arm) for {goal}"
     if row.certified < row.runs:
         said += _but(row)
-    for other in made.forecasts:
+    for other in made.costs:
         if (other.policy, other.attack) == ("certified", "worst"):
             said += f"; {_pulls(other)} under the worst attack"
             if other.certified < other.runs:
@@ -295,11 +295,11 @@ def answer(made: Plan) -> str:
     return f"{said}."
 
 
-def _but(row: Forecast) -> str:
+def _but(row: SimulatedCost) -> str:
     return f" (which then is reached in {row.certified} of {row.runs} runs only)"
 
 
-def _pulls(row: Forecast) -> str:
+def _pulls(row: SimulatedCost) -> str:
     return f"{'more than' if row.capped else 'about'} {_rounded(row.mean):,}"
 
 
@@ -308,14 +308,14 @@ def _rounded(number: float) -> int:
     return int(float(f"{number:.3g}"))
 
 
-def _who(row: Forecast) -> str:
+def _who(row: SimulatedCost) -> str:
     return f"{row.policy}{' under the worst attack' if row.attack == 'worst' else ''}"
 
 
-def warnings(made: Plan) -> list[str]:
+def warnings(made: CostPlan) -> list[str]:
     """What a reader of the numbers should know, each with a next step where there is one."""
     task = made.task
-    from frontguard.planning.forecast import MOST_ARMS
+    from frontguard.planning.cost import MOST_ARMS
 
     said = []
     if task.pilot is None and task.arms > MOST_ARMS:
@@ -326,16 +326,16 @@ def warnings(made: Plan) -> list[str]:
             f"safe against every attack {upto}: beyond, one may put the goal out of the certified policy's reach; "
             "a larger --accuracy or --coverage helps"
         )
-    unreachable = [f"{_who(row)} {row.unreachable} of {row.runs}" for row in made.forecasts if row.unreachable]
+    unreachable = [f"{_who(row)} {row.unreachable} of {row.runs}" for row in made.costs if row.unreachable]
     if unreachable:
         said.append(f"runs that ended because the goal was out of reach: {', '.join(unreachable)}")
-    capped = [f"{_who(row)} {row.capped} of {row.runs}" for row in made.forecasts if row.capped]
+    capped = [f"{_who(row)} {row.capped} of {row.runs}" for row in made.costs if row.capped]
     if capped:
         said.append(f"runs that were cut off, so that more pulls are needed than the table says: {', '.join(capped)}")
-    said += [row.note for row in made.forecasts if row.note and row.attack == "none"]
+    said += [row.note for row in made.costs if row.note and row.attack == "none"]
     rpsi = made.of("R-PSI")
     if rpsi.accuracy is not None and rpsi.coverage is not None:
-        from frontguard.planning.forecast import in_units
+        from frontguard.planning.cost import in_units
 
         beyond = any(r > g * (1 + 1e-9) for r, g in zip(rpsi.accuracy, task.accuracy, strict=True))
         if beyond or any(r > g * (1 + 1e-9) for r, g in zip(rpsi.coverage, task.coverage, strict=True)):
@@ -358,7 +358,7 @@ def warnings(made: Plan) -> list[str]:
     return said
 
 
-def _floor(made: Plan) -> str:
+def _floor(made: CostPlan) -> str:
     task = made.task
     who = f"with ε = {task.threat.eps:g} {task.threat.name}"
     if task.pilot is None:
@@ -372,7 +372,7 @@ def _up_to(limit: float | None) -> str:
     return "none" if limit is None else f"{limit:.2%}"
 
 
-def _print(made: Plan) -> None:
+def _print(made: CostPlan) -> None:
     from rich.console import Console
 
     console = Console() if sys.stdout.isatty() else Console(width=120)
@@ -399,15 +399,15 @@ def _print(made: Plan) -> None:
         console.print(f"Warning: {warning}.", highlight=False, markup=False, style="yellow")
 
 
-def _table(made: Plan) -> Table:
+def _table(made: CostPlan) -> Table:
     from rich.table import Table
 
     table = Table(title="Pulls of all arms: mean (least to most)", title_justify="left")
     table.add_column("policy")
-    attacks = list(dict.fromkeys(row.attack for row in made.forecasts))
+    attacks = list(dict.fromkeys(row.attack for row in made.costs))
     for attack in attacks:
         table.add_column("no attack" if attack == "none" else "worst attack", justify="right")
-    for name in dict.fromkeys(row.policy for row in made.forecasts):
+    for name in dict.fromkeys(row.policy for row in made.costs):
         cells = []
         for attack in attacks:
             row = made.of(name, attack)
@@ -419,8 +419,8 @@ def _table(made: Plan) -> Table:
     return table
 
 
-def _as_dict(made: Plan) -> dict[str, Any]:
-    from frontguard.planning.forecast import in_units
+def _as_dict(made: CostPlan) -> dict[str, Any]:
+    from frontguard.planning.cost import in_units
 
     task = made.task
 
@@ -461,7 +461,7 @@ def _as_dict(made: Plan) -> dict[str, Any]:
                 "unreachable": row.unreachable,
                 "cut_off": row.capped,
             }
-            for row in made.forecasts
+            for row in made.costs
         ],
         "warnings": warnings(made),
     }
