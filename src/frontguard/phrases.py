@@ -37,14 +37,22 @@ def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:
     return ", ".join(names[:most]) + more
 
 
+def shortened(text: str, most: int) -> str:
+    """A text of so many characters at most.
+
+    >>> shortened("a rather long line", 9)
+    'a rather…'
+    """
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
 def one_line(text: str, most: int = 80) -> str:
     """A text in one line of so many characters at most.
 
     >>> one_line("two\\nlines"), one_line("a rather long line", 9)
     ('two lines', 'a rather…')
     """
-    line = " ".join(text.split())
-    return line if len(line) <= most else line[: most - 1] + "…"
+    return shortened(" ".join(text.split()), most)
 
 
 def percent(share: float) -> str:

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from frontguard import BadInput, Objective, Prescient
-from frontguard.measure.drive import Broken, NotTold, Progress, drive, release
-from frontguard.measure.executors import CANCELLED, Measurement
-from frontguard.storage.contract import Lease, Storage, Tell
+from frontguard.measure.drive import Broken, NotTold, Progress, drive
+from frontguard.storage.contract import Pull, Storage, Tell
 from frontguard.storage.memory import MemoryStorage
 from frontguard.storage.postgres.storage import PostgresStorage
-from frontguard.studies.study import Pull, Study
+from frontguard.studies.measurement import CANCELLED, Measurement
+from frontguard.studies.study import Study
 from tests.servers import PostgresServer
 
 WAIT = 30.0  # seconds for what must happen; nothing depends on how long it takes
@@ -250,11 +250,11 @@ def test_cancelled_pulls_are_not_told_and_are_handed_out_again(threads: ThreadPo
 
     assert drive(study, through(threads, measure), workers=2, cancel=cancel) == "cancelled"
     assert sorted(told(study)) == list(range(1, 19))
-    assert [lease.pull for lease in study.storage.leases(study.name)] == [19, 20]
+    assert [lease.id for lease in study.storage.leases(study.name)] == [19, 20]
     assert study.ask(1)[0].id == 21  # they are ours still ...
-    assert release(study) == 3
+    assert study.give_back() == 3
     assert [pull.id for pull in study.ask(3)] == [19, 20, 21]  # ... and are handed out again once they are given back
-    assert release(study) == 3
+    assert study.give_back() == 3
     assert drive(a_study(study.storage), at_once(), workers=2) == "done"
 
 
@@ -425,7 +425,7 @@ class Forgetful(MemoryStorage):
 
     calls = 0
 
-    def hand_out(self, study: str, most: int, worker: str, **options: Any) -> list[Lease]:
+    def hand_out(self, study: str, most: int, worker: str, **options: Any) -> list[Pull]:
         self.calls += 1
         given = super().hand_out(study, most, worker, **options)
         if self.calls in (3, 5):

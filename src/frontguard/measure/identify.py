@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 import signal
 import sys
 import threading
@@ -17,13 +16,14 @@ from typing import Any
 
 from frontguard._checks import checked_count, real_number
 from frontguard.errors import BadInput
-from frontguard.measure.drive import Finished, Progress, drive, release
-from frontguard.measure.executors import Measure, Measurement, Workers, open_workers
+from frontguard.measure.drive import Finished, Progress, drive
+from frontguard.measure.executors import Measure, Workers, open_workers
 from frontguard.objectives import Objective
 from frontguard.results import Result
-from frontguard.storage.contract import Storage
+from frontguard.storage.contract import Pull, Storage
+from frontguard.studies.measurement import Measurement
 from frontguard.studies.replay import PROBE
-from frontguard.studies.study import Pull, Study
+from frontguard.studies.study import Study
 from frontguard.theory.spread import SpreadBound
 from frontguard.theory.threats import Threat
 
@@ -157,7 +157,7 @@ def _run(
                 patience=1.0,
             )
     finally:
-        release(study)  # this process lives on, and may take the study up again
+        study.give_back()  # this process lives on, and may take the study up again
     if why == "cancelled":
         raise KeyboardInterrupt
     result = study.result()
@@ -174,21 +174,16 @@ class _FirstPulls:
         self._arms = min(arms, ENOUGH_ARMS)
 
     def __call__(self, finished: Sequence[Finished]) -> bool:
-        kinds = {_kind(tell.reason) for _, tell in finished}
-        if len(kinds) > 1 or "" in kinds:
+        causes = {came.cause for _, came in finished}
+        if len(causes) > 1 or "" in causes:
             return False
         if len(finished) >= PROBE and len({pull.index for pull, _ in finished}) >= self._arms:
-            pull, tell = finished[0]
+            pull, came = finished[0]
             raise BadInput(
                 f"evaluate failed in all of the first {len(finished)} pulls, which were not counted; that of "
-                f"{pull.arm!r}: {tell.reason}"
+                f"{pull.arm!r}: {came.reason}"
             )
         return True
-
-
-def _kind(reason: str) -> str:
-    """What failures of one cause have in common: the words before the particulars."""
-    return re.split("[:;]", reason, maxsplit=1)[0]
 
 
 class _Lines:

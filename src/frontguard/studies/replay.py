@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -130,7 +129,7 @@ class Replay:
         new = storage.told(study, after=self.read, up_to=None if most is None else self.read + most)
         self._later += storage.plans(study, after=self.plans + len(self._later))
         if most is None and self._later and self._later[-1].told > self.read + len(new):
-            new = _joined([new, storage.told(study, after=self.read + len(new), up_to=self._later[-1].told)])
+            new = Told.joined([new, storage.told(study, after=self.read + len(new), up_to=self._later[-1].told)])
         if len(new):
             self._ahead.append(new)
             self._count_ahead += len(new)
@@ -156,8 +155,8 @@ class Replay:
         """Let the policy have the next `count` told pulls."""
         if count <= 0:
             return
-        ahead = _joined(self._ahead)
-        taken, rest = _part(ahead, 0, count), _part(ahead, count)
+        ahead = Told.joined(self._ahead)
+        taken, rest = ahead.part(0, count), ahead.part(count)
         self._ahead, self._count_ahead, self._noted = [rest] if len(rest) else [], len(rest), None
         arms = self.arms_of(taken.pulls)
         inner = inner_values(self.settings.objectives, taken.values)
@@ -283,22 +282,3 @@ def inner_values(objectives: Sequence[Objective], values: Floats) -> Floats:
         usable = column > 0.0 if objective.relative else ~np.isnan(column)
         inner[:, d] = objective.inward(np.where(usable, column, np.nan))
     return inner
-
-
-def _part(told: Told, start: int, end: int | None = None) -> Told:
-    where = slice(start, end)
-    reasons, workers = told.reasons[where], told.workers[where]
-    return Told(told.after + start, told.pulls[where], told.values[where], reasons, workers, told.at[where])
-
-
-def _joined(pieces: Sequence[Told]) -> Told:
-    if len(pieces) == 1:
-        return pieces[0]
-    return Told(
-        pieces[0].after,
-        np.concatenate([piece.pulls for piece in pieces]),
-        np.concatenate([piece.values for piece in pieces]),
-        tuple(chain.from_iterable(piece.reasons for piece in pieces)),
-        tuple(chain.from_iterable(piece.workers for piece in pieces)),
-        np.concatenate([piece.at for piece in pieces]),
-    )
