@@ -22,9 +22,10 @@ from frontguard.logs.profile import Profile
 from frontguard.logs.profile import profile as robustness
 from frontguard.logs.sort.ordered import Ordered, Readable
 from frontguard.logs.sort.progress import Watcher, told
+from frontguard.logs.sort.rows import failure_floors
 from frontguard.logs.sort.spill import ordered_from
 from frontguard.logs.sources import open_log
-from frontguard.logs.sources.errors import listed, nearest, no_column, shown
+from frontguard.logs.sources.errors import no_column
 from frontguard.logs.sources.files import STDIN, find, is_address
 from frontguard.logs.sources.frames import is_frame
 from frontguard.logs.sources.log import Log
@@ -33,6 +34,7 @@ from frontguard.logs.state.file import MARK
 from frontguard.notices import Notice, TooFewPulls
 from frontguard.objectives import Objective, parse_objectives, tolerances
 from frontguard.pareto.judge import Verdicts, judge
+from frontguard.phrases import did_you_mean, quoted, shown
 from frontguard.results import Certificate
 from frontguard.theory.threats import Threat, threat_named
 
@@ -156,7 +158,7 @@ def analyze(
             ordered = ordered_from(
                 opened.batches(),
                 opened.metrics,
-                failed_below_or_at=_floors(opened.metrics, question.objectives),
+                failed_below_or_at=failure_floors(opened.metrics, question.objectives),
                 memory=memory,
                 folder=folder,
                 rows=opened.rows_hint,
@@ -279,8 +281,8 @@ def _adjusted(
         for name in given if isinstance(given, Mapping) else ():
             if name not in names:
                 raise BadInput(
-                    f"{what}: {shown(name)} is not one of the metrics{nearest(str(name), names)}; they are "
-                    f"{listed(names)}"
+                    f"{what}: {shown(name)} is not one of the metrics{did_you_mean(str(name), names)}; they are "
+                    f"{quoted(names)}"
                 )
     changed = []
     for each in objectives:
@@ -290,12 +292,6 @@ def _adjusted(
         }
         changed.append(replace(each, **{what: value for what, value in changes.items() if value is not None}))
     return tuple(changed)
-
-
-def _floors(columns: Sequence[str], objectives: Sequence[Objective]) -> Floats:
-    """Values at or below which a metric failed: 0 where its logarithm is compared."""
-    relative = {objective.name for objective in objectives if objective.relative}
-    return np.array([0.0 if name in relative else -np.inf for name in columns])
 
 
 def _on_cluster(
@@ -315,7 +311,7 @@ def _on_cluster(
         )
     names = [objective.name for objective in question.objectives]
     with ordered_on_cluster(
-        cluster, log, arm=arm or "arm", metrics=names, failed_below_or_at=_floors(names, question.objectives)
+        cluster, log, arm=arm or "arm", metrics=names, failed_below_or_at=failure_floors(names, question.objectives)
     ) as ordered:
         return answer(ordered, question, profiled=profiled)
 
@@ -396,14 +392,14 @@ def asked_of_state(
     """The objectives that are asked of a state, all of which it must have."""
     if not given:
         raise BadInput(
-            f"{where} is a state of {listed(state.metrics)}; say which of them to maximize and which to minimize"
+            f"{where} is a state of {quoted(state.metrics)}; say which of them to maximize and which to minimize"
         )
     for objective in given:
         if objective.name not in state.metrics:
             no_column(objective.name, list(state.metrics), str(where))
     arms = [arm] if isinstance(arm, str) else list(arm or ())
     if arms and "arm" in state.about and list(state.about["arm"]) != arms:
-        raise BadInput(f"{where}: its arm is {listed(state.about['arm'])}; got {listed(arms)}")
+        raise BadInput(f"{where}: its arm is {quoted(state.about['arm'])}; got {quoted(arms)}")
     return given
 
 

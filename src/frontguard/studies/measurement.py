@@ -9,12 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from frontguard.errors import BadInput
-from frontguard.phrases import one_line, shortened
+from frontguard.phrases import did_you_mean, shortened, shown
 
 if TYPE_CHECKING:
     from frontguard.objectives import Objective
@@ -152,15 +151,14 @@ def _in_order(names: list[str], values: object, pull: int) -> list[object]:
     if isinstance(values, Mapping):
         for name in values:
             if name not in names:
-                near = get_close_matches(str(name), names, n=1)
-                hint = f" (did you mean {near[0]!r}?)" if near else ""
+                hint = did_you_mean(str(name), names)
                 raise BadValues(pull, f"no objective is called {name!r}{hint}", f"wanted {each}")
         missing = [name for name in names if name not in values]
         if missing:
             raise BadValues(pull, f"no value for {', '.join(missing)}", f"wanted one for each of {each}")
         return [values[name] for name in names]
     if isinstance(values, (str, bytes)):
-        raise BadValues(pull, "values must be numbers, by name or in order", f"got {one_line(repr(values), 120)}")
+        raise BadValues(pull, "values must be numbers, by name or in order", f"got {shown(values, 120)}")
     if not isinstance(values, Sequence):
         import numpy as np  # not before it is needed
 
@@ -168,9 +166,7 @@ def _in_order(names: list[str], values: object, pull: int) -> list[object]:
             return _in_order(names, values.tolist(), pull)
         if len(names) == 1 and not isinstance(values, np.ndarray):
             return [values]
-        raise BadValues(
-            pull, f"values must be {len(names)} numbers, by name or in order", f"got {one_line(repr(values), 120)}"
-        )
+        raise BadValues(pull, f"values must be {len(names)} numbers, by name or in order", f"got {shown(values, 120)}")
     if len(values) != len(names):
         raise BadValues(pull, f"wanted {len(names)} values, one for each of {each}", f"got {len(values)}")
     return list(values)
@@ -183,7 +179,7 @@ def _checked_value(objective: Objective, value: object, reason: str | None, pull
     hint = ", or the pull told as failed with a reason: study.fail(pull, reason)"
     if value is None or isinstance(value, bool) or not isinstance(value, Real):
         raise BadValues(
-            pull, f"{where} must be a real number", f"got {one_line(repr(value), 120)}", hint if value is None else ""
+            pull, f"{where} must be a real number", f"got {shown(value, 120)}", hint if value is None else ""
         )
     try:
         number = float(value)

@@ -15,12 +15,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frontguard import BadInput
+from frontguard import BadInput, Objective
 from frontguard._typing import Floats
 from frontguard.logs.sort import rows as groups
 from frontguard.logs.sort.names import ArmNames
 from frontguard.logs.sort.ordered import Ordered
-from frontguard.logs.sort.rows import ordered_in_memory, sort_here, sort_within
+from frontguard.logs.sort.rows import ordered_in_memory, sort_here, sort_within, sorted_pulls
 
 pa = pytest.importorskip("pyarrow", reason="the extra `logs` is not installed")
 
@@ -137,6 +137,20 @@ def test_any_log_is_ordered_as_by_the_naive_twin(log: Any, kinds: list[str]) -> 
     if len(shuffled) == len(rows):
         floors_given = None if floors is None else np.array(floors)
         assert_same(got, ordered_in_memory(shuffled, names, failed_below_or_at=floors_given))
+
+
+@given(LOGS)
+def test_pulls_by_number_are_ordered_as_rows_by_name(log: Any) -> None:
+    metrics, rows, _, _ = log
+    arms = sorted({arm for arm, _ in rows})
+    objectives = [Objective(f"metric {d}", tolerance=("5%", 0.0)[d % 2]) for d in range(metrics)]
+    values = np.array([values for _, values in rows], np.float64).reshape(len(rows), metrics)
+    got = sorted_pulls(arms, objectives, np.array([arms.index(arm) for arm, _ in rows], np.int64), values)
+    floors = [0.0 if d % 2 == 0 else -INF for d in range(metrics)]
+    assert as_dictionary(got) == naive(rows, metrics, floors)
+    names = [objective.name for objective in objectives]
+    by_name = batch(arms_as("text", [arm for arm, _ in rows]), *values.T)
+    assert_same(got, ordered_in_memory([by_name], names, failed_below_or_at=np.array(floors)))
 
 
 @given(st.lists(st.integers(0, 40) | st.sampled_from([8191, 8192, 8193, 20_000]), max_size=40), st.integers(0, 99))

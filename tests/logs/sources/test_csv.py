@@ -138,7 +138,7 @@ def test_a_last_line_without_an_end_is_noted(tmp_path: Path) -> None:
     path.write_text("arm,x\na,1\nb,2")
     log = open_log(path, metrics=["x"])
     assert rows_of(log) == [("a", 1.0), ("b", 2.0)]
-    assert [note for note in log.notes if "the last line does not end with a line break" in note]
+    assert [note for note in log.notes if "the last line does not end with a line break" in str(note)]
     path.write_text("arm,x\na,1\nb,2\n")
     assert rows_of(log)
     assert not log.notes

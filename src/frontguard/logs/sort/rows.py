@@ -8,7 +8,6 @@ out does not depend on how it was shared, nor on the order of the rows.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
@@ -16,10 +15,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from frontguard._compiled import kernel
+from frontguard._machine import usable_cores
 from frontguard._typing import Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.logs.sort.names import ArmNames, Codes
 from frontguard.logs.sort.ordered import Ordered
+from frontguard.objectives import Objective
 
 CHUNK_ROWS = 1 << 20
 
@@ -119,17 +120,9 @@ class Rows:
         every_code = self._used(self._codes)
 
         def grouped(metric: int) -> tuple[Ints, Floats]:
-            columns = self._used(self._values[metric])
-            counts = np.zeros(len(self.names), np.int64)
-            for codes, column in zip(every_code, columns, strict=True):
-                _count_good(codes, column, counts)
-            places = np.empty(len(counts), np.int64)
-            places[order] = np.cumsum(counts[order]) - counts[order]
-            together = np.empty(int(counts.sum()))
-            for codes, column in zip(every_code, columns, strict=True):
-                _scatter(codes, column, places, together)
+            found = _grouped(every_code, self._used(self._values[metric]), order)
             self._values[metric] = []
-            return counts, together
+            return found
 
         pairs = side_by_side(grouped, range(len(self.metrics)))
         self._codes, self._room, self.count = [], 0, 0
@@ -146,10 +139,55 @@ class Rows:
         order = self.names.in_order()
         pulls = self.pulls()[order]
         counts, values = self.take_grouped(order)
-        starts = starts_of([each[order] for each in counts])
-        for metric, flat in enumerate(values):
-            sort_within(flat, starts[metric])
-        return Ordered(self.names.texts(order), self.metrics, pulls, starts, tuple(values))
+        return _sorted(self.names.texts(order), self.metrics, pulls, [each[order] for each in counts], values)
+
+
+def sorted_pulls(arms: Sequence[str], objectives: Sequence[Objective], arm_of: Ints, values: Floats) -> Ordered:
+    """The measurements by arm, in the order of `arms`, of pulls of arms 0 … K − 1 (n,) with values (n, M).
+
+    >>> sorted_pulls(["b", "a"], [Objective("ms", "minimize")], np.array([0, 1, 0]), np.array([[3.0], [np.nan], [1.0]]))
+    Ordered(arms=['b', 'a'], metrics=('ms',), pulls=array([2, 1]), starts=array([[0, 2, 2]]), values=(array([1., 3.]),))
+    """
+    metrics = tuple(objective.name for objective in objectives)
+    codes = np.ascontiguousarray(arm_of, np.int32)
+    order = np.arange(len(arms), dtype=np.int32)
+    counts, flat = [], []
+    for column, floor in zip(np.asarray(values, np.float64).T, failure_floors(metrics, objectives), strict=True):
+        kept = np.empty(len(codes))
+        _store(np.ascontiguousarray(column), floor, kept)
+        good, together = _grouped([codes], [kept], order)
+        counts.append(good)
+        flat.append(together)
+    pulls = np.bincount(codes, minlength=len(arms)).astype(np.int64)
+    return _sorted(arms, metrics, pulls, counts, flat)
+
+
+def failure_floors(metrics: Sequence[str], objectives: Sequence[Objective]) -> Floats:
+    """Values (M,) at or below which a metric failed: 0 where its logarithm is compared, −∞ where any number will do."""
+    relative = {objective.name for objective in objectives if objective.relative}
+    return np.array([0.0 if name in relative else -np.inf for name in metrics])
+
+
+def _grouped(codes: Sequence[Codes], columns: Sequence[Floats], order: Codes) -> tuple[Ints, Floats]:
+    """How many good values of one metric each arm has (K,), by code, and these values, arm by arm in this order."""
+    counts = np.zeros(len(order), np.int64)
+    for some, column in zip(codes, columns, strict=True):
+        _count_good(some, column, counts)
+    places = np.empty(len(counts), np.int64)
+    places[order] = np.cumsum(counts[order]) - counts[order]
+    together = np.empty(int(counts.sum()))
+    for some, column in zip(codes, columns, strict=True):
+        _scatter(some, column, places, together)
+    return counts, together
+
+
+def _sorted(
+    arms: Sequence[str], metrics: tuple[str, ...], pulls: Ints, counts: Sequence[Ints], values: Sequence[Floats]
+) -> Ordered:
+    starts = starts_of(counts)
+    for flat, begins in zip(values, starts, strict=True):
+        sort_within(flat, begins)
+    return Ordered(arms, metrics, pulls, starts, tuple(values))
 
 
 def row_bytes(metrics: int) -> int:
@@ -242,15 +280,10 @@ def sort_here(values: Floats, starts: Ints) -> None:
 def side_by_side(function: Callable[[Any], Any], parts: Iterable[Any]) -> list[Any]:
     """The function's answers for all parts, computed in as many threads as there are processors."""
     parts = list(parts)
-    if len(parts) < 2 or workers() < 2:
+    if len(parts) < 2 or usable_cores() < 2:
         return [function(part) for part in parts]
-    with ThreadPoolExecutor(workers(), "frontguard-log") as threads:
+    with ThreadPoolExecutor(usable_cores(), "frontguard-log") as threads:
         return list(threads.map(function, parts))
-
-
-def workers() -> int:
-    """How many processors there are for us."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _alike(counts: Ints) -> Iterator[Ints]:

@@ -22,13 +22,14 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from frontguard._machine import usable_cores
 from frontguard._typing import Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.logs.sort.merge import lay_out
 from frontguard.logs.sort.names import Codes
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.progress import Clock, Progress
-from frontguard.logs.sort.rows import ColumnBatch, Rows, row_bytes, side_by_side, sort_here, starts_of, workers
+from frontguard.logs.sort.rows import ColumnBatch, Rows, row_bytes, side_by_side, sort_here, starts_of
 
 __all__ = ["Progress", "ordered_from"]
 
@@ -152,7 +153,7 @@ class _Runs:
         pulls = self._pulls[order]
         starts = starts_of([each[order] for each in self._good])
         # Each thread holds a block of one metric sorted, and at most as much of one run.
-        most = max(1, memory // (3 * 8 * workers()))
+        most = max(1, memory // (3 * 8 * usable_cores()))
         edges = _blocks(starts, most)
         arms_at, values_at = self._cut(rank, edges)
 

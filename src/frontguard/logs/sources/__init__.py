@@ -14,9 +14,10 @@ from typing import Any
 
 from frontguard.errors import BadInput
 from frontguard.logs.sources.columns import Request
-from frontguard.logs.sources.errors import needs, shown
+from frontguard.logs.sources.errors import needs
 from frontguard.logs.sources.files import STDIN, Place, find, is_address, one_format
 from frontguard.logs.sources.log import FOREIGN, Batch, Log, Part, Table
+from frontguard.phrases import shown
 
 __all__ = ["Batch", "Log", "frame_columns", "open_log"]
 

@@ -17,9 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from frontguard._compiled import kernel
+from frontguard._machine import usable_cores
 from frontguard.errors import BadInput
-from frontguard.logs.sources.errors import one_line
 from frontguard.logs.sources.files import MAGIC, Place
+from frontguard.phrases import error_line
 
 BLOCK = 1 << 20
 """Bytes of a piece: what a thread parses at once, within its cache."""
@@ -96,9 +97,9 @@ class ByteFile:
                 missing -= len(part)
         except _BROKEN as error:
             raise BadInput(
-                f"{self.place.shown} is damaged or was cut in the middle: it cannot be unpacked ({one_line(error)})"
+                f"{self.place.shown} is damaged or was cut in the middle: it cannot be unpacked ({error_line(error)})"
                 if not isinstance(self._source, _Again)
-                else f"{self.place.shown} cannot be read: {one_line(error)}"
+                else f"{self.place.shown} cannot be read: {error_line(error)}"
             ) from None
         return b"".join(parts)
 
@@ -173,7 +174,7 @@ def _opened(place: Place) -> IO[bytes]:
     try:
         return place.path.open("rb")
     except OSError as error:
-        raise BadInput(f"{place.shown} cannot be read: {error.strerror or one_line(error)}") from None
+        raise BadInput(f"{place.shown} cannot be read: {error.strerror or error_line(error)}") from None
 
 
 def _unpacked(packed: str, head: bytes, file: ByteFile) -> Any:
@@ -230,7 +231,7 @@ R = TypeVar("R")
 
 def reading_threads() -> int:
     """How many threads read at once: more than a few wait for the disk and hold more in memory."""
-    return max(1, min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1))
+    return max(1, min(4, usable_cores()))
 
 
 def ahead(work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:

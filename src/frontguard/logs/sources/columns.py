@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from frontguard._typing import Floats
 from frontguard.errors import BadInput
-from frontguard.logs.sources.errors import different, listed, one_column, one_line, shown
+from frontguard.logs.sources.errors import different, one_column
+from frontguard.phrases import error_line, quoted, shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -95,10 +96,10 @@ class Rows:
 def pick(request: Request, names: Sequence[str], where: str) -> Picked:
     """Which columns to read of a table that has columns `names`; refuses with the nearest match what is not there."""
     if not request.arm and "arm" not in names:
-        raise BadInput(f"{where}: say which column is the arm; its columns are {listed(names)}")
+        raise BadInput(f"{where}: say which column is the arm; its columns are {quoted(names)}")
     arm = request.arm or ("arm",)
     if not request.metrics:
-        raise BadInput(f"{where}: say which columns are the metrics; its columns are {listed(names)}")
+        raise BadInput(f"{where}: say which columns are the metrics; its columns are {quoted(names)}")
     layout = request.layout or _guessed(request, names)
     if layout == "wide":
         picked = Picked("wide", arm, request.metrics)
@@ -146,7 +147,7 @@ def as_text(column: Any, where: str) -> pa.Array:
         if not _is_ascii(text):
             text.validate(full=True)  # also that it is UTF-8, which a damaged file need not be
     except (pa.ArrowException, UnicodeError) as error:
-        raise BadInput(f"{where}: names cannot be read as text, type {kind}: {one_line(error)}") from None
+        raise BadInput(f"{where}: names cannot be read as text, type {kind}: {error_line(error)}") from None
     return text
 
 
@@ -263,7 +264,7 @@ def as_numbers(column: Any, where: str) -> Floats:
             column = column.dictionary_decode()
         values = pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     except pa.ArrowException as error:
-        raise BadInput(f"{where}: numbers cannot be read: {one_line(error)}") from None
+        raise BadInput(f"{where}: numbers cannot be read: {error_line(error)}") from None
     return finite(values)
 
 

@@ -19,9 +19,10 @@ import pyarrow.csv
 from frontguard.errors import BadInput
 from frontguard.logs.sources.blocks import Block, ByteFile, ahead
 from frontguard.logs.sources.columns import Picked, Request, Rows, finite, pick
-from frontguard.logs.sources.errors import one_column, one_line, shown
+from frontguard.logs.sources.errors import one_column
 from frontguard.logs.sources.files import Place
 from frontguard.notices import Notice, UnfinishedLine
+from frontguard.phrases import error_line, shown
 
 SEPARATORS = (",", ";", "\t", "|")
 
@@ -125,7 +126,7 @@ class _Reader:
             try:
                 table = self._table(block, self._as_text)
             except pa.ArrowException:
-                raise BadInput(f"{self.where}, line {block.line} or after: {one_line(error)}") from None
+                raise BadInput(f"{self.where}, line {block.line} or after: {error_line(error)}") from None
             numbers = self._slowly(block)
         if block.unfinished and len(table):
             self.source.notes.append(UnfinishedLine(self.where))
@@ -151,7 +152,7 @@ class _Reader:
                     yield block.line + before, record or [""]
                 before = reader.line_num
         except csv.Error as error:
-            raise BadInput(f"{self.where}, line {block.line + before}: {one_line(error)}") from None
+            raise BadInput(f"{self.where}, line {block.line + before}: {error_line(error)}") from None
 
     def _refuse_bad_structure(self, block: Block) -> None:
         """Find the first row with too few or too many fields, or with a name that is not UTF-8."""
@@ -254,7 +255,7 @@ def _header(head: bytes, delimiter: str, place: Place) -> tuple[list[str], int, 
             if names:
                 return names, size, lines
     except csv.Error as error:
-        raise BadInput(f"{place.shown}: no header can be read: {one_line(error)}") from None
+        raise BadInput(f"{place.shown}: no header can be read: {error_line(error)}") from None
     raise BadInput(f"{place.shown} is empty: wanted a line with the names of the columns, then rows")
 
 

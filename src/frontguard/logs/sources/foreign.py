@@ -25,9 +25,9 @@ import numpy as np
 from frontguard.errors import BadInput
 from frontguard.logs.sources.blocks import ByteFile
 from frontguard.logs.sources.columns import Picked, Rows, finite
-from frontguard.logs.sources.errors import one_line, shown
 from frontguard.logs.sources.files import Place
 from frontguard.notices import Notice
+from frontguard.phrases import error_line, shown
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def document_of(place: Place, file: ByteFile | None = None) -> Any:
     try:
         return json.loads(opened.everything().decode())
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BadInput(f"{place.shown} is no JSON document, or was cut in the middle: {one_line(error)}") from None
+        raise BadInput(f"{place.shown} is no JSON document, or was cut in the middle: {error_line(error)}") from None
     finally:
         opened.close()
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from frontguard.errors import BadInput
 from frontguard.logs.sources.blocks import ByteFile
-from frontguard.logs.sources.errors import one_line, shown
 from frontguard.logs.sources.files import FORMATS, Place, format_by_name
 from frontguard.logs.sources.foreign import document_of, kind_of
 from frontguard.logs.sources.json import looks_like_lines
+from frontguard.phrases import error_line, shown
 
 
 def checked_format(format: str | None) -> str | None:
@@ -24,7 +24,7 @@ def format_of(place: Place) -> str:
         with place.path.open("rb") as file:
             begin = file.read(16)
     except OSError as error:
-        raise BadInput(f"{place.shown} cannot be read: {error.strerror or one_line(error)}") from None
+        raise BadInput(f"{place.shown} cannot be read: {error.strerror or error_line(error)}") from None
     if begin.startswith(b"PAR1"):
         return "parquet"
     if begin.startswith(b"SQLite format 3\0"):

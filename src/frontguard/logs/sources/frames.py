@@ -19,8 +19,9 @@ import numpy as np
 from frontguard._typing import Floats
 from frontguard.errors import BadInput
 from frontguard.logs.sources.columns import BATCH, Picked, Request, Rows, as_numbers, as_text, finite, pick
-from frontguard.logs.sources.errors import needs, one_column, one_line, shown
+from frontguard.logs.sources.errors import needs, one_column
 from frontguard.notices import Notice
+from frontguard.phrases import error_line, shown
 
 Columns = Mapping[str, Any]
 
@@ -90,7 +91,7 @@ class FrameTable:
             except BadInput:
                 raise
             except Exception as error:
-                raise BadInput(f"the lazy frame cannot be computed: {one_line(error)}") from None
+                raise BadInput(f"the lazy frame cannot be computed: {error_line(error)}") from None
         return cls("the frame", known, list(known.columns))
 
     @property
@@ -120,7 +121,7 @@ class FrameTable:
         try:
             return self.frame.get_column(self.names[index]).to_arrow(), where
         except Exception as error:
-            raise BadInput(f"{where}: its type cannot be read: {one_line(error)}") from None
+            raise BadInput(f"{where}: its type cannot be read: {error_line(error)}") from None
 
     def _text(self, name: str) -> Any:
         import pyarrow as pa

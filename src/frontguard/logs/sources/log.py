@@ -11,8 +11,8 @@ import numpy as np
 from frontguard._typing import Floats
 from frontguard.errors import BadInput
 from frontguard.logs.sources.columns import BATCH, Layout, Picked, Request, Rows, joined, missing_names, pick
-from frontguard.logs.sources.errors import listed, shown
 from frontguard.notices import Notice, RowsWithoutArm
+from frontguard.phrases import quoted, shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -146,7 +146,7 @@ class Log:
 
     def _refuse_no_rows(self, rows: int) -> None:
         if not rows:
-            raise BadInput(f"{self.where} has no rows; its columns are {listed(self.columns)}")
+            raise BadInput(f"{self.where} has no rows; its columns are {quoted(self.columns)}")
 
     def _named(self) -> Iterator[Rows]:
         """Rows with the columns of the arm joined to one, all of them with a name."""

@@ -12,9 +12,10 @@ import pyarrow.parquet as pq
 from frontguard.errors import BadInput
 from frontguard.logs.sources.blocks import ahead
 from frontguard.logs.sources.columns import BATCH, Picked, Rows, as_numbers, as_text, refuse_unless_numbers
-from frontguard.logs.sources.errors import one_column, one_line, shown
+from frontguard.logs.sources.errors import one_column
 from frontguard.logs.sources.files import Place
 from frontguard.notices import Notice
+from frontguard.phrases import error_line, shown
 
 _LARGE_GROUP = 1 << 22
 """Rows beyond which a row group is read batch by batch rather than at once in a thread."""
@@ -48,7 +49,7 @@ class ParquetFile:
                 return cls(place, list(file.schema_arrow.names), file.schema_arrow, file.metadata)
         except _BROKEN as error:
             raise BadInput(
-                f"{place.shown} is no Parquet file, or is damaged or cut in the middle: {one_line(error)}"
+                f"{place.shown} is no Parquet file, or is damaged or cut in the middle: {error_line(error)}"
             ) from None
 
     @property
@@ -76,7 +77,7 @@ class ParquetFile:
                     seen += len(rows)
                     yield rows
         except _BROKEN as error:
-            raise BadInput(f"{self.place.shown} is damaged: after row {seen}, {one_line(error)}") from None
+            raise BadInput(f"{self.place.shown} is damaged: after row {seen}, {error_line(error)}") from None
         if seen != self.row_count:
             raise BadInput(f"{self.place.shown} is damaged: it says that it has {self.row_count} rows; got {seen}")
 
