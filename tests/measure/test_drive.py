@@ -441,6 +441,7 @@ def test_a_study_file_that_another_process_holds_is_waited_for(tmp_path: Path, t
     path = tmp_path / "study.db"
     study = a_study(SqliteStorage(path, wait=0.02), most_pulls=30)
     holder = apsw.Connection(str(path))
+    holder.set_busy_timeout(int(1000 * WAIT))
     held = threading.Event()
 
     def measure(pull: Pull) -> Measurement:

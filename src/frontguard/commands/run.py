@@ -21,7 +21,7 @@ from frontguard.objectives import Objective
 from frontguard.storage.contract import Pull
 from frontguard.studies.forecast import forecast
 from frontguard.studies.measurement import CANCELLED, failure_in_words
-from frontguard.studies.snapshot import Snapshot
+from frontguard.studies.overview import Snapshot
 from frontguard.studies.study import Study
 from frontguard.words.study import How, answer
 

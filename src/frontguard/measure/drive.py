@@ -102,26 +102,29 @@ def drive(
         Seconds for which a storage that is out of order is tried again. Measured values are kept meanwhile; when the
         time is over they are in the `NotTold` that is raised.
     """
-    loop = _Loop(study, submit, checked_count(workers, "workers"), storage_limit)
-    loop.over = until if callable(until) else lambda: until is not None and time.monotonic() >= until
-    loop.on_change = on_change
-    loop.cancel = cancel or threading.Event()
-    loop.abandon = abandon
-    loop.hold_back = hold_back
+    over = until if callable(until) else lambda: until is not None and time.monotonic() >= until
+    stop = cancel or threading.Event()
+    loop = _Loop(
+        study, submit, checked_count(workers, "workers"), over, stop, on_change, abandon, hold_back, storage_limit
+    )
     return loop.run(patience)
 
 
+@dataclass
 class _Loop:
     """One run: what is under way, what is finished and not yet told, and what stands in the way."""
 
+    study: Study
+    submit: Submit
+    workers: int
     over: Callable[[], bool]
-    on_change: Callable[[Progress], None] | None
     cancel: threading.Event
+    on_change: Callable[[Progress], None] | None
     abandon: Callable[[], None] | None
     hold_back: Callable[[Sequence[Finished]], bool] | None
+    storage_limit: float
 
-    def __init__(self, study: Study, submit: Submit, workers: int, storage_limit: float) -> None:
-        self.study, self.submit, self.workers, self.storage_limit = study, submit, workers, storage_limit
+    def __post_init__(self) -> None:
         self.under_way: dict[int, tuple[Pull, Future[Measurement]]] = {}
         self.back: SimpleQueue[int] = SimpleQueue()  # pulls whose futures are done
         self.finished: list[Finished] = []  # and not told yet

@@ -1,8 +1,8 @@
 """Following a study from outside: its log is read as it grows, and never written to.
 
-A follower does what a worker does to know the answer (replay, watch for alarms), and keeps what people want to see
-beside it. It reads the log in pieces, so that no transaction lasts and no writer waits; and what it costs to bring an
-overview up to date grows with the arms and with what is new, not with all that was told before.
+A follower does what a worker does to know the answer (it replays the log), and keeps what people want to see beside it.
+It reads the log in pieces, so that no transaction lasts and no writer waits; and what it costs to bring an overview up
+to date grows with the arms and with what is new, not with all that was told before.
 """
 
 from __future__ import annotations
@@ -18,13 +18,10 @@ import numpy.typing as npt
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.storage.contract import Storage
-from frontguard.studies.alarms import Watch
 from frontguard.studies.forecast import forecast
-from frontguard.studies.overview import History, Measurements, Moment, Overview, Rate
+from frontguard.studies.overview import History, Measurements, Moment, Overview, Rate, Snapshot
 from frontguard.studies.replay import NOT_USABLE, Replay, inner_values
 from frontguard.studies.settings import Settings
-from frontguard.studies.snapshot import Snapshot
-from frontguard.studies.study import alarms_of, result_of
 from frontguard.verdicts import Verdict
 
 __all__ = ["Follower"]
@@ -77,7 +74,6 @@ class Follower:
         settings = Settings.from_json(text)
         self._text = text
         self._replay = Replay(settings)
-        self._watch = Watch(settings.arms, settings.objectives, settings.threat, spread=settings.spread)
         self._recorder = Recorder(settings)
         self._spans = Spans()
         self._measured = Measured(settings)
@@ -132,14 +128,10 @@ class Follower:
 
     def _read_piece(self) -> None:
         replay = self._replay
-        plans, told = replay.catch_up(self._storage, self.name, most=PIECE, on_decision=self._recorder.look)
-        for plan in plans:
-            self._watch.plan(plan.arms)
+        told = replay.catch_up(self._storage, self.name, most=PIECE, on_decision=self._recorder.look)
         if not len(told):
             return
-        inner = inner_values(replay.settings.objectives, told.values)
-        self._watch.tell(told.pulls, inner, told.reasons)
-        failed = np.isnan(inner)
+        failed = np.isnan(inner_values(replay.settings.objectives, told.values))
         any_failed = np.asarray(failed.any(axis=1), np.bool_)
         reasons = tuple(
             (reason or NOT_USABLE) if bad else "" for reason, bad in zip(told.reasons, any_failed.tolist(), strict=True)
@@ -185,7 +177,7 @@ class Follower:
         names = settings.arms
         return Snapshot(
             study=self.name,
-            result=result_of(state, alarms_of(self._replay, self._watch)),
+            result=state.result(self._replay.alarms()),
             failures={name: count for name, count in zip(names, state.failures, strict=True) if count},
             reachable=policy.reachable().in_units(settings.objectives) if state.stopped else None,
             pulls_left=self._pulls_left(state),

@@ -6,28 +6,25 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from frontguard._attached import attached
 from frontguard._checks import checked_count, real_number
 from frontguard.errors import BadInput
-from frontguard.evidence.boxes import LARGEST
-from frontguard.notices import Alarm, BudgetOver, FailuresAlarm, SetAside, reasons_of
+from frontguard.notices import Alarm
 from frontguard.objectives import Objective, parse_objectives
 from frontguard.results import Result
 from frontguard.storage.contract import Pull, Storage, StudyExists, Tell, UnknownStudy
 from frontguard.storage.open import open_storage
-from frontguard.studies.alarms import Watch
 from frontguard.studies.measurement import Measurement, Values, checked_reason, checked_values
-from frontguard.studies.replay import Replay, inner_values
+from frontguard.studies.replay import Replay
 from frontguard.studies.settings import Budget, Settings
 from frontguard.studies.workers import is_lost, this_worker
 from frontguard.theory.spread import SpreadBound
 from frontguard.theory.threats import Threat
 
-__all__ = ["LEASE", "MOST_ATTEMPTS", "Pull", "Study", "alarms_of", "result_of"]
+__all__ = ["LEASE", "MOST_ATTEMPTS", "Pull", "Study"]
 
 MOST_ATTEMPTS = 10
 """How often a pull is handed out before it is taken for one that kills its workers, unless said otherwise."""
@@ -146,7 +143,6 @@ class Study:
         self.most_attempts = checked_count(most_attempts, "most_attempts")
         self._worker = None if worker is None else _text(worker, "worker")
         self._replay = Replay(settings)
-        self._watch = Watch(settings.arms, settings.objectives, settings.threat, spread=settings.spread)
         self._lock = threading.RLock()  # of the replay; storages look after themselves
 
     # What it is about -------------------------------------------------------------------------------------------------
@@ -220,7 +216,7 @@ class Study:
             after, plan = proposed
             if self.storage.add_plan(self.name, plan):
                 self._replay = after
-                self._watch.plan(plan.arms)
+                after.watch.plan(plan.arms)
             return plan.status == "running"  # if another worker's plan came first, its pulls are as good
 
     def tell(self, pull: Pull | int, values: Values, reason: str | None = None) -> bool:
@@ -269,10 +265,7 @@ class Study:
     def catch_up(self) -> None:
         """Read what other workers have told since."""
         with self._lock:
-            plans, told = self._replay.catch_up(self.storage, self.name)
-            for plan in plans:
-                self._watch.plan(plan.arms)
-            self._watch.tell(told.pulls, inner_values(self.objectives, told.values), told.reasons)
+            self._replay.catch_up(self.storage, self.name)
 
     @property
     def done(self) -> bool:
@@ -298,7 +291,7 @@ class Study:
 
     def result_of(self, replay: Replay) -> Result:
         """The result of a state."""
-        return result_of(replay, self.alarms())
+        return replay.result(self.alarms())
 
     def alarms(self) -> list[Alarm]:
         """Evidence that the data of an arm are dirtier than the declared contamination allows.
@@ -307,7 +300,7 @@ class Study:
         """
         with self._lock:
             self.catch_up()
-            return alarms_of(self._replay, self._watch)
+            return self._replay.alarms()
 
     def failures(self) -> dict[str, Counter[str]]:
         """How often pulls of each arm failed, by reason; arms without failures are left out."""
@@ -343,38 +336,6 @@ class Study:
 
     def __repr__(self) -> str:
         return f"<study {self.name!r}: {len(self.arms)} arms, {len(self.objectives)} objectives, {self.status}>"
-
-
-def result_of(replay: Replay, alarms: Sequence[Alarm]) -> Result:
-    """The answer of a replay in the units of its objectives, with what happened to arms and which alarms there are."""
-    settings, policy = replay.settings, replay.policy
-    result = policy.result(settings.arms, [objective.name for objective in settings.objectives])
-    aside = tuple(
-        SetAside(
-            arm=settings.arms[arm],
-            failed=sum(replay.failures[arm].values()),
-            pulls=int(result.pulls_per_arm[arm]),
-            reasons=reasons_of(replay.failures[arm]),
-        )
-        for arm in policy.aside.tolist()
-    )
-    status = replay.status if replay.stopped else "running"
-    notices = (*aside, *result.notices, *alarms, *_budget_over(settings.budget, status))
-    return replace(result, status=status, notices=notices).in_units(settings.objectives)
-
-
-def _budget_over(budget: Budget, status: str) -> tuple[BudgetOver, ...]:
-    if status != "budget":
-        return ()
-    if budget.pulls is not None:
-        return (BudgetOver("pulls", budget.pulls),)
-    return (BudgetOver("pulls_per_arm", budget.pulls_per_arm or LARGEST),)
-
-
-def alarms_of(replay: Replay, watch: Watch) -> list[Alarm]:
-    """The alarms, without those for failures of arms that were set aside by the last plan."""
-    aside = {replay.settings.arms[arm] for arm in replay.policy.aside.tolist()}
-    return [each for each in watch.alarms() if not isinstance(each, FailuresAlarm) or each.arm not in aside]
 
 
 def _taken_up(storage: Storage, name: str, wanted: Settings) -> Settings:
