@@ -18,8 +18,8 @@ from frontguard.commands.spec import Spec
 from frontguard.measure.drive import LASTING, Progress, drive
 from frontguard.notices import AllFailed, Notice, SetAside, Stopping, StorageTrouble
 from frontguard.objectives import Objective
+from frontguard.policies.forecast import forecast
 from frontguard.storage.contract import Pull
-from frontguard.studies.forecast import forecast
 from frontguard.studies.measurement import CANCELLED, failure_in_words
 from frontguard.studies.overview import Snapshot
 from frontguard.studies.study import Study

@@ -10,7 +10,6 @@ order of reading:
 - `settings`: what a study is about, as its storage keeps it
 - `workers`: who is at work, and who is lost
 - `alarms`: evidence that data are dirtier than declared
-- `forecast`: how many pulls are left
 - `overview`: a study at one moment, for those who watch it
 - `follow`: a study followed from outside
 

@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
+from frontguard.policies.forecast import forecast
 from frontguard.storage.contract import Storage
-from frontguard.studies.forecast import forecast
 from frontguard.studies.overview import History, Measurements, Moment, Overview, Rate, Snapshot
 from frontguard.studies.replay import NOT_USABLE, Replay, inner_values
 from frontguard.studies.settings import Settings
