@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from frontguard import BadInput, Objective, Prescient
-from frontguard.measure.drive import Broken, NotTold, Progress, drive
+from frontguard.measure.drive import Broken, NotTold, RunProgress, drive
 from frontguard.storage.contract import Pull, Storage, Tell
 from frontguard.storage.memory import MemoryStorage
 from frontguard.storage.postgres.storage import PostgresStorage
@@ -69,7 +69,7 @@ def reasons(study: Study) -> list[str]:
 
 
 def test_measures_until_the_study_is_done(threads: ThreadPoolExecutor) -> None:
-    study, seen = a_study(), list[Progress]()
+    study, seen = a_study(), list[RunProgress]()
     assert drive(study, through(threads), workers=4, on_change=seen.append) == "done"
     assert study.status == "certified"
     assert study.result().pareto_set == FRONT
@@ -119,7 +119,7 @@ def test_waits_for_the_pulls_of_others() -> None:
     other = Study.open(study.storage, worker="elsewhere")
     theirs = other.ask(4)
 
-    def tell_later(progress: Progress) -> None:
+    def tell_later(progress: RunProgress) -> None:
         if progress.told == 11 and theirs:
             other.tell_many([(pull, values_of(pull).values) for pull in theirs])
             theirs.clear()
@@ -266,7 +266,7 @@ def test_what_has_not_begun_is_cancelled_and_what_has_is_waited_for() -> None:
         assert free.wait(WAIT)
         return values_of(pull)
 
-    def look(progress: Progress) -> None:
+    def look(progress: RunProgress) -> None:
         free.set()  # some time after the run was cancelled
 
     with ThreadPoolExecutor(1) as pool:  # four are submitted, one begins
@@ -304,14 +304,14 @@ def test_unwanted_pulls_are_abandoned_at_the_end(threads: ThreadPoolExecutor) ->
 
 def test_waiting_for_the_last_pulls_can_be_cancelled() -> None:
     study, cancel, begun, free = a_study(), threading.Event(), threading.Event(), threading.Event()
-    looks: list[Progress] = []
+    looks: list[RunProgress] = []
 
     def measure(pull: Pull) -> Measurement:
         begun.set()
         assert free.wait(WAIT)
         return values_of(pull)
 
-    def look(progress: Progress) -> None:
+    def look(progress: RunProgress) -> None:
         looks.extend([progress] * begun.is_set())
         if len(looks) > 1:  # at the first the run has not yet seen that its time is over
             cancel.set()

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from frontguard import BadInput, Objective, Prescient, Result
-from frontguard.measure.drive import Broken, Progress
+from frontguard.measure.drive import Broken, RunProgress
 from frontguard.measure.identify import identify
 from frontguard.storage.memory import MemoryStorage
 
@@ -407,7 +407,7 @@ def test_the_time_ends_a_study_that_can_go_on_later() -> None:
 
 
 def test_progress(capsys: pytest.CaptureFixture[str]) -> None:
-    seen: list[Progress] = []
+    seen: list[RunProgress] = []
     result = run(by_name, progress=seen.append)
     assert seen[-1].told == result.pulls
     run(by_name, progress=True)

@@ -15,7 +15,7 @@ from typing import cast
 from frontguard.commands.arm import CommandMeasurement, Commands
 from frontguard.commands.live import View
 from frontguard.commands.spec import Spec
-from frontguard.measure.drive import LASTING, Progress, drive
+from frontguard.measure.drive import LASTING, RunProgress, drive
 from frontguard.notices import AllFailed, Notice, SetAside, Stopping, StorageTrouble
 from frontguard.objectives import Objective
 from frontguard.policies.forecast import forecast
@@ -83,9 +83,9 @@ class CommandedRun:
     def until_done(self) -> Ended:
         """Pull until the study is done, its time is over, or `cancel` is set."""
         seconds = self.spec.budget.seconds
-        last = Progress(0, 0, 0, 0.0, 0.0)
+        last = RunProgress(0, 0, 0, 0.0, 0.0)
 
-        def look(progress: Progress) -> None:
+        def look(progress: RunProgress) -> None:
             nonlocal last
             last = progress
             self._look(progress)
@@ -141,7 +141,7 @@ class CommandedRun:
 
     # In the thread that drives ----------------------------------------------------------------------------------------
 
-    def _look(self, progress: Progress) -> None:
+    def _look(self, progress: RunProgress) -> None:
         with self._lock:
             succeeded = self._succeeded
             failures = list(self._failures.items())
@@ -176,7 +176,7 @@ class CommandedRun:
             self._said.add(notice.subject)
             self.view.say(str(notice), warning=notice.warns)
 
-    def snapshot(self, progress: Progress, *, final: bool = False) -> Snapshot:
+    def snapshot(self, progress: RunProgress, *, final: bool = False) -> Snapshot:
         """The study as it is now; what further pulls could bring at best is looked at in the end only."""
         with self._lock:
             preparing = tuple(dict.fromkeys(self._preparing))

@@ -22,7 +22,7 @@ from frontguard.storage.contract import Pull, Unavailable
 from frontguard.studies.measurement import DIED, Measurement, failure_in_words, usable
 from frontguard.studies.study import Study
 
-__all__ = ["LASTING", "Broken", "Finished", "NotTold", "Progress", "drive"]
+__all__ = ["LASTING", "Broken", "Finished", "NotTold", "RunProgress", "drive"]
 
 LOOK = 0.2
 """Seconds between two looks at the clock, at `cancel` and, through `on_change`, at the study."""
@@ -41,7 +41,7 @@ Submit = Callable[[Pull], Future[Measurement]]
 
 
 @dataclass(frozen=True)
-class Progress:
+class RunProgress:
     """How far a run has come."""
 
     told: int  # pulls that this run has told
@@ -69,7 +69,7 @@ def drive(
     *,
     workers: int,
     until: float | Callable[[], bool] | None = None,
-    on_change: Callable[[Progress], None] | None = None,
+    on_change: Callable[[RunProgress], None] | None = None,
     cancel: threading.Event | None = None,
     abandon: Callable[[], None] | None = None,
     hold_back: Callable[[Sequence[Finished]], bool] | None = None,
@@ -119,7 +119,7 @@ class _Loop:
     workers: int
     over: Callable[[], bool]
     cancel: threading.Event
-    on_change: Callable[[Progress], None] | None
+    on_change: Callable[[RunProgress], None] | None
     abandon: Callable[[], None] | None
     hold_back: Callable[[Sequence[Finished]], bool] | None
     storage_limit: float
@@ -348,7 +348,7 @@ class _Loop:
             self.lately.popleft()
         since, before = self.lately[0]
         rate = (self.told - before) / max(now - since, 1e-9)
-        self.on_change(Progress(self.told, self.failed, len(self.under_way), rate, now - self.began))
+        self.on_change(RunProgress(self.told, self.failed, len(self.under_way), rate, now - self.began))
 
 
 def _broken(error: BaseException) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 from frontguard._checks import checked_count, real_number
 from frontguard.errors import BadInput
-from frontguard.measure.drive import Finished, Progress, drive
+from frontguard.measure.drive import Finished, RunProgress, drive
 from frontguard.measure.executors import Measure, Workers, open_workers
 from frontguard.objectives import Objective
 from frontguard.results import Result
@@ -57,7 +57,7 @@ def identify(
     timeout: float | None = None,
     seed: int = 0,
     lease: float = LEASE,
-    progress: bool | Callable[[Progress], None] = False,
+    progress: bool | Callable[[RunProgress], None] = False,
 ) -> Result:
     """Measure the arms with a function until their trade-off set is certified, and return the result.
 
@@ -85,7 +85,7 @@ def identify(
     lease
         Seconds after which a pull is given to another worker of the study if nothing is heard of this one.
     progress
-        True for a line now and then on stderr, or a function that gets a `Progress` a few times a second.
+        True for a line now and then on stderr, or a function that gets a `RunProgress` a few times a second.
 
     >>> import random
     >>> from frontguard import Objective, Prescient
@@ -136,7 +136,7 @@ def _run(
     crew: Workers,
     candidates: Mapping[str, Any],
     until: float | None,
-    progress: bool | Callable[[Progress], None],
+    progress: bool | Callable[[RunProgress], None],
 ) -> Result:
     def submit(pull: Pull) -> Future[Measurement]:
         return crew.submit(candidates[pull.arm], pull.id)
@@ -186,7 +186,7 @@ class _FirstPulls:
         return True
 
 
-def _lines() -> Callable[[Progress], None]:
+def _lines() -> Callable[[RunProgress], None]:
     """Writes a line now and then."""
     display = ProgressDisplay(bar=False)
     return lambda now: display.pulls(now.told, now.failed, now.seconds, now.rate)

@@ -12,6 +12,7 @@ from frontguard._typing import Floats, Ints
 from frontguard.notices import BudgetOver
 from frontguard.objectives import Objective
 from frontguard.results import Certificate, Result
+from frontguard.storage.contract import Told
 
 if TYPE_CHECKING:
     from frontguard.studies.settings import Settings
@@ -117,18 +118,17 @@ class Rate:
 
 
 @dataclass(frozen=True, eq=False)
-class Measurements:
-    """The pulls of one arm in the order in which they were told, the last ones if there are very many."""
+class Measurements(Told):
+    """The told pulls of one arm, the last ones if there are very many: `after` so many of its pulls."""
 
     arm: int
     name: str
     objectives: tuple[Objective, ...]
-    total: int  # pulls of this arm altogether
-    pulls: Ints  # (n,) numbers of the pulls in the study
-    values: Floats  # (n, M) as measured, NaN where a metric failed
-    reasons: tuple[str, ...]  # (n,) why a pull failed; "" if it did not
-    workers: tuple[str, ...]  # (n,)
-    at: Floats  # (n,) seconds since the epoch
+
+    @property
+    def total(self) -> int:
+        """Pulls of this arm altogether."""
+        return self.after + len(self)
 
 
 @dataclass(frozen=True, eq=False)
