@@ -3,45 +3,28 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import re
 import signal
 import subprocess
 import sys
 import time
-from contextlib import redirect_stderr, redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from frontguard.cli import main
-from frontguard.cli.analyze import size_of
+from frontguard.cli.values import size_of
 from frontguard.errors import BadInput
+from tests.cli import commands
 from tests.cli.terminal import Terminal
 
+process = partial(commands.process, "analyze")
+run = partial(commands.run, "analyze")
+
 TWO = ("--arm", "flags", "--maximize", "quality", "--minimize", "seconds")
-
-
-def process(*arguments: str, cwd: Path, **more: Any) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "frontguard", "analyze", *arguments]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, **more)
-
-
-def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """The same in this process, which has loaded everything already."""
-    out, err = io.StringIO(), io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
-        patch.chdir(cwd)
-        patch.setattr(sys, "argv", ["frontguard", "analyze", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-    code = ended.value.code
-    return subprocess.CompletedProcess(
-        list(arguments), code if isinstance(code, int) else 0, out.getvalue(), err.getvalue()
-    )
 
 
 def write_log(path: Path, pulls: int = 200, *, bombed: bool = True) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,15 +15,12 @@ from frontguard import BadInput
 from frontguard.cli.app import app
 from frontguard.cli.plan import read_pilot
 from frontguard.objectives import Objective
+from tests.cli.commands import process, run
+
+plan = partial(run, "plan")
 
 PROBLEM = ("--arms", "6", "--objectives", "2", "--contamination", "0.1", "--runs", "3")
 ON_PILOT = ("--pilot", "pilot.csv", "--arm", "flags", "--contamination", "0.1", "--runs", "2")
-
-
-def plan(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "frontguard", "plan", *arguments], cwd=cwd, capture_output=True, text=True, check=False
-    )
 
 
 @pytest.fixture
@@ -41,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_answer_comes_first_and_the_floor_is_in_plain_words(tmp_path: Path) -> None:
-    ran = plan(*PROBLEM, "--accuracy", "0.2", "--gaussian", "0.2", cwd=tmp_path)
+    ran = process("plan", *PROBLEM, "--accuracy", "0.2", "--gaussian", "0.2", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
     said = " ".join(ran.stdout.split())
     assert said.startswith("Expect about ")
@@ -114,7 +110,7 @@ def test_bad_input_is_refused(
 
 
 def test_a_refusal_is_one_line_and_exit_code_2(folder: Path) -> None:
-    ran = plan(*ON_PILOT, "--accuracy", "1%", "--minimize", "second", cwd=folder)
+    ran = process("plan", *ON_PILOT, "--accuracy", "1%", "--minimize", "second", cwd=folder)
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr.count("\n") == 1
     assert "--minimize second: pilot.csv has no such column; did you mean seconds?" in ran.stderr

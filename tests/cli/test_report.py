@@ -2,42 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import subprocess
 import sys
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from frontguard.cli import main
 from frontguard.experiments.tables import as_json
+from tests.cli.commands import process, run
 from tests.reports.samples import open_analysis, printed, rows, study_in
 from tests.servers import PostgresServer
-
-
-def process(*arguments: str, cwd: Path, **more: Any) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "frontguard", *arguments]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, **more)
-
-
-def run(*arguments: str, cwd: Path, given: bytes | None = None) -> subprocess.CompletedProcess[str]:
-    """The same in this process, which has loaded everything already."""
-    out, err = io.StringIO(), io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
-        patch.chdir(cwd)
-        patch.setattr(sys, "argv", ["frontguard", *arguments])
-        if given is not None:
-            patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given)))
-        with pytest.raises(SystemExit) as ended:
-            main()
-    code = ended.value.code
-    return subprocess.CompletedProcess(
-        list(arguments), code if isinstance(code, int) else 0, out.getvalue(), err.getvalue()
-    )
 
 
 @pytest.fixture(scope="module")
@@ -202,30 +178,6 @@ def test_run_writes_a_report_and_its_json_has_what_one_needs(tmp_path: Path) -> 
     assert later.returncode == 0, later.stderr
     assert 'name = "toy"' in later.stdout
     assert "frontguard run toy.toml --report toy.html --json" in later.stdout
-
-
-def test_the_demo_ends_with_a_report(tmp_path: Path) -> None:
-    ran = process("demo", "--output", "out", "--json", cwd=tmp_path)
-    assert ran.returncode == 0, ran.stderr
-    assert "report: out/report.html" in ran.stderr
-    text = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    assert "5 of the 5 treatments on the true front are returned by R-PSI" in text
-    assert len(text.encode()) < 1_000_000
-    (tmp_path / "demo.json").write_text(ran.stdout)
-    later = run("report", "demo.json", "-o", "later.html", "--json", cwd=tmp_path)
-    assert later.returncode == 0, later.stderr
-    assert json.loads(later.stdout)["kind"] == "demo"
-
-    def content(path: Path) -> str:
-        return re.sub(r"Made by .*? UTC|Answered.*? UTC", "", path.read_text(encoding="utf-8"))
-
-    assert content(tmp_path / "later.html") == content(tmp_path / "out" / "report.html")
-    whole = json.loads(ran.stdout)
-    old = {
-        key: whole[key] for key in whole if key not in ("estimates", "mean_estimates", "scale", "version", "command")
-    }
-    (tmp_path / "old.json").write_text(json.dumps(old))
-    assert run("report", "old.json", "-o", "old.html", cwd=tmp_path).returncode == 0
 
 
 def test_help_does_not_load_what_computes() -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
 import shlex
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,17 +16,16 @@ from typing import Any
 import pytest
 
 from frontguard import Malicious
-from frontguard.cli import main
-from frontguard.cli.run import Options, spec_of
+from frontguard.cli.run_options import RunOptions, spec_of
 from frontguard.commands.arm import seed_of_pull
 from frontguard.errors import BadInput
 from frontguard.storage import open_storage
 from frontguard.studies import Study
+from tests.cli import commands
+from tests.cli.commands import FRONTGUARD
 from tests.cli.terminal import Terminal
 from tests.servers import PostgresServer
 from tests.signals import ignoring_signal
-
-FRONTGUARD = [sys.executable, "-m", "frontguard"]
 
 MEASURE = """
 # cost, size, seed, seconds: a measurement with noise of its seed
@@ -85,18 +82,8 @@ def write_spec(folder: Path, more: str = "", sleep: float = 0.0, name: str = "to
 
 
 def run(folder: Path, *arguments: str, command: str = "run") -> subprocess.CompletedProcess[str]:
-    """The command in this process, which has everything loaded; its commands are processes all the same."""
-    out, err = io.StringIO(), io.StringIO()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", ["frontguard", command, *arguments])
-        patch.setattr(sys, "stdout", out)
-        patch.setattr(sys, "stderr", err)
-        patch.chdir(folder)
-        try:
-            main()
-        except SystemExit as left:
-            code = left.code or 0
-    return subprocess.CompletedProcess(arguments, int(code), out.getvalue(), err.getvalue())
+    """The command in this process; what it measures with are processes all the same."""
+    return commands.run(command, *arguments, cwd=folder)
 
 
 def found(ran: subprocess.CompletedProcess[str]) -> dict[str, Any]:
@@ -267,7 +254,7 @@ def test_what_cannot_be_reached_is_said_with_what_could_be(folder: Path) -> None
 
 
 def test_options_take_the_place_of_what_the_spec_says(folder: Path) -> None:
-    options = Options(
+    options = RunOptions(
         tolerance=("size=5%",), threat="malicious", contamination=0.05, confidence=0.9, pulls=70, time="2 min",
         workers=3, timeout="1 h", seed=4, name="other",
     )  # fmt: skip
@@ -277,6 +264,19 @@ def test_options_take_the_place_of_what_the_spec_says(folder: Path) -> None:
     assert (spec.threat, spec.confidence, spec.seed, spec.name) == (Malicious(0.05), 0.9, 4, "other")
     assert (spec.budget.pulls, spec.budget.seconds, spec.workers, spec.timeout) == (70, 120.0, 3, 3600.0)
     assert spec.lease > 3600.0  # a pull that is still allowed to run is not given to another worker
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"threat": "none"}, "threat must be one of"),
+        ({"confidence": 1.0}, "--confidence: wanted"),
+        ({"workers": 0}, "--workers: wanted"),
+    ],
+)
+def test_options_that_cannot_be(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        spec_of(None, RunOptions(arms=("a=true", "b=x"), **options))
 
 
 def test_a_study_on_a_server(folder: Path, postgres: PostgresServer) -> None:

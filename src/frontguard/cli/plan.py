@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import json as json_module
 import math
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from frontguard.cli.values import console
 from frontguard.errors import BadInput
 from frontguard.phrases import nearest
 
@@ -255,19 +255,18 @@ def _number(path: Path, line: int, column: str, text: str) -> float:
 
 
 def _print(made: Plan) -> None:
-    from rich.console import Console
     from rich.text import Text
 
     from frontguard.words import plan as words
 
-    console = Console(highlight=False) if sys.stdout.isatty() else Console(width=120, highlight=False)
+    screen = console()
     sentence = words.answer(made)
-    console.print(Text(f"\n{sentence[0].upper()}{sentence[1:]}\n", style="bold"))
-    console.print(words.table(made))
+    screen.print(Text(f"\n{sentence[0].upper()}{sentence[1:]}\n", style="bold"))
+    screen.print(words.table(made))
     for line in words.facts(made):
-        console.print(Text(line))
+        screen.print(Text(line))
     for warning in words.warnings(made):
-        console.print(Text(f"Warning: {warning}.", style="yellow"))
+        screen.print(Text(f"Warning: {warning}.", style="yellow"))
 
 
 def _as_dict(made: Plan) -> dict[str, Any]:

@@ -42,51 +42,46 @@ def duration(value: object) -> float:
     return seconds
 
 
-def _number(accepts: Callable[[float], bool], whole: bool = False) -> BeforeValidator:
-    """Numbers only: pydantic would take a boolean for one, or a text."""
+def _only(fits: Callable[[Any], bool]) -> BeforeValidator:
+    """Refuses what does not fit. The message says what is wanted instead, by the description of the key."""
 
     def check(value: object) -> object:
-        kind = int if whole else (int, float)
-        if isinstance(value, bool) or not isinstance(value, kind) or abs(value) > 10**300 or not accepts(value):
-            raise PydanticCustomError("unfit", "no such number")
+        if not fits(value):
+            raise PydanticCustomError("unfit", "not what is wanted")
         return value
 
     return BeforeValidator(check)
 
 
-def _tolerance(value: object) -> object:
+def _number(accepts: Callable[[float], bool], whole: bool = False) -> BeforeValidator:
+    """Numbers only: pydantic would take a boolean for one, or a text."""
+    kind = int if whole else (int, float)
+    return _only(lambda x: isinstance(x, kind) and not isinstance(x, bool) and abs(x) <= 10**300 and accepts(x))
+
+
+def _is_tolerance(value: object) -> bool:
     try:
         parse_tolerance(value)
     except BadInput:
-        raise PydanticCustomError("unfit", "no tolerance") from None
-    return value
+        return False
+    return True
 
 
-def _text(value: object) -> object:
-    if not isinstance(value, str) or not value.strip() or not value.isprintable():
-        raise PydanticCustomError("unfit", "no text")
-    return value
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip()) and value.isprintable()
 
 
-def _scalar(value: object) -> object:
-    if not isinstance(value, (str, int, float, bool)) or (isinstance(value, float) and not math.isfinite(value)):
-        raise PydanticCustomError("unfit", "no scalar")
-    if isinstance(value, str) and "\0" in value:  # no argument of a command can hold it
-        raise PydanticCustomError("unfit", "no scalar")
-    return value
+def _is_scalar(value: object) -> bool:
+    if isinstance(value, str):
+        return "\0" not in value  # no argument of a command can hold it
+    return isinstance(value, (int, bool)) or (isinstance(value, float) and math.isfinite(value))
 
 
-def _command(value: object) -> object:
+def _is_command(value: object) -> bool:
     words = [value] if isinstance(value, str) else value
-    if (
-        not isinstance(words, list)
-        or not words
-        or not all(isinstance(word, str) and "\0" not in word for word in words)
-    ):
-        raise PydanticCustomError("unfit", "no command")
-    if not words[0].strip():
-        raise PydanticCustomError("unfit", "no command")
-    return value
+    if not isinstance(words, list) or not all(isinstance(word, str) and "\0" not in word for word in words):
+        return False
+    return bool(words and words[0].strip())
 
 
 def _environment(value: object) -> object:
@@ -108,10 +103,10 @@ Seconds = Annotated[
     BeforeValidator(duration),
     Field(description='a positive number of seconds, or a text such as "30 min" or "2 h"'),
 ]
-Text = Annotated[str, BeforeValidator(_text), Field(description="a text of one line that is not blank")]
+Text = Annotated[str, _only(_is_text), Field(description="a text of one line that is not blank")]
 Tolerance = Annotated[
     float | str,
-    BeforeValidator(_tolerance),
+    _only(_is_tolerance),
     Field(description="the difference that does not matter, a number from 0 such as 0.5 or a percentage such as '2%'"),
 ]
 Threat = Annotated[
@@ -123,10 +118,10 @@ SourceName = Annotated[
     Field(description="one of 'json', 'regex', 'seconds', 'cpu_seconds', 'max_rss'"),
 ]
 Stream = Annotated[Literal["stdout", "stderr"], Field(description="'stdout' or 'stderr'")]
-Scalar = Annotated[str | int | float | bool, BeforeValidator(_scalar)]
+Scalar = Annotated[str | int | float | bool, _only(_is_scalar)]
 CommandLine = Annotated[
     list[str] | str,
-    BeforeValidator(_command),
+    _only(_is_command),
     Field(description="a list of texts such as ['./measure', '{opt}'], or one text with shell = true"),
 ]
 Environment = Annotated[
@@ -140,11 +135,11 @@ Grid = Annotated[
 ]
 
 
-class _Table(BaseModel):
+class _Toml(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class BudgetTable(_Table):
+class BudgetToml(_Toml):
     """[budget]."""
 
     pulls: Count | None = None
@@ -163,13 +158,13 @@ def _budget(value: object) -> object:
 
 
 Budget = Annotated[
-    BudgetTable,
+    BudgetToml,
     BeforeValidator(_budget),
     Field(description='a table with pulls, pulls_per_arm, seconds or time; a number of pulls; or a text as "30 min"'),
 ]
 
 
-class StudyTable(_Table):
+class StudyToml(_Toml):
     """[study]."""
 
     name: Text | None = None
@@ -181,7 +176,7 @@ class StudyTable(_Table):
     budget: Budget | None = None
 
 
-class ObjectiveTable(_Table):
+class ObjectiveToml(_Toml):
     """[[objective]]."""
 
     name: Text
@@ -194,7 +189,7 @@ class ObjectiveTable(_Table):
     stream: Stream | None = None
 
 
-class RunTable(_Table):
+class RunToml(_Toml):
     """[run]."""
 
     command: CommandLine | None = None
@@ -208,7 +203,7 @@ class RunTable(_Table):
     env: Environment = Field(default_factory=dict)
 
 
-class ArmTable(_Table):
+class ArmToml(_Toml):
     """[[arm]]: whatever else it has are parameters."""
 
     model_config = ConfigDict(extra="allow", strict=True, frozen=True)
@@ -220,32 +215,32 @@ class ArmTable(_Table):
     env: Environment = Field(default_factory=dict)
 
 
-class ArmsTable(_Table):
+class ArmsToml(_Toml):
     """[arms]."""
 
     grid: Grid
 
 
-class SpecTable(_Table):
+class SpecToml(_Toml):
     """A whole spec."""
 
-    study: Annotated[StudyTable, Field(description="a table [study]")] = StudyTable()
-    objective: Annotated[list[ObjectiveTable], Field(min_length=1, description="one [[objective]] or more")]
-    run: Annotated[RunTable, Field(description="a table [run]")] = RunTable()
-    arm: Annotated[list[ArmTable], Field(min_length=1, description="a list of [[arm]]")] | None = None
-    arms: Annotated[ArmsTable, Field(description="a table [arms.grid]")] | None = None
+    study: Annotated[StudyToml, Field(description="a table [study]")] = StudyToml()
+    objective: Annotated[list[ObjectiveToml], Field(min_length=1, description="one [[objective]] or more")]
+    run: Annotated[RunToml, Field(description="a table [run]")] = RunToml()
+    arm: Annotated[list[ArmToml], Field(min_length=1, description="a list of [[arm]]")] | None = None
+    arms: Annotated[ArmsToml, Field(description="a table [arms.grid]")] | None = None
     budget: Budget | None = None
 
 
 _TABLES: dict[tuple[str, ...], type[BaseModel]] = {
-    (): SpecTable,
-    ("study",): StudyTable,
-    ("study", "budget"): BudgetTable,
-    ("objective",): ObjectiveTable,
-    ("run",): RunTable,
-    ("arm",): ArmTable,
-    ("arms",): ArmsTable,
-    ("budget",): BudgetTable,
+    (): SpecToml,
+    ("study",): StudyToml,
+    ("study", "budget"): BudgetToml,
+    ("objective",): ObjectiveToml,
+    ("run",): RunToml,
+    ("arm",): ArmToml,
+    ("arms",): ArmsToml,
+    ("budget",): BudgetToml,
 }
 _A_PARAMETER = "a text, a finite number or a truth value"
 
@@ -297,10 +292,10 @@ def key_name(path: Path) -> str:
     return name
 
 
-def checked_table(data: dict[str, Any], complain: Complaints) -> SpecTable:
+def checked_table(data: dict[str, Any], complain: Complaints) -> SpecToml:
     """The spec in a parsed TOML text; the error that stands first in the file if there are any."""
     try:
-        return SpecTable.model_validate(data)
+        return SpecToml.model_validate(data)
     except ValidationError as problems:
         errors = problems.errors(include_url=False, include_context=False)
         found = [(_path(error["loc"], data), error) for error in errors]
@@ -406,17 +401,13 @@ def lines_of(text: str) -> dict[Path, int]:
     return scanner.lines
 
 
-def line_of(text: str, path: Path) -> int | None:
+def nearest_line(lines: dict[Path, int], path: Path) -> int | None:
     """The line of a key, or of the nearest thing around it that is written down; None where there is no such thing.
 
-    >>> line_of('[study]\\nname = "x"', ("study", "threat")), line_of('[study]', ("run",))
+    >>> lines = lines_of('[study]\\nname = "x"')
+    >>> nearest_line(lines, ("study", "threat")), nearest_line(lines, ("run",))
     (1, None)
     """
-    return nearest_line(lines_of(text), path)
-
-
-def nearest_line(lines: dict[Path, int], path: Path) -> int | None:
-    """The same, of lines that were looked up before."""
     for length in range(len(path), 0, -1):
         found = lines.get(path[:length])
         if found is not None:

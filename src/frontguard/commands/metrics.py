@@ -26,7 +26,7 @@ MEASURED: tuple[str, ...] = ("seconds", "cpu_seconds", "max_rss")
 
 
 @dataclass(frozen=True)
-class Source:
+class MetricSource:
     """How to read one metric: `name` is the objective's; `positive` says that values must be (relative tolerance)."""
 
     name: str
@@ -46,14 +46,14 @@ class Source:
         return found
 
 
-def source_of(objective: Objective) -> Source:
+def source_of(objective: Objective) -> MetricSource:
     """The source of an objective of which nothing more was said: measured by us if so named, else a key of the JSON.
 
     >>> source_of(Objective("seconds", "minimize", "2%")).kind, source_of(Objective("quality")).kind
     ('seconds', 'json')
     """
     kind: SourceKind = objective.name if objective.name in MEASURED else "json"  # type: ignore[assignment]
-    return Source(objective.name, kind, positive=objective.relative)
+    return MetricSource(objective.name, kind, positive=objective.relative)
 
 
 class Reading(NamedTuple):
@@ -71,11 +71,12 @@ class _Unreadable(Exception):
 
 
 def read_metrics(
-    sources: Sequence[Source], *, stdout: str, stderr: str = "", measured: Mapping[str, float], cut: bool = False
+    sources: Sequence[MetricSource], *, stdout: str, stderr: str = "", measured: Mapping[str, float], cut: bool = False
 ) -> Reading:
     """Read every metric. `cut` says that the beginning of `stdout` is missing.
 
-    >>> wanted = [Source("size"), Source("loss", "regex", pattern=r"loss (\\S+)"), Source("seconds", "seconds")]
+    >>> loss = MetricSource("loss", "regex", pattern=r"loss (\\S+)")
+    >>> wanted = [MetricSource("size"), loss, MetricSource("seconds", "seconds")]
     >>> read_metrics(wanted, stdout='loss 3\\nloss 2.5\\n{"size": true}\\n', measured={"seconds": 0.25})
     Reading(values={'size': None, 'loss': 2.5, 'seconds': 0.25},
             reason="metric 'size' is not a number", detail="metric 'size' is not a number: got true")
@@ -127,7 +128,7 @@ def _last_object(stdout: str, cut: bool) -> dict[str, Any] | _Unreadable:
     return _Unreadable("no JSON object on the last line", f"got {one_line(line)}" if line else "stdout is empty")
 
 
-def _looked_up(found: dict[str, Any], source: Source) -> Any:
+def _looked_up(found: dict[str, Any], source: MetricSource) -> Any:
     """The value of the key as it is written, or else along its dotted path."""
     key = source.key or source.name
     if key in found:
@@ -142,7 +143,7 @@ def _looked_up(found: dict[str, Any], source: Source) -> Any:
     return at
 
 
-def _matched(source: Source, text: str) -> str:
+def _matched(source: MetricSource, text: str) -> str:
     last = None
     for match in re.finditer(source.pattern, text, re.MULTILINE):
         last = match
@@ -151,7 +152,7 @@ def _matched(source: Source, text: str) -> str:
     return last[1] or ""  # a group that took no part in the match is no number either
 
 
-def _number(source: Source, value: Any) -> float:
+def _number(source: MetricSource, value: Any) -> float:
     if isinstance(value, float):  # of JSON: every number, and no true or false
         return value
     if source.kind == "regex" and "_" not in value:
@@ -163,7 +164,7 @@ def _number(source: Source, value: Any) -> float:
     raise _Unreadable(f"metric {source.name!r} is not a number", f"got {one_line(shown)}")
 
 
-def _checked(source: Source, value: float) -> float:
+def _checked(source: MetricSource, value: float) -> float:
     if math.isnan(value):
         raise _Unreadable(f"metric {source.name!r} is NaN")
     if math.isinf(value):

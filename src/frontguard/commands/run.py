@@ -19,7 +19,7 @@ from frontguard.measure.drive import Progress, drive
 from frontguard.measure.executors import failure_in_words
 from frontguard.notices import AllFailed, Notice, SetAside, Stopping, StorageTrouble
 from frontguard.objectives import Objective
-from frontguard.studies.forecast import forecast
+from frontguard.policies.forecast import forecast
 from frontguard.studies.snapshot import Snapshot
 from frontguard.studies.study import Pull, Study
 from frontguard.words.study import How, answer

@@ -6,16 +6,19 @@ has been checked that can be before the first command runs; an error is one line
 
 from __future__ import annotations
 
+import itertools
+import math
 import os
 import re
 import shlex
 import tomllib
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from frontguard.commands.metrics import MEASURED, Source, source_of
+from frontguard.commands.metrics import MEASURED, MetricSource, source_of
 from frontguard.commands.templates import (
     NAME,
     OF_A_PULL,
@@ -30,19 +33,13 @@ from frontguard.commands.templates import (
 )
 from frontguard.errors import BadInput
 from frontguard.objectives import Objective, parse_objectives
+from frontguard.phrases import one_line
 from frontguard.theory.threats import Threat, threat_named
-
-if TYPE_CHECKING:
-    from frontguard.commands.format import Complaints, SpecTable
-import itertools
-import math
-from collections import Counter
-from collections.abc import Iterator, Mapping
 
 __all__ = ["Arm", "Limits", "Spec", "read_spec", "spec_from_arms"]
 
 if TYPE_CHECKING:  # pydantic comes with it, and is imported when a file is read
-    from frontguard.commands.format import BudgetTable, Complaints, ObjectiveTable, SpecTable
+    from frontguard.commands.format import BudgetToml, Complaints, ObjectiveToml, SpecToml
 
 QUICK_TOLERANCE = "5%"
 """Tolerance of an objective that was named on the command line only."""
@@ -68,7 +65,7 @@ class Spec:
     name: str
     arms: tuple[Arm, ...]
     objectives: tuple[Objective, ...]
-    sources: tuple[Source, ...]
+    sources: tuple[MetricSource, ...]
     threat: Threat
     confidence: float
     seed: int
@@ -137,21 +134,7 @@ def read_spec(path: str | os.PathLike[str]) -> Spec:
     return _built(checked_table(data, complain), complain, file.absolute())
 
 
-def spec_from_arms(
-    arms: Sequence[str],
-    *,
-    minimize: Sequence[str] = (),
-    maximize: Sequence[str] = (),
-    tolerance: float | str = QUICK_TOLERANCE,
-    threat: str = "prescient",
-    contamination: float = 0.1,
-    confidence: float = 0.95,
-    seed: int = 0,
-    workers: int = 1,
-    timeout: float = 600.0,
-    budget: Limits | None = None,
-    name: str = "arms",
-) -> Spec:
+def spec_from_arms(arms: Sequence[str], *, minimize: Sequence[str] = (), maximize: Sequence[str] = ()) -> Spec:
     """A spec from texts NAME=COMMAND; commands are split as a shell would, but run without one.
 
     Braces are plain, but for {workdir}, {arm}, {seed} and {pull}. Without objectives the wall time is minimised.
@@ -172,26 +155,21 @@ def spec_from_arms(
             raise BadInput(f"--minimize and --maximize: wanted different objectives; got {each!r} in both")
     wanted = [("minimize", each) for each in minimize] + [("maximize", each) for each in maximize]
     objectives = parse_objectives(
-        [Objective(each, direction, tolerance) for direction, each in wanted or [("minimize", "seconds")]]  # type: ignore[arg-type]
+        [Objective(each, direction, QUICK_TOLERANCE) for direction, each in wanted or [("minimize", "seconds")]]  # type: ignore[arg-type]
     )
-    for option, number in (("--workers", workers), ("--timeout", timeout)):
-        if not number > 0:
-            raise BadInput(f"{option}: wanted a positive number; got {number}")
-    if not 0.0 < confidence < 1.0:
-        raise BadInput(f"--confidence: wanted a probability between 0 and 1, such as 0.95; got {confidence}")
     return Spec(
-        name=name,
+        name="arms",
         arms=found,
         objectives=objectives,
         sources=tuple(source_of(objective) for objective in objectives),
-        threat=threat_named(threat, contamination),
-        confidence=confidence,
-        seed=seed,
-        budget=budget or Limits(),
-        workers=workers,
-        timeout=timeout,
-        prepare_timeout=timeout,
-        lease=_default_lease(timeout, 0.0),
+        threat=threat_named("prescient", 0.1),
+        confidence=0.95,
+        seed=0,
+        budget=Limits(),
+        workers=1,
+        timeout=600.0,
+        prepare_timeout=600.0,
+        lease=_default_lease(600.0, 0.0),
         cwd=Path.cwd(),
         written_cwd=".",
         storage=None,
@@ -229,7 +207,7 @@ def _read_text(file: Path) -> str:
         raise BadInput(f"{file}: cannot be read: {getattr(problem, 'strerror', None) or problem}") from None
 
 
-def _built(table: SpecTable, complain: Complaints, file: Path) -> Spec:
+def _built(table: SpecToml, complain: Complaints, file: Path) -> Spec:
     objectives = tuple(_objective(each, number, complain) for number, each in enumerate(table.objective))
     names = [objective.name for objective, _ in objectives]
     for number, name in enumerate(names):
@@ -278,7 +256,7 @@ def _storage(written: str | None, folder: Path, stem: str) -> str:
     return str(folder / (written or f"{stem}.db"))
 
 
-def _limits(table: BudgetTable | None, where: tuple[str, ...], complain: Complaints) -> Limits:
+def _limits(table: BudgetToml | None, where: tuple[str, ...], complain: Complaints) -> Limits:
     if table is None:
         return Limits()
     if table.seconds is not None and table.time is not None:
@@ -286,7 +264,7 @@ def _limits(table: BudgetTable | None, where: tuple[str, ...], complain: Complai
     return Limits(table.pulls, table.pulls_per_arm, table.seconds or table.time)
 
 
-def _objective(table: ObjectiveTable, number: int, complain: Complaints) -> tuple[Objective, Source]:
+def _objective(table: ObjectiveToml, number: int, complain: Complaints) -> tuple[Objective, MetricSource]:
     def wrong(key: str, message: str) -> BadInput:
         return complain(("objective", number, key), message)
 
@@ -307,7 +285,7 @@ def _objective(table: ObjectiveTable, number: int, complain: Complaints) -> tupl
         if groups != 1:
             raise wrong("pattern", f"wanted one group in round brackets, the value; got {groups} in {table.pattern!r}")
     objective = Objective(table.name, direction, table.tolerance, table.quantile)
-    source = Source(
+    source = MetricSource(
         table.name,
         kind,  # type: ignore[arg-type]
         key=table.key or "",
@@ -329,7 +307,7 @@ class Arm:
     env: dict[str, str]
 
 
-def arms_of(table: SpecTable, complain: Complaints) -> tuple[Arm, ...]:
+def arms_of(table: SpecToml, complain: Complaints) -> tuple[Arm, ...]:
     """The arms of a spec, two at least, each with commands that can be filled in."""
     _check_shell(table.run.command, table.run.shell, ("run", "command"), complain)
     _check_shell(table.run.prepare, table.run.shell, ("run", "prepare"), complain)
@@ -345,7 +323,7 @@ def arms_of(table: SpecTable, complain: Complaints) -> tuple[Arm, ...]:
     return arms
 
 
-def _listed_arms(table: SpecTable, complain: Complaints) -> tuple[Arm, ...]:
+def _listed_arms(table: SpecToml, complain: Complaints) -> tuple[Arm, ...]:
     arms: list[Arm] = []
     seen: set[str] = set()
     for number, each in enumerate(table.arm or ()):
@@ -363,7 +341,7 @@ def _listed_arms(table: SpecTable, complain: Complaints) -> tuple[Arm, ...]:
     return tuple(arms)
 
 
-def _grid_arms(table: SpecTable, complain: Complaints) -> tuple[Arm, ...]:
+def _grid_arms(table: SpecToml, complain: Complaints) -> tuple[Arm, ...]:
     assert table.arms is not None
     grid = table.arms.grid
     where = ("arms", "grid")
@@ -397,7 +375,7 @@ def _check_names(parameters: Any, where: tuple[str | int, ...], complain: Compla
 
 
 def _arm(
-    table: SpecTable,
+    table: SpecToml,
     name: str,
     parameters: dict[str, Scalar],
     complain: Complaints,
@@ -502,7 +480,4 @@ def _labels(values: Sequence[Scalar]) -> list[str]:
 
 
 def _label(text: str) -> str:
-    if not text:
-        return "none"
-    text = " ".join(text.split())
-    return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 1] + "…"
+    return one_line(text, _LONGEST_VALUE) if text else "none"

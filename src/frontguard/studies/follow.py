@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
+from frontguard.policies.forecast import forecast
 from frontguard.storage.contract import Storage
 from frontguard.studies.alarms import Watch
-from frontguard.studies.forecast import forecast
 from frontguard.studies.overview import History, Measurements, Moment, Overview, Rate
 from frontguard.studies.replay import NOT_USABLE, Replay, inner_values
 from frontguard.studies.settings import Settings

@@ -18,7 +18,7 @@ from scipy.special import bdtrc
 
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.objectives import Objective
-from frontguard.policies.ahead import Ahead
+from frontguard.policies.certified import Pending
 from frontguard.storage.contract import Plan, Storage, Told
 from frontguard.studies.settings import Settings
 from frontguard.verdicts import Verdict
@@ -55,13 +55,13 @@ class _Noted:
     """Told pulls that no plan counts yet, prepared for a decision on them: new ones are added to what was prepared."""
 
     def __init__(self, arms: int, objectives: int) -> None:
-        self.ahead = Ahead(arms, objectives)
+        self.pending = Pending(arms, objectives)
         self.failed = np.zeros((arms, objectives), np.int64)
         self.reasons: dict[int, Counter[str]] = {}  # of failures, by arm
         self.pieces = 0  # of what was read
 
     def add(self, arms: Ints, inner: Floats, reasons: Sequence[str]) -> None:
-        self.ahead.add(arms, inner)
+        self.pending.add(arms, inner)
         failed = np.isnan(inner)
         self.pieces += 1
         if failed.any():
@@ -248,7 +248,7 @@ class Replay:
             noted.add(self.arms_of(piece.pulls), inner_values(objectives, piece.values), piece.reasons)
         after = Replay.__new__(Replay)
         after.__dict__.update(self.__dict__)
-        after.policy = self.policy.with_ahead(noted.ahead)
+        after.policy = self.policy.with_pending(noted.pending)
         after.told = self.read
         after.at = float(self._ahead[-1].at[-1]) if self._ahead else self.at
         after.failures = list(self.failures)
