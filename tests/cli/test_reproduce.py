@@ -17,6 +17,7 @@ from typer.testing import CliRunner, Result
 
 from frontguard.cli.reproduce import reproduce
 from frontguard.errors import BadInput
+from tests.documents.printed import as_published
 
 app = typer.Typer(add_completion=False)
 app.command("reproduce")(reproduce)
@@ -42,7 +43,7 @@ def run(*arguments: str | Path) -> Result:
 
 def rows_of(result: Result) -> list[dict[str, Any]]:
     assert result.exit_code == 0, result.output
-    rows: list[dict[str, Any]] = json.loads(result.stdout)
+    rows: list[dict[str, Any]] = as_published("reproduce", result.stdout)
     return rows
 
 

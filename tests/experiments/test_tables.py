@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tools import document
 
 from frontguard.errors import BadInput
 from frontguard.experiments.metrics import judge, score
 from frontguard.experiments.published import published_row
 from frontguard.experiments.results import Result
 from frontguard.experiments.tables import as_csv, as_json, as_latex, as_markdown, terminal_tables
+from tools import document
 
 
 def result(dataset: str, variant: str, policy: str, eps: float, pulls: list[int]) -> Result:
