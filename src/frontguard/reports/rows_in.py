@@ -9,7 +9,7 @@ from frontguard.experiments.contestants import CONTESTANTS
 from frontguard.experiments.metrics import Score, Spread
 from frontguard.experiments.plan import DATASETS
 from frontguard.experiments.published import Published
-from frontguard.experiments.results import Result
+from frontguard.experiments.results import Row
 from frontguard.reports.plain_values import Value
 
 __all__ = ["rows_in"]
@@ -18,7 +18,7 @@ _MOST_ROWS = 2000
 _PUBLISHED = ("published_rsr", "published_sc", "published_ro", "published_rf1")
 
 
-def rows_in(value: Value) -> list[Result]:
+def rows_in(value: Value) -> list[Row]:
     """The rows of a list, as `reproduce --json` prints it."""
     each = value.elements()
     if not each:
@@ -28,14 +28,14 @@ def rows_in(value: Value) -> list[Result]:
     return [_row(row) for row in each]
 
 
-def _row(row: Value) -> Result:
+def _row(row: Value) -> Row:
     dataset, policy = row["dataset"], row["policy"].text()
     if dataset.raw not in DATASETS:
         raise dataset.wrong(f"one of {', '.join(DATASETS)}")
     variant, threat = row.get("variant"), row.get("told_threat")
     printed = [row.get(key) for key in _PUBLISHED]
     rsr = row["rsr"].number(0.0, 1.0)
-    return Result(
+    return Row(
         dataset=dataset.text(),
         variant="" if variant is None else variant.text(),
         policy=policy,

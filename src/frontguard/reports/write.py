@@ -63,7 +63,7 @@ def _on_more(thing: Any, origin: Origin | None) -> Report:
         from frontguard.reports.demo import demo_report
 
         return demo_report(thing, origin)
-    from frontguard.experiments.results import Result as Row
+    from frontguard.experiments.results import Row
 
     if isinstance(thing, Sequence) and thing and all(isinstance(row, Row) for row in thing):
         from frontguard.reports.experiments import experiments_report
