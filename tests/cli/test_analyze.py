@@ -21,7 +21,7 @@ from frontguard.cli import main
 from frontguard.cli.analyze import size_of
 from frontguard.errors import BadInput
 from frontguard.logs.analyze import analyze
-from frontguard.logs.sort.progress import Progress
+from frontguard.logs.sort.progress import LogProgress
 from frontguard.words.analysis import answer, by_means, robustness, settling_tolerance, table, to_settle
 from frontguard.words.reading import ReadingLines
 from tests.cli.terminal import Terminal
@@ -345,7 +345,7 @@ def test_lines_of_progress_come_late_and_seldom(
     lines = ReadingLines()
     for second in range(30):
         now[0] = 100.0 + second
-        lines(Progress("reading", 1000 * second, 30_000, float(second), 30.0 - second))
+        lines(LogProgress("reading", 1000 * second, 30_000, float(second), 30.0 - second))
     assert capsys.readouterr().err.splitlines() == [
         "reading: 2,000 of 30,000 rows, 28 s left",
         "reading: 12,000 of 30,000 rows, 18 s left",

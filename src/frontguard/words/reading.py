@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from frontguard.words.progress import in_words
 
 if TYPE_CHECKING:
-    from frontguard.logs.sort.progress import Progress
+    from frontguard.logs.sort.progress import LogProgress
 
 FIRST, EVERY = 2.0, 10.0
 """Seconds before anything is shown, and between two lines."""
@@ -25,7 +25,7 @@ class ReadingLines:
         self._stream = stream
         self._next = time.monotonic() + FIRST
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: LogProgress) -> None:
         """Write a line if it is time for one."""
         now = time.monotonic()
         if now >= self._next:
@@ -45,7 +45,7 @@ class ReadingBar:
         self._task: Any = None
         self._lock = threading.Lock()
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: LogProgress) -> None:
         """Redraw."""
         with self._lock:
             if self._bar is None:
@@ -78,13 +78,13 @@ class ReadingBar:
             self._bar.stop()
 
 
-def in_a_line(progress: Progress) -> str:
+def in_a_line(progress: LogProgress) -> str:
     """Where the work is.
 
-    >>> from frontguard.logs.sort.progress import Progress
-    >>> in_a_line(Progress("reading", 2_000_000, 8_000_000, 3.0, 11.5))
+    >>> from frontguard.logs.sort.progress import LogProgress
+    >>> in_a_line(LogProgress("reading", 2_000_000, 8_000_000, 3.0, 11.5))
     'reading: 2,000,000 of 8,000,000 rows, 12 s left'
-    >>> in_a_line(Progress("sorting", 80, 80, 3.0, 0.0))
+    >>> in_a_line(LogProgress("sorting", 80, 80, 3.0, 0.0))
     '80 rows read and sorted; comparing the arms'
     """
     if _all_sorted(progress):
@@ -93,7 +93,7 @@ def in_a_line(progress: Progress) -> str:
     return f"{progress.stage}: {progress.rows:,}{of} rows, {in_words(progress.seconds_left)}"
 
 
-def _all_sorted(progress: Progress) -> bool:
+def _all_sorted(progress: LogProgress) -> bool:
     return progress.stage == "sorting" and progress.rows == progress.total
 
 
