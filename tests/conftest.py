@@ -1,8 +1,11 @@
-"""Shared by all tests: reproducible hypothesis, and where the data are that may not be shipped."""
+"""Shared by all tests: reproducible hypothesis, signals as a terminal gives them, and where the data are that may not
+be shipped.
+"""
 
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,7 @@ from hypothesis import HealthCheck, settings
 from tests import browsers, servers
 from tests.browsers import browser, open_page
 from tests.servers import postgres
+from tests.signals import signals_of_a_terminal
 from tests.storages import place, shared_place, storage
 
 __all__ = ["browser", "open_page", "place", "postgres", "shared_place", "storage"]  # fixtures
@@ -50,6 +54,12 @@ LONGEST = (
     "web",
 )
 """What takes long, in the order in which it is begun: a worker that got one of these last would keep all waiting."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    signals = ExitStack()
+    signals.enter_context(signals_of_a_terminal())
+    config.add_cleanup(signals.close)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,10 +1,25 @@
-"""What the machine has for us."""
+"""The machine we run on: how many cores are ours to use."""
 
 from __future__ import annotations
 
+import math
 import os
+from functools import cache
+from pathlib import Path
+
+_QUOTA = Path("/sys/fs/cgroup/cpu.max")  # microseconds of CPU time in a period, or "max"
 
 
-def cores() -> int:
-    """How many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def usable_cores() -> int:
+    """How many cores this process may use: by its affinity, and by the limit of its container (cgroups v2)."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(cores, _allowed()))
+
+
+@cache
+def _allowed() -> int:
+    try:
+        quota, period = _QUOTA.read_text("ascii").split()
+        return math.ceil(int(quota) / int(period))
+    except (OSError, ValueError, ZeroDivisionError):  # no cgroups, or no limit
+        return 1 << 16

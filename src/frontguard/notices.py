@@ -30,7 +30,7 @@ class Notice:
 
     def to_dict(self) -> dict[str, Any]:
         """The record as plain values that JSON can hold."""
-        return {"kind": vars(self)["kind"], **asdict(self)}
+        return {"kind": vars(self)["kind"], **{name: _plain(value) for name, value in asdict(self).items()}}
 
     def __str__(self) -> str:
         return str(attached("sentence")(self))
@@ -232,6 +232,10 @@ AnyNotice = (
 """Every kind of notice, told apart by its `kind`: for those who read records back."""
 
 KINDS: tuple[type[Notice], ...] = get_args(AnyNotice)
+
+
+def _plain(value: Any) -> Any:
+    return [_plain(part) for part in value] if isinstance(value, tuple) else value
 
 
 def reasons_of(counts: dict[str, int]) -> Reasons:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 
 MOST_NAMES = 12
 """Names that are listed before the rest is counted."""
@@ -27,6 +28,11 @@ def number_of(count: int, noun: str = "arm") -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def are(count: int) -> str:
+    """The verb for so many: "is" or "are"."""
+    return "is" if count == 1 else "are"
+
+
 def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:
     """Names one after another; those beyond the first ones are counted.
 
@@ -37,14 +43,69 @@ def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:
     return ", ".join(names[:most]) + more
 
 
+def quoted(names: Iterable[str], most: int = MOST_NAMES) -> str:
+    """The same with each name as `shown` does it, for messages on names that may be anything."""
+    every = list(names)
+    return listed([shown(name, 40) for name in every[:most]] + every[most:], most)
+
+
+def shortened(text: str, most: int) -> str:
+    """A text of so many characters at most.
+
+    >>> shortened("a rather long line", 9)
+    'a rather…'
+    """
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
 def one_line(text: str, most: int = 80) -> str:
     """A text in one line of so many characters at most.
 
     >>> one_line("two\\nlines"), one_line("a rather long line", 9)
     ('two lines', 'a rather…')
     """
-    line = " ".join(text.split())
-    return line if len(line) <= most else line[: most - 1] + "…"
+    return shortened(" ".join(text.split()), most)
+
+
+def shown(value: object, most: int = 60) -> str:
+    r"""A value in a message: on one line, and not longer than needed to find it.
+
+    >>> shown("12 ms"), shown("a\nb"), len(shown("x" * 1000))
+    ("'12 ms'", "'a\\nb'", 60)
+    """
+    return one_line(repr(value), most)
+
+
+def error_line(error: BaseException, most: int = 160) -> str:
+    """What a library says of an error: the first of its lines that says something, shortened.
+
+    >>> error_line(ValueError("\\n  bad thing.\\nand more")), error_line(KeyError())
+    ('bad thing', 'KeyError')
+    """
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    text = (lines[0] if lines else type(error).__name__).rstrip(".")
+    return shortened("".join(letter if letter.isprintable() else "�" for letter in text), most)
+
+
+def nearest(name: str, choices: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """The choice that a name may be a slip for; None if it is like none of them. Case and blanks around do not count.
+
+    >>> nearest("secnds", ["arm", "seconds"]), nearest("Arm ", ["arm", "x"]), nearest("q", ["arm"])
+    ('seconds', 'arm', None)
+    """
+    by_folded = {each.strip().casefold(): each for each in choices}
+    near = get_close_matches(name.strip().casefold(), by_folded, n=1, cutoff=cutoff)
+    return by_folded[near[0]] if near else None
+
+
+def did_you_mean(name: str, choices: Iterable[str]) -> str:
+    """The hint that a name may be a slip for one of the choices, or nothing.
+
+    >>> did_you_mean("secnds", ["arm", "seconds"]), did_you_mean("q", ["arm"])
+    (" (did you mean 'seconds'?)", '')
+    """
+    near = nearest(name, choices)
+    return "" if near is None else f" (did you mean {shown(near)}?)"
 
 
 def percent(share: float) -> str:
@@ -97,3 +158,15 @@ def rounded(pulls: int) -> str:
         return str(pulls)
     step = 10 ** (len(str(pulls)) - 2)
     return f"{round(pulls / step) * step:,}"
+
+
+def rounded_up(value: float, digits: int) -> float:
+    """The next number with so many digits that count, so that a suggestion is short; 0 for what is below.
+
+    >>> rounded_up(0.01234, 2), rounded_up(123.0, 2), rounded_up(0.012341, 3), rounded_up(5.0, 3), rounded_up(0.0, 2)
+    (0.013, 130.0, 0.0124, 5.0, 0.0)
+    """
+    if value <= 0.0:
+        return 0.0
+    step = 10.0 ** (math.floor(math.log10(value)) + 1 - digits)
+    return float(f"{math.ceil(value / step - 1e-6) * step:.12g}")

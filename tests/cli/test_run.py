@@ -19,13 +19,14 @@ import pytest
 
 from frontguard import Malicious
 from frontguard.cli import main
-from frontguard.cli.run import Options, spec_of
+from frontguard.cli.run_options import RunOptions, spec_of
 from frontguard.commands.arm import seed_of_pull
 from frontguard.errors import BadInput
 from frontguard.storage import open_storage
 from frontguard.studies import Study
 from tests.cli.terminal import Terminal
 from tests.servers import PostgresServer
+from tests.signals import ignoring_signal
 
 FRONTGUARD = [sys.executable, "-m", "frontguard"]
 
@@ -107,10 +108,10 @@ def found(ran: subprocess.CompletedProcess[str]) -> dict[str, Any]:
 _begun: list[subprocess.Popen[str]] = []
 
 
-def begin(folder: Path, *arguments: str) -> subprocess.Popen[str]:
-    """Begin a run in a process group of its own, as a shell does."""
+def begin(folder: Path, *arguments: str, ignoring: str = "") -> subprocess.Popen[str]:
+    """Begin a run in a process group of its own, as a shell does; `ignoring="HUP"` as nohup does."""
     going = subprocess.Popen(
-        [*FRONTGUARD, "run", *arguments],
+        [*(ignoring_signal(ignoring) if ignoring else []), *FRONTGUARD, "run", *arguments],
         cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, process_group=0,
     )  # fmt: skip
     _begun.append(going)
@@ -266,7 +267,7 @@ def test_what_cannot_be_reached_is_said_with_what_could_be(folder: Path) -> None
 
 
 def test_options_take_the_place_of_what_the_spec_says(folder: Path) -> None:
-    options = Options(
+    options = RunOptions(
         tolerance=("size=5%",), threat="malicious", contamination=0.05, confidence=0.9, pulls=70, time="2 min",
         workers=3, timeout="1 h", seed=4, name="other",
     )  # fmt: skip
@@ -314,7 +315,7 @@ def test_an_arm_that_always_fails_is_reported_and_does_not_eat_the_budget(folder
     answer = found(ran)
     assert answer["pareto_set"] == ["small", "fast"]
     assert answer["set_aside"] == ["broken", "unprepared"]
-    assert answer["verdicts"]["broken"] == "undecided"
+    assert answer["verdicts"]["broken"] == "set aside"
     assert answer["pulls_per_arm"]["broken"] == answer["pulls_per_arm"]["unprepared"] == 5
     assert answer["failures"] == {"broken": {"exit code 7": 5}, "unprepared": {"prepare: exit code 9": 5}}
     (first, second) = (warning for warning in answer["warnings"] if "set aside" in warning)
@@ -401,8 +402,11 @@ def test_ctrl_c_and_sigterm_stop_cleanly_and_the_same_command_goes_on(
     command = "frontguard run toy.toml --tolerance size=3 --tolerance cost=4%"
     assert f"Next: `{command}` goes on where it stopped" in " ".join(out.split())
 
-    going = begin(folder, *INTERRUPTED)
-    wait_until(lambda: told(folder / "toy.db") >= before + 8)
+    going = begin(folder, *INTERRUPTED, ignoring="HUP")
+    wait_until(lambda: told(folder / "toy.db") >= before + 4)
+    os.kill(going.pid, signal.SIGHUP)  # as if the terminal were closed: nohup has the run go on
+    survived = told(folder / "toy.db")
+    wait_until(lambda: told(folder / "toy.db") >= survived + 4)
     going.terminate()
     out, err = going.communicate(timeout=240)
     assert going.returncode == 130

@@ -21,15 +21,17 @@ import pytest
 
 from frontguard.cli.serve import serve
 from frontguard.errors import BadInput
+from tests.signals import ignoring_signal
 from tests.web.serving import PATIENCE, begin, measure
 
 # Imports take a second or two; what is awaited here is what the process says, not the clock.
 
 
 @contextmanager
-def started(*arguments: str, cwd: Path) -> Iterator[subprocess.Popen[str]]:
+def started(*arguments: str, cwd: Path, ignoring: str = "") -> Iterator[subprocess.Popen[str]]:
+    before = ignoring_signal(ignoring) if ignoring else []
     process = subprocess.Popen(
-        [sys.executable, "-m", "frontguard", "serve", *arguments],
+        [*before, sys.executable, "-m", "frontguard", "serve", *arguments],
         cwd=cwd,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -99,6 +101,16 @@ def test_it_serves_until_it_is_interrupted_and_ends_at_once(number: signal.Signa
         assert "rror" not in err
         for each in open_ones:
             each.close()
+
+
+def test_under_nohup_it_outlives_its_terminal(tmp_path: Path) -> None:
+    begin(tmp_path / "flags.db")
+    with started("flags.db", "--port", "0", "--json", cwd=tmp_path, ignoring="HUP") as process:
+        url = str(served(process)["url"])
+        process.send_signal(signal.SIGHUP)
+        assert get(url)[0] == 200
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE) == 0
 
 
 def test_another_takes_the_port_of_one_that_ended(tmp_path: Path) -> None:

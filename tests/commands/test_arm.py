@@ -19,12 +19,12 @@ from hypothesis import strategies as st
 
 from frontguard.commands import process as processes
 from frontguard.commands.arm import Commands, folder_name, run_pull, seed_of_pull
-from frontguard.commands.metrics import Source
+from frontguard.commands.metrics import MetricSource
 from frontguard.commands.process import MARK, end_abandoned, new_mark
 from frontguard.commands.spec import read_spec
 
-SECONDS = [Source("seconds", "seconds")]
-SIZE = [Source("size")]
+SECONDS = [MetricSource("seconds", "seconds")]
+SIZE = [MetricSource("size")]
 LONG = 60.0  # seconds, for what must not take that long
 linux = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
 
@@ -88,11 +88,11 @@ def way(request, monkeypatch):
 @pytest.mark.usefixtures("way")
 def test_metrics_come_from_json_patterns_and_ourselves():
     sources = [
-        Source("size"),
-        Source("loss", "regex", pattern=r"loss=(\S+)"),
-        Source("warnings", "regex", pattern=r"(\d+) warnings", stream="stderr"),
+        MetricSource("size"),
+        MetricSource("loss", "regex", pattern=r"loss=(\S+)"),
+        MetricSource("warnings", "regex", pattern=r"(\d+) warnings", stream="stderr"),
         *SECONDS,
-        Source("cpu_seconds", "cpu_seconds"),
+        MetricSource("cpu_seconds", "cpu_seconds"),
     ]
     text = "echo loss=3; echo loss=0.5; echo 4 warnings >&2; sleep 0.05; echo '{\"size\": 12}'"
     outcome = run_pull(text, sources, timeout=LONG)
@@ -111,7 +111,7 @@ def test_metrics_come_from_json_patterns_and_ourselves():
 def test_cpu_seconds_are_the_child_s_own_and_its_children_s():
     burn = "import time\nwhile time.process_time() < 0.4: pass"
     subprocess.run(python(burn), check=True)  # a child of ours, but not of the pull
-    source = [Source("cpu_seconds", "cpu_seconds")]
+    source = [MetricSource("cpu_seconds", "cpu_seconds")]
     assert run_pull(["true"], source).values["cpu_seconds"] < 0.3
     inner = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {burn!r}])"
     assert run_pull(python(inner), source).values["cpu_seconds"] >= 0.4
@@ -119,7 +119,7 @@ def test_cpu_seconds_are_the_child_s_own_and_its_children_s():
 
 def test_max_rss_is_the_command_s_and_not_ours():
     ours = bytearray(os.urandom(1 << 20)) * 150  # Linux would pass our peak on to what we start
-    source = [Source("max_rss", "max_rss")]
+    source = [MetricSource("max_rss", "max_rss")]
     small = run_pull(["true"], source)
     assert 0.1e6 < small.values["max_rss"] < 30e6
     assert small.max_rss == small.values["max_rss"]
@@ -131,14 +131,14 @@ def test_max_rss_is_the_command_s_and_not_ours():
 
 @linux
 def test_through_the_launcher_a_command_is_the_same():
-    source = [Source("max_rss", "max_rss"), *SIZE]
+    source = [MetricSource("max_rss", "max_rss"), *SIZE]
     assert run_pull("echo '{\"size\": 2}'", source).values["size"] == 2.0
     assert run_pull("exit 3", source).reason == "exit code 3"
     assert run_pull("kill -SEGV $$", source).reason == "signal SIGSEGV (11)"
     assert run_pull(["no-such-program-here"], source).reason == "command not found: no-such-program-here"
     assert run_pull(["/etc/passwd"], source).reason == "not executable: /etc/passwd"
     assert run_pull(["sleep", "60"], source, timeout=0.3).reason == "timeout after 0.3 s"
-    slow = run_pull(["sleep", "0.2"], [Source("max_rss", "max_rss"), *SECONDS])
+    slow = run_pull(["sleep", "0.2"], [MetricSource("max_rss", "max_rss"), *SECONDS])
     assert 0.2 <= slow.values["seconds"] < LONG
     ignored = run_pull(["grep", "SigIgn", "/proc/self/status"], source).stdout.split()[1]
     assert not int(ignored, 16) & 1 << (signal.SIGPIPE - 1)  # Python ignores it; what it starts must not
@@ -357,7 +357,7 @@ def test_children_left_in_the_background_are_killed_and_not_waited_for(tmp_path)
 
 
 @linux
-@pytest.mark.parametrize("sources", [SECONDS, [Source("max_rss", "max_rss")]])
+@pytest.mark.parametrize("sources", [SECONDS, [MetricSource("max_rss", "max_rss")]])
 @pytest.mark.usefixtures("way")
 def test_a_daemon_of_a_session_of_its_own_is_killed_too(tmp_path, sources):
     file = tmp_path / "pids"
@@ -424,7 +424,10 @@ def test_many_threads_at_once_leak_nothing():
             return run_pull("sleep 60 & sleep 60", SIZE, timeout=0.2, grace=0.05).reason == "timeout after 0.2 s"
         if kind == 2:
             return run_pull(["no-such-program-here"], SIZE).reason.startswith("command not found")
-        return run_pull("echo '{\"size\": 3}'; exit 4", [*SIZE, Source("max_rss", "max_rss")]).reason == "exit code 4"
+        return (
+            run_pull("echo '{\"size\": 3}'; exit 4", [*SIZE, MetricSource("max_rss", "max_rss")]).reason
+            == "exit code 4"
+        )
 
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(one, range(64)))

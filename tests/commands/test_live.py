@@ -1,4 +1,4 @@
-"""The view of a running study and the words at its end, on studies in memory."""
+"""The view of a running study, on studies in memory."""
 
 from __future__ import annotations
 
@@ -15,40 +15,11 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from frontguard import Objective, Prescient
-from frontguard.commands.live import ASCII, FINE, Axis, Lines, Pace, bar, drawn, line
-from frontguard.phrases import duration, number, rounded
-from frontguard.results import Result
+from frontguard.commands.live import ASCII, FINE, BarScale, Pace, PlainLines, bar, drawn, line
+from frontguard.phrases import number
 from frontguard.studies import Study
 from frontguard.studies.snapshot import Snapshot
-from frontguard.verdicts import Verdict
-from frontguard.words.arm_table import counts
-from frontguard.words.study import answer, enough_pulls, guarantee, looser, table
-
-SECONDS = Objective("seconds", "minimize", "5%")
-SCORE = Objective("score", "maximize", 2.0, quantile=0.9)
-
-
-def snapshot_of(
-    arms: int, pulls: int, metrics: tuple[Objective, ...] = (SECONDS, SCORE), name: str = "arm"
-) -> Snapshot:
-    """A study in which later arms are slower and better, so that all are on the front, but for every third."""
-    study = Study([f"{name} {i}" for i in range(arms)], metrics, Prescient(0.05), most_pulls=pulls)
-    rng = np.random.default_rng(7)
-    while asked := study.ask(64):
-        told = []
-        for pull in asked:
-            score = 10.0 * pull.index - (15.0 if pull.index % 3 == 2 else 0.0)
-            values = [1.3**pull.index * math.exp(0.02 * rng.normal()), score + rng.normal()]
-            told.append((pull, values[: len(metrics)]))
-        study.tell_many(told)
-    return Snapshot(study.name, study.result(), most_pulls=pulls)
-
-
-def set_aside(result: Result, *arms: str) -> Result:
-    """The result of a study in which some arms cannot be measured."""
-    codes = result.verdict_codes.copy()
-    codes[[result.arms.index(arm) for arm in arms]] = Verdict.SET_ASIDE
-    return replace(result, verdict_codes=codes)
+from tests.words.snapshots import set_aside, snapshot_of
 
 
 @pytest.fixture(scope="module")
@@ -95,13 +66,18 @@ def test_each_arm_shows_median_interval_verdict_pulls_and_failures(few: Snapshot
     assert rows["arm 1"].split()[4] == "3"
 
 
+def test_names_with_brackets_are_names_and_no_markup(few: Snapshot) -> None:
+    result = replace(few.result, arms=("[red]a[/red]", "[b]", "[/]", "d"))
+    assert all(name in "\n".join(on_screen(Snapshot("x", result), 100, 30)) for name in result.arms)
+
+
 def test_a_small_terminal_has_bars_for_two_objectives_too(few: Snapshot) -> None:
     rows = on_screen(few, 80, 24)[3:7]
     assert all(row.count("●") == 2 for row in rows)
 
 
 def test_bars_of_one_objective_have_a_common_scale_in_which_the_metric_grows_to_the_right(few: Snapshot) -> None:
-    axis = Axis.of(few.result, 0)
+    axis = BarScale.of(few.result, 0)
     places = [axis.bar(arm, 60).index("●") for arm in range(4)]
     assert places == sorted(places)
     assert len(set(places)) == 4  # though seconds are minimised, slower is farther to the right
@@ -115,7 +91,7 @@ def test_an_arm_far_off_does_not_squeeze_the_others() -> None:
     while asked := study.ask(16):
         centres = {"a": 10.0, "b": 11.0, "far": 1e6}
         study.tell_many([(pull, centres[pull.arm] + rng.normal()) for pull in asked])
-    axis = Axis.of(study.result(), 0)
+    axis = BarScale.of(study.result(), 0)
     assert axis.end < 100.0
     assert axis.bar(2, 20).strip() == "▸"
 
@@ -211,7 +187,7 @@ def test_a_look_that_takes_long_once_is_not_held_against_the_next() -> None:
 def test_plain_lines_come_after_two_seconds_and_then_every_ten(few: Snapshot) -> None:
     now = 0.0
     stream = io.StringIO()
-    lines = Lines(stream, clock=lambda: now)
+    lines = PlainLines(stream, clock=lambda: now)
     written = []
     for tenth in range(400):
         now = tenth / 10
@@ -225,98 +201,5 @@ def test_plain_lines_come_after_two_seconds_and_then_every_ten(few: Snapshot) ->
 
 def test_news_are_written_at_once() -> None:
     stream = io.StringIO()
-    Lines(stream).say("arm 'x' was set aside", warning=True)
+    PlainLines(stream).say("arm 'x' was set aside", warning=True)
     assert stream.getvalue() == "warning: arm 'x' was set aside\n"
-
-
-# The end --------------------------------------------------------------------------------------------------------------
-
-
-def test_the_answer_is_a_sentence_that_fits_how_it_ended(few: Snapshot, many: Snapshot) -> None:
-    assert few.result.status == "certified"
-    assert answer(few) == "3 of 4 arms are on the trade-off front of seconds and score: arm 0, arm 1, arm 3."
-    assert answer(many).startswith("Not certified: the budget is used up after 700 pulls. So far: ")
-    running = replace(few, result=replace(few.result, status="running"), seconds_allowed=90.0)
-    assert answer(running, "cancelled").startswith(f"Interrupted after {few.pulls} pulls. So far: 3 in, 1 out")
-    assert answer(running, "time").startswith("Not certified: the time of 1 min 30 s is over.")
-    nothing = replace(
-        few, result=set_aside(few.result, *few.result.arms), failures={"arm 0": Counter({"exit code 1": 20})}
-    )
-    assert answer(nothing) == "No arm could be measured: all 4 were set aside after 20 failed pulls."
-
-
-def test_the_best_by_one_objective_is_named() -> None:
-    one = snapshot_of(3, 3000, (SECONDS,))
-    assert answer(one) == "Of 3 arms, arm 0 has the least seconds."
-    assert "no arm is better than a returned one" in guarantee(one)
-
-
-def test_the_guarantee_names_probability_attacker_and_amounts(few: Snapshot) -> None:
-    said = guarantee(few)
-    assert said.startswith("With probability 95%, whatever a prescient attacker puts into up to 5% of each arm's")
-    accuracy = few.result.certificate.amounts(few.objectives)
-    assert accuracy[0] <= 0.05
-    assert accuracy[1] <= 2.0
-    unfinished = replace(few, result=replace(few.result, status="budget"))
-    assert "may be on the front or not" in guarantee(unfinished)
-
-
-def test_the_table_has_the_front_first_and_every_interval(few: Snapshot) -> None:
-    console = Console(file=io.StringIO(), width=120, color_system=None)
-    console.print(table(few))
-    rows = console.file.getvalue().splitlines()[2:]  # type: ignore[attr-defined]
-    assert [row[:5] for row in rows] == ["arm 0", "arm 1", "arm 3", "arm 2"]
-    for row in rows:
-        for low, high in few.result.intervals[row[:5]].values():
-            assert f"[{number(low)}, {number(high)}]" in row
-
-
-def test_names_with_brackets_are_names_and_no_markup(few: Snapshot) -> None:
-    result = replace(few.result, arms=("[red]a[/red]", "[b]", "[/]", "d"))
-    shown = Snapshot("x", result)
-    console = Console(file=io.StringIO(), width=120, color_system=None)
-    console.print(table(shown))
-    assert all(name in console.file.getvalue() for name in result.arms)  # type: ignore[attr-defined]
-    assert all(name in "\n".join(on_screen(shown, 100, 30)) for name in result.arms)
-
-
-def test_a_looser_tolerance_is_above_what_can_be_reached(few: Snapshot) -> None:
-    reach = replace(few.result.certificate, accuracy=(0.0712, 3.0), coverage=(0.05, 3.3))
-    assert [text for _, text in looser(replace(few, reachable=reach)) or []] == ["11%", "5"]
-    endless = replace(few.result.certificate, accuracy=(math.inf, 3.0), coverage=(0.05, 3.3))
-    assert looser(replace(few, reachable=endless)) is None
-
-
-def test_enough_pulls_are_more_than_the_forecast_says(few: Snapshot) -> None:
-    assert enough_pulls(few) is None
-    budget = enough_pulls(replace(few, pulls_left=1000))
-    assert budget is not None
-    assert few.pulls + 1000 < budget < few.pulls + 2000
-
-
-@given(st.floats(allow_nan=True, allow_infinity=True))
-def test_numbers_and_durations_are_short(value: float) -> None:
-    assert len(number(value)) <= 11
-    if 0.0 <= value < 1e9:
-        assert len(duration(value)) <= 12
-
-
-@given(st.integers(0, 10**9))
-def test_a_rounded_forecast_is_within_a_tenth(pulls: int) -> None:
-    assert abs(int(rounded(pulls).replace(",", "")) - pulls) <= 0.1 * pulls
-
-
-def test_one_arm_is_spoken_of_as_one() -> None:
-    one = snapshot_of(1, 400, (SECONDS,))
-    assert answer(one) == "arm 0 is the only arm: it has the least seconds."
-    two = snapshot_of(1, 400)
-    assert answer(two) == "1 of 1 arm is on the trade-off front of seconds and score: arm 0."
-    failed = replace(one, result=set_aside(one.result, "arm 0"), failures={"arm 0": Counter({"exit code 1": 9})})
-    assert answer(failed) == "No arm could be measured: the only one was set aside after 9 failed pulls."
-
-
-def test_thousands_are_separated_where_people_read_them() -> None:
-    shown = snapshot_of(1200, 1200)
-    assert shown.result.tally() == {Verdict.UNDECIDED: 1200}
-    assert counts(shown.result) == "1,200 undecided"
-    assert "So far: 1,200 undecided." in answer(shown)

@@ -8,19 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frontguard.commands.metrics import Source, last_line, read_metrics
+from frontguard.commands.metrics import MetricSource, last_line, read_metrics
 
-SIZE = Source("size")
+SIZE = MetricSource("size")
 
 
-def read(stdout: str, *sources: Source, **options):
+def read(stdout: str, *sources: MetricSource, **options):
     return read_metrics(sources or (SIZE,), stdout=stdout, measured={}, **options)
 
 
 @given(st.one_of(st.floats(allow_nan=False, allow_infinity=False), st.integers(-(10**300), 10**300)))
 def test_numbers_are_read_to_the_last_bit(number):
     assert read(json.dumps({"size": number})).values == {"size": float(number)}
-    pattern = Source("size", "regex", pattern=r"size: (\S+)")
+    pattern = MetricSource("size", "regex", pattern=r"size: (\S+)")
     assert read(f"size: {number}\n", pattern).values == {"size": float(number)}
 
 
@@ -44,7 +44,7 @@ def test_numbers_are_read_to_the_last_bit(number):
     ],
 )
 def test_what_is_no_number_fails_alone(written, reason):
-    reading = read(f'{{"size": {written}, "other": 3}}', SIZE, Source("other"))
+    reading = read(f'{{"size": {written}, "other": 3}}', SIZE, MetricSource("other"))
     assert reading.reason == reason
     assert reading.values == {"size": None, "other": None if "JSON" in reason else 3.0}
 
@@ -53,16 +53,16 @@ def test_what_is_no_number_fails_alone(written, reason):
 def test_a_relative_tolerance_wants_positive_values(value):
     line = json.dumps({"size": value})
     assert read(line).values == {"size": value}
-    reading = read(line, Source("size", positive=True))
+    reading = read(line, MetricSource("size", positive=True))
     assert reading.values == {"size": None}
     assert reading.reason == "metric 'size' is not positive, its tolerance is relative"
 
 
 def test_keys_may_be_nested_or_have_dots():
     line = json.dumps({"a": {"b": {"c": 1}}, "a.b": 2})
-    assert read(line, Source("x", key="a.b.c")).values == {"x": 1.0}
-    assert read(line, Source("x", key="a.b")).values == {"x": 2.0}
-    missing = read(line, Source("x", key="a.z.c"))
+    assert read(line, MetricSource("x", key="a.b.c")).values == {"x": 1.0}
+    assert read(line, MetricSource("x", key="a.b")).values == {"x": 2.0}
+    missing = read(line, MetricSource("x", key="a.z.c"))
     assert (missing.reason, missing.detail) == (
         "metric 'x' missing",
         "metric 'x' missing: no key 'a.z.c'; there is a, a.b",
@@ -76,8 +76,8 @@ def test_the_last_line_that_is_not_blank_counts():
 
 
 def test_one_missing_object_is_one_failure_and_two_bad_metrics_are_two():
-    assert read("done", SIZE, Source("b")).reason == "no JSON object on the last line"
-    assert read('{"b": "x"}', SIZE, Source("b")).reason == "metric 'size' missing; metric 'b' is not a number"
+    assert read("done", SIZE, MetricSource("b")).reason == "no JSON object on the last line"
+    assert read('{"b": "x"}', SIZE, MetricSource("b")).reason == "metric 'size' missing; metric 'b' is not a number"
 
 
 def test_a_line_whose_beginning_is_lost_is_too_long():
@@ -97,13 +97,13 @@ def test_a_line_whose_beginning_is_lost_is_too_long():
     ],
 )
 def test_patterns_that_find_no_number(text, reason):
-    assert read(text, Source("size", "regex", pattern=r"^size=(\S*)$")).reason == reason
+    assert read(text, MetricSource("size", "regex", pattern=r"^size=(\S*)$")).reason == reason
 
 
 def test_the_last_match_counts_in_the_stream_that_was_named():
     both = "size=1\nsize=2\nend", "size=3\n"
     pattern = r"^size=(\d+)$"
-    assert read(both[0], Source("size", "regex", pattern=pattern), stderr=both[1]).values == {"size": 2.0}
-    in_stderr = Source("size", "regex", pattern=pattern, stream="stderr")
+    assert read(both[0], MetricSource("size", "regex", pattern=pattern), stderr=both[1]).values == {"size": 2.0}
+    in_stderr = MetricSource("size", "regex", pattern=pattern, stream="stderr")
     assert read(both[0], in_stderr, stderr=both[1]).values == {"size": 3.0}
-    assert read("x", Source("size", "regex", pattern="x(1)?")).reason == "metric 'size' is not a number"
+    assert read("x", MetricSource("size", "regex", pattern="x(1)?")).reason == "metric 'size' is not a number"

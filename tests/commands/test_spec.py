@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frontguard.commands.metrics import Source
+from frontguard.commands.metrics import MetricSource
 from frontguard.commands.spec import Limits, grid_arms, read_spec, spec_from_arms
 from frontguard.commands.templates import BadPlaceholder, escaped, filled, filled_command, placeholders
 from frontguard.errors import BadInput
@@ -80,7 +80,7 @@ def test_the_spec_of_the_design_is_read(tmp_path):
         "2%",
         0.5,
     )
-    assert spec.sources == (Source("seconds", "seconds", positive=True),)
+    assert spec.sources == (MetricSource("seconds", "seconds", positive=True),)
     assert [arm.name for arm in spec.arms] == [
         "opt=-O1 unroll=-fno-unroll-loops",
         "opt=-O1 unroll=-funroll-loops",
@@ -166,9 +166,9 @@ def test_every_key_is_read(tmp_path):
         ("minimize", 0.5),
     ]
     assert spec.sources == (
-        Source("size", "json", key="result.size"),
-        Source("loss", "regex", pattern="loss=([0-9.]+)", stream="stderr"),
-        Source("memory", "max_rss", positive=True),
+        MetricSource("size", "json", key="result.size"),
+        MetricSource("loss", "regex", pattern="loss=([0-9.]+)", stream="stderr"),
+        MetricSource("memory", "max_rss", positive=True),
     )
     assert (spec.workers, spec.timeout, spec.prepare_timeout, spec.lease) == (3, 120.0, 30.0, 99.0)
     assert spec.cwd == tmp_path / "sub"

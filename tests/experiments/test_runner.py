@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from frontguard.experiments.results import as_record
 from frontguard.experiments.runner import Plan
 from frontguard.experiments.store import RunStore
 from frontguard.simulation import simulate
-from frontguard.words.progress import Lines
 
 
 def plan(directory: Path, *, runs: int, seed: int = 0, fresh: bool = False) -> Plan:
@@ -88,16 +86,3 @@ def test_the_judgement_is_the_experiments_own(tmp_path: Path) -> None:
     assert row["rsr"] == 1.0
     assert row["published_sc"] == 5067.2
     assert 0.5 < row["sc"] / row["published_sc"] < 5.0
-
-
-def test_plain_progress_is_rare_and_estimates() -> None:
-    now = [0.0]
-    text = io.StringIO()
-    lines = Lines(text, first=2.0, every=10.0, clock=lambda: now[0])
-    for second, done in ((1.0, 10), (2.5, 20), (3.0, 30), (13.0, 60), (30.0, 100)):
-        now[0] = second
-        lines.show("MovieLens", done, 100, 80.0 - second)
-    assert text.getvalue().splitlines() == [
-        "20/100 runs, 1 min 18 s left: MovieLens",
-        "60/100 runs, 1 min 7 s left: MovieLens",
-    ]

@@ -136,7 +136,7 @@ def test_an_arm_that_always_fails_is_set_aside() -> None:
         return ARMS[arm]
 
     result = run(evaluate)
-    assert result.verdicts == {"good": "in", "small": "undecided", "bad": "out"}
+    assert result.verdicts == {"good": "in", "small": "set aside", "bad": "out"}
     assert result.warnings == (
         "arm 'small' was set aside: 5 of 5 pulls failed (5 × MemoryError); the answer is about the other arms",
     )
@@ -252,7 +252,7 @@ def test_pulls_that_take_too_long_are_ended(functions: ModuleType) -> None:
 
 def test_exceptions_and_values_that_cannot_be_sent_break_nothing(functions: ModuleType) -> None:
     result = run(functions.awkward, executor="processes", workers=1)
-    assert result.verdicts == {"good": "in", "small": "undecided", "bad": "undecided"}
+    assert result.verdicts == {"good": "in", "small": "set aside", "bad": "set aside"}
     said = " ".join(result.warnings)
     assert "5 × Awkward: this and that" in said
     assert "5 × what was returned cannot be sent: " in said

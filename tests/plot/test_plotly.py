@@ -18,8 +18,8 @@ from frontguard.errors import BadInput
 from frontguard.plot import looks
 from frontguard.plot.layout.frames import limits
 from frontguard.plot.layout.names import short
-from frontguard.plot.picture import Axis, Band, Boxes, Density, Panel, Picture, Points, Rule
-from frontguard.plot.screen.draw import drawn
+from frontguard.plot.picture import Axis, Band, Boxes, Density, Panel, Picture, Points, Rule, Spans
+from frontguard.plot.plotly import drawn
 from tests.plot.samples import HOSTILE, SAMPLES, array, front, hostile, infinite_ends, lists, over_pulls, over_time
 
 pytest.importorskip("plotly")
@@ -76,8 +76,8 @@ def test_no_text_is_read_as_markup_or_mathematics() -> None:
 def test_what_a_name_says_of_our_own_tags_is_escaped_too() -> None:
     name = "<b>bold</b><br><i>x</i>"
     figure = drawn(only(Points(array(1), array(1), looks.IN, (name,), (name,))))
-    marks, words = figure.data
-    assert unescape(words.text[0]) == name
+    (marks,) = figure.data
+    assert unescape(marks.text[0]) == name
     assert marks.hovertext[0] == "&lt;b&gt;bold&lt;/b&gt;&lt;br&gt;&lt;i&gt;x&lt;/i&gt;"
 
 
@@ -183,20 +183,34 @@ def test_hints_of_boxes_are_there_even_without_marks() -> None:
     assert hinted == [("the mark",)]
 
 
-def test_words_of_different_layers_leave_room_for_each_other() -> None:
-    one = Points(array(0.45), array(0.5), looks.IN, written=("a name that is long",))
-    other = Points(array(0.55), array(0.5), looks.OUT, written=("another long name",))
-    corners = Points(array(0, 1), array(0, 1), looks.COVERED)
-    sides = [trace.textposition for trace in drawn(only(one, other, corners)).data if trace.text]
-    assert sorted(sides) == [("middle left",), ("middle right",)]
+def test_names_that_would_lie_upon_each_other_are_only_in_the_hints() -> None:
+    names = ("a name that is long", "another long name", "far below")
+    marks = Points(array(0.45, 0.47, 0.45), array(0.5, 0.5, 0.1), looks.IN, names, names)
+    (trace, _) = drawn(only(marks, Points(array(0, 1), array(0, 1), looks.COVERED))).data
+    assert trace.text == (names[0], "", names[2])
+    assert trace.hovertext == names
 
 
-def test_words_of_rules_near_each_other_are_not_on_one_line() -> None:
-    rules = [Rule(at, looks.GOAL, True, word) for at, word in ((0.5, "declared"), (0.52, "changes"), (0.99, "the end"))]
+def test_rules_cross_the_panel_with_their_words_at_the_end() -> None:
+    rules = Rule(0.5, looks.GOAL, True, "<i>declared</i>"), Rule(0.25, looks.GOAL, written="goal")
     picture = only(Points(array(0, 1), array(0, 1), looks.IN), *rules)
-    words = [trace for trace in drawn(picture).data if trace.mode == "text"]
-    assert len({trace.y[0] for trace in words}) == 3
-    assert [trace.textposition for trace in words] == ["bottom right", "bottom right", "bottom left"]
+    (x_low, x_high), (y_low, y_high) = limits(picture.panels[0])
+    _, upright, level = drawn(picture).data
+    assert (upright.x, upright.y, upright.text) == ((0.5, 0.5), (y_low, y_high), ("", "&lt;i&gt;declared&lt;/i&gt;"))
+    assert (level.x, level.y, level.text) == ((x_low, x_high), (0.25, 0.25), ("", "goal"))
+
+
+def test_an_infinite_mark_lies_on_the_edge_and_a_span_reaches_beyond_it() -> None:
+    marks = Points(array(1, 2, np.inf), array(1, 2, 1.5), looks.IN)
+    spans = Spans(array(1, 2), array(-np.inf, 1.2), array(1.5, 1.8), looks.IN, hints=("a", "b"))
+    picture = only(marks, spans)
+    (x_low, x_high), _ = limits(picture.panels[0])
+    points, lines = drawn(picture).data
+    assert points.x == (1.0, 2.0, x_high)
+    low = np.array(lines.x) - lines.error_x.arrayminus
+    assert low[0] < x_low < lines.x[0]
+    assert (low[1], lines.x[1] + lines.error_x.array[1]) == pytest.approx((1.2, 1.8))
+    assert lines.hovertext == ("a", "b")
 
 
 def test_the_legend_shows_and_hides_what_has_its_look() -> None:
@@ -205,7 +219,7 @@ def test_the_legend_shows_and_hides_what_has_its_look() -> None:
     entries = [trace for trace in data if trace.showlegend]
     assert [unescape(entry.name) for entry in entries] == [look.label for look in picture.legend]
     groups = {entry.legendgroup for entry in entries}
-    marks = [trace for trace in data if not trace.showlegend and trace.mode == "markers"]
+    marks = [trace for trace in data if not trace.showlegend and trace.mode.startswith("markers")]
     assert {trace.legendgroup for trace in marks} == groups
     assert len({(trace.marker.symbol, trace.marker.color) for trace in marks}) == len(marks)
 

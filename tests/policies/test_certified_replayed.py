@@ -85,7 +85,7 @@ def test_arms_that_are_set_aside_are_no_longer_asked_for_and_hinder_nobody() -> 
         assert broken not in arms
         policy.tell(arms, measured(rng, arms))
     assert policy.status == "certified"
-    assert policy.result().verdicts == {"0": "in", "1": "in", "2": "undecided"}
+    assert policy.result().verdicts == {"0": "in", "1": "in", "2": "set aside"}
     again = Certified.from_state(policy.state())
     assert again.aside.tolist() == [broken]
 

@@ -76,7 +76,7 @@ def check(overview: Overview, storage: Storage) -> None:
     assert result.pulls == pulls
     snapshot = overview.snapshot
     assert snapshot.failures == study.failures()
-    assert snapshot.aside == {ARMS[arm] for arm in policy.aside.tolist()}
+    assert snapshot.aside == [ARMS[arm] for arm in policy.aside.tolist()]
     assert snapshot.pulls_left == forecast(policy).pulls_left
     assert overview.told == storage.size("s")[1]
     assert overview.out == snapshot.busy == len(storage.leases("s"))

@@ -346,7 +346,7 @@ def test_an_arm_that_always_fails_is_set_aside_early() -> None:
                 study.tell(pull, measure(pull))
     result = study.result()
     assert study.status == "certified"
-    assert result.verdicts == {"fast": "in", "small": "undecided", "bad": "out"}
+    assert result.verdicts == {"fast": "in", "small": "set aside", "bad": "out"}
     assert result.pulls_per_arm[1] <= PROBE + 2
     assert "arm 'small' was set aside" in result.warnings[0]
     assert "exit code 1" in result.warnings[0]
@@ -361,7 +361,7 @@ def test_an_arm_that_fails_too_often_to_be_judged_is_set_aside() -> None:
             else:
                 study.tell(pull, measure(pull))
     assert study.status == "certified"
-    assert study.result().verdicts["small"] == "undecided"
+    assert study.result().verdicts["small"] == "set aside"
     assert study.result().pulls_per_arm[1] < 200
 
 

@@ -6,10 +6,10 @@ import json
 import queue
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib import resources
 from typing import Any
 
 from frontguard.markup import Element
+from frontguard.web.app import static_files
 from frontguard.web.pages import Page, document, message_page
 
 KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
@@ -31,8 +31,7 @@ class Harness:
         self._closed = False
         self._streams: list[queue.Queue[str | None]] = []
         self._lock = threading.Lock()
-        static = resources.files("frontguard.web") / "static"
-        self._static = {name: (static / name).read_bytes() for name in ("page.js", "page.css", "icon.svg")}
+        self._static, _ = static_files()
         self._server = ThreadingHTTPServer(("127.0.0.1", port), self._handler())
         self._server.daemon_threads = True
         self.port = self._server.server_port

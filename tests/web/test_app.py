@@ -7,6 +7,7 @@ import re
 import socket
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,7 @@ from frontguard import Study
 from frontguard.storage.contract import Told
 from frontguard.storage.sqlite.storage import SqliteStorage
 from frontguard.web import views
-from frontguard.web.answers import HEADERS
-from frontguard.web.guard import LARGEST
+from frontguard.web.guard import HEADERS, LARGEST
 from tests.web.serving import ARMS, PATIENCE, Live, begin, measure, serving, until, words
 
 STANDARD = {name.decode(): value.decode() for name, value in HEADERS}
@@ -350,8 +350,9 @@ def test_the_same_view_is_made_once_for_all(tmp_path: Path, monkeypatch: pytest.
     study = begin(tmp_path / "flags.db")
     measure(study, 24)
     made: list[tuple[Any, ...]] = []
-    make = views.study_page
-    monkeypatch.setattr(views, "study_page", lambda *given: made.append(given) or make(*given))
+    make = views.PAGE.study
+    noted = replace(views.PAGE, study=lambda *given: made.append(given) or make(*given))
+    monkeypatch.setattr(views, "PAGE", noted)
     with serving(tmp_path / "flags.db") as live:
         live.get("/study/1")
         streams = [live.events("/events/study/1") for _ in range(4)]

@@ -12,8 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from frontguard.errors import BadInput
-from frontguard.web.answers import HEADERS, plain_page, secured
-from frontguard.web.guard import Asked, Guard, Rules, allowed_host, is_page, judged, rules_for
+from frontguard.web.guard import (
+    HEADERS,
+    Asked,
+    Guard,
+    Rules,
+    allowed_host,
+    is_page,
+    judged,
+    plain_page,
+    rules_for,
+    secured,
+)
 
 TOKEN = "k0Zr7Vx3b2m9Q1c5"  # a word for tests
 HERE = rules_for("127.0.0.1", 8730)

@@ -19,7 +19,7 @@ from frontguard.storage.contract import Lease, Told
 from frontguard.storage.memory import MemoryStorage
 from frontguard.web import watchers as watchers_module
 from frontguard.web.threads import Threads
-from frontguard.web.watchers import Bell, NotBegun, Source, StudyWatch, Times, Watchers, in_words, within
+from frontguard.web.watchers import Bell, NotBegun, StorageSource, StudyWatcher, Times, Watchers, in_words, within
 from tests.servers import PostgresServer
 from tests.web.serving import PATIENCE, QUICK, begin, measure, serving, until, words
 
@@ -126,7 +126,7 @@ def test_it_stops_when_nobody_looks_and_goes_on_when_somebody_does() -> None:
 def test_dear_updates_come_more_rarely() -> None:
     async def story() -> None:
         times = Times()
-        watch = StudyWatch(Source(MemoryStorage()), 1, "x", Threads(1, "test"), times, Bell())
+        watch = StudyWatcher(1, "x", StorageSource(MemoryStorage()), Threads(1, "test"), times, Bell())
         assert watch.pause() == 0.5
         watch.charge(0.1)
         assert watch.pause() == pytest.approx(0.9)  # a tenth of a second's work in a second
@@ -186,7 +186,7 @@ def test_trouble_is_said_in_words_and_passes(
         await eventually(lambda: watch.trouble and watchers.listing.trouble)
         assert said in watch.trouble
         assert "secret" not in watch.trouble
-        assert watch.seen is seen, "what was known is shown still"
+        assert watch.seen.overview is seen.overview, "what was known is shown still"
         storage.fault = None
         measure(study, 8, seed=2)
         await eventually(lambda: not watch.trouble and watch.seen.overview and watch.seen.overview.told == 16)
@@ -333,24 +333,24 @@ def test_a_server_that_restarts(postgres: PostgresServer) -> None:
 
 def test_what_is_not_begun_is_told_from_what_is_wrong(tmp_path: Path, postgres: PostgresServer) -> None:
     with pytest.raises(NotBegun):
-        Source(str(tmp_path / "none.db")).get()
+        StorageSource(str(tmp_path / "none.db")).get()
     (tmp_path / "empty.db").write_bytes(b"")
     with pytest.raises(NotBegun):
-        Source(str(tmp_path / "empty.db")).get()
+        StorageSource(str(tmp_path / "empty.db")).get()
     with pytest.raises(NotBegun):
-        Source(postgres.new_database()).get()
+        StorageSource(postgres.new_database()).get()
     (tmp_path / "other.db").write_text("not a study" * 100)
     for wrong in (str(tmp_path / "other.db"), str(tmp_path / "no" / "folder.db"), str(tmp_path), "mysql://x/y"):
         with pytest.raises(BadInput):
-            Source(wrong).get()
+            StorageSource(wrong).get()
     with pytest.raises(BadInput, match="in memory"):
-        Source("memory:")
+        StorageSource("memory:")
 
 
 def test_a_storage_that_was_there_and_is_gone_is_trouble(tmp_path: Path) -> None:
     path = tmp_path / "flags.db"
     begin(path).storage.close()
-    source = Source(str(path))
+    source = StorageSource(str(path))
     storage = source.get()
     assert source.get() is storage
     path.unlink()

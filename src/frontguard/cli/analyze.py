@@ -110,9 +110,9 @@ def analyze(
         "decimal": decimal, "missing_arms": missing_arms, "study": study,
     }  # fmt: skip
     from frontguard.logs.analyze import analyze as analysis_of
-    from frontguard.words.reading import shown_reading
+    from frontguard.words.progress import ProgressDisplay
 
-    with shown_reading() as progress:
+    with ProgressDisplay() as display:
         found = analysis_of(
             log[0] if len(log) == 1 else list(log),
             arm=arm,
@@ -128,7 +128,7 @@ def analyze(
             again=again,
             sketch=sketch,
             cluster=cluster,
-            progress=progress,
+            progress=display.reading,
             **given,
             **reading,
         )
@@ -238,16 +238,18 @@ def _print(found: Analysis, top: int, append: Path | None) -> None:
     from rich.text import Text
 
     from frontguard.words import analysis as summary
+    from frontguard.words.arm_table import on_terminal
+    from frontguard.words.certificate import guarantee
 
     console = Console(highlight=False) if sys.stdout.isatty() else Console(width=120, highlight=False)
     console.print(Text(summary.answer(found), style="bold"))
     console.print()
-    console.print(summary.table(found, top))
-    rest = summary.not_shown(found, top)
-    if rest is not None:
-        console.print(Text(rest))
+    arms = summary.table(found, top)
+    console.print(on_terminal(arms))
+    if arms.rest:
+        console.print(Text(arms.rest))
     console.print()
-    console.print(Text(summary.guarantee(found)))
+    console.print(Text(guarantee(found, anytime=found.anytime)))
     robust = summary.robustness(found)
     for said in (robust, summary.by_means(found), summary.failures(found)):
         if said is not None:
@@ -262,27 +264,4 @@ def _print(found: Analysis, top: int, append: Path | None) -> None:
             console.print(Text(f"  {line}"))
     console.print()
     console.print(Text(f"{found.pulls:,} pulls of {len(found.arms):,} arms."))
-    console.print(Text(f"Next: {next_step(found, sys.argv[1:], append)}"))
-
-
-def next_step(found: Analysis, arguments: Sequence[str], append: Path | None) -> str:
-    """What to do now: a command, where one helps."""
-    from frontguard.cli.run import command_line
-    from frontguard.words.analysis import holds_now, settling_tolerance
-
-    if found.status == "certified":
-        more = "" if found.profile is not None else "; with --profile also up to which contamination it stands"
-        send = f"`{command_line(arguments, report='report.html')}` writes a report to send"
-        return f"{send}; with --json it is printed for machines{more}."
-    steps = []
-    if found.status == "budget":
-        where = f"--append {append}" if append is not None else "--append STATE for both"
-        steps.append(f"measure the open arms and those that decide them, and add the new rows ({where})")
-    suggested = settling_tolerance(found)
-    now = holds_now(found)
-    if suggested is not None and now is not None:
-        texts = [suggested[0][1]] if len(suggested) == 1 else [f"{each.name}={text}" for each, text in suggested]
-        steps.append(f"settle for less: {now[0].lower()}{now[1:-1]} (`{command_line(arguments, tolerance=texts)}`)")
-    if found.status == "unreachable":
-        steps.append("a smaller --contamination, if you can vouch for it")
-    return "; or ".join(steps) + "."
+    console.print(Text(f"Next: {summary.next_step(found, sys.argv[1:], append)}"))

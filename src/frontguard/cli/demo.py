@@ -137,7 +137,8 @@ def _print_reviews(reviews: Reviews) -> None:
     from rich.text import Text
 
     from frontguard.demo.reviews import AGES, BOMBED, CONTAMINATION
-    from frontguard.words.analysis import by_verdict, guarantee, robustness
+    from frontguard.words.analysis import by_verdict, robustness
+    from frontguard.words.certificate import guarantee
 
     console = Console() if sys.stdout.isatty() else Console(width=120)
     found = reviews.analysis
@@ -155,7 +156,7 @@ def _print_reviews(reviews: Reviews) -> None:
     console.print(
         Text(f"What is certain, if up to {CONTAMINATION:.0%} of the reviews may be lies: {by_verdict(found)}")
     )
-    console.print(Text(guarantee(found)))
+    console.print(Text(guarantee(found, anytime=found.anytime)))
     robust = robustness(found)
     if robust is not None:
         console.print(Text(robust))
@@ -185,11 +186,11 @@ def _print_flags(found: Analysis) -> None:
 
 def _review_table(reviews: Reviews) -> Table:
     """The movies side by side: what means say of them, and what medians do."""
+    from rich.markup import escape
     from rich.table import Table
 
     from frontguard.demo.reviews import AGES, BOMBED
-    from frontguard.words.analysis import shown_intervals
-    from frontguard.words.analysis import table_order as ordered
+    from frontguard.words.arm_table import estimate_cells, order
 
     found = reviews.analysis
     table = Table(title="Movies, stars from two age groups (✱ bombed)", title_justify="left")
@@ -200,15 +201,16 @@ def _review_table(reviews: Reviews) -> Table:
     for age in AGES:
         table.add_column(f"{age}: median\n\\[low, high]", justify="right")
     table.add_column("by medians")
-    rows = ordered(found)
-    for i, intervals in zip(rows.tolist(), shown_intervals(found, rows), strict=True):
+    rows = order(found, found.mean_front)
+    intervals = [estimate_cells(found, d, rows) for d in range(len(AGES))]
+    for place, i in enumerate(rows.tolist()):
         name, true, mean = found.arms[i], reviews.true_means[i], found.means[i]
         table.add_row(
             f"{name}{' ✱' if name == BOMBED else ''}",
             f"{true[0]:.2f}, {true[1]:.2f}",
             f"{mean[0]:.2f}, {mean[1]:.2f}",
             _coloured("in" if found.mean_front[i] else "out"),
-            *(text.replace("[", "\\[") for text in intervals),
+            *(escape(column[place].full) for column in intervals),
             _coloured(found.verdicts[name]),
         )
     return table

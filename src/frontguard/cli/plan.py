@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import difflib
 import json as json_module
 import math
 import sys
@@ -14,16 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from frontguard.errors import BadInput
+from frontguard.phrases import nearest
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
-    from rich.table import Table
-
     from frontguard.objectives import Objective
-    from frontguard.planning.forecast import Forecast, Plan, Task
+    from frontguard.planning.forecast import Plan, Task
     from frontguard.planning.reach import Pilot
-
-FEW_ROWS = 50
-"""Rows of an arm below which a pilot's quantiles are worth a warning."""
 
 
 def plan(
@@ -76,9 +71,9 @@ def plan(
             if given is not None and given != found:
                 raise BadInput(f"{name}: {pilot} has {found}, got {given}; leave it away")
     from frontguard.planning.forecast import make_plan
-    from frontguard.words.progress import shown_progress
+    from frontguard.words.progress import ProgressDisplay
 
-    with shown_progress() as progress:
+    with ProgressDisplay() as progress:
         made = make_plan(task, runs=runs, seed=seed, watcher=progress)
     if json:
         print(json_module.dumps(_as_dict(made)))
@@ -239,8 +234,8 @@ def _column(path: Path, header: list[str], name: str, option: str) -> int:
         return places[0]
     if places:
         raise BadInput(f"{option} {name}: {path} has {len(places)} columns of that name")
-    near = difflib.get_close_matches(name, header, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(header) or 'no header'}"
+    near = nearest(name, header, cutoff=0.5)
+    hint = f"did you mean {near}?" if near else f"it has {', '.join(header) or 'no header'}"
     raise BadInput(f"{option} {name}: {path} has no such column; {hint}")
 
 
@@ -259,168 +254,25 @@ def _number(path: Path, line: int, column: str, text: str) -> float:
     return value
 
 
-def _shown(task: Task, widths: Sequence[float]) -> str:
-    """Widths in the units of the metrics, once if they are all the same."""
-    parts = [
-        f"{width:.3g}" if not metric.relative else f"{100.0 * width:.3g} %"
-        for metric, width in zip(task.metrics, widths, strict=True)
-    ]
-    if len(set(parts)) == 1:
-        return parts[0]
-    return ", ".join(f"{part} in {metric.name}" for part, metric in zip(parts, task.metrics, strict=True))
-
-
-def answer(made: Plan) -> str:
-    """The plan in a sentence."""
-    from frontguard.planning.forecast import in_units
-
-    task, row = made.task, made.of("certified")
-    goal = f"accuracy {_shown(task, in_units(task, task.accuracy))}"
-    if not made.possible:
-        if made.possible_up_to is None:
-            return f"{goal} cannot be had: not even without contamination."
-        who = "no method" if task.pilot is None else "no method that assumes nothing about shapes"
-        limit = f"beyond a contamination of {made.possible_up_to:.2%}" if made.possible_up_to > 5e-4 else "once any lie"
-        return f"{goal} cannot be promised: {limit} {who} can, and {task.threat.eps:.2%} are declared."
-    if not row.runs:
-        return f"{goal} is not simulated: {row.note}."
-    said = f"Expect {_pulls(row)} pulls ({_rounded(row.mean / task.arms):,} an arm) for {goal}"
-    if row.certified < row.runs:
-        said += _but(row)
-    for other in made.forecasts:
-        if (other.policy, other.attack) == ("certified", "worst"):
-            said += f"; {_pulls(other)} under the worst attack"
-            if other.certified < other.runs:
-                said += _but(other)
-    return f"{said}."
-
-
-def _but(row: Forecast) -> str:
-    return f" (which then is reached in {row.certified} of {row.runs} runs only)"
-
-
-def _pulls(row: Forecast) -> str:
-    return f"{'more than' if row.capped else 'about'} {_rounded(row.mean):,}"
-
-
-def _rounded(number: float) -> int:
-    """To three digits: the fourth is noise."""
-    return int(float(f"{number:.3g}"))
-
-
-def _who(row: Forecast) -> str:
-    return f"{row.policy}{' under the worst attack' if row.attack == 'worst' else ''}"
-
-
-def warnings(made: Plan) -> list[str]:
-    """What a reader of the numbers should know, each with a next step where there is one."""
-    task = made.task
-    from frontguard.planning.forecast import MOST_ARMS
-
-    said = []
-    if task.pilot is None and task.arms > MOST_ARMS:
-        said.append(f"pulls are those of {MOST_ARMS} arms, multiplied; with many arms more are put out early")
-    if made.possible and not made.safe:
-        upto = "at no contamination" if made.safe_up_to is None else f"only up to {made.safe_up_to:.2%}"
-        said.append(
-            f"safe against every attack {upto}: beyond, one may put the goal out of the certified policy's reach; "
-            "a larger --accuracy or --coverage helps"
-        )
-    unreachable = [f"{_who(row)} {row.unreachable} of {row.runs}" for row in made.forecasts if row.unreachable]
-    if unreachable:
-        said.append(f"runs that ended because the goal was out of reach: {', '.join(unreachable)}")
-    capped = [f"{_who(row)} {row.capped} of {row.runs}" for row in made.forecasts if row.capped]
-    if capped:
-        said.append(f"runs that were cut off, so that more pulls are needed than the table says: {', '.join(capped)}")
-    said += [row.note for row in made.forecasts if row.note and row.attack == "none"]
-    rpsi = made.of("R-PSI")
-    if rpsi.accuracy is not None and rpsi.coverage is not None:
-        from frontguard.planning.forecast import in_units
-
-        beyond = any(r > g * (1 + 1e-9) for r, g in zip(rpsi.accuracy, task.accuracy, strict=True))
-        if beyond or any(r > g * (1 + 1e-9) for r, g in zip(rpsi.coverage, task.coverage, strict=True)):
-            said.append(
-                f"R-PSI cannot promise this goal: its pulls are for accuracy "
-                f"{_shown(task, in_units(task, rpsi.accuracy))} and coverage "
-                f"{_shown(task, in_units(task, rpsi.coverage))}"
-            )
-    if task.pilot is not None:
-        import numpy as np
-
-        said.append("the pilot is taken as clean: if part of it lies, so do these numbers")
-        rows = int(np.bincount(task.pilot.arm_of_row).min())
-        if rows < FEW_ROWS:
-            said.append(f"an arm has only {rows} rows in the pilot: its quantiles are rough")
-        if task.pilot.failed:
-            said.append(
-                f"measurements of the pilot failed ({task.pilot.failed}): the floor counts them, simulated runs do not"
-            )
-    return said
-
-
-def _floor(made: Plan) -> str:
-    task = made.task
-    who = f"with ε = {task.threat.eps:g} {task.threat.name}"
-    if task.pilot is None:
-        return f"{who} no method separates arms closer than {_shown(task, made.floor)}"
-    arms = made.floor_arms or ()
-    where = ", ".join(f"{metric.name} of {arm}" for metric, arm in zip(task.metrics, arms, strict=True))
-    return f"{who} medians stay uncertain by {_shown(task, made.floor)} (at most, for {where}), however many pulls"
-
-
-def _up_to(limit: float | None) -> str:
-    return "none" if limit is None else f"{limit:.2%}"
-
-
 def _print(made: Plan) -> None:
     from rich.console import Console
+    from rich.text import Text
 
-    console = Console() if sys.stdout.isatty() else Console(width=120)
-    sentence = answer(made)
-    console.print(f"\n[bold]{sentence[0].upper()}{sentence[1:]}[/bold]\n", highlight=False)
-    console.print(_table(made))
-    first = ", ".join(f"{number} ({name})" for name, number in made.first_pulls.items())
-    source = "the pilot's arms" if made.task.pilot is not None else f"random normal arms, span {made.task.span:.3g}"
-    lines = [
-        f"Simulated on {source}.",
-        f"Floor: {_floor(made)}.",
-        f"Nothing can be said before so many pulls of an arm: {first}.",
-        f"Largest contamination: {_up_to(made.possible_up_to)} for any method, {_up_to(made.safe_up_to)} for the "
-        "certified policy's boxes to allow the goal under every attack.",
-    ]
-    if made.theorem1_worst_case is not None and made.theorem1_gaps is not None:
-        lines.append(
-            f"Theorem 1 bounds R-PSI's pulls by {_rounded(made.theorem1_gaps):,} with these gaps, "
-            f"{_rounded(made.theorem1_worst_case):,} with any."
-        )
-    for line in lines:
-        console.print(line, highlight=False, markup=False)
-    for warning in warnings(made):
-        console.print(f"Warning: {warning}.", highlight=False, markup=False, style="yellow")
+    from frontguard.words import plan as words
 
-
-def _table(made: Plan) -> Table:
-    from rich.table import Table
-
-    table = Table(title="Pulls of all arms: mean (least to most)", title_justify="left")
-    table.add_column("policy")
-    attacks = list(dict.fromkeys(row.attack for row in made.forecasts))
-    for attack in attacks:
-        table.add_column("no attack" if attack == "none" else "worst attack", justify="right")
-    for name in dict.fromkeys(row.policy for row in made.forecasts):
-        cells = []
-        for attack in attacks:
-            row = made.of(name, attack)
-            more = "> " if row.capped else ""
-            cells.append(
-                f"{more}{_rounded(row.mean):,} ({row.least:,} to {row.most:,})" if row.runs else "not simulated"
-            )
-        table.add_row(name, *cells)
-    return table
+    console = Console(highlight=False) if sys.stdout.isatty() else Console(width=120, highlight=False)
+    sentence = words.answer(made)
+    console.print(Text(f"\n{sentence[0].upper()}{sentence[1:]}\n", style="bold"))
+    console.print(words.table(made))
+    for line in words.facts(made):
+        console.print(Text(line))
+    for warning in words.warnings(made):
+        console.print(Text(f"Warning: {warning}.", style="yellow"))
 
 
 def _as_dict(made: Plan) -> dict[str, Any]:
     from frontguard.planning.forecast import in_units
+    from frontguard.words.plan import answer, warnings
 
     task = made.task
 

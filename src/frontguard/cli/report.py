@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json as json_module
-import shlex
 import sys
-import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,9 +16,6 @@ from frontguard.errors import BadInput
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
     from frontguard.reports.analysis import Origin
     from frontguard.reports.model import Report
-
-FIRST, EVERY = 2.0, 5.0
-"""Seconds before anything is said about how far it is, and between two lines."""
 
 DEFAULT = "report.html"
 
@@ -52,8 +47,10 @@ def report(
         raise BadInput("--json: wanted with a file to write to; standard output cannot have both")
     checked_target(output, format)
     from frontguard.reports.sources import report_from
+    from frontguard.words.progress import ProgressDisplay
 
-    made = report_from(source, study, progress=_Lines())
+    with ProgressDisplay() as display:
+        made = report_from(source, study, progress=display.counted)
     written(made, output, format, json=json)
 
 
@@ -94,26 +91,13 @@ def written(made: Report, path: str | Path, format: str | None = None, *, json: 
     print(f"report: {saved} ({size / 1000:,.0f} kB)", file=sys.stderr)
 
 
-class _Lines:
-    """How far the reading is: a line after two seconds, then every five."""
-
-    def __init__(self) -> None:
-        self._next = time.monotonic() + FIRST
-
-    def __call__(self, what: str, done: int, total: int) -> None:
-        now = time.monotonic()
-        if now >= self._next and done < total:
-            self._next = now + EVERY
-            print(f"{done:,} of {total:,} {what}", file=sys.stderr, flush=True)
-
-
 # What other commands say of themselves --------------------------------------------------------------------------------
 
 
 def made_by(arguments: Sequence[str], source: Any = None) -> dict[str, Any]:
     """Entries for the JSON of a command: by which version it was made, how, of what, and when."""
     from frontguard import __version__
-    from frontguard.cli.run import command_line
+    from frontguard.words.command_line import command_line
 
     return {
         "version": __version__,
@@ -129,14 +113,3 @@ def origin(arguments: Sequence[str], source: str | None = None, **more: Any) -> 
 
     made = made_by(arguments, source)
     return Origin(version=made["version"], command=made["command"], source=source, at=made["at"], **more)
-
-
-def commands_to_look(where: str, study: str, *, several: bool) -> str:
-    """How to see a study: as a report, and as a live page; empty for one that is nowhere."""
-    if where.startswith("memory:"):
-        return ""
-    named = ["--study", study] if several else []
-    return (
-        f"`{shlex.join(['frontguard', 'report', where, *named])}` writes a report to send, "
-        f"`{shlex.join(['frontguard', 'serve', where])}` shows it in a browser"
-    )

@@ -56,7 +56,7 @@ def reproduce(
     from frontguard.experiments.plan import choose, settings_of
     from frontguard.experiments.runner import Plan
     from frontguard.experiments.store import RunStore
-    from frontguard.words.progress import shown_progress
+    from frontguard.words.progress import ProgressDisplay
 
     contestants = contestants_named(policy or [])
     chosen = choose(dataset, data, selection)
@@ -67,7 +67,7 @@ def reproduce(
     if plan.done:
         _say(f"{plan.done} of {plan.total} runs are stored in {output} already (--fresh computes them again)")
     try:
-        with shown_progress() as progress:
+        with ProgressDisplay() as progress:
             outcome = plan.execute(workers=workers, progress=progress)
     except KeyboardInterrupt:
         _say(f"interrupted: {plan.done} of {plan.total} runs are kept in {output}; the same command goes on")

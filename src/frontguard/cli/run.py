@@ -16,27 +16,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from frontguard.cli.report import checked_target, commands_to_look, made_by
+from frontguard.cli.report import checked_target, made_by
+from frontguard.cli.run_options import RunOptions, spec_of, storage_of
+from frontguard.storage.open import without_password
 
 if TYPE_CHECKING:
     from frontguard.commands.run import Ended
     from frontguard.commands.spec import Spec
     from frontguard.storage.contract import Storage
     from frontguard.studies.study import Study
-import hashlib
-import json
-import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
-
-from frontguard.errors import BadInput
-from frontguard.storage.open import without_password
-
-if TYPE_CHECKING:
-    from frontguard.commands.spec import Spec
-    from frontguard.objectives import Objective
-
 
 INTERRUPTED, NOT_CERTIFIED = 130, 3
 """Exit codes."""
@@ -89,7 +77,7 @@ def run(
     Every measurement is stored as it comes: after an interruption the same command goes on. Exit code 0 if certified,
     3 if stopped without a certificate, 130 if interrupted.
     """
-    options = Options(
+    options = RunOptions(
         storage, tuple(arm or ()), tuple(minimize or ()), tuple(maximize or ()), tuple(tolerance or ()), threat,
         contamination, confidence, pulls, time, workers, timeout, seed, name,
     )  # fmt: skip
@@ -266,16 +254,22 @@ def _print(ended: Ended, where: str, *, several: bool = False) -> None:
     from rich.text import Text
 
     from frontguard.phrases import duration
-    from frontguard.words.study import guarantee, table
+    from frontguard.words.arm_table import on_terminal
+    from frontguard.words.certificate import guarantee
+    from frontguard.words.command_line import commands_to_look
+    from frontguard.words.study import next_step, table
 
     console = Console(highlight=False) if sys.stdout.isatty() else Console(width=120, highlight=False)
     snapshot = ended.snapshot
     console.print(Text(ended.answer, style="bold"))
     console.print()
-    console.print(table(snapshot))
+    arms = table(snapshot)
+    console.print(on_terminal(arms))
+    if arms.rest:
+        console.print(Text(arms.rest))
     console.print()
     if len(snapshot.aside) < len(snapshot.result.arms):
-        console.print(Text(guarantee(snapshot)))
+        console.print(Text(guarantee(snapshot.result, failed=snapshot.failed)))
     for warning in ended.warnings:
         console.print(Text(f"Warning: {warning}", style="yellow"))
     failed = f", {snapshot.failed:,} of them failed" if snapshot.failed else ""
@@ -286,197 +280,8 @@ def _print(ended: Ended, where: str, *, several: bool = False) -> None:
     look = commands_to_look(where, snapshot.study, several=several)
     if look and snapshot.result.status != "certified" and snapshot.pulls:
         console.print(Text(f"So far: {look}."))
-    console.print(Text(f"Next: {next_step(ended, sys.argv[1:], where, several=several)}"))
-
-
-def next_step(ended: Ended, arguments: list[str], where: str, *, several: bool = False) -> str:
-    """What to do now, by how it ended: a command, where one helps."""
-    from frontguard.words.study import enough_pulls, looser, more_to_come
-
-    snapshot = ended.snapshot
-    result = snapshot.result
-    again = command_line(arguments)
-    if result.status == "certified":
-        look = commands_to_look(where, snapshot.study, several=several)
-        every_pull = f"; frontguard.Study.open({where!r}, {snapshot.study!r}).to_frame() gives every pull"
-        machines = f"`{command_line([*arguments, '--json'])}` prints this for machines"
-        return f"{look}; {machines}{every_pull}." if look else f"{machines}."
-    if ended.how == "cancelled":
-        return f"`{again}` goes on where it stopped; {more_to_come(snapshot)}."
-    if len(snapshot.aside) == len(result.arms):
-        return "mend the command; then begin anew, with another --name or --storage."
-    if result.status == "unreachable":
-        goals = looser(snapshot)
-        if goals is None:
-            return "see to it that fewer pulls fail, then begin anew with another --name or --storage."
-        texts = [goals[0][1]] if len(goals) == 1 else [f"{each.name}={text}" for each, text in goals]
-        fewer = ", or fewer failures in a new study (another --name)" if snapshot.failed else ""
-        return f"a looser tolerance, which could be reached: `{command_line(arguments, tolerance=texts)}`{fewer}."
-    if ended.how == "time":
-        return f"`{again}` goes on for as long again; {more_to_come(snapshot)}."
-    if snapshot.most_pulls is None:
-        return f"a larger pulls_per_arm in the spec, then the same command; {more_to_come(snapshot)}."
-    enough = enough_pulls(snapshot) or 2 * snapshot.pulls
-    return f"a larger budget: `{command_line(arguments, pulls=str(enough))}`; {more_to_come(snapshot)}."
+    console.print(Text(f"Next: {next_step(snapshot, ended.how, sys.argv[1:], where, several=several)}"))
 
 
 def _say(message: str) -> None:
     print(message, file=sys.stderr, flush=True)
-
-
-QUICK_STORAGE = "frontguard-run.db"
-"""Where studies without a spec file are kept, in the current folder."""
-
-
-@dataclass(frozen=True)
-class Options:
-    """The options of the command line; None (or empty) where nothing was said."""
-
-    storage: str | None = None
-    arms: tuple[str, ...] = ()
-    minimize: tuple[str, ...] = ()
-    maximize: tuple[str, ...] = ()
-    tolerance: tuple[str, ...] = ()
-    threat: str | None = None
-    contamination: float | None = None
-    confidence: float | None = None
-    pulls: int | None = None
-    time: str | None = None
-    workers: int | None = None
-    timeout: str | None = None
-    seed: int | None = None
-    name: str | None = None
-
-
-def spec_of(file: Path | None, options: Options) -> Spec:
-    """The spec of a file, or of --arm options, with the other options in their places."""
-    from frontguard.commands.spec import read_spec, spec_from_arms
-    from frontguard.theory.threats import threat_named
-
-    if file is not None and options.arms:
-        raise BadInput(f"wanted a spec file or --arm, not both; got {file} and {len(options.arms)} arms")
-    if file is None:
-        if not options.arms:
-            raise BadInput("wanted a spec file, or two or more --arm NAME=COMMAND; see frontguard run --help")
-        spec = spec_from_arms(options.arms, minimize=options.minimize, maximize=options.maximize)
-    else:
-        for option, given in (("--minimize", options.minimize), ("--maximize", options.maximize)):
-            if given:
-                raise BadInput(f"{option} goes with --arm; the objectives of {file} are written in the file")
-        spec = read_spec(file)
-    changes: dict[str, Any] = {}
-    if options.threat is not None or options.contamination is not None:
-        eps = spec.threat.eps if options.contamination is None else options.contamination
-        changes["threat"] = threat_named(options.threat or spec.threat.name, eps)
-    if options.confidence is not None:
-        if not 0.0 < options.confidence < 1.0:
-            raise BadInput(
-                f"--confidence: wanted a probability between 0 and 1, such as 0.95; got {options.confidence}"
-            )
-        changes["confidence"] = options.confidence
-    for option, given_number, least in (
-        ("workers", options.workers, 1),
-        ("seed", options.seed, 0),
-        ("pulls", options.pulls, 1),
-    ):
-        if given_number is not None and given_number < least:
-            raise BadInput(f"--{option}: wanted a whole number from {least}, got {given_number}")
-    if options.workers is not None:
-        changes["workers"] = options.workers
-    if options.seed is not None:
-        changes["seed"] = options.seed
-    if options.pulls is not None or options.time is not None:
-        changes["budget"] = replace(
-            spec.budget,
-            pulls=options.pulls or spec.budget.pulls,
-            seconds=spec.budget.seconds if options.time is None else _seconds("--time", options.time),
-        )
-    if options.timeout is not None:
-        timeout = _seconds("--timeout", options.timeout)
-        changes |= {"timeout": timeout, "lease": max(spec.lease, 1.5 * (timeout + spec.prepare_timeout) + 60.0)}
-    if options.tolerance:
-        objectives = tuple(with_tolerances(spec.objectives, options.tolerance))
-        changes["objectives"] = objectives
-        changes["sources"] = tuple(
-            replace(source, positive=objective.relative)
-            for source, objective in zip(spec.sources, objectives, strict=True)
-        )
-    spec = replace(spec, **changes)
-    return replace(spec, name=options.name or (spec.name if file is not None else _quick_name(spec)))
-
-
-def _seconds(option: str, text: str) -> float:
-    from frontguard.commands.format import duration
-
-    try:
-        return duration(text)
-    except ValueError:
-        raise BadInput(f'{option}: wanted a number of seconds, or a text such as "30 min"; got {text!r}') from None
-
-
-def with_tolerances(objectives: Sequence[Objective], texts: Sequence[str]) -> list[Objective]:
-    """The objectives with other tolerances: one for all, or NAME=TOLERANCE for some.
-
-    >>> from frontguard.objectives import Objective
-    >>> both = [Objective("seconds", "minimize", "5%"), Objective("size", "minimize", 10.0)]
-    >>> [each.tolerance for each in with_tolerances(both, ["size=20", "seconds=2 %"])]
-    ['2%', 20.0]
-    """
-    from frontguard.objectives import parse_tolerance
-
-    named: dict[str, str] = {}
-    for text in texts:
-        name, equals, value = text.rpartition("=")
-        if not equals:
-            if len(texts) > 1:
-                raise BadInput(
-                    f"--tolerance: wanted one for all, or NAME=TOLERANCE several times; got {text!r} among others"
-                )
-            named = {objective.name: text for objective in objectives}
-            break
-        known = [objective.name for objective in objectives]
-        if name not in known:
-            raise BadInput(f"--tolerance {text}: no objective is called {name!r}; there is {', '.join(known)}")
-        if name in named:
-            raise BadInput(f"--tolerance: wanted once for each objective; got {name!r} again")
-        named[name] = value
-    changed = []
-    for objective in objectives:
-        if objective.name in named:
-            amount, relative = parse_tolerance(named[objective.name], "--tolerance")
-            objective = replace(objective, tolerance=named[objective.name] if relative else amount)
-        changed.append(objective)
-    return changed
-
-
-def _quick_name(spec: Spec) -> str:
-    """A name for a study without a file: the same for the same arms, so that the same command goes on with it."""
-    text = json.dumps([spec.identity(), spec.seed], sort_keys=True)
-    return f"arms-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
-
-
-def storage_of(spec: Spec, options: Options) -> str:
-    """Where the study is kept: as the command line says, or the spec, or in the current folder."""
-    return options.storage or spec.storage or QUICK_STORAGE
-
-
-def command_line(arguments: Sequence[str], **changed: str | Sequence[str]) -> str:
-    """The command as it would be typed, with other values for some options.
-
-    >>> command_line(["run", "a b.toml", "--pulls", "500", "--workers=2"], pulls="2000")
-    "frontguard run 'a b.toml' --workers=2 --pulls 2000"
-    """
-    kept: list[str] = []
-    skip = False
-    for argument in arguments:
-        option = argument.partition("=")[0]
-        if skip:
-            skip = False
-        elif option.startswith("--") and option[2:] in changed:
-            skip = "=" not in argument
-        else:
-            kept.append(without_password(argument))
-    for name, values in changed.items():
-        for value in [values] if isinstance(values, str) else values:
-            kept += [f"--{name}", value]
-    return shlex.join(["frontguard", *kept])

@@ -54,10 +54,10 @@ def _serve(storage: str, host: str, port: int, only: list[str], allowed: list[st
     _need_web()
     from frontguard.storage.open import without_password
     from frontguard.web.server import bind
-    from frontguard.web.watchers import NotBegun, Source
+    from frontguard.web.watchers import NotBegun, StorageSource
 
     where = without_password(storage)
-    source = Source(storage)
+    source = StorageSource(storage)
     notes = []
     try:
         names = source.get().studies()  # what can never be shown is said now

@@ -21,8 +21,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from frontguard.commands.metrics import Source, last_line, read_metrics
-from frontguard.commands.process import GRACE, Cancel, Ended, run_group
+from frontguard.commands.metrics import MetricSource, last_line, read_metrics
+from frontguard.commands.process import GRACE, Cancel, EndedProcess, run_group
 from frontguard.commands.templates import Command, as_text, filled, filled_command
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Outcome:
 
 def run_pull(
     command: Command | Sequence[str],
-    sources: Sequence[Source],
+    sources: Sequence[MetricSource],
     *,
     cwd: str | os.PathLike[str] = ".",
     env: Mapping[str, str] | None = None,
@@ -82,10 +82,10 @@ def run_pull(
 
     `env` is the whole environment; ours unless given. `cancel` may be set from another thread.
 
-    >>> outcome = run_pull("echo '{\\"size\\": 12}'", [Source("size"), Source("loss")], timeout=60)
+    >>> outcome = run_pull("echo '{\\"size\\": 12}'", [MetricSource("size"), MetricSource("loss")], timeout=60)
     >>> outcome.values, outcome.reason
     ({'size': 12.0, 'loss': None}, "metric 'loss' missing")
-    >>> run_pull(["sh", "-c", "echo oops >&2; exit 3"], [Source("size")]).reason
+    >>> run_pull(["sh", "-c", "echo oops >&2; exit 3"], [MetricSource("size")]).reason
     'exit code 3'
     """
     arguments = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
@@ -130,7 +130,7 @@ def _text(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
-def _bad_end(ended: Ended, timeout: float | None) -> str:
+def _bad_end(ended: EndedProcess, timeout: float | None) -> str:
     if ended.how == "cancelled":
         return CANCELLED
     if ended.how == "timeout":
@@ -225,7 +225,7 @@ class Commands:
         arm: int,
         command: Command,
         values: dict[str, str],
-        sources: Sequence[Source],
+        sources: Sequence[MetricSource],
         timeout: float,
         cancel: Cancel | None,
     ) -> Outcome:

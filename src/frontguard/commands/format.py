@@ -10,15 +10,16 @@ import math
 import re
 import tomllib
 from collections.abc import Callable
-from difflib import get_close_matches
 from functools import cached_property
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
+from frontguard import phrases
 from frontguard.errors import BadInput
 from frontguard.objectives import parse_tolerance
+from frontguard.phrases import did_you_mean
 
 _UNITS = {"s": 1, "sec": 1, "second": 1, "seconds": 1, "min": 60, "minute": 60, "minutes": 60, "m": 60,
           "h": 3600, "hour": 3600, "hours": 3600, "d": 86400, "day": 86400, "days": 86400}  # fmt: skip
@@ -139,11 +140,11 @@ Grid = Annotated[
 ]
 
 
-class _Table(BaseModel):
+class _Toml(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class BudgetTable(_Table):
+class BudgetToml(_Toml):
     """[budget]."""
 
     pulls: Count | None = None
@@ -162,13 +163,13 @@ def _budget(value: object) -> object:
 
 
 Budget = Annotated[
-    BudgetTable,
+    BudgetToml,
     BeforeValidator(_budget),
     Field(description='a table with pulls, pulls_per_arm, seconds or time; a number of pulls; or a text as "30 min"'),
 ]
 
 
-class StudyTable(_Table):
+class StudyToml(_Toml):
     """[study]."""
 
     name: Text | None = None
@@ -180,7 +181,7 @@ class StudyTable(_Table):
     budget: Budget | None = None
 
 
-class ObjectiveTable(_Table):
+class ObjectiveToml(_Toml):
     """[[objective]]."""
 
     name: Text
@@ -193,7 +194,7 @@ class ObjectiveTable(_Table):
     stream: Stream | None = None
 
 
-class RunTable(_Table):
+class RunToml(_Toml):
     """[run]."""
 
     command: CommandLine | None = None
@@ -207,7 +208,7 @@ class RunTable(_Table):
     env: Environment = Field(default_factory=dict)
 
 
-class ArmTable(_Table):
+class ArmToml(_Toml):
     """[[arm]]: whatever else it has are parameters."""
 
     model_config = ConfigDict(extra="allow", strict=True, frozen=True)
@@ -219,32 +220,32 @@ class ArmTable(_Table):
     env: Environment = Field(default_factory=dict)
 
 
-class ArmsTable(_Table):
+class ArmsToml(_Toml):
     """[arms]."""
 
     grid: Grid
 
 
-class SpecTable(_Table):
+class SpecToml(_Toml):
     """A whole spec."""
 
-    study: Annotated[StudyTable, Field(description="a table [study]")] = StudyTable()
-    objective: Annotated[list[ObjectiveTable], Field(min_length=1, description="one [[objective]] or more")]
-    run: Annotated[RunTable, Field(description="a table [run]")] = RunTable()
-    arm: Annotated[list[ArmTable], Field(min_length=1, description="a list of [[arm]]")] | None = None
-    arms: Annotated[ArmsTable, Field(description="a table [arms.grid]")] | None = None
+    study: Annotated[StudyToml, Field(description="a table [study]")] = StudyToml()
+    objective: Annotated[list[ObjectiveToml], Field(min_length=1, description="one [[objective]] or more")]
+    run: Annotated[RunToml, Field(description="a table [run]")] = RunToml()
+    arm: Annotated[list[ArmToml], Field(min_length=1, description="a list of [[arm]]")] | None = None
+    arms: Annotated[ArmsToml, Field(description="a table [arms.grid]")] | None = None
     budget: Budget | None = None
 
 
 _TABLES: dict[tuple[str, ...], type[BaseModel]] = {
-    (): SpecTable,
-    ("study",): StudyTable,
-    ("study", "budget"): BudgetTable,
-    ("objective",): ObjectiveTable,
-    ("run",): RunTable,
-    ("arm",): ArmTable,
-    ("arms",): ArmsTable,
-    ("budget",): BudgetTable,
+    (): SpecToml,
+    ("study",): StudyToml,
+    ("study", "budget"): BudgetToml,
+    ("objective",): ObjectiveToml,
+    ("run",): RunToml,
+    ("arm",): ArmToml,
+    ("arms",): ArmsToml,
+    ("budget",): BudgetToml,
 }
 _A_PARAMETER = "a text, a finite number or a truth value"
 
@@ -296,10 +297,10 @@ def key_name(path: Path) -> str:
     return name
 
 
-def checked_table(data: dict[str, Any], complain: Complaints) -> SpecTable:
+def checked_table(data: dict[str, Any], complain: Complaints) -> SpecToml:
     """The spec in a parsed TOML text; the error that stands first in the file if there are any."""
     try:
-        return SpecTable.model_validate(data)
+        return SpecToml.model_validate(data)
     except ValidationError as problems:
         errors = problems.errors(include_url=False, include_context=False)
         found = [(_path(error["loc"], data), error) for error in errors]
@@ -332,9 +333,7 @@ def _message(path: Path, error: Any, data: Any) -> str:
     name = keys[-1] if keys else ""
     if error["type"] == "extra_forbidden" and table is not None:
         known = list(table.model_fields)
-        near = get_close_matches(name, known, n=1)
-        hint = f" (did you mean {near[0]!r}?)" if near else ""
-        return f"no such key{hint}; wanted one of {', '.join(known)}"
+        return f"no such key{did_you_mean(name, known)}; wanted one of {', '.join(known)}"
     wanted = _wanted(keys, table, path)
     if error["type"] == "missing":
         return f"missing; wanted {wanted}"
@@ -378,8 +377,7 @@ def shown(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, dict):
         return "a table"
-    text = repr(value)
-    return text if len(text) <= 60 else text[:59] + "…"
+    return phrases.shown(value)
 
 
 Path = tuple[str | int, ...]

@@ -6,31 +6,31 @@ import math
 import sys
 import textwrap
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self, TextIO
-
-from frontguard.objectives import Objective
-from frontguard.phrases import duration, number, rounded
-from frontguard.studies.snapshot import Snapshot
-from frontguard.words.certificate import certificate_against_goal
-
-if TYPE_CHECKING:
-    from rich.console import Console, Group
-    from rich.text import Text
-from dataclasses import dataclass
 
 import numpy as np
 
 from frontguard._typing import Floats
+from frontguard.objectives import Objective
+from frontguard.phrases import duration, number, rounded
 from frontguard.results import Result
+from frontguard.studies.snapshot import Snapshot
 from frontguard.verdicts import Verdict
-from frontguard.words.arm_table import counts, order
-from frontguard.words.study import COLOURS, too_short
+from frontguard.words.arm_table import COLOURS, counts, order, rest_in_words
+from frontguard.words.certificate import certificate_against_goal
+from frontguard.words.study import too_short
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, Group, RenderResult
+    from rich.table import Table
+    from rich.text import Text
 
 _NARROWEST_BAR, _WIDEST_BAR = 7, 32
 _WIDEST_NAME = 40
+_WIDEST = 10_000  # wider than any line
 
 
 class View(Protocol):
@@ -91,7 +91,7 @@ class Pace:
         self._last = took
 
 
-class Lines:
+class PlainLines:
     """A plain line after `first` seconds and then every `every` seconds: for logs and pipes."""
 
     def __init__(
@@ -161,9 +161,9 @@ class Screen:
         self._news.append(f"Warning: {news}" if warning else news)
 
 
-def view_for(stream: TextIO) -> Screen | Lines:
+def view_for(stream: TextIO) -> Screen | PlainLines:
     """A screen if the stream is a terminal, plain lines otherwise."""
-    return Screen() if stream.isatty() else Lines(stream)
+    return Screen() if stream.isatty() else PlainLines(stream)
 
 
 # In a line ------------------------------------------------------------------------------------------------------------
@@ -192,17 +192,32 @@ def _left(snapshot: Snapshot) -> str:
 def drawn(snapshot: Snapshot, width: int, height: int, news: Sequence[str] = (), *, plain: bool = False) -> Group:
     """The whole view as lines of `width` characters at most, `height` of them at most; with the latest news."""
     from rich.console import Group as RichGroup
-    from rich.text import Text
 
     strokes = ASCII if plain else FINE
     foot = [*_foot(snapshot, width, strokes), *_latest(news, width, max(height // 5, 2), strokes)]
     foot = foot[: max(height - 5, 1)]  # on the lowest of screens two lines of arms come first
     room = max(height - len(foot) - 3, 1)
-    lines = [_headline(snapshot), *_table(snapshot, width, room, strokes), *foot]
-    for text in lines:
+    table, rest = _arms(snapshot, width, room, strokes)
+    head, *below = texts = [_headline(snapshot), *rest, *foot]
+    for text in texts:
         text.truncate(width, overflow="ellipsis")
         text.no_wrap = True
-    return RichGroup(*lines) if lines else RichGroup(Text())
+    return RichGroup(head, _Cropped(table, width), *below)
+
+
+@dataclass(frozen=True)
+class _Cropped:
+    """A table, cut off at the right where there is no room: what stands at the left matters most."""
+
+    table: Table
+    width: int
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich.segment import Segment
+
+        for line in console.render_lines(self.table, options.update(width=_WIDEST), pad=False):
+            yield from Segment.adjust_line_length(line, min(Segment.get_line_length(line), self.width))
+            yield Segment.line()
 
 
 def _headline(snapshot: Snapshot) -> Text:
@@ -251,47 +266,50 @@ def _latest(news: Sequence[str], width: int, room: int, strokes: Strokes) -> lis
     return [Text(text, style="yellow") for text in lines]
 
 
-def _table(snapshot: Snapshot, width: int, room: int, strokes: Strokes) -> list[Text]:
-    """Headings in two lines, then the arms: all in their order, or those that matter first if there is no room."""
-    from rich.cells import cell_len, set_cell_size
+def _arms(snapshot: Snapshot, width: int, room: int, strokes: Strokes) -> tuple[Table, list[Text]]:
+    """The arms, all in their order, or those that matter first if there is no room for all; and a line on the rest."""
+    from rich.cells import cell_len
+    from rich.table import Table as RichTable
     from rich.text import Text
 
-    result, metrics = snapshot.result, snapshot.objectives
-    shown, hidden = list(range(len(result.arms))), list[int]()
+    result, failed = snapshot.result, snapshot.failed_per_arm
+    shown = list(range(len(result.arms)))
     if len(shown) > room:
-        shown = order(result).tolist()
-        shown, hidden = shown[: room - 1], shown[room - 1 :]
-    medians = [[_median(value) for value in row] for row in result.medians.tolist()]
-    digits = max([len(text) for arm in shown for text in medians[arm]] + [len("median")])
+        shown = order(result).tolist()[: room - 1]
+    medians = [
+        [number(value) if math.isfinite(value) else "-" for value in row] for row in result.medians[shown].tolist()
+    ]
+    digits = max([len(text) for row in medians for text in row] + [len("median")])
     longest = max((cell_len(result.arms[arm]) for arm in shown), default=0)
     name = max(min(longest, _WIDEST_NAME, width // 4), len("arm"))
-    heading = f"{set_cell_size('arm', name)}  {'verdict':<9} {'pulls':>6} {'failed':>6}"
-    bar = min((width - len(heading)) // len(metrics) - digits - 3, _WIDEST_BAR)
+    columns = {"arm": name + 1, "verdict": 9, "pulls": 6, "failed": 6}
+    used = sum(columns.values()) + len(columns) - 1
+    bar = min((width - used) // max(len(result.metrics), 1) - digits - 3, _WIDEST_BAR)
     bar = bar if bar >= _NARROWEST_BAR else 0
-    axes = [Axis.of(result, d) for d in range(len(metrics))]
-    above = " " * len(heading)
-    for axis in axes:
-        above += "  " + _title(axis.objective, digits + (1 + bar if bar else 0))
-        heading += f"  {axis.objective.quantile_word:>{digits}}" + (f" {_ends(axis, bar)}" if bar else "")
-    lines = [Text(above, style="bold"), Text(heading, style="dim")]
-    for arm in shown:
-        failed = sum(snapshot.failures.get(result.arms[arm], Counter()).values())
-        verdict = result.verdict(arm)
-        text = Text(style=COLOURS[verdict])
-        text.append(f"{_fitted(result.arms[arm], name, strokes)}  {verdict.word:<9} {result.pulls_per_arm[arm]:>6} ")
-        text.append(f"{failed or '':>6}", style="red")
-        for d, axis in enumerate(axes):
-            text.append(f"  {medians[arm][d]:>{digits}}")
-            if bar:
-                text.append(f" {axis.bar(arm, bar, strokes)}")
-        lines.append(text)
-    if hidden:
-        lines.append(Text(f"{strokes.cut} and {len(hidden):,} more: {counts(result, hidden)}", style="dim"))
-    return lines
-
-
-def _median(value: float) -> str:
-    return number(value) if math.isfinite(value) else "-"
+    scales = [BarScale.of(result, d) for d in range(len(result.metrics))]
+    table = RichTable(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="")
+    for heading, wide in columns.items():
+        right = heading in ("pulls", "failed")
+        table.add_column(
+            Text(f"\n{heading}", style="dim"), min_width=wide, no_wrap=True, justify="right" if right else "left"
+        )
+    for scale in scales:
+        wide = digits + (1 + bar if bar else 0)
+        below = f"{scale.objective.quantile_word:>{digits}}" + (f" {_ends(scale, bar)}" if bar else "")
+        title = Text.assemble((f" {_title(scale.objective, wide)}", "bold"), "\n", (f" {below}", "dim"))
+        table.add_column(title, no_wrap=True)
+    for arm, row in zip(shown, medians, strict=True):
+        bars = [f" {scale.bar(arm, bar, strokes)}" if bar else "" for scale in scales]
+        table.add_row(
+            Text(_fitted(result.arms[arm], name, strokes)),
+            result.verdict(arm).word,
+            f"{result.pulls_per_arm[arm]}",
+            Text(f"{failed[arm] or ''}", style="red"),
+            *(Text(f" {median:>{digits}}{drawn_bar}") for median, drawn_bar in zip(row, bars, strict=True)),
+            style=COLOURS[result.verdict(arm)],
+        )
+    rest = rest_in_words(result, shown, strokes.cut)
+    return table, [Text(rest, style="dim")] if rest else []
 
 
 def _title(objective: Objective, width: int) -> str:
@@ -314,11 +332,11 @@ def _fitted(name: str, width: int, strokes: Strokes) -> str:
     return set_cell_size(name, width)
 
 
-def _ends(axis: Axis, width: int) -> str:
+def _ends(scale: BarScale, width: int) -> str:
     """The ends of the scale, left and right above the bars; blank if there is no room for them."""
-    if not axis.start < axis.end:
+    if not scale.start < scale.end:
         return " " * width
-    low, high = (number(end) for end in axis.ends())
+    low, high = (number(end) for end in scale.ends())
     return low + high.rjust(width - len(low)) if len(low) + len(high) < width else " " * width
 
 
@@ -345,10 +363,8 @@ ASCII = Strokes("-", "o", "|", "|", "<", ">", "#", ".", "~")
 
 
 @dataclass(frozen=True, eq=False)
-class Axis:
-    """Estimates and intervals of an objective along an axis on which the metric grows to the right.
-
-    It is drawn from `start` to `end`.
+class BarScale:
+    """Estimates and intervals of an objective on a scale from `start` to `end`, on which the metric grows to the right.
 
     Positions are inner values, turned round for a metric that is minimised: logarithms where its tolerance is relative.
     """
@@ -361,7 +377,7 @@ class Axis:
     end: float
 
     @classmethod
-    def of(cls, result: Result, d: int) -> Axis:
+    def of(cls, result: Result, d: int) -> BarScale:
         """The d-th objective of a result in units.
 
         The scale holds all estimates, unless they lie so far apart that those of the arms that are not out would fall

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from frontguard.objectives import Objective
+from frontguard.phrases import one_line
 
 SourceKind = Literal["json", "regex", "seconds", "cpu_seconds", "max_rss"]
 Stream = Literal["stdout", "stderr"]
@@ -23,11 +24,9 @@ Stream = Literal["stdout", "stderr"]
 MEASURED: tuple[str, ...] = ("seconds", "cpu_seconds", "max_rss")
 """What is measured by us. An objective of that name needs no other source."""
 
-_MOST_SHOWN = 80
-
 
 @dataclass(frozen=True)
-class Source:
+class MetricSource:
     """How to read one metric: `name` is the objective's; `positive` says that values must be (relative tolerance)."""
 
     name: str
@@ -47,14 +46,14 @@ class Source:
         return found
 
 
-def source_of(objective: Objective) -> Source:
+def source_of(objective: Objective) -> MetricSource:
     """The source of an objective of which nothing more was said: measured by us if so named, else a key of the JSON.
 
     >>> source_of(Objective("seconds", "minimize", "2%")).kind, source_of(Objective("quality")).kind
     ('seconds', 'json')
     """
     kind: SourceKind = objective.name if objective.name in MEASURED else "json"  # type: ignore[assignment]
-    return Source(objective.name, kind, positive=objective.relative)
+    return MetricSource(objective.name, kind, positive=objective.relative)
 
 
 class Reading(NamedTuple):
@@ -72,11 +71,12 @@ class _Unreadable(Exception):
 
 
 def read_metrics(
-    sources: Sequence[Source], *, stdout: str, stderr: str = "", measured: Mapping[str, float], cut: bool = False
+    sources: Sequence[MetricSource], *, stdout: str, stderr: str = "", measured: Mapping[str, float], cut: bool = False
 ) -> Reading:
     """Read every metric. `cut` says that the beginning of `stdout` is missing.
 
-    >>> wanted = [Source("size"), Source("loss", "regex", pattern=r"loss (\\S+)"), Source("seconds", "seconds")]
+    >>> loss = MetricSource("loss", "regex", pattern=r"loss (\\S+)")
+    >>> wanted = [MetricSource("size"), loss, MetricSource("seconds", "seconds")]
     >>> read_metrics(wanted, stdout='loss 3\\nloss 2.5\\n{"size": true}\\n', measured={"seconds": 0.25})
     Reading(values={'size': None, 'loss': 2.5, 'seconds': 0.25},
             reason="metric 'size' is not a number", detail="metric 'size' is not a number: got true")
@@ -125,10 +125,10 @@ def _last_object(stdout: str, cut: bool) -> dict[str, Any] | _Unreadable:
         found = None
     if isinstance(found, dict):
         return found
-    return _Unreadable("no JSON object on the last line", f"got {_shown(line)}" if line else "stdout is empty")
+    return _Unreadable("no JSON object on the last line", f"got {one_line(line)}" if line else "stdout is empty")
 
 
-def _looked_up(found: dict[str, Any], source: Source) -> Any:
+def _looked_up(found: dict[str, Any], source: MetricSource) -> Any:
     """The value of the key as it is written, or else along its dotted path."""
     key = source.key or source.name
     if key in found:
@@ -136,12 +136,14 @@ def _looked_up(found: dict[str, Any], source: Source) -> Any:
     at: Any = found
     for part in key.split("."):
         if not isinstance(at, dict) or part not in at:
-            raise _Unreadable(f"metric {source.name!r} missing", f"no key {key!r}; there is {_shown(', '.join(found))}")
+            raise _Unreadable(
+                f"metric {source.name!r} missing", f"no key {key!r}; there is {one_line(', '.join(found))}"
+            )
         at = at[part]
     return at
 
 
-def _matched(source: Source, text: str) -> str:
+def _matched(source: MetricSource, text: str) -> str:
     last = None
     for match in re.finditer(source.pattern, text, re.MULTILINE):
         last = match
@@ -150,7 +152,7 @@ def _matched(source: Source, text: str) -> str:
     return last[1] or ""  # a group that took no part in the match is no number either
 
 
-def _number(source: Source, value: Any) -> float:
+def _number(source: MetricSource, value: Any) -> float:
     if isinstance(value, float):  # of JSON: every number, and no true or false
         return value
     if source.kind == "regex" and "_" not in value:
@@ -159,10 +161,10 @@ def _number(source: Source, value: Any) -> float:
         except ValueError:
             pass
     shown = value if isinstance(value, str) and source.kind == "regex" else json.dumps(value, ensure_ascii=False)
-    raise _Unreadable(f"metric {source.name!r} is not a number", f"got {_shown(shown)}")
+    raise _Unreadable(f"metric {source.name!r} is not a number", f"got {one_line(shown)}")
 
 
-def _checked(source: Source, value: float) -> float:
+def _checked(source: MetricSource, value: float) -> float:
     if math.isnan(value):
         raise _Unreadable(f"metric {source.name!r} is NaN")
     if math.isinf(value):
@@ -170,8 +172,3 @@ def _checked(source: Source, value: float) -> float:
     if source.positive and value <= 0.0:
         raise _Unreadable(f"metric {source.name!r} is not positive, its tolerance is relative", f"got {value!r}")
     return value
-
-
-def _shown(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= _MOST_SHOWN else text[: _MOST_SHOWN - 1] + "…"

@@ -3,25 +3,26 @@
 A group is led by the command itself, in a session of its own, so that a Ctrl-C on the terminal reaches us and not it.
 It ends in one of three ways: the leader exits, the time is over, or it is cancelled. In the latter two the whole group
 gets SIGTERM and, after a grace, SIGKILL. However it ends, what is left of the group is killed, and so are processes
-that left the group (see `strays`). The leader is collected last: until then its number, which is the group's, cannot be
-given to a stranger, so no signal can go astray.
+that left the group: a mark in their environment tells them. The leader is collected last: until then its number, which
+is the group's, cannot be given to a stranger, so no signal can go astray.
 """
 
 from __future__ import annotations
 
 import itertools
 import os
-import re
 import select
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
+
+import psutil
 
 from frontguard.errors import BadInput
 from frontguard.studies.workers import is_lost, this_worker
@@ -48,7 +49,7 @@ class Cancel(Protocol):
 
 
 @dataclass(frozen=True)
-class Ended:
+class EndedProcess:
     """How a command ended. `returncode` is minus the signal, or None if nobody knows; `max_rss` is in bytes."""
 
     how: Literal["exit", "timeout", "cancelled"]
@@ -70,7 +71,7 @@ def run_group(
     cancel: Cancel | None = None,
     memory: bool = False,
     grace: float = GRACE,
-) -> Ended:
+) -> EndedProcess:
     """Run a command to its end. Raises `OSError` if it cannot be started.
 
     `memory` measures max_rss, through a small process in between, which costs some 10 ms outside of the measured time.
@@ -81,7 +82,7 @@ def run_group(
     if not hasattr(os, "wait4"):
         raise BadInput(f"commands can be run on Linux and macOS; got {sys.platform}")
     if cancel is not None and cancel.is_set():
-        return Ended("cancelled", None, 0.0, 0.0, None, b"", b"", False)
+        return EndedProcess("cancelled", None, 0.0, 0.0, None, b"", b"", False)
     mark = new_mark()
     report_read, report_write = os.pipe() if memory else (-1, -1)
     try:
@@ -116,7 +117,7 @@ def run_group(
             if descriptor >= 0:
                 os.close(descriptor)
     out, err = group.tails
-    return Ended(
+    return EndedProcess(
         how, group.returncode, group.seconds, group.cpu_seconds, group.max_rss, out.kept(), err.kept(), out.cut
     )
 
@@ -283,10 +284,11 @@ class _Group:
             os.killpg(self.pid, number)
 
 
+# Strays ---------------------------------------------------------------------------------------------------------------
+
 MARK = "FRONTGUARD_PULL"
 """The environment variable that marks a process as part of a pull."""
 
-_IN_ENVIRONMENT = re.compile(rb"(?:^|\0)" + MARK.encode() + rb"=([^\0]*)")
 _PATIENCE = 2.0  # seconds until a process that cannot be killed (stuck in the kernel) is given up
 _LOOKS = 4
 _serial = itertools.count(1)
@@ -299,32 +301,15 @@ def new_mark() -> str:
     return f"{outer} {ours}" if outer else ours
 
 
-def newest_pid() -> int | None:
-    """The number of the process or thread that was started last; None if the system does not say."""
-    try:
-        with open("/proc/loadavg", "rb") as file:
-            return int(file.read().split()[-1])
-    except (OSError, ValueError, IndexError):
-        return None
-
-
 def end_marked(mark: str, first: int) -> int:
-    """Kill every process with this mark that was started after the process `first`. How many there were.
-
-    Numbers are given out in order, so nothing needs to be looked at in the usual case that `first` is still the newest.
-    """
-    newest = newest_pid()
-    if newest is None or newest == first:
-        return 0
-    wanted = mark.encode()
+    """Kill every process with this mark that was started after the process `first`. How many there were."""
     seen: set[int] = set()
     deadline = time.perf_counter() + _PATIENCE
     while True:  # again, until there are none: one may have started another meanwhile
-        newest = newest_pid() or newest
-        found = _with_environment(_after(first, newest), lambda environment: wanted in environment)
+        found = _marked(_started_after(first), lambda written: mark in written)
         if not found or time.perf_counter() > deadline:
             return len(seen)
-        seen.update(found)
+        seen.update(process.pid for process in found)
         _kill(found)
         time.sleep(0.001)
 
@@ -336,41 +321,41 @@ def end_abandoned() -> int:
     machine that are certainly dead count, and never those of a pull that we are part of.
     """
     own = set(os.environ.get(MARK, "").split())
-
-    def abandoned(environment: bytes) -> bool:
-        written = _IN_ENVIRONMENT.search(environment)
-        marks = set(written[1].decode(errors="replace").split()) - own if written else set()
-        return any(is_lost(mark.rpartition("#")[0]) for mark in marks)
-
-    found = _with_environment(_pids(), abandoned)
+    found = _marked(
+        psutil.pids(), lambda written: any(is_lost(mark.rpartition("#")[0]) for mark in set(written.split()) - own)
+    )
     _kill(found)
     return len(found)
 
 
 def group_is_alive(group: int) -> bool:
-    """Whether a process group has members that have not ended; False where the system does not say."""
-    for pid in _pids():
-        fields = _status(pid)
-        if fields and int(fields[2]) == group and fields[0] not in (b"Z", b"X"):
-            return True
+    """Whether a process group has members that have not ended."""
+    for pid in psutil.pids():
+        with suppress(OSError, psutil.Error):
+            if os.getpgid(pid) == group and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+                return True
     return False
 
 
-def _after(first: int, newest: int) -> list[int]:
-    if newest > first:
-        return [pid for pid in _pids() if first < pid <= newest]
-    return [pid for pid in _pids() if pid > first or pid <= newest]  # the numbers have begun again
+def _started_after(first: int) -> list[int]:
+    """Processes that may have been started after this one; where the system does not say, all but this one and ours.
 
-
-def _pids() -> list[int]:
+    Linux gives numbers out in order, and says which was the last. So nothing needs to be looked at in the usual case
+    that `first` is still the newest.
+    """
     try:
-        return [int(name) for name in os.listdir("/proc") if name.isdigit()]
-    except OSError:
+        newest = int(Path("/proc/loadavg").read_text("ascii").split()[-1])
+    except (OSError, ValueError, IndexError):
+        return [pid for pid in psutil.pids() if pid not in (first, os.getpid())]
+    if newest == first:
         return []
+    if newest > first:
+        return [pid for pid in psutil.pids() if first < pid <= newest]
+    return [pid for pid in psutil.pids() if pid > first or pid <= newest]  # the numbers have begun again
 
 
-def _with_environment(pids: Iterable[int], wanted: Callable[[bytes], bool]) -> list[int]:
-    """The processes whose environment is wanted.
+def _marked(pids: Sequence[int], wanted: Callable[[str], bool]) -> list[psutil.Process]:
+    """The processes whose mark is wanted; those of other users have none that we could read.
 
     While a process becomes another program its environment looks empty: those are looked at again. Kernel threads and
     the dead have no program; a program that was given an empty environment is given up after a few looks.
@@ -379,11 +364,13 @@ def _with_environment(pids: Iterable[int], wanted: Callable[[bytes], bool]) -> l
     for _ in range(_LOOKS):
         unclear = []
         for pid in pids:
-            environment = _environment(pid)
-            if wanted(environment):
-                found.append(pid)
-            elif not environment and _has_program(pid):
-                unclear.append(pid)
+            with suppress(OSError, psutil.Error):
+                process = psutil.Process(pid)
+                environment = process.environ()
+                if wanted(environment.get(MARK, "")):
+                    found.append(process)
+                elif not environment and process.exe():
+                    unclear.append(pid)
         if not unclear:
             break
         pids = unclear
@@ -391,34 +378,7 @@ def _with_environment(pids: Iterable[int], wanted: Callable[[bytes], bool]) -> l
     return found
 
 
-def _has_program(pid: int) -> bool:
-    try:
-        return bool(os.readlink(f"/proc/{pid}/exe"))
-    except OSError:
-        return False
-
-
-def _environment(pid: int) -> bytes:
-    """Empty for a process of someone else's, and for one that has ended."""
-    try:
-        with open(f"/proc/{pid}/environ", "rb", buffering=0) as file:
-            return file.readall() or b""
-    except OSError:
-        return b""
-
-
-def _status(pid: int) -> list[bytes]:
-    """State, parent, group, session, … of a process: what follows its name, which may hold anything."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
-            return (file.readall() or b"").rpartition(b")")[2].split()
-    except OSError:
-        return []
-
-
-def _kill(pids: Iterable[int]) -> None:
-    for pid in pids:
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            continue
+def _kill(processes: Sequence[psutil.Process]) -> None:
+    for process in processes:
+        with suppress(psutil.Error):
+            process.kill()

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from frontguard.commands.metrics import MEASURED, Source, source_of
+from frontguard.commands.metrics import MEASURED, MetricSource, source_of
 from frontguard.commands.templates import (
     NAME,
     OF_A_PULL,
@@ -33,7 +33,7 @@ from frontguard.objectives import Objective, parse_objectives
 from frontguard.theory.threats import Threat, threat_named
 
 if TYPE_CHECKING:
-    from frontguard.commands.format import Complaints, SpecTable
+    from frontguard.commands.format import Complaints, SpecToml
 import itertools
 import math
 from collections import Counter
@@ -42,7 +42,7 @@ from collections.abc import Iterator, Mapping
 __all__ = ["Arm", "Limits", "Spec", "read_spec", "spec_from_arms"]
 
 if TYPE_CHECKING:  # pydantic comes with it, and is imported when a file is read
-    from frontguard.commands.format import BudgetTable, Complaints, ObjectiveTable, SpecTable
+    from frontguard.commands.format import BudgetToml, Complaints, ObjectiveToml, SpecToml
 
 QUICK_TOLERANCE = "5%"
 """Tolerance of an objective that was named on the command line only."""
@@ -68,7 +68,7 @@ class Spec:
     name: str
     arms: tuple[Arm, ...]
     objectives: tuple[Objective, ...]
-    sources: tuple[Source, ...]
+    sources: tuple[MetricSource, ...]
     threat: Threat
     confidence: float
     seed: int
@@ -229,7 +229,7 @@ def _read_text(file: Path) -> str:
         raise BadInput(f"{file}: cannot be read: {getattr(problem, 'strerror', None) or problem}") from None
 
 
-def _built(table: SpecTable, complain: Complaints, file: Path) -> Spec:
+def _built(table: SpecToml, complain: Complaints, file: Path) -> Spec:
     objectives = tuple(_objective(each, number, complain) for number, each in enumerate(table.objective))
     names = [objective.name for objective, _ in objectives]
     for number, name in enumerate(names):
@@ -278,7 +278,7 @@ def _storage(written: str | None, folder: Path, stem: str) -> str:
     return str(folder / (written or f"{stem}.db"))
 
 
-def _limits(table: BudgetTable | None, where: tuple[str, ...], complain: Complaints) -> Limits:
+def _limits(table: BudgetToml | None, where: tuple[str, ...], complain: Complaints) -> Limits:
     if table is None:
         return Limits()
     if table.seconds is not None and table.time is not None:
@@ -286,7 +286,7 @@ def _limits(table: BudgetTable | None, where: tuple[str, ...], complain: Complai
     return Limits(table.pulls, table.pulls_per_arm, table.seconds or table.time)
 
 
-def _objective(table: ObjectiveTable, number: int, complain: Complaints) -> tuple[Objective, Source]:
+def _objective(table: ObjectiveToml, number: int, complain: Complaints) -> tuple[Objective, MetricSource]:
     def wrong(key: str, message: str) -> BadInput:
         return complain(("objective", number, key), message)
 
@@ -307,7 +307,7 @@ def _objective(table: ObjectiveTable, number: int, complain: Complaints) -> tupl
         if groups != 1:
             raise wrong("pattern", f"wanted one group in round brackets, the value; got {groups} in {table.pattern!r}")
     objective = Objective(table.name, direction, table.tolerance, table.quantile)
-    source = Source(
+    source = MetricSource(
         table.name,
         kind,  # type: ignore[arg-type]
         key=table.key or "",
@@ -329,7 +329,7 @@ class Arm:
     env: dict[str, str]
 
 
-def arms_of(table: SpecTable, complain: Complaints) -> tuple[Arm, ...]:
+def arms_of(table: SpecToml, complain: Complaints) -> tuple[Arm, ...]:
     """The arms of a spec, two at least, each with commands that can be filled in."""
     _check_shell(table.run.command, table.run.shell, ("run", "command"), complain)
     _check_shell(table.run.prepare, table.run.shell, ("run", "prepare"), complain)
@@ -345,7 +345,7 @@ def arms_of(table: SpecTable, complain: Complaints) -> tuple[Arm, ...]:
     return arms
 
 
-def _listed_arms(table: SpecTable, complain: Complaints) -> tuple[Arm, ...]:
+def _listed_arms(table: SpecToml, complain: Complaints) -> tuple[Arm, ...]:
     arms: list[Arm] = []
     seen: set[str] = set()
     for number, each in enumerate(table.arm or ()):
@@ -363,7 +363,7 @@ def _listed_arms(table: SpecTable, complain: Complaints) -> tuple[Arm, ...]:
     return tuple(arms)
 
 
-def _grid_arms(table: SpecTable, complain: Complaints) -> tuple[Arm, ...]:
+def _grid_arms(table: SpecToml, complain: Complaints) -> tuple[Arm, ...]:
     assert table.arms is not None
     grid = table.arms.grid
     where = ("arms", "grid")
@@ -397,7 +397,7 @@ def _check_names(parameters: Any, where: tuple[str | int, ...], complain: Compla
 
 
 def _arm(
-    table: SpecTable,
+    table: SpecToml,
     name: str,
     parameters: dict[str, Scalar],
     complain: Complaints,

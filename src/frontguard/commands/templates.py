@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Mapping
-from difflib import get_close_matches
 
 from frontguard.errors import BadInput
+from frontguard.phrases import nearest
 
 Command = tuple[str, ...] | str
 """Arguments, run without a shell; or a text for `/bin/sh`."""
@@ -52,8 +52,8 @@ def check_placeholders(template: str, known: Container[str], listed: list[str]) 
     """Refuse a text with a placeholder that is not known; `listed` are those to name."""
     for name in placeholders(template):
         if name not in known:
-            near = get_close_matches(name, listed, n=1)
-            hint = f" (did you mean {{{near[0]}}}?)" if near else ""
+            near = nearest(name, listed)
+            hint = "" if near is None else f" (did you mean {{{near}}}?)"
             names = ", ".join(f"{{{each}}}" for each in listed)
             raise BadPlaceholder(f"placeholder {{{name}}} is not known{hint}; known: {names}")
 

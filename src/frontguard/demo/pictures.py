@@ -203,11 +203,11 @@ def _stars(reviews: Reviews, i: int) -> str:
 def _medians(reviews: Reviews) -> Panel:
     """Intervals of the medians, a pair for each movie, in the order of the table."""
     from frontguard.demo.reviews import AGES, BOMBED
-    from frontguard.words.analysis import table_order
+    from frontguard.words import arm_table
 
     found = reviews.analysis
     medians, (low, high) = found.medians, found.bounds
-    order = table_order(found)
+    order = arm_table.order(found, found.mean_front)
     rows = np.arange(len(order), dtype=np.float64)
     layers: list[Layer] = []
     for verdict in _LIFTED:

@@ -8,11 +8,11 @@ attacker.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from frontguard import phrases
 from frontguard.errors import BadInput
 from frontguard.experiments.datasets import synthetic
 from frontguard.experiments.datasets.compiler_flags import bundled_recording
@@ -290,6 +290,6 @@ def nearest(what: str, got: str, known: Sequence[str]) -> str:
     >>> nearest("dataset", "movielense", ["movielens", "diabetes"])
     "dataset 'movielense' is not known: did you mean movielens? (known: movielens, diabetes)"
     """
-    close = difflib.get_close_matches(got.lower(), known, n=1, cutoff=0.5)
-    hint = f": did you mean {close[0]}?" if close else ""
+    near = phrases.nearest(got, known, cutoff=0.5)
+    hint = "" if near is None else f": did you mean {near}?"
     return f"{what} {got!r} is not known{hint} (known: {', '.join(known)})"

@@ -19,7 +19,7 @@ from frontguard.experiments.published import EPSILONS, published_row
 from frontguard.experiments.results import Result, result_of
 from frontguard.experiments.store import Run, RunStore, key_of
 from frontguard.simulation import simulate
-from frontguard.words.progress import Progress, Silent
+from frontguard.words.progress import ProgressDisplay
 
 FIRST_CHUNK = 4
 CHUNK_SECONDS = 4.0
@@ -107,9 +107,8 @@ class Plan:
         """Runs that are finished and stored."""
         return sum(len(cell.runs) for cell in self.cells)
 
-    def execute(self, *, workers: int | None = None, progress: Progress | None = None) -> Outcome:
+    def execute(self, *, workers: int | None = None, progress: ProgressDisplay | None = None) -> Outcome:
         """Run what is missing. An interruption propagates; every finished chunk is stored by then."""
-        progress = progress or Silent()
         resumed = self.done
         # Rows that differ in their judgement only have the same key: one job, whichever comes first.
         jobs = {cell.key: Job(_guess(cell), self.wanted - len(cell.runs)) for cell in self.cells}
@@ -121,7 +120,8 @@ class Plan:
                 before = self.done
 
                 def show(finished: int, cell: Cell = cell, before: int = before) -> None:
-                    progress.show(cell.name, before + finished, self.total, forecast.seconds_left())
+                    if progress is not None:
+                        progress.show(cell.name, before + finished, self.total, forecast.seconds_left())
 
                 show(0)
                 started = time.perf_counter()
@@ -133,7 +133,6 @@ class Plan:
                 else:
                     compiled.add(cell.contestant.name)
                     forecast.untimed(jobs[cell.key], len(runs))
-        progress.show("done", self.done, self.total, 0.0)
         return Outcome(self.results(), resumed, self.done - resumed)
 
     def _chunks(self, cell: Cell, job: Job, compiled: set[str]) -> Iterator[tuple[int, int]]:

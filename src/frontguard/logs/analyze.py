@@ -24,7 +24,6 @@ from frontguard.logs.sort.progress import Clock, Watcher
 from frontguard.logs.sort.rows import failure_floors
 from frontguard.logs.sort.spill import ordered_from
 from frontguard.logs.sources import open_log
-from frontguard.logs.sources.errors import listed, nearest, shown
 from frontguard.logs.sources.files import STDIN, LogFiles, find, is_address
 from frontguard.logs.sources.frames import is_frame
 from frontguard.logs.sources.log import Log
@@ -34,6 +33,7 @@ from frontguard.logs.state.file import MARK
 from frontguard.notices import Notice, TooFewPulls
 from frontguard.objectives import Objective, parse_objectives, tolerances
 from frontguard.pareto.judge import Verdicts, judge
+from frontguard.phrases import did_you_mean, quoted, shown
 from frontguard.results import Certificate
 from frontguard.theory.threats import Threat, threat_named
 
@@ -285,8 +285,8 @@ def _adjusted(
         for name in given if isinstance(given, Mapping) else ():
             if name not in names:
                 raise BadInput(
-                    f"{what}: {shown(name)} is not one of the metrics{nearest(str(name), names)}; they are "
-                    f"{listed(names)}"
+                    f"{what}: {shown(name)} is not one of the metrics{did_you_mean(str(name), names)}; they are "
+                    f"{quoted(names)}"
                 )
     changed = []
     for each in objectives:
@@ -382,14 +382,14 @@ def _asked_of_state(
     """The objectives that are asked of a state, all of which it must have."""
     if not given:
         raise BadInput(
-            f"{where} is a state of {listed(state.metrics)}; say which of them to maximize and which to minimize"
+            f"{where} is a state of {quoted(state.metrics)}; say which of them to maximize and which to minimize"
         )
     for objective in given:
         if objective.name not in state.metrics:
             no_column(objective.name, list(state.metrics), str(where))
     arms = [arm] if isinstance(arm, str) else list(arm or ())
     if arms and "arm" in state.about and list(state.about["arm"]) != arms:
-        raise BadInput(f"{where}: its arm is {listed(state.about['arm'])}; got {listed(arms)}")
+        raise BadInput(f"{where}: its arm is {quoted(state.about['arm'])}; got {quoted(arms)}")
     return given
 
 

@@ -29,6 +29,7 @@ from frontguard.logs.sort.rows import RowBuffer
 from frontguard.logs.sources import files_log
 from frontguard.logs.sources.files import LogFile, LogFiles, find
 from frontguard.logs.sources.reader import Request
+from frontguard.phrases import one_line
 
 __all__ = ["ClusterOrdered", "ordered_on_cluster"]
 
@@ -228,7 +229,7 @@ def _client(cluster: object) -> tuple[Any, bool]:
     try:
         return distributed.Client(where, set_as_default=False), True
     except OSError as error:  # a timeout is one
-        raise BadInput(f"no Dask scheduler answers at {where}: {_one_line(error)}") from None
+        raise BadInput(f"no Dask scheduler answers at {where}: {_said(error)}") from None
 
 
 def _threads(client: Any) -> int:
@@ -246,13 +247,13 @@ def _in_words(client: Any) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        raise BadInput(f"the Dask workers need frontguard with the extra `logs`: {_one_line(error)}") from error
+        raise BadInput(f"the Dask workers need frontguard with the extra `logs`: {_said(error)}") from error
     except distributed.KilledWorker as error:
         raise BadInput(
             f"the Dask cluster at {client.scheduler.address} lost several workers over one task; they may need more "
-            f"memory, or the log smaller files: {_one_line(error)}"
+            f"memory, or the log smaller files: {_said(error)}"
         ) from error
 
 
-def _one_line(error: BaseException) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())[:300]
+def _said(error: BaseException) -> str:
+    return one_line(f"{type(error).__name__}: {error}", 300)

@@ -19,7 +19,8 @@ from typing import Any, Protocol
 
 from frontguard._checks import checked_count
 from frontguard.errors import BadInput
-from frontguard.measure.executors import DIED, failure_in_words, shortened
+from frontguard.measure.executors import DIED, failure_in_words
+from frontguard.phrases import shortened
 from frontguard.storage.contract import Tell, Unavailable
 from frontguard.studies.study import Pull, Study, checked_reason, checked_values
 

@@ -13,7 +13,6 @@ spawned, never forked: a fork of a process with running threads (numba's, the ca
 from __future__ import annotations
 
 import multiprocessing
-import os
 import pickle
 import re
 import signal
@@ -26,7 +25,9 @@ from importlib import import_module
 from multiprocessing.connection import Connection
 from typing import Any
 
+from frontguard._machine import usable_cores
 from frontguard.errors import BadInput
+from frontguard.phrases import one_line, shortened
 
 __all__ = ["Measure", "Measurement", "Workers", "failure_in_words", "open_workers"]
 
@@ -80,11 +81,6 @@ def failure_in_words(error: BaseException, most: int = 200) -> str:
     except Exception:
         lines = []
     return shortened(f"{kind}: {lines[0].strip()}" if lines else kind, most)
-
-
-def shortened(text: str, most: int) -> str:
-    """The text, cut where it is longer than `most` characters."""
-    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 class Workers:
@@ -343,22 +339,18 @@ def open_workers(
             raise BadInput(f"workers: there is one with executor='serial'; got {workers!r}")
         return Workers(measure)
     if executor == "processes":
-        return Processes(measure, workers or _processors(), timeout)
+        return Processes(measure, workers or usable_cores(), timeout)
     if executor == "threads":
-        count = workers or _processors()
+        count = workers or usable_cores()
         return Pool(measure, ThreadPoolExecutor(count, "frontguard"), count, ours=True)
     if isinstance(executor, str) and executor.startswith("dask:"):
         return Dask(measure, _dask_client(executor), workers, ours=True)
     if isinstance(executor, _loaded_client()):
         return Dask(measure, executor, workers, ours=False)
     if isinstance(executor, Executor):
-        count = workers or getattr(executor, "_max_workers", None) or _processors()
+        count = workers or getattr(executor, "_max_workers", None) or usable_cores()
         return Pool(measure, executor, count, ours=False)
     raise BadInput(f"executor must be {KINDS}; got {executor!r}")
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _loaded_client() -> type | tuple[type, ...]:
@@ -376,7 +368,7 @@ def _check_cluster(client: Any, measure: Measure) -> None:
     try:
         client.submit(callable, measure, pure=False).result()
     except Exception as error:
-        said = shortened(" ".join(str(error).split()), 300)
+        said = one_line(str(error), 300)
         raise BadInput(
             f"evaluate cannot be loaded on the Dask workers: {said} Workers need frontguard, and the module that "
             "defines evaluate"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,6 +25,7 @@ from frontguard.studies.replay import PROBE
 from frontguard.studies.study import Pull, Study
 from frontguard.theory.spread import SpreadBound
 from frontguard.theory.threats import Threat
+from frontguard.words.progress import ProgressDisplay
 
 __all__ = ["identify"]
 
@@ -150,7 +150,7 @@ def _run(
                 submit,
                 workers=crew.count,
                 until=until,
-                on_change=progress if callable(progress) else _Lines() if progress else None,
+                on_change=progress if callable(progress) else _lines() if progress else None,
                 cancel=cancel,
                 abandon=crew.abandon if crew.can_be_stopped else None,
                 hold_back=_FirstPulls(len(study.arms)) if new else None,
@@ -191,21 +191,10 @@ def _kind(reason: str) -> str:
     return re.split("[:;]", reason, maxsplit=1)[0]
 
 
-class _Lines:
-    """A line on stderr after two seconds, and then every ten."""
-
-    def __init__(self) -> None:
-        self._next = 2.0
-
-    def __call__(self, now: Progress) -> None:
-        if now.seconds >= self._next:
-            self._next = now.seconds + 10.0
-            failed = f", {now.failed} of them failed" if now.failed else ""
-            print(
-                f"frontguard: {now.told} pulls in {now.seconds:.0f} s{failed}; {now.rate:.3g} a second",
-                file=sys.stderr,
-                flush=True,
-            )
+def _lines() -> Callable[[Progress], None]:
+    """Writes a line now and then."""
+    display = ProgressDisplay(bar=False)
+    return lambda now: display.pulls(now.told, now.failed, now.seconds, now.rate)
 
 
 @contextmanager

@@ -14,7 +14,6 @@ throughout; infinite coordinates are welcome, NaN is refused.
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal, TypeVar
@@ -23,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from frontguard._compiled import kernel
+from frontguard._machine import usable_cores
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.pareto.box_tree import NOBODY, BoxTree, dominates, find, find_below, find_leads, find_worst, plant
@@ -338,8 +338,7 @@ def worst_lead(queries: npt.ArrayLike, points: npt.ArrayLike, tolerance: npt.Arr
 
 def _shared(work: Callable[[Floats, Ints], T], queries: Floats, exclude: Ints) -> list[T]:
     """The work on portions of the queries, in threads; what comes of a query does not depend on the others."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    workers = min(cores, 1 + len(queries) // _PORTION)
+    workers = min(usable_cores(), 1 + len(queries) // _PORTION)
     ends = [len(queries) * part // workers for part in range(workers + 1)]
     portions = [(queries[low:high], exclude[low:high]) for low, high in itertools.pairwise(ends)]
     if workers == 1:

@@ -13,6 +13,12 @@ from frontguard.verdicts import Verdict
 
 Mark = Literal["circle", "cross", "square", "triangle", "diamond", "dot", "ring", "bar", "plus"]
 
+THIN = ("cross", "plus", "bar")
+"""Marks that are strokes and enclose nothing."""
+
+PALE = ("cross", "plus")
+"""Marks of what is done with: its boxes and bars are paler than others."""
+
 
 @dataclass(frozen=True)
 class Look:

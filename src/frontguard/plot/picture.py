@@ -1,14 +1,14 @@
 """A picture as data: panels with axes, and layers of marks on them. It knows no drawing library.
 
-What a picture shows is decided once, here and in the modules that make pictures; `on_paper` draws it with matplotlib,
-`on_screen` with plotly, and `as_svg` as plain SVG for reports, notebooks and the live page. All coordinates are in the
-user's units. An infinite coordinate means "beyond the edge": whoever draws clips it to the panel.
+What a picture shows is decided once, in `charts`; `paper` draws it with matplotlib, `plotly` with that library, and
+`svg` as plain SVG for reports, notebooks and the live page. All coordinates are in the user's units. An infinite
+coordinate means "beyond the edge": whoever draws clips it to the panel.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -37,6 +37,16 @@ class Axis:
     reverse: bool = False  # larger values to the left or below: for lists that are read from the top
     ticks: tuple[tuple[float, str], ...] | None = None  # instead of those that the scale would have
     dates: bool = False  # seconds since the epoch, written as times in UTC
+
+    @property
+    def direction(self) -> str:
+        """Where good lies, in words with an arrow; "" if nowhere.
+
+        >>> Axis(better="lower").direction, Axis(better="lower", reverse=True).direction
+        ('← lower is better', 'lower is better →')
+        """
+        forward = (self.better == "higher") != self.reverse
+        return self.better and (f"{self.better} is better →" if forward else f"← {self.better} is better")
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,6 +205,26 @@ class Picture:
         """All panels, row by row."""
         return [panel for row in self.rows for panel in row if panel is not None]
 
+    def drawn_as(self, look: Look) -> frozenset[str]:
+        """What has this look, the label apart: "mark", "line", "bar", "box", "band" or another "area"."""
+        bare = replace(look, label="")
+        found: set[str] = set()
+        for layer in (
+            layer for panel in self.panels for layer in panel.layers if replace(layer.look, label="") == bare
+        ):
+            match layer:
+                case Points():
+                    found.add("mark")
+                case Lines():
+                    found |= {"line", "mark"} if layer.marks else {"line"}
+                case Rule() | Arrow():
+                    found.add("line")
+                case Bars() | Boxes() | Band():
+                    found.add({Bars: "bar", Boxes: "box", Band: "band"}[type(layer)])
+                case _:
+                    found.add("area")
+        return frozenset(found)
+
     def matplotlib(self) -> Any:
         """A matplotlib figure, for paper; needs the extra `plot`."""
         from frontguard.plot.paper.draw import drawn
@@ -203,7 +233,7 @@ class Picture:
 
     def plotly(self) -> Any:
         """A plotly figure, for the screen: zoom, and hints under the pointer; needs the extra `plotly`."""
-        from frontguard.plot.screen.draw import drawn
+        from frontguard.plot.plotly import drawn
 
         return drawn(self)
 

@@ -30,8 +30,8 @@ from frontguard.results import Result
 from frontguard.studies.snapshot import Snapshot
 from frontguard.verdicts import Verdict
 from frontguard.words import analysis as summary
+from frontguard.words.certificate import guarantee
 from frontguard.words.study import answer as study_answer
-from frontguard.words.study import guarantee as study_guarantee
 
 __all__ = ["Origin", "analysis_report", "fooled_words", "origin_steps", "result_report", "robustness_part"]
 
@@ -82,7 +82,7 @@ def analysis_report(found: Analysis, origin: Origin | None = None, *, title: str
             answer=summary.answer(plain),
             status=found.status,
             result=found,
-            guarantee=tuple(said for said in (summary.guarantee(plain), fooled_words(means)) if said),
+            guarantee=tuple(said for said in (guarantee(plain, anytime=plain.anytime), fooled_words(means)) if said),
             anytime=found.anytime,
             failed=found.failed.sum(axis=1) if found.failed.size else None,
             facts=(Fact("Verdicts", verdicts),),
@@ -227,7 +227,7 @@ def result_report(
             answer=said[0] if said else answer,
             status=full.status,
             result=full,
-            guarantee=(study_guarantee(snapshot),),
+            guarantee=(guarantee(snapshot.result, failed=snapshot.failed),),
             anytime=None if mean_based else True,
             directed=directed,
             open=open_part(plain),

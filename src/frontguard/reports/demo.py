@@ -21,6 +21,7 @@ from frontguard.reports.model import Fact, Part, Report, Shown, Subject
 from frontguard.reports.plain_values import Value
 from frontguard.results import Result
 from frontguard.words import analysis as summary
+from frontguard.words.certificate import guarantee
 
 __all__ = ["demo_in", "demo_report", "demo_to_dict"]
 
@@ -201,7 +202,11 @@ def _flags_part(found: Analysis) -> Part:
 
 
 def _said(found: Analysis) -> list[str]:
-    return [said for said in (summary.guarantee(found), summary.robustness(found), summary.by_means(found)) if said]
+    return [
+        said
+        for said in (guarantee(found, anytime=found.anytime), summary.robustness(found), summary.by_means(found))
+        if said
+    ]
 
 
 def _table(found: Analysis) -> Any:

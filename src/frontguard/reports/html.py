@@ -14,6 +14,7 @@ from html import escape
 from importlib.resources import files
 
 from frontguard.markup import Child, Element, clean, element
+from frontguard.phrases import one_line
 from frontguard.plot.svg.draw import drawn
 from frontguard.reports.model import Cell, Part, Report, Shown, Step, Table
 
@@ -36,7 +37,7 @@ def document(report: Report) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{escape(policy(css, script))}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="referrer" content="no-referrer">\n'
-        f"<title>{escape(clean(_one_line(report.title)))}</title>\n"
+        f"<title>{escape(clean(one_line(report.title, 200)))}</title>\n"
         f"<style>{css}</style>\n</head>\n<body>\n"
         + "\n".join(part.markup() for part in body.made())
         + f"\n<script>{script}</script>\n</body>\n</html>\n"
@@ -60,11 +61,6 @@ def _static(name: str) -> str:
     return (files("frontguard.reports") / "static" / name).read_text(encoding="utf-8")
 
 
-def _one_line(text: str, most: int = 200) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= most else line[: most - 1] + "…"
-
-
 class _Body:
     """The elements of one report; pictures and tables are numbered through, so that their ids differ."""
 
@@ -79,7 +75,7 @@ class _Body:
         report = self.report
         return [
             element("a", {"class": "skip", "href": "#table"}, "Skip to the table"),
-            element("header", {}, element("h1", {"dir": "auto"}, _one_line(report.title, 300)), *self._answer()),
+            element("header", {}, element("h1", {"dir": "auto"}, one_line(report.title, 300)), *self._answer()),
             element(
                 "main",
                 {},

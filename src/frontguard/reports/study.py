@@ -25,8 +25,8 @@ from frontguard.studies.snapshot import Snapshot
 from frontguard.verdicts import Verdict
 from frontguard.words import analysis as log_summary
 from frontguard.words.arm_table import counts
-from frontguard.words.certificate import certificate_against_goal
-from frontguard.words.study import answer, guarantee, more_to_come
+from frontguard.words.certificate import certificate_against_goal, guarantee
+from frontguard.words.study import answer, more_to_come
 
 if TYPE_CHECKING:
     from frontguard.storage.contract import Storage
@@ -104,7 +104,7 @@ def _subject(kind: Kind, snapshot: Snapshot, result: Result, *, said: str) -> Su
     )
     failed = [sum(snapshot.failures.get(arm, {}).values()) for arm in result.arms]
     all_aside = len(snapshot.aside) == len(result.arms)
-    guaranteed = () if all_aside else (guarantee(brief),)
+    guaranteed = () if all_aside else (guarantee(brief.result, failed=brief.failed),)
     means = (
         log_summary.by_means(plain)
         if isinstance(plain, Analysis) and plain.pulls and plain.status != "running"

@@ -7,7 +7,6 @@ so run r of a seed is the same run whatever the number of workers, and whichever
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -21,6 +20,7 @@ import numpy.typing as npt
 from numba import types
 
 from frontguard._compiled import entry, kernel
+from frontguard._machine import usable_cores
 from frontguard._typing import Floats, Ints
 from frontguard.evidence.samples import (
     COLUMN,
@@ -371,7 +371,7 @@ def simulate(
             if stopped.is_set():
                 return
 
-    crew = max(1, min(workers or os.cpu_count() or 1, runs))
+    crew = max(1, min(workers or usable_cores(), runs))
     with ThreadPoolExecutor(crew) as threads:
         busy = {threads.submit(work) for _ in range(crew)}
         try:

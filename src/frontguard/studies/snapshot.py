@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+import numpy as np
+
+from frontguard._typing import Ints
 from frontguard.notices import BudgetOver
 from frontguard.objectives import Objective
 from frontguard.results import Certificate, Result
@@ -40,6 +43,11 @@ class Snapshot:
     def failed(self) -> int:
         """How many of these failed."""
         return sum(sum(reasons.values()) for reasons in self.failures.values())
+
+    @property
+    def failed_per_arm(self) -> Ints:
+        """How many pulls of each arm (K,) failed."""
+        return np.array([sum(self.failures.get(arm, {}).values()) for arm in self.result.arms], np.int64)
 
     @property
     def seconds_left(self) -> float | None:

@@ -8,7 +8,6 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from frontguard.errors import BadInput
 from frontguard.evidence.boxes import LARGEST
 from frontguard.notices import Alarm, BudgetOver, FailuresAlarm, SetAside, reasons_of
 from frontguard.objectives import Objective, parse_objectives
+from frontguard.phrases import did_you_mean, shown
 from frontguard.results import Result
 from frontguard.storage.contract import Storage, StudyExists, Tell, UnknownStudy
 from frontguard.storage.open import open_storage
@@ -491,15 +491,14 @@ def _in_order(names: list[str], values: object, pull: int) -> list[object]:
     if isinstance(values, Mapping):
         for name in values:
             if name not in names:
-                near = get_close_matches(str(name), names, n=1)
-                hint = f" (did you mean {near[0]!r}?)" if near else ""
+                hint = did_you_mean(str(name), names)
                 raise BadInput(f"pull {pull}: no objective is called {name!r}{hint}; wanted {', '.join(names)}")
         missing = [name for name in names if name not in values]
         if missing:
             raise BadInput(f"pull {pull}: no value for {', '.join(missing)}; wanted one for each of {', '.join(names)}")
         return [values[name] for name in names]
     if isinstance(values, (str, bytes)):
-        raise BadInput(f"pull {pull}: values must be numbers, by name or in order; got {_in_a_line(values)}")
+        raise BadInput(f"pull {pull}: values must be numbers, by name or in order; got {shown(values, 120)}")
     if isinstance(values, np.ndarray) and values.ndim <= 1:
         values = values.tolist()
     if isinstance(values, Sequence):
@@ -510,7 +509,7 @@ def _in_order(names: list[str], values: object, pull: int) -> list[object]:
         return list(values)
     if len(names) == 1 and not isinstance(values, np.ndarray):
         return [values]
-    raise BadInput(f"pull {pull}: values must be {len(names)} numbers, by name or in order; got {_in_a_line(values)}")
+    raise BadInput(f"pull {pull}: values must be {len(names)} numbers, by name or in order; got {shown(values, 120)}")
 
 
 def _checked_value(objective: Objective, value: object, reason: str | None, pull: int) -> float:
@@ -518,7 +517,7 @@ def _checked_value(objective: Objective, value: object, reason: str | None, pull
         return math.nan
     where = f"pull {pull}: value of {objective.name!r}"
     if value is None or isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
-        raise BadInput(f"{where} must be a real number{_or_failed(value)}; got {_in_a_line(value)}")
+        raise BadInput(f"{where} must be a real number{_or_failed(value)}; got {shown(value, 120)}")
     try:
         number = float(value)
     except OverflowError:
@@ -530,11 +529,6 @@ def _checked_value(objective: Objective, value: object, reason: str | None, pull
             f"{where} must be positive, since its tolerance {objective.tolerance!r} is relative; got {number}"
         )
     return number
-
-
-def _in_a_line(value: object, most: int = 120) -> str:
-    shown = " ".join(repr(value).split())
-    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
 
 
 def _or_failed(value: object) -> str:

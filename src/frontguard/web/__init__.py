@@ -1,5 +1,17 @@
 """The live page: what `frontguard serve` shows of the studies in a storage. It reads, and never writes.
 
-`guard` decides who may ask, `app` what is answered, `watchers` keep up with the studies, `events` tell the open pages,
-`server` runs it all; `pages` and `twins` say what is shown. Needs `frontguard[web]`.
+What is known flows one way, and nothing flows back::
+
+    storage → watchers → views → pages, twins → events, app → guard → browser
+
+It may know studies and storage (to read), plot, words and markup; nothing of reports, commands or the command line.
+Needs `frontguard[web]`. Start with `app`, which says what is answered, then follow the flow:
+
+- `guard`: who may ask, and the headers of every answer; it stands in front of all the rest;
+- `addresses`: what a URL may say; numbers and known words only;
+- `watchers`: keep up with the studies that somebody looks at, in `threads`;
+- `views`: what is shown at an address now, made once for all who look at it;
+- `pages`: as regions of HTML; `twins`: the same as JSON;
+- `events`: the regions that changed, sent to open pages, which `static/page.js` patches;
+- `server`: a socket, its rules, and a server that ends when it is told to.
 """

@@ -1,7 +1,7 @@
 """The live page as a web application: pages, their JSON twins, their events, and three static files.
 
 No route takes a path, a name or a URL from a visitor: studies and arms are numbers, static files are a dictionary that
-was read at start, and a query may hold a few known words (`pages.Options`).
+was read at start, and a query may hold a few known words (`addresses.ViewOptions`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import json
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -25,14 +25,14 @@ from starlette.routing import Route
 
 import frontguard
 from frontguard.errors import BadInput
-from frontguard.web.answers import plain_page
+from frontguard.plot.looks import VERDICTS
+from frontguard.web.addresses import Address, ViewOptions
 from frontguard.web.events import HEARTBEAT, EventStream, region_events
-from frontguard.web.guard import Guard, Rules
-from frontguard.web.pages import Options, document
-from frontguard.web.views import NotThere, Place, Views
+from frontguard.web.guard import Guard, Rules, plain_page
+from frontguard.web.pages import document
+from frontguard.web.pages.parts import VERDICT_CLASS
+from frontguard.web.views import NotThere, Views
 from frontguard.web.watchers import Watchers
-
-__all__ = ["MOST_STREAMS", "Assets", "Site"]
 
 MOST_STREAMS = 100
 """Event streams that may be open at once."""
@@ -63,22 +63,18 @@ class _Number(Convertor[int]):
 register_url_convertor("number", _Number())
 
 
-@dataclass(frozen=True)
-class Assets:
-    """The static files, and a version that differs whenever one of them does."""
-
-    files: dict[str, bytes]
-    version: str
-
-    @classmethod
-    def read(cls) -> Assets:
-        """Those that came with the package."""
-        folder = files("frontguard.web") / "static"
-        found = {each.name: each.read_bytes() for each in folder.iterdir() if each.name.rpartition(".")[2] in _TYPES}
-        said = hashlib.sha256(frontguard.__version__.encode())
-        for name in sorted(found):
-            said.update(name.encode() + b"\0" + found[name])
-        return cls(found, said.hexdigest()[:16])
+@cache
+def static_files() -> tuple[dict[str, bytes], str]:
+    """The static files by name, and a version that differs whenever one of them does."""
+    folder = files("frontguard.web") / "static"
+    found = {each.name: each.read_bytes() for each in folder.iterdir() if each.name.rpartition(".")[2] in _TYPES}
+    # The words of verdicts have the colours that pictures give them.
+    marks = (f"--mark-{VERDICT_CLASS[verdict]}: {look.colour};" for verdict, look in VERDICTS.items())
+    found["page.css"] = f":root {{ {' '.join(marks)} }}\n".encode() + found["page.css"]
+    said = hashlib.sha256(frontguard.__version__.encode())
+    for name in sorted(found):
+        said.update(name.encode() + b"\0" + found[name])
+    return found, said.hexdigest()[:16]
 
 
 class Site:
@@ -89,7 +85,6 @@ class Site:
         watchers: Watchers,
         rules: Rules,
         *,
-        assets: Assets | None = None,
         most_streams: int = MOST_STREAMS,
         heartbeat: float = HEARTBEAT,
     ) -> None:
@@ -99,7 +94,7 @@ class Site:
         self.views = Views(watchers)
         self.closing = asyncio.Event()
         self.streams = 0
-        self._assets = assets or Assets.read()
+        self._static_files, self._version = static_files()
         self._start = secrets.token_hex(4)  # entity tags of another start mean something else
         routes = []
         for path in ("", "/study/{study:number}", "/study/{study:number}/arm/{arm:number}"):
@@ -108,21 +103,13 @@ class Site:
                 Route(f"{path or '/studies'}.json", self._checked(self._twin)),
                 Route(f"/events{path or '/studies'}", self._checked(self._events)),
             ]
-        self.asgi = Guard(
-            Starlette(
-                routes=[*routes, Route("/static/{name}", self._static)],
-                lifespan=self._lifespan,
-                exception_handlers={HTTPException: _refused},
-            ),
-            rules,
+        app = Starlette(
+            routes=[*routes, Route("/static/{name}", self._static)],
+            lifespan=self._lifespan,
+            exception_handlers={HTTPException: _refused},
         )
-        self._app.router.redirect_slashes = False
-
-    @property
-    def _app(self) -> Starlette:
-        app = self.asgi.app
-        assert isinstance(app, Starlette)
-        return app
+        app.router.redirect_slashes = False
+        self.asgi = Guard(app, rules)
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
@@ -131,8 +118,8 @@ class Site:
         self.watchers.close()
         self.views.close()
 
-    def _checked(self, endpoint: Callable[[Request, Place], Coroutine[Any, Any, Response]]) -> Endpoint:
-        """An endpoint that is given a place; refuses what is none."""
+    def _checked(self, endpoint: Callable[[Request, Address], Coroutine[Any, Any, Response]]) -> Endpoint:
+        """An endpoint that is given an address; refuses what is none."""
 
         async def answer(request: Request) -> Response:
             study, arm = request.path_params.get("study"), request.path_params.get("arm")
@@ -140,9 +127,9 @@ class Site:
             try:
                 if study is None and query:
                     raise BadInput("the list of studies takes no query")
-                place = Place(study, arm, Options.read(query))
-                await self.views.find(place)
-                return await endpoint(request, place)
+                address = Address(study, arm, ViewOptions.read(query))
+                await self.views.find(address)
+                return await endpoint(request, address)
             except BadInput as error:
                 raise HTTPException(400, f"{error}.") from None
             except NotThere as error:
@@ -156,19 +143,19 @@ class Site:
 
     # Answers ----------------------------------------------------------------------------------------------------------
 
-    async def _page(self, request: Request, place: Place) -> Response:
+    async def _page(self, request: Request, address: Address) -> Response:
         del request
-        await self.views.settled(place, PATIENCE)
-        shown = await self.views.shown(place)
-        return HTMLResponse(document(shown.page, events=place.events, version=self._assets.version))
+        await self.views.settled(address, PATIENCE)
+        made = await self.views.shown(address)
+        return HTMLResponse(document(made.page, events=address.events, version=self._version))
 
-    async def _twin(self, request: Request, place: Place) -> Response:
-        await self.views.settled(place, TWIN_PATIENCE)
-        stamp = "-".join(map(str, self.views.stamp(place)))
+    async def _twin(self, request: Request, address: Address) -> Response:
+        await self.views.settled(address, TWIN_PATIENCE)
+        stamp = "-".join(map(str, self.views.stamp(address)))
         tag = f'"{self._start}-{hashlib.sha256(stamp.encode()).hexdigest()[:16]}"'
         if tag in [each.strip() for each in request.headers.get("if-none-match", "").split(",")]:
             return Response(status_code=304, headers={"ETag": tag})
-        said = await self.views.twin(place)
+        said = await self.views.twin(address)
         reading = said.get("status") == "reading"
         return Response(
             json.dumps(said, allow_nan=False),
@@ -177,16 +164,18 @@ class Site:
             media_type="application/json",
         )
 
-    async def _events(self, request: Request, place: Place) -> Response:
+    async def _events(self, request: Request, address: Address) -> Response:
         if self.streams >= self._most_streams:
             return PlainTextResponse("Too many pages are open.", 503, {"Retry-After": "5"})
-        del request
-        return EventStream(self._counted(place), headers={"X-Accel-Buffering": "no"})
+        headers = {"X-Accel-Buffering": "no"}
+        if request.method == "HEAD":
+            return Response(headers=headers, media_type=EventStream.media_type)
+        return EventStream(self._counted(address), headers=headers)
 
-    async def _counted(self, place: Place) -> AsyncGenerator[bytes, None]:
+    async def _counted(self, address: Address) -> AsyncGenerator[bytes, None]:
         self.streams += 1
         try:
-            events = region_events(self.views, place, self._assets.version, self.closing, heartbeat=self._heartbeat)
+            events = region_events(self.views, address, self._version, self.closing, heartbeat=self._heartbeat)
             async with aclosing(events):
                 async for piece in events:
                     yield piece
@@ -195,11 +184,11 @@ class Site:
 
     async def _static(self, request: Request) -> Response:
         name = request.path_params["name"]
-        content = self._assets.files.get(name)
+        content = self._static_files.get(name)
         if content is None:
             raise HTTPException(404, "There is no such file here.")
-        tag = f'"{self._assets.version}"'
-        fresh = request.query_params.get("v") == self._assets.version
+        tag = f'"{self._version}"'
+        fresh = request.query_params.get("v") == self._version
         headers = {
             # Under its version a file never changes; without, a browser asks whether it has.
             "Cache-Control": "private, max-age=31536000, immutable" if fresh else "no-cache",

@@ -5,16 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Awaitable
-from contextlib import suppress
 
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from frontguard.errors import BadInput
+from frontguard.web.addresses import Address
 from frontguard.web.pages import message_page
-from frontguard.web.views import NotThere, Place, Views
-
-__all__ = ["HEARTBEAT", "EventStream", "event", "region_events"]
+from frontguard.web.views import MadePage, NotThere, Views
 
 HEARTBEAT = 10.0
 """Seconds after which a comment is sent when there is nothing else: whoever is gone is noticed, proxies stay awake."""
@@ -27,34 +25,35 @@ PACE = 1.0
 
 
 async def region_events(
-    views: Views, place: Place, version: str, closing: asyncio.Event, *, heartbeat: float = HEARTBEAT
+    views: Views, address: Address, version: str, closing: asyncio.Event, *, heartbeat: float = HEARTBEAT
 ) -> AsyncGenerator[bytes, None]:
-    """The events of a place, until `closing` is set. `version` is that of script and style sheet.
+    """The events of an address, until `closing` is set. `version` is that of script and style sheet.
 
     What a browser was not ready for is skipped: it is sent what differs from what it has, not how that came about.
     """
     yield b"retry: 1000\n\n"
     sent: dict[str, str] = {}
     title: str | None = None
-    with views.looking(place):
+    with views.looking(address):
         # A page that has waited for a server to be started again is not to go back to "being read" for a moment.
-        await views.settled(place, FIRST)
+        await views.settled(address, FIRST)
         while not closing.is_set():
-            bell = views.bell(place)
+            bell = views.bell(address)
             heard = bell.version
-            now, regions = await _regions(views, place)
+            made = await _shown(views, address)
+            now, regions = made.page.title, made.regions
             changed: dict[str, str] = {name: text for name, text in regions.items() if sent.get(name) != text}
             changed |= {name: "null" for name in sent if name not in regions}
             if changed or now != title:
                 yield event(version, now, changed)
                 title, sent = now, regions
-            if place.study is None:
-                await _rest(PACE, closing)
+            if address.study is None:
+                await _either(PACE, closing.wait())
             while bell.version == heard and not closing.is_set():
                 if await _either(heartbeat, bell.news(heard), closing.wait()):
                     continue
-                views.touch(place)
-                if views.bell(place) is not bell:  # the storage is another one than it was
+                views.touch(address)
+                if views.bell(address) is not bell:  # the storage is another one than it was
                     break
                 yield b": still here\n\n"
 
@@ -70,19 +69,12 @@ def event(version: str, title: str, regions: dict[str, str]) -> bytes:
     return f"event: regions\ndata: {said}\n\n".encode("utf-8", "replace")
 
 
-async def _regions(views: Views, place: Place) -> tuple[str, dict[str, str]]:
-    """The title and the regions as they are; in words, what stands against it (the study turned out to lack an arm)."""
+async def _shown(views: Views, address: Address) -> MadePage:
+    """The page as it is; in words, what stands against it (the study turned out to lack an arm)."""
     try:
-        shown = await views.shown(place)
+        return await views.shown(address)
     except (BadInput, NotThere) as error:
-        page = message_page("There is no such view", str(error))
-        return page.title, {name: json.dumps(region.plain()) for name, region in page.regions.items()}
-    return shown.page.title, shown.regions
-
-
-async def _rest(seconds: float, closing: asyncio.Event) -> None:
-    with suppress(TimeoutError):
-        await asyncio.wait_for(closing.wait(), seconds)
+        return MadePage.of(message_page("There is no such view", str(error)))
 
 
 async def _either(seconds: float, *waits: Awaitable[object]) -> bool:
@@ -97,31 +89,16 @@ async def _either(seconds: float, *waits: Awaitable[object]) -> bool:
 
 
 class EventStream(StreamingResponse):
-    """A stream of events that ends as soon as the browser is gone, whatever the server says of its abilities.
-
-    (Starlette relies on `send` to fail for servers of a newer specification; uvicorn lets it pass in silence.)
-    """
+    """A stream of events that ends as soon as the browser is gone, whatever the server says of its abilities."""
 
     media_type = "text/event-stream"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send until the events or the browser end."""
-        if scope["method"] == "HEAD":
-            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-            await send({"type": "http.response.body", "body": b""})
-            return
-        tasks = [
-            asyncio.ensure_future(self.stream_response(send)),
-            asyncio.ensure_future(self.listen_for_disconnect(receive)),
-        ]
+        # For servers of a newer specification Starlette relies on `send` to fail, which uvicorn lets pass in silence.
+        older = {**scope, "asgi": {**scope["asgi"], "spec_version": "2.0"}}
         try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            await super().__call__(older, receive, send)
         finally:
-            for task in tasks:
-                task.cancel()
-            ended = await asyncio.gather(*tasks, return_exceptions=True)
             if isinstance(self.body_iterator, AsyncGenerator):
                 await self.body_iterator.aclose()  # at once, not when it is collected
-        for error in ended:
-            if isinstance(error, Exception):
-                raise error

@@ -28,9 +28,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from frontguard.errors import BadInput
-from frontguard.web.answers import PLAIN, plain_page, secured
-
-__all__ = ["LARGEST", "Answer", "Asked", "Guard", "Rules", "allowed_host", "is_loopback", "judged", "rules_for"]
+from frontguard.markup import element
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -79,7 +77,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Refusal:
     """An answer that the guard gives itself."""
 
     status: int
@@ -166,17 +164,17 @@ def _without_port(value: str) -> str:
 # Judging --------------------------------------------------------------------------------------------------------------
 
 
-def judged(rules: Rules, asked: Asked) -> Answer | None:
+def judged(rules: Rules, asked: Asked) -> Refusal | None:
     """The answer to a request that may go no further; None if it may."""
     if asked.size > LARGEST:
-        return Answer(431, "Too large", ("A request like this has no need of so many words.",))
+        return Refusal(431, "Too large", ("A request like this has no need of so many words.",))
     hosts = asked.all(b"host")
     if len(hosts) != 1 or not asked.path.startswith("/"):
-        return Answer(400, "Bad request", ("A request must name its host once, and a path on it.",))
+        return Refusal(400, "Bad request", ("A request must name its host once, and a path on it.",))
     host = hosts[0]
     if host not in rules.hosts and not (rules.by_address and _is_ours(host, asked.server)):
         # Whoever reads this may be a page under a false name: nothing is said here of what is served, or where.
-        return Answer(
+        return Refusal(
             421,
             "Not under this name",
             (
@@ -185,16 +183,10 @@ def judged(rules: Rules, asked: Asked) -> Answer | None:
             ),
         )
     if asked.method not in ("GET", "HEAD"):
-        return Answer(405, "Read only", ("Only GET and HEAD are answered here.",), ((b"allow", b"GET, HEAD"),))
-    if any(origin != f"http://{host}" for origin in asked.all(b"origin")):
-        return _elsewhere()
-    if not _from_here(asked):
-        return _elsewhere()
+        return Refusal(405, "Read only", ("Only GET and HEAD are answered here.",), ((b"allow", b"GET, HEAD"),))
+    if any(origin != f"http://{host}" for origin in asked.all(b"origin")) or not _from_here(asked):
+        return Refusal(403, "Not from another site", ("This cannot be asked for by a page of another site.",))
     return _admitted(rules, asked)
-
-
-def _elsewhere() -> Answer:
-    return Answer(403, "Not from another site", ("This cannot be asked for by a page of another site.",))
 
 
 def _from_here(asked: Asked) -> bool:
@@ -222,7 +214,7 @@ def _is_ours(host: str, server: tuple[str, int] | None) -> bool:
     return host in _values(_literal(str(getattr(read, "ipv4_mapped", None) or read)), port)
 
 
-def _admitted(rules: Rules, asked: Asked) -> Answer | None:
+def _admitted(rules: Rules, asked: Asked) -> Refusal | None:
     """Whether the token was shown, where one is needed."""
     if rules.token is None:
         return None
@@ -230,7 +222,7 @@ def _admitted(rules: Rules, asked: Asked) -> Answer | None:
     if given:
         if len(given) == 1 and _same(given[0], rules.token):
             cookie = f"{rules.cookie}={rules.token}; HttpOnly; SameSite=Strict; Path=/"
-            return Answer(
+            return Refusal(
                 303,
                 "Welcome",
                 ("Go on without the token.",),
@@ -246,8 +238,8 @@ def _admitted(rules: Rules, asked: Asked) -> Answer | None:
     return None if shown else _locked()
 
 
-def _locked() -> Answer:
-    return Answer(
+def _locked() -> Refusal:
+    return Refusal(
         403,
         "A token is needed",
         (
@@ -267,6 +259,56 @@ def _cookies(asked: Asked, wanted: str) -> list[str]:
 
 def _same(given: str, token: str) -> bool:
     return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), token.encode())
+
+
+# What every answer has ------------------------------------------------------------------------------------------------
+
+
+HEADERS: tuple[tuple[bytes, bytes], ...] = (
+    (
+        b"content-security-policy",
+        b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        b"base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    ),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"x-frame-options", b"DENY"),
+)
+"""On every answer: nothing runs that is not ours, nobody frames us, reads us from elsewhere, or learns our address."""
+
+_OURS = frozenset(name for name, _ in HEADERS) | {b"server"}
+
+
+def secured(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """The headers of an answer with `HEADERS`; not to be stored unless the answer says otherwise."""
+    kept = [(name.lower(), value) for name, value in headers if name.lower() not in _OURS]
+    if all(name != b"cache-control" for name, _ in kept):
+        kept.append((b"cache-control", b"no-store"))
+    return [*kept, *HEADERS]
+
+
+def plain_page(title: str, *words: str, link: tuple[str, str] | None = None) -> str:
+    """A page that says something in a few sentences, with a link below if there is somewhere to go.
+
+    >>> "a &lt;b&gt;" in plain_page("Not found", "There is no a <b>.", link=("/", "All studies"))
+    True
+    """
+    said = [element("p", None, each) for each in words]
+    if link is not None:
+        said.append(element("p", None, element("a", {"href": link[0]}, link[1])))
+    head = element(
+        "head",
+        None,
+        element("meta", {"charset": "utf-8"}),
+        element("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}),
+        element("title", None, f"{title} · frontguard"),
+        element("link", {"rel": "stylesheet", "href": "/static/page.css"}),
+        element("link", {"rel": "icon", "href": "/static/icon.svg"}),
+    )
+    body = element("body", {"class": "plain"}, element("main", None, element("h1", None, title), *said))
+    return f"<!doctype html>\n{element('html', {'lang': 'en'}, head, body).markup()}\n"
 
 
 # In front of the application ------------------------------------------------------------------------------------------
@@ -305,9 +347,9 @@ class Guard:
             scope["headers"],
             (server[0], server[1]) if server and server[1] else None,
         )
-        answer = judged(self._rules, asked)
-        if answer is not None:
-            await _give(answer, send_secured)
+        refusal = judged(self._rules, asked)
+        if refusal is not None:
+            await _give(refusal, send_secured)
             return
         try:
             await self.app(scope, receive, send_secured)
@@ -316,12 +358,12 @@ class Guard:
             _log.exception("a request could not be answered")
             if not started:
                 words = "Something went wrong here. The terminal in which the server runs says what."
-                await _give(Answer(500, "A fault", (words,), link=("/", "All studies")), send_secured)
+                await _give(Refusal(500, "A fault", (words,), link=("/", "All studies")), send_secured)
 
 
-async def _give(answer: Answer, send: Send) -> None:
-    body = plain_page(answer.title, *answer.words, link=answer.link).encode()
-    length = (b"content-length", str(len(body)).encode())
-    headers = [(b"content-type", PLAIN.encode()), length, *answer.headers]
-    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+async def _give(refusal: Refusal, send: Send) -> None:
+    body = plain_page(refusal.title, *refusal.words, link=refusal.link).encode()
+    kind, length = (b"content-type", b"text/html; charset=utf-8"), (b"content-length", str(len(body)).encode())
+    headers = [kind, length, *refusal.headers]
+    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

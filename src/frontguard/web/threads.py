@@ -6,10 +6,8 @@ import asyncio
 import queue
 import threading
 from collections.abc import Callable
-from contextlib import suppress
-from typing import Any, TypeVar
-
-__all__ = ["Threads"]
+from concurrent.futures import Future
+from typing import TypeVar
 
 Answer = TypeVar("Answer")
 
@@ -17,7 +15,7 @@ Answer = TypeVar("Answer")
 class Threads:
     """Up to `most` threads, begun when needed, that take pieces of work one after another.
 
-    They are daemons: a thread that waits for a database that is away must not keep the server from ending.
+    They are daemons, unlike those of an executor: one that waits for a database must not keep the server from ending.
     """
 
     def __init__(self, most: int, name: str) -> None:
@@ -30,25 +28,22 @@ class Threads:
 
     async def run(self, work: Callable[[], Answer]) -> Answer:
         """What `work` returns or raises, run in one of the threads."""
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Answer] = loop.create_future()
+        future: Future[Answer] = Future()
 
-        def done() -> None:
-            if future.cancelled():
-                return
+        def settle() -> None:
+            if not future.set_running_or_notify_cancel():
+                return  # nobody waits any more
             try:
-                answer = work()
+                future.set_result(work())
             except Exception as error:
-                _tell(loop, future, None, error)
-            else:
-                _tell(loop, future, answer, None)
+                future.set_exception(error)
 
         with self._lock:
-            self._work.put(done)
+            self._work.put(settle)
             if self._idle == 0 and self._begun < self._most:
                 self._begun += 1
                 threading.Thread(target=self._take, name=f"{self._name}-{self._begun}", daemon=True).start()
-        return await future
+        return await asyncio.wrap_future(future)
 
     def close(self, last: Callable[[], None] | None = None) -> None:
         """Let the threads end when they have done what they are at; one of them does `last` before."""
@@ -68,16 +63,3 @@ class Threads:
                 return
             work()
             del work  # nothing is kept alive by a thread that waits
-
-
-def _tell(loop: asyncio.AbstractEventLoop, future: asyncio.Future[Any], answer: Any, error: Exception | None) -> None:
-    def settle() -> None:
-        if future.done():
-            return
-        if error is None:
-            future.set_result(answer)
-        else:
-            future.set_exception(error)
-
-    with suppress(RuntimeError):  # the loop has ended: nobody waits any more
-        loop.call_soon_threadsafe(settle)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -11,82 +12,69 @@ import numpy as np
 
 from frontguard.errors import BadInput
 from frontguard.objectives import parse_tolerance
-from frontguard.results import Result
 from frontguard.studies.overview import Measurements, Overview
-from frontguard.web.pages.arm import why
-from frontguard.web.pages.list import Unread
-from frontguard.web.pages.options import Options
-from frontguard.web.pages.parts import arm_url, failed_per_arm, status_of, study_url
-from frontguard.web.pages.study import progress
+from frontguard.web.addresses import Address, ViewOptions, arm_url, study_url
 from frontguard.web.pages.table import order_of
-from frontguard.words.study import answer, guarantee, more_to_come, too_short
+from frontguard.web.watchers import Seen
+from frontguard.words.certificate import guarantee, nearness
+from frontguard.words.study import answer, more_to_come, too_short, why
 
 
-def studies_twin(overviews: Sequence[Overview | Unread], numbers: Sequence[int] | None = None) -> dict[str, Any]:
+def studies_twin(studies: Sequence[Seen]) -> dict[str, Any]:
     """The list of studies, each with its answer and facts."""
-    numbers = range(1, len(overviews) + 1) if numbers is None else numbers
-    return {"studies": [_listed(each, number) for each, number in zip(overviews, numbers, strict=True)]}
+    return {"studies": [_listed(seen) for seen in studies]}
 
 
-def _listed(each: Overview | Unread, number: int) -> dict[str, Any]:
-    common: dict[str, Any] = {"number": number, "url": study_url(number), "twin": f"{study_url(number)}.json"}
-    if isinstance(each, Unread):
-        status = "trouble" if each.trouble else "reading"
-        return common | {
-            "name": each.name,
-            "status": status,
-            "read": each.told,
-            "told": each.in_all,
-            "trouble": each.trouble or None,
-        }
-    return common | {
-        "name": each.name,
-        "status": status_of(each),
-        "answer": answer(each.snapshot),
-        "arms": len(each.snapshot.result.arms),
-        "facts": _facts(each),
-        "certificate": _certificate(each),
+def reading_twin(seen: Seen) -> dict[str, Any]:
+    """A study whose log is being read for the first time."""
+    return _address(seen) | {
+        "status": "reading",
+        "read": seen.told,
+        "told": seen.total,
+        "trouble": seen.trouble or None,
     }
 
 
-def reading_twin(name: str, number: int, told_so_far: int, told_in_all: int) -> dict[str, Any]:
-    """A study whose log is being read for the first time."""
-    return _listed(Unread(name, told_so_far, told_in_all), number)
+def _listed(seen: Seen) -> dict[str, Any]:
+    if seen.overview is None:
+        return reading_twin(seen) | ({"status": "trouble"} if seen.trouble else {})
+    snapshot = seen.overview.snapshot
+    return _address(seen) | {
+        "status": snapshot.result.status,
+        "answer": answer(snapshot),
+        "arms": len(snapshot.result.arms),
+        "facts": _facts(seen.overview),
+        "certificate": _certificate(seen.overview),
+    }
 
 
-def study_twin(overview: Overview, options: Options | None = None, number: int = 1) -> dict[str, Any]:
+def _address(seen: Seen) -> dict[str, Any]:
+    where = Address(seen.number)
+    return {"number": seen.number, "url": where.page, "twin": where.twin, "name": seen.name}
+
+
+def study_twin(overview: Overview, study: int, options: ViewOptions | None = None) -> dict[str, Any]:
     """A study with all its arms, in the order that the options want."""
-    options = (options or Options()).within(len(overview.settings.objectives))
+    options = (options or ViewOptions()).within(len(overview.settings.objectives))
     snapshot = overview.snapshot
-    chosen = options.axes(len(overview.settings.objectives))
-    medians, bounds = snapshot.result.medians, snapshot.result.bounds
-    failed = failed_per_arm(snapshot)
+    x, y = options.axes(len(overview.settings.objectives))
     return {
         "name": overview.name,
-        "number": number,
-        "url": study_url(number, options),
-        "status": status_of(overview),
+        "number": study,
+        "url": study_url(study, options),
+        "status": snapshot.result.status,
         "answer": answer(snapshot),
-        "guarantee": guarantee(snapshot),
+        "guarantee": guarantee(snapshot.result, failed=snapshot.failed),
         "version": overview.version,
         "facts": _facts(overview),
         "certificate": _certificate(overview),
         "forecast": _forecast(overview),
         "warnings": list(snapshot.result.warnings),
         "notices": [notice.to_dict() for notice in snapshot.result.notices],
-        "view": {"kind": options.view, "x": chosen[0], "y": chosen[1], "rows": options.rows, "sort": options.sort},
+        "view": {"kind": options.view, "x": x, "y": y, "rows": options.rows, "sort": options.sort},
         "objectives": [asdict(each) for each in overview.settings.objectives],
-        "arms": [_arm(overview, number, arm, medians, bounds, failed[arm]) for arm in order_of(overview, options.sort)],
-        "failures": [
-            {
-                "arm": name,
-                "reason": reason,
-                "count": count,
-                "last": finite(overview.failed_at.get((name, reason))),
-            }
-            for name, reasons in snapshot.failures.items()
-            for reason, count in reasons.most_common()
-        ],
+        "arms": _arms(overview, study, order_of(overview, options.sort)),
+        "failures": [{"arm": name, **each} for name in snapshot.failures for each in _failures(overview, name)],
         "certainty": [
             {"pulls": each.pulls, "at": finite(each.at), "uncertain": _numbers(each.uncertain)}
             for each in overview.history.moments
@@ -101,20 +89,19 @@ def study_twin(overview: Overview, options: Options | None = None, number: int =
 
 
 def arm_twin(
-    overview: Overview, arm: int, measurements: Measurements, options: Options | None = None, number: int = 1
+    overview: Overview, study: int, arm: int, measurements: Measurements, options: ViewOptions | None = None
 ) -> dict[str, Any]:
     """An arm: verdict and why, interval, the history of its box, what was measured."""
-    result = overview.snapshot.result
-    if not 0 <= arm < len(result.arms):
-        raise BadInput(f"arm must be a number from 0 to {len(result.arms) - 1}; got {arm}")
-    options = (options or Options()).within(len(overview.settings.objectives))
-    reasons: Mapping[str, int] = overview.snapshot.failures.get(result.arms[arm], {})
+    snapshot, names = overview.snapshot, overview.snapshot.result.arms
+    if not 0 <= arm < len(names):
+        raise BadInput(f"arm must be a number from 0 to {len(names) - 1}; got {arm}")
+    options = (options or ViewOptions()).within(len(overview.settings.objectives))
     return {
-        "study": {"name": overview.name, "number": number, "url": study_url(number, options)},
-        "status": status_of(overview),
+        "study": {"name": overview.name, "number": study, "url": study_url(study, options)},
+        "status": snapshot.result.status,
         "version": overview.version,
-        **_arm(overview, number, arm, result.medians, result.bounds, failed_per_arm(overview.snapshot)[arm]),
-        "why": why(overview, arm),
+        **_arms(overview, study, [arm])[0],
+        "why": why(snapshot, arm),
         "objectives": [asdict(each) for each in overview.settings.objectives],
         "history": [
             {
@@ -127,10 +114,7 @@ def arm_twin(
             }
             for each in overview.history.moments
         ],
-        "failures": [
-            {"reason": reason, "count": count, "last": finite(overview.failed_at.get((result.arms[arm], reason)))}
-            for reason, count in reasons.items()
-        ],
+        "failures": _failures(overview, names[arm]),
         "measurements": {
             "total": measurements.total,
             "pulls": measurements.pulls.tolist(),
@@ -140,6 +124,11 @@ def arm_twin(
             "at": _numbers(measurements.at),
         },
     }
+
+
+def with_trouble(twin: dict[str, Any], said: str) -> dict[str, Any]:
+    """The same with what keeps the storage from being read at the moment; None if nothing does."""
+    return twin | {"trouble": said or None}
 
 
 def finite(value: float | None) -> float | None:
@@ -153,7 +142,6 @@ def _numbers(values: Any) -> list[float | None]:
 
 def _facts(overview: Overview) -> dict[str, Any]:
     snapshot = overview.snapshot
-    counts = {verdict.word: count for verdict, count in snapshot.result.tally().items()}
     return {
         "pulls": snapshot.pulls,
         "told": overview.told,
@@ -163,7 +151,7 @@ def _facts(overview: Overview) -> dict[str, Any]:
         "began": finite(overview.began),
         "last": finite(overview.last),
         "most_pulls": snapshot.most_pulls,
-        "verdicts": counts,
+        "verdicts": {verdict.word: count for verdict, count in snapshot.result.tally().items()},
     }
 
 
@@ -177,7 +165,7 @@ def _certificate(overview: Overview) -> dict[str, Any]:
             "now": finite(value),
             "goal": parse_tolerance(objective.tolerance).amount,
             "relative": objective.relative,
-            "progress": progress(value, objective),
+            "progress": nearness(value, objective),
         }
         for value, objective in zip(now, objectives, strict=True)
     ]
@@ -185,9 +173,9 @@ def _certificate(overview: Overview) -> dict[str, Any]:
 
 
 def _forecast(overview: Overview) -> dict[str, Any] | None:
-    if status_of(overview) != "running":
-        return None
     snapshot = overview.snapshot
+    if snapshot.result.status != "running":
+        return None
     return {
         "pulls_left": snapshot.pulls_left,
         "seconds_left": finite(snapshot.seconds_left),
@@ -196,22 +184,32 @@ def _forecast(overview: Overview) -> dict[str, Any] | None:
     }
 
 
-def _arm(overview: Overview, study: int, arm: int, medians: Any, bounds: Any, failed: int) -> dict[str, Any]:
-    result: Result = overview.snapshot.result
-    low, high = bounds
-    rival = int(result.decided_by[arm])
-    return {
-        "arm": arm,
-        "name": result.arms[arm],
-        "url": arm_url(study, arm),
-        "verdict": result.verdict(arm).word,
-        "medians": _numbers(medians[arm]),
-        "low": _numbers(low[arm]),
-        "high": _numbers(high[arm]),
-        "pulls": int(result.pulls_per_arm[arm]),
-        "failed": failed,
-        "decided_by": rival if rival >= 0 else None,
-    }
+def _arms(overview: Overview, study: int, arms: Sequence[int]) -> list[dict[str, Any]]:
+    result, failed = overview.snapshot.result, overview.snapshot.failed_per_arm
+    medians, (low, high) = result.medians, result.bounds
+    return [
+        {
+            "arm": arm,
+            "name": result.arms[arm],
+            "url": arm_url(study, arm),
+            "verdict": result.verdict(arm).word,
+            "medians": _numbers(medians[arm]),
+            "low": _numbers(low[arm]),
+            "high": _numbers(high[arm]),
+            "pulls": int(result.pulls_per_arm[arm]),
+            "failed": int(failed[arm]),
+            "decided_by": int(result.decided_by[arm]) if result.decided_by[arm] >= 0 else None,
+        }
+        for arm in arms
+    ]
+
+
+def _failures(overview: Overview, arm: str) -> list[dict[str, Any]]:
+    reasons = overview.snapshot.failures.get(arm, Counter())
+    return [
+        {"reason": reason, "count": count, "last": finite(overview.failed_at.get((arm, reason)))}
+        for reason, count in reasons.most_common()
+    ]
 
 
 def _settings(overview: Overview) -> dict[str, Any]:

@@ -18,19 +18,17 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
 from frontguard.errors import BadInput
 from frontguard.storage.contract import NothingThere, Storage, UnknownStudy
-from frontguard.storage.open import open_storage
+from frontguard.storage.open import open_storage, without_password
 from frontguard.storage.sqlite.errors import Busy
 from frontguard.studies.follow import Follower
 from frontguard.studies.overview import Overview
 from frontguard.web.threads import Threads
-
-__all__ = ["Bell", "Listing", "Seen", "StudyWatch", "Times", "Watch", "Watchers", "within"]
 
 _log = logging.getLogger("frontguard.web")
 
@@ -46,6 +44,9 @@ class Times:
     silence: float = 5.0  # without an answer of the storage, after which the page says so
     linger: float = 60.0  # after the last look of anybody
     progress: float = 0.2  # between two notes while a log is read first
+
+
+USUAL = Times()
 
 
 class Bell:
@@ -67,331 +68,17 @@ class Bell:
             await self._rung.wait()
 
 
-class Watch(ABC):
-    """Polls in a thread as long as anybody looks, and rings its bell when something that is shown has changed.
-
-    All but `_poll` runs in the loop of the server. `every` is the bell of all watchers together.
-    """
-
-    def __init__(self, threads: Threads, times: Times, every: Bell) -> None:
-        self.bell = Bell()
-        self.trouble = ""
-        self.polled = False  # whether there was an answer at all, good or bad
-        self._threads = threads
-        self._times = times
-        self._every = every
-        self._streams = 0
-        self._looked = 0.0
-        self._task: asyncio.Task[None] | None = None
-        self._hurry = asyncio.Event()
-        self._cost = 0.0  # of the last update, in seconds of a processor
-
-    # For those who look -----------------------------------------------------------------------------------------------
-
-    @property
-    def watching(self) -> bool:
-        """Whether the storage is being polled."""
-        return self._task is not None and not self._task.done()
-
-    def look(self) -> None:
-        """Somebody looks: watch from now on for a while."""
-        self._looked = time.monotonic()
-        if not self.watching:
-            self._task = asyncio.get_running_loop().create_task(self._run())
-
-    @contextmanager
-    def looking(self) -> Iterator[None]:
-        """Watch for as long as this lasts, and a while longer."""
-        self._streams += 1
-        self.look()
-        try:
-            yield
-        finally:
-            self._streams -= 1
-            self._looked = time.monotonic()
-
-    async def first_answer(self, seconds: float) -> None:
-        """Wait for the first answer of the storage, up to so long."""
-        self.look()
-        await within(seconds, self.bell, lambda: self.polled)
-
-    async def asked_again(self, seconds: float) -> None:
-        """Have the storage asked now, and wait for the answer up to so long."""
-        self.polled = False
-        self._hurry.set()
-        await self.first_answer(seconds)
-
-    def charge(self, seconds: float) -> None:
-        """Add to what the last update has cost."""
-        self._cost += seconds
-
-    def pause(self) -> float:
-        """Seconds until the storage is asked again, by what the last update has cost."""
-        wanted = self._cost * (1.0 / self._times.share - 1.0)
-        return min(max(wanted, self._times.pause), self._times.longest)
-
-    def close(self) -> None:
-        """Stop watching."""
-        if self._task is not None:
-            self._task.cancel()
-
-    # Watching ---------------------------------------------------------------------------------------------------------
-
-    @abstractmethod
-    def _poll(self) -> Callable[[], None] | None:
-        """In a thread: ask the storage. What is returned is called in the loop if something has changed."""
-
-    def _publish(self) -> None:
-        self.bell.ring()
-        self._every.ring()
-
-    async def _run(self) -> None:
-        failures = 0
-        while self._streams or time.monotonic() - self._looked < self._times.linger:
-            try:
-                change = await self._patiently()
-            except Exception as error:
-                failures += 1
-                said = in_words(error)
-                if said != self.trouble and not isinstance(error, ValueError | OSError):
-                    _log.error("a study cannot be followed", exc_info=error)
-                self._settle(None, said)
-            else:
-                failures = 0
-                self._settle(change, "")
-            pause = min(self._times.pause * 2.0**failures, self._times.trouble) if failures else self.pause()
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._hurry.wait(), pause)
-            self._hurry.clear()
-
-    async def _patiently(self) -> Callable[[], None] | None:
-        """The answer of the storage; says so when it takes long."""
-        poll = asyncio.ensure_future(self._threads.run(self._poll))
-        began = time.monotonic()
-        try:
-            while True:
-                done, _ = await asyncio.wait([poll], timeout=self._times.silence)
-                if done:
-                    return poll.result()
-                if not self._is_reading():
-                    self._settle(None, f"the storage has not answered for {time.monotonic() - began:.0f} s")
-        finally:
-            poll.cancel()
-
-    def _is_reading(self) -> bool:
-        """Whether a poll that takes long is at work, and says so itself."""
-        return False
-
-    def _settle(self, change: Callable[[], None] | None, trouble: str) -> None:
-        if change is not None:
-            change()
-        if change is not None or trouble != self.trouble or not self.polled:
-            self.trouble = trouble
-            self.polled = True
-            self._publish()
-
-
-async def within(seconds: float, bell: Bell, reached: Callable[[], bool]) -> None:
-    """Wait until something is reached, looking whenever the bell is rung, up to so long."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            while not reached():
-                await bell.news(bell.version)
-
-
-# The list -------------------------------------------------------------------------------------------------------------
-
-
-class Listing(Watch):
-    """Which studies there are, by number: the oldest of the storage is number 1, whatever is shown of them."""
-
-    def __init__(self, source: Source, only: Sequence[str], threads: Threads, times: Times, every: Bell) -> None:
-        super().__init__(threads, times, every)
-        self.studies: dict[int, str] = {}
-        self._source = source
-        self._only = frozenset(only)
-
-    def _poll(self) -> Callable[[], None] | None:
-        try:
-            storage = self._source.get()
-        except NotBegun:
-            return None
-        try:
-            names = storage.studies()
-        except Exception as error:
-            if not passes(error):
-                self._source.let_go(storage)
-            raise
-        found = {number: name for number, name in enumerate(names, 1) if not self._only or name in self._only}
-
-        def change() -> None:
-            self.studies = found
-
-        return change if found != self.studies else None
-
-
-# A study --------------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Seen:
-    """A study as a page shows it: the overview once there is one; until then, how far its log has been read."""
-
-    overview: Overview | None = None
-    follower: Follower | None = None
-    told: int = 0
-    total: int = 0
-
-
-_serials = count(1)
-
-
-class StudyWatch(Watch):
-    """Follows one study."""
-
-    def __init__(self, source: Source, number: int, name: str, threads: Threads, times: Times, every: Bell) -> None:
-        super().__init__(threads, times, every)
-        self.number = number
-        self.name = name
-        self.serial = next(_serials)  # tells it from others of the same number, before and after it
-        self.seen = Seen()
-        self._source = source
-        self._loop = asyncio.get_running_loop()
-        self._follower: Follower | None = None
-        self._storage: Storage | None = None
-        self._mark: tuple[Any, ...] | None = None
-        self._noted = 0.0
-        self._reading = False  # the storage has answered, and what is new is being worked on
-
-    def _poll(self) -> Callable[[], None] | None:
-        storage = self._source.get()
-        try:
-            return self._caught_up(storage)
-        except Exception as error:
-            self._mark = None
-            if not passes(error):
-                # The file may be another one when it comes back: what is known of this one is not to be built upon.
-                self._follower = None
-                self._source.let_go(storage)
-            if isinstance(error, UnknownStudy):
-                raise UnknownStudy(f"the study {self.name!r} is no longer in the storage") from None
-            raise
-
-    def _caught_up(self, storage: Storage) -> Callable[[], None] | None:
-        size = storage.size(self.name)
-        mark = (size, storage.settings(self.name), [lease.pull for lease in storage.leases(self.name)])
-        if self._storage is not storage or (self._mark is not None and size < self._mark[0]):
-            self._follower = None  # another log than before
-        elif mark == self._mark:
-            return None
-        if self._follower is None:
-            self._follower, self._storage = Follower(storage, self.name), storage
-        follower = self._follower
-        first = follower.overview is None
-        began = time.thread_time()
-        self._reading = True
-        try:
-            overview = follower.catch_up(self._note if first else None)
-        finally:
-            self._reading = False
-        cost = 0.0 if first else time.thread_time() - began
-        self._mark = mark
-
-        def change() -> None:
-            self.seen = Seen(overview, follower)
-            self._cost = cost
-
-        return change
-
-    def _note(self, told: int, total: int) -> None:
-        """In a thread: how far the log has been read."""
-        now = time.monotonic()
-        if now - self._noted < self._times.progress:
-            return
-        self._noted = now
-
-        def change() -> None:
-            if self.seen.overview is None:  # once there was an answer, it stays until there is a newer one
-                self.seen = Seen(told=told, total=total)
-                self._publish()
-
-        with suppress(RuntimeError):  # the loop has ended
-            self._loop.call_soon_threadsafe(change)
-
-    def _is_reading(self) -> bool:
-        return self._reading
-
-
-# All ------------------------------------------------------------------------------------------------------------------
-
-
-class Watchers:
-    """The watchers of a storage. `only` names the studies that are shown; all, if it is empty."""
-
-    def __init__(
-        self, where: str | Storage | Source, only: Sequence[str] = (), *, times: Times | None = None, threads: int = 4
-    ) -> None:
-        self._source = where if isinstance(where, Source) else Source(where)
-        self._times = times or Times()
-        self._threads = Threads(threads, "frontguard-watch")
-        self.bell = Bell()
-        self.listing = Listing(self._source, only, self._threads, self._times, self.bell)
-        self._watches: dict[int, StudyWatch] = {}
-
-    def known(self, number: int) -> StudyWatch | None:
-        """The watcher of a study in the list, whether it is at work or not."""
-        name = self.listing.studies.get(number)
-        if name is None:
-            return None
-        watch = self._watches.get(number)
-        if watch is None or watch.name != name:  # the storage is another one than it was
-            if watch is not None:
-                watch.close()
-                watch.bell.ring()
-            watch = self._watches[number] = StudyWatch(
-                self._source, number, name, self._threads, self._times, self.bell
-            )
-        return watch
-
-    @property
-    def patience(self) -> float:
-        """Seconds to wait for an answer of the storage: long enough to be told that there is none."""
-        return self._times.silence + 1.0
-
-    async def study(self, number: int) -> StudyWatch | None:
-        """The watcher of a study, put to work; also of one that was begun just now."""
-        self.listing.look()
-        if number not in self.listing.studies:
-            await self.listing.asked_again(self.patience)
-        watch = self.known(number)
-        if watch is not None:
-            watch.look()
-        return watch
-
-    def all(self) -> list[StudyWatch]:
-        """The watchers of all studies in the list."""
-        found = (self.known(number) for number in self.listing.studies)
-        return [watch for watch in found if watch is not None]
-
-    def close(self) -> None:
-        """Stop watching, and let go of the storage. Threads that wait for it are left to themselves."""
-        self.listing.close()
-        for watch in self._watches.values():
-            watch.close()
-        self._threads.close(self._source.close)
-
-
-__all__ = ["NotBegun", "Source", "in_words", "passes"]
+# The storage ----------------------------------------------------------------------------------------------------------
 
 
 class NotBegun(Exception):
     """There is no storage yet at the place where one is expected."""
 
 
-class Source:
+class StorageSource:
     """Gives the storage at `where`, for any number of threads; a storage passes through.
 
-    >>> source = Source("not-there-yet.db")
+    >>> source = StorageSource("not-there-yet.db")
     >>> source.get()
     Traceback (most recent call last):
     ...
@@ -447,9 +134,313 @@ def in_words(error: Exception) -> str:
     >>> in_words(KeyError("x"))
     "it cannot be read: KeyError: 'x'"
     """
-    from frontguard.storage.open import without_password
-
     said = " ".join(str(error).split())
     if not isinstance(error, BadInput | OSError) or not said:
         said = f"it cannot be read: {type(error).__name__}: {said}"
     return without_password(said)
+
+
+# Watching -------------------------------------------------------------------------------------------------------------
+
+
+class Watcher(ABC):
+    """Polls in a thread as long as anybody looks, and rings its bell when something that is shown has changed.
+
+    All but `_poll` runs in the loop of the server. `every` is the bell of all watchers together.
+    """
+
+    def __init__(self, source: StorageSource, threads: Threads, times: Times, every: Bell) -> None:
+        self.bell = Bell()
+        self.trouble = ""
+        self.polled = False  # whether there was an answer at all, good or bad
+        self._source = source
+        self._threads = threads
+        self._times = times
+        self._every = every
+        self._streams = 0
+        self._looked = 0.0
+        self._task: asyncio.Task[None] | None = None
+        self._hurry = asyncio.Event()
+        self._cost = 0.0  # of the last update, in seconds of a processor
+        self._reading = False  # the storage has answered, and what is new is being worked on
+
+    @property
+    def watching(self) -> bool:
+        """Whether the storage is being polled."""
+        return self._task is not None and not self._task.done()
+
+    def look(self) -> None:
+        """Somebody looks: watch from now on for a while."""
+        self._looked = time.monotonic()
+        if not self.watching:
+            self._task = asyncio.get_running_loop().create_task(self._run())
+
+    @contextmanager
+    def looking(self) -> Iterator[None]:
+        """Watch for as long as this lasts, and a while longer."""
+        self._streams += 1
+        self.look()
+        try:
+            yield
+        finally:
+            self._streams -= 1
+            self._looked = time.monotonic()
+
+    async def first_answer(self, seconds: float) -> None:
+        """Wait for the first answer of the storage, up to so long."""
+        self.look()
+        await within(seconds, self.bell, lambda: self.polled)
+
+    async def asked_again(self, seconds: float) -> None:
+        """Have the storage asked now, and wait for the answer up to so long."""
+        self.polled = False
+        self._hurry.set()
+        await self.first_answer(seconds)
+
+    def charge(self, seconds: float) -> None:
+        """Add to what the last update has cost."""
+        self._cost += seconds
+
+    def pause(self) -> float:
+        """Seconds until the storage is asked again, by what the last update has cost."""
+        wanted = self._cost * (1.0 / self._times.share - 1.0)
+        return min(max(wanted, self._times.pause), self._times.longest)
+
+    def close(self) -> None:
+        """Stop watching."""
+        if self._task is not None:
+            self._task.cancel()
+
+    def _poll(self) -> Callable[[], None] | None:
+        """In a thread: ask the storage. What is returned is called in the loop if something has changed."""
+        try:
+            storage = self._source.get()
+        except NotBegun:
+            return None
+        try:
+            return self._news(storage)
+        except Exception as error:
+            if not passes(error):
+                self._source.let_go(storage)
+            raise
+
+    @abstractmethod
+    def _news(self, storage: Storage) -> Callable[[], None] | None:
+        """In a thread: what has changed, to be called in the loop; None if nothing has."""
+
+    def _publish(self) -> None:
+        self.bell.ring()
+        self._every.ring()
+
+    async def _run(self) -> None:
+        failures = 0
+        while self._streams or time.monotonic() - self._looked < self._times.linger:
+            try:
+                change = await self._patiently()
+            except Exception as error:
+                failures += 1
+                said = in_words(error)
+                if said != self.trouble and not isinstance(error, ValueError | OSError):
+                    _log.error("a study cannot be followed", exc_info=error)
+                self._settle(None, said)
+            else:
+                failures = 0
+                self._settle(change, "")
+            pause = min(self._times.pause * 2.0**failures, self._times.trouble) if failures else self.pause()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._hurry.wait(), pause)
+            self._hurry.clear()
+
+    async def _patiently(self) -> Callable[[], None] | None:
+        """The answer of the storage; says so when it takes long."""
+        poll = asyncio.ensure_future(self._threads.run(self._poll))
+        began = time.monotonic()
+        try:
+            while True:
+                done, _ = await asyncio.wait([poll], timeout=self._times.silence)
+                if done:
+                    return poll.result()
+                if not self._reading:
+                    self._settle(None, f"the storage has not answered for {time.monotonic() - began:.0f} s")
+        finally:
+            poll.cancel()
+
+    def _settle(self, change: Callable[[], None] | None, trouble: str) -> None:
+        if change is not None:
+            change()
+        if change is not None or trouble != self.trouble or not self.polled:
+            self.trouble = trouble
+            self.polled = True
+            self._publish()
+
+
+async def within(seconds: float, bell: Bell, reached: Callable[[], bool]) -> None:
+    """Wait until something is reached, looking whenever the bell is rung, up to so long."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            while not reached():
+                await bell.news(bell.version)
+
+
+class ListWatcher(Watcher):
+    """Which studies there are, by number: the oldest of the storage is number 1, whatever is shown of them."""
+
+    def __init__(self, only: Sequence[str], source: StorageSource, threads: Threads, times: Times, every: Bell) -> None:
+        super().__init__(source, threads, times, every)
+        self.studies: dict[int, str] = {}
+        self._only = frozenset(only)
+
+    def _news(self, storage: Storage) -> Callable[[], None] | None:
+        names = enumerate(storage.studies(), 1)
+        found = {number: name for number, name in names if not self._only or name in self._only}
+
+        def change() -> None:
+            self.studies = found
+
+        return change if found != self.studies else None
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What is known of a study: the overview once there is one; until then, how far its log has been read."""
+
+    number: int
+    name: str
+    overview: Overview | None = None
+    follower: Follower | None = None
+    told: int = 0  # pulls that were read so far, of `total`
+    total: int = 0
+    trouble: str = ""  # why it cannot be read at the moment
+
+
+_serials = count(1)
+
+
+class StudyWatcher(Watcher):
+    """Follows one study."""
+
+    def __init__(
+        self, number: int, name: str, source: StorageSource, threads: Threads, times: Times, every: Bell
+    ) -> None:
+        super().__init__(source, threads, times, every)
+        self.number = number
+        self.name = name
+        self.serial = next(_serials)  # tells it from others of the same number, before and after it
+        self._seen = Seen(number, name)
+        self._loop = asyncio.get_running_loop()
+        self._follower: Follower | None = None
+        self._storage: Storage | None = None
+        self._mark: tuple[Any, ...] | None = None
+        self._noted = 0.0
+
+    @property
+    def seen(self) -> Seen:
+        """What is known now."""
+        return replace(self._seen, trouble=self.trouble)
+
+    def _news(self, storage: Storage) -> Callable[[], None] | None:
+        try:
+            return self._caught_up(storage)
+        except Exception as error:
+            self._mark = None
+            if not passes(error):
+                # The file may be another one when it comes back: what is known of this one is not to be built upon.
+                self._follower = None
+            if isinstance(error, UnknownStudy):
+                raise UnknownStudy(f"the study {self.name!r} is no longer in the storage") from None
+            raise
+
+    def _caught_up(self, storage: Storage) -> Callable[[], None] | None:
+        size = storage.size(self.name)
+        mark = (size, storage.settings(self.name), [lease.pull for lease in storage.leases(self.name)])
+        if self._storage is not storage or (self._mark is not None and size < self._mark[0]):
+            self._follower = None  # another log than before
+        elif mark == self._mark:
+            return None
+        if self._follower is None:
+            self._follower, self._storage = Follower(storage, self.name), storage
+        follower = self._follower
+        first = follower.overview is None
+        began = time.thread_time()
+        self._reading = True
+        try:
+            overview = follower.catch_up(self._note if first else None)
+        finally:
+            self._reading = False
+        cost = 0.0 if first else time.thread_time() - began
+        self._mark = mark
+
+        def change() -> None:
+            self._seen = Seen(self.number, self.name, overview, follower)
+            self._cost = cost
+
+        return change
+
+    def _note(self, told: int, total: int) -> None:
+        """In a thread: how far the log has been read."""
+        now = time.monotonic()
+        if now - self._noted < self._times.progress:
+            return
+        self._noted = now
+
+        def change() -> None:
+            if self._seen.overview is None:  # once there was an answer, it stays until there is a newer one
+                self._seen = replace(self._seen, told=told, total=total)
+                self._publish()
+
+        with suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(change)
+
+
+class Watchers:
+    """The watchers of a storage. `only` names the studies that are shown; all, if it is empty."""
+
+    def __init__(
+        self,
+        where: str | Storage | StorageSource,
+        only: Sequence[str] = (),
+        *,
+        times: Times = USUAL,
+        threads: int = 4,
+    ) -> None:
+        self._source = where if isinstance(where, StorageSource) else StorageSource(where)
+        self._threads = Threads(threads, "frontguard-watch")
+        self.bell = Bell()
+        self._shared = (self._source, self._threads, times, self.bell)
+        self.patience = times.silence + 1.0  # seconds to wait for an answer: long enough to be told that there is none
+        self.listing = ListWatcher(only, *self._shared)
+        self._watchers: dict[int, StudyWatcher] = {}
+
+    def known(self, number: int) -> StudyWatcher | None:
+        """The watcher of a study in the list, whether it is at work or not."""
+        name = self.listing.studies.get(number)
+        if name is None:
+            return None
+        watcher = self._watchers.get(number)
+        if watcher is None or watcher.name != name:  # the storage is another one than it was
+            if watcher is not None:
+                watcher.close()
+                watcher.bell.ring()
+            watcher = self._watchers[number] = StudyWatcher(number, name, *self._shared)
+        return watcher
+
+    async def study(self, number: int) -> StudyWatcher | None:
+        """The watcher of a study, put to work; also of one that was begun just now."""
+        self.listing.look()
+        if number not in self.listing.studies:
+            await self.listing.asked_again(self.patience)
+        watcher = self.known(number)
+        if watcher is not None:
+            watcher.look()
+        return watcher
+
+    def all(self) -> list[StudyWatcher]:
+        """The watchers of all studies in the list."""
+        found = (self.known(number) for number in self.listing.studies)
+        return [watcher for watcher in found if watcher is not None]
+
+    def close(self) -> None:
+        """Stop watching, and let go of the storage. Threads that wait for it are left to themselves."""
+        for watcher in (self.listing, *self._watchers.values()):
+            watcher.close()
+        self._threads.close(self._source.close)

@@ -1,33 +1,75 @@
-"""The table of arms, once: in which order arms are shown, which of them, and what is said of the rest.
+"""The table of arms, once: which arms it shows and in which order, its columns and cells, and what is said of the rest.
 
-Terminal, reports and the live page each draw it in their own way; what they draw comes from here.
+Terminal, reports and the live page each draw it in their own way; what they draw comes from here. A table is made for
+the rows that are shown, so that it is as quick with a million arms as with ten.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from frontguard._typing import Ints
+from frontguard._typing import Bools, Floats, Ints
+from frontguard.phrases import number, percent
 from frontguard.results import Result
 from frontguard.verdicts import VERDICT_ORDER, Verdict
 
-_RANK = np.argsort(np.array(VERDICT_ORDER))  # of a verdict, by its number: what matters first
+if TYPE_CHECKING:
+    from rich.table import Table
 
+_RANK = np.argsort(np.array(VERDICT_ORDER))  # of a verdict, by its number: what matters first
 
 WORDS = np.array([verdict.word for verdict in Verdict], object)
 """The word of each verdict, by its number."""
 
+COLOURS = {
+    Verdict.IN: "bold green",
+    Verdict.COVERED: "cyan",
+    Verdict.UNDECIDED: "yellow",
+    Verdict.OUT: "dim",
+    Verdict.SET_ASIDE: "red",
+}
+"""How arms look on a terminal, by verdict."""
 
-def order(result: Result) -> Ints:
-    """The arms by verdict, the front first; within a verdict as they are."""
-    return np.argsort(_RANK[result.verdict_codes], kind="stable")
+
+# The arms -------------------------------------------------------------------------------------------------------------
 
 
-def shown(result: Result, most: int) -> Ints:
+def order(result: Result, likely: Bools | None = None) -> Ints:
+    """The arms by verdict, the front first; within a verdict as they are, but of the open ones the `likely` first."""
+    ordered: Ints = np.argsort(_RANK[result.verdict_codes], kind="stable")
+    if likely is not None:
+        codes = result.verdict_codes[ordered]
+        opened = ordered[codes == Verdict.UNDECIDED]
+        ordered[codes == Verdict.UNDECIDED] = opened[np.argsort(~likely[opened], kind="stable")]
+    return ordered
+
+
+def order_by(result: Result, column: str, *, turned: bool = False, failed: Ints | None = None) -> Ints:
+    """The arms in the order of a column of `arm_table`: the best, the most, or the front first, unless turned around.
+
+    Arms of which nothing is known come last either way.
+    """
+    if column == "arm":
+        names = [(name.casefold(), arm) for arm, name in enumerate(result.arms)]
+        return np.array([arm for _, arm in sorted(names, reverse=turned)], np.int64)
+    if column == "verdict":
+        return order(result)[:: -1 if turned else 1]
+    if column == "pulls":
+        keys = result.pulls_per_arm.astype(np.float64)
+    elif column == "failed":
+        keys = np.zeros(len(result.arms)) if failed is None else failed.astype(np.float64)
+    else:
+        keys = result.estimates[:, int(column[1:])]  # inner values: larger is better
+    return np.argsort(np.where(np.isfinite(keys), keys if turned else -keys, np.inf), kind="stable")
+
+
+def shown(result: Result, most: int, likely: Bools | None = None) -> Ints:
     """So many arms of `order` at most. Where the front alone would fill the table, open arms get up to half of it."""
-    ordered = order(result)
+    ordered = order(result, likely)
     if len(ordered) <= most:
         return ordered
     codes = result.verdict_codes[ordered]
@@ -46,3 +88,153 @@ def counts(result: Result, arms: Sequence[int] | Ints | None = None) -> str:
     codes = result.verdict_codes if arms is None else result.verdict_codes[np.asarray(arms, np.int64)]
     found = np.bincount(codes, minlength=len(Verdict))
     return ", ".join(f"{found[verdict]:,} {verdict.word}" for verdict in VERDICT_ORDER if found[verdict])
+
+
+def rest_in_words(result: Result, arms: Sequence[int] | Ints, dots: str = "…") -> str:
+    """What is said of the arms that a table with these arms leaves out: "… and 3 more: 3 out"; "" if it has all."""
+    left = np.delete(np.arange(len(result.arms)), np.asarray(arms, np.int64))
+    return f"{dots} and {len(left):,} more: {counts(result, left)}" if len(left) else ""
+
+
+# The table ------------------------------------------------------------------------------------------------------------
+
+
+class ArmColumn(NamedTuple):
+    """A column: its name for programs, its heading and what stands below, and whether it has numbers."""
+
+    name: str  # arm, verdict, m0, m1, … of the objectives, pulls, failed, decided by, stands up to
+    heading: str
+    below: str = ""
+    number: bool = False
+
+
+class ArmCell(NamedTuple):
+    """What a cell says, and the number that it is sorted by; None where nothing is known."""
+
+    text: str
+    value: float | None = None
+    beside: str = ""  # the interval of an estimate
+
+    @property
+    def full(self) -> str:
+        """The text with what stands beside it."""
+        return f"{self.text} {self.beside}".strip()
+
+
+class ArmRow(NamedTuple):
+    """An arm by its number, with its verdict and its cells by the names of the columns."""
+
+    arm: int
+    verdict: Verdict
+    cells: dict[str, ArmCell]
+
+
+class ArmTable(NamedTuple):
+    """Columns, rows with a cell for each, and a phrase on the arms that are left out; "" if none are."""
+
+    columns: tuple[ArmColumn, ...]
+    rows: tuple[ArmRow, ...]
+    rest: str
+
+
+def arm_table(
+    result: Result,
+    arms: Sequence[int] | Ints,
+    *,
+    failed: Ints | None = None,
+    deciders: bool = True,
+    stands: Floats | None = None,
+    resolution: float = 0.0,
+) -> ArmTable:
+    """The table of these arms, in this order.
+
+    Parameters
+    ----------
+    result
+        In the units of its metrics.
+    failed
+        For each arm how many pulls failed; without it there is no such column.
+    deciders
+        Whether to say which arm decides a verdict, if there is one for any.
+    stands
+        For each arm the contamination up to which its verdict stands, to within `resolution`; NaN where not known.
+    """
+    chosen = np.asarray(arms, np.int64)
+    verdicts = [Verdict(code) for code in result.verdict_codes[chosen].tolist()]
+    columns = [ArmColumn("arm", "arm"), ArmColumn("verdict", "verdict")]
+    cells = [
+        [ArmCell(result.arms[arm]) for arm in chosen.tolist()],
+        [ArmCell(verdict.word, float(rank(verdict))) for verdict in verdicts],
+    ]
+    for d, metric in enumerate(result.metrics):
+        columns.append(ArmColumn(f"m{d}", metric.name, f"{metric.quantile_word} [low, high]", number=True))
+        cells.append(estimate_cells(result, d, chosen))
+    columns.append(ArmColumn("pulls", "pulls", number=True))
+    cells.append([ArmCell(f"{pulls:,}", float(pulls)) for pulls in result.pulls_per_arm[chosen].tolist()])
+    if failed is not None:
+        columns.append(ArmColumn("failed", "failed", number=True))
+        cells.append([ArmCell(f"{count:,}" if count else "", float(count)) for count in failed[chosen].tolist()])
+    if deciders:
+        columns.append(ArmColumn("decided by", "decided by"))
+        cells.append(
+            [ArmCell(result.arms[rival] if rival >= 0 else "") for rival in result.decided_by[chosen].tolist()]
+        )
+    if stands is not None:
+        columns.append(ArmColumn("stands up to", "stands up to", "share replaced", number=True))
+        cells.append([_stands(level, resolution) for level in stands[chosen].tolist()])
+    names = [column.name for column in columns]
+    rows = tuple(
+        ArmRow(arm, verdict, dict(zip(names, row, strict=True)))
+        for arm, verdict, row in zip(chosen.tolist(), verdicts, zip(*cells, strict=True), strict=True)
+    )
+    return ArmTable(tuple(columns), rows, rest_in_words(result, chosen))
+
+
+def estimate_cells(result: Result, d: int, arms: Ints) -> list[ArmCell]:
+    """Estimates of the d-th objective with their intervals, in the metric's units."""
+    metric = result.metrics[d]
+    centre = metric.outward(result.estimates[arms, d]).tolist()
+    low, high = (ends.tolist() for ends in metric.outward_interval(result.lower[arms, d], result.upper[arms, d]))
+    least = 0.0 if metric.relative else -math.inf  # where nothing is known, an interval begins there
+    return [_estimate(*each, least) for each in zip(centre, low, high, strict=True)]
+
+
+def _estimate(centre: float, low: float, high: float, least: float) -> ArmCell:
+    interval = f"[{number(low)}, {number(high)}]"
+    if math.isfinite(centre):
+        return ArmCell(number(centre), centre, interval)
+    if low > least or math.isfinite(high):  # by what other measurements say
+        return ArmCell("", low if low > least else high, interval)
+    return ArmCell("not measured")
+
+
+def _stands(level: float, resolution: float) -> ArmCell:
+    if math.isnan(level):
+        return ArmCell("")
+    return ArmCell("< 50%" if level + resolution >= 0.5 - 1e-9 else percent(level), level)
+
+
+# On a terminal --------------------------------------------------------------------------------------------------------
+
+
+def on_terminal(made: ArmTable) -> Table:
+    """The table for rich to print; the rest is a line of its own, which is not part of it."""
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    drawn = RichTable(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    intervals = sum(column.name.startswith("m") for column in made.columns)
+    for column in made.columns:
+        heading = f"{column.heading}\n{column.below}"
+        if column.name == "stands up to":
+            heading = "stands\nup to"
+        wraps = column.name in ("arm", "decided by")
+        drawn.add_column(
+            Text(heading.rstrip()),
+            justify="right" if column.number else "left",
+            overflow="fold" if wraps else "ellipsis",
+            no_wrap=not wraps and (intervals < 3 or not column.name.startswith("m")),
+        )
+    for row in made.rows:
+        drawn.add_row(*(Text(cell.full) for cell in row.cells.values()), style=COLOURS[row.verdict])
+    return drawn

@@ -1,90 +1,126 @@
-"""Telling a person how far it is: a bar on a terminal, plain lines now and then elsewhere, on stderr."""
+"""How far the work is, for whoever waits: a bar on a terminal, a plain line now and then elsewhere, on stderr.
+
+Work that is over within two seconds says nothing. Whoever works tells its state as often as it likes, from any thread,
+by the method of `ProgressDisplay` for its kind of work.
+"""
 
 from __future__ import annotations
 
 import sys
+import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from types import TracebackType
-from typing import Protocol, Self, TextIO
+from typing import TYPE_CHECKING, Any, Self, TextIO
+
+from frontguard.phrases import number_of
+
+if TYPE_CHECKING:
+    from frontguard.logs.sort.progress import LogProgress
+
+FIRST, EVERY = 2.0, 10.0
+"""Seconds before anything is shown, and between two lines."""
 
 
-class Progress(Protocol):
-    """What the runner tells: `show(cell, finished runs, all runs, seconds left)`, as often as it likes."""
+class ProgressDisplay:
+    """Shows how far it is. As a context, it clears its bar at the end.
 
-    def show(self, cell: str, done: int, total: int, left: float | None) -> None:
-        """Say where the work is."""
-
-
-class Silent:
-    """Says nothing."""
-
-    def show(self, cell: str, done: int, total: int, left: float | None) -> None:
-        """Say nothing."""
-
-
-class Lines:
-    """A plain line after `first` seconds and then every `every` seconds; nothing for work that is over
-    sooner.
+    Parameters
+    ----------
+    stream
+        Where to: stderr as it is by then, unless given.
+    bar
+        Whether to draw a bar: on a terminal only, unless said otherwise.
     """
 
     def __init__(
         self,
         stream: TextIO | None = None,
         *,
-        first: float = 2.0,
-        every: float = 10.0,
-        clock: Callable[[], float] = time.monotonic,
+        bar: bool | None = None,
+        first: float = FIRST,
+        every: float = EVERY,
+        clock: Callable[[], float] | None = None,
     ) -> None:
-        self._stream = stream
-        self._clock = clock
-        self._every = every
-        self._next = clock() + first
-
-    def show(self, cell: str, done: int, total: int, left: float | None) -> None:
-        """Write a line if it is time for one."""
-        now = self._clock()
-        if now >= self._next and done < total:
-            self._next = now + self._every
-            print(f"{done}/{total} runs, {in_words(left)}: {cell}", file=self._stream or sys.stderr, flush=True)
-
-
-class Bar:
-    """A bar with the current cell and the time left, on a terminal. Use as a context."""
-
-    def __init__(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-        from rich.progress import Progress as RichProgress
-
-        self._bar = RichProgress(
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("runs, {task.fields[left]}: {task.description}"),
-            console=Console(stderr=True),
-            transient=True,
-        )
-        self._task = self._bar.add_task("", total=None, left="")
+        self._stream, self._every = stream, every
+        self._clock = clock or time.monotonic
+        self._next = self._clock() + first
+        self._wants_bar = (stream or sys.stderr).isatty() if bar is None else bar
+        self._bar: Any = None  # once there is something to show
+        self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
-        self._bar.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._bar.stop()
+        if self._bar is not None:
+            self._bar.stop()
 
     def show(self, cell: str, done: int, total: int, left: float | None) -> None:
-        """Redraw."""
-        self._bar.update(self._task, description=cell, completed=done, total=total, left=in_words(left))
+        """So many runs of all are done; `cell` says of what the next ones are."""
+        if done < total:
+            self.tell(f"{done}/{total} runs, {time_left(left)}: {cell}", done, total)
+
+    def reading(self, progress: LogProgress) -> None:
+        """So far is the reading and sorting of a log."""
+        self.tell(reading_in_words(progress), progress.rows, progress.total)
+
+    def counted(self, what: str, done: int, total: int) -> None:
+        """So many of something are done."""
+        if done < total:
+            self.tell(f"{done:,} of {total:,} {what}", done, total)
+
+    def pulls(self, told: int, failed: int, seconds: float, rate: float) -> None:
+        """So many pulls were made; nobody knows how many it will be."""
+        some = f", {failed} of them failed" if failed else ""
+        self.tell(f"frontguard: {told} pulls in {seconds:.0f} s{some}; {rate:.3g} a second")
+
+    def tell(self, sentence: str, done: int = 0, total: int | None = None) -> None:
+        """Show a sentence, with a bar for the share that is done, if it is time for it."""
+        with self._lock:
+            now = self._clock()
+            if now < self._next:
+                return
+            if self._wants_bar:
+                self._draw(sentence, done, total)
+            else:
+                self._next = now + self._every
+                print(sentence, file=self._stream or sys.stderr, flush=True)
+
+    def _draw(self, sentence: str, done: int, total: int | None) -> None:
+        from rich.console import Console
+        from rich.markup import escape
+        from rich.progress import BarColumn, Progress, TextColumn
+
+        if self._bar is None:
+            console = Console(file=self._stream, stderr=self._stream is None)
+            self._bar = Progress(BarColumn(), TextColumn("{task.description}"), console=console, transient=True)
+            self._bar.add_task("", total=None)
+            self._bar.start()
+        self._bar.update(self._bar.task_ids[0], description=escape(sentence), completed=done, total=total)
 
 
-def in_words(seconds: float | None) -> str:
+def reading_in_words(progress: LogProgress) -> str:
+    """Where the reading of a log is.
+
+    >>> from frontguard.logs.sort.progress import LogProgress
+    >>> reading_in_words(LogProgress("reading", 2_000_000, 8_000_000, 3.0, 11.5))
+    'reading: 2,000,000 of 8,000,000 rows, 12 s left'
+    >>> reading_in_words(LogProgress("sorting", 80, 80, 3.0, 0.0))
+    '80 rows read and sorted; comparing the arms'
+    """
+    if progress.stage == "sorting" and progress.rows == progress.total:
+        return f"{number_of(progress.rows, 'row')} read and sorted; comparing the arms"
+    of = f" of {progress.total:,}" if progress.total is not None else ""
+    return f"{progress.stage}: {progress.rows:,}{of} rows, {time_left(progress.seconds_left)}"
+
+
+def time_left(seconds: float | None) -> str:
     """The time left as a person says it.
 
-    >>> in_words(None), in_words(3.2), in_words(200), in_words(9000)
+    >>> time_left(None), time_left(3.2), time_left(200), time_left(9000)
     ('time left not known yet', '4 s left', '3 min 20 s left', '2 h 30 min left')
     """
     if seconds is None:
@@ -95,13 +131,3 @@ def in_words(seconds: float | None) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60} s left"
     return f"{whole // 3600} h {whole % 3600 // 60} min left"
-
-
-@contextmanager
-def shown_progress() -> Iterator[Progress]:
-    """A bar on a terminal, plain lines now and then elsewhere; both on stderr."""
-    if sys.stderr.isatty():
-        with Bar() as bar:
-            yield bar
-    else:
-        yield Lines()

@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 
 from frontguard import BadInput, Objective
 from frontguard.markup import Element
+from frontguard.web.addresses import ROWS, SORTS, VIEWS, ViewOptions
 from frontguard.web.pages import (
-    Options,
     Page,
-    Unread,
     arm_page,
     document,
     message_page,
@@ -27,8 +26,8 @@ from frontguard.web.pages import (
     study_page,
     with_trouble,
 )
-from frontguard.web.pages.options import ROWS, SORTS, VIEWS
 from frontguard.web.pages.table import SOME_ROWS, order_of
+from frontguard.web.watchers import Seen
 from tests.web.examples import METRICS, Example
 
 HOSTILE = "<script>window.__hacked=1</script>\"'&lt; ]]> <!-- \u202e {0} $x$"
@@ -105,7 +104,7 @@ def test_the_answer_comes_in_a_sentence(certified: Example) -> None:
 
 def test_every_arm_has_its_row_with_verdict_interval_pulls_and_who_decided(certified: Example) -> None:
     result = certified.study.result()
-    page = study_page(certified.overview, 3, Options(sort="name"))
+    page = study_page(certified.overview, 3, ViewOptions(sort="name"))
     rows = found(page, "table", "tr", data_key="0") + found(page, "table", "tr", data_key="1")
     texts = [[cell.text() for cell in row.children if isinstance(cell, Element)] for row in rows]
     for arm, cells in enumerate(texts):
@@ -168,7 +167,7 @@ def test_the_settings_stand_below_with_the_spec() -> None:
 def test_pictures_link_arms_and_ids_are_unique(certified: Example, three: Example) -> None:
     for example in (certified, three):
         for view in VIEWS:
-            read = Links(document(study_page(example.overview, 2, Options(view=view)), events="/events/study/2"))
+            read = Links(document(study_page(example.overview, 2, ViewOptions(view=view)), events="/events/study/2"))
             assert len(read.ids) == len(set(read.ids))
             assert any(link.startswith("/study/2/arm/0") for link in read.links)
             assert all(link.startswith(("/", "#")) and not link.startswith("//") for link in read.links)
@@ -178,7 +177,7 @@ def test_pictures_link_arms_and_ids_are_unique(certified: Example, three: Exampl
 
 
 def test_the_axes_can_be_chosen_where_there_are_some(three: Example, certified: Example) -> None:
-    page = study_page(three.overview, 1, Options(x=2, y=0, sort="pulls"))
+    page = study_page(three.overview, 1, ViewOptions(x=2, y=0, sort="pulls"))
     chosen = [each.text() for each in found(page, "picture", "option", selected="")]
     assert chosen == ["bytes", "seconds"]
     assert found(page, "picture", "input", name="sort", value="pulls")
@@ -197,7 +196,7 @@ def test_the_table_can_be_sorted_by_links(three: Example) -> None:
     assert order_of(overview, "m1") == np.argsort(-medians[:, 1]).tolist()  # quality: more is better
     assert order_of(overview, "-m1") == np.argsort(medians[:, 1]).tolist()
     assert order_of(overview, "-name") == [2, 1, 0]
-    page = study_page(overview, 1, Options(sort="m1"))
+    page = study_page(overview, 1, ViewOptions(sort="m1"))
     (head,) = [each for each in found(page, "table", "th") if each.attributes.get("aria-sort")]
     assert head.attributes["aria-sort"] == "descending"
     assert found(page, "table", "a", href="/study/1?sort=-m1#table")
@@ -213,9 +212,9 @@ def test_the_front_comes_first_and_many_arms_are_cut_with_a_link(certified: Exam
     overview = Example([f"arm {i}" for i in range(SOME_ROWS + 7)], METRICS[:1]).overview
     page = study_page(overview, 1)
     assert len([each for each in found(page, "table", "tr") if "data-key" in each.attributes]) == SOME_ROWS
-    assert "the others: 7 undecided" in page.regions["table"].text()
+    assert "… and 7 more: 7 undecided." in page.regions["table"].text()
     assert found(page, "table", "a", href="/study/1?rows=all#table")
-    everything = study_page(overview, 1, Options(rows="all"))
+    everything = study_page(overview, 1, ViewOptions(rows="all"))
     assert len([each for each in found(everything, "table", "tr") if "data-key" in each.attributes]) == SOME_ROWS + 7
 
 
@@ -224,7 +223,7 @@ def test_the_front_comes_first_and_many_arms_are_cut_with_a_link(certified: Exam
 
 def test_an_arms_page_says_why_and_shows_what_was_measured(certified: Example) -> None:
     measured = certified.follower.measurements(1)
-    page = arm_page(certified.overview, 4, 1, measured, Options(y=0))
+    page = arm_page(certified.overview, 4, 1, measured, ViewOptions(y=0))
     (said,) = found(page, "verdict", "p", **{"class": "answer"})
     why = certified.study.result().explain("slow")
     assert said.text() == f"{why[0].upper()}{why[1:]}."
@@ -248,7 +247,13 @@ def test_an_arm_that_was_never_pulled_has_a_page(begun: Example) -> None:
 
 
 def test_the_list_of_studies(certified: Example) -> None:
-    page = studies_page([certified.overview, Unread("second", 10, 40), Unread("third", trouble="locked")], [1, 2, 5])
+    page = studies_page(
+        [
+            Seen(1, "flags", certified.overview),
+            Seen(2, "second", told=10, total=40),
+            Seen(5, "third", trouble="locked"),
+        ]
+    )
     texts = [
         [cell.text() for cell in each.children if isinstance(cell, Element)] for each in found(page, "studies", "tr")
     ]
@@ -261,7 +266,7 @@ def test_the_list_of_studies(certified: Example) -> None:
 
 
 def test_pages_without_a_study(begun: Example) -> None:
-    assert "120 of 1,000 pulls" in reading_page("x", 1, 120, 1000).regions["reading"].text()
+    assert "120 of 1,000 pulls" in reading_page(Seen(1, "x", told=120, total=1000)).regions["reading"].text()
     assert "nowhere" in message_page("No such study", "It is nowhere.").regions["message"].text()
     page = study_page(begun.overview, 1)
     assert "hidden" in page.regions["trouble"].attributes
@@ -275,8 +280,8 @@ def test_regions_name_themselves_and_know_their_place(certified: Example) -> Non
     pages = [
         study_page(certified.overview, 1),
         arm_page(certified.overview, 1, 0, certified.follower.measurements(0)),
-        studies_page([certified.overview]),
-        reading_page("x", 1, 0, 0),
+        studies_page([Seen(1, "flags", certified.overview)]),
+        reading_page(Seen(1, "x")),
     ]
     for page in pages:
         assert [each.attributes["id"] for each in page.regions.values()] == list(page.regions)
@@ -306,9 +311,13 @@ def test_hostile_names_are_text_everywhere() -> None:
     hostile = [f"{HOSTILE}{i}" for i in range(3)]
     metrics = [Objective(f"{HOSTILE}m{d}", tolerance=0.05) for d in range(2)]
     example = Example(hostile, metrics, name=HOSTILE, reason=HOSTILE, failing=[2], about={"spec": HOSTILE}).go(300)
-    pages = [study_page(example.overview, 1, Options(view=view)) for view in VIEWS]
+    pages = [study_page(example.overview, 1, ViewOptions(view=view)) for view in VIEWS]
     pages += [arm_page(example.overview, 1, arm, example.follower.measurements(arm)) for arm in range(3)]
-    pages += [studies_page([example.overview]), reading_page(HOSTILE, 1, 0, 5), message_page(HOSTILE, HOSTILE)]
+    pages += [
+        studies_page([Seen(1, HOSTILE, example.overview)]),
+        reading_page(Seen(1, HOSTILE, total=5)),
+        message_page(HOSTILE, HOSTILE),
+    ]
     for page in pages:
         read = Links(document(page, events="/events/studies"))
         assert read.tags.count("script") == 1
@@ -321,7 +330,7 @@ def test_hostile_names_are_text_everywhere() -> None:
 # Options --------------------------------------------------------------------------------------------------------------
 
 choices = st.builds(
-    Options,
+    ViewOptions,
     x=st.none() | st.integers(0, 2),
     y=st.none() | st.integers(0, 2),
     view=st.sampled_from(VIEWS),
@@ -331,9 +340,9 @@ choices = st.builds(
 
 
 @given(choices)
-def test_options_say_themselves_and_are_read_again(options: Options) -> None:
+def test_options_say_themselves_and_are_read_again(options: ViewOptions) -> None:
     pairs = [part.split("=") for part in options.query().removeprefix("?").split("&") if part]
-    assert Options.read([(name, value) for name, value in pairs]) == options
+    assert ViewOptions.read([(name, value) for name, value in pairs]) == options
     x, y = options.axes(3)
     assert x != y
     assert options.x in (None, x)
@@ -363,20 +372,20 @@ def test_options_say_themselves_and_are_read_again(options: Options) -> None:
 )
 def test_what_is_not_known_is_refused(query: dict[str, str]) -> None:
     with pytest.raises(BadInput):
-        Options.read(query)
+        ViewOptions.read(query)
 
 
 def test_objectives_must_be_ones_of_the_study(certified: Example, begun: Example) -> None:
-    assert Options.read({"x": "1"}, certified.overview).x == 1
+    assert ViewOptions.read({"x": "1"}).within(2).x == 1
     for query in ({"x": "2"}, {"y": "2"}, {"sort": "m2"}, {"sort": "-m2"}):
         with pytest.raises(BadInput, match="one of the 2 objectives"):
-            Options.read(query, certified.overview)
+            study_page(certified.overview, 1, ViewOptions.read(query))
         with pytest.raises(BadInput, match="one of the 2 objectives"):
-            study_page(begun.overview, 1, Options.read(query))
+            study_page(begun.overview, 1, ViewOptions.read(query))
     with pytest.raises(BadInput, match="once"):
-        Options.read([("x", "1"), ("x", "1")])
+        ViewOptions.read([("x", "1"), ("x", "1")])
     with pytest.raises(BadInput) as error:
-        Options.read({"view": "x" * 10_000})
+        ViewOptions.read({"view": "x" * 10_000})
     assert len(str(error.value)) < 200
 
 

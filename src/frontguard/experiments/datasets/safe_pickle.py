@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from frontguard.errors import BadInput
+from frontguard.phrases import one_line
 
 LARGEST_FILE = 64 * 1024 * 1024
 """The authors' file has about a hundred kilobytes; one beyond this is refused unread."""
@@ -162,9 +163,9 @@ def load_arrays(path: Path) -> object:
         return _Reader(io.BytesIO(content)).load()
     except RefusedNameError as error:
         wanted = "only numbers, text, dicts, lists and numeric numpy arrays are admitted"
-        raise BadInput(f"{path}: refused: the pickle asks for {_one_line(error)}; {wanted}") from None
+        raise BadInput(f"{path}: refused: the pickle asks for {one_line(str(error), 120)}; {wanted}") from None
     except Exception as error:  # a damaged pickle fails in any way that its bytes can spell
-        raise BadInput(f"{path}: damaged pickle: {_one_line(error) or type(error).__name__}") from None
+        raise BadInput(f"{path}: damaged pickle: {one_line(str(error), 120) or type(error).__name__}") from None
 
 
 def as_array(thing: object, *, what: str) -> npt.NDArray[Any]:
@@ -174,7 +175,3 @@ def as_array(thing: object, *, what: str) -> npt.NDArray[Any]:
     if isinstance(thing, list | tuple) and all(isinstance(item, int | float) for item in thing):
         return np.asarray(thing)
     raise BadInput(f"{what}: wanted a numpy array of numbers, got {type(thing).__name__}")
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:120]

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from frontguard._compiled import kernel
-from frontguard._machine import cores
+from frontguard._machine import usable_cores
 from frontguard._typing import Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.logs.sort.names import ArmNames, Codes
@@ -268,9 +268,9 @@ def sort_here(values: Floats, starts: Ints) -> None:
 def side_by_side(function: Callable[[Any], Any], parts: Iterable[Any]) -> list[Any]:
     """The function's answers for all parts, computed in as many threads as there are processors."""
     parts = list(parts)
-    if len(parts) < 2 or cores() < 2:
+    if len(parts) < 2 or usable_cores() < 2:
         return [function(part) for part in parts]
-    with ThreadPoolExecutor(cores(), "frontguard-log") as threads:
+    with ThreadPoolExecutor(usable_cores(), "frontguard-log") as threads:
         return list(threads.map(function, parts))
 
 

@@ -23,7 +23,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._machine import cores
+from frontguard._machine import usable_cores
 from frontguard._typing import Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.logs.sort.merge import lay_out
@@ -147,7 +147,7 @@ class _Runs:
         pulls = self._pulls[order]
         starts = starts_of([each[order] for each in self._good])
         # Each thread holds a block of one metric sorted, and at most as much of one run.
-        most = max(1, memory // (3 * 8 * cores()))
+        most = max(1, memory // (3 * 8 * usable_cores()))
         edges = _blocks(starts, most)
         arms_at, values_at = self._cut(rank, edges)
 

@@ -18,11 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from frontguard._compiled import kernel
-from frontguard._machine import cores
+from frontguard._machine import usable_cores
 from frontguard.errors import BadInput
-from frontguard.logs.sources.errors import one_line
 from frontguard.logs.sources.files import LogFile
 from frontguard.logs.sources.reader import LogTable, Request, TableRows
+from frontguard.phrases import error_line
 
 BLOCK = 1 << 20
 """Bytes of a piece: what a thread parses at once, within its cache."""
@@ -52,7 +52,7 @@ class ByteFile:
         try:
             self._raw: IO[bytes] = sys.stdin.buffer if file.path is None else file.path.open("rb")
         except OSError as error:
-            raise BadInput(f"{file.shown} cannot be read: {error.strerror or one_line(error)}") from None
+            raise BadInput(f"{file.shown} cannot be read: {error.strerror or error_line(error)}") from None
         self.taken = 0  # bytes of the file, packed if it is, that were read so far
         self._head = b""
         try:
@@ -95,9 +95,9 @@ class ByteFile:
                 missing -= len(part)
         except _BROKEN as error:
             raise BadInput(
-                f"{self.file.shown} is damaged or was cut in the middle: it cannot be unpacked ({one_line(error)})"
+                f"{self.file.shown} is damaged or was cut in the middle: it cannot be unpacked ({error_line(error)})"
                 if not isinstance(self._source, _Again)
-                else f"{self.file.shown} cannot be read: {one_line(error)}"
+                else f"{self.file.shown} cannot be read: {error_line(error)}"
             ) from None
         return b"".join(parts)
 
@@ -260,7 +260,7 @@ def prefetched(work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
     >>> list(prefetched(lambda n: n * n, range(5)))
     [0, 1, 4, 9, 16]
     """
-    threads = min(_MOST_THREADS, cores())
+    threads = min(_MOST_THREADS, usable_cores())
     pool = ThreadPoolExecutor(threads, thread_name_prefix="frontguard-log")
     waiting: deque[Future[R]] = deque()
     late: Exception | None = None  # of the items themselves: raised after what came before it

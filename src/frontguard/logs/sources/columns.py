@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from frontguard._typing import Floats
 from frontguard.errors import BadInput
-from frontguard.logs.sources.errors import one_line
+from frontguard.phrases import error_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,7 +45,7 @@ def as_text(column: Any, where: str) -> pa.Array:
         if not _is_ascii(text):
             text.validate(full=True)  # also that it is UTF-8, which a damaged file need not be
     except (pa.ArrowException, UnicodeError) as error:
-        raise BadInput(f"{where}: names cannot be read as text, type {kind}: {one_line(error)}") from None
+        raise BadInput(f"{where}: names cannot be read as text, type {kind}: {error_line(error)}") from None
     return text
 
 
@@ -162,7 +162,7 @@ def as_numbers(column: Any, where: str) -> Floats:
             column = column.dictionary_decode()
         values = pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     except pa.ArrowException as error:
-        raise BadInput(f"{where}: numbers cannot be read: {one_line(error)}") from None
+        raise BadInput(f"{where}: numbers cannot be read: {error_line(error)}") from None
     return finite(values)
 
 

@@ -18,10 +18,10 @@ import pyarrow.csv
 from frontguard.errors import BadInput
 from frontguard.logs.sources.blocks import Block, ByteFile, TextTable
 from frontguard.logs.sources.columns import finite
-from frontguard.logs.sources.errors import one_line, shown
 from frontguard.logs.sources.files import LogFile
 from frontguard.logs.sources.reader import Picked, Request, TableRows, one_column, pick
 from frontguard.notices import UnfinishedLine
+from frontguard.phrases import error_line, shown
 
 SEPARATORS = (",", ";", "\t", "|")
 
@@ -103,7 +103,7 @@ class _CsvParser:
             try:
                 table = self._table(block, self._as_text)
             except pa.ArrowException:
-                raise BadInput(f"{self.where}, line {block.line} or after: {one_line(error)}") from None
+                raise BadInput(f"{self.where}, line {block.line} or after: {error_line(error)}") from None
             numbers = self._slowly(block)
         if block.unfinished and len(table):
             self.source.notes.append(UnfinishedLine(self.where))
@@ -129,7 +129,7 @@ class _CsvParser:
                     yield block.line + before, record or [""]
                 before = reader.line_num
         except csv.Error as error:
-            raise BadInput(f"{self.where}, line {block.line + before}: {one_line(error)}") from None
+            raise BadInput(f"{self.where}, line {block.line + before}: {error_line(error)}") from None
 
     def _refuse_bad_structure(self, block: Block) -> None:
         """Find the first row with too few or too many fields, or with a name that is not UTF-8."""
@@ -232,7 +232,7 @@ def _header(head: bytes, delimiter: str, where: str) -> tuple[list[str], int, in
             if names:
                 return names, size, lines
     except csv.Error as error:
-        raise BadInput(f"{where}: no header can be read: {one_line(error)}") from None
+        raise BadInput(f"{where}: no header can be read: {error_line(error)}") from None
     raise BadInput(f"{where} is empty: wanted a line with the names of the columns, then rows")
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from frontguard.errors import BadInput
-from frontguard.logs.sources.errors import one_line, shown
+from frontguard.phrases import error_line, shown
 
 STDIN = "-"
 
@@ -94,7 +94,7 @@ def _find_one(where: str) -> list[LogFile]:
         if where in BUNDLED:
             return [LogFile(Path(str(resources.files("frontguard") / "data" / BUNDLED[where])), where)]
     except OSError as error:
-        raise BadInput(f"{where} cannot be read: {error.strerror or one_line(error)}") from None
+        raise BadInput(f"{where} cannot be read: {error.strerror or error_line(error)}") from None
     raise BadInput(f"no such file or directory: {where}")
 
 

@@ -19,12 +19,12 @@ from frontguard.errors import BadInput
 from frontguard.logs.sources import hyperfine, pyperf, pytest_benchmark
 from frontguard.logs.sources.blocks import ByteFile
 from frontguard.logs.sources.csv import CsvFile
-from frontguard.logs.sources.errors import one_line, shown
 from frontguard.logs.sources.files import LogFile
 from frontguard.logs.sources.json import JsonFile, NotJson, parsed
 from frontguard.logs.sources.parquet import ParquetFile
 from frontguard.logs.sources.reader import LogTable, Request
 from frontguard.logs.sources.tools import Tool, document_of, keys_of
+from frontguard.phrases import error_line, shown
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def _format_of(file: LogFile) -> str:
         with file.path.open("rb") as opened:
             begin = opened.read(16)
     except OSError as error:
-        raise BadInput(f"{file.shown} cannot be read: {error.strerror or one_line(error)}") from None
+        raise BadInput(f"{file.shown} cannot be read: {error.strerror or error_line(error)}") from None
     for beginning, name in _BY_BEGINNING.items():
         if begin.startswith(beginning):
             return name

@@ -18,8 +18,8 @@ import numpy as np
 from frontguard._typing import Floats
 from frontguard.errors import BadInput
 from frontguard.logs.sources.columns import as_numbers, as_text, finite
-from frontguard.logs.sources.errors import one_line, shown
 from frontguard.logs.sources.reader import BATCH, LogTable, Picked, Request, TableRows, needs, one_column, pick
+from frontguard.phrases import error_line, shown
 
 Columns = Mapping[str, Any]
 
@@ -82,7 +82,7 @@ class FrameTable(LogTable):
         try:
             return self._frame.get_column(self.names[index]).to_arrow(), where
         except Exception as error:
-            raise BadInput(f"{where}: its type cannot be read: {one_line(error)}") from None
+            raise BadInput(f"{where}: its type cannot be read: {error_line(error)}") from None
 
     def _text(self, name: str) -> Any:
         import pyarrow as pa
@@ -122,7 +122,7 @@ def _through_narwhals(frame: Any, request: Request) -> Any:
     except BadInput:
         raise
     except Exception as error:
-        raise BadInput(f"the lazy frame cannot be computed: {one_line(error)}") from None
+        raise BadInput(f"the lazy frame cannot be computed: {error_line(error)}") from None
 
 
 def _arrow(column: Any) -> Any:

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from frontguard.errors import BadInput
-from frontguard.logs.sources.errors import shown
 from frontguard.logs.sources.tools import ArmResults, as_setting, entry, has_list, number, numbers
+from frontguard.phrases import shown
 
 _ONLY_MEANS = "hyperfine wrote only its mean over the runs; its later schema, with 'measurements', has it for every run"
 _RUN = {"seconds": "time_wall_clock", "user": "time_user", "system": "time_system", "memory": "peak_memory_usage"}

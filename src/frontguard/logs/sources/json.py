@@ -17,8 +17,8 @@ import pyarrow.json
 from frontguard.errors import BadInput
 from frontguard.logs.sources.blocks import BLOCK, Block, ByteFile, TextTable
 from frontguard.logs.sources.columns import finite
-from frontguard.logs.sources.errors import one_line, shown
 from frontguard.logs.sources.reader import Picked, Request, TableRows
+from frontguard.phrases import error_line, shown
 
 _LOOKED_AT = 100
 """Rows whose keys are taken for those of all, unless a wanted one is not among them."""
@@ -157,7 +157,7 @@ def _list(file: ByteFile) -> list[Any]:
     try:
         records = parsed(file.everything().decode())
     except (NotJson, UnicodeDecodeError) as error:
-        raise BadInput(f"{file.file.shown} is no JSON list, or was cut in the middle: {one_line(error)}") from None
+        raise BadInput(f"{file.file.shown} is no JSON list, or was cut in the middle: {error_line(error)}") from None
     if not isinstance(records, list):
         raise BadInput(f"{file.file.shown}: wanted a list of objects; got {shown(records)}")
     return records
@@ -177,7 +177,7 @@ def _lines(block: Block, where: str) -> Iterator[tuple[str, Any]]:
         except NotJson as error:
             last = block.unfinished and number == block.line + len(lines) - 1
             cut = " (was the file cut in the middle?)" if last else ""
-            raise BadInput(f"{place}: {one_line(error)}{cut}") from None
+            raise BadInput(f"{place}: {error_line(error)}{cut}") from None
 
 
 def _numbered(records: Iterable[Any], where: str) -> Iterator[tuple[str, Any]]:

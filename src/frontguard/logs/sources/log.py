@@ -11,11 +11,10 @@ import numpy as np
 from frontguard._typing import Floats
 from frontguard.errors import BadInput
 from frontguard.logs.sources.columns import joined, missing_names
-from frontguard.logs.sources.errors import listed, shown
 from frontguard.logs.sources.files import LogFile, LogFiles
 from frontguard.logs.sources.reader import BATCH, Layout, LogTable, Picked, Request, TableRows, pick
 from frontguard.notices import Notice, RowsWithoutArm
-from frontguard.phrases import number_of
+from frontguard.phrases import number_of, quoted, shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -122,7 +121,7 @@ class Log:
 
     def _refuse_no_rows(self, rows: int) -> None:
         if not rows:
-            raise BadInput(f"{self.where} has no rows; its columns are {listed(self.columns)}")
+            raise BadInput(f"{self.where} has no rows; its columns are {quoted(self.columns)}")
 
     def _named(self) -> Iterator[TableRows]:
         """TableRows with the columns of the arm joined to one, all of them with a name."""

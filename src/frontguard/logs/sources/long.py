@@ -19,9 +19,9 @@ from frontguard._compiled import kernel
 from frontguard._typing import Floats
 from frontguard.errors import BadInput
 from frontguard.logs.sources.columns import missing_names
-from frontguard.logs.sources.errors import listed, nearest, shown
 from frontguard.logs.sources.reader import BATCH, TableRows
 from frontguard.notices import ArmsWithoutRows, Notice
+from frontguard.phrases import did_you_mean, quoted, shown
 
 Codes = npt.NDArray[np.int32]
 
@@ -69,8 +69,8 @@ class Gathered:
             if not counts[d].any():
                 others = list(self._others)
                 raise BadInput(
-                    f"{self.where}: no row is of the metric {shown(name)}{nearest(name, others)}; "
-                    f"others there are {listed(others) if others else 'none'}"
+                    f"{self.where}: no row is of the metric {shown(name)}{did_you_mean(name, others)}; "
+                    f"others there are {quoted(others) if others else 'none'}"
                 )
         per_arm = counts.max(axis=0)
         without = int((per_arm == 0).sum())

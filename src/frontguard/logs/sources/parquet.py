@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 from frontguard.errors import BadInput
 from frontguard.logs.sources.blocks import prefetched
 from frontguard.logs.sources.columns import as_numbers, as_text, refuse_unless_numbers
-from frontguard.logs.sources.errors import one_line, shown
 from frontguard.logs.sources.files import LogFile
 from frontguard.logs.sources.reader import BATCH, LogTable, Picked, Request, TableRows, one_column
+from frontguard.phrases import error_line, shown
 
 _LARGE_GROUP = 1 << 22
 """Rows beyond which a row group is read batch by batch rather than at once in a thread."""
@@ -40,7 +40,7 @@ class ParquetFile(LogTable):
                 super().__init__(file.shown, self.schema.names, int(self.metadata.num_rows))
         except _BROKEN as error:
             raise BadInput(
-                f"{file.shown} is no Parquet file, or is damaged or cut in the middle: {one_line(error)}"
+                f"{file.shown} is no Parquet file, or is damaged or cut in the middle: {error_line(error)}"
             ) from None
 
     def rows(self, picked: Picked) -> Iterator[TableRows]:
@@ -63,7 +63,7 @@ class ParquetFile(LogTable):
                     seen += len(rows)
                     yield rows
         except _BROKEN as error:
-            raise BadInput(f"{self.shown} is damaged: after row {seen}, {one_line(error)}") from None
+            raise BadInput(f"{self.shown} is damaged: after row {seen}, {error_line(error)}") from None
         if seen != self.row_count:
             raise BadInput(f"{self.shown} is damaged: it says that it has {self.row_count} rows; got {seen}")
 

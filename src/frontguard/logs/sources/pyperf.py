@@ -7,8 +7,8 @@ from typing import Any
 
 from frontguard.errors import BadInput
 from frontguard.logs.sources import pytest_benchmark
-from frontguard.logs.sources.errors import shown
 from frontguard.logs.sources.tools import ArmResults, entry, has_list, number, numbers
+from frontguard.phrases import shown
 
 _UNITS = {"second": "seconds", "byte": "bytes", "integer": "value"}
 

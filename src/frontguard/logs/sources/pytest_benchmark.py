@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from frontguard.errors import BadInput
-from frontguard.logs.sources.errors import shown
 from frontguard.logs.sources.tools import ArmResults, as_setting, entry, has_list, numbers
+from frontguard.phrases import shown
 
 
 def wrote(document: Any) -> bool:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args
 
 from frontguard._typing import Floats
 from frontguard.errors import BadInput
-from frontguard.logs.sources.errors import listed, nearest, shown
 from frontguard.notices import Notice
+from frontguard.phrases import did_you_mean, quoted, shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -137,10 +137,10 @@ class LogTable(ABC):
 def pick(request: Request, names: Sequence[str], where: str) -> Picked:
     """Which columns to read of a table that has columns `names`; refuses with the nearest match what is not there."""
     if not request.arm and "arm" not in names:
-        raise BadInput(f"{where}: say which column is the arm; its columns are {listed(names)}")
+        raise BadInput(f"{where}: say which column is the arm; its columns are {quoted(names)}")
     arm = request.arm or ("arm",)
     if not request.metrics:
-        raise BadInput(f"{where}: say which columns are the metrics; its columns are {listed(names)}")
+        raise BadInput(f"{where}: say which columns are the metrics; its columns are {quoted(names)}")
     layout = request.layout or _guessed(request, names)
     if layout == "wide":
         picked = Picked("wide", arm, request.metrics)
@@ -160,8 +160,8 @@ def _guessed(request: Request, names: Sequence[str]) -> Layout:
 
 def no_column(name: str, names: Sequence[str], where: str) -> NoReturn:
     """Refuse a column that is not there."""
-    there = f"its columns are {listed(names)}" if names else "it has no columns"
-    raise BadInput(f"{where}: no column is called {shown(name)}{nearest(name, names)}; {there}")
+    there = f"its columns are {quoted(names)}" if names else "it has no columns"
+    raise BadInput(f"{where}: no column is called {shown(name)}{did_you_mean(name, names)}; {there}")
 
 
 def one_column(name: str, names: Sequence[str], where: str) -> int:

@@ -26,9 +26,9 @@ import pyarrow as pa
 from frontguard.errors import BadInput
 from frontguard.logs.sources.blocks import ByteFile
 from frontguard.logs.sources.columns import finite
-from frontguard.logs.sources.errors import one_line, shown
 from frontguard.logs.sources.files import LogFile, several
 from frontguard.logs.sources.reader import LogTable, Picked, TableRows
+from frontguard.phrases import error_line, shown
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def document_of(file: LogFile) -> Any:
         try:
             return json.loads(opened.everything().decode())
         except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise BadInput(f"{file.shown} is no JSON document, or was cut in the middle: {one_line(error)}") from None
+            raise BadInput(f"{file.shown} is no JSON document, or was cut in the middle: {error_line(error)}") from None
 
 
 def keys_of(document: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -27,6 +28,8 @@ from frontguard.plot.picture import (
 )
 
 Limits: TypeAlias = tuple[float, float]
+Frame: TypeAlias = tuple[Limits, Limits]
+"""What a panel shows along x and y."""
 
 PADDING = 0.06
 """Free space on either side, as a share of what the data take."""
@@ -34,7 +37,7 @@ PADDING = 0.06
 _LARGEST = 1e300  # beyond this no drawing library can compute with coordinates
 
 
-def limits(panel: Panel) -> tuple[Limits, Limits]:
+def limits(panel: Panel) -> Frame:
     """What the panel shows: (lowest, highest) x and y, always in rising order, finite, and positive on a log scale.
 
     >>> from frontguard.plot.looks import Look
@@ -72,7 +75,7 @@ def clipped(values: Floats, within: Limits, *, beyond: float = 0.0, log: bool = 
     return np.clip(np.asarray(values, np.float64), low, high)
 
 
-def inside(x: Floats, y: Floats, frame: tuple[Limits, Limits]) -> npt.NDArray[np.bool_]:
+def inside(x: Floats, y: Floats, frame: Frame) -> npt.NDArray[np.bool_]:
     """Which points lie within the frame; those without a finite place do not.
 
     >>> inside(np.array([1.0, 9.0, np.nan]), np.array([1.0, 1.0, 1.0]), ((0.0, 2.0), (0.0, 2.0))).tolist()
@@ -91,6 +94,59 @@ def steps(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     ([0.0, 1.0, 1.0, 3.0, 3.0], [5.0, 5.0, 4.0, 4.0, 2.0])
     """
     return np.repeat(x, 2, axis=-1)[..., 1:], np.repeat(y, 2, axis=-1)[..., :-1]
+
+
+def runs(x: Floats, y: Floats) -> list[tuple[int, int]]:
+    """The stretches (first, behind the last) without NaN.
+
+    >>> runs(np.array([1.0, 2.0, np.nan, 4.0]), np.zeros(4))
+    [(0, 2), (3, 4)]
+    """
+    good = np.concatenate([[False], ~(np.isnan(x) | np.isnan(y)), [False]])
+    edges = np.flatnonzero(good[1:] != good[:-1])
+    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
+
+
+def rectangles(x_low: Floats, y_low: Floats, x_high: Floats, y_high: Floats) -> Floats:
+    """Corners (n, 4, 2) of the rectangles that have a place."""
+    corners = np.stack(
+        [np.stack(corner, axis=1) for corner in ((x_low, y_low), (x_high, y_low), (x_high, y_high), (x_low, y_high))],
+        axis=1,
+    )
+    return np.asarray(corners[np.isfinite(corners).all(axis=(1, 2))])
+
+
+def middle(low: Floats, high: Floats, within: Limits) -> Floats:
+    """The middle of what is seen of intervals."""
+    return (clipped(low, within) + clipped(high, within)) / 2.0
+
+
+def bounded(layer: Layer, panel: Panel, frame: Frame, beyond: float) -> Layer:
+    """The layer without infinite coordinates: what goes on for ever ends a share of the range `beyond` the frame.
+
+    Areas are cut off there; of lines only the ends that are infinite are moved, and such marks lie on the edge.
+    """
+    names: tuple[tuple[str, ...], tuple[str, ...]]
+    match layer:
+        case Points() | Lines() | Region():
+            names = ("x",), ("y",)
+        case Boxes():
+            names = ("x_low", "x_high"), ("y_low", "y_high")
+        case Band():
+            names = (), ("low", "high")
+        case Spans():
+            names = ((), ("low", "high")) if layer.upright else (("low", "high"), ())
+        case _:
+            return layer
+    cut: dict[str, Floats] = {}
+    for along, within, axis in zip(names, frame, (panel.x, panel.y), strict=True):
+        log = axis.scale == "log"
+        for name in along:
+            values = np.asarray(getattr(layer, name), np.float64)
+            cut[name] = clipped(values, within, beyond=0.0 if isinstance(layer, Points) else beyond, log=log)
+            if isinstance(layer, (Points, Lines)):
+                cut[name] = np.where(np.isinf(values) | (log & (values <= 0.0)), cut[name], values)
+    return replace(layer, **cut)
 
 
 # How far things reach ------------------------------------------------------------------------------------------------

@@ -12,6 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from frontguard._typing import Floats
+from frontguard.plot.layout.frames import Frame
+from frontguard.plot.layout.names import columns, short
+from frontguard.plot.layout.scales import Scale
+from frontguard.plot.picture import Panel, Points
 
 Rectangle: TypeAlias = tuple[float, float, float, float]
 """Smallest x, smallest y, largest x, largest y."""
@@ -85,6 +89,27 @@ def within_polygon(
     edges = np.array([(x, y, x, y) for x, y in corners])
     room = np.where(fits, _distance(candidates, np.concatenate([hard, edges])), -1.0)
     return float(lowest[room.argmax(), 0]), float(lowest[room.argmax(), 1])
+
+
+def readable(layer: Points, panel: Panel, frame: Frame) -> list[str]:
+    """What is written beside marks where nothing is moved: "" for a name that would lie upon one before it.
+
+    >>> from frontguard.plot.looks import PLAIN
+    >>> from frontguard.plot.picture import Axis
+    >>> layer = Points(np.array([0.5, 0.55, 0.5]), np.array([0.5, 0.5, 0.9]), PLAIN, (), ("first", "second", "third"))
+    >>> readable(layer, Panel(Axis(), Axis(), ()), ((0.0, 1.0), (0.0, 1.0)))
+    ['first', '', 'third']
+    """
+    x, y = (
+        Scale(*within, 0.0, 1.0, log=axis.scale == "log")(values).tolist()
+        for values, within, axis in zip((layer.x, layer.y), frame, (panel.x, panel.y), strict=True)
+    )
+    kept: list[int] = []
+    for i, name in enumerate(layer.written):
+        wide = 0.015 * columns(short(name, 30))  # as shares of an ordinary panel
+        if name and all(abs(y[i] - y[k]) > 0.05 or abs(x[i] - x[k]) > wide for k in kept):
+            kept.append(i)
+    return [name if i in kept else "" for i, name in enumerate(layer.written)]
 
 
 def _inside(points: Floats, corners: Floats) -> npt.NDArray[np.bool_]:

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from frontguard.errors import BadInput
 from frontguard.markup import clean
-from frontguard.plot.layout.frames import Limits, limits
+from frontguard.plot.layout.frames import Frame, Limits, limits
 from frontguard.plot.layout.names import columns, short
 from frontguard.plot.layout.scales import ticks, when
-from frontguard.plot.looks import Look
-from frontguard.plot.picture import Arrow, Axis, Layer, Lines, Panel, Picture, Points, Rule
+from frontguard.plot.picture import Axis, Panel, Picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -141,7 +139,7 @@ def _axes(figure: Figure, picture: Picture) -> Iterator[tuple[Panel, Axes, int]]
                 yield panel, figure.add_subplot(spot), len(row)
 
 
-def _panel(axes: Axes, panel: Panel, width: float, height: float) -> tuple[Limits, Limits]:
+def _panel(axes: Axes, panel: Panel, width: float, height: float) -> Frame:
     """Draw axes and layers; words wait until the layout is known."""
     from frontguard.plot.paper import words as paper_words
     from frontguard.plot.paper.layers import draw
@@ -166,7 +164,7 @@ def _panel(axes: Axes, panel: Panel, width: float, height: float) -> tuple[Limit
     return frame
 
 
-def _ticks(axes: Axes, panel: Panel, frame: tuple[Limits, Limits], width: float, height: float) -> None:
+def _ticks(axes: Axes, panel: Panel, frame: Frame, width: float, height: float) -> None:
     from frontguard.plot.paper.words import drawable
 
     across = ticks(panel.x, *frame[0], most=max(2, round(1.4 * width)))
@@ -192,9 +190,7 @@ def _titled(axis: Axis, within: Limits, room: int) -> str:
     title = f"{axis.title} ({when(*within)})" if axis.dates else axis.title
     if not axis.better:
         return drawable(short(title, room))
-    forward = (axis.better == "higher") != axis.reverse
-    better = f"{axis.better} is better →" if forward else f"← {axis.better} is better"
-    return f"{drawable(short(title, max(12, room - 24)))}   {better}".strip()
+    return f"{drawable(short(title, max(12, room - 24)))}   {axis.direction}".strip()
 
 
 # The legend -----------------------------------------------------------------------------------------------------------
@@ -206,8 +202,7 @@ def _legend(figure: Figure, picture: Picture) -> None:
     from frontguard.plot.paper.layers import legend_handle
     from frontguard.plot.paper.words import drawable
 
-    layers = [layer for panel in picture.panels for layer in panel.layers]
-    kinds = [_drawn_as(look, layers) for look in picture.legend]
+    kinds = [picture.drawn_as(look) for look in picture.legend]
     handles = [legend_handle(look, kind) for look, kind in zip(picture.legend, kinds, strict=True)]
     labels = [drawable(short(look.label, 44)) for look in picture.legend]
     beside = _legend_columns([columns(label) + 6 for label in labels], 13.0 * picture.width)
@@ -224,21 +219,3 @@ def _legend_columns(widths: list[int], room: float) -> int:
         if sum(max(widths[column::beside]) for column in range(beside)) <= room:
             return beside
     return 1
-
-
-def _drawn_as(look: Look, layers: list[Layer]) -> frozenset[str]:
-    """What has this look: "line", "mark", "area"; the label apart."""
-    bare = replace(look, label="")
-    found = set()
-    for layer in layers:
-        if replace(layer.look, label="") == bare:
-            match layer:
-                case Points():
-                    found.add("mark")
-                case Lines():
-                    found.update(("line", "mark") if layer.marks else ("line",))
-                case Rule() | Arrow():
-                    found.add("line")
-                case _:
-                    found.add("area")
-    return frozenset(found)

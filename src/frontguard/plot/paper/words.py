@@ -11,7 +11,7 @@ from matplotlib import font_manager
 from matplotlib.font_manager import FontProperties
 from matplotlib.patheffects import AbstractPathEffect, withStroke
 
-from frontguard.plot.layout.frames import Limits, clipped, inside
+from frontguard.plot.layout.frames import Frame, clipped, inside
 from frontguard.plot.layout.names import columns, short, wrapped
 from frontguard.plot.layout.placing import Rectangle, placed, within_polygon
 from frontguard.plot.paper.layers import colour
@@ -85,7 +85,7 @@ def heading(axes: Axes, panel: Panel, width: float) -> None:
                       color="#555555", va="bottom", ha="left", annotation_clip=False)  # fmt: skip
 
 
-def write(axes: Axes, panel: Panel, frame: tuple[Limits, Limits]) -> None:
+def write(axes: Axes, panel: Panel, frame: Frame) -> None:
     """Words beside rules, arrows and marks, and within regions: where there is room, now that the layout is known."""
     edges = axes.get_window_extent()
     bounds = (edges.x0, edges.y0, edges.x1, edges.y1)
@@ -102,7 +102,7 @@ def write(axes: Axes, panel: Panel, frame: tuple[Limits, Limits]) -> None:
 
 
 def _beside_marks(
-    axes: Axes, panel: Panel, frame: tuple[Limits, Limits], obstacles: list[Rectangle], bounds: Rectangle,
+    axes: Axes, panel: Panel, frame: Frame, obstacles: list[Rectangle], bounds: Rectangle,
     rather_not: list[Rectangle],
 ) -> None:  # fmt: skip
     words: list[tuple[Annotation, tuple[float, float], float]] = []
@@ -144,7 +144,7 @@ def _beside_arrows(
                 obstacles.append((*corner, corner[0] + size[0], corner[1] + size[1]))
 
 
-def _beside_rule(axes: Axes, layer: Rule, frame: tuple[Limits, Limits]) -> Rectangle:
+def _beside_rule(axes: Axes, layer: Rule, frame: Frame) -> Rectangle:
     """At the upper end of an upright rule, running down it; at the right end of another, above it."""
     text, shade = drawable(short(layer.written, 40)), colour(layer.look)
     if layer.upright:
@@ -161,9 +161,7 @@ def _beside_rule(axes: Axes, layer: Rule, frame: tuple[Limits, Limits]) -> Recta
     return extent.x0, extent.y0, extent.x1, extent.y1
 
 
-def _within_region(
-    axes: Axes, layer: Region, frame: tuple[Limits, Limits], obstacles: list[Rectangle], bounds: Rectangle
-) -> None:
+def _within_region(axes: Axes, layer: Region, frame: Frame, obstacles: list[Rectangle], bounds: Rectangle) -> None:
     if layer.x.size < 3:
         return
     corners = axes.transData.transform(np.stack([clipped(layer.x, frame[0]), clipped(layer.y, frame[1])], axis=1))
@@ -209,7 +207,7 @@ def _marks(axes: Axes, layer: Points) -> list[Rectangle]:
     return [(x - half, y - half, x + half, y + half) for x, y in at.tolist()]
 
 
-def _boxes(axes: Axes, panel: Panel, frame: tuple[Limits, Limits]) -> list[Rectangle]:
+def _boxes(axes: Axes, panel: Panel, frame: Frame) -> list[Rectangle]:
     found: list[Rectangle] = []
     for layer in panel.layers:
         if isinstance(layer, Boxes) and layer.x_low.size:
@@ -221,7 +219,7 @@ def _boxes(axes: Axes, panel: Panel, frame: tuple[Limits, Limits]) -> list[Recta
     return found
 
 
-def _crossed(axes: Axes, panel: Panel, frame: tuple[Limits, Limits]) -> list[Rectangle]:
+def _crossed(axes: Axes, panel: Panel, frame: Frame) -> list[Rectangle]:
     """Small squares along lines and arrows: words had better not lie on them."""
     found: list[Rectangle] = []
     for layer in panel.layers:

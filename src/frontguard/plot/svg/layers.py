@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 from frontguard._typing import Floats
 from frontguard.markup import Element, element
-from frontguard.plot.layout.frames import steps
+from frontguard.plot.layout.frames import runs, steps
 from frontguard.plot.looks import Look
 from frontguard.plot.picture import Arrow, Band, Bars, Boxes, Density, Layer, Lines, Points, Region, Rule, Spans
 from frontguard.plot.svg.pen import Pen, Remark, Spot, Word, at, key_at
-from frontguard.plot.svg.shapes import brush, colour, dashes, line, polygon, polyline, rectangle, runs, shape, spaced
+from frontguard.plot.svg.shapes import brush, colour, dashes, line, polygon, polyline, rectangle, shape, spaced
 from frontguard.plot.svg.text import LINE, SIZE, broken, fitted, hint, number, width, words
 
 

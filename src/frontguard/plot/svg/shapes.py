@@ -11,11 +11,9 @@ import numpy as np
 
 from frontguard._typing import Floats
 from frontguard.markup import Element, element
-from frontguard.plot.looks import Look, Mark
+from frontguard.plot.layout.frames import runs
+from frontguard.plot.looks import THIN, Look, Mark
 from frontguard.plot.svg.text import number
-
-_OPEN = frozenset(("cross", "plus", "bar"))
-"""Marks that are strokes and enclose nothing."""
 
 
 def colour(look: Look) -> str:
@@ -25,7 +23,7 @@ def colour(look: Look) -> str:
 
 def paint(look: Look) -> dict[str, str]:
     """The attributes of a mark's strokes and filling."""
-    if look.filled and look.mark not in _OPEN and look.mark != "ring":
+    if look.filled and look.mark not in THIN and look.mark != "ring":
         return {"fill": colour(look)}
     return {"fill": "none", "stroke": colour(look), "stroke-width": _short(max(look.width, 1.6))}
 
@@ -75,17 +73,6 @@ def _outline(mark: Mark, size: float) -> str:
 def _short(value: float) -> str:
     text = f"{value:.2f}".rstrip("0").rstrip(".")
     return "0" if text in ("-0", "") else text
-
-
-def runs(x: Floats, y: Floats) -> list[tuple[int, int]]:
-    """The stretches (first, behind the last) without NaN.
-
-    >>> runs(np.array([1.0, 2.0, np.nan, 4.0]), np.zeros(4))
-    [(0, 2), (3, 4)]
-    """
-    good = np.concatenate([[False], ~(np.isnan(x) | np.isnan(y)), [False]])
-    edges = np.flatnonzero(good[1:] != good[:-1])
-    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
 def polyline(x: Floats, y: Floats) -> str:

@@ -1,148 +1,120 @@
-"""The regions of an arm's page: its verdict and why, how its box shrank, what was measured, what failed."""
+"""The page of an arm: its verdict and why, how its box shrank, what was measured, what failed."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 
 from frontguard import plot
+from frontguard.errors import BadInput
 from frontguard.markup import Child, Element, element
-from frontguard.notices import reasons_of
-from frontguard.phrases import number, number_of
+from frontguard.phrases import number, one_line
 from frontguard.studies.overview import Measurements, Overview
-from frontguard.web.pages.options import Options
-from frontguard.web.pages.parts import (
-    arm_url,
-    better,
-    called,
-    definition,
-    failed_per_arm,
-    headings,
-    interval,
-    last_failure,
-    moment,
-    nothing,
-    region,
-    status_chip,
-    status_of,
-    study_url,
-    verdict_mark,
-)
-from frontguard.web.pages.study import figure, shortened
-from frontguard.words.certificate import tolerance
-from frontguard.words.notices import reasons_in_words
+from frontguard.web.addresses import Address, ViewOptions, arm_url, study_url
+from frontguard.web.pages import parts
+from frontguard.web.pages.parts import Page, called, cell, figure_cell, line, nothing, region
+from frontguard.words.arm_table import estimate_cells
+from frontguard.words.certificate import objective_in_short, tolerance
+from frontguard.words.study import why
 
-LATEST = 50
-"""Pulls that are listed one by one."""
-
-MOST_REASONS = 100
+_LATEST = 50  # pulls that are listed one by one
 
 
-def head_region(overview: Overview, study: int, arm: int, options: Options) -> Element:
-    """The arm's name, the way back, and the arms before and after it."""
+def arm_page(
+    overview: Overview, study: int, arm: int, measurements: Measurements, options: ViewOptions | None = None
+) -> Page:
+    """An arm of a study: its verdict and why, how its box shrank, what was measured."""
     names = overview.snapshot.result.arms
-    back = element(
-        "nav",
-        {"aria-label": "Where this is"},
-        element("a", {"href": "/"}, "All studies"),
-        " / ",
-        element("a", {"href": study_url(study, options)}, called(overview.name)),
-    )
-    beside: list[Child | None] = [None, None]
+    if not 0 <= arm < len(names):
+        raise BadInput(f"arm must be a number from 0 to {len(names) - 1}; got {arm}")
+    options = (options or ViewOptions()).within(len(overview.settings.objectives))
+    regions = {
+        "head": _head(overview, study, arm, options),
+        "trouble": nothing("trouble"),
+        "verdict": _verdict(overview, study, arm, options),
+        "boxes": _boxes(overview, arm),
+        "values": _values(overview, measurements),
+        "failures": _failures(overview, measurements),
+        "latest": _latest(measurements),
+    }
+    title = f"{one_line(names[arm])}: {overview.snapshot.result.verdict(arm).word}"
+    return Page(title, regions, "arm", Address(study, arm, options).twin)
+
+
+def _head(overview: Overview, study: int, arm: int, options: ViewOptions) -> Element:
+    """The arm's name, the way back, and the arms before and after it."""
+    result = overview.snapshot.result
+    names = result.arms
+    above = (" / ", element("a", {"href": study_url(study, options)}, called(overview.name)))
+    beside: list[Element] = []
     if arm > 0:
-        url = arm_url(study, arm - 1, options)
-        beside[0] = element("a", {"href": url, "rel": "prev", "id": "previous-arm"}, "← ", called(names[arm - 1]))
+        link = {"href": arm_url(study, arm - 1, options), "rel": "prev", "id": "previous-arm"}
+        beside.append(element("a", link, "← ", called(names[arm - 1])))
     if arm + 1 < len(names):
-        url = arm_url(study, arm + 1, options)
-        beside[1] = element("a", {"href": url, "rel": "next", "id": "next-arm"}, called(names[arm + 1]), " →")
-    others = element("nav", {"class": "beside", "aria-label": "Other arms"}, *beside) if len(names) > 1 else None
-    line = element(
-        "p",
-        {"class": "about"},
-        verdict_mark(overview.snapshot.result.verdict(arm)),
-        f" · arm {arm + 1:,} of {len(names):,} · study ",
-        status_chip(status_of(overview)),
-    )
-    return region("head", None, back, element("h1", {}, called(names[arm])), line, others, kind="header")
+        link = {"href": arm_url(study, arm + 1, options), "rel": "next", "id": "next-arm"}
+        beside.append(element("a", link, called(names[arm + 1]), " →"))
+    others = element("nav", {"class": "beside", "aria-label": "Other arms"}, *beside) if beside else None
+    place = f" · arm {arm + 1:,} of {len(names):,} · study "
+    about = line("about", parts.verdict_mark(result.verdict(arm)), place, parts.status_chip(result.status))
+    return parts.head(called(names[arm]), about, others, above=above)
 
 
-def why(overview: Overview, arm: int) -> str:
-    """Why the arm has its verdict, in a sentence."""
-    snapshot = overview.snapshot
-    name = snapshot.result.arms[arm]
-    if name in snapshot.aside:
-        reasons = snapshot.failures.get(name, Counter())
-        failed = f"{sum(reasons.values()):,} of {number_of(int(snapshot.result.pulls_per_arm[arm]), 'pull')} failed"
-        return f"set aside: {failed} ({reasons_in_words(reasons_of(reasons))}); the answer is about the other arms"
-    return snapshot.result.explain(name)
-
-
-def verdict_region(overview: Overview, study: int, arm: int, options: Options) -> Element:
+def _verdict(overview: Overview, study: int, arm: int, options: ViewOptions) -> Element:
     """The verdict and its reason, with the interval of each objective."""
     snapshot = overview.snapshot
-    result, objectives = snapshot.result, overview.settings.objectives
-    rival = int(result.decided_by[arm])
+    result, rival = snapshot.result, int(snapshot.result.decided_by[arm])
     compare: Element | None = None
     if rival >= 0:
-        link = element("a", {"href": arm_url(study, rival, options)}, called(result.arms[rival]))
-        compare = element("p", {"class": "note"}, "Decided by ", link, ".")
-    pulls, failed = int(result.pulls_per_arm[arm]), failed_per_arm(snapshot)[arm]
+        compare = line("note", "Decided by ", parts.arm_link(result.arms[rival], study, rival, options), ".")
+    pulls, failed = int(result.pulls_per_arm[arm]), int(snapshot.failed_per_arm[arm])
     terms: list[tuple[str, list[Child]]] = [("Pulls", [f"{pulls:,}"])]
     if failed:
         terms.append(("Failed", [f"{failed:,} ({failed / max(pulls, 1):.1%})"]))
-    head = element("tr", {}, *headings(("objective",), ("value", "interval", "goal")))
-    medians, (low, high) = result.medians, result.bounds
-    rows = (
-        element(
-            "tr",
-            {},
+    rows = []
+    for d, objective in enumerate(overview.settings.objectives):
+        (estimate,) = estimate_cells(result, d, np.array([arm]))
+        rows.append(
             element(
-                "th",
-                {"scope": "row"},
-                called(objective.name),
-                element("small", {}, f" {objective.quantile_word}, {better(objective)}"),
-            ),
-            element("td", {"class": "figure"}, number(v) if math.isfinite(v := medians[arm, d]) else "not measured"),
-            element("td", {"class": "figure"}, interval(low[arm, d], high[arm, d])),
-            element("td", {"class": "figure"}, f"within {tolerance(objective)}"),
+                "tr",
+                {},
+                parts.name_cell(called(objective.name), element("small", {}, f" {objective_in_short(objective)}")),
+                figure_cell(estimate.text or "not measured"),
+                figure_cell(estimate.beside or "not known"),
+                figure_cell(f"within {tolerance(objective)}"),
+            )
         )
-        for d, objective in enumerate(objectives)
-    )
-    table = element("table", {}, element("thead", {}, head), element("tbody", {}, *rows))
-    said = why(overview, arm)
+    said = why(snapshot, arm)
     return region(
         "verdict",
         None,
         element("h2", {"class": "unseen"}, "The verdict"),
-        element("p", {"class": "answer"}, f"{said[0].upper()}{said[1:]}."),
+        line("answer", f"{said[0].upper()}{said[1:]}."),
         compare,
-        definition(terms),
-        element("div", {"class": "wide"}, table),
+        parts.definition(terms),
+        parts.table(parts.headings(("objective",), ("value", "interval", "goal")), rows),
     )
 
 
-def boxes_region(overview: Overview, arm: int) -> Element:
+def _boxes(overview: Overview, arm: int) -> Element:
     """How the arm's intervals shrank over the study's pulls, beside those of the arm that decides it."""
     result, history = overview.snapshot.result, overview.history
     if not result.pulls_per_arm[arm] or not history.moments:
         return nothing("boxes")
     rival = int(result.decided_by[arm])
     shown = [arm] if rival in (-1, arm) else [arm, rival]
-    return region("boxes", "How its box shrank", figure(plot.shrinking(history, shown), "boxes", widest=7.5))
+    return region("boxes", "How its box shrank", parts.figure(plot.shrinking(history, shown), "boxes", widest=7.5))
 
 
-def values_region(overview: Overview, measurements: Measurements) -> Element:
+def _values(overview: Overview, measurements: Measurements) -> Element:
     """What was measured, pull by pull, with what looks like contamination."""
-    if not len(measurements.pulls):
-        waiting = element("p", {"class": "waiting"}, "Nothing is measured yet.")
-        return region("values", "What was measured", waiting)
+    shown, last = len(measurements.pulls), len(measurements.objectives) - 1
+    if not shown:
+        return region("values", "What was measured", line("waiting", "Nothing is measured yet."))
     eps = overview.settings.threat.eps
-    last = len(measurements.objectives) - 1
     figures = [
-        figure(
+        parts.figure(
             # The page is called after the arm already; and there must be room below what is said of the suspects.
             replace(plot.measurements(measurements, overview.history, d, contamination=eps), title="", height=3.4),
             f"values-{d}",
@@ -151,62 +123,40 @@ def values_region(overview: Overview, measurements: Measurements) -> Element:
         )
         for d in range(last + 1)
     ]
-    shown = len(measurements.pulls)
     said = f"The last {shown:,} of {measurements.total:,} pulls are shown."
-    note = element("p", {"class": "note"}, said) if shown < measurements.total else None
+    note = line("note", said) if shown < measurements.total else None
     return region("values", "What was measured", note, element("div", {"class": "figures"}, *figures))
 
 
-def failures_region(overview: Overview, measurements: Measurements) -> Element:
+def _failures(overview: Overview, measurements: Measurements) -> Element:
     """Why pulls of this arm failed, how often, and when last."""
     reasons = overview.snapshot.failures.get(measurements.name, Counter())
     if not reasons:
         return nothing("failures")
-    head = element("tr", {}, *headings(("reason",), ("times",), ("last",)))
-    found = reasons.most_common()
-    body = (
-        element(
-            "tr",
-            {},
-            element("td", {}, called(shortened(reason))),
-            element("td", {"class": "figure"}, f"{count:,}"),
-            element("td", {}, last_failure(overview, measurements.name, reason)),
-        )
-        for reason, count in found[:MOST_REASONS]
-    )
-    more = f"… and {len(found) - MOST_REASONS:,} more reasons" if len(found) > MOST_REASONS else ""
-    table = element("table", {}, element("thead", {}, head), element("tbody", {}, *body))
-    rest = element("p", {"class": "rest"}, more) if more else None
-    return region("failures", "Failures", element("div", {"class": "wide"}, table), rest)
+    failures = [(times, measurements.name, reason) for reason, times in reasons.most_common()]
+    return region("failures", "Failures", *parts.failures_table(overview, failures))
 
 
-def latest_region(measurements: Measurements) -> Element:
+def _latest(measurements: Measurements) -> Element:
     """The latest pulls, one by one, the last first."""
     count = len(measurements.pulls)
     if not count:
         return nothing("latest")
-    names = [called(each.name) for each in measurements.objectives]
-    head = element("tr", {}, *headings((), ("pull", *names), ("failed", "worker", "when")))
     rows = []
-    for i in range(count - 1, max(count - LATEST, 0) - 1, -1):
-        values = (
-            element("td", {"class": "figure"}, "" if np.isnan(value) else number(float(value)))
-            for value in measurements.values[i]
-        )
-        pull = int(measurements.pulls[i])
+    for i in range(count - 1, max(count - _LATEST, 0) - 1, -1):
+        pull, reason = int(measurements.pulls[i]), measurements.reasons[i]
         rows.append(
             element(
                 "tr",
                 {"data-key": pull},
-                element("td", {"class": "figure"}, f"{pull:,}"),
-                *values,
-                element("td", {}, called(shortened(measurements.reasons[i])))
-                if measurements.reasons[i]
-                else element("td"),
-                element("td", {}, called(measurements.workers[i])),
-                element("td", {}, moment(float(measurements.at[i]), ago=False)),
+                figure_cell(f"{pull:,}"),
+                *(figure_cell("" if np.isnan(value) else number(float(value))) for value in measurements.values[i]),
+                cell(called(parts.shortened(reason))) if reason else cell(),
+                cell(called(measurements.workers[i])),
+                cell(parts.moment(float(measurements.at[i]), ago=False)),
             )
         )
-    table = element("table", {}, element("thead", {}, head), element("tbody", {}, *rows))
-    heading = "All pulls" if count <= LATEST and count == measurements.total else f"The latest {len(rows)} pulls"
-    return region("latest", heading, element("div", {"class": "wide"}, table))
+    names = [called(each.name) for each in measurements.objectives]
+    table = parts.table(parts.headings((), ("pull", *names), ("failed", "worker", "when")), rows)
+    every = count <= _LATEST and count == measurements.total
+    return region("latest", "All pulls" if every else f"The latest {len(rows)} pulls", table)

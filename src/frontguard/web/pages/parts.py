@@ -1,29 +1,29 @@
-"""Small pieces that every page uses: names, verdicts, statuses, times, links."""
+"""Small pieces that every page uses: regions, headings, names, verdicts, statuses, times, tables, pictures."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from frontguard.markup import Child, Element, element
-from frontguard.objectives import Objective
-from frontguard.phrases import number
+from frontguard.plot.picture import Picture
+from frontguard.plot.svg.draw import drawn
 from frontguard.studies.overview import Overview
-from frontguard.studies.snapshot import Snapshot
 from frontguard.verdicts import Verdict
-from frontguard.web.pages.options import Options
+from frontguard.web.addresses import ViewOptions, arm_url
+from frontguard.words.study import STATUSES
 
-STATUSES = {
-    "running": "running",
-    "certified": "certified",
-    "budget": "budget used up",
-    "unreachable": "out of reach",
-    "reading": "being read",
-    "trouble": "cannot be read",
-}
-"""What is said of a study; the page adds a shape to each."""
+VERDICT_CLASS = {verdict: verdict.word.removeprefix("set ") for verdict in Verdict}
+"""The class by which the style sheet knows a verdict."""
+
+_LONGEST_REASON = 2000
+MOST_FAILURES = 100
+
+_PLACES = (
+    *("head", "trouble", "message", "studies", "reading", "answer", "warnings", "verdict", "facts", "picture"),
+    *("boxes", "values", "certainty", "pulls", "rate", "table", "failures", "latest", "reproduce"),
+)
 
 
 @dataclass(frozen=True)
@@ -40,23 +40,12 @@ class Page:
     twin: str = ""
 
 
-VERDICT_CLASS = {verdict: verdict.word.removeprefix("set ") for verdict in Verdict}
-"""The class by which the style sheet knows a verdict."""
-
-
-def study_url(study: int, options: Options | None = None) -> str:
-    """Where a study is shown; numbers only, so that no name ever stands in a URL."""
-    return f"/study/{study}{options.query() if options else ''}"
-
-
-def arm_url(study: int, arm: int, options: Options | None = None) -> str:
-    """Where an arm is shown."""
-    return f"/study/{study}/arm/{arm}{options.query() if options else ''}"
+# Regions --------------------------------------------------------------------------------------------------------------
 
 
 def region(name: str, heading: str | None, *children: Child | None, kind: str = "section") -> Element:
     """A part of a page, with a heading that names it for those who jump from one to the next."""
-    attributes = {"id": name, "class": "region", "data-place": f"{_place(name):02d}"}
+    attributes = {"id": name, "class": "region", "data-place": f"{_PLACES.index(name):02d}"}
     if heading is None:
         return element(kind, attributes, *children)
     named = element("h2", {"id": f"{name}-heading"}, heading)
@@ -65,22 +54,38 @@ def region(name: str, heading: str | None, *children: Child | None, kind: str = 
 
 def nothing(name: str) -> Element:
     """A region that has nothing to say now. It stays in its place, unseen."""
-    return element("section", {"id": name, "class": "region", "data-place": f"{_place(name):02d}", "hidden": True})
+    bare = region(name, None)
+    return element("section", {**bare.attributes, "hidden": True})
 
 
-_PLACES = (
-    *("head", "trouble", "message", "studies", "reading", "answer", "warnings", "verdict", "facts", "picture"),
-    *("boxes", "values", "certainty", "pulls", "rate", "table", "failures", "latest", "reproduce"),
-)
+def head(title: Child, *below: Child | None, above: Sequence[Child] = ()) -> Element:
+    """The region that begins a page: the way back to the list and to what is `above`, the title, and what is below."""
+    way = element("nav", {"aria-label": "Where this is"}, element("a", {"href": "/"}, "All studies"), *above)
+    return region("head", None, way, element("h1", {}, title), *below, kind="header")
 
 
-def _place(name: str) -> int:
-    return _PLACES.index(name)
+def line(kind: str, *words: Child) -> Element:
+    """A paragraph of a kind that the style sheet knows: answer, about, note, rest, waiting, …"""
+    return element("p", {"class": kind}, *words)
 
 
-def called(text: str, attributes: dict[str, object] | None = None) -> Element:
+def definition(terms: Sequence[tuple[str, Sequence[Child]]]) -> Element:
+    """Terms and what is said of them, each pair in a group of its own."""
+    groups = (element("div", {}, element("dt", {}, term), element("dd", {}, *said)) for term, said in terms)
+    return element("dl", {}, *groups)
+
+
+# Words that look like something ---------------------------------------------------------------------------------------
+
+
+def called(text: str) -> Element:
     """A name that came from elsewhere: shown as it is, and its direction of writing kept to itself."""
-    return element("bdi", {"class": "name", **(attributes or {})}, text)
+    return element("bdi", {"class": "name"}, text)
+
+
+def arm_link(name: str, study: int, arm: int, options: ViewOptions) -> Element:
+    """The name of an arm, which leads to its page."""
+    return element("a", {"href": arm_url(study, arm, options)}, called(name))
 
 
 def verdict_mark(verdict: Verdict) -> Element:
@@ -98,40 +103,23 @@ def moment(at: float | None, *, ago: bool = True) -> Child:
     if at is None or not 0.0 < at < 253402300000.0:  # the year 9999
         return "never"
     when = datetime.fromtimestamp(at, UTC)
-    attributes: dict[str, object] = {"datetime": when.strftime("%Y-%m-%dT%H:%M:%SZ")}
-    if ago:
-        attributes["data-at"] = f"{at:.0f}"
+    attributes = {"datetime": when.strftime("%Y-%m-%dT%H:%M:%SZ"), "data-at": f"{at:.0f}" if ago else None}
     return element("time", attributes, when.strftime("%Y-%m-%d %H:%M:%S UTC"))
 
 
-def last_failure(overview: Overview, arm: str, reason: str) -> Child:
-    """When an arm last failed for a reason."""
-    at = overview.failed_at.get((arm, reason))
-    return moment(at) if at else "not known"
+def meter(share: float, label: str, role: str = "meter", text: str | None = None) -> Element:
+    """A bar that is full where the share is 1, for those who see it and for those who listen."""
+    bar = element(
+        "svg",
+        {"viewBox": "0 0 100 3", "preserveAspectRatio": "none", "class": "bar", "aria-hidden": "true"},
+        element("rect", {"class": "whole", "x": "0", "y": "0", "width": "100", "height": "3"}),
+        element("rect", {"class": "done", "x": "0", "y": "0", "width": f"{100 * share:.1f}", "height": "3"}),
+    )
+    range_ = {"aria-valuemin": "0", "aria-valuemax": "100", "aria-valuenow": f"{100 * share:.0f}"}
+    return element("div", {"role": role, **range_, "aria-label": label, "aria-valuetext": text}, bar)
 
 
-def better(objective: Objective) -> str:
-    """Which direction is better."""
-    return "less is better" if objective.minimized else "more is better"
-
-
-def interval(low: float, high: float) -> str:
-    """An interval; empty words where nothing is known."""
-    if math.isnan(low) or math.isnan(high):
-        return "not known"
-    return f"[{number(low)}, {number(high)}]"
-
-
-def failed_per_arm(snapshot: Snapshot) -> list[int]:
-    """How many pulls of each arm failed."""
-    counts = {name: sum(reasons.values()) for name, reasons in snapshot.failures.items()}
-    return [counts.get(name, 0) for name in snapshot.result.arms]
-
-
-def status_of(overview: Overview) -> str:
-    """The status of the study, one of those that pages know."""
-    status = overview.snapshot.result.status
-    return status if status in STATUSES else "running"
+# Tables ---------------------------------------------------------------------------------------------------------------
 
 
 def headings(texts: Sequence[Child], figures: Sequence[Child] = (), after: Sequence[Child] = ()) -> list[Element]:
@@ -143,7 +131,58 @@ def headings(texts: Sequence[Child], figures: Sequence[Child] = (), after: Seque
     ]
 
 
-def definition(terms: Sequence[tuple[str, Sequence[Child]]]) -> Element:
-    """Terms and what is said of them, each pair in a group of its own."""
-    groups = (element("div", {}, element("dt", {}, term), element("dd", {}, *said)) for term, said in terms)
-    return element("dl", {}, *groups)
+def table(heads: Iterable[Element], rows: Iterable[Element], caption: str | None = None, **attributes: str) -> Element:
+    """A table that is scrolled by itself where it is wider than the page. The caption is for those who listen."""
+    said = element("caption", {"class": "unseen"}, caption) if caption else None
+    head = element("thead", {}, element("tr", {}, *heads))
+    return element("div", {"class": "wide"}, element("table", attributes, said, head, element("tbody", {}, *rows)))
+
+
+def name_cell(*words: Child) -> Element:
+    """The cell that a row is called after."""
+    return element("th", {"scope": "row"}, *words)
+
+
+def cell(*words: Child) -> Element:
+    """A cell of words."""
+    return element("td", {}, *words)
+
+
+def figure_cell(*words: Child) -> Element:
+    """A cell of figures."""
+    return element("td", {"class": "figure"}, *words)
+
+
+def failures_table(
+    overview: Overview, failures: Sequence[tuple[int, str, str]], link: Callable[[str], Element] | None = None
+) -> list[Element]:
+    """How often which arm failed for which reason; the first ones, the rest counted. Without links, of one arm only."""
+    rows = []
+    for times, arm, reason in failures[:MOST_FAILURES]:
+        at = overview.failed_at.get((arm, reason))
+        cells = cell(called(shortened(reason))), figure_cell(f"{times:,}"), cell(moment(at) if at else "not known")
+        rows.append(element("tr", {}, name_cell(link(arm)) if link else None, *cells))
+    made = table(headings(("arm", "reason") if link else ("reason",), ("times",), ("last",)), rows)
+    left = len(failures) - len(rows)
+    return [made, line("rest", f"… and {left:,} more{'' if link else ' reasons'}")] if left else [made]
+
+
+def shortened(reason: str) -> str:
+    """A reason, cut where it is longer than anyone reads."""
+    return reason if len(reason) <= _LONGEST_REASON else reason[: _LONGEST_REASON - 1] + "…"
+
+
+# Pictures -------------------------------------------------------------------------------------------------------------
+
+
+def figure(picture: Picture, name: str, link: str = "", *, widest: float = 5.8, captioned: bool = True) -> Element:
+    """A picture with its caption. `link` is where an arm leads, with {} for its number.
+
+    It is made for a width of so many inches at most: on the page it takes the width that is there, and what was
+    meant for more would be too small to read.
+    """
+    if picture.width > widest:
+        picture = replace(picture, width=widest, height=picture.height * (0.4 + 0.6 * widest / picture.width))
+    svg = drawn(picture, link=(lambda arm: link.replace("{}", str(arm))) if link else None, prefix=f"{name}-")
+    caption = element("figcaption", {}, picture.caption) if picture.caption and captioned else None
+    return element("figure", {"id": f"{name}-figure"}, svg, caption)

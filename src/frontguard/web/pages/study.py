@@ -1,183 +1,136 @@
-"""The regions of a study's page: the answer first, then how far it is, the picture, and what stands behind it."""
+"""The page of a study: the answer first, then how far it is, the picture, and what stands behind it."""
 
 from __future__ import annotations
 
 import json
-import math
-from dataclasses import replace
 
 import numpy as np
 
 from frontguard import plot
 from frontguard.markup import Child, Element, element
-from frontguard.objectives import Objective, parse_tolerance
-from frontguard.phrases import duration, number, number_of
-from frontguard.plot.picture import Picture
-from frontguard.plot.svg import draw as as_svg
+from frontguard.objectives import parse_tolerance
+from frontguard.phrases import duration, number, number_of, one_line
 from frontguard.studies.overview import Overview
-from frontguard.web.pages.options import Options
-from frontguard.web.pages.parts import (
-    arm_url,
-    better,
-    called,
-    definition,
-    headings,
-    last_failure,
-    moment,
-    nothing,
-    region,
-    status_chip,
-    status_of,
-    study_url,
-)
+from frontguard.web.addresses import Address, ViewOptions, arm_url, study_url
+from frontguard.web.pages import parts
+from frontguard.web.pages.parts import Page, called, figure, line, nothing, region
+from frontguard.web.pages.table import table_region
 from frontguard.words.arm_table import counts
-from frontguard.words.certificate import amount, tolerance
-from frontguard.words.study import answer, guarantee, more_to_come, too_short
+from frontguard.words.certificate import guarantee, nearness, objective_in_short, one_beside_goal, tolerance
+from frontguard.words.study import STATUSES, answer, failures_in_words, more_to_come, too_short
 
-VIEW_NAMES = {"front": "Front", "pairs": "All pairs", "parallel": "Parallel"}
+_VIEW_NAMES = {"front": "Front", "pairs": "All pairs", "parallel": "Parallel"}
 _VIEW_HEADINGS = {"front": "The front", "pairs": "Every pair of objectives", "parallel": "All objectives at once"}
 _VIEW_WIDTHS = {"front": 5.8, "pairs": 9.0, "parallel": 7.5}  # inches
-SMALL = 4.4
-"""Inches: the width of pictures that stand beside others."""
-
-MOST_FAILURES = 100
-MOST_WARNINGS = 50
-_LONGEST_REASON = 2000
+_SMALL = 4.4  # inches: the width of pictures that stand beside others
+_MOST_WARNINGS = 50
 
 
-def head_region(overview: Overview) -> Element:
-    """The name, the status, and the way back."""
+def study_page(overview: Overview, study: int, options: ViewOptions | None = None) -> Page:
+    """A study: the answer, how far it is, pictures, the arms, what failed, how it was made."""
+    options = (options or ViewOptions()).within(len(overview.settings.objectives))
+    regions = {
+        "head": _head(overview),
+        "trouble": nothing("trouble"),
+        "answer": _answer(overview),
+        "warnings": _warnings(overview),
+        "facts": _facts(overview),
+        "picture": _picture(overview, study, options),
+        "certainty": _certainty(overview),
+        "pulls": _pulls(overview, study, options),
+        "rate": _rate(overview),
+        "table": table_region(overview, study, options),
+        "failures": _failures(overview, study, options),
+        "reproduce": _reproduce(overview),
+    }
+    title = f"{one_line(overview.name)}: {STATUSES[overview.snapshot.result.status]}"
+    return Page(title, regions, "study", Address(study, options=options).twin)
+
+
+def _head(overview: Overview) -> Element:
     settings = overview.settings
-    back = element("nav", {"aria-label": "Where this is"}, element("a", {"href": "/"}, "All studies"))
     about = f"{number_of(len(settings.arms), 'arm')}, {number_of(len(settings.objectives), 'objective')}"
-    title = element("h1", {}, called(overview.name))
-    line = element("p", {"class": "about"}, status_chip(status_of(overview)), " ", element("span", {}, about))
-    return region("head", None, back, title, line, kind="header")
+    status = parts.status_chip(overview.snapshot.result.status)
+    return parts.head(called(overview.name), line("about", status, " ", element("span", {}, about)))
 
 
-def answer_region(overview: Overview) -> Element:
+def _answer(overview: Overview) -> Element:
     """The answer in a sentence, and what it guarantees."""
-    return region(
-        "answer",
-        None,
-        element("h2", {"class": "unseen"}, "The answer"),
-        element("p", {"class": "answer"}, answer(overview.snapshot)),
-        element("p", {"class": "guarantee"}, guarantee(overview.snapshot)) if overview.snapshot.pulls else None,
-    )
+    snapshot = overview.snapshot
+    heading = element("h2", {"class": "unseen"}, "The answer")
+    promise = line("guarantee", guarantee(snapshot.result, failed=snapshot.failed)) if snapshot.pulls else None
+    return region("answer", None, heading, line("answer", answer(snapshot)), promise)
 
 
 # How far it is --------------------------------------------------------------------------------------------------------
 
 
-def facts_region(overview: Overview) -> Element:
+def _facts(overview: Overview) -> Element:
     """Counts, pace, forecast, and what is certain for each objective beside the goal."""
     snapshot = overview.snapshot
     told = f"{snapshot.pulls:,}"
     if snapshot.most_pulls is not None:
         told += f" of {snapshot.most_pulls:,} allowed"
     terms: list[tuple[str, list[Child]]] = [("Pulls", [told])]
-    if status_of(overview) == "running":
+    if snapshot.result.status == "running":
         pace = f"{number(round(60.0 * snapshot.rate, 1))}" if snapshot.rate else "none lately"
         terms += [("Pulls a minute", [pace]), ("Under way", [f"{overview.out:,}"])]
     if snapshot.failed:
         terms.append(("Failed", [f"{snapshot.failed:,} ({snapshot.failed / max(snapshot.pulls, 1):.1%})"]))
     if overview.began is not None and overview.last is not None:
         terms.append(("Measured for", [duration(max(overview.last - overview.began, 0.0))]))
-        terms.append(("Last pull", [moment(overview.last)]))
+        terms.append(("Last pull", [parts.moment(overview.last)]))
     terms.append(("Verdicts", [counts(snapshot.result) or "none yet"]))
-    meters = element("ul", {"class": "meters"}, *meters_of(overview))
     goal = element("h3", {}, "What is certain, beside the goal")
-    return region("facts", "So far", definition(terms), *_forecast(overview), goal, meters)
+    meters = element("ul", {"class": "meters"}, *_meters(overview))
+    return region("facts", "So far", parts.definition(terms), *_forecast(overview), goal, meters)
 
 
 def _forecast(overview: Overview) -> list[Element]:
     snapshot = overview.snapshot
-    if status_of(overview) != "running" or not snapshot.pulls:
+    if snapshot.result.status != "running" or not snapshot.pulls:
         return []
     said = more_to_come(snapshot)
-    lines = [element("p", {"class": "forecast"}, f"{said[0].upper()}{said[1:]}.")]
+    lines = [line("forecast", f"{said[0].upper()}{said[1:]}.")]
     if short := too_short(snapshot):
-        lines.append(element("p", {"class": "forecast short"}, f"By this forecast {short}."))
+        lines.append(line("forecast short", f"By this forecast {short}."))
     return lines
 
 
-def progress(now: float, objective: Objective) -> float:
-    """How near the goal is, from 0 to 1: the tolerance as a share of what is still uncertain.
-
-    >>> seconds = Objective("seconds", "minimize", "5%")
-    >>> progress(0.2, seconds), progress(0.03, seconds), progress(math.inf, seconds)
-    (0.25, 1.0, 0.0)
-    """
-    goal = parse_tolerance(objective.tolerance).amount
-    if now <= goal:
-        return 1.0
-    return 0.0 if math.isnan(now) else goal / now
-
-
-def meters_of(overview: Overview) -> list[Element]:
+def _meters(overview: Overview) -> list[Element]:
     """For each objective a bar that is full when the goal is reached, with the same in words."""
     objectives = overview.settings.objectives
     found = []
-    now = overview.snapshot.result.certificate.amounts(objectives)
-    for d, (value, objective) in enumerate(zip(now, objectives, strict=True)):
-        share = progress(value, objective)
-        goal = tolerance(objective)
-        words = (
-            f"certain within {amount(value, objective)}, goal {goal}"
-            if math.isfinite(value)
-            else (f"nothing certain yet, goal {goal}")
-        )
-        full = {"role": "meter", "aria-valuemin": "0", "aria-valuemax": "100", "aria-valuenow": f"{100 * share:.0f}"}
-        bar = element(
-            "svg",
-            {"viewBox": "0 0 100 3", "preserveAspectRatio": "none", "class": "bar", "aria-hidden": "true"},
-            element("rect", {"class": "whole", "x": "0", "y": "0", "width": "100", "height": "3"}),
-            element("rect", {"class": "done", "x": "0", "y": "0", "width": f"{100 * share:.1f}", "height": "3"}),
-        )
+    for d, (value, objective) in enumerate(
+        zip(overview.snapshot.result.certificate.amounts(objectives), objectives, strict=True)
+    ):
+        words = one_beside_goal(value, objective)
+        bar = parts.meter(nearness(value, objective), f"{objective.name}: nearness to the goal", text=words)
         said = element("span", {"class": "words"}, words)
-        named = {"aria-label": f"{objective.name}: nearness to the goal", "aria-valuetext": words}
-        found.append(
-            element("li", {"data-key": d}, called(objective.name), " ", said, element("div", full | named, bar))
-        )
+        found.append(element("li", {"data-key": d}, called(objective.name), " ", said, bar))
     return found
 
 
 # Pictures -------------------------------------------------------------------------------------------------------------
 
 
-def figure(picture: Picture, name: str, link: str = "", *, widest: float = 5.8, captioned: bool = True) -> Element:
-    """A picture with its caption. `link` is where an arm leads, with {} for its number.
-
-    It is made for a width of so many inches at most: on the page it takes the width that is there, and what was
-    meant for more would be too small to read.
-    """
-    if picture.width > widest:
-        picture = replace(picture, width=widest, height=picture.height * (0.4 + 0.6 * widest / picture.width))
-    svg = as_svg.drawn(picture, link=(lambda arm: link.replace("{}", str(arm))) if link else None, prefix=f"{name}-")
-    caption = element("figcaption", {}, picture.caption) if picture.caption and captioned else None
-    return element("figure", {"id": f"{name}-figure"}, svg, caption)
-
-
-def picture_region(overview: Overview, study: int, options: Options) -> Element:
+def _picture(overview: Overview, study: int, options: ViewOptions) -> Element:
     """The front, all pairs of objectives, or parallel coordinates; with the choice between them."""
     result, objectives = overview.snapshot.result, overview.settings.objectives
     views = views_of(len(objectives))
     view = options.view if options.view in views else "front"
     heading = _VIEW_HEADINGS[view] if len(objectives) > 1 else "The arms"
-    x, y = options.axes(len(objectives))
     choices = element("div", {"class": "choices"}, _views(study, options, views, view), _axes(overview, study, options))
     if not np.isfinite(result.medians).any():
-        waiting = element(
-            "p", {"class": "waiting"}, "Nothing is measured yet. The picture appears with the first pulls."
-        )
+        waiting = line("waiting", "Nothing is measured yet. The picture appears with the first pulls.")
         return region("picture", heading, choices, waiting)
     if view == "pairs":
         picture = plot.pairs(result)
     elif view == "parallel":
         picture = plot.parallel(result)
     else:
-        picture = plot.front(result, x, y) if len(objectives) > 1 else plot.front(result)
-    shown = figure(picture, "picture", _arm_link(study, options), widest=_VIEW_WIDTHS[view])
+        picture = plot.front(result, *options.axes(len(objectives))) if len(objectives) > 1 else plot.front(result)
+    shown = figure(picture, "picture", _arm_urls(study, options), widest=_VIEW_WIDTHS[view])
     return region("picture", heading, choices, shown)
 
 
@@ -188,48 +141,39 @@ def views_of(objectives: int) -> tuple[str, ...]:
     )
 
 
-def _arm_link(study: int, options: Options) -> str:
+def _arm_urls(study: int, options: ViewOptions) -> str:
     return arm_url(study, 0, options).replace("/arm/0", "/arm/{}", 1)
 
 
-def _views(study: int, options: Options, views: tuple[str, ...], now: str) -> Element | None:
+def _views(study: int, options: ViewOptions, views: tuple[str, ...], now: str) -> Element | None:
     if len(views) < 2:
         return None
-    links = (
-        element(
-            "a",
-            {
-                "href": study_url(study, options.changed(view=view)) + "#picture",
-                "id": f"view-{view}",
-                "aria-current": "true" if view == now else None,
-            },
-            VIEW_NAMES[view],
-        )
-        for view in views
-    )
+    links = []
+    for view in views:
+        url = study_url(study, options.changed(view=view)) + "#picture"
+        current = "true" if view == now else None
+        links.append(element("a", {"href": url, "id": f"view-{view}", "aria-current": current}, _VIEW_NAMES[view]))
     return element("nav", {"class": "views", "aria-label": "Views"}, *links)
 
 
-def _axes(overview: Overview, study: int, options: Options) -> Element | None:
+def _axes(overview: Overview, study: int, options: ViewOptions) -> Element | None:
     """Two lists to choose the axes from: a plain form, which the script sends as soon as one is changed."""
     objectives = overview.settings.objectives
     if len(objectives) < 2 or (options.view != "front" and options.view in views_of(len(objectives))):
         return None
-    chosen = dict(zip(("x", "y"), options.axes(len(objectives)), strict=True))
-    labels = {"x": "Across", "y": "Upward"}
     lists = []
-    for axis, number_ in chosen.items():
+    for axis, label, chosen in zip(("x", "y"), ("Across", "Upward"), options.axes(len(objectives)), strict=True):
         entries = (
-            element("option", {"value": d, "selected": d == number_, "data-key": d}, objective.name)
+            element("option", {"value": d, "selected": d == chosen, "data-key": d}, objective.name)
             for d, objective in enumerate(objectives)
         )
-        named = element("select", {"name": axis, "id": f"axis-{axis}"}, *entries)
-        lists.append(element("label", {}, labels[axis], " ", named))
-    usual = Options()
+        lists.append(
+            element("label", {}, label, " ", element("select", {"name": axis, "id": f"axis-{axis}"}, *entries))
+        )
     kept = (
-        element("input", {"type": "hidden", "name": name, "value": getattr(options, name), "data-key": name})
-        for name in ("rows", "sort")
-        if getattr(options, name) != getattr(usual, name)
+        element("input", {"type": "hidden", "name": name, "value": value, "data-key": name})
+        for name, value in options.chosen.items()
+        if name in ("rows", "sort")
     )
     send = element("button", {"type": "submit", "class": "send"}, "Show")
     return element(
@@ -237,98 +181,58 @@ def _axes(overview: Overview, study: int, options: Options) -> Element | None:
     )
 
 
-def certainty_region(overview: Overview) -> Element:
+def _certainty(overview: Overview) -> Element:
     """What is certain against the goal over pulls, with the forecast."""
+    snapshot = overview.snapshot
     measured = any(parse_tolerance(each.tolerance).amount > 0.0 for each in overview.settings.objectives)
-    if not overview.snapshot.pulls or not overview.history.moments or not measured:
+    if not snapshot.pulls or not overview.history.moments or not measured:
         return nothing("certainty")
-    left = overview.snapshot.pulls_left if status_of(overview) == "running" else None
-    return region("certainty", "Certainty", figure(plot.certainty(overview.history, left), "certainty", widest=SMALL))
+    left = snapshot.pulls_left if snapshot.result.status == "running" else None
+    return region("certainty", "Certainty", figure(plot.certainty(overview.history, left), "certainty", widest=_SMALL))
 
 
-def pulls_region(overview: Overview, study: int, options: Options) -> Element:
-    """Pulls of each arm."""
+def _pulls(overview: Overview, study: int, options: ViewOptions) -> Element:
     if not overview.snapshot.pulls:
         return nothing("pulls")
     picture = plot.pulls(overview.snapshot.result)
-    return region("pulls", "Pulls of each arm", figure(picture, "pulls", _arm_link(study, options), widest=SMALL))
+    return region("pulls", "Pulls of each arm", figure(picture, "pulls", _arm_urls(study, options), widest=_SMALL))
 
 
-def rate_region(overview: Overview) -> Element:
-    """Pulls per minute."""
+def _rate(overview: Overview) -> Element:
     if not overview.rate.told.sum():
         return nothing("rate")
-    return region("rate", "Pulls a minute", figure(plot.rate(overview.rate), "rate", widest=SMALL))
+    return region("rate", "Pulls a minute", figure(plot.rate(overview.rate), "rate", widest=_SMALL))
 
 
-# What went wrong ------------------------------------------------------------------------------------------------------
+# What went wrong, and how it was made ---------------------------------------------------------------------------------
 
 
-def failures_region(overview: Overview, study: int, options: Options) -> Element:
+def _failures(overview: Overview, study: int, options: ViewOptions) -> Element:
     """Which arms failed, why, and how often; the most frequent first."""
     snapshot = overview.snapshot
-    places = {name: arm for arm, name in enumerate(snapshot.result.arms)}
-    rows = sorted(
-        (
-            (count, places[name], reason)
-            for name, reasons in snapshot.failures.items()
-            for reason, count in reasons.items()
-        ),
-        key=lambda row: (-row[0], row[1], row[2]),
-    )
-    if not rows:
+    numbers = {name: arm for arm, name in enumerate(snapshot.result.arms)}
+    failures = [
+        (times, name, reason) for name, reasons in snapshot.failures.items() for reason, times in reasons.items()
+    ]
+    if not failures:
         return nothing("failures")
-    head = element("tr", {}, *headings(("arm", "reason"), ("times",), ("last",)))
-    body = (
-        element(
-            "tr",
-            {},
-            element(
-                "th",
-                {"scope": "row"},
-                element("a", {"href": arm_url(study, arm, options)}, called(snapshot.result.arms[arm])),
-            ),
-            element("td", {}, called(shortened(reason))),
-            element("td", {"class": "figure"}, f"{count:,}"),
-            element("td", {}, last_failure(overview, snapshot.result.arms[arm], reason)),
-        )
-        for count, arm, reason in rows[:MOST_FAILURES]
-    )
-    table = element("table", {}, element("thead", {}, head), element("tbody", {}, *body))
-    more = (
-        element("p", {"class": "rest"}, f"… and {len(rows) - MOST_FAILURES:,} more")
-        if len(rows) > MOST_FAILURES
-        else None
-    )
-    note = element(
-        "p",
-        {"class": "note"},
-        f"{number_of(snapshot.failed, 'pull')} of {snapshot.pulls:,} failed. "
-        "A failed pull counts as one that could have measured anything.",
-    )
-    return region("failures", "Failures", note, element("div", {"class": "wide"}, table), more)
+    failures.sort(key=lambda each: (-each[0], numbers[each[1]], each[2]))
+    table = parts.failures_table(overview, failures, lambda name: parts.arm_link(name, study, numbers[name], options))
+    return region("failures", "Failures", line("note", failures_in_words(snapshot)), *table)
 
 
-def shortened(reason: str) -> str:
-    """A reason, cut where it is longer than anyone reads."""
-    return reason if len(reason) <= _LONGEST_REASON else reason[: _LONGEST_REASON - 1] + "…"
-
-
-def warnings_region(overview: Overview) -> Element:
+def _warnings(overview: Overview) -> Element:
     """Alarms and other warnings, with the evidence."""
     said = overview.snapshot.result.warnings
     if not said:
         return nothing("warnings")
-    items = [element("li", {}, text) for text in said[:MOST_WARNINGS]]
-    if len(said) > MOST_WARNINGS:
-        items.append(element("li", {}, f"… and {len(said) - MOST_WARNINGS:,} more"))
+    items = [element("li", {}, text) for text in said[:_MOST_WARNINGS]]
+    if len(said) > _MOST_WARNINGS:
+        items.append(element("li", {}, f"… and {len(said) - _MOST_WARNINGS:,} more"))
     return region("warnings", number_of(len(said), "warning").capitalize(), element("ul", {}, *items))
 
 
-# How it was made ------------------------------------------------------------------------------------------------------
-
-
-def reproduce_region(overview: Overview) -> Element:
+def _reproduce(overview: Overview) -> Element:
     """Settings, and the spec as it was written, if there is one."""
     settings = overview.settings
     terms: list[tuple[str, list[Child]]] = [
@@ -337,7 +241,7 @@ def reproduce_region(overview: Overview) -> Element:
         ("Seed", [str(settings.seed)]),
     ]
     for objective in settings.objectives:
-        goal = f"{objective.quantile_word}, {better(objective)}, within {tolerance(objective)}"
+        goal = f"{objective_in_short(objective)}, within {tolerance(objective)}"
         terms.append(("Objective", [called(objective.name), f": {goal}"]))
     if settings.spread is not None:
         terms.append(("Spread bound", [str(settings.spread)]))
@@ -346,10 +250,6 @@ def reproduce_region(overview: Overview) -> Element:
             terms.append((what, [f"{most:,} pulls"]))
     spec = settings.about.get("spec")
     text = spec if isinstance(spec, str) and spec else json.dumps(settings.about, indent=2, ensure_ascii=False)
-    shown = element(
-        "details",
-        {"id": "spec"},
-        element("summary", {}, "The spec as it was written" if spec else "What was noted when it was begun"),
-        element("pre", {"tabindex": "0"}, text),
-    )
-    return region("reproduce", "How it was made", definition(terms), shown if settings.about else None)
+    summary = element("summary", {}, "The spec as it was written" if spec else "What was noted when it was begun")
+    shown = element("details", {"id": "spec"}, summary, element("pre", {"tabindex": "0"}, text))
+    return region("reproduce", "How it was made", parts.definition(terms), shown if settings.about else None)

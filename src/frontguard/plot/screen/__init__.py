@@ -1,1 +1,0 @@
-"""The pencil that draws with plotly."""

@@ -1,0 +1,161 @@
+"""A plan in words: what an identification would cost, what it can promise at all, and what to beware of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from frontguard.planning.forecast import MOST_ARMS, Forecast, Plan, Task, in_units
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+FEW_ROWS = 50
+"""Rows of an arm below which a pilot's quantiles are worth a warning."""
+
+
+def _widths(task: Task, widths: Sequence[float]) -> str:
+    """Widths in the units of the metrics, once if they are all the same."""
+    parts = [
+        f"{width:.3g}" if not metric.relative else f"{100.0 * width:.3g} %"
+        for metric, width in zip(task.metrics, widths, strict=True)
+    ]
+    if len(set(parts)) == 1:
+        return parts[0]
+    return ", ".join(f"{part} in {metric.name}" for part, metric in zip(parts, task.metrics, strict=True))
+
+
+def answer(made: Plan) -> str:
+    """The plan in a sentence."""
+    task, row = made.task, made.of("certified")
+    goal = f"accuracy {_widths(task, in_units(task, task.accuracy))}"
+    if not made.possible:
+        if made.possible_up_to is None:
+            return f"{goal} cannot be had: not even without contamination."
+        who = "no method" if task.pilot is None else "no method that assumes nothing about shapes"
+        limit = f"beyond a contamination of {made.possible_up_to:.2%}" if made.possible_up_to > 5e-4 else "once any lie"
+        return f"{goal} cannot be promised: {limit} {who} can, and {task.threat.eps:.2%} are declared."
+    if not row.runs:
+        return f"{goal} is not simulated: {row.note}."
+    said = f"Expect {_pulls(row)} pulls ({_rounded(row.mean / task.arms):,} an arm) for {goal}"
+    if row.certified < row.runs:
+        said += _but(row)
+    for other in made.forecasts:
+        if (other.policy, other.attack) == ("certified", "worst"):
+            said += f"; {_pulls(other)} under the worst attack"
+            if other.certified < other.runs:
+                said += _but(other)
+    return f"{said}."
+
+
+def _but(row: Forecast) -> str:
+    return f" (which then is reached in {row.certified} of {row.runs} runs only)"
+
+
+def _pulls(row: Forecast) -> str:
+    return f"{'more than' if row.capped else 'about'} {_rounded(row.mean):,}"
+
+
+def _rounded(number: float) -> int:
+    """To three digits: the fourth is noise."""
+    return int(float(f"{number:.3g}"))
+
+
+def _who(row: Forecast) -> str:
+    return f"{row.policy}{' under the worst attack' if row.attack == 'worst' else ''}"
+
+
+def warnings(made: Plan) -> list[str]:
+    """What a reader of the numbers should know, each with a next step where there is one."""
+    task = made.task
+    said = []
+    if task.pilot is None and task.arms > MOST_ARMS:
+        said.append(f"pulls are those of {MOST_ARMS} arms, multiplied; with many arms more are put out early")
+    if made.possible and not made.safe:
+        upto = "at no contamination" if made.safe_up_to is None else f"only up to {made.safe_up_to:.2%}"
+        said.append(
+            f"safe against every attack {upto}: beyond, one may put the goal out of the certified policy's reach; "
+            "a larger --accuracy or --coverage helps"
+        )
+    unreachable = [f"{_who(row)} {row.unreachable} of {row.runs}" for row in made.forecasts if row.unreachable]
+    if unreachable:
+        said.append(f"runs that ended because the goal was out of reach: {', '.join(unreachable)}")
+    capped = [f"{_who(row)} {row.capped} of {row.runs}" for row in made.forecasts if row.capped]
+    if capped:
+        said.append(f"runs that were cut off, so that more pulls are needed than the table says: {', '.join(capped)}")
+    said += [row.note for row in made.forecasts if row.note and row.attack == "none"]
+    rpsi = made.of("R-PSI")
+    if rpsi.accuracy is not None and rpsi.coverage is not None:
+        beyond = any(r > g * (1 + 1e-9) for r, g in zip(rpsi.accuracy, task.accuracy, strict=True))
+        if beyond or any(r > g * (1 + 1e-9) for r, g in zip(rpsi.coverage, task.coverage, strict=True)):
+            said.append(
+                f"R-PSI cannot promise this goal: its pulls are for accuracy "
+                f"{_widths(task, in_units(task, rpsi.accuracy))} and coverage "
+                f"{_widths(task, in_units(task, rpsi.coverage))}"
+            )
+    if task.pilot is not None:
+        said.append("the pilot is taken as clean: if part of it lies, so do these numbers")
+        rows = int(np.bincount(task.pilot.arm_of_row).min())
+        if rows < FEW_ROWS:
+            said.append(f"an arm has only {rows} rows in the pilot: its quantiles are rough")
+        if task.pilot.failed:
+            said.append(
+                f"measurements of the pilot failed ({task.pilot.failed}): the floor counts them, simulated runs do not"
+            )
+    return said
+
+
+def facts(made: Plan) -> list[str]:
+    """What the table rests on, and what holds however many pulls there are."""
+    first = ", ".join(f"{pulls} ({name})" for name, pulls in made.first_pulls.items())
+    source = "the pilot's arms" if made.task.pilot is not None else f"random normal arms, span {made.task.span:.3g}"
+    said = [
+        f"Simulated on {source}.",
+        f"Floor: {_floor(made)}.",
+        f"Nothing can be said before so many pulls of an arm: {first}.",
+        f"Largest contamination: {_up_to(made.possible_up_to)} for any method, {_up_to(made.safe_up_to)} for the "
+        "certified policy's boxes to allow the goal under every attack.",
+    ]
+    if made.theorem1_worst_case is not None and made.theorem1_gaps is not None:
+        said.append(
+            f"Theorem 1 bounds R-PSI's pulls by {_rounded(made.theorem1_gaps):,} with these gaps, "
+            f"{_rounded(made.theorem1_worst_case):,} with any."
+        )
+    return said
+
+
+def _floor(made: Plan) -> str:
+    task = made.task
+    who = f"with ε = {task.threat.eps:g} {task.threat.name}"
+    if task.pilot is None:
+        return f"{who} no method separates arms closer than {_widths(task, made.floor)}"
+    arms = made.floor_arms or ()
+    where = ", ".join(f"{metric.name} of {arm}" for metric, arm in zip(task.metrics, arms, strict=True))
+    return f"{who} medians stay uncertain by {_widths(task, made.floor)} (at most, for {where}), however many pulls"
+
+
+def _up_to(limit: float | None) -> str:
+    return "none" if limit is None else f"{limit:.2%}"
+
+
+def table(made: Plan) -> Table:
+    """The expected pulls by policy and attack, for rich to print."""
+    from rich.table import Table as RichTable
+
+    drawn = RichTable(title="Pulls of all arms: mean (least to most)", title_justify="left")
+    drawn.add_column("policy")
+    attacks = list(dict.fromkeys(row.attack for row in made.forecasts))
+    for attack in attacks:
+        drawn.add_column("no attack" if attack == "none" else "worst attack", justify="right")
+    for name in dict.fromkeys(row.policy for row in made.forecasts):
+        cells = []
+        for attack in attacks:
+            row = made.of(name, attack)
+            more = "> " if row.capped else ""
+            cells.append(
+                f"{more}{_rounded(row.mean):,} ({row.least:,} to {row.most:,})" if row.runs else "not simulated"
+            )
+        drawn.add_row(name, *cells)
+    return drawn

@@ -1,0 +1,40 @@
+"""Studies in memory at one moment, to be put into words."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from frontguard import Objective, Prescient
+from frontguard.results import Result
+from frontguard.studies import Study
+from frontguard.studies.snapshot import Snapshot
+from frontguard.verdicts import Verdict
+
+SECONDS = Objective("seconds", "minimize", "5%")
+SCORE = Objective("score", "maximize", 2.0, quantile=0.9)
+
+
+def snapshot_of(
+    arms: int, pulls: int, metrics: tuple[Objective, ...] = (SECONDS, SCORE), name: str = "arm"
+) -> Snapshot:
+    """A study in which later arms are slower and better, so that all are on the front, but for every third."""
+    study = Study([f"{name} {i}" for i in range(arms)], metrics, Prescient(0.05), most_pulls=pulls)
+    rng = np.random.default_rng(7)
+    while asked := study.ask(64):
+        told = []
+        for pull in asked:
+            score = 10.0 * pull.index - (15.0 if pull.index % 3 == 2 else 0.0)
+            values = [1.3**pull.index * math.exp(0.02 * rng.normal()), score + rng.normal()]
+            told.append((pull, values[: len(metrics)]))
+        study.tell_many(told)
+    return Snapshot(study.name, study.result(), most_pulls=pulls)
+
+
+def set_aside(result: Result, *arms: str) -> Result:
+    """The result of a study in which some arms cannot be measured."""
+    codes = result.verdict_codes.copy()
+    codes[[result.arms.index(arm) for arm in arms]] = Verdict.SET_ASIDE
+    return replace(result, verdict_codes=codes)

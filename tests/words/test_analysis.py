@@ -1,0 +1,77 @@
+"""Analyses of logs in words: answers, robustness, and what would settle them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from frontguard import analyze
+from frontguard.words.analysis import answer, by_means, robustness, settling_tolerance, table, to_settle
+
+
+def found_in(samples: dict[str, list[float]], **options: Any) -> Any:
+    rows = [(arm, value) for arm, values in samples.items() for value in values]
+    return analyze({"arm": [arm for arm, _ in rows], "x": [value for _, value in rows]}, **{"maximize": "x", **options})
+
+
+def test_a_single_objective_is_spoken_of_as_such() -> None:
+    steps = np.arange(100.0)
+    apart = found_in({"a": (steps + 500).tolist(), "b": steps.tolist()})
+    assert answer(apart) == "Of 2 arms, a has the most x."
+    close = found_in({"a": (steps + 1).tolist(), "b": steps.tolist()}, tolerance=60.0)
+    assert answer(close) == "Of 2 arms, 2 have the most x or are within 60 in x of it: a, b."
+    one = found_in({"only": steps.tolist()})
+    assert answer(one) == "Of 1 arm, only has the most x."
+
+
+def test_why_more_pulls_would_not_help_is_said() -> None:
+    steps = np.arange(100.0)
+    same = found_in({"a": steps.tolist(), "b": steps.tolist()})
+    assert same.status == "unreachable"
+    assert to_settle(same) == [
+        "a, b: cannot be settled by more pulls: they are too close to others for this tolerance."
+    ]
+    lies = found_in({"a": (steps + 5).tolist(), "b": steps.tolist()}, contamination=0.3)
+    assert to_settle(lies) == [
+        "a, b: cannot be settled by more pulls: an attacker with 30% of the measurements could make them look either "
+        "way."
+    ]
+    assert robustness(same) == "Robustness: nothing is certain even now, so there is nothing to lose."
+
+
+def test_the_tolerance_that_is_suggested_settles_everything() -> None:
+    rng = np.random.default_rng(3)
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        samples = {str(i): np.exp(rng.normal(rng.normal(0, 0.1), 0.3, 80)).tolist() for i in range(5)}
+        for tolerance in (0.0, "1%"):
+            found = found_in(samples, tolerance=tolerance)
+            if found.status == "certified":
+                continue
+            suggested = settling_tolerance(found)
+            assert suggested is not None
+            text = suggested[0]
+            settled = found_in(samples, tolerance=text if text.endswith("%") else float(text))
+            assert settled.status == "certified"
+
+
+def test_how_robust_it_is_in_a_sentence() -> None:
+    steps = np.arange(200.0)
+    found = found_in({"a": (steps + 100).tolist(), "b": steps.tolist(), "c": (steps - 300).tolist()})
+    last = found.front_changes_at - found.profile.resolution
+    assert 0.1 < last < 0.4
+    assert robustness(found) == (
+        f"The front changes once more than {100 * last:.3g}% of the measurements are replaced (10% were allowed for)."
+    )
+    only_out = found_in({"a": (steps + 100).tolist(), "b": (steps + 100).tolist(), "c": (steps - 300).tolist()})
+    assert robustness(only_out) == (
+        "No arm is certainly on the front yet. The first verdict to fall is that c is out, beyond 49.9%."
+    )
+
+
+def test_where_means_agree_nothing_is_said_of_them() -> None:
+    steps = np.arange(100.0)
+    found = found_in({"a": (steps + 500).tolist(), "b": steps.tolist()})
+    assert by_means(found) is None
+    assert len(table(found).rows) == 2

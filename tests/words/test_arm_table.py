@@ -1,0 +1,86 @@
+"""The table of arms: its order, its cells, and how it looks on a terminal."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from frontguard.phrases import number
+from frontguard.studies.snapshot import Snapshot
+from frontguard.verdicts import Verdict
+from frontguard.words.arm_table import arm_table, on_terminal, order, order_by, shown
+from frontguard.words.study import table
+from tests.words.snapshots import snapshot_of
+
+
+@pytest.fixture(scope="module")
+def few() -> Snapshot:
+    return snapshot_of(4, 2000)
+
+
+def test_the_table_has_the_front_first_and_every_interval(few: Snapshot) -> None:
+    console = Console(file=io.StringIO(), width=120, color_system=None)
+    console.print(on_terminal(table(few)))
+    rows = console.file.getvalue().splitlines()[2:]  # type: ignore[attr-defined]
+    assert [row[:5] for row in rows] == ["arm 0", "arm 1", "arm 3", "arm 2"]
+    for row in rows:
+        for low, high in few.result.intervals[row[:5]].values():
+            assert f"[{number(low)}, {number(high)}]" in row
+
+
+def test_names_with_brackets_are_names_and_no_markup(few: Snapshot) -> None:
+    result = replace(few.result, arms=("[red]a[/red]", "[b]", "[/]", "d"))
+    shown = Snapshot("x", result)
+    console = Console(file=io.StringIO(), width=120, color_system=None)
+    console.print(on_terminal(table(shown)))
+    assert all(name in console.file.getvalue() for name in result.arms)  # type: ignore[attr-defined]
+
+
+def test_cells_are_found_by_column_and_have_a_number_to_sort_by(few: Snapshot) -> None:
+    result = few.result
+    failed = np.array([0, 3, 0, 0])
+    made = arm_table(result, [2, 1], failed=failed, stands=np.array([0.1, np.nan, 0.4999, 0.2]), resolution=0.001)
+    names = ["arm", "verdict", "m0", "m1", "pulls", "failed", "decided by", "stands up to"]
+    assert [column.name for column in made.columns] == names
+    assert [(row.arm, list(row.cells)) for row in made.rows] == [(2, names), (1, names)]
+    last, second = made.rows
+    assert second.cells["failed"] == ("3", 3.0, "")
+    assert last.cells["failed"].text == ""
+    assert last.cells["m0"].value == pytest.approx(result.medians[2, 0])
+    assert last.cells["m0"].full == f"{last.cells['m0'].text} {last.cells['m0'].beside}"
+    assert last.cells["decided by"].text == result.arms[int(result.decided_by[2])]
+    assert (last.cells["stands up to"].text, second.cells["stands up to"].text) == ("< 50%", "")
+    assert made.rest == "… and 2 more: 2 in"
+
+
+def test_what_is_not_measured_is_said_and_comes_last(few: Snapshot) -> None:
+    estimates, lower, upper = few.result.estimates.copy(), few.result.lower.copy(), few.result.upper.copy()
+    estimates[1], lower[1], upper[1] = np.nan, -np.inf, np.inf
+    result = replace(few.result, estimates=estimates, lower=lower, upper=upper)
+    cell = arm_table(result, [1]).rows[0].cells["m0"]
+    assert (cell.full, cell.value) == ("not measured", None)
+    for turned in (False, True):
+        assert order_by(result, "m0", turned=turned).tolist()[-1] == 1
+
+
+def test_the_order_by_each_column(few: Snapshot) -> None:
+    result = few.result
+    assert order_by(result, "arm", turned=True).tolist() == [3, 2, 1, 0]
+    assert order_by(result, "verdict").tolist() == order(result).tolist()
+    assert order_by(result, "m0").tolist() == [0, 1, 2, 3]  # the fastest first
+    assert order_by(result, "m0", turned=True).tolist() == [3, 2, 1, 0]
+    assert order_by(result, "failed", failed=np.array([0, 2, 1, 0])).tolist() == [1, 2, 0, 3]
+    pulls = result.pulls_per_arm[order_by(result, "pulls")].tolist()
+    assert pulls == sorted(pulls, reverse=True)
+
+
+def test_open_arms_get_room_beside_a_large_front_and_the_likely_ones_come_first(few: Snapshot) -> None:
+    codes = np.array([Verdict.IN, Verdict.IN, Verdict.UNDECIDED, Verdict.UNDECIDED])
+    result = replace(few.result, verdict_codes=codes)
+    likely = np.array([False, False, False, True])
+    assert order(result, likely).tolist() == [0, 1, 3, 2]
+    assert shown(result, 2, likely).tolist() == [0, 3]

@@ -1,0 +1,75 @@
+"""Studies in words: answers, budgets and looser goals."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from frontguard.studies.snapshot import Snapshot
+from frontguard.verdicts import Verdict
+from frontguard.words.arm_table import counts
+from frontguard.words.certificate import guarantee
+from frontguard.words.study import answer, enough_pulls, looser
+from tests.words.snapshots import SECONDS, set_aside, snapshot_of
+
+
+@pytest.fixture(scope="module")
+def few() -> Snapshot:
+    return snapshot_of(4, 2000)
+
+
+@pytest.fixture(scope="module")
+def many() -> Snapshot:
+    return snapshot_of(60, 700)
+
+
+def test_the_answer_is_a_sentence_that_fits_how_it_ended(few: Snapshot, many: Snapshot) -> None:
+    assert few.result.status == "certified"
+    assert answer(few) == "3 of 4 arms are on the trade-off front of seconds and score: arm 0, arm 1, arm 3."
+    assert answer(many).startswith("Not certified: the budget is used up after 700 pulls. So far: ")
+    running = replace(few, result=replace(few.result, status="running"), seconds_allowed=90.0)
+    assert answer(running, "cancelled").startswith(f"Interrupted after {few.pulls} pulls. So far: 3 in, 1 out")
+    assert answer(running, "time").startswith("Not certified: the time of 1 min 30 s is over.")
+    nothing = replace(
+        few, result=set_aside(few.result, *few.result.arms), failures={"arm 0": Counter({"exit code 1": 20})}
+    )
+    assert answer(nothing) == "No arm could be measured: all 4 were set aside after 20 failed pulls."
+
+
+def test_the_best_by_one_objective_is_named() -> None:
+    one = snapshot_of(3, 3000, (SECONDS,))
+    assert answer(one) == "Of 3 arms, arm 0 has the least seconds."
+    assert "no arm is better than a returned one" in guarantee(one.result)
+
+
+def test_a_looser_tolerance_is_above_what_can_be_reached(few: Snapshot) -> None:
+    reach = replace(few.result.certificate, accuracy=(0.0712, 3.0), coverage=(0.05, 3.3))
+    assert looser(replace(few, reachable=reach)) == ["seconds=11%", "score=5"]
+    endless = replace(few.result.certificate, accuracy=(math.inf, 3.0), coverage=(0.05, 3.3))
+    assert looser(replace(few, reachable=endless)) is None
+
+
+def test_enough_pulls_are_more_than_the_forecast_says(few: Snapshot) -> None:
+    assert enough_pulls(few) is None
+    budget = enough_pulls(replace(few, pulls_left=1000))
+    assert budget is not None
+    assert few.pulls + 1000 < budget < few.pulls + 2000
+
+
+def test_one_arm_is_spoken_of_as_one() -> None:
+    one = snapshot_of(1, 400, (SECONDS,))
+    assert answer(one) == "arm 0 is the only arm: it has the least seconds."
+    two = snapshot_of(1, 400)
+    assert answer(two) == "1 of 1 arm is on the trade-off front of seconds and score: arm 0."
+    failed = replace(one, result=set_aside(one.result, "arm 0"), failures={"arm 0": Counter({"exit code 1": 9})})
+    assert answer(failed) == "No arm could be measured: the only one was set aside after 9 failed pulls."
+
+
+def test_thousands_are_separated_where_people_read_them() -> None:
+    shown = snapshot_of(1200, 1200)
+    assert shown.result.tally() == {Verdict.UNDECIDED: 1200}
+    assert counts(shown.result) == "1,200 undecided"
+    assert "So far: 1,200 undecided." in answer(shown)
