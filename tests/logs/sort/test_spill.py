@@ -74,7 +74,7 @@ def test_runs_and_blocks_of_a_few_rows_beside_the_naive_twin(
     batches = [Batch(pa.array([arm for arm, _ in part]), [np.array([v for _, v in part])]) for part in parts]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(spill, "LEAST_MEMORY", 1)
-        patch.setattr(spill, "workers", lambda: 1)
+        patch.setattr(spill, "usable_cores", lambda: 1)
         got = ordered_from(batches, ["m"], memory=20 * in_memory, failed_below_or_at=np.array([-0.5]))
     assert as_dictionary(got) == naive([(arm, [value]) for arm, value in rows], 1, [-0.5])
 
