@@ -208,7 +208,7 @@ def watched_page(running: Browser, **options: Any) -> Watched:
     `options` are those of Playwright's `new_context`: viewport, color_scheme, java_script_enabled and so on.
     """
     context = running.new_context(**{"locale": "en-GB", "timezone_id": "UTC", **options})
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(120_000)
     page = context.new_page()
     seen = Watched(page, context)
     notes = {"hacked": seen.hacked, "violation": seen.violations}

@@ -18,7 +18,7 @@ from typing import Any
 
 __all__ = ["Served", "serve", "served"]
 
-WAIT = 60.0  # seconds for a server to begin: it shares the machine with other tests
+WAIT = 180.0  # seconds for a server to begin: it shares the machine with other tests
 
 
 @dataclass

@@ -98,7 +98,7 @@ def test_what_the_policy_stops_is_noticed_too(open_page: OpenPage, site: str, bo
 
 
 def _until(holds: Any, watched: Watched) -> None:
-    for _ in range(100):
+    for _ in range(3000):
         if holds():
             return
         watched.page.wait_for_timeout(20)

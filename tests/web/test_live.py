@@ -56,7 +56,7 @@ def pulls(page: Page) -> int:
     return int(re.sub(r"\D", "", (page.text_content("#facts dd") or "0").split(" of ")[0]))
 
 
-def until(page: Page, holds: Callable[[], bool], what: str, patience: int = 20_000) -> None:
+def until(page: Page, holds: Callable[[], bool], what: str, patience: int = 120_000) -> None:
     """Wait for something that the page is to say."""
     for _ in range(patience // 20):
         if holds():
