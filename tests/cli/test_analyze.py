@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from frontguard.cli.analyze import size_of
+from frontguard.cli.values import size_of
 from frontguard.errors import BadInput
 from tests.cli import commands
 from tests.cli.terminal import Terminal

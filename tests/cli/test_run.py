@@ -266,6 +266,19 @@ def test_options_take_the_place_of_what_the_spec_says(folder: Path) -> None:
     assert spec.lease > 3600.0  # a pull that is still allowed to run is not given to another worker
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"threat": "none"}, "threat must be one of"),
+        ({"confidence": 1.0}, "--confidence: wanted"),
+        ({"workers": 0}, "--workers: wanted"),
+    ],
+)
+def test_options_that_cannot_be(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        spec_of(None, RunOptions(arms=("a=true", "b=x"), **options))
+
+
 def test_a_study_on_a_server(folder: Path, postgres: PostgresServer) -> None:
     address = postgres.new_database()
     ran = run(folder, "toy.toml", "--storage", address, "--pulls", "10")

@@ -12,7 +12,7 @@ from frontguard import Study
 from frontguard.commands import run as commanded
 from frontguard.commands.run import CommandedRun
 from frontguard.commands.spec import spec_from_arms
-from frontguard.studies.snapshot import Snapshot
+from frontguard.studies.overview import Snapshot
 
 PATIENCE = 180.0
 

@@ -21,7 +21,7 @@ from frontguard.reports.json import analysis_in, result_in, snapshot_in
 from frontguard.reports.plain_values import Value
 from frontguard.reports.sources import _of_json, report_from_values
 from frontguard.reports.write import report_on, text_of
-from frontguard.studies.snapshot import Snapshot
+from frontguard.studies.overview import Snapshot
 from frontguard.words import analysis as summary
 from frontguard.words.certificate import guarantee
 from tests.reports.samples import OBJECTIVES, flags, open_analysis, printed, rows, rows_json, study_in

@@ -5,19 +5,19 @@ from __future__ import annotations
 import csv
 import json as json_module
 import math
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from frontguard.cli.values import console
 from frontguard.errors import BadInput
 from frontguard.phrases import nearest
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
     from frontguard.objectives import Objective
-    from frontguard.planning.forecast import Plan, Task
+    from frontguard.planning.cost import CostPlan, Task
     from frontguard.planning.reach import Pilot
 
 
@@ -70,7 +70,7 @@ def plan(
         for name, given, found in (("--arms", arms, task.arms), ("--objectives", objectives, task.objectives)):
             if given is not None and given != found:
                 raise BadInput(f"{name}: {pilot} has {found}, got {given}; leave it away")
-    from frontguard.planning.forecast import make_plan
+    from frontguard.planning.cost import make_plan
     from frontguard.words.progress import ProgressDisplay
 
     with ProgressDisplay() as progress:
@@ -99,7 +99,7 @@ def _without_pilot(
     span: float | None,
 ) -> Task:
     from frontguard.objectives import Objective
-    from frontguard.planning.forecast import Task
+    from frontguard.planning.cost import Task
     from frontguard.theory.spread import Gaussian, Subgaussian
 
     if arms is None or objectives is None:
@@ -137,7 +137,7 @@ def _with_pilot(
     coverage: list[str] | None,
 ) -> Task:
     from frontguard.objectives import parse_objectives
-    from frontguard.planning.forecast import Task
+    from frontguard.planning.cost import Task
 
     if arm is None:
         raise BadInput("--arm: name the column of the pilot that says which arm a row belongs to")
@@ -254,24 +254,23 @@ def _number(path: Path, line: int, column: str, text: str) -> float:
     return value
 
 
-def _print(made: Plan) -> None:
-    from rich.console import Console
+def _print(made: CostPlan) -> None:
     from rich.text import Text
 
     from frontguard.words import plan as words
 
-    console = Console(highlight=False) if sys.stdout.isatty() else Console(width=120, highlight=False)
+    screen = console()
     sentence = words.answer(made)
-    console.print(Text(f"\n{sentence[0].upper()}{sentence[1:]}\n", style="bold"))
-    console.print(words.table(made))
+    screen.print(Text(f"\n{sentence[0].upper()}{sentence[1:]}\n", style="bold"))
+    screen.print(words.table(made))
     for line in words.facts(made):
-        console.print(Text(line))
+        screen.print(Text(line))
     for warning in words.warnings(made):
-        console.print(Text(f"Warning: {warning}.", style="yellow"))
+        screen.print(Text(f"Warning: {warning}.", style="yellow"))
 
 
-def _as_dict(made: Plan) -> dict[str, Any]:
-    from frontguard.planning.forecast import in_units
+def _as_dict(made: CostPlan) -> dict[str, Any]:
+    from frontguard.planning.cost import in_units
     from frontguard.words.plan import answer, warnings
 
     task = made.task
@@ -313,7 +312,7 @@ def _as_dict(made: Plan) -> dict[str, Any]:
                 "unreachable": row.unreachable,
                 "cut_off": row.capped,
             }
-            for row in made.forecasts
+            for row in made.costs
         ],
         "warnings": warnings(made),
     }

@@ -18,6 +18,7 @@ import typer
 
 from frontguard.cli.report import checked_target, made_by
 from frontguard.cli.run_options import RunOptions, spec_of, storage_of
+from frontguard.cli.values import console, say
 from frontguard.storage.open import without_password
 
 if TYPE_CHECKING:
@@ -120,10 +121,10 @@ def _study(spec: Spec, storage: Storage, where: str) -> Study:
         about={"identity": spec.identity(), "spec": spec.source_text},
     )
     done = "beginning" if before is None else f"going on with {before:,} pulls of"
-    _say(f"{done} study {spec.name!r} in {where}")
+    say(f"{done} study {spec.name!r} in {where}")
     described = getattr(storage, "describe", None)
     if described is not None:
-        _say(described())
+        say(described())
     return study
 
 
@@ -138,21 +139,21 @@ def _driven(spec: Spec, study: Study) -> Ended:
         warm_up(spec)
     left = end_abandoned()
     if left:
-        _say(f"ended {left} {'process' if left == 1 else 'processes'} that an earlier run had left behind")
+        say(f"ended {left} {'process' if left == 1 else 'processes'} that an earlier run had left behind")
     cancel = threading.Event()
     with view_for(sys.stderr) as view, _stopped_by_signals(cancel):
         try:
             return CommandedRun(spec, study, view, cancel=cancel).until_done()
         except (Broken, NotTold) as error:
             problem = str(error)
-    _say(f"frontguard: {problem}")
+    say(f"frontguard: {problem}")
     raise typer.Exit(NOT_CERTIFIED)
 
 
 @contextmanager
 def _patient(message: str, after: float = 2.0) -> Iterator[None]:
     """Say what takes so long, if it does."""
-    timer = threading.Timer(after, _say, [message])
+    timer = threading.Timer(after, say, [message])
     timer.daemon = True
     timer.start()
     try:
@@ -235,7 +236,7 @@ def _write_report(path: Path, storage: Storage, ended: Ended, where: str) -> Non
     from frontguard.reports.write import save
 
     save(study_report(storage, ended.snapshot.study, where=where, said=ended.answer), path)
-    _say(f"report: {path}")
+    say(f"report: {path}")
 
 
 def _finite(value: float) -> float | None:
@@ -246,11 +247,10 @@ def _print_warnings_on_stderr(ended: Ended) -> None:
     """On a terminal the view has shown them, and is gone."""
     if sys.stderr.isatty():
         for warning in ended.warnings:
-            _say(f"warning: {warning}")
+            say(f"warning: {warning}")
 
 
 def _print(ended: Ended, where: str, *, several: bool = False) -> None:
-    from rich.console import Console
     from rich.text import Text
 
     from frontguard.phrases import duration
@@ -259,29 +259,25 @@ def _print(ended: Ended, where: str, *, several: bool = False) -> None:
     from frontguard.words.command_line import commands_to_look
     from frontguard.words.study import next_step, table
 
-    console = Console(highlight=False) if sys.stdout.isatty() else Console(width=120, highlight=False)
+    screen = console()
     snapshot = ended.snapshot
-    console.print(Text(ended.answer, style="bold"))
-    console.print()
+    screen.print(Text(ended.answer, style="bold"))
+    screen.print()
     arms = table(snapshot)
-    console.print(on_terminal(arms))
+    screen.print(on_terminal(arms))
     if arms.rest:
-        console.print(Text(arms.rest))
-    console.print()
+        screen.print(Text(arms.rest))
+    screen.print()
     if len(snapshot.aside) < len(snapshot.result.arms):
-        console.print(Text(guarantee(snapshot.result, failed=snapshot.failed)))
+        screen.print(Text(guarantee(snapshot.result, failed=snapshot.failed)))
     for warning in ended.warnings:
-        console.print(Text(f"Warning: {warning}", style="yellow"))
+        screen.print(Text(f"Warning: {warning}", style="yellow"))
     failed = f", {snapshot.failed:,} of them failed" if snapshot.failed else ""
-    console.print(
+    screen.print(
         Text(f"{snapshot.pulls:,} pulls{failed}; this run took {duration(snapshot.seconds)}. Stored in {where}.")
     )
-    console.print()
+    screen.print()
     look = commands_to_look(where, snapshot.study, several=several)
     if look and snapshot.result.status != "certified" and snapshot.pulls:
-        console.print(Text(f"So far: {look}."))
-    console.print(Text(f"Next: {next_step(snapshot, ended.how, sys.argv[1:], where, several=several)}"))
-
-
-def _say(message: str) -> None:
-    print(message, file=sys.stderr, flush=True)
+        screen.print(Text(f"So far: {look}."))
+    screen.print(Text(f"Next: {next_step(snapshot, ended.how, sys.argv[1:], where, several=several)}"))

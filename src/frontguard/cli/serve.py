@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json as json_module
-import sys
 from importlib.util import find_spec
 from typing import Annotated
 
 import typer
 
+from frontguard.cli.values import say
 from frontguard.errors import BadInput
 
 PORT = 8730
@@ -74,9 +74,9 @@ def _serve(storage: str, host: str, port: int, only: list[str], allowed: list[st
             notes.append("by address only; if people use a name for this machine, give it with --allow-host NAME")
     if json:
         print(json_module.dumps({"url": bound.url, "token": bound.rules.token}), flush=True)
-    _say(f"{where} is shown at {bound.url} (Ctrl-C ends it)")
+    say(f"{where} is shown at {bound.url} (Ctrl-C ends it)")
     for note in notes:
-        _say(note)
+        say(note)
     if show:
         import webbrowser
 
@@ -105,7 +105,3 @@ def _is_there(module: str) -> bool:
         return find_spec(module) is not None
     except ValueError:  # it was made unimportable
         return False
-
-
-def _say(message: str) -> None:
-    print(message, file=sys.stderr, flush=True)

@@ -14,8 +14,9 @@ import numpy as np
 from frontguard._checks import real_number
 from frontguard._typing import Floats
 from frontguard.errors import BadInput
+from frontguard.evidence.boxes import ArmBoxes
 from frontguard.logs.analysis import Analysis
-from frontguard.logs.boxes import BoxReader, LogBoxes, mean_front, means
+from frontguard.logs.boxes import BoxReader, mean_front, means
 from frontguard.logs.counted import Source, marked
 from frontguard.logs.more_pulls import Needed, needed
 from frontguard.logs.profile import Profile
@@ -245,7 +246,7 @@ def _certificate(question: Question, goal: dict[str, Floats], verdicts: Verdicts
     )
 
 
-def _too_few(ordered: Readable, boxes: LogBoxes) -> tuple[TooFewPulls, ...]:
+def _too_few(ordered: Readable, boxes: ArmBoxes) -> tuple[TooFewPulls, ...]:
     """What keeps a log from saying more than it does."""
     unknown = np.flatnonzero((np.isneginf(boxes.lower) & np.isposinf(boxes.upper)).any(axis=1))
     if not len(unknown):

@@ -22,7 +22,7 @@ from frontguard.objectives import Objective, parse_objectives
 from frontguard.reports.analysis import Origin
 from frontguard.reports.plain_values import Value
 from frontguard.results import Certificate, Result
-from frontguard.studies.snapshot import Snapshot
+from frontguard.studies.overview import Snapshot
 from frontguard.theory.threats import threat_named
 from frontguard.verdicts import Verdict
 

@@ -20,8 +20,8 @@ from frontguard.reports.analysis import Origin, open_part, origin_steps, robustn
 from frontguard.reports.make import report_of, shown
 from frontguard.reports.model import Fact, Kind, Part, Report, Shown, Step, Subject, with_short_names
 from frontguard.results import Result
+from frontguard.studies.overview import Snapshot
 from frontguard.studies.settings import Settings
-from frontguard.studies.snapshot import Snapshot
 from frontguard.verdicts import Verdict
 from frontguard.words import analysis as log_summary
 from frontguard.words.arm_table import counts
