@@ -14,7 +14,7 @@ from frontguard.commands.run import CommandedRun
 from frontguard.commands.spec import spec_from_arms
 from frontguard.studies.overview import Snapshot
 
-PATIENCE = 60.0
+PATIENCE = 180.0
 
 
 class Nobody:

@@ -20,7 +20,7 @@ from frontguard.studies.measurement import CANCELLED, Measurement
 from frontguard.studies.study import Study
 from tests.servers import PostgresServer
 
-WAIT = 30.0  # seconds for what must happen; nothing depends on how long it takes
+WAIT = 180.0  # seconds for what must happen; nothing depends on how long it takes
 ARMS = {"good": (3.0, 1.0), "small": (1.0, 3.0), "bad": (0.0, 0.0)}
 FRONT = ["good", "small"]
 
