@@ -46,6 +46,7 @@ PATIENCE = 120.0
 """Seconds after which something that a browser is to show or to say has failed to come: other tests are at work too."""
 
 _missing: list[str] = []
+_plain: dict[Browser, Watched] = {}  # the page without special wishes that is lent to one test after another
 
 
 class NoBrowser(Exception):
@@ -159,7 +160,7 @@ _WATCH = """
 """
 
 
-@dataclass
+@dataclass(eq=False)
 class Watched:
     """A page, and what went wrong on it or tried to. All lists are empty on a page that behaves."""
 
@@ -196,6 +197,18 @@ class Watched:
         }
         return [f"{what}: {line}" for what, lines in groups.items() for line in lines]
 
+    def leave(self) -> None:
+        """Close the page and the windows that it opened: by then, they have nothing more to say."""
+        for page in self.context.pages:
+            page.close()
+
+    def begin_anew(self) -> None:
+        """Another page in the same context, of which nothing is known yet."""
+        self.context.clear_cookies()
+        self.forget()
+        self.page = self.context.new_page()
+        self.page.on("popup", lambda opened: self.popups.append(opened.url))
+
     def forget(self) -> None:
         """Empty all lists."""
         for each in (
@@ -218,8 +231,7 @@ def watched_page(running: Browser, **options: Any) -> Watched:
     """
     context = running.new_context(**{"locale": "en-GB", "timezone_id": "UTC", **options})
     context.set_default_timeout(1000.0 * PATIENCE)
-    page = context.new_page()
-    seen = Watched(page, context)
+    seen = Watched(context.new_page(), context)
     notes = {"hacked": seen.hacked, "violation": seen.violations}
     context.expose_binding("__note", lambda source, kind, text: notes[kind].append(text))
     context.add_init_script(_WATCH)
@@ -242,7 +254,7 @@ def watched_page(running: Browser, **options: Any) -> Watched:
     context.on("request", request)
     context.on("console", console)
     context.on("weberror", lambda error: seen.errors.append(str(error.error)))
-    page.on("popup", lambda opened: seen.popups.append(opened.url))
+    seen.page.on("popup", lambda opened: seen.popups.append(opened.url))
     return seen
 
 
@@ -280,22 +292,36 @@ def browser() -> Iterator[Browser]:
     try:
         with running_browser() as running:
             yield running
+            _plain.pop(running, None)
     except NoBrowser as error:
         without_browser(str(error))
 
 
 @pytest.fixture
 def open_page(browser: Browser) -> Iterator[OpenPage]:
-    """A function that opens a new watched page; they are closed after the test. Arguments as for `watched_page`."""
+    """A function that opens a new watched page; they are closed after the test. Arguments as for `watched_page`.
+
+    A context costs more than all that most tests do in it. The first page of a test without special wishes has the one
+    that other such tests had before it; its cookies are gone, what a site stored is not.
+    """
     opened: list[Watched] = []
 
     def new(**options: Any) -> Watched:
-        opened.append(watched_page(browser, **options))
+        if not options and browser not in _plain:
+            opened.append(_plain.setdefault(browser, watched_page(browser)))
+        elif not options and _plain[browser] not in opened:
+            _plain[browser].begin_anew()
+            opened.append(_plain[browser])
+        else:
+            opened.append(watched_page(browser, **options))
         return opened[-1]
 
     yield new
     for each in opened:
-        each.context.close()
+        if each is _plain.get(browser):
+            each.leave()
+        else:
+            each.context.close()
 
 
 def without_browser(why: str) -> None:

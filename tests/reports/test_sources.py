@@ -21,7 +21,7 @@ from frontguard.errors import BadInput
 from frontguard.logs.analyze import Analysis
 from frontguard.reports.sources import report_from_json, report_from_values, report_on
 from frontguard.reports.write import text_of
-from frontguard.studies.snapshot import Snapshot
+from frontguard.studies.overview import Snapshot
 from frontguard.words import analysis as summary
 from frontguard.words.certificate import guarantee
 from tests.reports.samples import OBJECTIVES, flags, open_analysis, printed, rows, rows_json, study_in

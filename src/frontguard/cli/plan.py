@@ -16,7 +16,7 @@ from frontguard.phrases import nearest
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
     from frontguard.objectives import Objective
-    from frontguard.planning.forecast import Plan, Task
+    from frontguard.planning.cost import CostPlan, Task
     from frontguard.planning.reach import Pilot
 
 
@@ -69,7 +69,7 @@ def plan(
         for name, given, found in (("--arms", arms, task.arms), ("--objectives", objectives, task.objectives)):
             if given is not None and given != found:
                 raise BadInput(f"{name}: {pilot} has {found}, got {given}; leave it away")
-    from frontguard.planning.forecast import make_plan
+    from frontguard.planning.cost import make_plan
     from frontguard.words.progress import ProgressDisplay
 
     with ProgressDisplay() as progress:
@@ -100,7 +100,7 @@ def _without_pilot(
     span: float | None,
 ) -> Task:
     from frontguard.objectives import Objective
-    from frontguard.planning.forecast import Task
+    from frontguard.planning.cost import Task
     from frontguard.theory.spread import Gaussian, Subgaussian
 
     if arms is None or objectives is None:
@@ -138,7 +138,7 @@ def _with_pilot(
     coverage: list[str] | None,
 ) -> Task:
     from frontguard.objectives import parse_objectives
-    from frontguard.planning.forecast import Task
+    from frontguard.planning.cost import Task
 
     if arm is None:
         raise BadInput("--arm: name the column of the pilot that says which arm a row belongs to")
@@ -255,7 +255,7 @@ def _number(path: Path, line: int, column: str, text: str) -> float:
     return value
 
 
-def _print(made: Plan) -> None:
+def _print(made: CostPlan) -> None:
     from rich.text import Text
 
     from frontguard.words import plan as words

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator
 
 from frontguard.documents.base import Count, Document, Number, Text, Truth
-from frontguard.planning.forecast import Plan, in_units
+from frontguard.planning.cost import CostPlan, in_units
 from frontguard.words.plan import answer, warnings
 
 __all__ = ["ForecastDocument", "PlanDocument"]
@@ -102,7 +102,7 @@ class PlanDocument(Document):
     warnings: list[Text]
 
     @classmethod
-    def of(cls, made: Plan) -> PlanDocument:
+    def of(cls, made: CostPlan) -> PlanDocument:
         """The document of a plan, with what is said of it."""
         task = made.task
 
@@ -146,7 +146,7 @@ class PlanDocument(Document):
                     unreachable=row.unreachable,
                     cut_off=row.capped,
                 )
-                for row in made.forecasts
+                for row in made.costs
             ],
             warnings=warnings(made),
         )

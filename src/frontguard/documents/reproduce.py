@@ -11,7 +11,7 @@ from frontguard.documents.base import Amount, Count, Document, Number, Text
 from frontguard.experiments.contestants import CONTESTANTS
 from frontguard.experiments.metrics import Score, Spread
 from frontguard.experiments.published import Published
-from frontguard.experiments.results import Result
+from frontguard.experiments.results import Row
 
 __all__ = ["ReproduceDocument", "RowDocument"]
 
@@ -69,10 +69,10 @@ class RowDocument(Document):
     published_ro: Amount | None = None
     published_rf1: Amount | None = None
 
-    def row(self) -> Result:
+    def row(self) -> Row:
         """The row."""
         published = [getattr(self, f"published_{name}") for name in ("rsr", "sc", "ro", "rf1")]
-        return Result(
+        return Row(
             dataset=self.dataset,
             variant=self.variant,
             policy=self.policy,

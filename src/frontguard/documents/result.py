@@ -15,7 +15,7 @@ from frontguard._typing import Floats
 from frontguard.documents.base import FARTHEST, Amount, Count, Document, Notices, Number, Origin, Share, Text, wrong
 from frontguard.objectives import Objective, parse_objectives
 from frontguard.results import Certificate, Result
-from frontguard.studies.snapshot import Snapshot
+from frontguard.studies.overview import Snapshot
 from frontguard.theory.threats import threat_named
 from frontguard.verdicts import Verdict
 

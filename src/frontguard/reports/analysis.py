@@ -27,7 +27,7 @@ from frontguard.reports.model import (
     with_short_names,
 )
 from frontguard.results import Result
-from frontguard.studies.snapshot import Snapshot
+from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Verdict
 from frontguard.words import analysis as summary
 from frontguard.words.certificate import guarantee

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from frontguard.documents.base import Origin
 from frontguard.experiments.plan import TITLES
-from frontguard.experiments.results import Result, as_record
-from frontguard.experiments.tables import number, title_of
+from frontguard.experiments.results import Row, as_record
+from frontguard.experiments.tables import number
 from frontguard.plot.picture import Picture
 from frontguard.reports.analysis import origin_steps
 from frontguard.reports.make import made_now
@@ -21,7 +21,7 @@ GOAL = 0.9
 """The paper asks for success with probability 1 − δ = 0.9."""
 
 
-def experiments_report(rows: Sequence[Result], origin: Origin | None = None) -> Report:
+def experiments_report(rows: Sequence[Row], origin: Origin | None = None) -> Report:
     """The report on rows of results."""
     from frontguard import plot
 
@@ -67,7 +67,7 @@ def experiments_report(rows: Sequence[Result], origin: Origin | None = None) -> 
     )
 
 
-def _derived(rows: Sequence[Result]) -> Origin:
+def _derived(rows: Sequence[Row]) -> Origin:
     """A command that computes such rows, as far as they tell: their seed they do not."""
     from frontguard import __version__
 
@@ -80,7 +80,7 @@ def _derived(rows: Sequence[Result]) -> Origin:
     return Origin(version=f"{__version__} (of this report)", command=shlex.join(arguments))
 
 
-def _answer(rows: Sequence[Result]) -> str:
+def _answer(rows: Sequence[Row]) -> str:
     """Who succeeds everywhere, who does not, and how the samples compare with the published ones."""
     titles = dict.fromkeys((row.policy, row.policy_title) for row in rows)
     always, sometimes = [], []
@@ -125,7 +125,7 @@ def _and(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 
 
-def _table(rows: Sequence[Result]) -> ReportTable:
+def _table(rows: Sequence[Row]) -> ReportTable:
     several = len({(row.dataset, row.variant) for row in rows}) > 1
     compared = any(row.published for row in rows)
     columns = [Column("policy")]
@@ -154,11 +154,11 @@ def _table(rows: Sequence[Result]) -> ReportTable:
     )
 
 
-def _cells(row: Result, several: bool, compared: bool) -> list[Entry]:
+def _cells(row: Row, several: bool, compared: bool) -> list[Entry]:
     figures = row.score
     cells = [Entry(row.policy_title)]
     if several:
-        cells.append(Entry(_title(row)))
+        cells.append(Entry(row.title))
     error = "" if figures.sc.error != figures.sc.error else f" ± {figures.sc.error:,.0f}"
     cells += [
         Entry(f"{row.epsilon:g}", row.epsilon),
@@ -181,17 +181,13 @@ def _cells(row: Result, several: bool, compared: bool) -> list[Entry]:
     return cells
 
 
-def _title(row: Result) -> str:
-    return title_of((row.dataset, row.variant)) if row.dataset in TITLES else f"{row.dataset} ({row.variant})"
-
-
-def _assumptions(rows: Sequence[Result]) -> list[str]:
+def _assumptions(rows: Sequence[Row]) -> list[str]:
     said = []
     for dataset, variant in dict.fromkeys((row.dataset, row.variant) for row in rows):
         some = [row for row in rows if (row.dataset, row.variant) == (dataset, variant)]
         threats = " and ".join(dict.fromkeys(row.threat for row in some))
         said.append(
-            f"{_title(some[0])}: the policies are told of {'an' if threats[:1] in 'aeiou' else 'a'} {threats} "
+            f"{some[0].title}: the policies are told of {'an' if threats[:1] in 'aeiou' else 'a'} {threats} "
             "attacker; "
             f"{some[0].pareto_arms} arms are truly on the front; α = {some[0].accuracy:g}."
         )
@@ -199,7 +195,7 @@ def _assumptions(rows: Sequence[Result]) -> list[str]:
     return said
 
 
-def _warnings(rows: Sequence[Result]) -> list[str]:
+def _warnings(rows: Sequence[Row]) -> list[str]:
     few = min(row.runs for row in rows)
     if few >= 100:
         return []

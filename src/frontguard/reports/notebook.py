@@ -13,7 +13,7 @@ from frontguard.plot.svg.draw import drawn
 from frontguard.reports.arms import arms_table
 from frontguard.reports.model import Column, Entry, Subject, shown_in_units, with_short_names
 from frontguard.results import Result
-from frontguard.studies.snapshot import Snapshot
+from frontguard.studies.overview import Snapshot
 
 __all__ = ["MOST_ROWS", "result_html"]
 

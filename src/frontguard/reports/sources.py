@@ -38,7 +38,7 @@ def report_on(thing: Any, *, study: str | None = None, origin: Origin | None = N
     if isinstance(thing, (str, os.PathLike)):
         return report_from(os.fspath(thing), study)
     from frontguard.demo.treatments import Demo
-    from frontguard.experiments.results import Result as Row
+    from frontguard.experiments.results import Row
     from frontguard.logs.analysis import Analysis
     from frontguard.reports.analysis import analysis_report, result_report
     from frontguard.reports.demo import demo_report

@@ -26,8 +26,8 @@ from frontguard.reports.analysis import open_part, origin_steps, pulls_part, rob
 from frontguard.reports.make import report_of, shown
 from frontguard.reports.model import Fact, Figure, Kind, Report, Section, Step, Subject, with_short_names
 from frontguard.results import Result
+from frontguard.studies.overview import Snapshot
 from frontguard.studies.settings import Settings
-from frontguard.studies.snapshot import Snapshot
 from frontguard.verdicts import Verdict
 from frontguard.words import analysis as log_summary
 from frontguard.words.arm_table import counts
