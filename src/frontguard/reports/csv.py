@@ -14,7 +14,7 @@ from typing import Any
 
 from frontguard.reports.model import Report
 
-__all__ = ["document", "guarded", "lines"]
+__all__ = ["guarded", "lines"]
 
 # Full-width signs too: some spreadsheets fold them.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "'", "＝", "＋", "－", "＠", "%", "|")
@@ -28,11 +28,6 @@ def guarded(text: str) -> str:
     """
     text = text.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd")
     return "'" + text if text.lstrip(" ").startswith(_FORMULA) else text
-
-
-def document(report: Report) -> str:
-    """The whole file."""
-    return "".join(lines(report))
 
 
 def lines(report: Report) -> Iterator[str]:
