@@ -18,7 +18,7 @@ from frontguard import Objective, Prescient
 from frontguard.commands.live import ASCII, FINE, BarScale, Pace, PlainLines, bar, drawn
 from frontguard.phrases import number
 from frontguard.studies import Study
-from frontguard.studies.snapshot import Snapshot
+from frontguard.studies.overview import Snapshot
 from frontguard.words.study import in_a_line
 from tests.words.snapshots import set_aside, snapshot_of
 

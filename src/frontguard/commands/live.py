@@ -17,7 +17,7 @@ from frontguard._typing import Floats
 from frontguard.objectives import Objective
 from frontguard.phrases import duration, number
 from frontguard.results import Result
-from frontguard.studies.snapshot import Snapshot
+from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Verdict
 from frontguard.words.arm_table import COLOURS, counts, order, rest_in_words
 from frontguard.words.certificate import certificate_against_goal

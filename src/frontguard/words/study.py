@@ -9,7 +9,7 @@ from typing import Literal
 
 from frontguard.notices import reasons_of
 from frontguard.phrases import duration, listed, number_of, percent, rounded, rounded_up
-from frontguard.studies.snapshot import Snapshot
+from frontguard.studies.overview import Snapshot
 from frontguard.words.arm_table import ArmTable, arm_table, counts, shown
 from frontguard.words.certificate import (
     FAILED_PULL,
