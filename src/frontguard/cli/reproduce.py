@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from frontguard.cli.report import checked_target, origin
-from frontguard.cli.values import say
+from frontguard.cli.values import console, say
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
@@ -94,16 +94,13 @@ def _print(results: Sequence[Row], *, json: bool) -> None:
     if json:
         print(as_json(results))
         return
-    from rich.console import Console
-
-    console = Console() if sys.stdout.isatty() else Console(width=160)  # a pipe has no width: never cut a number off
-    for table in terminal_tables(results, width=console.width):
-        console.print(table)
-    console.print(
+    screen = console(160)  # of a pipe: never cut a number off
+    for table in terminal_tables(results, width=screen.width):
+        screen.print(table)
+    screen.print(
         "RSR: successful runs, 95 % exact interval. SC: samples ± standard error. RO: Pareto arms returned. "
         "|P|: arms returned; off front: of them not Pareto optimal. Success: accuracy 2D + α, coverage 2D.",
         style="dim",
-        highlight=False,
     )
 
 

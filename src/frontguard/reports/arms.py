@@ -9,7 +9,8 @@ import numpy as np
 
 from frontguard.logs.analysis import Analysis
 from frontguard.reports.model import Column, Entry, Records, ReportTable, Subject, fitting, short
-from frontguard.words.arm_table import WORDS, arm_table, shown
+from frontguard.results import WORDS
+from frontguard.words.arm_table import arm_table, shown
 
 __all__ = ["MOST_ROWS", "arms_records", "arms_table", "failures_table"]
 
