@@ -27,7 +27,6 @@ from frontguard.experiments.contestants import CONTESTANTS, ExperimentPolicy
 from frontguard.experiments.datasets.covboost import APE_AT_A_TENTH, bundled_covboost
 from frontguard.experiments.metrics import Score, judge, score
 from frontguard.experiments.plan import DELTA, T_BAR, TITLES, Experiment, Setting, choose, settings_of
-from frontguard.pareto.rule import STOPS
 from frontguard.policies import AuerA1, Certified
 from frontguard.policies.base import Policy
 from frontguard.simulation import Adversary, Environment, simulate, simulate_one
@@ -82,7 +81,7 @@ def ends_of(
     def one(run: int) -> tuple[int, Bools, str]:
         end = simulate_one(policy, environment, adversary, run=run)
         assert isinstance(end, Certified)
-        stop = STOPS[int(end._control["stop"][0])]
+        stop = end.status
         return int(end.pulls_per_arm.sum()), end.verdict_codes == 1, stop
 
     with ThreadPoolExecutor(os.cpu_count()) as threads:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from frontguard.cli.report import checked_target, origin
+from frontguard.cli.values import say
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
@@ -62,18 +63,18 @@ def reproduce(
     chosen = choose(dataset, data, selection)
     settings = settings_of(chosen.experiments, epsilon or [])
     for note in chosen.left_out:
-        _say(note)
+        say(note)
     plan = Plan(settings, contestants, runs=runs, seed=seed, store=RunStore(output, fresh=fresh))
     if plan.done:
-        _say(f"{plan.done} of {plan.total} runs are stored in {output} already (--fresh computes them again)")
+        say(f"{plan.done} of {plan.total} runs are stored in {output} already (--fresh computes them again)")
     try:
         with ProgressDisplay() as progress:
             outcome = plan.execute(workers=workers, progress=progress)
     except KeyboardInterrupt:
-        _say(f"interrupted: {plan.done} of {plan.total} runs are kept in {output}; the same command goes on")
+        say(f"interrupted: {plan.done} of {plan.total} runs are kept in {output}; the same command goes on")
         raise typer.Exit(130) from None
     _print(outcome.results, json=json)
-    _say(_written(outcome.results, output))
+    say(_written(outcome.results, output))
     if report is not None:
         _write_report(outcome.results, report, seed)
 
@@ -85,10 +86,6 @@ def _check_counts(runs: int, seed: int, workers: int | None) -> None:
         raise BadInput(f"--seed: wanted a number from 0, got {seed}")
     if workers is not None and workers < 1:
         raise BadInput(f"--workers: wanted at least 1, got {workers}")
-
-
-def _say(message: str) -> None:
-    print(message, file=sys.stderr, flush=True)
 
 
 def _print(results: Sequence[Row], *, json: bool) -> None:
@@ -115,7 +112,7 @@ def _write_report(results: Sequence[Row], path: Path, seed: int) -> None:
     from frontguard.reports.write import save
 
     save(experiments_report(results, origin(sys.argv[1:], seed=seed)), path)
-    _say(f"report: {path}")
+    say(f"report: {path}")
 
 
 def _written(results: Sequence[Row], output: Path) -> str:

@@ -34,11 +34,6 @@ HOSTILE = "<script>window.__hacked=1</script>\"'&lt; ]]> <!-- \u202e {0} $x$"
 
 
 @pytest.fixture(scope="module")
-def certified() -> Example:
-    return Example().go(5000)
-
-
-@pytest.fixture(scope="module")
 def begun() -> Example:
     close = [[1.0, 1.0], [1.02, 1.01], [1.04, 1.03], [1.1, 0.9]]
     metrics = [Objective("seconds", "minimize", "1%"), Objective("quality", "maximize", 0.01)]
