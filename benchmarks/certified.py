@@ -23,7 +23,7 @@ from tools.document import with_tables
 from benchmarks.datasets import SHARED_DATA
 from benchmarks.tables import Row, heading
 from frontguard import Gaussian, Oblivious
-from frontguard.experiments.contestants import CONTESTANTS, Contestant
+from frontguard.experiments.contestants import CONTESTANTS, ExperimentPolicy
 from frontguard.experiments.datasets.covboost import APE_AT_A_TENTH, bundled_covboost
 from frontguard.experiments.metrics import Score, judge, score
 from frontguard.experiments.plan import DELTA, T_BAR, TITLES, Experiment, Setting, choose, settings_of
@@ -90,7 +90,7 @@ def ends_of(
 
 
 def measure(
-    setting: Setting, contestant: Contestant, runs: int = RUNS, *, first_run: int = 0, **changed: Any
+    setting: Setting, contestant: ExperimentPolicy, runs: int = RUNS, *, first_run: int = 0, **changed: Any
 ) -> Measured:
     """Run a contestant in a setting, with some of its arguments `changed`, and judge it by that setting's D and α."""
     experiment = setting.experiment

@@ -16,7 +16,7 @@ from frontguard import RPSI, AuerA1, AuerA1M, Oblivious, Policy, Subgaussian, si
 from frontguard._compiled import entry
 from frontguard.simulation.contracts import BLOCK
 from frontguard.simulation.random import stream_states
-from frontguard.simulation.streams import SOURCE, STATES, Source, fill_block, run_streams
+from frontguard.simulation.streams import SOURCE, STATES, RewardSource, fill_block, run_streams
 
 _COUNTS = types.Array(types.int64, 1, "C")
 
@@ -44,7 +44,7 @@ def best_of(times: int, work: Callable[[], Any]) -> float:
     return min(spent)
 
 
-def sw_llvm_like() -> tuple[Source, npt.NDArray[np.float64]]:
+def sw_llvm_like() -> tuple[RewardSource, npt.NDArray[np.float64]]:
     """SW-LLVM itself where its file is at hand, else a table of the same shape, at ε = 0.1."""
     from benchmarks.datasets import contaminated_table
 

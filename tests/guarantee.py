@@ -39,7 +39,7 @@ from frontguard.simulation import adversaries as adv
 from frontguard.simulation import environments as env
 from frontguard.simulation.contracts import BLOCK, Adversary, PrescientAdversary
 from frontguard.simulation.random import stream_states
-from frontguard.simulation.streams import SOURCE, STATES, Source, fill_block, run_streams
+from frontguard.simulation.streams import SOURCE, STATES, RewardSource, fill_block, run_streams
 from frontguard.theory.spread import CustomSpread, Gaussian, SpreadBound
 from frontguard.theory.threats import Prescient
 
@@ -261,7 +261,7 @@ def find_misses(cell: Cell, runs: int, *, seed: int, ranks: Ints | None = None, 
     """Whether each side of each box ever missed: (runs, arms, M, 2). The ranks are those of the cell unless given."""
     wanted = read_ranks(cell.rule, length) if ranks is None else ranks
     misses = np.zeros((runs, cell.arms, len(cell.levels), 2), np.bool_)
-    source = Source(cell.environment, cell.adversary)
+    source = RewardSource(cell.environment, cell.adversary)
     states = stream_states(seed, 0, source.environment.arms)
     _find_misses(source.compiled, *states, wanted, cell.rule.costs, *cell.ends, misses)
     return misses

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-WAIT = 60.0  # seconds for a server to begin or to answer: it shares the machine with other tests
+WAIT = 180.0  # seconds for a server to begin or to answer: it shares the machine with other tests
 PATIENCE = 300.0  # and for it to have read a log
 
 

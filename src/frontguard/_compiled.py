@@ -93,6 +93,11 @@ def entry(signature: Any) -> Callable[[Callable[..., T]], Callable[..., T]]:
     return make
 
 
+def record_type(record: type[tuple[Any, ...]], *fields: Any) -> Any:
+    """The type of a named tuple with fields of these types, for the signature of an `entry`."""
+    return types.NamedTuple(fields, record)  # type: ignore[no-untyped-call]
+
+
 class KernelValue(types.WrapperAddressProtocol):
     """A kernel as a value to be handed to an `entry`, compiled for its kind of signature."""
 

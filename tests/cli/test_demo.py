@@ -12,6 +12,7 @@ import pytest
 from frontguard.cli.demo import _print_reviews
 from frontguard.demo.reviews import analyze_reviews
 from tests.cli.commands import process, run
+from tests.documents.printed import as_published
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +42,7 @@ def test_both_fronts_stand_side_by_side(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_the_demo_has_both_parts(folder: Path, ran: CompletedProcess[str]) -> None:
-    found = json.loads(ran.stdout)
+    found = as_published("demo", ran.stdout)
     assert found["reviews"]["pareto_set"] == ["Star Wars (1977)"]
     assert found["reviews"]["mean_set"] == ["Toy Story (1995)", "Twelve Monkeys (1995)"]
     assert found["reviews"]["bombed"] == found["reviews"]["true_mean_set"] == ["Star Wars (1977)"]

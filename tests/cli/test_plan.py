@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from functools import partial
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from frontguard.cli.app import app
 from frontguard.cli.plan import read_pilot
 from frontguard.objectives import Objective
 from tests.cli.commands import process, run
+from tests.documents.printed import as_published
 
 plan = partial(run, "plan")
 
@@ -50,7 +50,7 @@ def test_a_plan_for_machines(tmp_path: Path) -> None:
     options = ("--accuracy", "0.1", "--sigma", "0.2", "--threat", "malicious", "--confidence", "0.9", "--json")
     ran = plan(*PROBLEM[:-1], "1", *options, cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
-    made = json.loads(ran.stdout)
+    made = as_published("plan", ran.stdout)
     assert made["floor"] == pytest.approx([0.4 * norm.ppf(0.6)] * 2)
     assert made["largest_contamination"]["any_method"] == pytest.approx(norm.cdf(0.25) - 0.5)
     assert not made["possible"]
@@ -65,7 +65,7 @@ def test_a_plan_from_a_pilot_speaks_of_its_arms_and_units(folder: Path) -> None:
     options = ("--minimize", "seconds", "--maximize", "quality", "--accuracy", "0.05", "--accuracy", "10%", "--json")
     ran = plan(*ON_PILOT, *options, cwd=folder)
     assert ran.returncode == 0, ran.stderr
-    made = json.loads(ran.stdout)
+    made = as_published("plan", ran.stdout)
     assert [(o["name"], o["relative"]) for o in made["objectives"]] == [("quality", False), ("seconds", True)]
     assert made["accuracy"] == pytest.approx([0.05, 0.1])
     with (folder / "pilot.csv").open() as file:

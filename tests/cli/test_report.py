@@ -12,6 +12,7 @@ import pytest
 
 from frontguard.experiments.tables import as_json
 from tests.cli.commands import process, run
+from tests.documents.printed import as_published
 from tests.reports.samples import open_analysis, printed, rows, study_in
 from tests.servers import PostgresServer
 
@@ -32,7 +33,7 @@ def test_a_study_becomes_a_report(folder: Path, tmp_path: Path) -> None:
     before = (folder / "one.db").read_bytes()
     ran = process("report", str(folder / "one.db"), "--json", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
-    said = json.loads(ran.stdout)
+    said = as_published("report", ran.stdout)
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert said["answer"].startswith("3 of the 5 arms that can be measured are on the trade-off front")
     assert (said["status"], said["kind"], said["format"], said["rows"]) == ("certified", "study", "html", 6)
@@ -61,7 +62,7 @@ def test_standard_input_and_output(folder: Path, tmp_path: Path) -> None:
 def test_the_folder_of_reproduce(folder: Path, tmp_path: Path) -> None:
     ran = run("report", str(folder / "results"), "-o", str(tmp_path / "r.html"), "--json", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
-    said = json.loads(ran.stdout)
+    said = as_published("report", ran.stdout)
     assert said["kind"] == "reproduce"
     assert said["warnings"] == ["Only 10 runs stand behind some rows; the published ones are averages over 100."]
     text = (tmp_path / "r.html").read_text(encoding="utf-8")

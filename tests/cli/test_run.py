@@ -24,6 +24,7 @@ from frontguard.studies import Study
 from tests.cli import commands
 from tests.cli.commands import FRONTGUARD
 from tests.cli.terminal import Terminal
+from tests.documents.printed import as_published
 from tests.servers import PostgresServer
 from tests.signals import ignoring_signal
 
@@ -88,7 +89,7 @@ def run(folder: Path, *arguments: str, command: str = "run") -> subprocess.Compl
 
 def found(ran: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     assert "Traceback" not in ran.stderr
-    answer: dict[str, Any] = json.loads(ran.stdout)
+    answer: dict[str, Any] = as_published("run", ran.stdout)
     return answer
 
 
@@ -569,7 +570,7 @@ def test_a_damaged_file_is_refused_and_what_can_be_read_of_it_goes_on(folder: Pa
 
     ran = run(folder, "toy.db", "new.db", "--json", command="rescue")
     assert ran.returncode == 0, ran.stderr
-    saved = json.loads(ran.stdout)
+    saved = as_published("rescue", ran.stdout)
     assert saved["studies"] == ["toy"]
     assert 0 < saved["told"] < 400
     assert saved["told"] == told(folder / "new.db")

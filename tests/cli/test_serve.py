@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import json
 import os
 import re
 import signal
@@ -21,6 +20,7 @@ import pytest
 
 from frontguard.cli.serve import serve
 from frontguard.errors import BadInput
+from tests.documents.printed import as_published
 from tests.signals import ignoring_signal
 from tests.web.serving import PATIENCE, begin, measure
 
@@ -53,7 +53,7 @@ def served(process: subprocess.Popen[str]) -> dict[str, str | None]:
     assert process.stdout is not None
     line = process.stdout.readline()
     assert line, process.communicate()[1]
-    read: dict[str, str | None] = json.loads(line)
+    read: dict[str, str | None] = as_published("serve", line)
     return read
 
 

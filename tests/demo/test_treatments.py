@@ -38,7 +38,7 @@ def test_what_is_in_is_so_by_the_medians_of_quiet_pulls_too() -> None:
 def test_bundled_logs_are_found_by_name_unless_a_file_is_called_so(
     tmp_path: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (place,) = find("compiler-flags")
+    (place,) = find("compiler-flags").files
     assert place.path is not None
     assert place.path.name == "compiler_flags.csv.gz"
     pytest.importorskip("pyarrow", reason="the extra `logs` is not installed")
@@ -47,5 +47,5 @@ def test_bundled_logs_are_found_by_name_unless_a_file_is_called_so(
     monkeypatch.chdir(str(tmp_path))
     with open("compiler-flags", "w") as file:
         file.write("arm,x\na,1\n")
-    (place,) = find("compiler-flags")
+    (place,) = find("compiler-flags").files
     assert str(place.path) == "compiler-flags"

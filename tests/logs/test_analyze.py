@@ -21,7 +21,7 @@ import frontguard as fg
 from frontguard import BadInput, Objective, analyze
 from frontguard.experiments.datasets.compiler_flags import bundled_recording
 from frontguard.logs.analysis import Analysis
-from frontguard.logs.sort.progress import Progress
+from frontguard.logs.sort.progress import LogProgress
 from frontguard.logs.state import LogState
 from frontguard.theory.threats import threat_named
 from tests.conftest import ROOT
@@ -320,7 +320,7 @@ def test_studies_chose_their_pulls_by_what_they_saw(tmp_path: Path) -> None:
 def test_progress_knows_how_much_is_left_where_only_bytes_are_known(tmp_path: Path) -> None:
     whole = frame(pulls=60_000)
     whole.to_csv(tmp_path / "log.csv", index=False)
-    told: list[Progress] = []
+    told: list[LogProgress] = []
     analyze(tmp_path / "log.csv", **ASKED, progress=told.append)
     reading = [each for each in told if each.stage == "reading"]
     assert told[-1].stage == "sorting"

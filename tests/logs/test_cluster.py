@@ -14,7 +14,6 @@ import pytest
 from frontguard import BadInput, Objective, Prescient
 from frontguard.logs import boxes
 from frontguard.logs.sort.ordered import Ordered, Readable
-from frontguard.logs.sort.rows import ordered_in_memory
 
 dask = pytest.importorskip("dask", reason="the extra `dask` is not installed")
 distributed = pytest.importorskip("distributed", reason="the extra `dask` is not installed")
@@ -24,7 +23,7 @@ import pyarrow.parquet as pq  # noqa: E402
 
 from frontguard.logs.cluster import ClusterOrdered, ordered_on_cluster  # noqa: E402
 from tests.clusters import WAIT, Cluster, running_cluster, until  # noqa: E402
-from tests.logs.sort.test_rows import Batch  # noqa: E402
+from tests.logs.sort.test_rows import Batch, ordered_in_memory  # noqa: E402
 
 METRICS = ["seconds", "quality"]
 FLOORS = np.array([0.0, -np.inf])

@@ -29,7 +29,7 @@ from frontguard.logs.sketch import (
     ranks_error,
     readable,
 )
-from frontguard.logs.sort.ordered import Ordered
+from frontguard.logs.sort.ordered import Ordered, Readable
 from frontguard.logs.state import LogState, append_to
 from tests.forks import fork
 
@@ -74,6 +74,30 @@ def sketch_of(size: int, stream: Floats, shards: int = 1) -> object:
             merged.append(parts[i])
         parts = merged + parts[2 * len(merged) :]
     return parts[0]
+
+
+def framed(log: Readable, metric: int, ranks: Ints, side: int) -> Floats:
+    """Values (K,) at ranks from below, for this side of them; −∞ for ranks below 1, +∞ beyond the good values."""
+    known = np.flatnonzero((ranks >= 1) & (ranks <= log.good[metric]))
+    found = np.where(ranks < 1, -np.inf, np.inf)
+    found[known] = log.at(metric, known, ranks[known], side)
+    return found
+
+
+def from_below(log: Readable, metric: int, ranks: Ints) -> Floats:
+    return framed(log, metric, ranks, 0)
+
+
+def from_above(log: Readable, metric: int, ranks: Ints) -> Floats:
+    return framed(log, metric, log.good[metric] + 1 - ranks, 0)
+
+
+def lower_bound(log: Readable, metric: int, ranks: Ints) -> Floats:
+    return framed(log, metric, ranks, -1)
+
+
+def upper_bound(log: Readable, metric: int, ranks: Ints) -> Floats:
+    return framed(log, metric, log.good[metric] + 1 - ranks, 1)
 
 
 def errors_of(retained: Retained, n: int) -> Floats:
@@ -163,12 +187,13 @@ def test_bounds_hold_at_every_rank() -> None:
             assert 0 < reads.rank_errors[0, 0] < 0.4 * n
             for rank in range(1, n + 1, 7):
                 truth = rank - 1.0
-                asked, from_above = np.array([rank]), np.array([n + 1 - rank])
-                low, high = reads.lower_bound(0, asked)[0], reads.upper_bound(0, from_above)[0]
+                asked, mirrored = np.array([rank]), np.array([n + 1 - rank])
+                low, high = lower_bound(reads, 0, asked)[0], upper_bound(reads, 0, mirrored)[0]
                 assert low <= truth <= high, (order, shards, rank)
-                assert low <= reads.from_below(0, asked)[0] == reads.from_above(0, from_above)[0] <= high
-            assert (reads.lower_bound(0, np.array([1]))[0], reads.upper_bound(0, np.array([1]))[0]) == (0.0, n - 1.0)
-            assert (reads.lower_bound(0, np.array([0]))[0], reads.upper_bound(0, np.array([0]))[0]) == (-np.inf, np.inf)
+                assert low <= from_below(reads, 0, asked)[0] == from_above(reads, 0, mirrored)[0] <= high
+            for rank, ends in ((1, (0.0, n - 1.0)), (0, (-np.inf, np.inf))):
+                asked = np.array([rank])
+                assert (lower_bound(reads, 0, asked)[0], upper_bound(reads, 0, asked)[0]) == ends
 
 
 ROWS = st.lists(
@@ -209,8 +234,8 @@ def test_bounds_frame_the_exact_log(first: list, second: list, merged: bool) -> 
     for share in (0.0, 0.1, 0.5, 0.9, 1.1):
         ranks = np.ceil(share * exact.good[0]).astype(np.int64)
         for bound, truth, way in (
-            (reads.lower_bound(0, ranks), exact.from_below(0, ranks), np.less_equal),
-            (reads.upper_bound(0, ranks), exact.from_above(0, ranks), np.greater_equal),
+            (lower_bound(reads, 0, ranks), from_below(exact, 0, ranks), np.less_equal),
+            (upper_bound(reads, 0, ranks), from_above(exact, 0, ranks), np.greater_equal),
         ):
             assert way(bound, truth).all()
             assert (bound == truth)[small].all()
@@ -242,9 +267,9 @@ def test_some_of_the_arms_are_looked_at() -> None:
     reads, _ = sketches.readable(0.05)
     which, ranks = np.array([2, 1]), np.array([20, 250])
     whole = np.array([1, 250, 20])
-    assert reads.at(0, which, ranks, -1).tolist() == reads.lower_bound(0, whole)[[2, 1]].tolist()
-    assert reads.at(0, which, ranks, 1).tolist() == reads.upper_bound(0, reads.good[0] + 1 - whole)[[2, 1]].tolist()
-    assert reads.at(0, which, ranks).tolist() == reads.from_below(0, whole)[[2, 1]].tolist()
+    assert reads.at(0, which, ranks, -1).tolist() == lower_bound(reads, 0, whole)[[2, 1]].tolist()
+    assert reads.at(0, which, ranks, 1).tolist() == upper_bound(reads, 0, reads.good[0] + 1 - whole)[[2, 1]].tolist()
+    assert reads.at(0, which, ranks).tolist() == from_below(reads, 0, whole)[[2, 1]].tolist()
 
 
 def reads_equal(first: Sketches, second: Sketches) -> bool:
@@ -319,10 +344,10 @@ def boxes(sketches: Sketches, delta: float, kept: float, *, allowing: bool) -> t
     reads, left = sketches.readable(delta)
     K, M = len(reads.arms), len(reads.metrics)
     ranks: Ints = np.array([fixed_rank(int(n), kept, left / (2 * M * K)) for n in reads.pulls])
-    below = reads.lower_bound if allowing else reads.from_below
-    above = reads.upper_bound if allowing else reads.from_above
-    low = np.array([below(d, ranks - reads.failed[d]) for d in range(M)])
-    high = np.array([above(d, ranks - reads.failed[d]) for d in range(M)])
+    below = lower_bound if allowing else from_below
+    above = upper_bound if allowing else from_above
+    low = np.array([below(reads, d, ranks - reads.failed[d]) for d in range(M)])
+    high = np.array([above(reads, d, ranks - reads.failed[d]) for d in range(M)])
     return low, high
 
 

@@ -18,11 +18,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from frontguard import BadInput
-from frontguard.logs.counted import Source, marked
+from frontguard.logs.counted import CountedFile, marked
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.state import LogState, append_to
 from frontguard.logs.state import file as state_file
-from frontguard.logs.state import file as state_lock
 from frontguard.logs.state.file import held
 from tests.forks import fork
 
@@ -136,7 +135,7 @@ def test_arms_out_of_order_are_refused() -> None:
 
 @given(ROWS)
 def test_saved_and_loaded(tmp_path: Path, rows: list[Row]) -> None:
-    mark = Source("a.csv", 7, "00", 3)
+    mark = CountedFile("a.csv", 7, "00", 3)
     state = LogState.from_ordered(ordered_of(rows), {"arm": ["ä"], "layout": "wide"}, [mark])
     state.save(tmp_path / "state")
     assert content(LogState.load(tmp_path / "state")) == content(state)
@@ -145,7 +144,7 @@ def test_saved_and_loaded(tmp_path: Path, rows: list[Row]) -> None:
 
 def test_the_same_rows_are_the_same_file(tmp_path: Path) -> None:
     a, b = (
-        LogState.from_ordered(ordered_of(some_rows(seed, 50)), {}, [Source(f"{seed}.csv", seed, str(seed))])
+        LogState.from_ordered(ordered_of(some_rows(seed, 50)), {}, [CountedFile(f"{seed}.csv", seed, str(seed))])
         for seed in (1, 2)
     )
     a.merge(b).save(tmp_path / "ab")
@@ -285,12 +284,12 @@ def test_who_holds_the_file(tmp_path: Path) -> None:
 
     def hold() -> None:
         with held(file, 0.0):
-            time.sleep(60)
+            (tmp_path / "held").touch()
+            time.sleep(600)
 
     child = fork(hold)
-    while not (tmp_path / ".state.lock").exists():
+    while not (tmp_path / "held").exists():
         time.sleep(0.01)
-    time.sleep(0.1)
     with pytest.raises(BadInput, match=f"process {child.pid} on"):
         append_to(file, state_of([]), wait=0.0)
     child.kill()  # the dead hold nothing
@@ -301,7 +300,7 @@ def test_who_holds_the_file(tmp_path: Path) -> None:
 def test_a_lock_that_was_removed_meanwhile_is_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between opening the lock file and locking it, its holder may have ended and removed it."""
     file, lock = tmp_path / "state", tmp_path / ".state.lock"
-    locked, calls = state_lock._locked, []
+    locked, calls = state_file._locked, []
 
     def late(handle: int) -> bool:
         if not calls:
@@ -309,7 +308,7 @@ def test_a_lock_that_was_removed_meanwhile_is_no_lock(tmp_path: Path, monkeypatc
         calls.append(handle)
         return locked(handle)
 
-    monkeypatch.setattr(state_lock, "_locked", late)
+    monkeypatch.setattr(state_file, "_locked", late)
     with held(file, 1.0):
         assert lock.exists()
         with pytest.raises(BadInput, match="is writing to this state"):

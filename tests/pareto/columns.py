@@ -13,12 +13,12 @@ from frontguard.evidence.boxes import (
     LOW_FLOOR,
     PLAIN_HIGH,
     PLAIN_LOW,
-    Boxes,
+    ArmBoxes,
     unknown_boxes,
 )
 
 
-def as_columns(boxes: Boxes) -> Floats:
+def as_columns(boxes: ArmBoxes) -> Floats:
     """The same as an array (K, M, COLUMNS) in which no bound can gain anything any more."""
     array = unknown_boxes(*boxes.lower.shape)
     for column in (LOW, LOW_FLOOR, PLAIN_LOW):

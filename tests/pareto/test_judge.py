@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from frontguard.errors import BadInput
-from frontguard.evidence.boxes import Boxes
+from frontguard.evidence.boxes import ArmBoxes
 from frontguard.pareto import dominance, rule
 from frontguard.pareto.judge import Verdicts, judge
 from frontguard.verdicts import Verdict
@@ -22,7 +22,7 @@ Ints = npt.NDArray[np.int64]
 SHAPES = ("spread", "front", "line", "grid", "equal", "infinite", "narrow", "wide")
 
 
-def random_boxes(shape: str, arms: int, objectives: int, rng: np.random.Generator) -> Boxes:
+def random_boxes(shape: str, arms: int, objectives: int, rng: np.random.Generator) -> ArmBoxes:
     """Boxes around centres of some shape, with estimates inside, and doubt around these."""
     size = (arms, objectives)
     centre = rng.normal(size=size)
@@ -47,7 +47,7 @@ def random_boxes(shape: str, arms: int, objectives: int, rng: np.random.Generato
         for array in (lower, centre, doubt_low, doubt_high):
             array[nothing] = -np.inf
         upper[nothing] = np.inf
-    return Boxes(lower, upper, centre, doubt_low, doubt_high)
+    return ArmBoxes(lower, upper, centre, doubt_low, doubt_high)
 
 
 @dataclass
@@ -60,7 +60,7 @@ class ByTheRule:
     coverage_slack: float
 
 
-def decided(boxes: Boxes, accuracy: Floats, coverage: Floats, margin: Floats) -> ByTheRule:
+def decided(boxes: ArmBoxes, accuracy: Floats, coverage: Floats, margin: Floats) -> ByTheRule:
     control = np.zeros(1, rule.CONTROL)
     control["most_pulls"] = control["most_per_arm"] = np.iinfo(np.int64).max
     standing = rule.new_standing(*boxes.lower.shape, control)._replace(boxes=as_columns(boxes))
@@ -70,14 +70,14 @@ def decided(boxes: Boxes, accuracy: Floats, coverage: Floats, margin: Floats) ->
     return ByTheRule(standing.arms["status"], standing.arms["decided_by"], float(slacks[0]), float(slacks[1]))
 
 
-def naive_coverage_slack(boxes: Boxes, verdicts: Verdicts, coverage: Floats) -> float:
+def naive_coverage_slack(boxes: ArmBoxes, verdicts: Verdicts, coverage: Floats) -> float:
     """By how much the worst covered of the alive arms that are not returned misses the coverage."""
     left = boxes.upper[(verdicts.codes != Verdict.OUT) & ~verdicts.returned]
     gaps = (left[:, None] - boxes.lower[verdicts.returned] - coverage).max(axis=2)
     return float(gaps.min(axis=1, initial=np.inf).max(initial=-np.inf))
 
 
-def check_rivals(boxes: Boxes, ours: Verdicts, theirs: ByTheRule, accuracy: Floats, coverage: Floats) -> None:
+def check_rivals(boxes: ArmBoxes, ours: Verdicts, theirs: ByTheRule, accuracy: Floats, coverage: Floats) -> None:
     """A rival may be another one only where it is as good a reason."""
     for i, (mine, other) in enumerate(zip(ours.decided_by, theirs.decided_by, strict=True)):
         if mine < 0:

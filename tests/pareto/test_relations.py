@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from frontguard._compiled import kernel
 from frontguard._typing import Floats, Ints
-from frontguard.evidence.boxes import Boxes
+from frontguard.evidence.boxes import ArmBoxes
 from frontguard.pareto import relations
 from frontguard.pareto.judge import judge
 from frontguard.verdicts import Verdict
@@ -21,7 +21,7 @@ from tests.pareto.test_judge import check_rivals, decided, naive_coverage_slack
 TOLERANCES = [0.0, 0.1, 0.2, 0.3, 1.0]
 
 
-def random_boxes(arms: int, objectives: int, seed: int, width: float, unknown: float, tenths: bool) -> Boxes:
+def random_boxes(arms: int, objectives: int, seed: int, width: float, unknown: float, tenths: bool) -> ArmBoxes:
     """Boxes of some width, a share of them half or wholly unknown.
 
     Tenths are not exact, and often equal: differences fall on either side of tolerances, or on them.
@@ -37,7 +37,7 @@ def random_boxes(arms: int, objectives: int, seed: int, width: float, unknown: f
     for array in (lower, doubt_low, estimates, doubt_high):
         array[nothing] = -np.inf
     upper[nothing] = np.inf
-    return Boxes(lower, upper, estimates, doubt_low, doubt_high)
+    return ArmBoxes(lower, upper, estimates, doubt_low, doubt_high)
 
 
 MANY = st.builds(
@@ -75,7 +75,7 @@ def _pairs(boxes: Floats, tolerance: Floats, relation: int) -> Floats:
     return found
 
 
-def pairs(boxes: Boxes, tolerance: Floats, relation: str) -> Floats:
+def pairs(boxes: ArmBoxes, tolerance: Floats, relation: str) -> Floats:
     number = ("dominated", "shortfall", "uncovered", "beaten", "lead").index(relation)
     return _pairs(as_columns(boxes), tolerance, number)
 
@@ -97,7 +97,7 @@ ANY = given(boxes=MANY, seed=st.integers(0, 1000))
 
 
 @ANY
-def test_dominated(boxes: Boxes, seed: int) -> None:
+def test_dominated(boxes: ArmBoxes, seed: int) -> None:
     holds = pairs(boxes, np.zeros(boxes.lower.shape[1]), "dominated") == 1.0
     check_found(relations.find_dominating(boxes.upper, boxes.lower), holds)
     for i, j in zip(*np.nonzero(holds), strict=True):
@@ -106,7 +106,7 @@ def test_dominated(boxes: Boxes, seed: int) -> None:
 
 
 @ANY
-def test_shortfall(boxes: Boxes, seed: int) -> None:
+def test_shortfall(boxes: ArmBoxes, seed: int) -> None:
     accuracy = tolerances(boxes.lower.shape[1], seed)
     short = others(pairs(boxes, accuracy, "shortfall"), -np.inf)
     arms = np.arange(len(short))
@@ -117,7 +117,7 @@ def test_shortfall(boxes: Boxes, seed: int) -> None:
 
 
 @ANY
-def test_uncovered(boxes: Boxes, seed: int) -> None:
+def test_uncovered(boxes: ArmBoxes, seed: int) -> None:
     coverage = tolerances(boxes.lower.shape[1], seed)
     missing = pairs(boxes, coverage, "uncovered")
     check_found(relations.find_covering(boxes.upper, boxes.lower, coverage), missing <= 0.0)
@@ -130,7 +130,7 @@ def test_uncovered(boxes: Boxes, seed: int) -> None:
 
 
 @ANY
-def test_beaten(boxes: Boxes, seed: int) -> None:
+def test_beaten(boxes: ArmBoxes, seed: int) -> None:
     margin = tolerances(boxes.lower.shape[1], seed)
     holds = others(pairs(boxes, margin, "beaten"), 0.0) == 1.0
     found = relations.find_beaten(boxes.doubt_low, boxes.doubt_high, margin)
@@ -138,7 +138,7 @@ def test_beaten(boxes: Boxes, seed: int) -> None:
 
 
 @ANY
-def test_lead(boxes: Boxes, seed: int) -> None:
+def test_lead(boxes: ArmBoxes, seed: int) -> None:
     leads = pairs(boxes, np.zeros(boxes.lower.shape[1]), "lead")
     leaders = relations.find_leaders(boxes.estimates, boxes.estimates)
     known = (boxes.estimates > -np.inf).all(axis=1)
@@ -151,7 +151,7 @@ def test_lead(boxes: Boxes, seed: int) -> None:
 
 @settings(max_examples=200)
 @ANY
-def test_whole_verdicts(boxes: Boxes, seed: int) -> None:
+def test_whole_verdicts(boxes: ArmBoxes, seed: int) -> None:
     if len(boxes.lower) == 0:
         verdicts = judge(boxes, 0.1, 0.1, 0.0)
         assert len(verdicts.codes) == 0
@@ -176,5 +176,5 @@ def test_the_boxes_above_bring_up_every_verdict() -> None:
 def test_an_arm_beside_itself(relation: str) -> None:
     """Nobody dominates or beats itself; a box of no width covers itself and cannot fall short of itself."""
     point = np.array([[0.3, -0.1]])
-    found = pairs(Boxes(point, point, point, point, point), np.zeros(2), relation)
+    found = pairs(ArmBoxes(point, point, point, point, point), np.zeros(2), relation)
     assert found.tolist() == [[0.0]]

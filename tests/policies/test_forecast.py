@@ -9,7 +9,7 @@ import pytest
 
 from frontguard import Certified, Gaussian, Malicious, Prescient
 from frontguard.policies.forecast import PullForecast, forecast
-from frontguard.simulation import Source, Streams, simulate_one
+from frontguard.simulation import RewardSource, Streams, simulate_one
 from frontguard.simulation.adversaries import worst_case_prescient
 from frontguard.simulation.environments import bimodal, cauchy, gaussian, skewed, uniform
 
@@ -82,7 +82,7 @@ def test_half_way_the_forecast_of_the_total_is_within_a_factor_of_three(case):
 
 
 def _driven(policy: Certified, environment, pulls: int) -> Certified:
-    streams = Streams(Source(environment), 3)
+    streams = Streams(RewardSource(environment), 3)
     while not policy.done and policy.pulls_per_arm.sum() < pulls:
         arms = policy.ask()
         policy.tell(arms, streams.take_batch(arms))
@@ -123,7 +123,7 @@ def test_failed_pulls_make_it_take_longer():
     left = []
     for failing in (0, 10):
         policy = Certified(4, 2, threat=Prescient(0.02), accuracy=0.1)
-        streams = Streams(Source(environment), 3)
+        streams = Streams(RewardSource(environment), 3)
         for _ in range(6):
             arms = policy.ask()
             values = streams.take_batch(arms)

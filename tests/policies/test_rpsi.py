@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from frontguard import RPSI, Gaussian, Malicious, Oblivious, Prescient, Schedule, Subgaussian, Threat
 from frontguard.policies import rpsi
-from frontguard.simulation import Source, Streams, simulate_one
+from frontguard.simulation import RewardSource, Streams, simulate_one
 from frontguard.simulation.environments import gaussian
 from tests.policies import naive
 
@@ -172,7 +172,7 @@ def test_many_arms_never_leave_the_schedule() -> None:
     last = Schedule(Prescient(0.05), Gaussian(0.2), 200, 3, 0.0005).phases_until(settings_["accuracy"] / 4)
     seen = 0
     for run in range(40):
-        live, streams = policy.fresh(), Streams(Source(environment), seed=0, run=run)
+        live, streams = policy.fresh(), Streams(RewardSource(environment), seed=0, run=run)
         while not live.done:
             batch = live.ask()
             live.tell(batch, streams.take_batch(batch))

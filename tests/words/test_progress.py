@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from frontguard.logs.sort.progress import Progress
+from frontguard.logs.sort.progress import LogProgress
 from frontguard.words.progress import ProgressDisplay
 
 
@@ -32,7 +32,7 @@ def test_lines_of_progress_come_late_and_seldom(
     lines = ProgressDisplay()
     for second in range(30):
         now[0] = 100.0 + second
-        lines.reading(Progress("reading", 1000 * second, 30_000, float(second), 30.0 - second))
+        lines.reading(LogProgress("reading", 1000 * second, 30_000, float(second), 30.0 - second))
     assert capsys.readouterr().err.splitlines() == [
         "reading: 2,000 of 30,000 rows, 28 s left",
         "reading: 12,000 of 30,000 rows, 18 s left",

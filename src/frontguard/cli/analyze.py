@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from frontguard.cli.report import checked_target, made_by, origin
+from frontguard.cli.report import checked_target, origin
 from frontguard.cli.values import by_metric, console, read_number, read_tolerance, say, size_of
 from frontguard.errors import BadInput
 from frontguard.storage.open import without_password
@@ -146,20 +146,11 @@ def analyze(
 
 
 def _print_json(found: Analysis, log: Sequence[str]) -> None:
+    from frontguard.documents.analysis import analyze_pieces
     from frontguard.words.analysis import answer
 
-    profile = found.profile
-    levels = profile and {
-        "levels": profile.levels.tolist(),
-        "in_front": profile.in_front.tolist(),
-        "resolution": profile.resolution,
-    }
-    more = made_by(sys.argv[1:], [without_password(each) for each in log])
-    needed = found.needed
-    reached = [] if needed is None else zip(needed.arms.tolist(), needed.rival_pulls.tolist(), strict=True)
-    rivals = {found.arms[arm]: pulls for arm, pulls in reached if pulls >= 0}  # of the arm that decides an open one
-    for piece in found.json_pieces(answer=answer(found), more_pulls_of_rival=rivals, profile=levels, **more):
-        sys.stdout.write(piece)
+    made = origin(sys.argv[1:], [without_password(each) for each in log])
+    sys.stdout.writelines(analyze_pieces(found, answer(found), made))
     sys.stdout.write("\n")
 
 
@@ -167,8 +158,7 @@ def _write_report(found: Analysis, path: Path, log: Sequence[str]) -> None:
     from frontguard.reports.analysis import analysis_report
     from frontguard.reports.write import save
 
-    named = ", ".join(without_password(each) for each in log)
-    save(analysis_report(found, origin(sys.argv[1:], named)), path)
+    save(analysis_report(found, origin(sys.argv[1:], [without_password(each) for each in log])), path)
     say(f"report: {path}")
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json as json_module
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from frontguard.cli.report import made_by, origin
+from frontguard.cli.report import origin
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
@@ -36,20 +35,22 @@ def demo(
         raise BadInput(f"--seed: wanted a number from 0, got {seed}")
     print("frontguard demo: compiling kernels (on first use, about 20 seconds) and measuring …", file=sys.stderr)
     from frontguard.demo.treatments import run_demo
-    from frontguard.reports.demo import demo_report, demo_to_dict
+    from frontguard.documents.demo import DemoDocument
+    from frontguard.reports.demo import demo_report
     from frontguard.reports.write import save
 
     found = run_demo(contamination, seed)
     try:
         output.mkdir(parents=True, exist_ok=True)
-        plain = demo_to_dict(found) | {"seed": seed} | made_by(sys.argv[1:])
-        (output / "demo.json").write_text(json_module.dumps(plain, indent=1) + "\n", encoding="utf-8")
+        made = origin(sys.argv[1:], seed=seed)
+        document = DemoDocument.of(found, made)
+        (output / "demo.json").write_text(document.text(indent=1) + "\n", encoding="utf-8")
         pictures = _pictures(found, output)
-        written = save(demo_report(found, origin(sys.argv[1:], seed=seed)), output / "report.html")
+        written = save(demo_report(found, made), output / "report.html")
     except OSError as error:
         raise BadInput(f"--output {output}: cannot be written: {error.strerror or error}") from None
     if json:
-        print(json_module.dumps(plain))
+        print(document.text())
     else:
         _print(found)
         _print_reviews(found.reviews)

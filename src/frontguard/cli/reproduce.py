@@ -15,7 +15,7 @@ from frontguard.errors import BadInput
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
     from collections.abc import Sequence
 
-    from frontguard.experiments.results import Result
+    from frontguard.experiments.results import Row
 
 
 def reproduce(
@@ -88,7 +88,7 @@ def _check_counts(runs: int, seed: int, workers: int | None) -> None:
         raise BadInput(f"--workers: wanted at least 1, got {workers}")
 
 
-def _print(results: Sequence[Result], *, json: bool) -> None:
+def _print(results: Sequence[Row], *, json: bool) -> None:
     from frontguard.experiments.tables import as_json, terminal_tables
 
     if json:
@@ -107,7 +107,7 @@ def _print(results: Sequence[Result], *, json: bool) -> None:
     )
 
 
-def _write_report(results: Sequence[Result], path: Path, seed: int) -> None:
+def _write_report(results: Sequence[Row], path: Path, seed: int) -> None:
     from frontguard.reports.experiments import experiments_report
     from frontguard.reports.write import save
 
@@ -115,7 +115,7 @@ def _write_report(results: Sequence[Result], path: Path, seed: int) -> None:
     say(f"report: {path}")
 
 
-def _written(results: Sequence[Result], output: Path) -> str:
+def _written(results: Sequence[Row], output: Path) -> str:
     """Write tables and figures into `output`; a sentence on what is where."""
     from frontguard.experiments.figures import write_figures
     from frontguard.experiments.tables import as_csv, as_json, as_latex, as_markdown

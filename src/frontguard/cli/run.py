@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json as json_module
 import os
 import signal
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from frontguard.cli.report import checked_target, made_by
+from frontguard.cli.report import checked_target, origin
 from frontguard.cli.run_options import RunOptions, spec_of, storage_of
 from frontguard.cli.values import console, say
 from frontguard.storage.open import without_password
@@ -92,8 +90,11 @@ def run(
         study = _study(wanted, opened, without_password(where))
         ended = _driven(wanted, study)
         if json:
-            more = origin_of(wanted, sys.argv[1:], None if spec is None else str(spec))
-            print(json_module.dumps(as_dict(ended, without_password(where)) | more))
+            from frontguard.documents.result import RunDocument
+
+            file, text = None if spec is None else str(spec), wanted.source_text or None
+            made = origin(sys.argv[1:], file, seed=wanted.seed, spec=text)
+            print(RunDocument.of(ended, without_password(where), made, wanted.objectives).text())
             _print_warnings_on_stderr(ended)
         else:
             _print(ended, without_password(where), several=len(opened.studies()) > 1)
@@ -200,47 +201,12 @@ def exit_code(ended: Ended) -> int:
     return INTERRUPTED if ended.how == "cancelled" else NOT_CERTIFIED
 
 
-def as_dict(ended: Ended, where: str) -> dict[str, Any]:
-    """The answer for machines. The status is `running` if the run was interrupted, `budget` if its time was over."""
-    snapshot = ended.snapshot
-    result = snapshot.result
-    status = "budget" if ended.how == "time" and result.status == "running" else result.status
-    finite = {
-        arm: {name: _finite(value) for name, value in zip(result.objectives, row, strict=True)}
-        for arm, row in zip(result.arms, result.medians.tolist(), strict=True)
-    }
-    return result.to_dict() | {
-        "status": status,
-        "answer": ended.answer,
-        "medians": finite,
-        "failures": {arm: dict(reasons) for arm, reasons in snapshot.failures.items()},
-        "set_aside": sorted(snapshot.aside),
-        "warnings": list(ended.warnings),
-        "notices": [notice.to_dict() for notice in ended.notices],
-        "goal": {each.name: each.tolerance for each in snapshot.objectives},
-        "pulls_left": snapshot.pulls_left,
-        "seconds": round(snapshot.seconds, 3),
-        "study": snapshot.study,
-        "storage": where,
-    }
-
-
-def origin_of(spec: Spec, arguments: list[str], file: str | None) -> dict[str, Any]:
-    """What a report needs besides: objectives, seed and spec, and how the command was called."""
-    objectives = [asdict(each) for each in spec.objectives]
-    return {"objectives": objectives, "seed": spec.seed, "spec": spec.source_text or None} | made_by(arguments, file)
-
-
 def _write_report(path: Path, storage: Storage, ended: Ended, where: str) -> None:
     from frontguard.reports.study import study_report
     from frontguard.reports.write import save
 
     save(study_report(storage, ended.snapshot.study, where=where, said=ended.answer), path)
     say(f"report: {path}")
-
-
-def _finite(value: float) -> float | None:
-    return value if abs(value) < float("inf") else None
 
 
 def _print_warnings_on_stderr(ended: Ended) -> None:

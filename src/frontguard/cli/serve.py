@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_module
 from importlib.util import find_spec
 from typing import Annotated
 
@@ -52,6 +51,7 @@ def serve(
 
 def _serve(storage: str, host: str, port: int, only: list[str], allowed: list[str], show: bool, json: bool) -> None:
     _need_web()
+    from frontguard.documents.done import ServeDocument
     from frontguard.storage.open import without_password
     from frontguard.web.server import bind
     from frontguard.web.watchers import NotBegun, StorageSource
@@ -73,7 +73,7 @@ def _serve(storage: str, host: str, port: int, only: list[str], allowed: list[st
         if bound.rules.by_address and not allowed:
             notes.append("by address only; if people use a name for this machine, give it with --allow-host NAME")
     if json:
-        print(json_module.dumps({"url": bound.url, "token": bound.rules.token}), flush=True)
+        print(ServeDocument(url=bound.url, token=bound.rules.token).text(), flush=True)
     say(f"{where} is shown at {bound.url} (Ctrl-C ends it)")
     for note in notes:
         say(note)

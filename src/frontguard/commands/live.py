@@ -15,13 +15,13 @@ import numpy as np
 
 from frontguard._typing import Floats
 from frontguard.objectives import Objective
-from frontguard.phrases import duration, number, rounded
+from frontguard.phrases import duration, number
 from frontguard.results import Result
-from frontguard.studies.snapshot import Snapshot
+from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Verdict
 from frontguard.words.arm_table import COLOURS, counts, order, rest_in_words
 from frontguard.words.certificate import certificate_against_goal
-from frontguard.words.study import too_short
+from frontguard.words.study import in_a_line, left_to_do, too_short
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, Group, RenderResult
@@ -109,7 +109,7 @@ class PlainLines:
         """Write a line if it is time for one."""
         if self._pace.due():
             with self._pace:
-                self.say(line(look()))
+                self.say(in_a_line(look()))
 
     def say(self, news: str, *, warning: bool = False) -> None:
         """Write a line."""
@@ -166,26 +166,6 @@ def view_for(stream: TextIO) -> Screen | PlainLines:
     return Screen() if stream.isatty() else PlainLines(stream)
 
 
-# In a line ------------------------------------------------------------------------------------------------------------
-
-
-def line(snapshot: Snapshot) -> str:
-    """The study in a line, for a log."""
-    failed = f", {snapshot.failed:,} failed" if snapshot.failed else ""
-    now = certificate_against_goal(snapshot.result.certificate, snapshot.objectives)
-    so_far = f"{snapshot.pulls:,} pulls{failed} in {duration(snapshot.seconds)}: {counts(snapshot.result)}"
-    short = f"; {too_short(snapshot)}" if snapshot.shortfall else ""
-    return f"{so_far}; {now}; {_left(snapshot)}{short}"
-
-
-def _left(snapshot: Snapshot) -> str:
-    if snapshot.pulls_left is None:
-        return "how long it takes cannot be foreseen yet"
-    seconds = snapshot.seconds_left
-    time_left = f" and {duration(seconds)}" if seconds is not None else ""
-    return f"about {rounded(snapshot.pulls_left)} pulls{time_left} left"
-
-
 # On a screen ----------------------------------------------------------------------------------------------------------
 
 
@@ -239,7 +219,7 @@ def _foot(snapshot: Snapshot, width: int, strokes: Strokes) -> list[Text]:
     length = min(24, width // 4)
     done = int(share * length)
     bar = strokes.full * done + strokes.empty * (length - done)
-    said = _left(snapshot)
+    said = left_to_do(snapshot)
     lines.append(Text.assemble((bar, "green"), "  ", said[0].upper() + said[1:]))
     if snapshot.shortfall:
         lines.append(Text(f"By this forecast {too_short(snapshot)}", style="yellow"))

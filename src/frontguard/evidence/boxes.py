@@ -58,7 +58,7 @@ COLUMNS = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Boxes:
+class ArmBoxes:
     """What is known of K arms in M objectives; all arrays are (K, M) inner values, of which larger ones are better.
 
     The true quantiles lie between `lower` and `upper`, which are infinite where nothing is known. `estimates` are the
@@ -72,9 +72,9 @@ class Boxes:
     doubt_low: Floats
     doubt_high: Floats
 
-    def of(self, arms: Ints) -> Boxes:
+    def of(self, arms: Ints) -> ArmBoxes:
         """Those of some arms only."""
-        return Boxes(*(array[arms] for array in vars(self).values()))
+        return ArmBoxes(*(array[arms] for array in vars(self).values()))
 
 
 def unknown_boxes(arms: int, objectives: int) -> Floats:

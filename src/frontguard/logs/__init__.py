@@ -1,1 +1,14 @@
-"""Logs: the robust front of what was already measured."""
+"""Logs: the robust front of what was already measured.
+
+Holds everything between the rows of a log and the answer about them, for a few rows and for hundreds of millions. It
+may know the theory, evidence, the rule of `pareto`, results, notices, objectives, and studies, which are logs too; it
+makes no sentences but those of errors. Where to start reading:
+
+- `analyze`: the question, and the way from a log to its answer; `analysis`: the answer
+- `sources`: logs of every kind as batches of arms and values; `sources.reader` is the contract of all readers
+- `sort`: batches become sorted measurements by arm, in memory or out of core
+- `boxes`, `profile`, `more_pulls`: what is read from them: intervals, how robust the verdicts are, what is missing
+- `state`: what an analysis leaves behind for later rows; `counted`: which files it has counted; `sketch`: the same in
+  bounded memory
+- `cluster`: a log that is sorted by the workers of a Dask cluster
+"""

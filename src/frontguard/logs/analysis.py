@@ -205,8 +205,10 @@ class Analysis(Result):
         return [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]
 
 
-def _without_infinity(values: Floats) -> list[list[float | None]]:
-    plain = values.astype(object)
-    plain[~np.isfinite(values)] = None
-    rows: list[list[float | None]] = plain.tolist()
-    return rows
+def _without_infinity(values: Floats) -> Iterator[list[float | None]]:
+    """The rows of a table as Python's own numbers, some thousand at a time; None where they are not finite."""
+    for start in range(0, len(values), _AT_A_TIME):
+        part = values[start : start + _AT_A_TIME]
+        plain = part.astype(object)
+        plain[~np.isfinite(part)] = None
+        yield from plain.tolist()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,22 +13,22 @@ import numpy as np
 from frontguard._checks import real_number
 from frontguard._typing import Floats
 from frontguard.errors import BadInput
-from frontguard.evidence.boxes import Boxes
+from frontguard.evidence.boxes import ArmBoxes
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.boxes import BoxReader, mean_front, means
-from frontguard.logs.counted import Source, marked
+from frontguard.logs.counted import CountedFile, marked
 from frontguard.logs.more_pulls import Needed, needed
 from frontguard.logs.profile import Profile
 from frontguard.logs.profile import profile as robustness
-from frontguard.logs.sort.ordered import Ordered, Readable
-from frontguard.logs.sort.progress import Watcher, told
+from frontguard.logs.sort.ordered import Readable
+from frontguard.logs.sort.progress import Clock, Watcher
 from frontguard.logs.sort.rows import failure_floors
 from frontguard.logs.sort.spill import ordered_from
 from frontguard.logs.sources import open_log
-from frontguard.logs.sources.errors import no_column
-from frontguard.logs.sources.files import STDIN, find, is_address
+from frontguard.logs.sources.files import STDIN, LogFiles, find, is_address
 from frontguard.logs.sources.frames import is_frame
 from frontguard.logs.sources.log import Log
+from frontguard.logs.sources.reader import no_column
 from frontguard.logs.state import LogState, append_to
 from frontguard.logs.state.file import MARK
 from frontguard.notices import Notice, TooFewPulls
@@ -38,6 +37,8 @@ from frontguard.pareto.judge import Verdicts, judge
 from frontguard.phrases import did_you_mean, quoted, shown
 from frontguard.results import Certificate
 from frontguard.theory.threats import Threat, threat_named
+
+__all__ = ["Analysis", "Question", "analyze", "answer"]
 
 MOST_PROFILED = 20_000
 """Arms up to which the robustness profile is made unless it is asked for: beyond, it takes longer than the answer."""
@@ -130,7 +131,7 @@ def analyze(
     >>> round(found.front_changes_at, 2)  # were more than that of the measurements replaced, nothing would be certain
     0.29
     """
-    model = _threat(threat, contamination)
+    model = threat if isinstance(threat, Threat) else threat_named(threat, contamination)
     level = _confidence(confidence)
     given = _given(maximize, minimize, objectives)
 
@@ -144,27 +145,30 @@ def analyze(
         return _on_cluster(log, cluster, arm, ask(given), profile, append, sketch)
     kind: Any = None
     notes: tuple[Notice, ...] = ()
-    if states := state_files(log, reading.get("format")):
+    format = reading.get("format")
+    files = find(log) if _is_of_files(log) and (format != "study" or append is not None) else None
+    if files is not None and format is None and (states := _state_files(files)):
         state = LogState.merge_all([LogState.load(path) for path in states], again=again)
         adaptive = bool(state.about.get("adaptive"))
-        question = ask(asked_of_state(state, given, arm, states[0]), adaptive=adaptive)
+        question = ask(_asked_of_state(state, given, arm, states[0]), adaptive=adaptive)
     else:
         names = [objective.name for objective in given]
-        sources = new_sources(log, append, again=again) if append is not None else ()
-        opened = log if isinstance(log, Log) else open_log(log, arm=arm, metrics=names, **reading)
+        sources = _new_sources(files, append, again=again) if append is not None and files is not None else ()
+        opened = open_log(log if files is None else files, arm=arm, metrics=names, **reading)
         metrics = given or opened.objectives or tuple(Objective(name, "minimize") for name in opened.metrics)
         adaptive = opened.format == "study"
         question = ask(metrics, adaptive=adaptive)
-        with told(progress, opened) as watcher:
-            ordered = ordered_from(
-                opened.batches(),
-                opened.metrics,
-                failed_below_or_at=failure_floors(opened.metrics, question.objectives),
-                memory=memory,
-                folder=folder,
-                rows=opened.rows_hint,
-                progress=watcher,
-            )
+        clock = Clock(progress, opened.rows_hint, lambda: opened.share_read)
+        if opened.layout == "long":  # it is read to its end before the first pull is known
+            opened.on_rows = clock.read
+        ordered = ordered_from(
+            opened.batches(),
+            opened.metrics,
+            failed_below_or_at=failure_floors(opened.metrics, question.objectives),
+            memory=memory,
+            folder=folder,
+            clock=clock,
+        )
         kind, notes = _empty_like(log) if is_frame(log) else None, tuple(opened.notes)
         if append is None and sketch is None:
             return answer(ordered, question, profiled=profile, kind=kind, notes=notes)
@@ -178,7 +182,7 @@ def analyze(
     if append is not None:
         state = append_to(append, state, again=again)
     readable, delta = state.readable(question.delta)
-    refuse_not_positive(readable, question.objectives)
+    _refuse_not_positive(readable, question.objectives)
     return answer(readable, question, delta=delta, profiled=profile, kind=kind, notes=notes)
 
 
@@ -246,7 +250,7 @@ def _certificate(question: Question, goal: dict[str, Floats], verdicts: Verdicts
     )
 
 
-def _too_few(ordered: Readable, boxes: Boxes) -> tuple[TooFewPulls, ...]:
+def _too_few(ordered: Readable, boxes: ArmBoxes) -> tuple[TooFewPulls, ...]:
     """What keeps a log from saying more than it does."""
     unknown = np.flatnonzero((np.isneginf(boxes.lower) & np.isposinf(boxes.upper)).any(axis=1))
     if not len(unknown):
@@ -322,12 +326,6 @@ def _empty_like(frame: Any) -> Any:
     return frame if isinstance(frame, Mapping) else frame[:0]
 
 
-def _threat(threat: str | Threat, contamination: float) -> Threat:
-    if isinstance(threat, Threat):
-        return threat
-    return threat_named(threat, contamination)
-
-
 def _confidence(confidence: object) -> float:
     value = real_number(confidence, "confidence")
     if not 0.0 < value < 1.0:
@@ -335,22 +333,18 @@ def _confidence(confidence: object) -> float:
     return value
 
 
-__all__ = ["Analysis", "Ordered", "Question", "analyze", "answer"]
+def _is_of_files(log: Any) -> bool:
+    if isinstance(log, Log) or is_frame(log) or is_address(log):
+        return False
+    return not (isinstance(log, str) and log == STDIN)
 
 
-__all__ = ["asked_of_state", "new_sources", "refuse_not_positive", "state_files"]
-
-
-def new_sources(log: Any, state: str | Path, *, again: bool) -> tuple[Source, ...]:
+def _new_sources(found: LogFiles, state: str | Path, *, again: bool) -> tuple[CountedFile, ...]:
     """The marks by which a state knows the files that it has counted, before these are read for nothing."""
-    if is_frame(log) or isinstance(log, Log) or is_address(log) or log == STDIN:
-        return ()
     known = LogState.load(state).sources if Path(state).expanduser().exists() else ()
-    marks: list[Source] = []
-    for place in find(log):
-        if place.path is None:
-            continue
-        source, before = marked(place.path, known=(*known, *marks))
+    marks: list[CountedFile] = []
+    for path in (file.path for file in found.files if file.path is not None):
+        source, before = marked(path, known=(*known, *marks))
         if before is not None and not again:
             rest = (
                 "give the rows that are new in a file of their own"
@@ -362,16 +356,12 @@ def new_sources(log: Any, state: str | Path, *, again: bool) -> tuple[Source, ..
     return tuple(marks)
 
 
-def state_files(log: Any, format: str | None) -> list[Path]:
+def _state_files(found: LogFiles) -> list[Path]:
     """The state files that a log is, if it is of these; none otherwise."""
-    if format is not None or is_frame(log) or isinstance(log, Log) or is_address(log) or log == STDIN:
-        return []
-    if not isinstance(log, (str, os.PathLike, Sequence)) or isinstance(log, bytes):
-        return []
-    paths = [place.path for place in find(log)]
-    states = [path for path in paths if path is not None and _is_state(path)]
-    if states and len(states) < len(paths):
-        other = next(path for path in paths if path not in states)
+    paths = [file.path for file in found.files if file.path is not None]
+    states = [path for path in paths if _is_state(path)]
+    if states and len(states) < len(found.files):
+        other = next(file.shown for file in found.files if file.path not in states)
         raise BadInput(
             f"state files and logs cannot be read as one log; got {states[0]} and {other}: add the log to the state "
             "with --append (append=)"
@@ -387,7 +377,7 @@ def _is_state(path: Path) -> bool:
         return False
 
 
-def asked_of_state(
+def _asked_of_state(
     state: LogState, given: tuple[Objective, ...], arm: str | Sequence[str] | None, where: Path
 ) -> tuple[Objective, ...]:
     """The objectives that are asked of a state, all of which it must have."""
@@ -404,7 +394,7 @@ def asked_of_state(
     return given
 
 
-def refuse_not_positive(readable: Readable, objectives: Sequence[Objective]) -> None:
+def _refuse_not_positive(readable: Readable, objectives: Sequence[Objective]) -> None:
     """A state that kept values ≤ 0 cannot be asked with a relative tolerance: there they are failed pulls."""
     for objective in objectives:
         if objective.relative:

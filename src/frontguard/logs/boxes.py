@@ -19,7 +19,7 @@ from frontguard._checks import checked_delta
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.evidence.boundaries import anytime_rank, fixed_rank
-from frontguard.evidence.boxes import DOUBT, Boxes
+from frontguard.evidence.boxes import DOUBT, ArmBoxes
 from frontguard.logs.sort.ordered import Readable
 from frontguard.objectives import Objective
 from frontguard.pareto.dominance import dominators
@@ -56,7 +56,7 @@ class BoxReader:
         self._distinct, self._which = np.unique(self.pulls, return_inverse=True)
         self._centres: tuple[Floats, Floats, Floats] | None = None
 
-    def read(self, threat: Threat) -> Boxes:
+    def read(self, threat: Threat) -> ArmBoxes:
         """The boxes under this threat model."""
         if not isinstance(threat, Threat):
             raise BadInput(f"threat must be Oblivious(eps), Prescient(eps) or Malicious(eps); got {threat!r}")
@@ -64,7 +64,7 @@ class BoxReader:
             self._centres = self._read_centres(np.ones(len(self.pulls)))
         return self._with_centres(threat, self._distinct, self._which, np.ones(len(self.pulls)), self._centres)
 
-    def foresee(self, threat: Threat, least: int) -> Boxes:
+    def foresee(self, threat: Threat, least: int) -> ArmBoxes:
         """The boxes if every arm had `least` pulls at least, its sample having gone on in the same proportions.
 
         With n' pulls the bounds are the values that now have the ranks q(n') n/n', rounded to the wider side, but not
@@ -77,7 +77,7 @@ class BoxReader:
 
     def _with_centres(
         self, threat: Threat, distinct: Ints, which: Ints, shrink: Floats, centres: tuple[Floats, Floats, Floats]
-    ) -> Boxes:
+    ) -> ArmBoxes:
         ranks: dict[float, Ints] = {}  # the median has the same on both sides, and mostly in all objectives
         lower, upper = np.empty(centres[0].shape), np.empty(centres[0].shape)
         for d, level in enumerate(self._levels):
@@ -87,7 +87,7 @@ class BoxReader:
                     of_all = self._rank(distinct, kept, self._share)[which] if kept > 0.0 else np.zeros_like(which)
                     ranks[kept] = np.maximum(np.floor(of_all * shrink + 1e-9).astype(np.int64), of_all >= 1)
                 side[:, d] = self._bound(d, ranks[kept] - failed, above=side is upper)
-        return Boxes(lower, upper, *centres)
+        return ArmBoxes(lower, upper, *centres)
 
     def _bound(self, d: int, ranks: Ints, *, above: bool) -> Floats:
         """Inner values of these ranks from inner below, or from above; infinite where a rank is below 1."""
@@ -124,7 +124,7 @@ class BoxReader:
 
 def log_boxes(
     ordered: Readable, objectives: Sequence[Objective], threat: Threat, delta: float, *, anytime: bool = False
-) -> Boxes:
+) -> ArmBoxes:
     """The boxes of a log, all of which hold at once with probability 1 − δ under the threat model.
 
     The ranks are those for numbers of pulls that were not chosen by looking at the values; with `anytime` those that

@@ -23,12 +23,12 @@ import numpy as np
 
 from frontguard._typing import Floats, Ints
 from frontguard.errors import BadInput
-from frontguard.logs.sort.merge import Piece, cut_by_arm, put_together
+from frontguard.logs.sort.merge import Shard, cut_by_arm, merge_shards
 from frontguard.logs.sort.ordered import Ordered
-from frontguard.logs.sort.rows import Rows
-from frontguard.logs.sources.columns import Request
-from frontguard.logs.sources.files import Place, find
-from frontguard.logs.sources.log import Log, Part
+from frontguard.logs.sort.rows import RowBuffer
+from frontguard.logs.sources import files_log
+from frontguard.logs.sources.files import LogFile, LogFiles, find
+from frontguard.logs.sources.reader import Request
 from frontguard.phrases import one_line
 
 __all__ = ["ClusterOrdered", "ordered_on_cluster"]
@@ -59,20 +59,18 @@ def ordered_on_cluster(
     """
     client, ours = _client(cluster)
     try:
-        request = Request.of(
-            arm, metrics, "wide", metric_column="", value_column="", decimal=".", missing_arms="refuse"
-        )
+        request = Request.of(arm, metrics, layout="wide")
         how = _How(request, failed_below_or_at)
-        Rows(request.metrics, failed_below_or_at)  # refuses floors that it cannot use, here rather than there
+        RowBuffer(request.metrics, failed_below_or_at)  # refuses floors that it cannot use, here rather than there
         threads = _threads(client)
         with _in_words(client):
-            places: list[Place] = client.submit(find, files, pure=False).result()
+            found: LogFiles = client.submit(find, files, pure=False).result()
             count = parts or max(1, _PARTS_A_THREAD * threads)
-            cut = [client.submit(_read_and_cut, place, how, count, pure=False) for place in places]
+            cut = [client.submit(_read_and_cut, file, how, count, pure=False) for file in found.files]
             shares = []
             for part in range(count):
                 pieces = [client.submit(operator.getitem, each, part, pure=False) for each in cut]
-                shares.append(client.submit(put_together, pieces, request.metrics, pure=False))
+                shares.append(client.submit(merge_shards, pieces, request.metrics, pure=False))
             try:
                 known = client.gather([client.submit(_about, share, pure=False) for share in shares])
             except BadInput:
@@ -83,7 +81,8 @@ def ordered_on_cluster(
             # The workers may let go of the rest now; should it be needed again, it is made again.
             del cut, pieces
         if not any(len(about.pulls) for about in known):
-            raise BadInput(f"{places[0].shown}{' and others' if len(places) > 1 else ''}: there are no rows")
+            others = " and others" if len(found.files) > 1 else ""
+            raise BadInput(f"{found.files[0].shown}{others}: there are no rows")
         return ClusterOrdered(client, ours, shares, known, request.metrics)
     except BaseException:
         if ours:
@@ -186,14 +185,10 @@ class _About:
     good: Ints
 
 
-def _read_and_cut(place: Place, how: _How, parts: int) -> list[Piece]:
-    from frontguard.logs.sources.parquet import ParquetFile
-
-    rows = Rows(how.request.metrics, how.failed_below_or_at)
-    file = ParquetFile.open(place)
-    part = Part(lambda: ParquetFile.open(place), place.shown, place.partition)
-    log = Log("parquet", place.shown, how.request, [part], file)
-    if file.row_count:  # a log without rows is refused, but a file of it may have none
+def _read_and_cut(file: LogFile, how: _How, parts: int) -> list[Shard]:
+    rows = RowBuffer(how.request.metrics, how.failed_below_or_at)
+    log = files_log("parquet", LogFiles(file.shown, (file,)), how.request)
+    if log.rows_hint:  # a log without rows is refused, but a file of it may have none
         for batch in log.batches():
             rows.add(batch)
     return cut_by_arm(rows, parts)

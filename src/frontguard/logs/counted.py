@@ -14,13 +14,13 @@ from typing import Any
 
 from frontguard.errors import BadInput
 
-__all__ = ["Before", "Source", "counted_twice", "marked"]
+__all__ = ["Before", "CountedFile", "counted_twice", "marked"]
 
 _BLOCK = 2**20
 
 
 @dataclass(frozen=True)
-class Source:
+class CountedFile:
     """A file that was counted: its name when it was, bytes, SHA-256, and how many rows it had if that is known."""
 
     name: str
@@ -43,7 +43,7 @@ class Before:
     """That the content of a file was counted before, all of it or, if the file grew since, its first bytes."""
 
     file: str
-    source: Source
+    source: CountedFile
     grew: bool
 
     def __str__(self) -> str:
@@ -53,13 +53,15 @@ class Before:
         return f"{self.file}: it was counted before{named}"
 
 
-def marked(path: Path | str, *, rows: int | None = None, known: Iterable[Source] = ()) -> tuple[Source, Before | None]:
+def marked(
+    path: Path | str, *, rows: int | None = None, known: Iterable[CountedFile] = ()
+) -> tuple[CountedFile, Before | None]:
     """A file's mark, and what of it was counted before, if it begins with one of the `known` sources: the longest.
 
     The file is read once.
     """
     file = Path(path)
-    whole_or_begun: dict[int, list[Source]] = {}
+    whole_or_begun: dict[int, list[CountedFile]] = {}
     for source in known:
         if not source.empty:
             whole_or_begun.setdefault(source.size, []).append(source)
@@ -77,10 +79,10 @@ def marked(path: Path | str, *, rows: int | None = None, known: Iterable[Source]
             size += _hashed(content, digest, None)
     except OSError as error:
         raise BadInput(f"{file}: cannot be read: {error.strerror or error}") from error
-    return Source(str(file), size, digest.hexdigest(), rows), before
+    return CountedFile(str(file), size, digest.hexdigest(), rows), before
 
 
-def counted_twice(first: Sequence[Source], second: Sequence[Source]) -> list[tuple[Source, Source]]:
+def counted_twice(first: Sequence[CountedFile], second: Sequence[CountedFile]) -> list[tuple[CountedFile, CountedFile]]:
     """The pairs of sources of two states that have the same content."""
     by_digest = {(source.size, source.digest): source for source in first if not source.empty}
     pairs = []

@@ -2,7 +2,7 @@
 
 One sketch for each arm and metric (Apache DataSketches, `kll_doubles_sketch`), with the counts of pulls and good values
 beside it, which stay exact. A sketch of size k keeps about 3k values however many went in, so up to 3k values an arm's
-sample is kept as it is, and read without any error. `frontguard.logs.sketch` says what may be read from sketches.
+sample is kept as it is, and read without any error. docs/logs-streams.md says what may be read from sketches, and why.
 
 The library draws its random bits from generators of its own, seeded by the clock: two sketches of the same data differ,
 within what is promised of them.
@@ -25,12 +25,10 @@ import numpy as np
 import numpy.typing as npt
 
 from frontguard._compiled import kernel
-from frontguard._typing import Floats, Ints
+from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
-from frontguard.logs.sort.merge import merge_ordered, same_metrics, united, without
+from frontguard.logs.sort.merge import merge_ordered, same_metrics, united
 from frontguard.logs.sort.ordered import Ordered
-
-__all__ = ["DEFAULT_SIZE", "SKETCH_SHARE", "Sketches", "exact_up_to"]
 
 AnyArray = npt.NDArray[Any]
 
@@ -58,7 +56,7 @@ class Sketches:
     >>> log = Sketches(("ms",), size=200)
     >>> log.add(Ordered(["a"], ("ms",), np.array([100_010]), np.array([[0, 100_000]]), (values,)))
     >>> reads, delta = log.readable(0.05)
-    >>> low, high = reads.lower_bound(0, np.array([50_000])), reads.upper_bound(0, np.array([50_001]))
+    >>> low, high = (reads.at(0, np.array([0]), np.array([50_000]), side) for side in (-1, 1))
     >>> bool(low[0] <= values[49_999] <= high[0]), reads.failed.tolist(), round(delta, 3)
     (True, [[10]], 0.045)
     """
@@ -97,7 +95,7 @@ class Sketches:
 
     def add(self, ordered: Ordered) -> None:
         """Add the rows of a log, or of a part of it."""
-        self._take(ordered, _sums(ordered))
+        self._take(ordered, ordered.sums)
 
     def merge(self, other: Sketches) -> None:
         """Add what another one has, and leave it as it is."""
@@ -175,7 +173,7 @@ class Sketches:
             if some:
                 moved |= np.fromiter((name in some for name in arms), np.bool_, len(arms))
             _apart(self._move, d, merged, np.flatnonzero(moved & (merged.good[d] > 0)))
-            values.append(without(merged.values[d], merged.starts[d], moved, starts[d]))
+            values.append(_without(merged.values[d], merged.starts[d], moved, starts[d]))
         self._sums = together
         self._kept = Ordered(arms, self.metrics, merged.pulls, starts, tuple(values))
 
@@ -222,16 +220,6 @@ def _apart(work: Callable[..., None], *given: Any) -> None:
         raise failures[0]
 
 
-def _sums(ordered: Ordered) -> Floats:
-    found = np.zeros((len(ordered.metrics), len(ordered.arms)))
-    for d in range(len(ordered.metrics)):
-        some = np.flatnonzero(ordered.good[d])
-        if len(some):
-            with np.errstate(over="ignore", invalid="ignore"):  # what overflows has no mean that could be compared
-                found[d, some] = np.add.reduceat(ordered.values[d][: ordered.starts[d, -1]], ordered.starts[d, some])
-    return found
-
-
 def _retained(sketch: Any) -> Retained:
     """What a sketch holds, read from its own bytes: a format that is the same in all languages and releases."""
     body = sketch.serialize()
@@ -243,9 +231,6 @@ def _retained(sketch: Any) -> Retained:
     proxy, hard = ranks_error(min(size, smallest), held.tolist())
     weights = np.repeat(np.left_shift(1, np.arange(levels)), held)
     return Retained(count, lowest, highest, values, weights, proxy, hard)
-
-
-__all__ = ["Retained", "SketchOrdered", "allowed_error", "capacity", "ranks_error", "readable"]
 
 
 _NARROWEST = 8  # the least capacity of a level, the library's m
@@ -297,10 +282,7 @@ class Retained:
 
 @dataclass(frozen=True, eq=False)
 class SketchOrdered:
-    """K arms and M metrics, read at ranks as `Ordered` is; bounds that are read allow for the sketches' error.
-
-    `from_below` and `from_above` are estimates: values whose rank is about the one that was asked for.
-    """
+    """K arms and M metrics, read at ranks as `Ordered` is; bounds that are read allow for the sketches' error."""
 
     arms: Sequence[str]
     metrics: tuple[str, ...]
@@ -320,24 +302,11 @@ class SketchOrdered:
         """How many values of each metric and arm (M, K) failed."""
         return self.pulls - self.good
 
-    def lower_bound(self, metric: int, ranks: Ints) -> Floats:
-        """Values (K,) at or below those of these ranks from below, 1 the smallest; −∞ for ranks below 1."""
-        return self._framed(metric, ranks, -1)
-
-    def upper_bound(self, metric: int, ranks: Ints) -> Floats:
-        """Values (K,) at or above those of these ranks from above, 1 the largest; +∞ for ranks below 1."""
-        return self._framed(metric, self.good[metric] + 1 - ranks, 1)
-
-    def from_below(self, metric: int, ranks: Ints) -> Floats:
-        """About the values (K,) of these ranks, 1 the smallest; −∞ for ranks below 1, +∞ above their number."""
-        return self._framed(metric, ranks, 0)
-
-    def from_above(self, metric: int, ranks: Ints) -> Floats:
-        """About the values (K,) of these ranks from above; +∞ for ranks below 1, −∞ beyond the smallest."""
-        return self._framed(metric, self.good[metric] + 1 - ranks, 0)
-
     def at(self, metric: int, arms: Ints, ranks: Ints, side: int = 0) -> Floats:
-        """The values of some arms at ranks from 1 to their good values: bounds from below for side −1, above for 1."""
+        """The values of some arms at ranks from 1 to their good values: bounds from below for side −1, above for 1.
+
+        For side 0 they are estimates: values whose rank is about the one that was asked for.
+        """
         errors = self.rank_errors[metric][arms]
         found = _held_at(
             self.held[metric],
@@ -350,12 +319,6 @@ class SketchOrdered:
             found = np.where(ranks - errors < 1, self.lowest[metric][arms], found)
         if side > 0:
             found = np.where(ranks + errors > self.good[metric][arms], self.highest[metric][arms], found)
-        return found
-
-    def _framed(self, metric: int, ranks: Ints, side: int) -> Floats:
-        known = np.flatnonzero((ranks >= 1) & (ranks <= self.good[metric]))
-        found = np.where(ranks < 1, -np.inf, np.inf)
-        found[known] = self.at(metric, known, ranks[known], side)
         return found
 
 
@@ -390,6 +353,22 @@ def readable(
     return SketchOrdered(
         kept.arms, kept.metrics, kept.pulls, good, errors, means, lowest, highest, starts, tuple(values), tuple(weights)
     )
+
+
+@kernel
+def _without(values: Floats, starts: Ints, dropped: Bools, kept_starts: Ints) -> Floats:
+    """The values of the arms that are not dropped; `kept_starts` (K + 1,) is filled in, dropped arms being empty."""
+    size = 0
+    for arm in range(len(dropped)):
+        kept_starts[arm] = size
+        if not dropped[arm]:
+            size += starts[arm + 1] - starts[arm]
+    kept_starts[len(dropped)] = size
+    kept = np.empty(size, np.float64)
+    for arm in range(len(dropped)):
+        if not dropped[arm]:
+            kept[kept_starts[arm] : kept_starts[arm + 1]] = values[starts[arm] : starts[arm + 1]]
+    return kept
 
 
 @kernel

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from frontguard._compiled import kernel
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
-from frontguard.evidence.boxes import Boxes
+from frontguard.evidence.boxes import ArmBoxes
 from frontguard.pareto.box_tree import plant
 from frontguard.pareto.dominance import maxima
 from frontguard.pareto.relations import (
@@ -79,12 +79,12 @@ class Verdicts:
         return undecided
 
 
-def judge(boxes: Boxes, accuracy: npt.ArrayLike, coverage: npt.ArrayLike, margin: npt.ArrayLike) -> Verdicts:
+def judge(boxes: ArmBoxes, accuracy: npt.ArrayLike, coverage: npt.ArrayLike, margin: npt.ArrayLike) -> Verdicts:
     """The verdicts on these boxes, for inner tolerances γ, c and the margin (M,).
 
     >>> def box(low, high):
     ...     middle = (np.asarray(low) + np.asarray(high)) / 2
-    ...     return Boxes(np.asarray(low), np.asarray(high), middle, middle, middle)
+    ...     return ArmBoxes(np.asarray(low), np.asarray(high), middle, middle, middle)
     >>> low = [[1.0, 4.0], [4.0, 1.0], [0.0, 0.0], [0.9, 3.9]]
     >>> verdicts = judge(box(low, np.asarray(low) + 0.5), [0.1, 0.1], [0.7, 0.7], [0.0, 0.0])
     >>> [Verdict(code).word for code in verdicts.codes], verdicts.decided_by.tolist()

@@ -99,7 +99,7 @@ class Standing(NamedTuple):
 
     def copy(self) -> Standing:
         """The same in arrays of its own."""
-        return Standing(*(array.copy() for array in self))
+        return Standing(self.arms.copy(), self.boxes.copy(), self.alive.copy(), self.control.copy(), self.front.copy())
 
 
 def new_standing(arms: int, objectives: int, control: Table) -> Standing:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 
 from frontguard.markup import clean
-from frontguard.reports.model import Part, Report, Shown, Step, Table
+from frontguard.reports.model import Figure, Report, ReportTable, Section, Step
 
 __all__ = ["document", "escaped"]
 
@@ -55,7 +55,7 @@ def document(report: Report) -> str:
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)) + "\n"
 
 
-def _part(part: Part) -> list[str]:
+def _part(part: Section) -> list[str]:
     lines = [f"## {escaped(part.heading)}", ""]
     for said in part.words:
         lines += [escaped(said), ""]
@@ -67,13 +67,13 @@ def _part(part: Part) -> list[str]:
     return lines
 
 
-def _picture(shown: Shown, level: int) -> list[str]:
+def _picture(shown: Figure, level: int) -> list[str]:
     said = [text for text in (shown.picture.description, shown.words) if text]
     lines = [f"{'#' * level} {escaped(shown.heading)}", "", *(line for text in said for line in (escaped(text), ""))]
     return lines + (_table(shown.table) if shown.table is not None else [])
 
 
-def _table(table: Table) -> list[str]:
+def _table(table: ReportTable) -> list[str]:
     heads = [" ".join(part for part in (column.heading, column.below) if part) for column in table.columns]
     rules = ["---:" if column.number else "---" for column in table.columns]
     lines = [_line(map(escaped, heads)), _line(rules)]

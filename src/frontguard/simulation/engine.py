@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 
-from frontguard._compiled import entry, kernel
+from frontguard._compiled import entry, kernel, record_type
 from frontguard._machine import usable_cores
 from frontguard._typing import Floats, Ints
 from frontguard.evidence.boxes import BoxRule, refresh
@@ -48,8 +48,8 @@ from frontguard.simulation.streams import (
     SOURCE,
     STATES,
     CompiledSource,
+    RewardSource,
     RunStreams,
-    Source,
     Streams,
     fill_block,
     run_streams,
@@ -67,15 +67,13 @@ _VECTOR, _MATRIX = types.Array(types.float64, 1, "C"), types.Array(types.float64
 _CUBE, _TABLES = types.Array(types.float64, 3, "C"), types.Array(types.int64, 3, "C")
 _INDICES, _COLUMNS = types.Array(types.int64, 1, "C"), _records(COLUMN)
 
-_RING = types.NamedTuple((_records(_rpsi.ARM), _MATRIX, _records(_rpsi.CONTROL), _VECTOR), Ring)
-_ROUNDS = types.NamedTuple(
-    (_records(_auer.ARM), _MATRIX, _INDICES, _records(_auer.CONTROL), _VECTOR, _VECTOR, _VECTOR), Rounds
+_RING = record_type(Ring, _records(_rpsi.ARM), _MATRIX, _records(_rpsi.CONTROL), _VECTOR)
+_ROUNDS = record_type(
+    Rounds, _records(_auer.ARM), _MATRIX, _INDICES, _records(_auer.CONTROL), _VECTOR, _VECTOR, _VECTOR
 )
-_STANDING = types.NamedTuple(
-    (_records(_certified.ARM), _CUBE, _INDICES, _records(_certified.CONTROL), _INDICES), Standing
-)
-_GOAL = types.NamedTuple((_VECTOR, _VECTOR, _VECTOR), Goal)
-_BOX_RULE = types.NamedTuple((_TABLES, _TABLES, _MATRIX, _MATRIX, _MATRIX, _VECTOR), BoxRule)
+_STANDING = record_type(Standing, _records(_certified.ARM), _CUBE, _INDICES, _records(_certified.CONTROL), _INDICES)
+_GOAL = record_type(Goal, _VECTOR, _VECTOR, _VECTOR)
+_BOX_RULE = record_type(BoxRule, _TABLES, _TABLES, _MATRIX, _MATRIX, _MATRIX, _VECTOR)
 
 
 @entry(_VECTOR(SOURCE, STATES, STATES, _RING, _INDICES, _VECTOR, _COLUMNS))
@@ -261,7 +259,7 @@ def _pool(columns: int) -> Floats:
     return kept
 
 
-def _drive_rpsi(policy: Policy, source: Source, seed: int, run: int) -> None:
+def _drive_rpsi(policy: Policy, source: RewardSource, seed: int, run: int) -> None:
     assert isinstance(policy, RPSI)
     policy.pool = _workspace.pool = _run_rpsi(
         source.compiled, *stream_states(seed, run, policy.arms), policy.standing, policy.phase_pulls,
@@ -269,7 +267,7 @@ def _drive_rpsi(policy: Policy, source: Source, seed: int, run: int) -> None:
     )  # fmt: skip
 
 
-def _drive_auer(policy: Policy, source: Source, seed: int, run: int) -> None:
+def _drive_auer(policy: Policy, source: RewardSource, seed: int, run: int) -> None:
     assert isinstance(policy, AuerA1)
     columns = policy.columns if isinstance(policy, AuerA1M) else empty_table(0)
     pool = _run_auer(
@@ -280,7 +278,7 @@ def _drive_auer(policy: Policy, source: Source, seed: int, run: int) -> None:
         policy.pool = _workspace.pool = pool
 
 
-def _drive_certified(policy: Policy, source: Source, seed: int, run: int) -> None:
+def _drive_certified(policy: Policy, source: RewardSource, seed: int, run: int) -> None:
     assert isinstance(policy, Certified)
     policy.pool = _workspace.pool = _run_certified(
         source.compiled, *stream_states(seed, run, policy.arms), policy.standing, policy.goal, policy.rule,
@@ -288,7 +286,7 @@ def _drive_certified(policy: Policy, source: Source, seed: int, run: int) -> Non
     )  # fmt: skip
 
 
-def _drive_any(policy: Policy, source: Source, seed: int, run: int) -> None:
+def _drive_any(policy: Policy, source: RewardSource, seed: int, run: int) -> None:
     """Drive by ask and tell a policy that has no compiled run: same rewards, same answer, slower."""
     streams = Streams(source, seed, run)
     while not policy.done:
@@ -296,7 +294,7 @@ def _drive_any(policy: Policy, source: Source, seed: int, run: int) -> None:
         policy.tell(wanted, streams.take_batch(wanted))
 
 
-_COMPILED: dict[type[Policy], Callable[[Policy, Source, int, int], None]] = {
+_COMPILED: dict[type[Policy], Callable[[Policy, RewardSource, int, int], None]] = {
     RPSI: _drive_rpsi,
     AuerA1: _drive_auer,
     AuerA1M: _drive_auer,
@@ -304,13 +302,13 @@ _COMPILED: dict[type[Policy], Callable[[Policy, Source, int, int], None]] = {
 }
 
 
-def _checked_source(policy: Policy, environment: Environment, adversary: Adversary | None) -> Source:
+def _checked_source(policy: Policy, environment: Environment, adversary: Adversary | None) -> RewardSource:
     if (policy.arms, policy.objectives) != environment.medians.shape:
         raise ValueError(
             f"the policy has (K, M) = {(policy.arms, policy.objectives)} arms and objectives, "
             f"the environment {environment.medians.shape}"
         )
-    return Source(environment, adversary)
+    return RewardSource(environment, adversary)
 
 
 def simulate_one(

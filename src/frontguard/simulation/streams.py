@@ -1,7 +1,7 @@
 """Where simulated rewards come from: an environment, an adversary upon it, and random streams for every arm.
 
-`Source` puts the two together, and for kernels into one record; `fill_block` draws the next block of an arm and lets
-the adversary at it; `Streams` gives one run's rewards to Python, the very same that the compiled engine sees.
+`RewardSource` puts the two together, and for kernels into one record; `fill_block` draws the next block of an arm and
+lets the adversary at it; `Streams` gives one run's rewards to Python, the very same that the compiled engine sees.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 
-from frontguard._compiled import KernelValue, entry, kernel
+from frontguard._compiled import KernelValue, entry, kernel, record_type
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.simulation.contracts import (
     ATTACK,
@@ -56,7 +56,7 @@ class CompiledSource(NamedTuple):
     reals: Floats
     ints: Ints
     kind: int  # of adversary
-    threshold: int  # a word below this is a hit: ε · 2⁶⁴
+    threshold: np.uint64  # a word below this is a hit: ε · 2⁶⁴
     joint: bool  # hits
     replace: Any  # oblivious replacements
     attack: Any  # prescient or malicious attack
@@ -78,18 +78,15 @@ _VECTOR, _INDICES = types.Array(types.float64, 1, "C"), types.Array(types.int64,
 _CUBE, _HIT_CUBE = types.Array(types.float64, 3, "C"), types.Array(types.boolean, 3, "C")
 
 STATES = types.Array(types.uint64, 2, "C")
-SOURCE = types.NamedTuple(
-    (
-        types.FunctionType(DRAW), _VECTOR, _INDICES, types.int64, types.uint64, types.boolean,
-        types.FunctionType(DRAW), types.FunctionType(ATTACK), _VECTOR, _INDICES,
-    ),
-    CompiledSource,
+SOURCE = record_type(
+    CompiledSource, types.FunctionType(DRAW), _VECTOR, _INDICES, types.int64, types.uint64, types.boolean,
+    types.FunctionType(DRAW), types.FunctionType(ATTACK), _VECTOR, _INDICES,
 )  # fmt: skip
-"""The type of `Source.compiled`, and before it that of the states of streams, for the signature of an entry."""
+"""The type of `RewardSource.compiled`, and before it that of the states of streams, for the signature of an entry."""
 
 
 @dataclass(frozen=True)
-class Source:
+class RewardSource:
     """An environment with an adversary upon it, or without."""
 
     environment: Environment
@@ -110,8 +107,8 @@ class Source:
         environment, adversary = self.environment, self.adversary
         clean = (KernelValue(environment.draw, DRAW), environment.reals, environment.ints)
         if adversary is None or adversary.eps == 0.0:
-            nothing = KernelValue(_no_draw, DRAW), KernelValue(_no_attack, ATTACK), NO_REALS, NO_INTS
-            return CompiledSource(*clean, _CLEAN, np.uint64(0), False, *nothing)
+            nothing = KernelValue(_no_draw, DRAW), KernelValue(_no_attack, ATTACK)
+            return CompiledSource(*clean, _CLEAN, np.uint64(0), False, *nothing, NO_REALS, NO_INTS)
         threshold = np.uint64(int(adversary.eps * _TWO_64))
         given: Environment | PrescientAdversary | MaliciousAdversary
         match adversary:
@@ -183,7 +180,7 @@ def _fill_blocks(source: CompiledSource, rewards: Words, attacks: Words, arm: in
 class Streams:
     """The rewards of one run, arm by arm, as the learner sees them."""
 
-    def __init__(self, source: Source, seed: int, run: int = 0) -> None:
+    def __init__(self, source: RewardSource, seed: int, run: int = 0) -> None:
         self.source = source
         self._rewards, self._attacks = stream_states(seed, run, source.environment.arms)
         empty = np.empty((0, source.environment.objectives))
@@ -219,6 +216,6 @@ def traced_block(
     environment: Environment, adversary: Adversary | None, arm: int, blocks: int, seed: int = 0
 ) -> tuple[Floats, Floats, Bools]:
     """Clean rewards, observed rewards and hits, each (n, M), of the first `blocks` blocks of an arm."""
-    clean, _ = Streams(Source(environment), seed).blocks(arm, blocks)
-    observed, hits = Streams(Source(environment, adversary), seed).blocks(arm, blocks)
+    clean, _ = Streams(RewardSource(environment), seed).blocks(arm, blocks)
+    observed, hits = Streams(RewardSource(environment, adversary), seed).blocks(arm, blocks)
     return clean, observed, hits

@@ -352,7 +352,7 @@ class StudyWatcher(StorageWatcher):
 
     def _caught_up(self, storage: Storage) -> Callable[[], None] | None:
         size = storage.size(self.name)
-        mark = (size, storage.settings(self.name), [lease.pull for lease in storage.leases(self.name)])
+        mark = (size, storage.settings(self.name), [lease.id for lease in storage.leases(self.name)])
         if self._storage is not storage or (self._mark is not None and size < self._mark[0]):
             self._follower = None  # another log than before
         elif mark == self._mark:

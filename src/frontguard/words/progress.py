@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self, TextIO
 from frontguard.phrases import number_of
 
 if TYPE_CHECKING:
-    from frontguard.logs.sort.progress import Progress
+    from frontguard.logs.sort.progress import LogProgress
 
 FIRST, EVERY = 2.0, 10.0
 """Seconds before anything is shown, and between two lines."""
@@ -63,7 +63,7 @@ class ProgressDisplay:
         if done < total:
             self.tell(f"{done}/{total} runs, {time_left(left)}: {cell}", done, total)
 
-    def reading(self, progress: Progress) -> None:
+    def reading(self, progress: LogProgress) -> None:
         """So far is the reading and sorting of a log."""
         self.tell(reading_in_words(progress), progress.rows, progress.total)
 
@@ -102,13 +102,13 @@ class ProgressDisplay:
         self._bar.update(self._bar.task_ids[0], description=escape(sentence), completed=done, total=total)
 
 
-def reading_in_words(progress: Progress) -> str:
+def reading_in_words(progress: LogProgress) -> str:
     """Where the reading of a log is.
 
-    >>> from frontguard.logs.sort.progress import Progress
-    >>> reading_in_words(Progress("reading", 2_000_000, 8_000_000, 3.0, 11.5))
+    >>> from frontguard.logs.sort.progress import LogProgress
+    >>> reading_in_words(LogProgress("reading", 2_000_000, 8_000_000, 3.0, 11.5))
     'reading: 2,000,000 of 8,000,000 rows, 12 s left'
-    >>> reading_in_words(Progress("sorting", 80, 80, 3.0, 0.0))
+    >>> reading_in_words(LogProgress("sorting", 80, 80, 3.0, 0.0))
     '80 rows read and sorted; comparing the arms'
     """
     if progress.stage == "sorting" and progress.rows == progress.total:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from frontguard import BadInput, Objective
 from frontguard._typing import Floats
-from frontguard.logs.sort import rows as groups
+from frontguard.logs.sort import rows as sort_rows
 from frontguard.logs.sort.names import ArmNames
 from frontguard.logs.sort.ordered import Ordered
-from frontguard.logs.sort.rows import ordered_in_memory, sort_here, sort_within, sorted_pulls
+from frontguard.logs.sort.rows import ColumnBatch, RowBuffer, sort_here, sort_within, sorted_pulls
 
 pa = pytest.importorskip("pyarrow", reason="the extra `logs` is not installed")
 
@@ -35,6 +35,15 @@ class Batch:
 
 def batch(arms: Any, *values: Sequence[float]) -> Batch:
     return Batch(arms, [np.array(each, np.float64) for each in values])
+
+
+def ordered_in_memory(
+    batches: Iterable[ColumnBatch], metrics: Sequence[str], *, failed_below_or_at: Floats | None = None
+) -> Ordered:
+    rows = RowBuffer(metrics, failed_below_or_at)
+    for each in batches:
+        rows.add(each)
+    return rows.ordered()
 
 
 def naive(
@@ -210,7 +219,7 @@ def test_few_and_many_values_side_by_side() -> None:
     codes = rng.permutation(np.repeat(np.arange(300), sizes))
     values = rng.normal(size=len(codes))
     log = ordered_in_memory([batch(pa.array(codes), values)], ["m"])
-    assert len(codes) > groups.CHUNK_ROWS // 8
+    assert len(codes) > sort_rows.CHUNK_ROWS // 8
     for i, arm in enumerate(log.arms):
         assert np.array_equal(
             log.values[0][log.starts[0, i] : log.starts[0, i + 1]], np.sort(values[codes == int(arm)])

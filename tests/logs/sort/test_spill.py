@@ -17,13 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from frontguard import BadInput
-from frontguard.logs.sort import spill as outofcore
-from frontguard.logs.sort import spill as stored
-from frontguard.logs.sort.progress import Clock
-from frontguard.logs.sort.rows import ordered_in_memory
-from frontguard.logs.sort.spill import LEAST_MEMORY, Progress, _of_group, available_memory, ordered_from
+from frontguard.logs.sort import spill
+from frontguard.logs.sort.progress import Clock, LogProgress
+from frontguard.logs.sort.spill import LEAST_MEMORY, _of_group, available_memory, ordered_from
 from tests.conftest import ROOT
-from tests.logs.sort.test_rows import NAN, Batch, as_dictionary, assert_same, naive
+from tests.logs.sort.test_rows import NAN, Batch, as_dictionary, assert_same, naive, ordered_in_memory
 
 pa = pytest.importorskip("pyarrow", reason="the extra `logs` is not installed")
 
@@ -75,14 +73,14 @@ def test_runs_and_blocks_of_a_few_rows_beside_the_naive_twin(
     parts = [rows[k : k + in_batch] for k in range(0, len(rows), in_batch)]
     batches = [Batch(pa.array([arm for arm, _ in part]), [np.array([v for _, v in part])]) for part in parts]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(outofcore, "LEAST_MEMORY", 1)
-        patch.setattr(outofcore, "workers", lambda: 1)
+        patch.setattr(spill, "LEAST_MEMORY", 1)
+        patch.setattr(spill, "usable_cores", lambda: 1)
         got = ordered_from(batches, ["m"], memory=20 * in_memory, failed_below_or_at=np.array([-0.5]))
     assert as_dictionary(got) == naive([(arm, [value]) for arm, value in rows], 1, [-0.5])
 
 
 def test_what_fits_stays_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stored, "tempfile", None)  # no file is made
+    monkeypatch.setattr(spill, "tempfile", None)  # no file is made
     batches = log(1, 3000, 10)
     assert_same(ordered_from(batches, ["m", "k"], folder=tmp_path), ordered_in_memory(batches, ["m", "k"]))
 
@@ -181,8 +179,8 @@ def test_progress_tells_rows_read_and_sorted(memory: int, tmp_path: Path, monkey
     monkeypatch.setattr("frontguard.logs.sort.progress._PAUSE", 0.0)
     batches = log(7, ROWS_IN_LEAST * 3, 40)
     rows = ROWS_IN_LEAST * 3
-    told: list[Progress] = []
-    ordered_from(batches, ["m", "k"], memory=memory, folder=tmp_path, rows=rows, progress=told.append)
+    told: list[LogProgress] = []
+    ordered_from(batches, ["m", "k"], memory=memory, folder=tmp_path, clock=Clock(told.append, rows))
     reading = [each for each in told if each.stage == "reading"]
     sorting = [each for each in told if each.stage == "sorting"]
     assert told == reading + sorting
@@ -197,22 +195,22 @@ def test_progress_tells_rows_read_and_sorted(memory: int, tmp_path: Path, monkey
 def test_time_left_is_what_the_rate_so_far_says(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
     monkeypatch.setattr("frontguard.logs.sort.progress.time.monotonic", lambda: now)
-    told: list[Progress] = []
+    told: list[LogProgress] = []
     clock = Clock(told.append, 1000)
     now = 110.0
     clock.read(250)  # 40 ms a row, and half of that to sort it
-    assert told[-1] == Progress("reading", 250, 1000, 10.0, 0.04 * 750 + 0.02 * 1000)
+    assert told[-1] == LogProgress("reading", 250, 1000, 10.0, 0.04 * 750 + 0.02 * 1000)
     now = 150.0
     clock.read(1200)  # more than was said
     assert told[-1].total == 1200
     clock.all_read()
     now = 156.0
     clock.sorted(300)
-    assert told[-1] == Progress("sorting", 300, 1200, 56.0, 0.02 * 900)
+    assert told[-1] == LogProgress("sorting", 300, 1200, 56.0, 0.02 * 900)
     nobody_knows = Clock(told.append, None)
     now = 170.0
     nobody_knows.read(10)
-    assert told[-1] == Progress("reading", 10, None, 14.0, None)
+    assert told[-1] == LogProgress("reading", 10, None, 14.0, None)
 
 
 def test_memory_of_a_container_counts(tmp_path: Path) -> None:

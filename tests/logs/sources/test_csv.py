@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from frontguard.logs.sources import blocks as byteblocks
 from frontguard.logs.sources import open_log
 from frontguard.logs.sources.blocks import ByteFile
-from frontguard.logs.sources.files import Place
+from frontguard.logs.sources.files import LogFile
 from tests.logs.sources.reading import read, refusal, rows_of
 
 
@@ -162,7 +162,7 @@ def test_blocks_end_where_rows_end(
     csv.writer(text, delimiter=separator, lineterminator=end).writerows(records)
     path = tmp_path / "b.csv"
     path.write_bytes(text.getvalue().encode())
-    file = ByteFile(Place(path, "b.csv"))
+    file = ByteFile(LogFile(path, "b.csv"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(byteblocks, "BLOCK", size)
         blocks = list(file.blocks(delimiter=separator.encode()))
@@ -179,7 +179,7 @@ def test_blocks_end_where_rows_end(
 def test_quotes_within_a_field_are_letters_and_do_not_hold_rows_together(tmp_path: Path) -> None:
     path = tmp_path / "b.csv"
     path.write_text('5" disk,0\n' + "".join(f'"a\nb",{i}\n' for i in range(20)))
-    file = ByteFile(Place(path, "b.csv"))
+    file = ByteFile(LogFile(path, "b.csv"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(byteblocks, "BLOCK", 12)
         blocks = list(file.blocks(delimiter=b","))

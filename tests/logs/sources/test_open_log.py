@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from frontguard import Objective, Prescient
 from frontguard.errors import BadInput
-from frontguard.logs.sources import errors as log_errors
 from frontguard.logs.sources import open_log
+from frontguard.phrases import error_line, quoted, shown
 from frontguard.studies import Study
 from tests.logs.sources.reading import parquet, read, refusal, rows_of
 
@@ -240,7 +240,7 @@ def test_a_study_is_a_log(tmp_path: Path) -> None:
 
 
 def test_messages_are_short_and_on_one_line() -> None:
-    assert len(log_errors.shown("x\n" * 1000)) <= 60
-    assert "\n" not in log_errors.one_line(ValueError("first\nsecond"))
-    assert log_errors.one_line(ValueError("")) == "ValueError"
-    assert log_errors.listed(map(str, range(100))).endswith("and 88 more")
+    assert len(shown("x\n" * 1000)) <= 60
+    assert "\n" not in error_line(ValueError("first\nsecond"))
+    assert error_line(ValueError("")) == "ValueError"
+    assert quoted(map(str, range(100))).endswith("and 88 more")

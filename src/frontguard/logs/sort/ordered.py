@@ -67,32 +67,21 @@ class Ordered:
         """How many did (M, K)."""
         return self.pulls - self.good
 
-    def from_below(self, metric: int, ranks: Ints) -> Floats:
-        """The values (K,) of these ranks among each arm's good values, 1 the smallest.
-
-        −∞ for ranks below 1 and +∞ for ranks above their number: what is not known may be anything.
-        """
-        count = self.good[metric]
-        known = np.flatnonzero((ranks >= 1) & (ranks <= count))
-        found = np.where(ranks < 1, -np.inf, np.inf)
-        found[known] = self.at(metric, known, ranks[known])
-        return found
-
-    def from_above(self, metric: int, ranks: Ints) -> Floats:
-        """The values (K,) of these ranks from above, 1 the largest; +∞ for ranks below 1, −∞ beyond the smallest."""
-        return self.from_below(metric, self.good[metric] + 1 - ranks)
-
     @property
-    def means(self) -> Floats:
-        """Means (M, K) of the values that did not fail; NaN where all did."""
-        found = np.full((len(self.metrics), len(self.pulls)), np.nan)
+    def sums(self) -> Floats:
+        """Sums (M, K) of the values that did not fail."""
+        found = np.zeros((len(self.metrics), len(self.pulls)))
         for d, (starts, good) in enumerate(zip(self.starts, self.good, strict=True)):
             some = np.flatnonzero(good)
             if len(some):
                 with np.errstate(over="ignore", invalid="ignore"):  # what overflows has no mean that could be compared
-                    sums = np.add.reduceat(self.values[d][: starts[-1]], starts[:-1][some])
-                    found[d, some] = sums / good[some]
+                    found[d, some] = np.add.reduceat(self.values[d][: starts[-1]], starts[:-1][some])
         return found
+
+    @property
+    def means(self) -> Floats:
+        """Means (M, K) of the values that did not fail; NaN where all did."""
+        return self.sums / np.where(self.good > 0, self.good, np.nan)
 
     def at(self, metric: int, arms: Ints, ranks: Ints, side: int = 0) -> Floats:
         """The values of some arms at ranks from below, 1 the smallest, all of which there are.

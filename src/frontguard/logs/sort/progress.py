@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal
-
-from frontguard.logs.sources.log import Log
 
 _SORTING = 0.5
 """About how long it takes to sort a row, relative to reading it: for the time left before any row is sorted."""
@@ -17,7 +14,7 @@ _PAUSE = 0.25  # seconds between two messages
 
 
 @dataclass(frozen=True)
-class Progress:
+class LogProgress:
     """All rows are read, and then all of them are sorted."""
 
     stage: Literal["reading", "sorting"]
@@ -27,11 +24,22 @@ class Progress:
     seconds_left: float | None
 
 
-class Clock:
-    """Tells `progress` a few times a second, and at the end of each stage."""
+Watcher = Callable[[LogProgress], None]
 
-    def __init__(self, progress: Callable[[Progress], None] | None, rows: int | None) -> None:
-        self._progress, self._expected = progress, rows
+
+class Clock:
+    """Tells a watcher a few times a second, and at the end of each stage.
+
+    How much is left is known from the number of `rows` that are expected, or from the `share` that was read.
+    """
+
+    def __init__(
+        self,
+        watcher: Watcher | None = None,
+        rows: int | None = None,
+        share: Callable[[], float | None] = lambda: None,
+    ) -> None:
+        self._watcher, self._expected, self._share = watcher, rows, share
         self._began = self._told = time.monotonic()
         self._read = 0
         self._reading: float | None = None  # seconds, when it is over
@@ -57,67 +65,18 @@ class Clock:
 
     def _tell(self, at_once: bool = False) -> None:
         now = time.monotonic()
-        if self._progress is None or (now < self._told + _PAUSE and not at_once):
+        if self._watcher is None or (now < self._told + _PAUSE and not at_once):
             return
         self._told = now
         seconds = now - self._began
         if self._reading is None:
             total = None if self._expected is None else max(self._expected, self._read)
-            left = None
-            if total is not None and self._read:
-                left = seconds / self._read * ((1.0 + _SORTING) * total - self._read)
-            self._progress(Progress("reading", self._read, total, seconds, left))
+            share = self._read / total if total else self._share()
+            if total is None and share:
+                total = round(self._read / share)
+            left = seconds * ((1.0 + _SORTING) / share - 1.0) if share else None
+            self._watcher(LogProgress("reading", self._read, total, seconds, left))
         else:
             done = min(round(self._sorted), self._read)
             each = (seconds - self._reading) / done if done else _SORTING * self._reading / max(self._read, 1)
-            self._progress(Progress("sorting", done, self._read, seconds, each * (self._read - done)))
-
-
-__all__ = ["Watcher", "told"]
-
-Watcher = Callable[[Progress], None]
-
-_TELL_PAUSE = 0.5
-_SORTING_SHARE = 0.5  # how long sorting takes, in terms of reading
-
-
-@contextmanager
-def told(watcher: Watcher | None, log: Log) -> Iterator[Watcher | None]:
-    """A watcher for whoever reads the log, that adds how much of it is left by the bytes that were read.
-
-    The long layout is read to its end before the first pull is known; a thread tells of it meanwhile.
-    """
-    if watcher is None:
-        yield None
-        return
-    if log.layout != "long":
-        yield lambda progress: watcher(_completed(progress, log))
-        return
-    began, over = time.monotonic(), threading.Event()
-
-    def look() -> None:
-        while not over.wait(_TELL_PAUSE):
-            seconds = time.monotonic() - began
-            watcher(_completed(Progress("reading", log.rows_read, log.rows_hint, seconds, None), log))
-
-    thread = threading.Thread(target=look, daemon=True)
-    thread.start()
-
-    def tell(progress: Progress) -> None:
-        over.set()
-        watcher(progress)
-
-    try:
-        yield tell
-    finally:
-        over.set()
-        thread.join()
-
-
-def _completed(progress: Progress, log: Log) -> Progress:
-    """With the rows there are by the share that was read, and the time left, where these were not known."""
-    share = log.share_read
-    if progress.stage != "reading" or progress.seconds_left is not None or not share:
-        return progress
-    total = progress.total if progress.total is not None else round(progress.rows / share)
-    return replace(progress, total=total, seconds_left=progress.seconds * ((1.0 + _SORTING_SHARE) / share - 1.0))
+            self._watcher(LogProgress("sorting", done, self._read, seconds, each * (self._read - done)))

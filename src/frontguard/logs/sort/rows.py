@@ -1,7 +1,7 @@
 """Rows of a log → `Ordered`: the measurements of each arm side by side and sorted.
 
-Rows come in batches. `Rows` keeps them as they come: the code of the arm and the value of each metric. Then they are
-counted by arm, laid out arm by arm in the order of names (a counting sort: every value is moved once), and sorted
+Rows come in batches. `RowBuffer` keeps them as they come: the code of the arm and the value of each metric. Then they
+are counted by arm, laid out arm by arm in the order of names (a counting sort: every value is moved once), and sorted
 within each arm. Metrics and ranges of arms are independent of each other, so that threads share the work; what comes
 out does not depend on how it was shared, nor on the order of the rows.
 """
@@ -37,29 +37,17 @@ class ColumnBatch(Protocol):
         """M arrays, as long as `arms`."""
 
 
-def ordered_in_memory(
-    batches: Iterable[ColumnBatch], metrics: Sequence[str], *, failed_below_or_at: Floats | None = None
-) -> Ordered:
-    """The measurements of all rows by arm.
-
-    NaN and infinite values failed, and so did those of metric d that are at or below `failed_below_or_at[d]` (0 where
-    a logarithm will be taken, −∞ where any number will do).
+class RowBuffer:
+    """Rows as they came, in memory, in chunks of equal length but for the last.
 
     >>> from types import SimpleNamespace
-    >>> one = SimpleNamespace(arms=np.array(["b", "a", "b"]), values=[np.array([3.0, 2.0, 1.0])])
-    >>> two = SimpleNamespace(arms=np.array(["b"]), values=[np.array([np.nan])])
-    >>> log = ordered_in_memory([one, two], ["seconds"])
+    >>> rows = RowBuffer(["seconds"])
+    >>> rows.add(SimpleNamespace(arms=np.array(["b", "a", "b"]), values=[np.array([3.0, 2.0, 1.0])]))
+    >>> rows.add(SimpleNamespace(arms=np.array(["b"]), values=[np.array([np.nan])]))
+    >>> log = rows.ordered()
     >>> log.arms, log.pulls, log.starts, log.values
     (['a', 'b'], array([1, 3]), array([[0, 1, 3]]), (array([2., 1., 3.]),))
     """
-    rows = Rows(metrics, failed_below_or_at)
-    for batch in batches:
-        rows.add(batch)
-    return rows.ordered()
-
-
-class Rows:
-    """Rows as they came, in memory, in chunks of equal length but for the last."""
 
     def __init__(self, metrics: Sequence[str], failed_below_or_at: Floats | None = None) -> None:
         self.metrics = tuple(metrics)

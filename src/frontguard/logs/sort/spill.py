@@ -1,6 +1,6 @@
 """Logs that do not fit in memory: rows → `Ordered` whose values are memory maps of temporary files.
 
-Rows are kept in memory (`groups.Rows`) while they fit. When they do not, they are laid out arm by arm in the order of
+Rows are kept in memory (`RowBuffer`) while they fit. When they do not, they are laid out arm by arm in the order of
 names and appended to files, a *run*, and reading goes on. Names that turn up later fall between those of a run without
 disturbing their order. So in the end any block of neighbouring arms is one stretch of every run: it is read from each
 of them, sorted, and written once. Every value is written twice and read once, in long stretches, whatever the order
@@ -13,10 +13,11 @@ import errno
 import os
 import tempfile
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import IO, Any
 
 import numpy as np
@@ -28,10 +29,8 @@ from frontguard.errors import BadInput
 from frontguard.logs.sort.merge import lay_out
 from frontguard.logs.sort.names import Codes
 from frontguard.logs.sort.ordered import Ordered
-from frontguard.logs.sort.progress import Clock, Progress
-from frontguard.logs.sort.rows import ColumnBatch, Rows, row_bytes, side_by_side, sort_here, starts_of
-
-__all__ = ["Progress", "ordered_from"]
+from frontguard.logs.sort.progress import Clock
+from frontguard.logs.sort.rows import ColumnBatch, RowBuffer, row_bytes, side_by_side, sort_here, starts_of
 
 LEAST_MEMORY = 1 << 20
 _PART_OF_AVAILABLE = 0.5
@@ -44,15 +43,14 @@ def ordered_from(
     failed_below_or_at: Floats | None = None,
     memory: int | None = None,
     folder: Folder = None,
-    rows: int | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    clock: Clock | None = None,
 ) -> Ordered:
     """The measurements of all rows by arm, with about `memory` bytes at most for the rows, and on disk beyond that.
 
     `memory` is half of what is available unless it is given; a few numbers for each arm come on top. `folder` is where
-    temporary files are made (better on a disk: the usual folder for them may itself be memory), and `rows` how many
-    rows there will be, if that is known. NaN and infinite values failed, as did those of metric d at or below
-    `failed_below_or_at[d]`.
+    temporary files are made (better on a disk: the usual folder for them may itself be memory); the `clock` is told how
+    far it is. NaN and infinite values failed, and so did those of metric d that are at or below `failed_below_or_at[d]`
+    (0 where a logarithm will be taken, −∞ where any number will do).
 
     >>> from types import SimpleNamespace
     >>> batch = SimpleNamespace(arms=np.array(["b", "a", "b"]), values=[np.array([3.0, 2.0, 1.0])])
@@ -64,8 +62,8 @@ def ordered_from(
         memory = max(LEAST_MEMORY, int(_PART_OF_AVAILABLE * available_memory()))
     if memory < LEAST_MEMORY:
         raise BadInput(f"memory: rows need {LEAST_MEMORY:,} bytes at least; got {memory:,}")
-    kept = Rows(metrics, failed_below_or_at)
-    clock = Clock(progress, rows)
+    kept = RowBuffer(metrics, failed_below_or_at)
+    clock = clock or Clock()
     # Laying rows out takes as much again as the values of all metrics.
     most_rows = memory // (row_bytes(len(metrics)) + 8 * len(metrics))
     with ExitStack() as stack:
@@ -86,12 +84,6 @@ def ordered_from(
         return runs.ordered(memory, clock)
 
 
-@dataclass(frozen=True)
-class _Piece:
-    arms: Any
-    values: list[Floats]
-
-
 def _pieces(batch: ColumnBatch, most: int) -> Iterator[ColumnBatch]:
     """A batch, cut where it has more rows than may be kept."""
     count = len(batch.arms)
@@ -99,7 +91,9 @@ def _pieces(batch: ColumnBatch, most: int) -> Iterator[ColumnBatch]:
         yield batch
         return
     for start in range(0, count, most):
-        yield _Piece(batch.arms[start : start + most], [column[start : start + most] for column in batch.values])
+        yield SimpleNamespace(
+            arms=batch.arms[start : start + most], values=[column[start : start + most] for column in batch.values]
+        )
 
 
 @dataclass(frozen=True)
@@ -114,7 +108,7 @@ class _Run:
 class _Runs:
     """The rows on disk: for each run its arms, in the order of names, how many values each has, and these."""
 
-    def __init__(self, kept: Rows, folder: Folder, stack: ExitStack) -> None:
+    def __init__(self, kept: RowBuffer, folder: Folder, stack: ExitStack) -> None:
         self.rows = 0
         self._kept = kept
         self._runs: list[_Run] = []

@@ -2,22 +2,29 @@
 
 `open_log` takes a file, a directory, a glob or a list of these (CSV, Parquet, JSON lines, results of other tools, a
 study), or a frame. What is wrong with the names of columns is said when it is opened; what is wrong with a row, when
-its batch comes.
+its batch comes. It knows errors, notices, objectives and, for a study as a log, studies. To read on:
+
+- `reader`: what a reader is (`LogTable`), and what is asked of it
+- `formats`: the list of all formats with their readers, and which of them a file has
+- `csv`, `json` (both on `blocks`), `parquet`, `frames`, `study`, and on `tools` `hyperfine`, `pyperf`,
+  `pytest_benchmark`: the readers
+- `files`: the files that a path, a directory, a glob or a list stands for
+- `log`: tables one after another become batches of pulls; `columns` makes names and numbers of what is in a column, and
+  `long` pulls of a table with one value a row
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from frontguard.errors import BadInput
-from frontguard.logs.sources.columns import Request
-from frontguard.logs.sources.errors import needs
-from frontguard.logs.sources.files import STDIN, Place, find, is_address, one_format
-from frontguard.logs.sources.log import FOREIGN, Batch, Log, Part, Table
-from frontguard.phrases import shown
+from frontguard.logs.sources.files import LogFile, LogFiles, find, is_address
+from frontguard.logs.sources.frames import FrameTable, is_frame
+from frontguard.logs.sources.log import Batch, Log
+from frontguard.logs.sources.reader import LogTable, Request, needs
 
 __all__ = ["Batch", "Log", "frame_columns", "open_log"]
 
@@ -41,7 +48,7 @@ def open_log(
     ----------
     where
         A file, a directory (all files in it, hive partitions such as `arm=fast/` included), a glob, a list of these,
-        "-" (standard input), the address of a study's storage, or a frame.
+        "-" (standard input), what `files.find` made of them, the address of a study's storage, or a frame.
     arm
         The column that says which arm a row is of, or several that say it together. "arm" unless given.
     metrics
@@ -75,13 +82,13 @@ def open_log(
         import pyarrow  # noqa: F401
     except ImportError as error:
         needs("pyarrow", error)
-    from frontguard.logs.sources.formats import checked_format, format_of
-    from frontguard.logs.sources.frames import is_frame
+    from frontguard.logs.sources.formats import TOOLS, checked_format, format_of
+    from frontguard.logs.sources.tools import ToolTable
 
     request = Request.of(
         arm,
         metrics,
-        layout,
+        layout=layout,
         metric_column=metric_column,
         value_column=value_column,
         decimal=decimal,
@@ -91,33 +98,26 @@ def open_log(
     if isinstance(where, Log):
         return where
     if is_frame(where):
-        return _frame_log(where, request)
-    if isinstance(where, bytes) or not isinstance(where, (str, os.PathLike, Sequence)):
-        raise BadInput(f"a log must be a path, a glob, a list of these, or a frame; got {shown(where)}")
-    if is_address(where) or wanted == "study":
-        return _study_log(os.fspath(where), request, study)  # type: ignore[arg-type]
-    if isinstance(where, str) and where == STDIN:
-        return _stdin_log(request, wanted)
-    places = find(where)
-    kind = wanted or one_format(places, [format_of(place) for place in places])
+        return _table_log("frame", FrameTable(where, request), request)
+    if is_address(where) or (wanted == "study" and isinstance(where, (str, os.PathLike))):
+        return _study_log(os.fspath(where), request, study)
+    found = find(where)
+    if found.files[0].path is None and len(found.files) == 1:
+        return _stdin_log(found, request, wanted)
+    kind = wanted or format_of(found.files)
     if kind == "study":
-        if len(places) > 1:
-            raise BadInput(f"one study is read at a time; got {len(places)} files")
-        return _study_log(str(places[0].path), request, study)
-    if kind in FOREIGN:
-        return _foreign_log(kind, places, request)
-    return _files_log(kind, places, request, _name(where, places))
+        if len(found.files) > 1:
+            raise BadInput(f"one study is read at a time; got {len(found.files)} files")
+        return _study_log(str(found.files[0].path), request, study)
+    if kind in TOOLS:
+        table = ToolTable(kind, TOOLS[kind], found.files)
+        table.refuse_absent(request.metrics)
+        return _table_log(kind, table, request)
+    return files_log(kind, found, request)
 
 
 def frame_columns(
-    frame: Any,
-    arm: str | Sequence[str] | None = None,
-    metrics: Sequence[str] = (),
-    *,
-    layout: str | None = None,
-    metric_column: str = "metric",
-    value_column: str = "value",
-    missing_arms: str = "refuse",
+    frame: Any, arm: str | Sequence[str] | None = None, metrics: Sequence[str] = (), **layout: Any
 ) -> Log:
     """A frame as a log: pandas, Polars (eager or lazy), Arrow, others that narwhals knows, or a dict of columns.
 
@@ -125,89 +125,64 @@ def frame_columns(
     >>> [(batch.arms.to_pylist(), batch.values[0].tolist()) for batch in log.batches()]
     [(['a', '7', 'a'], [1.0, nan, 2.5])]
     """
-    return _frame_log(
-        frame,
-        Request.of(
-            arm,
-            metrics,
-            layout,
-            metric_column=metric_column,
-            value_column=value_column,
-            decimal=".",
-            missing_arms=missing_arms,
-        ),
-    )
+    request = Request.of(arm, metrics, **layout)
+    return _table_log("frame", FrameTable(frame, request), request)
 
 
-def _name(where: Any, places: Sequence[Place]) -> str:
-    return (
-        os.fspath(where) if isinstance(where, (str, os.PathLike)) else f"{places[0].shown} and {len(places) - 1} more"
-    )
+def files_log(kind: str, found: LogFiles, request: Request) -> Log:
+    """The log of files that are a table each."""
+    from frontguard.logs.sources.formats import FILES
+
+    def open(file: LogFile) -> LogTable:
+        return FILES[kind].open(file, request)
+
+    if kind == "parquet":  # the ends of all files, so that a damaged one is found before hours of reading
+        tables = [open(file) for file in found.files]
+        return Log(kind, found, request, open, tables[0], rows_hint=sum(table.row_count or 0 for table in tables))
+    size = sum(file.path.stat().st_size for file in found.files if file.path is not None)
+    return Log(kind, found, request, open, open(found.files[0]), bytes_hint=size)
 
 
-def _frame_log(frame: Any, request: Request) -> Log:
-    from frontguard.logs.sources.frames import FrameTable
-
-    table = FrameTable.of(frame, request)
-    part = Part(lambda: table, table.shown, {})
-    return Log("frame", table.shown, request, [part], table, rows_hint=table.row_count)
+def _table_log(kind: str, table: LogTable, request: Request) -> Log:
+    """The log of a single table, which can be read again."""
+    return Log(kind, _alone(table), _completed(request, table), lambda _: table, table, rows_hint=table.row_count)
 
 
 def _study_log(where: str, request: Request, study: str | None) -> Log:
-    from frontguard.logs.sources.study import StudyTable
+    from frontguard.logs.sources.study import StudyPulls
 
-    table = StudyTable.open(where, study)
-    asked = replace(request, metrics=request.metrics or tuple(table.names[1:]), layout="wide")
-    part = Part(lambda: StudyTable.open(where, study), table.shown, {})
+    table = StudyPulls(where, study)
+    asked = _completed(request, table)
     objectives = tuple(each for name in asked.metrics for each in table.objectives if each.name == name)
-    return Log("study", table.shown, asked, [part], table, rows_hint=table.row_count, objectives=objectives)
+    return Log(
+        "study",
+        _alone(table),
+        asked,
+        lambda _: StudyPulls(where, study),
+        table,
+        rows_hint=table.row_count,
+        objectives=objectives,
+    )
 
 
-def _foreign_log(kind: str, places: Sequence[Place], request: Request) -> Log:
-    from frontguard.logs.sources.foreign import foreign_table
-
-    table = foreign_table(kind, places)
-    asked = replace(request, metrics=request.metrics or tuple(table.metrics[:1]), layout="wide")
-    table.refuse_absent(asked.metrics)
-    part = Part(lambda: table, table.shown, {})
-    return Log(kind, table.shown, asked, [part], table)
-
-
-def _stdin_log(request: Request, format: str | None) -> Log:
+def _stdin_log(found: LogFiles, request: Request, format: str | None) -> Log:
     from frontguard.logs.sources.blocks import ByteFile
     from frontguard.logs.sources.csv import CsvFile
     from frontguard.logs.sources.formats import text_format
     from frontguard.logs.sources.json import JsonFile
 
-    place = find(STDIN)[0]
-    file = ByteFile(place)
-    kind = format or text_format(file)
+    text = ByteFile(found.files[0])
+    kind = format or text_format(text)
     if kind not in ("csv", "jsonl"):
         raise BadInput(f"standard input must be CSV or JSON lines; got {kind}: give the path of a file")
-    table: Table = CsvFile.open(place, request, file) if kind == "csv" else JsonFile.open(place, _keys(request), file)
-    part = Part(lambda: table, place.shown, {})
-    return Log(kind, place.shown, request, [part], table, once=True)
+    table = (CsvFile if kind == "csv" else JsonFile)(found.files[0], request, text)
+    return Log(kind, found, request, None, table)
 
 
-def _keys(request: Request) -> tuple[str, ...]:
-    return (*(request.arm or ("arm",)), *request.metrics)
+def _alone(table: LogTable) -> LogFiles:
+    return LogFiles(table.shown, (LogFile(None, table.shown),))
 
 
-def _files_log(kind: str, places: Sequence[Place], request: Request, where: str) -> Log:
-    from frontguard.logs.sources.csv import CsvFile
-    from frontguard.logs.sources.json import JsonFile
-    from frontguard.logs.sources.parquet import ParquetFile
-
-    def opener(place: Place) -> Callable[[], Table]:
-        if kind == "csv":
-            return lambda: CsvFile.open(place, request)
-        if kind == "jsonl":
-            return lambda: JsonFile.open(place, _keys(request))
-        return lambda: ParquetFile.open(place)
-
-    parts = [Part(opener(place), place.shown, place.partition) for place in places]
-    if kind == "parquet":  # the ends of all files, so that a damaged one is found before hours of reading
-        files = [ParquetFile.open(place) for place in places]
-        return Log(kind, where, request, parts, files[0], rows_hint=sum(file.row_count for file in files))
-    size = sum(place.path.stat().st_size for place in places if place.path is not None)
-    return Log(kind, where, request, parts, parts[0].open(), bytes_hint=size)
+def _completed(request: Request, table: LogTable) -> Request:
+    """With the metrics of a table that has its own."""
+    return replace(request, metrics=request.metrics or table.metrics, layout="wide") if table.metrics else request

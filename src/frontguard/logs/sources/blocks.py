@@ -1,15 +1,16 @@
-"""Text files in pieces that end where a row ends, unpacked if they are compressed, in bounded memory."""
+"""Text files in blocks that end where a row ends, unpacked if they are compressed, in bounded memory."""
 
 from __future__ import annotations
 
 import bz2
 import gzip
-import os
 import sys
 import zlib
+from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from typing import IO, Any, TypeVar
 
@@ -19,7 +20,8 @@ import numpy.typing as npt
 from frontguard._compiled import kernel
 from frontguard._machine import usable_cores
 from frontguard.errors import BadInput
-from frontguard.logs.sources.files import MAGIC, Place
+from frontguard.logs.sources.files import LogFile
+from frontguard.logs.sources.reader import LogTable, Request, TableRows
 from frontguard.phrases import error_line
 
 BLOCK = 1 << 20
@@ -28,6 +30,8 @@ BLOCK = 1 << 20
 LONGEST_ROW = 1 << 26
 """Bytes of the longest row; what is longer is a quote that was never closed, or no text file."""
 
+_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2"}
+_MOST_THREADS = 4  # more wait for the disk, and hold more in memory
 _BROKEN = (OSError, EOFError, zlib.error, ValueError)
 
 
@@ -41,16 +45,15 @@ class Block:
 
 
 class ByteFile:
-    """A file opened to be read once from its beginning: unpacked, without its byte order mark, with its size known."""
+    """A file opened to be read once from its beginning: unpacked, without its byte order mark."""
 
-    def __init__(self, place: Place) -> None:
-        self.place = place
-        self.raw: IO[bytes] = _opened(place)
-        self.size: int | None = None
-        if place.path is not None and not self.raw.isatty():
-            size = os.fstat(self.raw.fileno()).st_size
-            self.size = size or None  # pipes say 0
-        self._taken = 0
+    def __init__(self, file: LogFile) -> None:
+        self.file = file
+        try:
+            self._raw: IO[bytes] = sys.stdin.buffer if file.path is None else file.path.open("rb")
+        except OSError as error:
+            raise BadInput(f"{file.shown} cannot be read: {error.strerror or error_line(error)}") from None
+        self.taken = 0  # bytes of the file, packed if it is, that were read so far
         self._head = b""
         try:
             self._begin()
@@ -60,11 +63,11 @@ class ByteFile:
 
     def _begin(self) -> None:
         head = self._read_raw(8)
-        packed = next((name for magic, name in MAGIC.items() if head.startswith(magic)), None)
+        packed = next((name for magic, name in _MAGIC.items() if head.startswith(magic)), None)
         self._source: Any = _Again(head, self._read_raw) if packed is None else _unpacked(packed, head, self)
         self._head = self.read(BLOCK)
         if self._head.startswith((b"\xff\xfe", b"\xfe\xff")):
-            raise BadInput(f"{self.place.shown}: text must be UTF-8; this begins like UTF-16")
+            raise BadInput(f"{self.file.shown}: text must be UTF-8; this begins like UTF-16")
         self._head = self._head.removeprefix(b"\xef\xbb\xbf")
 
     @property
@@ -72,14 +75,9 @@ class ByteFile:
         """The first bytes, which are still to be read."""
         return self._head
 
-    @property
-    def taken(self) -> int:
-        """Bytes of the file, packed if it is, that were read so far."""
-        return self._taken
-
     def _read_raw(self, size: int) -> bytes:
-        data = self.raw.read(size)
-        self._taken += len(data)
+        data = self._raw.read(size)
+        self.taken += len(data)
         return data
 
     def read(self, size: int) -> bytes:
@@ -97,9 +95,9 @@ class ByteFile:
                 missing -= len(part)
         except _BROKEN as error:
             raise BadInput(
-                f"{self.place.shown} is damaged or was cut in the middle: it cannot be unpacked ({error_line(error)})"
+                f"{self.file.shown} is damaged or was cut in the middle: it cannot be unpacked ({error_line(error)})"
                 if not isinstance(self._source, _Again)
-                else f"{self.place.shown} cannot be read: {error_line(error)}"
+                else f"{self.file.shown} cannot be read: {error_line(error)}"
             ) from None
         return b"".join(parts)
 
@@ -112,8 +110,8 @@ class ByteFile:
 
     def close(self) -> None:
         """Let go of the file; standard input stays open."""
-        if self.place.path is not None:
-            self.raw.close()
+        if self.file.path is not None:
+            self._raw.close()
 
     def blocks(self, *, line: int = 1, delimiter: bytes = b"") -> Iterator[Block]:
         """The text from here on, which is line `line`, in pieces of whole rows.
@@ -134,7 +132,7 @@ class ByteFile:
             if ended:
                 if open_quote:
                     raise BadInput(
-                        f"{self.place.shown}, line {line + data[:open_quote].count(end_of_line)}: a quote is opened "
+                        f"{self.file.shown}, line {line + data[:open_quote].count(end_of_line)}: a quote is opened "
                         "and never closed (was the file cut in the middle?)"
                     )
                 yield Block(data, line, unfinished=not data.endswith((b"\n", b"\r")))
@@ -146,11 +144,47 @@ class ByteFile:
             else:
                 if len(data) > LONGEST_ROW:
                     raise BadInput(
-                        f"{self.place.shown}, line {line}: a row longer than {LONGEST_ROW >> 20} MiB; "
+                        f"{self.file.shown}, line {line}: a row longer than {LONGEST_ROW >> 20} MiB; "
                         "is this a text file, and are all quotes closed?"
                     )
                 # By doubling, so that a long row is looked at in linear time.
                 rest, wanted = data, min(len(data), LONGEST_ROW + 1 - len(data))
+
+
+class TextTable(LogTable):
+    """A text file as a table: what it begins with was looked at, and its rows come block by block.
+
+    A `text` that is open already, as standard input is, can be read once only.
+    """
+
+    def __init__(self, file: LogFile, request: Request, text: ByteFile | None = None) -> None:
+        super().__init__(file.shown, ())
+        self.file, self._text = file, text
+        opened = text or ByteFile(file)
+        try:
+            self.names = self._look(opened, request)
+        finally:
+            if text is None:
+                opened.close()
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes of the file that were read so far, packed ones if it is packed."""
+        return 0 if self._text is None else self._text.taken
+
+    @abstractmethod
+    def _look(self, text: ByteFile, request: Request) -> list[str]:
+        """The names of the columns, from the beginning of the text."""
+
+    def _parsed(
+        self, parse: Callable[[Block], TableRows], *, header: bytes = b"", lines: int = 0, delimiter: str = ""
+    ) -> Iterator[TableRows]:
+        """All blocks after the header, which has so many lines, parsed in threads."""
+        self._text = self._text or ByteFile(self.file)
+        with closing(self._text) as text:
+            if text.read(len(header)) != header:
+                raise BadInput(f"{self.shown} was changed while it was read")
+            yield from prefetched(parse, text.blocks(line=1 + lines, delimiter=delimiter.encode()))
 
 
 class _Again:
@@ -166,15 +200,6 @@ class _Again:
             part, self._head = self._head[:size], self._head[size:]
             return part
         return bytes(self._read(1 << 20 if size < 0 else size))
-
-
-def _opened(place: Place) -> IO[bytes]:
-    if place.path is None:
-        return sys.stdin.buffer
-    try:
-        return place.path.open("rb")
-    except OSError as error:
-        raise BadInput(f"{place.shown} cannot be read: {error.strerror or error_line(error)}") from None
 
 
 def _unpacked(packed: str, head: bytes, file: ByteFile) -> Any:
@@ -229,18 +254,13 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def reading_threads() -> int:
-    """How many threads read at once: more than a few wait for the disk and hold more in memory."""
-    return max(1, min(4, usable_cores()))
-
-
-def ahead(work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
+def prefetched(work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
     """`work` of every item in order, a few items ahead of the one taken; an error comes where its item would have.
 
-    >>> list(ahead(lambda n: n * n, range(5)))
+    >>> list(prefetched(lambda n: n * n, range(5)))
     [0, 1, 4, 9, 16]
     """
-    threads = reading_threads()
+    threads = min(_MOST_THREADS, usable_cores())
     pool = ThreadPoolExecutor(threads, thread_name_prefix="frontguard-log")
     waiting: deque[Future[R]] = deque()
     late: Exception | None = None  # of the items themselves: raised after what came before it

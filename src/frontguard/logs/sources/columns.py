@@ -1,121 +1,19 @@
-"""What is wanted of a log, and how its columns become arms (text) and values (float64, NaN where a pull failed)."""
+"""Columns become arms (text) and values (float64, NaN where a pull failed)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from frontguard._typing import Floats
 from frontguard.errors import BadInput
-from frontguard.logs.sources.errors import different, one_column
-from frontguard.phrases import error_line, quoted, shown
+from frontguard.phrases import error_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-Layout = Literal["wide", "long"]
-
-BATCH = 1 << 17
-"""Rows of a batch: large enough that the loop over batches costs nothing, small enough for the processor's cache."""
-
-
-@dataclass(frozen=True)
-class Request:
-    """What was asked for, checked; see `open_log`."""
-
-    arm: tuple[str, ...] = ()
-    metrics: tuple[str, ...] = ()
-    layout: Layout | None = None
-    metric_column: str = "metric"
-    value_column: str = "value"
-    decimal: str = "."
-    missing_arms: Literal["refuse", "drop"] = "refuse"
-
-    @classmethod
-    def of(
-        cls,
-        arm: str | Sequence[str] | None,
-        metrics: Sequence[str],
-        layout: str | None,
-        *,
-        metric_column: str,
-        value_column: str,
-        decimal: str,
-        missing_arms: str,
-    ) -> Request:
-        """Take the arguments of `open_log`, and refuse what they cannot be."""
-        arms = (arm,) if isinstance(arm, str) else tuple(arm or ())
-        if isinstance(metrics, str):
-            metrics = (metrics,)
-        for what, names in (("arm", arms), ("metrics", metrics)):
-            wrong = [name for name in names if not isinstance(name, str)]
-            if wrong:
-                raise BadInput(f"{what} must be names of columns; got {shown(wrong[0])}")
-        different((*arms, *metrics), "arm and metrics")
-        if layout is not None and layout not in get_args(Layout):
-            raise BadInput(f"layout must be 'wide', 'long' or None (guessed); got {shown(layout)}")
-        if decimal not in (".", ","):
-            raise BadInput(f"decimal must be '.' or ','; got {shown(decimal)}")
-        if missing_arms not in ("refuse", "drop"):
-            raise BadInput(f"missing_arms must be 'refuse' or 'drop'; got {shown(missing_arms)}")
-        return cls(
-            arms,
-            tuple(metrics),
-            layout,  # type: ignore[arg-type]
-            metric_column,
-            value_column,
-            decimal,
-            missing_arms,  # type: ignore[arg-type]
-        )
-
-
-@dataclass(frozen=True)
-class Picked:
-    """The columns to read of one table: texts (arm, and in the long layout the metric's name), and numbers."""
-
-    layout: Layout
-    texts: tuple[str, ...]
-    numbers: tuple[str, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Some rows of a table as they were read: text columns as Arrow arrays, numbers as float64 with NaN for missing."""
-
-    texts: list[pa.Array]
-    numbers: list[Floats]
-
-    def __len__(self) -> int:
-        return len(self.numbers[0])
-
-
-def pick(request: Request, names: Sequence[str], where: str) -> Picked:
-    """Which columns to read of a table that has columns `names`; refuses with the nearest match what is not there."""
-    if not request.arm and "arm" not in names:
-        raise BadInput(f"{where}: say which column is the arm; its columns are {quoted(names)}")
-    arm = request.arm or ("arm",)
-    if not request.metrics:
-        raise BadInput(f"{where}: say which columns are the metrics; its columns are {quoted(names)}")
-    layout = request.layout or _guessed(request, names)
-    if layout == "wide":
-        picked = Picked("wide", arm, request.metrics)
-    else:
-        different((*arm, request.metric_column, request.value_column), "arm, metric and value")
-        picked = Picked("long", (*arm, request.metric_column), (request.value_column,))
-    for name in (*picked.texts, *picked.numbers):
-        one_column(name, names, where)
-    return picked
-
-
-def _guessed(request: Request, names: Sequence[str]) -> Layout:
-    """Wide if the metrics are columns; long if none of them is, and there are columns for their names and values."""
-    long = request.metric_column in names and request.value_column in names
-    return "long" if long and not any(name in names for name in request.metrics) else "wide"
-
 
 # Text ----------------------------------------------------------------------------------------------------------------
 

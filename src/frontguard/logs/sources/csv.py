@@ -10,18 +10,17 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
 from frontguard.errors import BadInput
-from frontguard.logs.sources.blocks import Block, ByteFile, ahead
-from frontguard.logs.sources.columns import Picked, Request, Rows, finite, pick
-from frontguard.logs.sources.errors import one_column
-from frontguard.logs.sources.files import Place
-from frontguard.notices import Notice, UnfinishedLine
+from frontguard.logs.sources.blocks import Block, ByteFile, TextTable
+from frontguard.logs.sources.columns import finite
+from frontguard.logs.sources.files import LogFile
+from frontguard.logs.sources.reader import Picked, Request, TableRows, one_column, pick
+from frontguard.notices import UnfinishedLine
 from frontguard.phrases import error_line, shown
 
 SEPARATORS = (",", ";", "\t", "|")
@@ -42,54 +41,32 @@ MARK = b"\xef\xbb\xbf"  # the byte order mark
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
-@dataclass
-class CsvFile:
-    """One CSV file: its header was read and its separator found; the rows are still to come."""
+class CsvFile(TextTable):
+    """One CSV file: its header was read and its separator found."""
 
-    place: Place
-    names: list[str]
-    delimiter: str
-    decimal: str
-    header: bytes  # up to the end of its line
-    lines: int  # of the header
-    file: ByteFile | None = None  # while it is open
-    notes: list[Notice] = field(default_factory=list)
+    def _look(self, text: ByteFile, request: Request) -> list[str]:
+        if not text.head.strip():
+            raise BadInput(f"{self.shown} is empty: wanted a line with the names of the columns, then rows")
+        if b"\0" in text.head:
+            _refuse_nul(self.shown, Block(text.head, 1))
+        self.decimal = request.decimal
+        self.delimiter = _separator(text.head, request, self.file)
+        names, size, self._lines = _header(text.head, self.delimiter, self.shown)
+        self._header = text.head[:size]
+        return names
 
-    @classmethod
-    def open(cls, place: Place, request: Request, file: ByteFile | None = None) -> CsvFile:
-        """Read the header; a `file` that is given can be read once only and stays open."""
-        opened = file or ByteFile(place)
-        try:
-            if not opened.head.strip():
-                raise BadInput(f"{place.shown} is empty: wanted a line with the names of the columns, then rows")
-            if b"\0" in opened.head:
-                _refuse_nul(place, Block(opened.head, 1))
-            delimiter = _separator(opened.head, request, place)
-            names, size, lines = _header(opened.head, delimiter, place)
-            return cls(place, names, delimiter, request.decimal, opened.head[:size], lines, file)
-        finally:
-            if file is None:
-                opened.close()
-
-    def rows(self, picked: Picked) -> Iterator[Rows]:
+    def rows(self, picked: Picked) -> Iterator[TableRows]:
         """The rows, in pieces."""
-        reader = _Reader(self, picked)
-        self.file = file = self.file or ByteFile(self.place)
-        try:
-            if file.read(len(self.header)) != self.header:
-                raise BadInput(f"{self.place.shown} was changed while it was read")
-            blocks = file.blocks(line=1 + self.lines, delimiter=self.delimiter.encode())
-            yield from ahead(reader.rows, blocks)
-        finally:
-            file.close()
+        parser = _CsvParser(self, picked)
+        yield from self._parsed(parser.rows, header=self._header, lines=self._lines, delimiter=self.delimiter)
 
 
-class _Reader:
+class _CsvParser:
     """What a thread needs to make rows of a block."""
 
     def __init__(self, source: CsvFile, picked: Picked) -> None:
         self.source = source
-        self.where = source.place.shown
+        self.where = source.shown
         self.texts = [one_column(name, source.names, self.where) for name in picked.texts]
         self.numbers = [one_column(name, source.names, self.where) for name in picked.numbers]
         self.single = len(source.names) == 1  # then an empty line is a row without a value
@@ -115,9 +92,9 @@ class _Reader:
             decimal_point=self.source.decimal,
         )
 
-    def rows(self, block: Block) -> Rows:
+    def rows(self, block: Block) -> TableRows:
         if b"\0" in block.data:
-            _refuse_nul(self.source.place, block)
+            _refuse_nul(self.where, block)
         try:
             table = self._table(block, self._convert)
             numbers = [finite(table.column(i).to_numpy()) for i in range(len(self.texts), table.num_columns)]
@@ -130,7 +107,7 @@ class _Reader:
             numbers = self._slowly(block)
         if block.unfinished and len(table):
             self.source.notes.append(UnfinishedLine(self.where))
-        return Rows([table.column(i).combine_chunks() for i in range(len(self.texts))], numbers)
+        return TableRows([table.column(i).combine_chunks() for i in range(len(self.texts))], numbers)
 
     def _table(self, block: Block, conversion: pa.csv.ConvertOptions) -> pa.Table:
         if not self.single and block.data[:1] in b"\r\n" and not block.data.strip(b"\r\n"):
@@ -224,13 +201,13 @@ def number_of(text: str, decimal: str = ".") -> float | None:
     return value if np.isfinite(value) else float("nan")
 
 
-def _separator(head: bytes, request: Request, place: Place) -> str:
+def _separator(head: bytes, request: Request, file: LogFile) -> str:
     """The separator with which the header has the wanted columns, or else the one that makes most columns."""
     found: list[tuple[int, str]] = []
     for separator in SEPARATORS:
-        names, _, _ = _header(head, separator, place)
+        names, _, _ = _header(head, separator, file.shown)
         try:
-            pick(request, [*names, *place.partition], place.shown)
+            pick(request, [*names, *file.partition], file.shown)
         except BadInput:
             found.append((len(names), separator))
         else:
@@ -239,7 +216,7 @@ def _separator(head: bytes, request: Request, place: Place) -> str:
     return max(found, key=lambda pair: pair[0])[1]
 
 
-def _header(head: bytes, delimiter: str, place: Place) -> tuple[list[str], int, int]:
+def _header(head: bytes, delimiter: str, where: str) -> tuple[list[str], int, int]:
     """The names in the first line that is not blank; how many bytes and lines there are up to its end."""
     size = lines = 0
 
@@ -255,10 +232,10 @@ def _header(head: bytes, delimiter: str, place: Place) -> tuple[list[str], int, 
             if names:
                 return names, size, lines
     except csv.Error as error:
-        raise BadInput(f"{place.shown}: no header can be read: {error_line(error)}") from None
-    raise BadInput(f"{place.shown} is empty: wanted a line with the names of the columns, then rows")
+        raise BadInput(f"{where}: no header can be read: {error_line(error)}") from None
+    raise BadInput(f"{where} is empty: wanted a line with the names of the columns, then rows")
 
 
-def _refuse_nul(place: Place, block: Block) -> None:
+def _refuse_nul(where: str, block: Block) -> None:
     line = block.line + block.data[: block.data.index(b"\0")].count(b"\n")
-    raise BadInput(f"{place.shown}, line {line}: a zero byte; is this UTF-8 text, or is the file damaged?")
+    raise BadInput(f"{where}, line {line}: a zero byte; is this UTF-8 text, or is the file damaged?")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
@@ -18,9 +17,8 @@ import numpy as np
 
 from frontguard._typing import Floats
 from frontguard.errors import BadInput
-from frontguard.logs.sources.columns import BATCH, Picked, Request, Rows, as_numbers, as_text, finite, pick
-from frontguard.logs.sources.errors import needs, one_column
-from frontguard.notices import Notice
+from frontguard.logs.sources.columns import as_numbers, as_text, finite
+from frontguard.logs.sources.reader import BATCH, LogTable, Picked, Request, TableRows, needs, one_column, pick
 from frontguard.phrases import error_line, shown
 
 Columns = Mapping[str, Any]
@@ -37,7 +35,7 @@ def is_frame(thing: object) -> bool:
     try:
         import narwhals as nw
     except ImportError:
-        return False
+        return hasattr(thing, "columns")  # and whoever reads it will say what it needs
     return isinstance(nw.from_native(thing, pass_through=True), (nw.DataFrame, nw.LazyFrame))
 
 
@@ -46,80 +44,43 @@ def _is(thing: object, package: str, *names: str) -> bool:
     return module is not None and isinstance(thing, tuple(getattr(module, name) for name in names))
 
 
-@dataclass
-class FrameTable:
+class FrameTable(LogTable):
     """A frame whose columns are looked up by name; what is wanted of it is brought to Arrow when it is read."""
 
-    shown: str
-    frame: Any
-    names: list[str]
-    notes: list[Notice] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, frame: Any, request: Request) -> FrameTable:
-        """Look at the names, and bring in what is wanted of a lazy frame."""
+    def __init__(self, frame: Any, request: Request) -> None:
+        self._frame = frame
         if isinstance(frame, Mapping):
             _one_length(frame)
-            return cls("the columns", frame, [str(name) for name in frame])
-        if _is(frame, "pandas", "DataFrame"):
-            return cls("the frame", _with_index(frame, request), [])._with_names()
+            rows = len(next(iter(frame.values()))) if frame else 0
+            super().__init__("the columns", [str(name) for name in frame], rows)
+            return
         if _is(frame, "pyarrow", "Table", "RecordBatch"):
-            return cls("the table", frame, list(frame.schema.names))
-        return cls._through_narwhals(frame, request)
+            super().__init__("the table", frame.schema.names, len(frame))
+            return
+        pandas = _is(frame, "pandas", "DataFrame")
+        self._frame = _with_index(frame, request) if pandas else _through_narwhals(frame, request)
+        super().__init__("the frame", [str(name) for name in self._frame.columns], len(self._frame))
 
-    def _with_names(self) -> FrameTable:
-        self.names = [str(name) for name in self.frame.columns]
-        return self
-
-    @classmethod
-    def _through_narwhals(cls, frame: Any, request: Request) -> FrameTable:
-        try:
-            import narwhals as nw
-        except ImportError as error:
-            needs("narwhals", error)
-        try:
-            known = nw.from_native(frame)
-        except TypeError:
-            raise BadInput(f"wanted a frame (pandas, Polars, Arrow, …) or a path; got {shown(type(frame))}") from None
-        if isinstance(known, nw.LazyFrame):
-            try:
-                names = known.collect_schema().names()
-                picked = pick(request, names, "the frame")
-                chosen = list(dict.fromkeys(names[one_column(each, names, "the frame")] for each in _all(picked)))
-                lazy: Any = known.select(*chosen)
-                known = lazy.collect(**({"engine": "streaming"} if known.implementation.is_polars() else {}))
-            except BadInput:
-                raise
-            except Exception as error:
-                raise BadInput(f"the lazy frame cannot be computed: {error_line(error)}") from None
-        return cls("the frame", known, list(known.columns))
-
-    @property
-    def row_count(self) -> int:
-        """Rows of the frame."""
-        if isinstance(self.frame, Mapping):
-            return len(next(iter(self.frame.values()))) if self.frame else 0
-        return len(self.frame)
-
-    def rows(self, picked: Picked) -> Iterator[Rows]:
+    def rows(self, picked: Picked) -> Iterator[TableRows]:
         """The rows, in pieces."""
         texts = [self._text(name) for name in picked.texts]
         numbers = [self._numbers(name) for name in picked.numbers]
-        for begin in range(0, self.row_count, BATCH):
+        for begin in range(0, self.row_count or 0, BATCH):
             part = slice(begin, begin + BATCH)
-            yield Rows([text[part] for text in texts], [column[part] for column in numbers])
+            yield TableRows([text[part] for text in texts], [column[part] for column in numbers])
 
     def _column(self, name: str) -> tuple[Any, str]:
+        """An Arrow array, or the list of values where the type does not say what they are; and its name in messages."""
         index = one_column(name, self.names, self.shown)
         where = f"{self.shown}, column {shown(name)}"
-        if isinstance(self.frame, Mapping):
-            return list(self.frame.values())[index], where
-        if _is(self.frame, "pandas", "DataFrame"):
-            return self.frame.iloc[:, index], where
-        if _is(self.frame, "pyarrow", "Table", "RecordBatch"):
-            return self.frame.column(index), where
+        if isinstance(self._frame, Mapping):
+            return _arrow(list(self._frame.values())[index]), where
+        if _is(self._frame, "pandas", "DataFrame"):
+            return _arrow(self._frame.iloc[:, index]), where
+        if _is(self._frame, "pyarrow", "Table", "RecordBatch"):
+            return self._frame.column(index), where
         try:
-            return self.frame.get_column(self.names[index]).to_arrow(), where
+            return self._frame.get_column(self.names[index]).to_arrow(), where
         except Exception as error:
             raise BadInput(f"{where}: its type cannot be read: {error_line(error)}") from None
 
@@ -127,40 +88,57 @@ class FrameTable:
         import pyarrow as pa
 
         column, where = self._column(name)
-        if not isinstance(column, (pa.Array, pa.ChunkedArray)):
-            column = _arrow(column)
         if isinstance(column, list):
             names = [text_of(value, f"{where}, row {row}") for row, value in enumerate(column, 1)]
             column = pa.array(names, pa.string())
         return as_text(column, where)
 
     def _numbers(self, name: str) -> Floats:
-        import pyarrow as pa
-
         column, where = self._column(name)
-        if not isinstance(column, (pa.Array, pa.ChunkedArray)):
-            column = _arrow(column)
         if isinstance(column, list):
             values = [_number(value, f"{where}, row {row}") for row, value in enumerate(column, 1)]
             return finite(np.array(values, np.float64))
         return as_numbers(column, where)
 
 
+def _through_narwhals(frame: Any, request: Request) -> Any:
+    """What narwhals makes of a frame; of a lazy one, the wanted columns, computed."""
+    try:
+        import narwhals as nw
+    except ImportError as error:
+        needs("narwhals", error)
+    try:
+        known = nw.from_native(frame)
+    except TypeError:
+        raise BadInput(f"wanted a frame (pandas, Polars, Arrow, …) or a path; got {shown(type(frame))}") from None
+    if not isinstance(known, nw.LazyFrame):
+        return known
+    try:
+        names = known.collect_schema().names()
+        picked = pick(request, names, "the frame")
+        wanted = (*picked.texts, *picked.numbers)
+        lazy: Any = known.select(*dict.fromkeys(names[one_column(each, names, "the frame")] for each in wanted))
+        return lazy.collect(**({"engine": "streaming"} if known.implementation.is_polars() else {}))
+    except BadInput:
+        raise
+    except Exception as error:
+        raise BadInput(f"the lazy frame cannot be computed: {error_line(error)}") from None
+
+
 def _arrow(column: Any) -> Any:
     """A column as an Arrow array if its type says what it holds; otherwise the list of its values."""
     import pyarrow as pa
 
-    values = column
-    if _is(column, "pandas", "Series"):
-        if column.dtype != object:
-            try:
-                return pa.Array.from_pandas(column)
-            except (pa.ArrowException, TypeError, ValueError):
-                return column.tolist()
-        return column.tolist()
-    if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "iufbU":
-        return pa.array(values)
-    return list(values)
+    if isinstance(column, (pa.Array, pa.ChunkedArray)):
+        return column
+    if _is(column, "pandas", "Series") and column.dtype != object:
+        try:
+            return pa.Array.from_pandas(column)
+        except (pa.ArrowException, TypeError, ValueError):
+            return column.tolist()
+    if isinstance(column, np.ndarray) and column.ndim == 1 and column.dtype.kind in "iufbU":
+        return pa.array(column)
+    return column.tolist() if _is(column, "pandas", "Series") else list(column)
 
 
 def text_of(value: Any, where: str) -> str | None:
@@ -218,10 +196,6 @@ def _one_length(columns: Columns) -> None:
         raise BadInput(
             f"columns must have one length; got {', '.join(f'{size} of {shown(name)}' for name, size in sizes.items())}"
         )
-
-
-def _all(picked: Picked) -> tuple[str, ...]:
-    return (*picked.texts, *picked.numbers)
 
 
 def same_kind(frame: Any, table: Columns) -> Any:

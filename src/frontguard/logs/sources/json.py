@@ -7,8 +7,7 @@ that are numbers as they are written, and says where a mistake is.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,10 +15,9 @@ import pyarrow as pa
 import pyarrow.json
 
 from frontguard.errors import BadInput
-from frontguard.logs.sources.blocks import BLOCK, Block, ByteFile, ahead
-from frontguard.logs.sources.columns import Picked, Rows, finite
-from frontguard.logs.sources.files import Place
-from frontguard.notices import Notice
+from frontguard.logs.sources.blocks import BLOCK, Block, ByteFile, TextTable
+from frontguard.logs.sources.columns import finite
+from frontguard.logs.sources.reader import Picked, Request, TableRows
 from frontguard.phrases import error_line, shown
 
 _LOOKED_AT = 100
@@ -57,58 +55,36 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return record
 
 
-@dataclass
-class JsonFile:
-    """One file of JSON lines, or one JSON list: the names of its columns are known, the rows are still to come."""
+class JsonFile(TextTable):
+    """One file of JSON lines, or one JSON list, which is read as a whole; the keys of its first rows were looked at."""
 
-    place: Place
-    names: list[str]
-    records: list[Any] | None = None  # of a list, which is read as a whole
-    file: ByteFile | None = None  # while it is open
-    notes: list[Notice] = field(default_factory=list)
+    def _look(self, text: ByteFile, request: Request) -> list[str]:
+        begin = text.head.lstrip()
+        if not begin:
+            raise BadInput(f"{self.shown} is empty: wanted rows, a JSON object each")
+        self._records = _list(text) if begin.startswith(b"[") else None
+        rows = _first(text) if self._records is None else _numbered(self._records, self.shown)
+        return _keys(rows, frozenset((*(request.arm or ("arm",)), *request.metrics)))
 
-    @classmethod
-    def open(cls, place: Place, wanted: Iterable[str] = (), file: ByteFile | None = None) -> JsonFile:
-        """Look at the first rows for the names of columns, and further for those that are `wanted`.
-
-        A `file` that is given can be read once only and stays open.
-        """
-        opened = file or ByteFile(place)
-        try:
-            begin = opened.head.lstrip()
-            if not begin:
-                raise BadInput(f"{place.shown} is empty: wanted rows, a JSON object each")
-            records = _list(opened, place) if begin.startswith(b"[") else None
-            rows = _first(opened) if records is None else _numbered(records, place.shown)
-            names = _keys(rows, frozenset(wanted))
-            return cls(place, names, records, file)
-        finally:
-            if file is None:
-                opened.close()
-
-    def rows(self, picked: Picked) -> Iterator[Rows]:
+    def rows(self, picked: Picked) -> Iterator[TableRows]:
         """The rows, in pieces."""
-        reader = _Reader(self, picked)
-        if self.records is not None:
-            yield reader.of_records(_numbered(self.records, self.place.shown))
-            return
-        self.file = file = self.file or ByteFile(self.place)
-        try:
-            yield from ahead(reader.rows, file.blocks())
-        finally:
-            file.close()
+        parser = _JsonParser(self.shown, picked)
+        if self._records is not None:
+            yield parser.of_records(_numbered(self._records, self.shown))
+        else:
+            yield from self._parsed(parser.rows)
 
 
-class _Reader:
+class _JsonParser:
     """What a thread needs to make rows of a block."""
 
-    def __init__(self, source: JsonFile, picked: Picked) -> None:
-        self.where = source.place.shown
+    def __init__(self, where: str, picked: Picked) -> None:
+        self.where = where
         self.picked = picked
         self._options = [_options(picked, kind) for kind in (pa.string(), pa.int64())]
         self._usual = 0  # which of the options fitted last
 
-    def rows(self, block: Block) -> Rows:
+    def rows(self, block: Block) -> TableRows:
         for which in (self._usual, 1 - self._usual):
             try:
                 rows = self._quickly(block, which)
@@ -118,15 +94,15 @@ class _Reader:
             return rows
         return self.of_records(_lines(block, self.where))
 
-    def _quickly(self, block: Block, which: int) -> Rows:
+    def _quickly(self, block: Block, which: int) -> TableRows:
         whole = pa.json.ReadOptions(use_threads=False, block_size=max(len(block.data), 1 << 10) + 1)
         table = pa.json.read_json(pa.BufferReader(block.data), whole, self._options[which])
         texts = [table.column(name).combine_chunks().cast(pa.string()) for name in self.picked.texts]
         for text in texts:
             text.validate(full=True)
-        return Rows(texts, [finite(table.column(name).to_numpy()) for name in self.picked.numbers])
+        return TableRows(texts, [finite(table.column(name).to_numpy()) for name in self.picked.numbers])
 
-    def of_records(self, records: Iterable[tuple[str, Any]]) -> Rows:
+    def of_records(self, records: Iterable[tuple[str, Any]]) -> TableRows:
         """Rows of objects that the slow reader gave, each with the words for its place."""
         texts: list[list[str | None]] = [[] for _ in self.picked.texts]
         numbers: list[list[float]] = [[] for _ in self.picked.numbers]
@@ -136,7 +112,7 @@ class _Reader:
                 column.append(_text(record.get(name), place, name))
             for values, name in zip(numbers, self.picked.numbers, strict=True):
                 values.append(_number(record.get(name), place, name))
-        return Rows(
+        return TableRows(
             [pa.array(column, pa.string()) for column in texts], [np.array(each, np.float64) for each in numbers]
         )
 
@@ -176,14 +152,14 @@ def _number(value: Any, place: str, name: str) -> float:
     return number if np.isfinite(number) else float("nan")
 
 
-def _list(file: ByteFile, place: Place) -> list[Any]:
+def _list(file: ByteFile) -> list[Any]:
     """All objects of a document that is a JSON list."""
     try:
         records = parsed(file.everything().decode())
     except (NotJson, UnicodeDecodeError) as error:
-        raise BadInput(f"{place.shown} is no JSON list, or was cut in the middle: {error_line(error)}") from None
+        raise BadInput(f"{file.file.shown} is no JSON list, or was cut in the middle: {error_line(error)}") from None
     if not isinstance(records, list):
-        raise BadInput(f"{place.shown}: wanted a list of objects; got {shown(records)}")
+        raise BadInput(f"{file.file.shown}: wanted a list of objects; got {shown(records)}")
     return records
 
 
@@ -216,7 +192,7 @@ def _refuse_unless_object(record: Any, place: str) -> None:
 def _first(file: ByteFile) -> Iterator[tuple[str, Any]]:
     """The rows at the beginning that are at hand."""
     head = file.head if len(file.head) < BLOCK else file.head[: file.head.rfind(b"\n") + 1]
-    return _lines(Block(head, 1, unfinished=not head.endswith(b"\n")), file.place.shown)
+    return _lines(Block(head, 1, unfinished=not head.endswith(b"\n")), file.file.shown)
 
 
 def _keys(rows: Iterable[tuple[str, Any]], wanted: frozenset[str]) -> list[str]:
@@ -235,18 +211,3 @@ def _keys(rows: Iterable[tuple[str, Any]], wanted: frozenset[str]) -> list[str]:
         if not wanted <= keys.keys():
             raise
     return list(keys)
-
-
-def looks_like_lines(head: bytes) -> bool:
-    """Whether a text that begins with a brace holds an object a line rather than one document."""
-    first, _, rest = head.strip().partition(b"\n")
-    try:
-        return isinstance(parsed(first.decode()), dict) and (bool(rest.strip()) or not _known(first))
-    except (NotJson, UnicodeDecodeError):
-        return False
-
-
-def _known(line: bytes) -> bool:
-    """Whether a document on one line is that of another tool."""
-    keys: Sequence[str] = list(parsed(line.decode()))
-    return "results" in keys or "benchmarks" in keys

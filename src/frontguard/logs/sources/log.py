@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from frontguard._typing import Floats
 from frontguard.errors import BadInput
-from frontguard.logs.sources.columns import BATCH, Layout, Picked, Request, Rows, joined, missing_names, pick
+from frontguard.logs.sources.columns import joined, missing_names
+from frontguard.logs.sources.files import LogFile, LogFiles
+from frontguard.logs.sources.reader import BATCH, Layout, LogTable, Picked, Request, TableRows, pick
 from frontguard.notices import Notice, RowsWithoutArm
-from frontguard.phrases import quoted, shown
+from frontguard.phrases import number_of, quoted, shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from frontguard.objectives import Objective
-
-FOREIGN = ("hyperfine", "pyperf", "pytest-benchmark")
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,28 +37,6 @@ class Batch:
         return len(self.arms)
 
 
-class Table(Protocol):
-    """What a reader gives: names of columns, then the rows of some of them."""
-
-    notes: list[Notice]
-
-    @property
-    def names(self) -> list[str]:
-        """The columns."""
-
-    def rows(self, picked: Picked) -> Iterator[Rows]:
-        """The rows of the picked columns, in pieces."""
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """One table of a log: how to open it, how it is called, and the columns that its folders' names give."""
-
-    open: Callable[[], Table]
-    shown: str
-    partition: Mapping[str, str | None]
-
-
 class Log:
     """Measurements, ready to be read.
 
@@ -70,40 +48,38 @@ class Log:
     def __init__(
         self,
         format: str,
-        where: str,
+        files: LogFiles,
         request: Request,
-        parts: Sequence[Part],
-        first: Table,
+        open: Callable[[LogFile], LogTable] | None,  # None for what can be read once only
+        first: LogTable,  # that of the first file, opened
         *,
         rows_hint: int | None = None,
         bytes_hint: int | None = None,
-        once: bool = False,
         objectives: tuple[Objective, ...] | None = None,
     ) -> None:
         self.format = format
-        self.where = where
-        self.columns = _all_names(first, parts[0])
-        picked = pick(request, self.columns, parts[0].shown)
+        self.where = files.shown
+        self.columns = _all_names(first, files.files[0])
+        picked = pick(request, self.columns, files.files[0].shown)
         self.arm: tuple[str, ...] = request.arm or ("arm",)
         self.metrics = request.metrics
         self.layout: Layout = picked.layout
         self.rows_hint = rows_hint
         self.bytes_hint = bytes_hint
         self.rows_read = 0
+        self.on_rows: Callable[[int], None] | None = None  # told `rows_read` as it grows
         self.objectives = objectives
         self.notes: list[Notice] = []
         self._request = replace(request, arm=self.arm, layout=picked.layout)
-        self._parts = list(parts)
-        self._first: Table | None = first
-        self._once = once
+        self._files, self._open = files.files, open
+        self._first: LogTable | None = first
         self._bytes_before = 0
-        self._now: Table | None = None
+        self._now: LogTable | None = None
 
     @property
     def bytes_read(self) -> int:
         """Bytes of the files that were read so far; 0 where only rows are counted."""
-        file = getattr(self._now, "file", None)
-        return self._bytes_before + (file.taken if file is not None else 0)
+        return self._bytes_before + (0 if self._now is None else self._now.bytes_read)
 
     @property
     def share_read(self) -> float | None:
@@ -114,8 +90,7 @@ class Log:
 
     def describe(self) -> str:
         """What this is, in a line."""
-        files = f"{len(self._parts)} files" if len(self._parts) > 1 else "1 file"
-        source = self.format if self.format in ("frame", "study", *FOREIGN) else f"{self.format}, {files}"
+        source = f"{self.format}, {number_of(len(self._files), 'file')}" if self._files[0].path else self.format
         size = f", {self.rows_hint:,} rows" if self.rows_hint is not None else ""
         arm = " and ".join(map(repr, self.arm))
         return f"{self.where} ({source}{size}): {self.layout}, arm {arm}, metrics {', '.join(map(repr, self.metrics))}"
@@ -125,17 +100,17 @@ class Log:
 
     def batches(self) -> Iterator[Batch]:
         """The pulls, in their order. May be called again, except on standard input."""
-        if self._once and self._first is None:
+        if self._open is None and self._first is None:
             raise BadInput(f"{self.where} can be read once only")
         self.rows_read = self._bytes_before = 0
         self.notes.clear()
         named = self._named()
         if self.layout == "long":
-            from frontguard.logs.sources.long import gathered
+            from frontguard.logs.sources.long import Gathered
 
-            whole = gathered(
-                ((rows.texts[0], rows.texts[1], rows.numbers[0]) for rows in named), self.metrics, self.where
-            )
+            whole = Gathered(self.metrics, self.where)
+            for rows in named:
+                whole.take(rows)
             self._refuse_no_rows(whole.rows)
             named = whole.pulls(self.notes)
         pulls = 0
@@ -148,44 +123,45 @@ class Log:
         if not rows:
             raise BadInput(f"{self.where} has no rows; its columns are {quoted(self.columns)}")
 
-    def _named(self) -> Iterator[Rows]:
-        """Rows with the columns of the arm joined to one, all of them with a name."""
+    def _named(self) -> Iterator[TableRows]:
+        """TableRows with the columns of the arm joined to one, all of them with a name."""
         absent = _Nameless(self._request)
-        for part in self._parts:
-            first_of_part = self.rows_read
-            for rows in self._rows(part):
+        for file in self._files:
+            before_file = self.rows_read
+            for rows in self._rows(file):
                 width = len(self.arm)
                 arms = joined(rows.texts[:width], self.arm)
-                whole = Rows([arms, *rows.texts[width:]], rows.numbers)
-                before = self.rows_read - first_of_part
+                whole = TableRows([arms, *rows.texts[width:]], rows.numbers)
+                before = self.rows_read - before_file
                 self.rows_read += len(rows)
-                kept = absent.without(whole, part.shown, before)
+                if self.on_rows is not None:
+                    self.on_rows(self.rows_read)
+                kept = absent.without(whole, file.shown, before)
                 if len(kept) and not absent.refusing:
                     yield kept
         absent.tell(self.notes)
 
-    def _rows(self, part: Part) -> Iterator[Rows]:
-        table, self._first = self._first if self._first is not None and part is self._parts[0] else None, None
+    def _rows(self, file: LogFile) -> Iterator[TableRows]:
+        table, self._first = self._first if file is self._files[0] else None, None
         if table is None:
-            table = part.open()
+            assert self._open is not None
+            table = self._open(file)
         self._now = table
-        names = _all_names(table, part)
-        picked = pick(self._request, names, part.shown)
-        given = {name: part.partition[name] for name in picked.texts if _only_in_folder(name, table, part)}
+        picked = pick(self._request, _all_names(table, file), file.shown)
+        given = {name: value for name, value in file.partition.items() if name not in table.names}
         for name in picked.numbers:
-            if _only_in_folder(name, table, part):
-                raise BadInput(f"{part.shown}: {shown(name)} is the name of a folder; a metric must be a column")
+            if name in given:
+                raise BadInput(f"{file.shown}: {shown(name)} is the name of a folder; a metric must be a column")
         within = Picked(picked.layout, tuple(name for name in picked.texts if name not in given), picked.numbers)
         for rows in table.rows(within):
-            yield _completed(rows, picked.texts, given) if given else rows
-        file = getattr(table, "file", None)
-        self._bytes_before += file.taken if file is not None else 0
+            yield _completed(rows, picked.texts, given) if len(within.texts) < len(picked.texts) else rows
+        self._bytes_before += table.bytes_read
         self._now = None
         self.notes += table.notes
 
 
 class _Nameless:
-    """Rows whose arm has no name: dropped, or refused when all of them were counted."""
+    """TableRows whose arm has no name: dropped, or refused when all of them were counted."""
 
     def __init__(self, request: Request) -> None:
         self._drop = request.missing_arms == "drop"
@@ -198,7 +174,7 @@ class _Nameless:
         """Whether there is something to be refused at the end, so that no more rows are wanted."""
         return self._count > 0 and not self._drop
 
-    def without(self, rows: Rows, where: str, before: int) -> Rows:
+    def without(self, rows: TableRows, where: str, before: int) -> TableRows:
         """The rows that have a name; `before` of the same table were read before them."""
         import pyarrow as pa
 
@@ -209,7 +185,7 @@ class _Nameless:
             self._first = f"row {before + int(absent.argmax()) + 1} of {where}"
         self._count += int(absent.sum())
         kept = pa.array(~absent)
-        return Rows([text.filter(kept) for text in rows.texts], [column[~absent] for column in rows.numbers])
+        return TableRows([text.filter(kept) for text in rows.texts], [column[~absent] for column in rows.numbers])
 
     def tell(self, notes: list[Notice]) -> None:
         """Refuse them, or note that they were dropped."""
@@ -223,29 +199,24 @@ class _Nameless:
         notes.append(RowsWithoutArm(self._count, tuple(self._columns), self._first))
 
 
-def _all_names(table: Table, part: Part) -> list[str]:
-    names = table.names
-    return [*names, *(name for name in part.partition if name not in names)]
+def _all_names(table: LogTable, file: LogFile) -> list[str]:
+    return [*table.names, *(name for name in file.partition if name not in table.names)]
 
 
-def _only_in_folder(name: str, table: Table, part: Part) -> bool:
-    return name in part.partition and name not in table.names
-
-
-def _completed(rows: Rows, wanted: Sequence[str], given: Mapping[str, str | None]) -> Rows:
-    """Rows with the columns that folders' names give."""
+def _completed(rows: TableRows, wanted: Sequence[str], given: Mapping[str, str | None]) -> TableRows:
+    """TableRows with the columns that folders' names give."""
     import pyarrow as pa
 
     inner = iter(rows.texts)
     texts = [
         pa.repeat(pa.scalar(given[name], pa.string()), len(rows)) if name in given else next(inner) for name in wanted
     ]
-    return Rows(texts, rows.numbers)
+    return TableRows(texts, rows.numbers)
 
 
-def _of_fair_size(pieces: Iterator[Rows]) -> Iterator[Batch]:
+def _of_fair_size(pieces: Iterator[TableRows]) -> Iterator[Batch]:
     """Batches of some 10⁵ rows out of pieces that may be smaller."""
-    waiting: list[Rows] = []
+    waiting: list[TableRows] = []
     size = 0
     for rows in pieces:
         waiting.append(rows)
@@ -257,7 +228,7 @@ def _of_fair_size(pieces: Iterator[Rows]) -> Iterator[Batch]:
         yield _merged(waiting)
 
 
-def _merged(pieces: list[Rows]) -> Batch:
+def _merged(pieces: list[TableRows]) -> Batch:
     import pyarrow as pa
 
     if len(pieces) == 1:

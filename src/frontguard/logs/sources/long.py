@@ -9,7 +9,7 @@ The rows are gathered in memory, 14 bytes each, since the values of a pull may s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,8 @@ import numpy.typing as npt
 from frontguard._compiled import kernel
 from frontguard._typing import Floats
 from frontguard.errors import BadInput
-from frontguard.logs.sources.columns import BATCH, Rows, missing_names
+from frontguard.logs.sources.columns import missing_names
+from frontguard.logs.sources.reader import BATCH, TableRows
 from frontguard.notices import ArmsWithoutRows, Notice
 from frontguard.phrases import did_you_mean, quoted, shown
 
@@ -37,8 +38,9 @@ class Gathered:
         self._wanted = {name: np.int16(d) for d, name in enumerate(metrics)}
         self._parts: list[tuple[Codes, npt.NDArray[np.int16], Floats]] = []
 
-    def take(self, arms: Any, metrics: Any, values: Floats) -> None:
-        """Add rows; a metric's name must not be missing."""
+    def take(self, rows: TableRows) -> None:
+        """Add rows, of which the texts are the arm and the metric; the metric's name must not be missing."""
+        (arms, metrics), (values,) = rows.texts, rows.numbers
         absent = missing_names(metrics)
         if absent is not None:
             first = self.rows + int(absent.argmax()) + 1
@@ -56,7 +58,7 @@ class Gathered:
             arm, metric, values = arm[keep], metric[keep], values[keep]
         self._parts.append((arm, metric, values))
 
-    def pulls(self, notes: list[Notice]) -> Iterator[Rows]:
+    def pulls(self, notes: list[Notice]) -> Iterator[TableRows]:
         """The pulls, arm after arm."""
         import pyarrow as pa
 
@@ -84,17 +86,9 @@ class Gathered:
         owners = np.repeat(np.arange(len(per_arm), dtype=np.int32), per_arm)
         for begin in range(0, values.shape[1], BATCH):
             part_of = slice(begin, begin + BATCH)
-            yield Rows(
+            yield TableRows(
                 [pa.DictionaryArray.from_arrays(pa.array(owners[part_of]), names)], [row[part_of] for row in values]
             )
-
-
-def gathered(rows: Iterable[tuple[Any, Any, Floats]], metrics: Sequence[str], where: str) -> Gathered:
-    """Everything in `rows`: arms, names of metrics, values."""
-    whole = Gathered(metrics, where)
-    for arms, names, values in rows:
-        whole.take(arms, names, values)
-    return whole
 
 
 def _coded(texts: Any) -> tuple[Codes, list[str]]:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from frontguard.errors import BadInput
-from frontguard.logs.sources.blocks import ahead
-from frontguard.logs.sources.columns import BATCH, Picked, Rows, as_numbers, as_text, refuse_unless_numbers
-from frontguard.logs.sources.errors import one_column
-from frontguard.logs.sources.files import Place
-from frontguard.notices import Notice
+from frontguard.logs.sources.blocks import prefetched
+from frontguard.logs.sources.columns import as_numbers, as_text, refuse_unless_numbers
+from frontguard.logs.sources.files import LogFile
+from frontguard.logs.sources.reader import BATCH, LogTable, Picked, Request, TableRows, one_column
 from frontguard.phrases import error_line, shown
 
 _LARGE_GROUP = 1 << 22
@@ -29,46 +27,34 @@ _FIRST = 1 << 10
 _BROKEN = (pa.ArrowException, OSError, UnicodeError, OverflowError, MemoryError)
 
 
-@dataclass
-class ParquetFile:
+class ParquetFile(LogTable):
     """One Parquet file whose end, which says what it holds, was read."""
 
-    place: Place
-    names: list[str]
-    schema: Any
-    metadata: Any
-    notes: list[Notice] = field(default_factory=list)
+    row_count: int
 
-    @classmethod
-    def open(cls, place: Place) -> ParquetFile:
-        """Read the end of the file."""
-        if place.path is None:
-            raise BadInput("Parquet cannot be read from standard input: give the path of the file")
+    def __init__(self, file: LogFile, request: Request | None = None) -> None:
+        self.file = file
         try:
-            with _opened(place) as file:
-                return cls(place, list(file.schema_arrow.names), file.schema_arrow, file.metadata)
+            with _opened(file) as opened:
+                self.schema, self.metadata = opened.schema_arrow, opened.metadata
+                super().__init__(file.shown, self.schema.names, int(self.metadata.num_rows))
         except _BROKEN as error:
             raise BadInput(
-                f"{place.shown} is no Parquet file, or is damaged or cut in the middle: {error_line(error)}"
+                f"{file.shown} is no Parquet file, or is damaged or cut in the middle: {error_line(error)}"
             ) from None
 
-    @property
-    def row_count(self) -> int:
-        """Rows of the file, as it says."""
-        return int(self.metadata.num_rows)
-
-    def rows(self, picked: Picked) -> Iterator[Rows]:
+    def rows(self, picked: Picked) -> Iterator[TableRows]:
         """The rows, in pieces."""
         for name in picked.numbers:
-            index = one_column(name, self.names, self.place.shown)
-            refuse_unless_numbers(self.schema.field(index).type, f"{self.place.shown}, column {shown(name)}")
+            index = one_column(name, self.names, self.shown)
+            refuse_unless_numbers(self.schema.field(index).type, f"{self.shown}, column {shown(name)}")
         groups = range(self.metadata.num_row_groups)
         small = self.row_count <= _LARGE_GROUP * len(groups)
         seen = 0
         try:
-            reader = _Reader(self, picked)
+            reader = _RowGroups(self, picked)
             pieces = (
-                ahead(lambda group: list(reader.group(group)), groups)
+                prefetched(lambda group: list(reader.group(group)), groups)
                 if small
                 else ([rows] for group in groups for rows in reader.group(group))
             )
@@ -77,19 +63,19 @@ class ParquetFile:
                     seen += len(rows)
                     yield rows
         except _BROKEN as error:
-            raise BadInput(f"{self.place.shown} is damaged: after row {seen}, {error_line(error)}") from None
+            raise BadInput(f"{self.shown} is damaged: after row {seen}, {error_line(error)}") from None
         if seen != self.row_count:
-            raise BadInput(f"{self.place.shown} is damaged: it says that it has {self.row_count} rows; got {seen}")
+            raise BadInput(f"{self.shown} is damaged: it says that it has {self.row_count} rows; got {seen}")
 
 
-class _Reader:
+class _RowGroups:
     """What a thread needs to read a row group."""
 
     def __init__(self, source: ParquetFile, picked: Picked) -> None:
         self.source = source
         names = source.names
-        self.texts = [names[one_column(name, names, source.place.shown)] for name in picked.texts]
-        self.numbers = [names[one_column(name, names, source.place.shown)] for name in picked.numbers]
+        self.texts = [names[one_column(name, names, source.shown)] for name in picked.texts]
+        self.numbers = [names[one_column(name, names, source.shown)] for name in picked.numbers]
         self.columns = list(dict.fromkeys((*self.texts, *self.numbers)))
         self.coded = self._stored_as_codes()
 
@@ -103,7 +89,7 @@ class _Reader:
         named = [name for name in dict.fromkeys(self.texts) if pa.types.is_string(source.schema.field(name).type)]
         if not named or source.row_count <= BATCH:
             return []
-        with _opened(source.place, source.metadata, named) as file:
+        with _opened(source.file, source.metadata, named) as file:
             first = next(file.iter_batches(_FIRST, columns=named, use_threads=False), None)
             if first is None:
                 return []
@@ -115,24 +101,24 @@ class _Reader:
                 and 2 * len(found) * source.metadata.num_row_groups <= source.row_count
             ]
 
-    def group(self, group: int) -> Iterator[Rows]:
+    def group(self, group: int) -> Iterator[TableRows]:
         """The rows of one row group."""
-        with _opened(self.source.place, self.source.metadata, self.coded) as file:
+        with _opened(self.source.file, self.source.metadata, self.coded) as file:
             for batch in file.iter_batches(BATCH, row_groups=[group], columns=self.columns, use_threads=False):
-                yield Rows(
+                yield TableRows(
                     [as_text(batch.column(name), self._column(name)) for name in self.texts],
                     [as_numbers(batch.column(name), self._column(name)) for name in self.numbers],
                 )
 
     def _column(self, name: str) -> str:
-        return f"{self.source.place.shown}, column {shown(name)}"
+        return f"{self.source.shown}, column {shown(name)}"
 
 
-def _opened(place: Place, metadata: Any = None, coded: list[str] | None = None) -> Any:
+def _opened(file: LogFile, metadata: Any = None, coded: list[str] | None = None) -> Any:
     # Not mapped into memory: a file that shrinks meanwhile would kill the process. Checksums are verified where a file
     # has them.
     return pq.ParquetFile(
-        place.path,
+        file.path,
         metadata=metadata,
         read_dictionary=coded,
         pre_buffer=False,

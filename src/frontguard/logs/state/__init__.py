@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from frontguard._typing import Ints
 from frontguard.errors import BadInput
-from frontguard.logs.counted import Source, counted_twice
+from frontguard.logs.counted import CountedFile, counted_twice
 from frontguard.logs.sketch import DEFAULT_SIZE, Sketches, SketchOrdered
 from frontguard.logs.sort.merge import merge_ordered, same_metrics
 from frontguard.logs.sort.ordered import Ordered
@@ -43,17 +43,17 @@ class LogState:
     >>> both
     LogState(exact: 2 arms, 4 pulls, metrics 'ms', 0 sources)
     >>> log, delta = both.readable(0.05)
-    >>> log.from_below(0, np.array([2, 1])).tolist(), delta
-    ([2.0, inf], 0.05)
+    >>> log.at(0, np.array([0]), np.array([2])).tolist(), delta
+    ([2.0], 0.05)
     """
 
     data: Ordered | Sketches
     about: Mapping[str, Any]
-    sources: tuple[Source, ...]
+    sources: tuple[CountedFile, ...]
 
     @classmethod
     def from_ordered(
-        cls, ordered: Ordered, about: Mapping[str, Any] | None = None, sources: Iterable[Source] = ()
+        cls, ordered: Ordered, about: Mapping[str, Any] | None = None, sources: Iterable[CountedFile] = ()
     ) -> LogState:
         """The exact state of a log. `about` is anything that JSON can say."""
         try:
@@ -150,7 +150,7 @@ class LogState:
             metrics = tuple(words["metrics"])
             values = tuple(arrays[f"values {d}"] for d in range(len(metrics)))
             ordered = Ordered(arms, metrics, arrays["pulls"], arrays["starts"], values)
-            sources = tuple(Source(**each) for each in words["sources"])
+            sources = tuple(CountedFile(**each) for each in words["sources"])
             data = ordered if words["size"] is None else Sketches.from_arrays(ordered, words["size"], arrays)
             return cls(data, words["about"], sources)
         except (KeyError, TypeError, IndexError, UnicodeDecodeError) as error:
@@ -204,7 +204,7 @@ def _same_about(first: Mapping[str, Any], second: Mapping[str, Any]) -> None:
             )
 
 
-def _in_order(sources: Iterable[Source]) -> tuple[Source, ...]:
+def _in_order(sources: Iterable[CountedFile]) -> tuple[CountedFile, ...]:
     """In an order that does not depend on the one in which they came."""
     return tuple(sorted(sources, key=lambda source: (source.name, source.size, source.digest, source.rows or 0)))
 

@@ -12,7 +12,7 @@ from frontguard.errors import BadInput
 from frontguard.pareto.points import pareto_mask
 from frontguard.plot.arms import Arms, column_of, listed, number_of, read, said, sentences
 from frontguard.plot.layout.frames import limits
-from frontguard.plot.looks import BY_MEANS, VERDICTS, Look
+from frontguard.plot.looks import BLUE, BY_MEANS, VERDICTS, Look
 from frontguard.plot.many import CELLS, Chosen, choose, densities, density, edges_between, smaller, stretch
 from frontguard.plot.picture import Axis, Boxes, Density, Layer, Panel, Picture, Points, Region, Spans
 from frontguard.results import Result
@@ -21,7 +21,7 @@ from frontguard.verdicts import VERDICT_ORDER, Verdict
 FOOLED = replace(BY_MEANS, label="the front by means, yet certainly beaten")
 """Around arms that are out, and which a comparison of means would have returned."""
 
-BEATEN = Look("", "#0072B2", "square", filled=False)
+BEATEN = Look("", BLUE, "square", filled=False)
 
 _NAMED = {Verdict.IN: 24, Verdict.UNDECIDED: 8}  # up to so many arms have their names beside them
 _NAMED_FOOLED = 6

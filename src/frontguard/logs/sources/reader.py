@@ -1,0 +1,188 @@
+"""What a reader is: the contract of all tables that a log may come as, and what is asked of them.
+
+To add a reader: a module with a subclass of `LogTable`, one line in `formats.py`, and one in the list of
+`tests/logs/sources/test_readers.py`. For the results of another tool, which come as one JSON document, a function from
+the document to `ArmResults` is enough: see `hyperfine.py`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args
+
+from frontguard._typing import Floats
+from frontguard.errors import BadInput
+from frontguard.notices import Notice
+from frontguard.phrases import did_you_mean, quoted, shown
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Layout = Literal["wide", "long"]
+
+BATCH = 1 << 17
+"""Rows of a batch: large enough that the loop over batches costs nothing, small enough for the processor's cache."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was asked for, checked; see `open_log`."""
+
+    arm: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ()
+    layout: Layout | None = None
+    metric_column: str = "metric"
+    value_column: str = "value"
+    decimal: str = "."
+    missing_arms: Literal["refuse", "drop"] = "refuse"
+
+    @classmethod
+    def of(
+        cls,
+        arm: str | Sequence[str] | None,
+        metrics: Sequence[str],
+        *,
+        layout: str | None = None,
+        metric_column: str = "metric",
+        value_column: str = "value",
+        decimal: str = ".",
+        missing_arms: str = "refuse",
+    ) -> Request:
+        """Take the arguments of `open_log`, and refuse what they cannot be."""
+        arms = (arm,) if isinstance(arm, str) else tuple(arm or ())
+        if isinstance(metrics, str):
+            metrics = (metrics,)
+        for what, names in (("arm", arms), ("metrics", metrics)):
+            wrong = [name for name in names if not isinstance(name, str)]
+            if wrong:
+                raise BadInput(f"{what} must be names of columns; got {shown(wrong[0])}")
+        different((*arms, *metrics), "arm and metrics")
+        if layout is not None and layout not in get_args(Layout):
+            raise BadInput(f"layout must be 'wide', 'long' or None (guessed); got {shown(layout)}")
+        if decimal not in (".", ","):
+            raise BadInput(f"decimal must be '.' or ','; got {shown(decimal)}")
+        if missing_arms not in ("refuse", "drop"):
+            raise BadInput(f"missing_arms must be 'refuse' or 'drop'; got {shown(missing_arms)}")
+        return cls(
+            arms,
+            tuple(metrics),
+            layout,  # type: ignore[arg-type]
+            metric_column,
+            value_column,
+            decimal,
+            missing_arms,  # type: ignore[arg-type]
+        )
+
+
+@dataclass(frozen=True)
+class Picked:
+    """The columns to read of one table: texts (arm, and in the long layout the metric's name), and numbers."""
+
+    layout: Layout
+    texts: tuple[str, ...]
+    numbers: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class TableRows:
+    """Some rows of a table: text columns as Arrow text, numbers as float64, all of one length.
+
+    Texts are plain or a dictionary with 32 bit codes, null where a name is missing; numbers are NaN where a value is
+    missing or infinite.
+    """
+
+    texts: list[pa.Array]
+    numbers: list[Floats]
+
+    def __len__(self) -> int:
+        return len(self.numbers[0])
+
+
+class LogTable(ABC):
+    """What a reader gives: a table that was opened, with the names of its columns known and its rows still to come.
+
+    Every reader promises, and `tests/logs/sources/test_readers.py` asks of all of them:
+
+    - What is wrong with the whole (not there, damaged, of another format) is said when it is opened; what is wrong with
+      a row, when the row comes. Either way it is a `BadInput` of one line: what is wrong, where (file, line or row,
+      column), what was wanted and what was got. Nothing that could change a number is guessed.
+    - `rows` gives the picked columns and no others, in the order of `picked`, and all rows in the order of the table,
+      in pieces: a file of any size is read in bounded memory, unless it is one document.
+    - Names stay the text that they are; what is no finite number is NaN or, if it is not a missing value, refused.
+    - Opened again, a table gives the same rows. What is worth telling of it (`notes`) is complete after its last row.
+    """
+
+    metrics: tuple[str, ...] = ()
+    """The metrics that are read if none are named; then a row is a pull, and a column a metric."""
+
+    def __init__(self, shown: str, names: Sequence[str], row_count: int | None = None) -> None:
+        self.shown = shown  # how it is called in messages
+        self.names = list(names)
+        self.row_count = row_count  # None while it is not known
+        self.notes: list[Notice] = []
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes of its file that were read so far; 0 where only rows are counted."""
+        return 0
+
+    @abstractmethod
+    def rows(self, picked: Picked) -> Iterator[TableRows]:
+        """The rows, in pieces."""
+
+
+def pick(request: Request, names: Sequence[str], where: str) -> Picked:
+    """Which columns to read of a table that has columns `names`; refuses with the nearest match what is not there."""
+    if not request.arm and "arm" not in names:
+        raise BadInput(f"{where}: say which column is the arm; its columns are {quoted(names)}")
+    arm = request.arm or ("arm",)
+    if not request.metrics:
+        raise BadInput(f"{where}: say which columns are the metrics; its columns are {quoted(names)}")
+    layout = request.layout or _guessed(request, names)
+    if layout == "wide":
+        picked = Picked("wide", arm, request.metrics)
+    else:
+        different((*arm, request.metric_column, request.value_column), "arm, metric and value")
+        picked = Picked("long", (*arm, request.metric_column), (request.value_column,))
+    for name in (*picked.texts, *picked.numbers):
+        one_column(name, names, where)
+    return picked
+
+
+def _guessed(request: Request, names: Sequence[str]) -> Layout:
+    """Wide if the metrics are columns; long if none of them is, and there are columns for their names and values."""
+    long = request.metric_column in names and request.value_column in names
+    return "long" if long and not any(name in names for name in request.metrics) else "wide"
+
+
+def no_column(name: str, names: Sequence[str], where: str) -> NoReturn:
+    """Refuse a column that is not there."""
+    there = f"its columns are {quoted(names)}" if names else "it has no columns"
+    raise BadInput(f"{where}: no column is called {shown(name)}{did_you_mean(name, names)}; {there}")
+
+
+def one_column(name: str, names: Sequence[str], where: str) -> int:
+    """The position of a column, which must be there once. A name that differs by blanks around it alone is the name."""
+    found = [index for index, each in enumerate(names) if each == name]
+    if not found:
+        found = [index for index, each in enumerate(names) if each.strip() == name.strip()]
+    if not found:
+        no_column(name, names, where)
+    if len(found) > 1:
+        raise BadInput(f"{where}: {len(found)} columns are called {shown(name)}; wanted one")
+    return found[0]
+
+
+def different(names: Sequence[str], what: str) -> None:
+    """Refuse a list in which a name stands twice."""
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise BadInput(f"{what} must be different columns; got {shown(twice[0])} more than once")
+
+
+def needs(package: str, reason: Any) -> NoReturn:
+    """Refuse for want of a package of the extra for logs."""
+    raise BadInput(f"reading logs needs {package}: pip install 'frontguard[logs]'") from reason

@@ -1,0 +1,157 @@
+"""Results of other tools as tables, a row for every single measurement: what their readers have in common.
+
+| tool | arm | metrics |
+| --- | --- | --- |
+| hyperfine | the command, with its parameters where several have the same | seconds, memory (bytes); user, system |
+| pyperf | the benchmark's name | seconds, or bytes, or value, by its unit; memory (bytes) |
+| pytest-benchmark | the test's name, in full where several have the same | seconds |
+
+A tool writes one JSON document. Its reader is a module of its own with two functions: whether the tool `wrote` a
+document, and the `results` of each arm in it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from frontguard.errors import BadInput
+from frontguard.logs.sources.blocks import ByteFile
+from frontguard.logs.sources.columns import finite
+from frontguard.logs.sources.files import LogFile, several
+from frontguard.logs.sources.reader import LogTable, Picked, TableRows
+from frontguard.phrases import error_line, shown
+
+
+@dataclass(frozen=True)
+class ArmResults:
+    """The measurements of one arm in one file: its name in short and in full, what else is known of it, the values."""
+
+    short: str
+    full: str
+    about: Mapping[str, str]
+    values: Mapping[str, list[float]]  # by metric, all of one length
+    absent: Mapping[str, str] = field(default_factory=dict)  # metrics that were not kept for every pull, and why
+
+
+@dataclass(frozen=True)
+class Tool:
+    """Whether it wrote a document; and the results in one, which is called so in messages."""
+
+    wrote: Callable[[Any], bool]
+    results: Callable[[Any, str], Iterator[ArmResults]]
+
+
+class ToolTable(LogTable):
+    """The results of a tool, from one file or several, with a column for everything that is known."""
+
+    def __init__(self, name: str, tool: Tool, files: Sequence[LogFile]) -> None:
+        self._arms: list[ArmResults] = []
+        for file in files:
+            document = document_of(file)
+            if not tool.wrote(document):
+                raise BadInput(f"{file.shown}: wanted a JSON document as {name} writes it; got {keys_of(document)}")
+            self._arms += tool.results(document, file.shown)
+        if not self._arms:
+            raise BadInput(f"{several(files)} holds no results")
+        about = dict.fromkeys(name for each in self._arms for name in each.about)
+        values = dict.fromkeys(name for each in self._arms for name in each.values)
+        names = ["arm", *(name for name in about if name not in values and name != "arm"), *values]
+        super().__init__(several(files), names)
+        # The usual one, which the tool's reader names first, of those that every arm has.
+        common = [name for name in self._arms[0].values if all(name in each.values for each in self._arms)]
+        self.metrics = tuple((common or sorted(values))[:1])
+
+    def refuse_absent(self, wanted: Sequence[str]) -> None:
+        """Say why a metric that the tool knows of cannot be had."""
+        for name in wanted:
+            for each in self._arms:
+                if name in each.absent and name not in each.values:
+                    raise BadInput(f"{self.shown}: {shown(name)} of {shown(each.short)}: {each.absent[name]}")
+
+    def rows(self, picked: Picked) -> Iterator[TableRows]:
+        """All rows at once."""
+        counts = [len(next(iter(each.values.values()))) for each in self._arms]
+        owners = pa.array(np.repeat(np.arange(len(counts), dtype=np.int32), counts))
+        texts = []
+        for name in picked.texts:
+            column = self._arm_names() if name == "arm" else [each.about.get(name) for each in self._arms]
+            texts.append(pa.array(column, pa.string()).take(owners))
+        numbers = [
+            np.concatenate([each.values.get(name, [math.nan] * n) for each, n in zip(self._arms, counts, strict=True)])
+            for name in picked.numbers
+        ]
+        yield TableRows(texts, [finite(np.asarray(column, np.float64)) for column in numbers])
+
+    def _arm_names(self) -> list[str]:
+        """Short names where they say which; full ones for those that share a short one. What shares both is one arm."""
+        often = Counter(short for short, _ in {(each.short, each.full) for each in self._arms})
+        return [each.short if often[each.short] == 1 else each.full for each in self._arms]
+
+
+def document_of(file: LogFile) -> Any:
+    """The JSON document in a file."""
+    with closing(ByteFile(file)) as opened:
+        try:
+            return json.loads(opened.everything().decode())
+        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise BadInput(f"{file.shown} is no JSON document, or was cut in the middle: {error_line(error)}") from None
+
+
+def keys_of(document: Any) -> str:
+    """What a document is, for a message about one that is not what was wanted."""
+    return f"the keys {', '.join(sorted(document)[:8])}" if isinstance(document, dict) else shown(document)
+
+
+def has_list(document: Any, key: str) -> bool:
+    """Whether a document is an object with a list under this key."""
+    return isinstance(document, dict) and isinstance(document.get(key), list)
+
+
+# Reading with care ---------------------------------------------------------------------------------------------------
+
+_KINDS: dict[type, str] = {str: "a text", dict: "an object", list: "a list"}
+
+
+def entry(record: Any, key: str, kind: type, place: str, default: Any = None) -> Any:
+    """What stands under a key, which must be of this kind; the default if nothing does."""
+    if not isinstance(record, dict):
+        raise BadInput(f"{place}: wanted an object; got {shown(record)}")
+    value = record.get(key)
+    if value is None:
+        value = default
+    if not isinstance(value, kind):
+        raise BadInput(f"{place}: {key!r} must be {_KINDS[kind]}; got {shown(value)}")
+    return value
+
+
+def as_setting(value: Any) -> str:
+    """A parameter of a tool as text."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def numbers(values: Any, place: str) -> list[float]:
+    """A list of numbers."""
+    if not isinstance(values, list):
+        raise BadInput(f"{place}: wanted a list of numbers; got {shown(values)}")
+    return [number(value, place) for value in values]
+
+
+def number(value: Any, place: str) -> float:
+    """A number; NaN for null."""
+    if value is None:
+        return math.nan
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise BadInput(f"{place}: wanted numbers; got {shown(value)}")
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
