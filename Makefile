@@ -1,5 +1,5 @@
 # make demo   sets up .venv, runs the main job on bundled data, ends with a report
-# make test   sets up .venv, lints, checks types, runs the tests
+# make test   sets up .venv, lints, checks types and imports, runs the tests
 # make audit  the checks that take too long for every change (see docs/audit.md for their last result)
 # make bench  the speed ratios of benchmarks/
 # make gallery  screenshots of every picture, report and page, into docs/images/gallery
@@ -8,13 +8,18 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test lint types pytest audit bench gallery clean
+# Where Python may not keep what it has compiled, each of the hundreds of processes of the tests compiles it anew.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo test lint types imports pytest audit bench gallery clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/frontguard demo
 
-test: lint types pytest
+# Types are checked while the tests begin: neither keeps two cores busy for all of its time.
+test: $(VENV)/dev.stamp
+	$(MAKE) --no-print-directory --jobs=2 lint types imports pytest
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
@@ -23,8 +28,11 @@ lint: $(VENV)/dev.stamp
 types: $(VENV)/dev.stamp
 	$(BIN)/mypy
 
+imports: $(VENV)/dev.stamp
+	$(BIN)/python -m tools.contract
+
 pytest: $(VENV)/dev.stamp
-	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not audit" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n logical --dist loadfile --no-loadscope-reorder -m "not audit" $(PYTEST_ARGS)
 
 audit: $(VENV)/audit.stamp
 	$(BIN)/python -m pytest -m audit $(PYTEST_ARGS)
@@ -47,10 +55,11 @@ $(VENV)/demo.stamp: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[plot]"
 	@touch $@
 
+# Python compiles what is imported; that is a third of what is installed here.
 $(VENV)/audit.stamp: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,diabetes]"
+	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check --editable ".[dev,diabetes]"
 	@touch $@
 
 $(VENV)/dev.stamp: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check --editable ".[dev]"
 	@touch $@

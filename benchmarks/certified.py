@@ -23,11 +23,10 @@ from tools.document import with_tables
 from benchmarks.datasets import SHARED_DATA
 from benchmarks.tables import Row, heading
 from frontguard import Gaussian, Oblivious
-from frontguard.experiments.contestants import CONTESTANTS, Contestant
+from frontguard.experiments.contestants import CONTESTANTS, ExperimentPolicy
 from frontguard.experiments.datasets.covboost import APE_AT_A_TENTH, bundled_covboost
 from frontguard.experiments.metrics import Score, judge, score
 from frontguard.experiments.plan import DELTA, T_BAR, TITLES, Experiment, Setting, choose, settings_of
-from frontguard.pareto.rule import STOPS
 from frontguard.policies import AuerA1, Certified
 from frontguard.policies.base import Policy
 from frontguard.simulation import Adversary, Environment, simulate, simulate_one
@@ -82,7 +81,7 @@ def ends_of(
     def one(run: int) -> tuple[int, Bools, str]:
         end = simulate_one(policy, environment, adversary, run=run)
         assert isinstance(end, Certified)
-        stop = STOPS[int(end._control["stop"][0])]
+        stop = end.status
         return int(end.pulls_per_arm.sum()), end.verdict_codes == 1, stop
 
     with ThreadPoolExecutor(os.cpu_count()) as threads:
@@ -91,7 +90,7 @@ def ends_of(
 
 
 def measure(
-    setting: Setting, contestant: Contestant, runs: int = RUNS, *, first_run: int = 0, **changed: Any
+    setting: Setting, contestant: ExperimentPolicy, runs: int = RUNS, *, first_run: int = 0, **changed: Any
 ) -> Measured:
     """Run a contestant in a setting, with some of its arguments `changed`, and judge it by that setting's D and α."""
     experiment = setting.experiment

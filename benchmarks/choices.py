@@ -98,7 +98,7 @@ def _setting(module: Any, name: str, value: Any) -> Callable[[], None]:
 
 def _want_both() -> None:
     """Sample the arm that stands in the way and its rival always, not the one by which more can be gained."""
-    original = certified_rule._want
+    original = certified_rule.want
 
     def both(arms: Any, boxes: Any, tolerance: Any, i: int, j: int, every: bool) -> bool:
         if not original(arms, boxes, tolerance, i, j, every):
@@ -107,7 +107,7 @@ def _want_both() -> None:
         arms[j].wanted = 1
         return True
 
-    certified_rule._want = numba.njit(nogil=True)(both)
+    certified_rule.want = numba.njit(nogil=True)(both)
 
 
 def _margin(share: float) -> Callable[[dict[str, Any]], dict[str, Any]]:
@@ -138,7 +138,7 @@ CHOICES: tuple[Choice, ...] = (
     *(Choice("growth of batches (0.03)", f"{v:g}", arguments=_growth(v)) for v in (0.01, 0.1, 0.3)),
     *(Choice("margin / (γ − c) (0.5)", f"{v:g}", arguments=_margin(v)) for v in (0.0, 0.25, 1.0)),
     Choice("sampling (the wider gain)", "both", _want_both, compiled=True),
-    *(Choice("doubt (0.5)", f"{v:g}", _setting(certified_rule, "DOUBT", v), compiled=True) for v in (0.0, 1.0)),
+    *(Choice("doubt (0.5)", f"{v:g}", _setting(boxes, "DOUBT", v), compiled=True) for v in (0.0, 1.0)),
 )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from frontguard.simulation import Source
+from frontguard.simulation import RewardSource
 from frontguard.simulation.adversaries import constant_attack
 from frontguard.simulation.environments import bootstrap
 
@@ -17,7 +17,7 @@ _ROOT = Path(__file__).resolve().parents[1]
 SHARED_DATA = Path(os.environ.get("FRONTGUARD_SHARED_DATA", _ROOT.parent / "shared" / "data"))
 
 
-def contaminated_table(eps: float) -> tuple[Source, npt.NDArray[np.float64]]:
+def contaminated_table(eps: float) -> tuple[RewardSource, npt.NDArray[np.float64]]:
     """SW-LLVM where its file is at hand, else a made-up table of its shape; Pareto arms get −10, the others +10."""
     path = SHARED_DATA / "sw_llvm" / "sw_llvm.csv"
     if path.is_file():
@@ -31,4 +31,4 @@ def contaminated_table(eps: float) -> tuple[Source, npt.NDArray[np.float64]]:
         points = rng.normal(0, 1, (16, 2))[arms] + rng.normal(0, 0.17, (1024, 2)).round(2)
     environment = bootstrap(points, arms)
     value = np.where(environment.pareto_mask[:, None], -10.0, 10.0) * np.ones((1, 2))
-    return Source(environment, constant_attack(eps, value)), points
+    return RewardSource(environment, constant_attack(eps, value)), points

@@ -8,7 +8,8 @@ import numpy as np
 
 from benchmarks.tables import Row, heading
 from frontguard import RPSI, Certified, Oblivious, Subgaussian
-from frontguard.pareto import rule as certified_rule
+from frontguard.evidence.boxes import DOUBT_HIGH, DOUBT_LOW, ESTIMATE, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR
+from frontguard.pareto.rule import decide
 from frontguard.policies import rpsi
 
 
@@ -18,8 +19,9 @@ def seconds_per_decision(arms: int, objectives: int = 3, decisions: int = 400) -
     angle = rng.uniform(0.0, 1.0, (arms, objectives))
     medians = angle / np.linalg.norm(angle, axis=1, keepdims=True) * 0.01
     policy = RPSI(arms, objectives, threat=Oblivious(0.1), spread=Subgaussian(0.2), accuracy=0.02)
-    table, control = policy._table, policy._control
-    rpsi.decide_first(table, medians, control, policy.phase_widths)
+    ring = policy.standing._replace(medians=medians)
+    control = ring.control
+    rpsi.decide_first(ring)
     assert control["undecided"][0] == arms
     fresh = [medians[i] + 1e-4 * rng.normal(size=objectives) for i in range(min(decisions, arms))]
     best = np.inf
@@ -27,7 +29,7 @@ def seconds_per_decision(arms: int, objectives: int = 3, decisions: int = 400) -
         started = time.perf_counter()
         for _ in range(decisions):
             i = int(control["next"][0])
-            rpsi.decide(table, medians, control, policy.phase_widths, i, fresh[i % len(fresh)])
+            rpsi.decide(ring, i, fresh[i % len(fresh)])
         best = min(best, (time.perf_counter() - started) / decisions)
     assert control["undecided"][0] == arms
     return float(best)
@@ -37,23 +39,22 @@ def certified_decision(arms: int, alive: int, objectives: int = 3) -> float:
     """Cost of `decide` with `arms` arms of which `alive` are not out: the others lie far below."""
     rng = np.random.default_rng(2)
     policy = Certified(arms, objectives, threat=Oblivious(0.1), accuracy=0.01)
-    boxes, centres, table, control = policy._boxes, policy._centres, policy._table, policy._control
+    standing = policy.standing
+    boxes, control = standing.boxes, standing.control
     on_front = rng.dirichlet(np.ones(objectives), arms)  # nobody dominates anybody
     centre = on_front - np.where(np.arange(arms) < alive, 0.0, 5.0)[:, None]
     width = 0.02
-    boxes[..., certified_rule.LOW], boxes[..., certified_rule.HIGH] = centre - width, centre + width
-    boxes[..., certified_rule.LOW_FLOOR] = boxes[..., certified_rule.HIGH_FLOOR] = centre
-    for side in range(3):
-        centres[..., side] = centre
-    table["pulls"] = 100
-    arguments = (policy.accuracy, policy.coverage, policy.margin, policy._front)
-    certified_rule.decide(table, boxes, centres, policy._alive, control, *arguments)
+    boxes[..., LOW], boxes[..., HIGH] = centre - width, centre + width
+    for column in (LOW_FLOOR, HIGH_FLOOR, ESTIMATE, DOUBT_LOW, DOUBT_HIGH):
+        boxes[..., column] = centre
+    standing.arms["pulls"] = 100
+    decide(standing, policy.goal)
     assert control["alive"][0] == alive
     best = np.inf
     for _ in range(20):
         control["stop"] = 0
         started = time.perf_counter()
-        certified_rule.decide(table, boxes, centres, policy._alive, control, *arguments)
+        decide(standing, policy.goal)
         best = min(best, time.perf_counter() - started)
     return float(best)
 

@@ -16,29 +16,20 @@ from frontguard import RPSI, AuerA1, AuerA1M, Oblivious, Policy, Subgaussian, si
 from frontguard._compiled import entry
 from frontguard.simulation.contracts import BLOCK
 from frontguard.simulation.random import stream_states
-from frontguard.simulation.streams import SOURCE, Source, fill_block
+from frontguard.simulation.streams import SOURCE, STATES, RewardSource, fill_block, run_streams
 
-_STATES = types.Array(types.uint64, 2, "C")
 _COUNTS = types.Array(types.int64, 1, "C")
 
 
-@entry(types.float64(*SOURCE, _STATES, _STATES, _COUNTS, types.int64))
-def draw_only(
-    draw: Any, reals: Any, ints: Any, kind: int, threshold: int, joint: bool, replace: Any, attack: Any,
-    attack_reals: Any, attack_ints: Any, rewards: Any, attacks: Any, pulls: Any, objectives: int,
-) -> float:  # fmt: skip
+@entry(types.float64(SOURCE, STATES, STATES, _COUNTS, types.int64))
+def draw_only(source: Any, rewards: Any, attacks: Any, pulls: Any, objectives: int) -> float:
     """Draw `pulls` (K,) contaminated rewards of every arm, block by block, and do nothing with them."""
     block = np.empty((objectives, BLOCK))
-    replacements = np.empty((objectives, BLOCK))
-    hits = np.empty((objectives, BLOCK), np.bool_)
-    words = np.empty(BLOCK, np.uint64)
+    streams = run_streams(rewards, attacks, objectives)
     total = 0.0
     for i in range(pulls.shape[0]):
         for _ in range(0, pulls[i], BLOCK):
-            fill_block(
-                draw, reals, ints, kind, threshold, joint, replace, attack, attack_reals, attack_ints,
-                i, block, replacements, hits, words, rewards[i], attacks[i],
-            )  # fmt: skip
+            fill_block(source, streams, i, block)
             total += block[0, 0]
     return total
 
@@ -53,7 +44,7 @@ def best_of(times: int, work: Callable[[], Any]) -> float:
     return min(spent)
 
 
-def sw_llvm_like() -> tuple[Source, npt.NDArray[np.float64]]:
+def sw_llvm_like() -> tuple[RewardSource, npt.NDArray[np.float64]]:
     """SW-LLVM itself where its file is at hand, else a table of the same shape, at ε = 0.1."""
     from benchmarks.datasets import contaminated_table
 
@@ -80,7 +71,7 @@ def main() -> list[Row]:
         def drawing() -> None:
             for run in range(runs):  # noqa: B023
                 states = stream_states(0, run, K)
-                draw_only(*source.arguments, *states, outcome.pulls_per_arm[run], M)  # noqa: B023
+                draw_only(source.compiled, *states, outcome.pulls_per_arm[run], M)  # noqa: B023
 
         drawing()
         bare = best_of(5, drawing)
@@ -96,7 +87,7 @@ def main() -> list[Row]:
     pulls_per_arm = np.full(K, 500_000)
 
     def bare_draws() -> None:
-        draw_only(*source.arguments, *stream_states(0, 0, K), pulls_per_arm, M)
+        draw_only(source.compiled, *stream_states(0, 0, K), pulls_per_arm, M)
 
     def bare_draws_twice() -> None:
         threads = [threading.Thread(target=bare_draws) for _ in range(2)]

@@ -210,14 +210,11 @@ def processor_seconds(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def wait_until_read(server: Served) -> None:
-    """Until the server has read the study's log."""
-    while server.json("/study/1.json")["status"] == "reading":
-        time.sleep(0.05)
+def costs(sizes: Sequence[int], arms: int = ARMS, updates: int = UPDATES, *, openings: bool = True) -> list[Cost]:
+    """The same arms with so many pulls each time; what is timed takes turns, because the speed of a machine changes.
 
-
-def costs(sizes: Sequence[int], arms: int = ARMS, updates: int = UPDATES) -> list[Cost]:
-    """The same arms with so many pulls each time; what is timed takes turns, because the speed of a machine changes."""
+    Without `openings` it is not timed how the page is opened.
+    """
     with TemporaryDirectory(prefix="benchmark-") as folder, running_browser() as browser, ExitStack() as closing:
         both = []
         for pulls in sizes:
@@ -225,11 +222,11 @@ def costs(sizes: Sequence[int], arms: int = ARMS, updates: int = UPDATES) -> lis
             study = closing.enter_context(Wide.begin(path, arms))
             study.grow(pulls)
             both.append((closing.enter_context(served(path)), study))
-            wait_until_read(both[-1][0])
+            both[-1][0].wait_until_read()
             cost_of(browser, *both[-1], updates=2)  # the first time, much is imported and compiled
         found = [cost_of(browser, server, study, updates) for server, study in both]
-        times = [[opened(browser, server) for server, _ in both] for _ in range(updates)]
-        for place, cost in enumerate(found):
+        times = [[opened(browser, server) for server, _ in both] for _ in range(updates if openings else 0)]
+        for place, cost in enumerate(found if times else ()):
             cost.first_paint = median(each[place][0] for each in times)
             cost.full = median(each[place][1] for each in times)
     return found

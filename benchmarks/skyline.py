@@ -19,7 +19,7 @@ from scipy.special import ndtri
 
 from benchmarks.tables import Row, heading
 from frontguard.evidence.boundaries import fixed_rank
-from frontguard.logs.boxes import LogBoxes
+from frontguard.evidence.boxes import ArmBoxes
 from frontguard.pareto.judge import judge
 
 Floats = npt.NDArray[np.float64]
@@ -40,14 +40,14 @@ def cloud(kind: str, arms: int, objectives: int, rng: np.random.Generator) -> Fl
     return noise
 
 
-def boxes_around(centres: Floats, rng: np.random.Generator) -> LogBoxes:
+def boxes_around(centres: Floats, rng: np.random.Generator) -> ArmBoxes:
     """Boxes with the ranks of `ROWS` rows and as many arms, for normal noise."""
     arms, objectives = centres.shape
     rank = fixed_rank(ROWS, (1.0 - EPSILON) / 2.0, DELTA / (2 * arms * objectives))
     error = NOISE * np.sqrt(np.pi / 2.0 / ROWS)
     estimates = centres + error * rng.normal(size=centres.shape)
     low, high = (-NOISE * ndtri(rank / ROWS) + 0.5 * error * rng.exponential(size=centres.shape) for _ in range(2))
-    return LogBoxes(estimates - low, estimates + high, estimates, estimates - 0.5 * error, estimates + 0.5 * error)
+    return ArmBoxes(estimates - low, estimates + high, estimates, estimates - 0.5 * error, estimates + 0.5 * error)
 
 
 def fastest(works: dict[str, Callable[[], object]], times: int = 3) -> dict[str, float]:

@@ -1,7 +1,8 @@
 """A real Chromium for the tests: found or fetched, driven by Playwright, and watched for all that a page must not do.
 
 The browser is looked for on PATH and where Playwright keeps its own; where there is none, it is fetched: with apt-get
-by root, with `playwright install` by anybody else. Tests that need it ask for the fixtures `browser` or `open_page`,
+by root, with `playwright install` by anybody else. The build without windows comes first: it is the same engine, and
+a new page takes it a fifth of the time. Tests that need it ask for the fixtures `browser` or `open_page`,
 which the conftest of all tests makes known.
 """
 
@@ -13,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,9 +28,8 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
-__all__ = ["NoBrowser", "OpenPage", "Watched", "browser", "open_page", "running_browser", "summary_lines"]
-
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+KEPT = ("chromium_headless_shell-*/chrome-*/*headless*shell", "chromium-*/chrome-linux*/chrome")
 FLAGS = (
     "--disable-gpu",
     "--disable-quic",
@@ -41,7 +42,11 @@ FLAGS = (
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 )
 
+PATIENCE = 180.0
+"""Seconds after which something that a browser is to show or to say has failed to come: other tests are at work too."""
+
 _missing: list[str] = []
+_plain: dict[Browser, Watched] = {}  # the page without special wishes that is lent to one test after another
 
 
 class NoBrowser(Exception):
@@ -55,7 +60,7 @@ def find_chromium() -> Path | None:
     """A Chromium that runs: the first on PATH, or Playwright's own."""
     candidates = [Path(found) for name in PROGRAMS if (found := shutil.which(name)) is not None]
     kept = os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or Path.home() / ".cache" / "ms-playwright"
-    candidates += sorted(Path(kept).glob("chromium-*/chrome-linux*/chrome"), reverse=True)
+    candidates += [program for place in KEPT for program in sorted(Path(kept).glob(place), reverse=True)]
     return next((program for program in candidates if _runs(program)), None)
 
 
@@ -83,15 +88,18 @@ def fetch_chromium() -> Path:
 
 def _fetch_with_apt() -> str:
     quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    install = ["apt-get", "install", "-y", "-q", "--no-install-recommends", "chromium"]
-    problem = ""
-    for command in (["apt-get", "update", "-q"], install):
-        problem = _problem_of(command, quiet) or problem
+    install = ["apt-get", "install", "-y", "-q", "--no-install-recommends"]
+    problem = _problem_of(["apt-get", "update", "-q"], quiet)
+    for package in ("chromium-headless-shell", "chromium"):
+        failed = _problem_of([*install, package], quiet)
+        if not failed and find_chromium() is not None:
+            return ""
+        problem = failed or problem
     return problem or "apt-get install chromium brought no Chromium that runs"
 
 
 def _fetch_with_playwright() -> str:
-    command = [sys.executable, "-m", "playwright", "install", "chromium"]
+    command = [sys.executable, "-m", "playwright", "install", "--only-shell", "chromium"]
     return _problem_of(command, dict(os.environ)) or "playwright install chromium brought no Chromium that runs"
 
 
@@ -152,7 +160,7 @@ _WATCH = """
 """
 
 
-@dataclass
+@dataclass(eq=False)
 class Watched:
     """A page, and what went wrong on it or tried to. All lists are empty on a page that behaves."""
 
@@ -168,8 +176,15 @@ class Watched:
     popups: list[str] = field(default_factory=list)  # windows that were opened
 
     def complaints(self, *, but: tuple[str, ...] = ()) -> list[str]:
-        """All that went wrong; `but` are pieces of console messages that were to be expected."""
+        """All that went wrong; `but` are pieces of console messages that were to be expected.
+
+        What a browser has to say of what is under way still comes later, how much later depends on the machine.
+        """
         self.page.evaluate("0")  # events that wait are delivered by then
+        return self.noted(but=but)
+
+    def noted(self, *, but: tuple[str, ...] = ()) -> list[str]:
+        """The same of what was delivered so far; the browser is not asked, so that nothing is delivered by this."""
         said = [line for line in self.console if not any(piece in line for piece in but)]
         groups = {
             "ran": self.hacked,
@@ -181,6 +196,18 @@ class Watched:
             "window": self.popups,
         }
         return [f"{what}: {line}" for what, lines in groups.items() for line in lines]
+
+    def leave(self) -> None:
+        """Close the page and the windows that it opened: by then, they have nothing more to say."""
+        for page in self.context.pages:
+            page.close()
+
+    def begin_anew(self) -> None:
+        """Another page in the same context, of which nothing is known yet."""
+        self.context.clear_cookies()
+        self.forget()
+        self.page = self.context.new_page()
+        self.page.on("popup", lambda opened: self.popups.append(opened.url))
 
     def forget(self) -> None:
         """Empty all lists."""
@@ -203,9 +230,8 @@ def watched_page(running: Browser, **options: Any) -> Watched:
     `options` are those of Playwright's `new_context`: viewport, color_scheme, java_script_enabled and so on.
     """
     context = running.new_context(**{"locale": "en-GB", "timezone_id": "UTC", **options})
-    context.set_default_timeout(20_000)
-    page = context.new_page()
-    seen = Watched(page, context)
+    context.set_default_timeout(1000.0 * PATIENCE)
+    seen = Watched(context.new_page(), context)
     notes = {"hacked": seen.hacked, "violation": seen.violations}
     context.expose_binding("__note", lambda source, kind, text: notes[kind].append(text))
     context.add_init_script(_WATCH)
@@ -228,8 +254,16 @@ def watched_page(running: Browser, **options: Any) -> Watched:
     context.on("request", request)
     context.on("console", console)
     context.on("weberror", lambda error: seen.errors.append(str(error.error)))
-    page.on("popup", lambda opened: seen.popups.append(opened.url))
+    seen.page.on("popup", lambda opened: seen.popups.append(opened.url))
     return seen
+
+
+def until(page: Page, holds: Callable[[], object], what: str) -> None:
+    """Wait until something holds, while the browser delivers what it has to say."""
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end, f"{what} did not come about; the page says: {page.inner_text('body')[:2000]}"
+        page.wait_for_timeout(20)
 
 
 def stays_here(url: str) -> bool:
@@ -258,22 +292,36 @@ def browser() -> Iterator[Browser]:
     try:
         with running_browser() as running:
             yield running
+            _plain.pop(running, None)
     except NoBrowser as error:
         without_browser(str(error))
 
 
 @pytest.fixture
 def open_page(browser: Browser) -> Iterator[OpenPage]:
-    """A function that opens a new watched page; they are closed after the test. Arguments as for `watched_page`."""
+    """A function that opens a new watched page; they are closed after the test. Arguments as for `watched_page`.
+
+    A context costs more than all that most tests do in it. The first page of a test without special wishes has the one
+    that other such tests had before it; its cookies are gone, what a site stored is not.
+    """
     opened: list[Watched] = []
 
     def new(**options: Any) -> Watched:
-        opened.append(watched_page(browser, **options))
+        if not options and browser not in _plain:
+            opened.append(_plain.setdefault(browser, watched_page(browser)))
+        elif not options and _plain[browser] not in opened:
+            _plain[browser].begin_anew()
+            opened.append(_plain[browser])
+        else:
+            opened.append(watched_page(browser, **options))
         return opened[-1]
 
     yield new
     for each in opened:
-        each.context.close()
+        if each is _plain.get(browser):
+            each.leave()
+        else:
+            each.context.close()
 
 
 def without_browser(why: str) -> None:

@@ -33,27 +33,29 @@ SHARED_DATA = Path(os.environ.get("FRONTGUARD_SHARED_DATA", ROOT.parent / "share
 
 LONGEST = (
     "web/test_hostile.py",
+    "cli/test_demo.py",
     "cli/test_run.py",
     "storage/test_contract_processes.py",
     "web/test_live.py",
-    "web/test_page_script.py",
-    "web/test_app.py",
+    "examples",
     "measure/test_kill.py",
+    "cli/test_serve.py",
     "web/test_fluid.py",
     "web/pages/test_accessible.py",
-    "cli/test_report.py",
-    "cli/test_serve.py",
-    "reports",
-    "examples",
-    "logs/sources/test_fuzz.py",
+    "web/test_page_script.py",
     "cli",
+    "reports",
+    "logs/sources/test_fuzz.py",
     "commands",
     "measure",
     "storage",
     "studies",
     "web",
 )
-"""What takes long, in the order in which it is begun: a worker that got one of these last would keep all waiting."""
+"""What takes long, in the order in which it is begun: a worker that got one of these last would keep all waiting.
+
+The first two need different kernels, so that two workers do not begin by compiling the same ones.
+"""
 
 
 def pytest_configure(config: pytest.Config) -> None:

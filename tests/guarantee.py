@@ -39,7 +39,7 @@ from frontguard.simulation import adversaries as adv
 from frontguard.simulation import environments as env
 from frontguard.simulation.contracts import BLOCK, Adversary, PrescientAdversary
 from frontguard.simulation.random import stream_states
-from frontguard.simulation.streams import SOURCE, Source, fill_block
+from frontguard.simulation.streams import SOURCE, STATES, RewardSource, fill_block, run_streams
 from frontguard.theory.spread import CustomSpread, Gaussian, SpreadBound
 from frontguard.theory.threats import Prescient
 
@@ -210,36 +210,29 @@ def bolder(rule: BoxRule, ranks: Ints, factor: float = 1.5) -> Ints:
     return np.where(ranks > 0, np.floor(expected - (expected - ranks) / factor), 0).astype(np.int64)
 
 
-_STATES = types.Array(types.uint64, 2, "C")
 _MATRIX = types.Array(types.float64, 2, "C")
 _RANKS = types.Array(types.int64, 4, "C")
 _MISSES = types.Array(types.boolean, 4, "C")
 
 
-@entry(types.void(*SOURCE, _STATES, _STATES, _RANKS, _MATRIX, _MATRIX, _MATRIX, _MISSES))
+@entry(types.void(SOURCE, STATES, STATES, _RANKS, _MATRIX, _MATRIX, _MATRIX, _MISSES))
 def _find_misses(
-    draw: Any, reals: Any, ints: Any, kind: int, threshold: int, joint: bool, replace: Any, attack: Any,
-    attack_reals: Any, attack_ints: Any, rewards: Any, attacks: Any, ranks: Any, costs: Any, lowest: Any, highest: Any,
-    misses: Any,
-) -> None:  # fmt: skip
+    source: Any, rewards: Any, attacks: Any, ranks: Any, costs: Any, lowest: Any, highest: Any, misses: Any
+) -> None:
     """Run after run from the same streams: misses (runs, arms of a run, M, 2), low and high; runs take arms in turn.
 
     ranks: (2, M, S, length + 1); costs: (M, S); lowest, highest: (K, M), the ends of the true quantiles.
     """
     runs, taken, objectives = misses.shape[0], misses.shape[1], misses.shape[2]
     shifts, length = ranks.shape[2], ranks.shape[3] - 1
-    block, replacements = np.empty((objectives, BLOCK)), np.empty((objectives, BLOCK))
-    hits, words = np.empty((objectives, BLOCK), np.bool_), np.empty(BLOCK, np.uint64)
+    block, streams = np.empty((objectives, BLOCK)), run_streams(rewards, attacks, objectives)
     counts = np.empty((2, objectives, shifts), np.int64)
     for run in range(runs):
         for a in range(taken):
             arm = (run * taken + a) % lowest.shape[0]
             counts[:] = 0
             for start in range(0, length, BLOCK):
-                fill_block(
-                    draw, reals, ints, kind, threshold, joint, replace, attack, attack_reals, attack_ints,
-                    arm, block, replacements, hits, words, rewards[arm], attacks[arm],
-                )  # fmt: skip
+                fill_block(source, streams, arm, block)
                 size = min(BLOCK, length - start)
                 for d in range(objectives):
                     values = block[d]
@@ -268,9 +261,9 @@ def find_misses(cell: Cell, runs: int, *, seed: int, ranks: Ints | None = None, 
     """Whether each side of each box ever missed: (runs, arms, M, 2). The ranks are those of the cell unless given."""
     wanted = read_ranks(cell.rule, length) if ranks is None else ranks
     misses = np.zeros((runs, cell.arms, len(cell.levels), 2), np.bool_)
-    source = Source(cell.environment, cell.adversary)
+    source = RewardSource(cell.environment, cell.adversary)
     states = stream_states(seed, 0, source.environment.arms)
-    _find_misses(*source.arguments, *states, wanted, cell.rule.costs, *cell.ends, misses)
+    _find_misses(source.compiled, *states, wanted, cell.rule.costs, *cell.ends, misses)
     return misses
 
 

@@ -143,7 +143,7 @@ class Measuring:
         """No more words; the exit code."""
         with suppress(BrokenPipeError):
             self.inward.close()
-        code = self.process.wait(timeout=60)
+        code = self.process.wait(timeout=180)
         self.outward.close()
         return code
 

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,9 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Served", "serve", "served"]
-
-WAIT = 60.0  # seconds for a server to begin: it shares the machine with other tests
+WAIT = 180.0  # seconds for a server to begin or to answer: it shares the machine with other tests
+PATIENCE = 300.0  # and for it to have read a log
 
 
 @dataclass
@@ -53,6 +53,17 @@ class Served:
         """What a `.json` twin says."""
         with urllib.request.urlopen(self.url + path, timeout=WAIT) as answer:
             return json.load(answer)
+
+    def wait_until_read(self, study: int = 1) -> None:
+        """Until the server has read a study's log: where kernels must be compiled first, that takes a while."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                assert self.json(f"/study/{study}.json")["status"] != "reading"
+                return
+            except (urllib.error.HTTPError, AssertionError):
+                if time.monotonic() > end:
+                    raise
 
     def bytes(self, path: str) -> bytes:
         """What is answered."""

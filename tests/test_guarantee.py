@@ -12,7 +12,7 @@ from scipy.stats import binomtest
 
 from frontguard.evidence.boundaries import read_rank
 from frontguard.simulation import adversaries as adv
-from frontguard.simulation.streams import Source, Streams
+from frontguard.simulation.streams import RewardSource, Streams
 from tests.guarantee import (
     ATTACKERS,
     CELLS,
@@ -98,7 +98,7 @@ def test_a_spread_bound_that_is_too_small_is_caught() -> None:
 @in_sharp_cells
 def test_attacks_leave_no_more_than_the_model_does(cell: Cell) -> None:
     """On the side under attack the counts are Binomial(n, keep): no attacker within the model can do worse."""
-    streams = Streams(Source(cell.environment, cell.adversary), seed=7)
+    streams = Streams(RewardSource(cell.environment, cell.adversary), seed=7)
     left, right = cell.ends
     for arm, d in np.ndindex(*left.shape):
         values = streams.blocks(arm, 800)[0][:, d]
@@ -115,7 +115,7 @@ def test_hitting_the_best_or_the_worst_of_an_arm_is_the_worst_case() -> None:
         environment = law(1)
         hit_best = directions(environment)[:, 0] < 0
         observed = [
-            Streams(Source(environment, adversary), seed=3).take(arm, 500)
+            Streams(RewardSource(environment, adversary), seed=3).take(arm, 500)
             for adversary in (
                 adv.coupled(environment, 0.2, hit_best=hit_best, distance=FAR),
                 ATTACKERS["malicious: worst case"](environment, 0.2),
@@ -128,7 +128,7 @@ def test_hitting_the_best_or_the_worst_of_an_arm_is_the_worst_case() -> None:
 def missed_by_boxes(cell: Cell, ranks: Ints, seed: int) -> Bools:
     """What `find_misses` tells of its first run, by boxes read off sorted observations."""
     length = ranks.shape[-1] - 1
-    streams = Streams(Source(cell.environment, cell.adversary), seed)
+    streams = Streams(RewardSource(cell.environment, cell.adversary), seed)
     left, right = cell.ends
     missed = np.zeros((cell.arms, len(cell.levels), 2), np.bool_)
     for arm in range(cell.arms):

@@ -72,27 +72,34 @@ def entry(signature: Any) -> Callable[[Callable[..., T]], Callable[..., T]]:
 
     def make(function: Callable[..., T]) -> Callable[..., T]:
         compiled: Any = _compile(function)
+        if not hasattr(compiled, "get_overload"):  # when numba is told to leave Python as it is
+            return cast("Callable[..., T]", compiled)
         lock = threading.Lock()
+        ready: Callable[..., T] | None = None
 
         @functools.wraps(function)
         def call(*args: Any) -> T:
-            if hasattr(compiled, "signatures") and not compiled.signatures:
+            nonlocal ready
+            if ready is None:
                 with lock:
-                    if not compiled.signatures:
+                    if ready is None:
                         compiled.compile(signature)
-                        compiled.disable_compile()  # or numba would compile again for the kernels of this very call
-            return cast("T", compiled(*args))
+                        # Called as it is: numba would look up anew in every call the kernels among the arguments.
+                        ready = compiled.get_overload(signature)
+            return ready(*args)
 
         return call
 
     return make
 
 
-class KernelValue(types.WrapperAddressProtocol):
-    """A kernel as a value to be handed to an `entry`, compiled for its kind of signature.
+def record_type(record: type[tuple[Any, ...]], *fields: Any) -> Any:
+    """The type of a named tuple with fields of these types, for the signature of an `entry`."""
+    return types.NamedTuple(fields, record)  # type: ignore[no-untyped-call]
 
-    numba takes bare kernels too, but looks them up anew in every call, which costs more than a short run.
-    """
+
+class KernelValue(types.WrapperAddressProtocol):
+    """A kernel as a value to be handed to an `entry`, compiled for its kind of signature."""
 
     def __init__(self, function: Callable[..., Any], signature: Any) -> None:
         self._function = function  # keeps the machine code alive

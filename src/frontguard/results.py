@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 from frontguard._attached import attached
-from frontguard._typing import Floats, Ints
+from frontguard._typing import Bools, Floats, Ints
 from frontguard.notices import Notice
 from frontguard.objectives import Objective
 from frontguard.verdicts import VERDICT_ORDER, Verdict
@@ -83,6 +84,35 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+AT_A_TIME = 20_000
+"""Arms that are brought to plain values in one piece."""
+
+WORDS = np.array([verdict.word for verdict in Verdict], object)
+"""The word of each verdict, by its number."""
+
+
+class ByArm:
+    """Pairs of an arm's name and a value, made one after another: with a million arms they are not wanted at once."""
+
+    def __init__(self, pairs: Iterable[tuple[str, Any]]) -> None:
+        self.pairs = pairs
+
+    def pieces(self) -> Iterator[dict[str, Any]]:
+        """The pairs as dictionaries of some thousand arms."""
+        rest = iter(self.pairs)
+        while piece := dict(islice(rest, AT_A_TIME)):
+            yield piece
+
+
+def finite_rows(values: Floats) -> Iterator[list[float | None]]:
+    """The rows of a table as Python's own numbers, some thousand at a time; None where they are not finite."""
+    for start in range(0, len(values), AT_A_TIME):
+        part = values[start : start + AT_A_TIME]
+        plain = part.astype(object)
+        plain[~np.isfinite(part)] = None
+        yield from plain.tolist()
+
+
 class Drawing(Protocol):
     """What `Result.plot` gives: a `frontguard.plot.Picture`, which this room need not know."""
 
@@ -127,10 +157,18 @@ class Result:
     notices: tuple[Notice, ...] = ()
     metrics: tuple[Objective, ...] = ()
 
+    def having(self, verdict: Verdict) -> Bools:
+        """Which arms (K,) have this verdict."""
+        return np.asarray(self.verdict_codes == verdict)
+
+    def named(self, which: Bools) -> list[str]:
+        """The names of some arms."""
+        return [self.arms[i] for i in np.flatnonzero(which).tolist()]
+
     @property
     def pareto_set(self) -> list[str]:
         """Names of the arms that are returned as the trade-off set."""
-        return [name for name, code in zip(self.arms, self.verdict_codes, strict=True) if code == Verdict.IN]
+        return self.named(self.having(Verdict.IN))
 
     def verdict(self, arm: int) -> Verdict:
         """The verdict of an arm by its number."""
@@ -144,12 +182,12 @@ class Result:
     @property
     def verdicts(self) -> dict[str, str]:
         """Verdict of every arm by name: in, out, covered, undecided or set aside."""
-        return {name: Verdict(int(code)).word for name, code in zip(self.arms, self.verdict_codes, strict=True)}
+        return dict(zip(self.arms, WORDS[self.verdict_codes].tolist(), strict=True))
 
     @property
     def aside(self) -> list[str]:
         """Names of the arms that cannot be measured: the answer is about the others."""
-        return [name for name, code in zip(self.arms, self.verdict_codes, strict=True) if code == Verdict.SET_ASIDE]
+        return self.named(self.having(Verdict.SET_ASIDE))
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -189,27 +227,31 @@ class Result:
         """The same result, shown in the units and directions of these objectives."""
         return replace(self, metrics=tuple(objectives), certificate=self.certificate.in_units(objectives))
 
+    def entries(self) -> Iterator[tuple[str, Any]]:
+        """What `to_dict` has, entry by entry; what there is for each arm as `ByArm`."""
+        names, arms, decided = self.objectives, self.arms, np.flatnonzero(self.decided_by >= 0).tolist()
+        yield "policy", self.policy
+        yield "status", self.status
+        yield "pareto_set", self.pareto_set
+        yield "verdicts", ByArm(zip(arms, WORDS[self.verdict_codes].tolist(), strict=True))
+        yield "certificate", self.certificate.to_dict()
+        yield "pulls", self.pulls
+        low, high = (finite_rows(ends) for ends in self.bounds)
+        yield (
+            "intervals",
+            ByArm(
+                (arm, {name: [a, b] for name, a, b in zip(names, lows, highs, strict=True)})
+                for arm, lows, highs in zip(arms, low, high, strict=True)
+            ),
+        )
+        yield "warnings", list(self.warnings)
+        yield "notices", [notice.to_dict() for notice in self.notices]
+        yield "pulls_per_arm", ByArm(zip(arms, self.pulls_per_arm.tolist(), strict=True))
+        yield "decided_by", ByArm((arms[i], arms[int(self.decided_by[i])]) for i in decided)
+
     def to_dict(self) -> dict[str, Any]:
-        """The result as plain values that JSON can hold; an infinite bound becomes None."""
-        return {
-            "policy": self.policy,
-            "status": self.status,
-            "pareto_set": self.pareto_set,
-            "verdicts": self.verdicts,
-            "certificate": self.certificate.to_dict(),
-            "pulls": self.pulls,
-            "intervals": {
-                arm: {
-                    name: [bound if math.isfinite(bound) else None for bound in bounds]
-                    for name, bounds in by_name.items()
-                }
-                for arm, by_name in self.intervals.items()
-            },
-            "warnings": list(self.warnings),
-            "notices": [notice.to_dict() for notice in self.notices],
-            "pulls_per_arm": {arm: int(n) for arm, n in zip(self.arms, self.pulls_per_arm, strict=True)},
-            "decided_by": {arm: self.arms[int(j)] for arm, j in zip(self.arms, self.decided_by, strict=True) if j >= 0},
-        }
+        """Plain values that JSON can hold; what is infinite or not known becomes None."""
+        return {key: dict(value.pairs) if isinstance(value, ByArm) else value for key, value in self.entries()}
 
     def explain(self, arm: str) -> str:
         """Why an arm has its verdict: the arm that decides it, and in which objectives."""

@@ -61,7 +61,7 @@ class Terminal:
         while self._go_on():
             pass
         os.close(self._master)
-        return self.process.wait(60)
+        return self.process.wait(180)
 
     def _go_on(self) -> bool:
         """Show the next frame of what was read, so that none is missed however late we are; else read more."""

@@ -3,45 +3,29 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import re
 import signal
 import subprocess
 import sys
 import time
-from contextlib import redirect_stderr, redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from frontguard.cli import main
-from frontguard.cli.analyze import size_of
+from frontguard.cli.values import size_of
 from frontguard.errors import BadInput
+from tests.cli import commands
 from tests.cli.terminal import Terminal
+from tests.documents.printed import as_published
+
+process = partial(commands.process, "analyze")
+run = partial(commands.run, "analyze")
 
 TWO = ("--arm", "flags", "--maximize", "quality", "--minimize", "seconds")
-
-
-def process(*arguments: str, cwd: Path, **more: Any) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "frontguard", "analyze", *arguments]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, **more)
-
-
-def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """The same in this process, which has loaded everything already."""
-    out, err = io.StringIO(), io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
-        patch.chdir(cwd)
-        patch.setattr(sys, "argv", ["frontguard", "analyze", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-    code = ended.value.code
-    return subprocess.CompletedProcess(
-        list(arguments), code if isinstance(code, int) else 0, out.getvalue(), err.getvalue()
-    )
 
 
 def write_log(path: Path, pulls: int = 200, *, bombed: bool = True) -> None:
@@ -85,7 +69,7 @@ def test_the_answer_is_a_sentence_a_table_and_what_it_is_worth(folder: Path) -> 
 def test_the_answer_for_machines_has_the_keys_of_the_contract(folder: Path) -> None:
     ran = run("log.csv", *TWO, "--json", "--confidence", "0.9", "--threat", "malicious", cwd=folder)
     assert ran.returncode == 0, ran.stderr
-    found = json.loads(ran.stdout)
+    found = as_published("analyze", ran.stdout)
     assert found["status"] == "certified"
     assert found["pareto_set"] == ["-O1", "-O3"]
     assert found["verdicts"] == {"-O1": "in", "-O2": "out", "-O3": "in", "007": "out"}
@@ -160,7 +144,11 @@ def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], complaint: 
 
 def answered(ran: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     """The answer for machines, without what says how it was asked for."""
-    return {key: value for key, value in json.loads(ran.stdout).items() if key not in ("command", "source", "at")}
+    return {
+        key: value
+        for key, value in as_published("analyze", ran.stdout).items()
+        if key not in ("command", "source", "at")
+    }
 
 
 def test_a_log_that_grows_is_appended_and_states_of_shards_merge(folder: Path) -> None:

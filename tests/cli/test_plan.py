@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import csv
-import json
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,15 +14,13 @@ from frontguard import BadInput
 from frontguard.cli.app import app
 from frontguard.cli.plan import read_pilot
 from frontguard.objectives import Objective
+from tests.cli.commands import process, run
+from tests.documents.printed import as_published
+
+plan = partial(run, "plan")
 
 PROBLEM = ("--arms", "6", "--objectives", "2", "--contamination", "0.1", "--runs", "3")
 ON_PILOT = ("--pilot", "pilot.csv", "--arm", "flags", "--contamination", "0.1", "--runs", "2")
-
-
-def plan(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "frontguard", "plan", *arguments], cwd=cwd, capture_output=True, text=True, check=False
-    )
 
 
 @pytest.fixture
@@ -41,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_answer_comes_first_and_the_floor_is_in_plain_words(tmp_path: Path) -> None:
-    ran = plan(*PROBLEM, "--accuracy", "0.2", "--gaussian", "0.2", cwd=tmp_path)
+    ran = process("plan", *PROBLEM, "--accuracy", "0.2", "--gaussian", "0.2", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
     said = " ".join(ran.stdout.split())
     assert said.startswith("Expect about ")
@@ -54,7 +50,7 @@ def test_a_plan_for_machines(tmp_path: Path) -> None:
     options = ("--accuracy", "0.1", "--sigma", "0.2", "--threat", "malicious", "--confidence", "0.9", "--json")
     ran = plan(*PROBLEM[:-1], "1", *options, cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
-    made = json.loads(ran.stdout)
+    made = as_published("plan", ran.stdout)
     assert made["floor"] == pytest.approx([0.4 * norm.ppf(0.6)] * 2)
     assert made["largest_contamination"]["any_method"] == pytest.approx(norm.cdf(0.25) - 0.5)
     assert not made["possible"]
@@ -69,7 +65,7 @@ def test_a_plan_from_a_pilot_speaks_of_its_arms_and_units(folder: Path) -> None:
     options = ("--minimize", "seconds", "--maximize", "quality", "--accuracy", "0.05", "--accuracy", "10%", "--json")
     ran = plan(*ON_PILOT, *options, cwd=folder)
     assert ran.returncode == 0, ran.stderr
-    made = json.loads(ran.stdout)
+    made = as_published("plan", ran.stdout)
     assert [(o["name"], o["relative"]) for o in made["objectives"]] == [("quality", False), ("seconds", True)]
     assert made["accuracy"] == pytest.approx([0.05, 0.1])
     with (folder / "pilot.csv").open() as file:
@@ -114,7 +110,7 @@ def test_bad_input_is_refused(
 
 
 def test_a_refusal_is_one_line_and_exit_code_2(folder: Path) -> None:
-    ran = plan(*ON_PILOT, "--accuracy", "1%", "--minimize", "second", cwd=folder)
+    ran = process("plan", *ON_PILOT, "--accuracy", "1%", "--minimize", "second", cwd=folder)
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr.count("\n") == 1
     assert "--minimize second: pilot.csv has no such column; did you mean seconds?" in ran.stderr

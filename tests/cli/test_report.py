@@ -2,42 +2,19 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import subprocess
 import sys
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from frontguard.cli import main
 from frontguard.experiments.tables import as_json
+from tests.cli.commands import process, run
+from tests.documents.printed import as_published
 from tests.reports.samples import open_analysis, printed, rows, study_in
 from tests.servers import PostgresServer
-
-
-def process(*arguments: str, cwd: Path, **more: Any) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "frontguard", *arguments]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, **more)
-
-
-def run(*arguments: str, cwd: Path, given: bytes | None = None) -> subprocess.CompletedProcess[str]:
-    """The same in this process, which has loaded everything already."""
-    out, err = io.StringIO(), io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
-        patch.chdir(cwd)
-        patch.setattr(sys, "argv", ["frontguard", *arguments])
-        if given is not None:
-            patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given)))
-        with pytest.raises(SystemExit) as ended:
-            main()
-    code = ended.value.code
-    return subprocess.CompletedProcess(
-        list(arguments), code if isinstance(code, int) else 0, out.getvalue(), err.getvalue()
-    )
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +33,7 @@ def test_a_study_becomes_a_report(folder: Path, tmp_path: Path) -> None:
     before = (folder / "one.db").read_bytes()
     ran = process("report", str(folder / "one.db"), "--json", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
-    said = json.loads(ran.stdout)
+    said = as_published("report", ran.stdout)
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert said["answer"].startswith("3 of the 5 arms that can be measured are on the trade-off front")
     assert (said["status"], said["kind"], said["format"], said["rows"]) == ("certified", "study", "html", 6)
@@ -85,7 +62,7 @@ def test_standard_input_and_output(folder: Path, tmp_path: Path) -> None:
 def test_the_folder_of_reproduce(folder: Path, tmp_path: Path) -> None:
     ran = run("report", str(folder / "results"), "-o", str(tmp_path / "r.html"), "--json", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
-    said = json.loads(ran.stdout)
+    said = as_published("report", ran.stdout)
     assert said["kind"] == "reproduce"
     assert said["warnings"] == ["Only 10 runs stand behind some rows; the published ones are averages over 100."]
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
@@ -202,30 +179,6 @@ def test_run_writes_a_report_and_its_json_has_what_one_needs(tmp_path: Path) -> 
     assert later.returncode == 0, later.stderr
     assert 'name = "toy"' in later.stdout
     assert "frontguard run toy.toml --report toy.html --json" in later.stdout
-
-
-def test_the_demo_ends_with_a_report(tmp_path: Path) -> None:
-    ran = process("demo", "--output", "out", "--json", cwd=tmp_path)
-    assert ran.returncode == 0, ran.stderr
-    assert "report: out/report.html" in ran.stderr
-    text = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    assert "5 of the 5 treatments on the true front are returned by R-PSI" in text
-    assert len(text.encode()) < 1_000_000
-    (tmp_path / "demo.json").write_text(ran.stdout)
-    later = run("report", "demo.json", "-o", "later.html", "--json", cwd=tmp_path)
-    assert later.returncode == 0, later.stderr
-    assert json.loads(later.stdout)["kind"] == "demo"
-
-    def content(path: Path) -> str:
-        return re.sub(r"Made by .*? UTC|Answered.*? UTC", "", path.read_text(encoding="utf-8"))
-
-    assert content(tmp_path / "later.html") == content(tmp_path / "out" / "report.html")
-    whole = json.loads(ran.stdout)
-    old = {
-        key: whole[key] for key in whole if key not in ("estimates", "mean_estimates", "scale", "version", "command")
-    }
-    (tmp_path / "old.json").write_text(json.dumps(old))
-    assert run("report", "old.json", "-o", "old.html", cwd=tmp_path).returncode == 0
 
 
 def test_help_does_not_load_what_computes() -> None:

@@ -17,6 +17,7 @@ from typer.testing import CliRunner, Result
 
 from frontguard.cli.reproduce import reproduce
 from frontguard.errors import BadInput
+from tests.documents.printed import as_published
 
 app = typer.Typer(add_completion=False)
 app.command("reproduce")(reproduce)
@@ -42,7 +43,7 @@ def run(*arguments: str | Path) -> Result:
 
 def rows_of(result: Result) -> list[dict[str, Any]]:
     assert result.exit_code == 0, result.output
-    rows: list[dict[str, Any]] = json.loads(result.stdout)
+    rows: list[dict[str, Any]] = as_published("reproduce", result.stdout)
     return rows
 
 
@@ -157,11 +158,11 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(tmp_path: Pa
     command += ["--output", str(tmp_path)]
     stored = tmp_path / "runs.jsonl"
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 240
     while not (stored.exists() and stored.stat().st_size) and time.monotonic() < deadline and process.poll() is None:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    output, errors = process.communicate(timeout=60)
+    output, errors = process.communicate(timeout=240)
     assert process.returncode == 130, errors
     assert output == ""
     assert "the same command goes on" in errors

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
 import shlex
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,17 +16,17 @@ from typing import Any
 import pytest
 
 from frontguard import Malicious
-from frontguard.cli import main
 from frontguard.cli.run_options import RunOptions, spec_of
 from frontguard.commands.arm import seed_of_pull
 from frontguard.errors import BadInput
 from frontguard.storage import open_storage
 from frontguard.studies import Study
+from tests.cli import commands
+from tests.cli.commands import FRONTGUARD
 from tests.cli.terminal import Terminal
+from tests.documents.printed import as_published
 from tests.servers import PostgresServer
 from tests.signals import ignoring_signal
-
-FRONTGUARD = [sys.executable, "-m", "frontguard"]
 
 MEASURE = """
 # cost, size, seed, seconds: a measurement with noise of its seed
@@ -85,23 +83,13 @@ def write_spec(folder: Path, more: str = "", sleep: float = 0.0, name: str = "to
 
 
 def run(folder: Path, *arguments: str, command: str = "run") -> subprocess.CompletedProcess[str]:
-    """The command in this process, which has everything loaded; its commands are processes all the same."""
-    out, err = io.StringIO(), io.StringIO()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", ["frontguard", command, *arguments])
-        patch.setattr(sys, "stdout", out)
-        patch.setattr(sys, "stderr", err)
-        patch.chdir(folder)
-        try:
-            main()
-        except SystemExit as left:
-            code = left.code or 0
-    return subprocess.CompletedProcess(arguments, int(code), out.getvalue(), err.getvalue())
+    """The command in this process; what it measures with are processes all the same."""
+    return commands.run(command, *arguments, cwd=folder)
 
 
 def found(ran: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     assert "Traceback" not in ran.stderr
-    answer: dict[str, Any] = json.loads(ran.stdout)
+    answer: dict[str, Any] = as_published("run", ran.stdout)
     return answer
 
 
@@ -277,6 +265,19 @@ def test_options_take_the_place_of_what_the_spec_says(folder: Path) -> None:
     assert (spec.threat, spec.confidence, spec.seed, spec.name) == (Malicious(0.05), 0.9, 4, "other")
     assert (spec.budget.pulls, spec.budget.seconds, spec.workers, spec.timeout) == (70, 120.0, 3, 3600.0)
     assert spec.lease > 3600.0  # a pull that is still allowed to run is not given to another worker
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"threat": "none"}, "threat must be one of"),
+        ({"confidence": 1.0}, "--confidence: wanted"),
+        ({"workers": 0}, "--workers: wanted"),
+    ],
+)
+def test_options_that_cannot_be(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        spec_of(None, RunOptions(arms=("a=true", "b=x"), **options))
 
 
 def test_a_study_on_a_server(folder: Path, postgres: PostgresServer) -> None:
@@ -569,7 +570,7 @@ def test_a_damaged_file_is_refused_and_what_can_be_read_of_it_goes_on(folder: Pa
 
     ran = run(folder, "toy.db", "new.db", "--json", command="rescue")
     assert ran.returncode == 0, ran.stderr
-    saved = json.loads(ran.stdout)
+    saved = as_published("rescue", ran.stdout)
     assert saved["studies"] == ["toy"]
     assert 0 < saved["told"] < 400
     assert saved["told"] == told(folder / "new.db")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import json
 import os
 import re
 import signal
@@ -21,6 +20,7 @@ import pytest
 
 from frontguard.cli.serve import serve
 from frontguard.errors import BadInput
+from tests.documents.printed import as_published
 from tests.signals import ignoring_signal
 from tests.web.serving import PATIENCE, begin, measure
 
@@ -53,7 +53,7 @@ def served(process: subprocess.Popen[str]) -> dict[str, str | None]:
     assert process.stdout is not None
     line = process.stdout.readline()
     assert line, process.communicate()[1]
-    read: dict[str, str | None] = json.loads(line)
+    read: dict[str, str | None] = as_published("serve", line)
     return read
 
 
@@ -93,7 +93,7 @@ def test_it_serves_until_it_is_interrupted_and_ends_at_once(number: signal.Signa
         began = time.monotonic()
         process.send_signal(number)
         assert process.wait(PATIENCE) == code
-        assert time.monotonic() - began < PATIENCE / 2
+        assert time.monotonic() - began < 30.0
         out, err = process.communicate()
         assert out == ""
         assert f"flags.db is shown at {url} (Ctrl-C ends it)" in err

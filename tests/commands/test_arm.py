@@ -43,7 +43,7 @@ def state(pid: int) -> str:
 
 def all_end(pids: list[int]) -> bool:
     """Whether processes end soon: one that was killed takes a moment to die."""
-    limit = time.monotonic() + 10.0
+    limit = time.monotonic() + LONG
     while any(state(pid) not in "XZ" for pid in pids):
         if time.monotonic() > limit:
             return False
@@ -53,7 +53,7 @@ def all_end(pids: list[int]) -> bool:
 
 def pids_in(file: Path, count: int) -> list[int]:
     """Process numbers that a command wrote to a file, as soon as there are so many."""
-    limit = time.monotonic() + 20.0
+    limit = time.monotonic() + LONG
     while True:
         lines = file.read_text().split() if file.exists() else []
         if len(lines) >= count:

@@ -7,7 +7,7 @@ import tomllib
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from frontguard.commands.format import line_of, lines_of
+from frontguard.commands.format import lines_of, nearest_line
 
 TRICKY = '''\
 title = "a # no comment"  # a comment with "quotes" and [brackets]
@@ -77,8 +77,8 @@ def test_lines_of_a_tricky_text():
 
 
 def test_what_is_missing_has_the_line_of_what_is_around_it():
-    assert line_of(TRICKY, ("row", 1, "weight")) == 25
-    assert line_of(TRICKY, ("nothing", "here")) is None
+    assert nearest_line(lines_of(TRICKY), ("row", 1, "weight")) == 25
+    assert nearest_line(lines_of(TRICKY), ("nothing", "here")) is None
 
 
 keys = st.text("abc", min_size=1, max_size=3)

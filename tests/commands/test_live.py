@@ -15,10 +15,11 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from frontguard import Objective, Prescient
-from frontguard.commands.live import ASCII, FINE, BarScale, Pace, PlainLines, bar, drawn, line
+from frontguard.commands.live import ASCII, FINE, BarScale, Pace, PlainLines, bar, drawn
 from frontguard.phrases import number
 from frontguard.studies import Study
-from frontguard.studies.snapshot import Snapshot
+from frontguard.studies.overview import Snapshot
+from frontguard.words.study import in_a_line
 from tests.words.snapshots import set_aside, snapshot_of
 
 
@@ -196,7 +197,7 @@ def test_plain_lines_come_after_two_seconds_and_then_every_ten(few: Snapshot) ->
         if stream.tell() > before:
             written.append(now)
     assert written == [2.0, 12.0, 22.0, 32.0]
-    assert stream.getvalue().splitlines()[0] == line(few)
+    assert stream.getvalue().splitlines()[0] == in_a_line(few)
 
 
 def test_news_are_written_at_once() -> None:

@@ -12,9 +12,9 @@ from frontguard import Study
 from frontguard.commands import run as commanded
 from frontguard.commands.run import CommandedRun
 from frontguard.commands.spec import spec_from_arms
-from frontguard.studies.snapshot import Snapshot
+from frontguard.studies.overview import Snapshot
 
-PATIENCE = 60.0
+PATIENCE = 180.0
 
 
 class Nobody:

@@ -328,9 +328,6 @@ def test_arms_from_the_command_line():
         (["a=true", "b='x"], {}, "cannot be split into words: No closing quotation"),
         (["a=true", "b=x"], {"minimize": ["s"], "maximize": ["s"]}, "got 's' in both"),
         (["a=true", "b=x"], {"minimize": ["s", "s"]}, "different names; got 's'"),
-        (["a=true", "b=x"], {"threat": "none"}, "threat must be one of"),
-        (["a=true", "b=x"], {"confidence": 1.0}, "--confidence: wanted"),
-        (["a=true", "b=x"], {"workers": 0}, "--workers: wanted"),
     ],
 )
 def test_mistakes_on_the_command_line(arms, options, message):

@@ -13,15 +13,29 @@ from hypothesis import strategies as st
 
 from frontguard import Gaussian, Malicious, Oblivious, Prescient, Subgaussian, Threat
 from frontguard._compiled import kernel
-from frontguard._typing import Floats, Ints
+from frontguard._typing import Floats
 from frontguard.errors import BadInput
 from frontguard.evidence.boundaries import STEPS, anytime_rank
-from frontguard.evidence.boxes import SHIFTS, STRENGTH, UNSHIFTED_SHARE, BoxRule, box_rule, checked_quantiles, tighten
-from frontguard.evidence.samples import Table, empty_table
+from frontguard.evidence.boxes import (
+    HIGH,
+    HIGH_FLOOR,
+    LOW,
+    LOW_FLOOR,
+    PLAIN_HIGH,
+    PLAIN_LOW,
+    REFUTED,
+    SHIFTS,
+    STRENGTH,
+    UNSHIFTED_SHARE,
+    BoxRule,
+    box_rule,
+    checked_quantiles,
+    tighten,
+)
+from frontguard.evidence.samples import Samples, Table, empty_table
 from frontguard.theory.spread import CustomSpread, SpreadBound
 
 LARGEST = 4096
-LOW, HIGH, LOW_FLOOR, HIGH_FLOOR, REFUTED, PLAIN_LOW, PLAIN_HIGH = range(7)
 NOTHING = (-math.inf, math.inf, -math.inf, math.inf, 0.0, -math.inf, math.inf)
 
 Values = Sequence[float]
@@ -134,11 +148,8 @@ def naive_box(problem: Problem, history: Sequence[Sample]) -> tuple[float, ...]:
 
 
 @kernel
-def _tighten(
-    pool: Floats, table: Table, pulls: int, box: Floats, low_ranks: Ints, high_ranks: Ints, costs: Floats,
-    low_keep: Floats, high_keep: Floats,
-) -> None:  # fmt: skip
-    tighten(pool, pool, table[0], pulls, box, low_ranks, high_ranks, costs, low_keep, high_keep)
+def _tighten(box: Floats, pool: Floats, table: Table, pulls: int, rule: BoxRule, objective: int) -> None:
+    tighten(box, Samples(pool, pool, table), table[0], pulls, rule, objective)
 
 
 def real_box(
@@ -149,7 +160,7 @@ def real_box(
     table = empty_table(1)
     table["start"][0], table["count"][0] = 5, len(values)
     pool = np.concatenate([np.full(5, np.nan), np.sort(np.asarray(values, np.float64)), np.full(3, np.nan)])
-    _tighten(pool, table, len(values) + failed, box, *(array[objective] for array in rule.arrays))
+    _tighten(box, pool, table, len(values) + failed, rule, objective)
     return box
 
 

@@ -12,7 +12,7 @@ from frontguard.errors import BadInput
 from frontguard.experiments.contestants import CONTESTANTS, contestants_named
 from frontguard.experiments.datasets import synthetic
 from frontguard.experiments.plan import AS_PUBLISHED, AS_THEORY, Setting, choose, settings_of
-from frontguard.experiments.runner import Forecast, Job
+from frontguard.experiments.runner import Job, TimeLeft
 from frontguard.simulation.contracts import MaliciousAdversary, ObliviousAdversary, PrescientAdversary
 
 
@@ -146,7 +146,7 @@ def test_policies_by_name() -> None:
 
 def test_forecast_scales_guesses_by_what_was_measured() -> None:
     first, second = Job(guess=100.0, runs_left=10), Job(guess=50.0, runs_left=10)
-    forecast = Forecast([first, second])
+    forecast = TimeLeft([first, second])
     assert forecast.seconds_left() is None
     forecast.measured(first, 5, 10.0)  # 2 s a run, 0.02 s a unit of guess
     assert forecast.seconds_left() == pytest.approx(5 * 2.0 + 10 * 1.0)

@@ -8,14 +8,14 @@ import pytest
 
 from frontguard.experiments.contestants import contestants_named
 from frontguard.experiments.plan import AS_PUBLISHED, AS_THEORY, choose, settings_of
-from frontguard.experiments.results import Result
+from frontguard.experiments.results import Row
 from frontguard.experiments.runner import Plan
 from frontguard.experiments.store import RunStore
 
 
 def measured(
     dataset: str, data: Path | None, output: Path, *, runs: int, policies: list[str], epsilons: list[float]
-) -> list[Result]:
+) -> list[Row]:
     settings = settings_of(choose(dataset, data).experiments, epsilons)
     return Plan(settings, contestants_named(policies), runs=runs, seed=0, store=RunStore(output)).execute().results
 

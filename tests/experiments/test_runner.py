@@ -22,7 +22,7 @@ def plan(directory: Path, *, runs: int, seed: int = 0, fresh: bool = False) -> P
     return Plan(settings, contestants_named(["rpsi"]), runs=runs, seed=seed, store=store)
 
 
-def records(outcome: runner.Outcome) -> list[dict[str, Any]]:
+def records(outcome: runner.Execution) -> list[dict[str, Any]]:
     rows = [as_record(result) for result in outcome.results]
     for row in rows:
         del row["seconds"]  # measured, never the same twice

@@ -11,7 +11,7 @@ import pytest
 
 from frontguard.errors import BadInput
 from frontguard.experiments.contestants import CONTESTANTS
-from frontguard.experiments.datasets.sw_llvm import Settings
+from frontguard.experiments.datasets.sw_llvm import CompilerSettings
 from frontguard.experiments.plan import Experiment, Setting, diabetes, gaussian_suite, sw_llvm
 from frontguard.experiments.store import FILE_NAME, Run, RunStore, key_of
 from frontguard.simulation.environments import gaussian
@@ -112,7 +112,7 @@ def test_the_key_changes_with_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def llvm_like() -> list[Experiment]:
     generator = np.random.default_rng(0)
-    return sw_llvm(Settings(generator.normal(size=(160, 2)), np.repeat(np.arange(16), 10)))
+    return sw_llvm(CompilerSettings(generator.normal(size=(160, 2)), np.repeat(np.arange(16), 10)))
 
 
 def test_rows_that_differ_in_judgement_only_share_their_runs() -> None:

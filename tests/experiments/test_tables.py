@@ -9,18 +9,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tools import document
 
 from frontguard.errors import BadInput
 from frontguard.experiments.metrics import judge, score
 from frontguard.experiments.published import published_row
-from frontguard.experiments.results import Result
+from frontguard.experiments.results import Row
 from frontguard.experiments.tables import as_csv, as_json, as_latex, as_markdown, terminal_tables
+from tools import document
 
 
-def result(dataset: str, variant: str, policy: str, eps: float, pulls: list[int]) -> Result:
+def result(dataset: str, variant: str, policy: str, eps: float, pulls: list[int]) -> Row:
     verdict = judge([[True, False]] * len(pulls), [[1.0], [0.0]], bias=0.0, accuracy=0.1)
-    return Result(
+    return Row(
         dataset=dataset,
         variant=variant,
         policy=policy,
@@ -154,25 +154,25 @@ def test_a_file_for_every_data_set_and_variant(tmp_path: Path) -> None:
 
 def test_figure_1_is_a_real_decision() -> None:
     pytest.importorskip("matplotlib")
-    from frontguard.experiments.figures import draw_figure1, find_moment
+    from frontguard.experiments.figures import draw_figure1, find_decision
 
-    moment = find_moment()
+    decision = find_decision()
     upper, lower = (
-        moment.medians + moment.bias + moment.widths[:, None],
-        moment.medians - moment.bias - moment.widths[:, None],
+        decision.medians + decision.bias + decision.widths[:, None],
+        decision.medians - decision.bias - decision.widths[:, None],
     )
     assert (upper[3] <= lower[2]).all()  # line 17: arm 3 eliminates arm 4
-    assert moment.moved_to_p == (2,)  # what the policy itself moved to P is O₂ as computed here
-    assert moment.first_candidates == [1, 2]
+    assert decision.moved_to_p == (2,)  # what the policy itself moved to P is O₂ as computed here
+    assert decision.first_candidates == [1, 2]
     raised, reach = (
-        moment.medians - moment.widths[:, None] + moment.accuracy,
-        moment.medians + moment.widths[:, None],
+        decision.medians - decision.widths[:, None] + decision.accuracy,
+        decision.medians + decision.widths[:, None],
     )
     assert (raised[0] <= reach[1]).all()  # arm 2 holds arm 1 ...
     assert not (raised[1] <= reach[0]).all()  # ... and arm 1 does not hold arm 2
     assert not (upper[0] <= lower[1]).all()  # it cannot eliminate it yet
-    assert np.abs(moment.medians - find_moment().medians).max() == 0.0
-    figure = draw_figure1(moment)
+    assert np.abs(decision.medians - find_decision().medians).max() == 0.0
+    figure = draw_figure1(decision)
     assert [axes.get_title().split(":")[0] for axes in figure.axes] == [
         "Elimination",
         "O₁ = {2, 3}",
@@ -183,7 +183,7 @@ def test_figure_1_is_a_real_decision() -> None:
 def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
-    from frontguard.experiments.figures import new_figure
+    from frontguard.plot.paper.draw import new_figure
 
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(BadInput, match=r"frontguard\[plot\]"):

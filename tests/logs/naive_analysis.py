@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 
+from frontguard.evidence.boxes import DOUBT
 from frontguard.objectives import Objective
-from frontguard.pareto.rule import DOUBT
 from frontguard.theory.threats import Threat
 
 

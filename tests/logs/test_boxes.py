@@ -12,6 +12,7 @@ from scipy import stats
 from frontguard import Malicious, Oblivious, Prescient, Threat
 from frontguard.errors import BadInput
 from frontguard.evidence.boundaries import anytime_rank
+from frontguard.evidence.boxes import DOUBT_HIGH, DOUBT_LOW, ESTIMATE
 from frontguard.logs.boxes import BoxReader, log_boxes, mean_front, means
 from frontguard.objectives import Objective
 from frontguard.policies import Certified
@@ -71,8 +72,9 @@ def test_estimates_and_their_doubt_are_those_of_the_certified_policy() -> None:
         policy.take([arm] * len(sample), inner)
     policy.decide()
     boxes = log_boxes(ordered_log(samples), OBJECTIVES, Prescient(0.1), 0.1)
-    for side, ours in enumerate((boxes.estimates, boxes.doubt_low, boxes.doubt_high)):
-        np.testing.assert_array_equal(ours, policy._centres[..., side])
+    read = {ESTIMATE: boxes.estimates, DOUBT_LOW: boxes.doubt_low, DOUBT_HIGH: boxes.doubt_high}
+    for column, ours in read.items():
+        np.testing.assert_array_equal(ours, policy.standing.boxes[..., column])
 
 
 def test_an_arm_whose_values_all_failed_is_unknown() -> None:

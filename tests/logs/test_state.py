@@ -284,12 +284,12 @@ def test_who_holds_the_file(tmp_path: Path) -> None:
 
     def hold() -> None:
         with held(file, 0.0):
-            time.sleep(60)
+            (tmp_path / "held").touch()
+            time.sleep(600)
 
     child = fork(hold)
-    while not (tmp_path / ".state.lock").exists():
+    while not (tmp_path / "held").exists():
         time.sleep(0.01)
-    time.sleep(0.1)
     with pytest.raises(BadInput, match=f"process {child.pid} on"):
         append_to(file, state_of([]), wait=0.0)
     child.kill()  # the dead hold nothing

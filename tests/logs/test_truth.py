@@ -28,7 +28,7 @@ from frontguard.pareto.judge import judge
 from frontguard.simulation import adversaries as adv
 from frontguard.simulation import environments as env
 from frontguard.simulation.contracts import Adversary
-from frontguard.simulation.streams import Source, Streams
+from frontguard.simulation.streams import RewardSource, Streams
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Threat
 from frontguard.verdicts import Verdict
 from tests.guarantee import lower_limit
@@ -81,7 +81,7 @@ class Case:
         return left, right
 
     def samples(self, run: int) -> list[Floats]:
-        streams = Streams(Source(self.environment, self.adversary), seed=7, run=run)
+        streams = Streams(RewardSource(self.environment, self.adversary), seed=7, run=run)
         made = [streams.take(arm, self.looks[-1]) for arm in range(self.environment.arms)]
         if self.failing:
             rng = np.random.default_rng(run)

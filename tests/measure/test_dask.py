@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from frontguard import BadInput, Objective, Prescient, Result
-from frontguard.measure.drive import Progress
+from frontguard.measure.drive import RunProgress
 from frontguard.measure.identify import identify
 from frontguard.storage.memory import MemoryStorage
 from tests.clusters import WAIT, Cluster, running_cluster
@@ -91,7 +91,7 @@ def test_a_study_outlives_a_killed_worker(cluster: Cluster, tmp_path: Path) -> N
             time.sleep(0.05)
         return values
 
-    def kill_the_one_that_hangs(progress: Progress) -> None:
+    def kill_the_one_that_hangs(progress: RunProgress) -> None:
         if hangs.exists() and hangs.read_text() and not killed.exists():
             os.kill(int(hangs.read_text()), signal.SIGKILL)
             killed.touch()

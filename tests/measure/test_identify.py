@@ -18,11 +18,11 @@ from typing import Any
 import pytest
 
 from frontguard import BadInput, Objective, Prescient, Result
-from frontguard.measure.drive import Broken, Progress
+from frontguard.measure.drive import Broken, RunProgress
 from frontguard.measure.identify import identify
 from frontguard.storage.memory import MemoryStorage
 
-WAIT = 30.0  # seconds for what must happen; nothing depends on how long it takes
+WAIT = 180.0  # seconds for what must happen; nothing depends on how long it takes
 ARMS = {"good": (3.0, 1.0), "small": (1.0, 3.0), "bad": (0.0, 0.0)}
 OBJECTIVES = [Objective("quality", tolerance=0.5), Objective("lightness", tolerance=0.5)]
 VERDICTS = {"good": "in", "small": "in", "bad": "out"}
@@ -244,9 +244,9 @@ def test_a_killed_worker_process_fails_its_own_pull_and_no_other(functions: Modu
 
 def test_pulls_that_take_too_long_are_ended(functions: ModuleType) -> None:
     storage = MemoryStorage()
-    assert run(functions.slow, executor="processes", workers=1, timeout=0.5, storage=storage).verdicts == VERDICTS
+    assert run(functions.slow, executor="processes", workers=1, timeout=2.0, storage=storage).verdicts == VERDICTS
     late = {pull: reason for pull, reason in zip(told(storage), storage.told("study").reasons, strict=True) if reason}
-    assert late == dict.fromkeys((7, 12), "timeout after 0.5 s")
+    assert late == dict.fromkeys((7, 12), "timeout after 2 s")
     assert active_children() == []
 
 
@@ -353,7 +353,7 @@ def test_ctrl_c_while_threads_are_at_work() -> None:
     with pytest.raises(KeyboardInterrupt):
         run(evaluate, executor="threads", workers=2, storage=storage)
     assert 29 <= len(told(storage)) <= 33
-    assert storage.leases("study") == [] or all(lease.deadline == 0.0 for lease in storage.leases("study"))
+    assert storage.leases("study") == []
     assert run(evaluate, executor="threads", workers=2, storage=storage).verdicts == VERDICTS
     assert sorted(told(storage)) == sorted(set(told(storage)))
 
@@ -407,7 +407,7 @@ def test_the_time_ends_a_study_that_can_go_on_later() -> None:
 
 
 def test_progress(capsys: pytest.CaptureFixture[str]) -> None:
-    seen: list[Progress] = []
+    seen: list[RunProgress] = []
     result = run(by_name, progress=seen.append)
     assert seen[-1].told == result.pulls
     run(by_name, progress=True)

@@ -10,10 +10,11 @@ import numpy.typing as npt
 import pytest
 
 from frontguard.errors import BadInput
-from frontguard.logs.boxes import LogBoxes
+from frontguard.evidence.boxes import ArmBoxes
 from frontguard.pareto import dominance, rule
 from frontguard.pareto.judge import Verdicts, judge
 from frontguard.verdicts import Verdict
+from tests.pareto.columns import as_columns
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -21,7 +22,7 @@ Ints = npt.NDArray[np.int64]
 SHAPES = ("spread", "front", "line", "grid", "equal", "infinite", "narrow", "wide")
 
 
-def random_boxes(shape: str, arms: int, objectives: int, rng: np.random.Generator) -> LogBoxes:
+def random_boxes(shape: str, arms: int, objectives: int, rng: np.random.Generator) -> ArmBoxes:
     """Boxes around centres of some shape, with estimates inside, and doubt around these."""
     size = (arms, objectives)
     centre = rng.normal(size=size)
@@ -46,12 +47,12 @@ def random_boxes(shape: str, arms: int, objectives: int, rng: np.random.Generato
         for array in (lower, centre, doubt_low, doubt_high):
             array[nothing] = -np.inf
         upper[nothing] = np.inf
-    return LogBoxes(lower, upper, centre, doubt_low, doubt_high)
+    return ArmBoxes(lower, upper, centre, doubt_low, doubt_high)
 
 
 @dataclass
 class ByTheRule:
-    """What `certified_rule.decide` says when no bound can gain anything any more."""
+    """What `rule.decide` says when no bound can gain anything any more."""
 
     codes: Ints
     decided_by: Ints
@@ -59,32 +60,24 @@ class ByTheRule:
     coverage_slack: float
 
 
-def decided(boxes: LogBoxes, accuracy: Floats, coverage: Floats, margin: Floats) -> ByTheRule:
-    K, M = boxes.lower.shape
-    arms, control = np.zeros(K, rule.ARM), np.zeros(1, rule.CONTROL)
-    arms["pulls"], arms["decided_by"] = 10**6, -1
-    control["alive"] = K
+def decided(boxes: ArmBoxes, accuracy: Floats, coverage: Floats, margin: Floats) -> ByTheRule:
+    control = np.zeros(1, rule.CONTROL)
     control["most_pulls"] = control["most_per_arm"] = np.iinfo(np.int64).max
-    table, centres = np.zeros((K, M, 7)), np.empty((K, M, 3))
-    for side in (rule.LOW, rule.LOW_FLOOR, rule.PLAIN_LOW):
-        table[..., side] = boxes.lower
-    for side in (rule.HIGH, rule.HIGH_FLOOR, rule.PLAIN_HIGH):
-        table[..., side] = boxes.upper
-    centres[..., rule.ESTIMATE] = boxes.estimates
-    centres[..., rule.DOUBT_LOW], centres[..., rule.DOUBT_HIGH] = boxes.doubt_low, boxes.doubt_high
-    rule.decide(arms, table, centres, np.arange(K), control, accuracy, coverage, margin, np.empty(K, np.int64))
+    standing = rule.new_standing(*boxes.lower.shape, control)._replace(boxes=as_columns(boxes))
+    standing.arms["pulls"] = 10**6
+    rule.decide(standing, rule.Goal(accuracy, coverage, margin))
     slacks = control["accuracy_slack"][0], control["coverage_slack"][0]
-    return ByTheRule(arms["status"], arms["decided_by"], float(slacks[0]), float(slacks[1]))
+    return ByTheRule(standing.arms["status"], standing.arms["decided_by"], float(slacks[0]), float(slacks[1]))
 
 
-def naive_coverage_slack(boxes: LogBoxes, verdicts: Verdicts, coverage: Floats) -> float:
+def naive_coverage_slack(boxes: ArmBoxes, verdicts: Verdicts, coverage: Floats) -> float:
     """By how much the worst covered of the alive arms that are not returned misses the coverage."""
     left = boxes.upper[(verdicts.codes != Verdict.OUT) & ~verdicts.returned]
     gaps = (left[:, None] - boxes.lower[verdicts.returned] - coverage).max(axis=2)
     return float(gaps.min(axis=1, initial=np.inf).max(initial=-np.inf))
 
 
-def check_rivals(boxes: LogBoxes, ours: Verdicts, theirs: ByTheRule, accuracy: Floats, coverage: Floats) -> None:
+def check_rivals(boxes: ArmBoxes, ours: Verdicts, theirs: ByTheRule, accuracy: Floats, coverage: Floats) -> None:
     """A rival may be another one only where it is as good a reason."""
     for i, (mine, other) in enumerate(zip(ours.decided_by, theirs.decided_by, strict=True)):
         if mine < 0:

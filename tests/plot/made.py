@@ -94,7 +94,7 @@ def made_measurements(values: npt.ArrayLike, objectives: Sequence[Objective], **
             "arm": 0,
             "name": "gcc -O2",
             "objectives": tuple(objectives),
-            "total": n,
+            "after": 0,
             "pulls": np.arange(n) * 3,
             "values": array,
             "reasons": tuple("timeout" if np.isnan(row).any() else "" for row in array),

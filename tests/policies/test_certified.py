@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from frontguard import Certified, Gaussian, Malicious, Oblivious, OutOfTurn, Prescient, Subgaussian, Threat, simulate
+from frontguard.evidence.boxes import DOUBT_HIGH, DOUBT_LOW, ESTIMATE, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR
 from frontguard.objectives import Objective, inward_matrix
 from frontguard.pareto import rule
 from frontguard.simulation import Adversary, simulate_one
@@ -23,8 +24,8 @@ Floats = npt.NDArray[np.float64]
 class NaiveDecision:
     """`decide` over all pairs, from the definitions."""
 
-    def __init__(self, boxes: Floats, centres: Floats, accuracy: Floats, coverage: Floats, margin: Floats) -> None:
-        low, high = boxes[..., rule.LOW], boxes[..., rule.HIGH]
+    def __init__(self, boxes: Floats, accuracy: Floats, coverage: Floats, margin: Floats) -> None:
+        low, high = boxes[..., LOW], boxes[..., HIGH]
         K = len(boxes)
         everyone = range(K)
         self.out = {
@@ -32,7 +33,7 @@ class NaiveDecision:
             if any((high[i] <= low[j]).all() and (high[i] < low[j]).any() for j in everyone if j != i)
         }  # fmt: skip
         alive = [i for i in everyone if i not in self.out]
-        least, most = centres[..., rule.DOUBT_LOW], centres[..., rule.DOUBT_HIGH]
+        least, most = boxes[..., DOUBT_LOW], boxes[..., DOUBT_HIGH]
 
         def beaten(i: int, j: int) -> bool:
             lead = least[j] - most[i]
@@ -67,18 +68,18 @@ def test_the_rule_is_what_the_definitions_say_over_all_pairs(
 ) -> None:
     rng = np.random.default_rng(seed)
     policy = Certified(arms, objectives, threat=Oblivious(0.0), accuracy=accuracy, coverage=coverage, margin=0.5)
-    boxes, centres, table, control = policy._boxes, policy._centres, policy._table, policy._control
+    standing = policy.standing
+    boxes, table, control = standing.boxes, standing.arms, standing.control
     centre = rng.integers(0, 5, (arms, objectives)).astype(float)  # whole numbers: ties and equal bounds abound
-    boxes[..., rule.LOW] = np.where(rng.random(centre.shape) < unknown, -np.inf, centre - rng.integers(0, width + 1))
-    boxes[..., rule.HIGH] = np.where(rng.random(centre.shape) < unknown, np.inf, centre + rng.integers(0, width + 1))
-    boxes[..., rule.LOW_FLOOR] = boxes[..., rule.HIGH_FLOOR] = centre
-    centres[..., rule.ESTIMATE] = centre
-    centres[..., rule.DOUBT_LOW], centres[..., rule.DOUBT_HIGH] = centre - 0.25, centre + 0.25
+    boxes[..., LOW] = np.where(rng.random(centre.shape) < unknown, -np.inf, centre - rng.integers(0, width + 1))
+    boxes[..., HIGH] = np.where(rng.random(centre.shape) < unknown, np.inf, centre + rng.integers(0, width + 1))
+    boxes[..., LOW_FLOOR] = boxes[..., HIGH_FLOOR] = boxes[..., ESTIMATE] = centre
+    boxes[..., DOUBT_LOW], boxes[..., DOUBT_HIGH] = centre - 0.25, centre + 0.25
     table["pulls"] = 10
     tolerances = np.full(objectives, accuracy), np.full(objectives, coverage), np.full(objectives, 0.5)
-    rule.decide(table, boxes, centres, policy._alive, control, *tolerances, policy._front)
+    rule.decide(standing, rule.Goal(*tolerances))
 
-    naive = NaiveDecision(boxes, centres, *tolerances)
+    naive = NaiveDecision(boxes, *tolerances)
     status = table["status"]
     assert {i for i in range(arms) if status[i] == rule.OUT} == naive.out
     assert {i for i in range(arms) if table["candidate"][i]} == naive.candidates
@@ -212,7 +213,7 @@ def test_the_certificate_holds_at_any_time_and_only_grows_better_for_decided_arm
         policy.tell(arms, environment.medians[arms] + 0.3 * rng.normal(size=(len(arms), 2)))
         result = policy.result()
         accuracy = result.certificate.accuracy
-        for i in np.flatnonzero(policy._table["candidate"] == 1):
+        for i in np.flatnonzero(policy.standing.arms["candidate"] == 1):
             assert environment.gaps[i] <= accuracy
         newly = {name for name, verdict in result.verdicts.items() if verdict == "out"}
         assert out <= newly
@@ -266,8 +267,8 @@ def test_the_fastest_half_coming_back_first_does_not_mislead() -> None:
 def test_a_drifting_source_is_found_out_and_believed_no_more() -> None:
     policy = Certified(1, 1, threat=Oblivious(0.0), accuracy=0.0)
     for start in range(0, 1000, 10):
-        policy._control["stop"] = rule.RUNNING  # a single arm is certified at once; go on measuring
-        policy._table["wanted"] = 1
+        policy.standing.control["stop"] = rule.RUNNING  # a single arm is certified at once; go on measuring
+        policy.standing.arms["wanted"] = 1
         policy.ask(10)
         policy.tell(np.zeros(10, int), np.arange(start, start + 10.0)[:, None])
     result = policy.result()
@@ -401,12 +402,12 @@ def test_the_cost_of_arms_that_are_out_is_nothing() -> None:
     while (policy.verdict_codes == rule.OUT).sum() < 40:
         arms = policy.ask()
         policy.tell(arms, (arms[:, None] // 45) * 5.0 + rng.normal(size=(len(arms), 1)))
-    before = policy._table[policy.verdict_codes == rule.OUT].copy()
+    before = policy.standing.arms[policy.verdict_codes == rule.OUT].copy()
     for _ in itertools.repeat(None, 3):
         if not policy.done:
             arms = policy.ask()
             assert (policy.verdict_codes[arms] != rule.OUT).all()
             policy.tell(arms, (arms[:, None] // 45) * 5.0 + rng.normal(size=(len(arms), 1)))
     np.testing.assert_array_equal(
-        policy._table[np.isin(np.arange(50), np.flatnonzero(before["status"] == 2))][:0], before[:0]
+        policy.standing.arms[np.isin(np.arange(50), np.flatnonzero(before["status"] == 2))][:0], before[:0]
     )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from frontguard import Certified, Gaussian, Prescient
-from frontguard.pareto.rule import HIGH, LOW
+from frontguard.evidence.boxes import HIGH, LOW
 
 
 def policy_for(arms: int = 4, **settings: object) -> Certified:
@@ -42,14 +42,14 @@ def test_take_decides_nothing_even_when_nothing_is_out() -> None:
     policy = policy_for()
     arms = policy.ask()
     policy.take(arms, measured(np.random.default_rng(0), arms))
-    assert np.isinf(policy._boxes[..., [LOW, HIGH]]).all()
+    assert np.isinf(policy.standing.boxes[..., [LOW, HIGH]]).all()
     policy.decide()
-    assert np.isfinite(policy._boxes[..., [LOW, HIGH]]).all()
+    assert np.isfinite(policy.standing.boxes[..., [LOW, HIGH]]).all()
 
 
 def test_next_pulls_begin_with_a_probe_and_count_what_is_out() -> None:
     policy = policy_for()
-    first = int(policy._control["first"][0])
+    first = int(policy.standing.control["first"][0])
     assert first > 3
     probe = policy.next_pulls(probe=3)
     assert np.bincount(probe, minlength=4).tolist() == [3, 3, 3, 3]

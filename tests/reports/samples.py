@@ -16,7 +16,7 @@ from frontguard.cli.analyze import _print_json
 from frontguard.demo.treatments import analyze_flags
 from frontguard.experiments.metrics import Score, Spread
 from frontguard.experiments.published import Published
-from frontguard.experiments.results import Result as Row
+from frontguard.experiments.results import Row
 from frontguard.experiments.tables import as_json
 from frontguard.logs.analyze import Analysis, Question, answer
 from frontguard.logs.sort.ordered import Ordered

@@ -15,7 +15,8 @@ import pytest
 from frontguard import Study
 from frontguard.reports.html import document
 from frontguard.reports.model import Report
-from frontguard.reports.write import report_on, text_of
+from frontguard.reports.sources import report_on
+from frontguard.reports.write import text_of
 from tests.browsers import OpenPage
 from tests.reports.samples import ARMS, flags, large, open_analysis, rows, study_in
 
@@ -154,7 +155,7 @@ def test_of_very_many_arms_the_front_is_shown_and_the_rest_counted() -> None:
     assert shown == sorted(shown, key=["in", "undecided", "covered", "out"].index)
     left = found.counts["out"] - shown.count("out")
     assert left == 2000
-    assert report.table.rest.startswith("… and 2,000 more arms: 2,000 out.")
+    assert report.table.rest.startswith("… and 2,000 more: 2,000 out. The CSV report")
 
 
 # In a browser ---------------------------------------------------------------------------------------------------------

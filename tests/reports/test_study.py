@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from frontguard import Objective, Prescient, Study, Subgaussian
+from frontguard._typing import Floats, Ints
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.analyze import Question, answer
 from frontguard.logs.profile import Profile
 from frontguard.logs.sort.ordered import Ordered
+from frontguard.logs.sort.rows import sorted_pulls
 from frontguard.plot.picture import Points
 from frontguard.reports.model import Report
-from frontguard.reports.study import as_analysis, robustness_of, sorted_pulls, study_report
-from frontguard.reports.write import report_on
+from frontguard.reports.sources import report_on
+from frontguard.reports.study import as_analysis, robustness_of, study_report
 from frontguard.studies.follow import Follower
 from frontguard.verdicts import Verdict
 from tests.reports.samples import ARMS, OBJECTIVES, study_in
@@ -46,16 +49,15 @@ def test_the_table_is_the_result(study: Study, report: Report) -> None:
             assert row[3].order == pytest.approx(result.medians[i, 1])
 
 
-def log_of(study: Study) -> Ordered:
+def log_of(study: Study) -> tuple[Ints, Floats]:
     follower = Follower(study.storage, study.name)
-    told = follower.catch_up().told
-    return sorted_pulls(study.settings.arms, study.settings.objectives, *follower.values(told))
+    return follower.values(follower.catch_up().told)
 
 
 def test_the_log_is_read_and_sorted(study: Study) -> None:
     """Against a plain collection of all told pulls."""
     frame = study.to_frame()
-    ordered = log_of(study)
+    ordered = sorted_pulls(study.settings.arms, study.settings.objectives, *log_of(study))
     for i, arm in enumerate(ARMS):
         mine = frame[frame["arm"] == arm]
         assert ordered.pulls[i] == len(mine)
@@ -112,8 +114,7 @@ def test_where_the_log_would_decide_otherwise_no_figure_is_given() -> None:
     result = study.result()
     assert result.verdicts == {"a": "out", "b": "in"}
     assert result.pulls < 40
-    ordered = log_of(study)
-    found, note = as_analysis(result, study.settings, ordered, np.zeros(2, np.bool_))
+    found, note = as_analysis(result, study.settings, *log_of(study))
     assert found.profile is not None
     assert np.isnan(found.profile.per_arm).all()
     assert note.startswith("For 2 arms no figure is given")
@@ -170,14 +171,13 @@ def test_a_study_on_its_way_says_what_would_settle_it() -> None:
 
 def judged_otherwise(study: Study, verdict: Verdict) -> tuple[int, Profile, Analysis, str]:
     """An arm that is out and gets another verdict, the profile before, and what is found and said then."""
-    result, ordered = study.result(), log_of(study)
-    aside = np.array([arm == "broken" for arm in ARMS])
-    before = as_analysis(result, study.settings, ordered, aside)[0].profile
+    result, log = study.result(), log_of(study)
+    before = as_analysis(result, study.settings, *log)[0].profile
     assert before is not None
     codes = result.verdict_codes.copy()
     arm = next(i for i in range(len(ARMS)) if codes[i] == Verdict.OUT and not np.isnan(before.per_arm[i]))
     codes[arm] = verdict
-    return arm, before, *as_analysis(replace(result, verdict_codes=codes), study.settings, ordered, aside)
+    return arm, before, *as_analysis(replace(result, verdict_codes=codes), study.settings, *log)
 
 
 def test_an_arm_with_another_verdict_than_the_log_gives_has_no_figure(study: Study) -> None:
@@ -219,3 +219,18 @@ def test_the_profile_tells_how_far_it_is(study: Study) -> None:
     assert {total for _, total in tried} == {400}  # from 10% to 50% in thousandths
     assert [done for done, _ in tried] == sorted(done for done, _ in tried)
     assert 0 < tried[0][0] < tried[-1][0] <= 400
+
+
+def test_the_log_is_read_once(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answer, course, robustness and suspects all come from one reading."""
+    asked: list[int] = []
+    told = type(study.storage).told
+
+    def counted(storage: Any, *arguments: Any, **more: Any) -> Any:
+        found = told(storage, *arguments, **more)
+        asked.append(len(found))
+        return found
+
+    monkeypatch.setattr(type(study.storage), "told", counted)
+    report_on(study)
+    assert sum(asked) == study.storage.size(study.name)[1]

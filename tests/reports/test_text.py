@@ -17,7 +17,8 @@ from frontguard.logs.analyze import analyze
 from frontguard.markup import clean
 from frontguard.reports.csv import guarded
 from frontguard.reports.markdown import _TURNING, document, escaped
-from frontguard.reports.write import report_on, text_of
+from frontguard.reports.sources import report_on
+from frontguard.reports.write import text_of
 from tests.reports.samples import ARMS, flags, rows, study_in
 
 HOSTILE = [

@@ -21,7 +21,7 @@ from frontguard import (
     Subgaussian,
     simulate,
 )
-from frontguard.simulation import Adversary, Environment, Source, Streams
+from frontguard.simulation import Adversary, Environment, RewardSource, Streams
 from frontguard.simulation.adversaries import constant_attack, coupled, review_bomber, worst_case
 from frontguard.simulation.environments import bootstrap, categorical, gaussian
 from frontguard.theory.bounds import theorem1_gap_dependent, theorem1_worst_case
@@ -71,7 +71,7 @@ def test_simulated_runs_replayed_by_ask_and_tell_pull_the_same_and_answer_the_sa
     for policy in _policies(environment):
         simulated = simulate(policy, environment, adversary, runs=3, seed=5)
         for run in range(3):
-            live, streams = policy.fresh(), Streams(Source(environment, adversary), seed=5, run=run)
+            live, streams = policy.fresh(), Streams(RewardSource(environment, adversary), seed=5, run=run)
             while not live.done:
                 arms = live.ask()
                 live.tell(arms, streams.take_batch(arms))
@@ -156,7 +156,7 @@ def test_theorem_1_bounds_the_pulls_and_the_answer_is_pareto_accurate_where_the_
     schedule = Schedule(threat, Subgaussian(sigma), 10, 2, delta)
     good = 0
     for run in range(20):
-        live, streams = policy.fresh(), Streams(Source(environment, adversary), seed=9, run=run)
+        live, streams = policy.fresh(), Streams(RewardSource(environment, adversary), seed=9, run=run)
         held = True
         while not live.done:
             arms = live.ask()

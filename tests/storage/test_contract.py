@@ -1,4 +1,4 @@
-"""The storage contract, sentence by sentence, on every kind of storage. Processes: see `test_storage_processes`."""
+"""The storage contract, sentence by sentence, on every kind of storage. Processes: see `test_contract_processes`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from frontguard.storage.contract import Lease, Plan, Storage, StudyExists, Tell, Told, UnknownStudy
+from frontguard.storage.contract import Plan, Pull, Storage, StudyExists, Tell, Told, UnknownStudy
 from tests.storages import Place
 
 NAN = float("nan")
@@ -31,7 +31,7 @@ def good(pull: int, at: float = 0.0) -> Tell:
 
 
 def ask(storage: Storage, most: int, worker: str = "a", now: float = 0.0, deadline: float = 10.0) -> list[int]:
-    return [x.pull for x in storage.hand_out("s", most, worker, now=now, deadline=deadline, lost=nobody_lost)]
+    return [x.id for x in storage.hand_out("s", most, worker, now=now, deadline=deadline, lost=nobody_lost)]
 
 
 def assert_same(one: Told, other: Told) -> None:
@@ -75,6 +75,8 @@ def test_an_unknown_study_is_named(storage: Storage) -> None:
         lambda: storage.tell("unkown", [Tell(1, (1.0,))]),
         lambda: storage.tell("unkown", []),
         lambda: storage.hand_out("unkown", 1, "a", now=0.0, deadline=1.0, lost=nobody_lost),
+        lambda: storage.give_back("unkown", "a"),
+        lambda: storage.give_back("unkown", "a", [1]),
         lambda: storage.leases("unkown"),
     ]
     for call in calls:
@@ -289,7 +291,7 @@ def test_studies_do_not_mix(storage: Storage) -> None:
     assert storage.size("b") == (1, 0)
     assert storage.leases("b") == []
     assert storage.settings("b") == "{}"
-    assert [x.pull for x in storage.hand_out("b", 9, "v", now=5.0, deadline=9.0, lost=nobody_lost)] == [1, 2, 3, 4]
+    assert [x.id for x in storage.hand_out("b", 9, "v", now=5.0, deadline=9.0, lost=nobody_lost)] == [1, 2, 3, 4]
     assert storage.tell("b", [Tell(1, (2.0, 2.0))]) == [True]
     assert storage.told("a").values.tolist() == [[1.0]]
     assert storage.told("b").values.tolist() == [[2.0, 2.0]]
@@ -303,8 +305,8 @@ def test_pulls_are_handed_out_in_their_order_each_once(storage: Storage) -> None
     begin(storage, 5)
     assert storage.leases("s") == []
     assert storage.hand_out("s", 2, "a", now=0.0, deadline=10.25, lost=nobody_lost) == [
-        Lease(1, "a", 10.25, 1),
-        Lease(2, "a", 10.25, 1),
+        Pull(1, "a", 10.25, 1),
+        Pull(2, "a", 10.25, 1),
     ]
     assert ask(storage, 2, "b") == [3, 4]
     assert ask(storage, 0) == []
@@ -312,7 +314,7 @@ def test_pulls_are_handed_out_in_their_order_each_once(storage: Storage) -> None
     assert ask(storage, 2, "a") == []
     storage.add_plan("s", Plan(2, 0, 6, np.array([1])))
     assert ask(storage, 2, "c", deadline=20.0) == [6]
-    assert [(x.pull, x.worker, x.attempt) for x in storage.leases("s")] == [
+    assert [(x.id, x.worker, x.attempt) for x in storage.leases("s")] == [
         (1, "a", 1),
         (2, "a", 1),
         (3, "b", 1),
@@ -336,11 +338,11 @@ def test_a_lease_ends_at_its_deadline(storage: Storage) -> None:
     assert ask(storage, 9, "c", now=9.999, deadline=30.0) == [4]
     assert ask(storage, 9, "c", now=9.999, deadline=30.0) == []
     again = storage.hand_out("s", 9, "c", now=10.0, deadline=30.0, lost=nobody_lost)
-    assert again == [Lease(1, "c", 30.0, 2), Lease(2, "c", 30.0, 2)]
+    assert again == [Pull(1, "c", 30.0, 2), Pull(2, "c", 30.0, 2)]
     assert ask(storage, 9, "d", now=25.0, deadline=40.0) == [3]
     third = storage.hand_out("s", 1, "e", now=35.0, deadline=50.0, lost=nobody_lost)
-    assert third == [Lease(1, "e", 50.0, 3)]
-    assert storage.leases("s")[0] == Lease(1, "e", 50.0, 3)
+    assert third == [Pull(1, "e", 50.0, 3)]
+    assert storage.leases("s")[0] == Pull(1, "e", 50.0, 3)
 
 
 def test_ended_leases_come_before_new_pulls_lowest_first(storage: Storage) -> None:
@@ -364,21 +366,78 @@ def test_pulls_of_a_lost_holder_are_given_out_at_once(storage: Storage) -> None:
         return worker == "dead"
 
     given = storage.hand_out("s", 3, "new", now=1.0, deadline=50.0, lost=lost)
-    assert given == [Lease(1, "new", 50.0, 2), Lease(2, "new", 50.0, 2), Lease(4, "new", 50.0, 1)]
+    assert given == [Pull(1, "new", 50.0, 2), Pull(2, "new", 50.0, 2), Pull(4, "new", 50.0, 1)]
     assert set(asked) <= {"dead", "alive"}
     assert max(asked.values()) == 1  # asking may be slow: once a holder
-    assert storage.leases("s")[2] == Lease(3, "alive", 100.0, 1)
+    assert storage.leases("s")[2] == Pull(3, "alive", 100.0, 1)
 
 
 def test_a_tell_ends_the_lease(storage: Storage) -> None:
     begin(storage, 3)
     ask(storage, 3, deadline=10.0)
     storage.tell("s", [good(2)])
-    assert [x.pull for x in storage.leases("s")] == [1, 3]
+    assert [x.id for x in storage.leases("s")] == [1, 3]
     assert ask(storage, 9, "b", now=10.0, deadline=20.0) == [1, 3]
     storage.tell("s", [good(1), good(3)])
     assert storage.leases("s") == []
     assert ask(storage, 9, "c", now=99.0, deadline=100.0) == []
+
+
+def test_a_lease_that_is_given_back_ends_at_once_and_costs_no_attempt(storage: Storage) -> None:
+    begin(storage, 5)
+    assert ask(storage, 3, "a", deadline=100.0) == [1, 2, 3]
+    assert ask(storage, 1, "b", deadline=100.0) == [4]
+    assert storage.give_back("s", "a", [1, 3, 3, 4, 5, 99]) == 2  # 4 is another's, 5 nobody's
+    assert [(x.id, x.worker) for x in storage.leases("s")] == [(2, "a"), (4, "b")]
+    assert storage.give_back("s", "a", [1, 3]) == 0  # it holds them no more
+    again = storage.hand_out("s", 3, "c", now=1.0, deadline=50.0, lost=nobody_lost)
+    assert again == [Pull(1, "c", 50.0, 1), Pull(3, "c", 50.0, 1), Pull(5, "c", 50.0, 1)]
+    assert storage.give_back("s", "a") == 1  # all that it still holds
+    assert storage.give_back("s", "nobody") == 0
+    assert ask(storage, 9, "a", now=1.0, deadline=60.0) == [2]
+    assert {x.attempt for x in storage.leases("s")} == {1}
+
+
+def test_attempts_of_the_lost_are_remembered_when_a_pull_is_given_back(storage: Storage) -> None:
+    begin(storage, 1)
+    for worker, now in (("a", 0.0), ("b", 10.0), ("c", 20.0)):
+        ask(storage, 1, worker, now=now, deadline=now + 10.0)
+    assert storage.leases("s") == [Pull(1, "c", 30.0, 3)]
+    for worker in "defg":
+        assert storage.give_back("s", storage.leases("s")[0].worker, [1]) == 1
+        assert storage.leases("s") == []
+        given = storage.hand_out("s", 1, worker, now=21.0, deadline=31.0, lost=nobody_lost)
+        assert given == storage.leases("s") == [Pull(1, worker, 31.0, 3)]
+    assert ask(storage, 1, "h", now=31.0, deadline=41.0) == [1]
+    assert storage.leases("s")[0].attempt == 4
+
+
+def test_nobody_is_asked_after_who_gave_back(storage: Storage) -> None:
+    begin(storage, 2)
+    ask(storage, 2, "gone", deadline=100.0)
+    storage.give_back("s", "gone")
+    asked: list[str] = []
+    given = storage.hand_out("s", 9, "b", now=1.0, deadline=9.0, lost=lambda worker: bool(asked.append(worker)))
+    assert [x.id for x in given] == [1, 2]
+    assert asked == []
+
+
+def test_a_pull_that_was_given_back_can_be_told_and_a_told_one_not_given_back(storage: Storage) -> None:
+    begin(storage, 2)
+    ask(storage, 2, "a", deadline=100.0)
+    assert storage.give_back("s", "a", [1]) == 1
+    assert storage.tell("s", [good(1), good(2)]) == [True, True]  # it was measured after all
+    assert storage.give_back("s", "a") == 0
+    assert storage.leases("s") == []
+    assert ask(storage, 9, "b", now=999.0, deadline=1000.0) == []
+
+
+def test_a_lease_that_went_to_another_is_not_given_back_by_the_first(storage: Storage) -> None:
+    begin(storage, 1)
+    ask(storage, 1, "slow", deadline=10.0)
+    assert ask(storage, 1, "quick", now=11.0, deadline=30.0) == [1]
+    assert storage.give_back("s", "slow") == 0
+    assert storage.leases("s") == [Pull(1, "quick", 30.0, 2)]
 
 
 def test_a_late_tell_is_accepted_once(storage: Storage) -> None:
@@ -408,7 +467,7 @@ def test_unusual_worker_names(storage: Storage) -> None:
         assert ask(storage, 1, worker) == [i + 1]
     assert [x.worker for x in storage.leases("s")] == ["", "höst:12:ab", "a\0b{}%s"]
     given = storage.hand_out("s", 9, "z", now=1.0, deadline=9.0, lost=lambda worker: "\0" in worker)
-    assert [x.pull for x in given] == [3]
+    assert [x.id for x in given] == [3]
 
 
 # Handles and threads --------------------------------------------------------------------------------------------------
@@ -431,6 +490,10 @@ def test_handles_see_each_other(place: Place) -> None:
         assert [p.arms.tolist() for p in one.plans("s")] == [[0, 1, 2], [4]]
         assert_same(one.told("s"), other.told("s"))
         assert one.leases("s") == other.leases("s") == []
+        assert ask(one, 1, "a") == [3]
+        assert other.give_back("s", "a") == 1  # a worker is its name, whichever handle it uses
+        assert one.leases("s") == []
+        assert ask(one, 1, "b") == [3]
 
 
 def test_all_is_there_when_opened_again(place: Place) -> None:
@@ -443,7 +506,7 @@ def test_all_is_there_when_opened_again(place: Place) -> None:
         assert storage.studies() == ["s"]
         assert storage.size("s") == (1, 2)
         assert_same(storage.told("s"), before)
-        assert [x.pull for x in storage.leases("s")] == [3]
+        assert [x.id for x in storage.leases("s")] == [3]
         assert ask(storage, 9) == [4]
 
 
@@ -471,9 +534,9 @@ def test_threads_share_a_storage(storage: Storage) -> None:
         ready.wait(60.0)
         pulls: list[int] = []
         while leased := storage.hand_out("s", 2, f"t{thread}", now=0.0, deadline=9.0, lost=nobody_lost):
-            tells = [good(lease.pull) for lease in leased]
+            tells = [good(lease.id) for lease in leased]
             assert storage.tell("s", tells) == [True] * len(tells)
-            pulls += [lease.pull for lease in leased]
+            pulls += [lease.id for lease in leased]
             seen = storage.told("s")
             assert set(pulls) <= set(seen.pulls.tolist())
         return pulls

@@ -97,6 +97,10 @@ class Twins(RuleBasedStateMachine):
             )
         )
 
+    @rule(study=STUDIES, worker=WORKERS, pulls=st.none() | st.lists(st.integers(0, 14), max_size=4))
+    def give_back(self, study: str, worker: str, pulls: list[int] | None) -> None:
+        self.both(lambda storage: storage.give_back(self.prefix + study, worker, pulls))
+
     @rule(study=STUDIES, after=st.integers(0, 9), up_to=st.none() | st.integers(0, 9))
     def read_a_page(self, study: str, after: int, up_to: int | None) -> None:
         self.both(lambda storage: plain(storage.told(self.prefix + study, after, up_to)))

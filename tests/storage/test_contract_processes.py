@@ -153,6 +153,32 @@ def test_a_study_raced_by_processes_is_created_once(shared_place: Place) -> None
         assert storage.settings("s") == str(created.index(True))
 
 
+def test_pulls_that_are_given_back_go_round_and_no_attempt_is_counted(shared_place: Place) -> None:
+    workers, pulls = 4, 40
+    with shared_place.open() as storage:
+        begin(storage, pulls)
+
+    def work(worker: int) -> list[int]:
+        rng, attempts = random.Random(worker), []
+        with shared_place.open() as storage:
+            while storage.size("s")[1] < pulls:
+                given = storage.hand_out("s", 3, f"w{worker}", now=0.0, deadline=1000.0, lost=lambda name: False)
+                attempts += [pull.attempt for pull in given]
+                back = [pull.id for pull in given if rng.random() < 0.5]
+                assert storage.give_back("s", f"w{worker}", back) == len(back)
+                told = [pull.id for pull in given if pull.id not in back]
+                assert storage.tell("s", [told_by(pull) for pull in told]) == [True] * len(told)  # nobody else had it
+        return attempts
+
+    children = [fork(lambda worker=worker: work(worker)) for worker in range(workers)]  # type: ignore[misc]
+    attempts = [attempt for child in children for attempt in child.result()]
+    assert set(attempts) == {1}
+    assert len(attempts) > pulls
+    with shared_place.open() as storage:
+        assert sorted(storage.told("s").pulls.tolist()) == list(range(1, pulls + 1))
+        assert storage.leases("s") == []
+
+
 # Death ----------------------------------------------------------------------------------------------------------------
 
 
@@ -165,7 +191,7 @@ def test_every_pull_of_killed_workers_is_handed_out_again(shared_place: Place) -
     def hold(worker: int) -> None:
         storage = shared_place.open()
         leases = storage.hand_out("s", each, f"w{worker}", now=0.0, deadline=deadline, lost=lambda name: False)
-        held[worker] = [lease.pull for lease in leases]
+        held[worker] = [lease.id for lease in leases]
         time.sleep(600.0)
 
     children = [fork(lambda worker=worker: hold(worker)) for worker in range(workers)]  # type: ignore[misc]
@@ -183,9 +209,9 @@ def test_every_pull_of_killed_workers_is_handed_out_again(shared_place: Place) -
         alive = storage.hand_out("s", 999, "new", now=deadline - 1.0, deadline=2000.0, lost=lambda name: False)
         assert alive == []
         early = storage.hand_out("s", 999, "new", now=1.0, deadline=2000.0, lost=lambda name: name == "w7")
-        assert sorted(lease.pull for lease in early) == sorted(held[7].tolist())
+        assert sorted(lease.id for lease in early) == sorted(held[7].tolist())
         late = storage.hand_out("s", 999, "new", now=deadline, deadline=2000.0, lost=lambda name: False)
-        assert sorted(x.pull for x in [*early, *late]) == list(range(1, workers * each + 1))
+        assert sorted(x.id for x in [*early, *late]) == list(range(1, workers * each + 1))
         assert {lease.attempt for lease in [*early, *late]} == {2}
         assert storage.hand_out("s", 999, "third", now=deadline, deadline=2000.0, lost=lambda name: False) == []
         # The dead can still be believed: what one of them had told before it was killed would count, once.

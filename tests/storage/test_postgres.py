@@ -70,7 +70,7 @@ def test_a_restart_of_the_server_is_survived(postgres: PostgresServer, storage: 
     def work(thread: int) -> list[bool]:
         answers = []
         while leases := storage.hand_out("s", 2, f"w{thread}", now=0.0, deadline=1.0, lost=nobody):
-            answers += storage.tell("s", [good(lease.pull) for lease in leases])
+            answers += storage.tell("s", [good(lease.id) for lease in leases])
             time.sleep(0.01)
         # Leases of the last moment before a crash may be lost, and then a pull is handed out to two.
         return answers
@@ -86,7 +86,7 @@ def test_a_restart_of_the_server_is_survived(postgres: PostgresServer, storage: 
         ended.set()
         restarted.result()
     rest = storage.hand_out("s", 999, "last", now=9.0, deadline=10.0, lost=nobody)  # given to nobody who heard of it
-    answers += storage.tell("s", [good(lease.pull) for lease in rest])
+    answers += storage.tell("s", [good(lease.id) for lease in rest])
     told = storage.told("s")
     assert sorted(told.pulls.tolist()) == list(range(1, threads * each + 1))
     assert sum(answers) == threads * each  # as many acknowledgements as rows
@@ -151,9 +151,16 @@ def test_a_handing_out_whose_answer_was_lost_is_repeated(postgres: PostgresServe
 
             given = far.hand_out("s", 3, "me", now=0.5, deadline=9.0, lost=lost)
             assert not between.swallow_next
-            assert [(x.pull, x.attempt) for x in given] == [(1, 2), (2, 2), (3, 1)]
+            assert [(x.id, x.attempt) for x in given] == [(1, 2), (2, 2), (3, 1)]
             assert far.leases("s") == given
-            assert [x.pull for x in far.hand_out("s", 9, "next", now=0.5, deadline=9.0, lost=nobody)] == [4, 5]
+            between.swallow_next = True
+            assert far.give_back("s", "me", [1, 2]) == 2
+            assert not between.swallow_next
+            assert [(x.id, x.attempt) for x in far.hand_out("s", 2, "me", now=0.5, deadline=9.0, lost=nobody)] == [
+                (1, 2),
+                (2, 2),
+            ]
+            assert [x.id for x in far.hand_out("s", 9, "next", now=0.5, deadline=9.0, lost=nobody)] == [4, 5]
 
 
 def test_a_server_that_stays_away_is_an_error_in_the_end(postgres: PostgresServer, schema: str) -> None:
@@ -218,6 +225,7 @@ def test_told_pulls_and_plans_wait_for_the_disk_and_leases_do_not(
         f"SELECT {schema}.add_plan(1, 2, 0, 4, '{{1}}', 'running', gen_random_uuid())": "on",
         f"SELECT {schema}.create_study('t', 1, '', gen_random_uuid())": "on",
         f"SELECT {schema}.hand_out(1, 1, 'w', 0, 1, '{{}}', gen_random_uuid())": "off",
+        f"SELECT {schema}.give_back(1, 'w', NULL, gen_random_uuid())": "off",
     }
     for default in ("on", "off"):
         for call, wanted in calls.items():
@@ -343,6 +351,7 @@ def test_read_only_changes_nothing(
             lambda: reader.add_plan("s", Plan(2, 1, 3, np.array([1]))),
             lambda: reader.tell("s", [good(1)]),
             lambda: reader.hand_out("s", 1, "w", now=0.0, deadline=1.0, lost=nobody),
+            lambda: reader.give_back("s", "w"),
         ]
         for write in writes:
             with pytest.raises(BadInput, match="read-only"):
@@ -352,42 +361,41 @@ def test_read_only_changes_nothing(
     assert storage.size("s") == (1, 2)
 
 
-def test_older_tables_are_migrated_once_and_newer_ones_refused(
-    postgres: PostgresServer, schema: str, storage: PostgresStorage, monkeypatch: pytest.MonkeyPatch
+def test_tables_of_another_version_are_refused(
+    postgres: PostgresServer, schema: str, storage: PostgresStorage, administrator: psycopg.Connection
 ) -> None:
     begin(storage, 3)
     storage.tell("s", [good(3)])
-    step = "ALTER TABLE {schema}.told ADD COLUMN note text NOT NULL DEFAULT 'none'; SELECT pg_sleep(0.05);"
-    with monkeypatch.context() as patched:
-        patched.setattr(postgres_schema, "STEPS", (*postgres_schema.STEPS, step))
-        patched.setattr(postgres_schema, "VERSION", 2)
-        patched.setattr(module, "VERSION", 2)
-        with pytest.raises(BadInput, match="its tables have version 1, ours is 2; nothing was changed"):
-            PostgresStorage(postgres.url(), schema=schema, read_only=True)
-
-        def open_it() -> list[int]:
-            with PostgresStorage(postgres.url(), schema=schema) as newer:
-                return newer.told("s").pulls.tolist()
-
-        children = [fork(open_it) for _ in range(5)]  # all at once
-        assert [child.result() for child in children] == [[3]] * 5
-        with psycopg.connect(postgres.url()) as connection:
-            found = connection.execute(f"SELECT version FROM {schema}.version").fetchall()
-            assert found == [(1,), (2,)]
-            assert connection.execute(f"SELECT note FROM {schema}.told").fetchall() == [("none",)]
-    for read_only in (False, True):
-        with pytest.raises(BadInput, match=r"version 2.*nothing was changed"):
-            PostgresStorage(postgres.url(), schema=schema, read_only=read_only)
+    version = postgres_schema.VERSION
+    for other, update in ((version + 1, ": update frontguard"), (version - 1, "")):
+        administrator.execute(f"UPDATE {schema}.version SET version = {other}")  # type: ignore[call-overload]
+        said = f"have version {other} of the tables, and this frontguard knows version {version}{update}; nothing was"
+        for read_only in (False, True):
+            with pytest.raises(BadInput, match=said):
+                PostgresStorage(postgres.url(), schema=schema, read_only=read_only)
+    administrator.execute(f"UPDATE {schema}.version SET version = {version}")  # type: ignore[call-overload]
+    with PostgresStorage(postgres.url(), schema=schema) as again:
+        assert again.told("s").pulls.tolist() == [3]
 
 
-def test_a_migration_that_is_killed_leaves_the_older_tables(
-    postgres: PostgresServer, schema: str, storage: PostgresStorage, monkeypatch: pytest.MonkeyPatch
+def test_tables_are_made_once_by_many(postgres: PostgresServer, schema: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgres_schema, "TABLES", postgres_schema.TABLES + "SELECT pg_sleep(0.05);")
+
+    def open_it() -> list[str]:
+        with PostgresStorage(postgres.url(), schema=schema) as own:
+            return own.studies()
+
+    children = [fork(open_it) for _ in range(5)]  # all at once
+    assert [child.result() for child in children] == [[]] * 5
+    with psycopg.connect(postgres.url()) as connection:
+        assert connection.execute(f"SELECT version FROM {schema}.version").fetchall() == [(postgres_schema.VERSION,)]
+
+
+def test_making_tables_that_is_killed_leaves_nothing(
+    postgres: PostgresServer, schema: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begin(storage, 1)
     with monkeypatch.context() as patched:
-        slow = "ALTER TABLE {schema}.told ADD COLUMN note text; SELECT pg_sleep(60);"
-        patched.setattr(postgres_schema, "STEPS", (*postgres_schema.STEPS, slow))
-        patched.setattr(postgres_schema, "VERSION", 2)
+        patched.setattr(postgres_schema, "TABLES", postgres_schema.TABLES + "SELECT pg_sleep(60);")
         child = fork(lambda: PostgresStorage(postgres.url(), schema=schema))
         with psycopg.connect(postgres.url(), autocommit=True) as connection:
             sleeping = "FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
@@ -397,6 +405,7 @@ def test_a_migration_that_is_killed_leaves_the_older_tables(
             # The server would notice at the end of the step; ended here so that the test need not wait for it.
             connection.execute(f"SELECT pg_terminate_backend(pid) {sleeping}")  # type: ignore[call-overload]
     with PostgresStorage(postgres.url(), schema=schema) as again:
+        begin(again, 1)
         assert again.tell("s", [good(1)]) == [True]
 
 

@@ -8,6 +8,7 @@ import resource
 import sqlite3
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
@@ -15,10 +16,11 @@ import numpy as np
 import pytest
 
 from frontguard.errors import BadInput
-from frontguard.storage.contract import Damaged, Plan, Tell
+from frontguard.storage.contract import Damaged, Plan, Tell, Told
 from frontguard.storage.sqlite import file as sqlite_file
+from frontguard.storage.sqlite import schema as sqlite_schema
 from frontguard.storage.sqlite.errors import Busy, Unwritable
-from frontguard.storage.sqlite.rows import pack_numbers, told_crc, told_crcs
+from frontguard.storage.sqlite.log import pack_numbers, told_crc, told_crcs
 from frontguard.storage.sqlite.schema import wal_is_safe
 from frontguard.storage.sqlite.storage import SqliteStorage
 from tests.forks import fork
@@ -168,6 +170,55 @@ def test_another_programs_database_is_refused_and_left_alone(tmp_path: Path) -> 
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize("read_only", [False, True])
+@pytest.mark.parametrize(("step", "which"), [(1, "a newer frontguard"), (-1, "another frontguard")])
+def test_a_file_of_another_version_is_refused_politely(tmp_path: Path, read_only: bool, step: int, which: str) -> None:
+    path = tmp_path / "other.db"
+    SqliteStorage(path).close()
+    ours = sqlite_schema.VERSION
+    db = apsw.Connection(str(path))
+    db.execute(f"PRAGMA user_version = {ours + step}")
+    db.close()
+    before = path.read_bytes()
+    with pytest.raises(BadInput) as refused:
+        SqliteStorage(path, read_only=read_only)
+    said = str(refused.value)
+    assert all(word in said for word in ("other.db", which, f"version {ours + step}", f"version {ours}"))
+    assert ("update frontguard" in said) is (step > 0)
+    assert "\n" not in said
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("journal", ["wal", "rollback"])
+def test_killed_while_the_tables_are_made_it_is_still_a_new_file(
+    tmp_path: Path, journal: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "new.db"
+    reading, writing = os.pipe()
+
+    class Stuck(tuple):  # type: ignore[type-arg]
+        def __iter__(self) -> Iterator[str]:
+            yield from self[:3]
+            os.write(writing, b"x")
+            time.sleep(600.0)
+
+    def make() -> None:
+        monkeypatch.setattr(sqlite_schema, "_TABLES", Stuck(sqlite_schema._TABLES))
+        SqliteStorage(path, journal=journal)  # type: ignore[arg-type]
+
+    child = fork(make)
+    os.read(reading, 1)
+    child.kill()
+    with pytest.raises(BadInput, match="there is no study in it"):
+        SqliteStorage(path, read_only=True)
+    with SqliteStorage(path) as storage:  # and the next one makes them
+        storage.create("s", "{}", 2)
+    tables = "SELECT name, rootpage, sql FROM sqlite_schema ORDER BY name"
+    SqliteStorage(tmp_path / "other.db").close()
+    found = [apsw.Connection(str(tmp_path / name)).execute(tables).fetchall() for name in ("new.db", "other.db")]
+    assert found[0] == found[1]
+
+
 def test_permissions_are_named(tmp_path: Path) -> None:
     closed, locked, folder = tmp_path / "closed.db", tmp_path / "locked.db", tmp_path / "folder"
     begin(closed)
@@ -313,7 +364,7 @@ def test_an_inherited_connection_is_never_touched(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(storage._file, "_pid", -1)
     storage.tell("s", [good(1)])
     assert storage._file._db is not inherited
-    assert inherited.pragma("user_version") == 2  # still open
+    assert inherited.pragma("user_version") == sqlite_schema.VERSION  # still open
     storage.close()
     inherited.close()
 
@@ -429,11 +480,12 @@ def test_a_full_database_says_so(tmp_path: Path) -> None:
 def test_checksums_of_many_are_those_of_each() -> None:
     rng = np.random.default_rng(1)
     pulls, numbers = rng.integers(1, 1000, 50), rng.normal(size=(50, 4))
-    reasons = [["", "timeout", "ü\0"][i % 3] for i in range(50)]
-    workers = [f"w{i % 7}" for i in range(50)]
+    reasons = tuple(["", "timeout", "ü\0"][i % 3] for i in range(50))
+    workers = tuple(f"w{i % 7}" for i in range(50))
     each = [
         told_crc(3, 11 + i, int(pulls[i]), pack_numbers(numbers[i, 0], tuple(numbers[i, 1:])), reasons[i], workers[i])
         for i in range(50)
     ]
-    assert told_crcs(3, 11, pulls, numbers, reasons, workers).tolist() == each
+    told = Told(10, pulls, numbers[:, 1:], reasons, workers, numbers[:, 0])
+    assert told_crcs(3, told).tolist() == each
     assert len(set(each)) == 50

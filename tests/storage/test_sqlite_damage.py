@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from frontguard.errors import BadInput
-from frontguard.storage.contract import Damaged, Lease, Plan, Tell
+from frontguard.storage.contract import Damaged, Plan, Pull, Tell
+from frontguard.storage.sqlite.log import key
 from frontguard.storage.sqlite.rescue import Rescued, rescue
-from frontguard.storage.sqlite.rows import key
 from frontguard.storage.sqlite.storage import SqliteStorage
 from tests.forks import fork
 
@@ -82,12 +82,10 @@ def truth(tmp_path_factory: pytest.TempPathFactory) -> Truth:
     return Truth(path.read_bytes(), says, says["main"][2], says["main"][3])
 
 
-def tell_of(lease: Lease, rng: random.Random) -> Tell:
+def tell_of(lease: Pull, rng: random.Random) -> Tell:
     if rng.random() < 0.1:
-        return Tell(lease.pull, (float("nan"), 1.0), reason="exit code 3, " * rng.randrange(1, 30), worker="w", at=2.0)
-    return Tell(
-        lease.pull, (rng.gauss(0.0, 1.0), rng.gauss(0.0, 1.0)), worker=f"w{lease.pull % 8}", at=lease.pull * 0.5
-    )
+        return Tell(lease.id, (float("nan"), 1.0), reason="exit code 3, " * rng.randrange(1, 30), worker="w", at=2.0)
+    return Tell(lease.id, (rng.gauss(0.0, 1.0), rng.gauss(0.0, 1.0)), worker=f"w{lease.id % 8}", at=lease.id * 0.5)
 
 
 def is_subsequence(part: list[Any], whole: list[Any]) -> bool:
@@ -155,7 +153,7 @@ def check_rescued(new: Path, rescued: Rescued, truth: Truth) -> None:
             told_pulls = {row[0] for row in says[name][3]}
             planned = sum(len(plan[3]) for plan in says[name][2])
             again = storage.hand_out(name, 9999, "new", now=0.0, deadline=1.0, lost=lambda worker: False)
-            assert [lease.pull for lease in again] == [p for p in range(1, planned + 1) if p not in told_pulls]
+            assert [lease.id for lease in again] == [p for p in range(1, planned + 1) if p not in told_pulls]
 
 
 # Damage ---------------------------------------------------------------------------------------------------------------

@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 
 from frontguard import BadInput, Gaussian, Objective, Prescient, Study
+from frontguard.evidence.boxes import HIGH, LOW
+from frontguard.policies.forecast import forecast
 from frontguard.storage.contract import Plan, Storage, Tell, UnknownStudy
 from frontguard.storage.memory import MemoryStorage
 from frontguard.studies import follow
 from frontguard.studies.follow import Follower
-from frontguard.studies.forecast import forecast
 from frontguard.studies.overview import Overview
 from frontguard.studies.study import Pull
 from tests.studies.naive_replay import assert_same, naive_policy
@@ -68,8 +69,8 @@ def check(overview: Overview, storage: Storage) -> None:
     result = overview.snapshot.result
     assert_same(result, study.result())
     policy, pulls = naive_policy(storage, "s")
-    np.testing.assert_array_equal(result.lower, policy._boxes[..., 0])
-    np.testing.assert_array_equal(result.upper, policy._boxes[..., 1])
+    np.testing.assert_array_equal(result.lower, policy.standing.boxes[..., LOW])
+    np.testing.assert_array_equal(result.upper, policy.standing.boxes[..., HIGH])
     np.testing.assert_array_equal(result.verdict_codes, policy.verdict_codes)
     np.testing.assert_array_equal(result.pulls_per_arm, policy.pulls_per_arm)
     assert result.certificate == policy.certificate().in_units(OBJECTIVES)

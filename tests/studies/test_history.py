@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from frontguard import Objective, Prescient, Study
+from frontguard.evidence.boxes import HIGH, LOW
 from frontguard.storage.memory import MemoryStorage
 from frontguard.studies import follow as history
-from frontguard.studies.follow import MOST_MOMENTS, Follower, Recorder, Spans
+from frontguard.studies.follow import MOST_MOMENTS, Follower, RateCounter, Recorder
 from frontguard.studies.overview import Moment
 from frontguard.studies.replay import Replay
 from frontguard.studies.settings import Settings
@@ -45,7 +46,7 @@ def assert_is(moment: Moment, storage: MemoryStorage, plan: int | None) -> None:
     assert moment.pulls == pulls
     np.testing.assert_array_equal(moment.pulls_per_arm, policy.pulls_per_arm)
     np.testing.assert_array_equal(moment.verdict_codes, policy.verdict_codes)
-    low, high, estimates = policy._boxes[..., 0], policy._boxes[..., 1], policy.estimates
+    low, high, estimates = policy.standing.boxes[..., LOW], policy.standing.boxes[..., HIGH], policy.estimates
     np.testing.assert_array_equal(moment.low[:, 0], np.exp(-high[:, 0]))  # minimised, and relative
     np.testing.assert_array_equal(moment.high[:, 0], np.exp(-low[:, 0]))
     np.testing.assert_array_equal(moment.low[:, 1], low[:, 1])
@@ -123,7 +124,7 @@ MOMENTS = st.lists(st.floats(0.01, 5000.0).map(lambda seconds: 1.7e9 + seconds),
 @given(st.lists(MOMENTS, max_size=6), st.integers(2, 12), st.integers(0, 10**6))
 def test_spans_are_a_histogram(parts: list[list[float]], most: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    spans = Spans(most)
+    spans = RateCounter(most)
     every: list[float] = []
     bad: list[bool] = []
     for part in parts:
@@ -147,7 +148,7 @@ def test_spans_are_a_histogram(parts: list[list[float]], most: int, seed: int) -
 
 
 def test_spans_are_no_wider_than_they_have_to_be() -> None:
-    spans = Spans()
+    spans = RateCounter()
     at = 1.7e9 + np.arange(0.0, 3600.0, 0.5)
     for part in np.array_split(at, 100):
         spans.add(part, np.zeros(len(part), np.bool_))
@@ -158,6 +159,6 @@ def test_spans_are_no_wider_than_they_have_to_be() -> None:
 
 
 def test_pulls_told_at_no_known_moment_are_left_out() -> None:
-    spans = Spans()
+    spans = RateCounter()
     spans.add(np.array([0.0, np.nan, 5.0]), np.zeros(3, np.bool_))
     assert spans.rate().told.tolist() == [1]

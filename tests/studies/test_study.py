@@ -171,7 +171,7 @@ def test_the_state_is_that_of_a_plain_loop_over_the_log() -> None:
         twin.expect(plan.arms)
     assert twin.status == "certified"
     assert twin.result(ARMS).verdicts == study.result().verdicts
-    np.testing.assert_array_equal(twin._boxes, study._replay.policy._boxes)
+    np.testing.assert_array_equal(twin.standing.boxes, study._replay.policy.standing.boxes)
     np.testing.assert_array_equal(twin.estimates, study._replay.policy.estimates)
 
 
@@ -293,11 +293,11 @@ def test_failures_beyond_the_contamination_raise_an_alarm() -> None:
 
 def test_a_pull_is_given_out_again_after_its_lease_and_counts_once() -> None:
     storage = MemoryStorage()
-    slow = a_study(storage=storage, worker="slow", lease=0.05)
+    slow = a_study(storage=storage, worker="slow", lease=1.0)
     other = a_study(storage=storage, worker="other")
     (pull,) = slow.ask()
     assert pull.id not in {given.id for given in other.ask(3)}
-    time.sleep(0.06)
+    time.sleep(1.05)
     again = other.ask()[0]
     assert (again.id, again.arm, again.attempt) == (pull.id, pull.arm, 2)
     assert slow.tell(pull, measure(pull)) is True  # late, and welcome

@@ -43,7 +43,7 @@ def test_a_killed_worker_is_lost_even_before_its_parent_has_noticed() -> None:
     assert name != this_worker()
     assert not is_lost(name)
     os.kill(child, signal.SIGKILL)
-    for _ in range(2000):  # until the kernel has made a zombie of it
+    for _ in range(100_000):  # until the kernel has made a zombie of it
         if is_lost(name):
             break
         time.sleep(0.001)

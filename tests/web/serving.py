@@ -26,7 +26,7 @@ QUICK = Times(pause=0.05, trouble=0.2, silence=5.0)
 ARMS = ("-O1", "-O2", "-O3")
 MEDIANS = {"-O1": (3.0, 100.0), "-O2": (2.0, 120.0), "-O3": (1.9, 200.0)}
 
-PATIENCE = 60.0
+PATIENCE = 180.0
 """Seconds after which a test has failed."""
 
 

@@ -17,7 +17,7 @@ MOST_BYTES = 300_000  # of a page, and of an update
 def small_and_large(request: pytest.FixtureRequest) -> list[Cost]:
     """A study of a thousand pulls, and one of very many: of a million where there is time for it."""
     try:
-        return costs((SMALL, request.param), ARMS, updates=3)
+        return costs((SMALL, request.param), ARMS, updates=3, openings=False)
     except NoBrowser as error:
         without_browser(str(error))
         raise

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from frontguard import Objective, Prescient, Study, plot
+from frontguard import Objective, Prescient, Study, analyze, open_storage, plot, write_report
 from frontguard.plot.picture import Picture
 from frontguard.results import Result
 from frontguard.studies.follow import Follower
 from frontguard.studies.overview import Overview
-from tests.browsers import OpenPage, Watched
+from tests.browsers import OpenPage, Watched, until
 from tests.hostile import LOADED, SURROGATES, TEXTS, shown
 from tests.hostile_studies import SPEC, Hostile, truth
 from tests.serving import Served, served
@@ -48,13 +48,31 @@ def server(storage: Path) -> Iterator[Served]:
 
 @pytest.fixture(scope="module")
 def overview(storage: Path) -> Overview:
-    return _overview(storage, TEXTS[0])
+    return _follower(storage, TEXTS[0]).catch_up()
 
 
-def _overview(storage: Path, name: str) -> Overview:
-    from frontguard import open_storage
+def _follower(storage: Path, name: str) -> Follower:
+    return Follower(open_storage(storage, read_only=True), name)
 
-    return Follower(open_storage(storage, read_only=True), name).catch_up()
+
+@pytest.fixture(scope="module")
+def pictures(overview: Overview, storage: Path) -> list[Picture]:
+    """All that a study can be seen in."""
+    result, history = overview.snapshot.result, overview.history
+    follower = _follower(storage, TEXTS[0])
+    follower.catch_up()
+    wide = _follower(storage, TEXTS[1]).catch_up().snapshot.result
+    return [
+        plot.front(result),
+        plot.parallel(result),
+        plot.pulls(result),
+        plot.shrinking(history),
+        plot.certainty(history, overview.snapshot.pulls_left),
+        plot.rate(overview.rate),
+        plot.measurements(follower.measurements(7), history),
+        plot.pairs(wide),
+        plot.parallel(wide),
+    ]
 
 
 def harmless(watched: Watched) -> None:
@@ -90,11 +108,13 @@ def test_the_texts_bite_where_nothing_guards(open_page: OpenPage) -> None:
         list(TEXTS),
     )
     watched.page.wait_for_function("[...document.querySelectorAll('iframe')].every(f => f.contentDocument.body)")
-    watched.page.wait_for_timeout(500)
-    ran = set(watched.hacked) | {text.split()[-1] for text in watched.dialogs}
-    loaded = {url for url in watched.requests if LOADED in url}
-    assert len(ran) >= 50, sorted(ran)
-    assert len(loaded) >= 10, sorted(loaded)
+
+    def bitten() -> bool:
+        ran = set(watched.hacked) | {text.split()[-1] for text in watched.dialogs}
+        loaded = {url for url in watched.requests if LOADED in url}
+        return len(ran) >= 50 and len(loaded) >= 10
+
+    until(watched.page, bitten, "that fifty ran and ten were loaded")
 
 
 # The live page --------------------------------------------------------------------------------------------------------
@@ -202,8 +222,6 @@ def test_what_a_visitor_asks_for_is_data_too(open_page: OpenPage, server: Served
 
 
 def test_report(open_page: OpenPage, storage: Path, tmp_path: Path) -> None:
-    from frontguard import write_report
-
     study = Study.open(storage, TEXTS[0], read_only=True)
     path = tmp_path / "report.html"
     write_report(study, path)
@@ -226,8 +244,6 @@ def test_report(open_page: OpenPage, storage: Path, tmp_path: Path) -> None:
 
 
 def test_report_of_hostile_metrics(open_page: OpenPage, storage: Path, tmp_path: Path) -> None:
-    from frontguard import write_report
-
     watched = open_page()
     for number, first in list(enumerate(range(0, len(TEXTS), COLUMNS), start=1))[::2]:
         study = Study.open(storage, TEXTS[number], read_only=True)
@@ -242,8 +258,6 @@ def test_report_of_hostile_metrics(open_page: OpenPage, storage: Path, tmp_path:
 
 def hostile_analysis() -> Any:
     """An analysis of a log whose arms and columns are hostile."""
-    from frontguard import analyze
-
     medians = truth(TEXTS, 2)
     log = {
         TEXTS[60]: [arm for arm in TEXTS for _ in range(40)],
@@ -254,8 +268,6 @@ def hostile_analysis() -> Any:
 
 
 def test_report_of_a_hostile_log(open_page: OpenPage, tmp_path: Path) -> None:
-    from frontguard import write_report
-
     analysis = hostile_analysis()
     path = tmp_path / "analysis.html"
     write_report(analysis, path)
@@ -277,27 +289,6 @@ def test_report_of_a_hostile_log(open_page: OpenPage, tmp_path: Path) -> None:
 # Notebooks ------------------------------------------------------------------------------------------------------------
 
 
-def pictures(overview: Overview, storage: Path) -> list[Picture]:
-    """All that a study can be seen in."""
-    from frontguard import open_storage
-
-    result, history = overview.snapshot.result, overview.history
-    follower = Follower(open_storage(storage, read_only=True), overview.name)
-    follower.catch_up()
-    wide = _overview(storage, TEXTS[1]).snapshot.result
-    return [
-        plot.front(result),
-        plot.parallel(result),
-        plot.pulls(result),
-        plot.shrinking(history),
-        plot.certainty(history, overview.snapshot.pulls_left),
-        plot.rate(overview.rate),
-        plot.measurements(follower.measurements(7), history),
-        plot.pairs(wide),
-        plot.parallel(wide),
-    ]
-
-
 def surrogate_result() -> Result:
     """A result as it may be in memory, with names that no storage would take."""
     study = Study(3, [Objective("one"), Objective("two")], Prescient(0.05))
@@ -306,10 +297,10 @@ def surrogate_result() -> Result:
     return replace(study.result(), arms=SURROGATES, objectives=SURROGATES[:2], metrics=metrics)
 
 
-def test_notebook(open_page: OpenPage, storage: Path, overview: Overview) -> None:
+def test_notebook(open_page: OpenPage, overview: Overview, pictures: list[Picture]) -> None:
     result = overview.snapshot.result
     shows = [result._repr_html_(), surrogate_result()._repr_html_()]
-    shows += [picture._repr_html_() for picture in pictures(overview, storage)]
+    shows += [picture._repr_html_() for picture in pictures]
     watched = open_page()
     page = watched.page
     # A notebook puts what it is given into its own page, or into a frame of it. There is no policy that would help.
@@ -333,9 +324,9 @@ def test_notebook(open_page: OpenPage, storage: Path, overview: Overview) -> Non
 # Pictures -------------------------------------------------------------------------------------------------------------
 
 
-def test_svg_files(open_page: OpenPage, storage: Path, overview: Overview, tmp_path: Path) -> None:
+def test_svg_files(open_page: OpenPage, pictures: list[Picture], tmp_path: Path) -> None:
     watched = open_page()
-    for number, picture in enumerate(pictures(overview, storage)):
+    for number, picture in enumerate(pictures):
         path = picture.save(tmp_path / f"{number}.svg")
         watched.page.goto(path.as_uri())
         assert watched.page.evaluate("document.documentElement.tagName") == "svg"
@@ -343,8 +334,8 @@ def test_svg_files(open_page: OpenPage, storage: Path, overview: Overview, tmp_p
     harmless(watched)
 
 
-def test_plotly(open_page: OpenPage, storage: Path, overview: Overview, tmp_path: Path) -> None:
-    drawn = [picture.plotly() for picture in pictures(overview, storage)]
+def test_plotly(open_page: OpenPage, pictures: list[Picture], tmp_path: Path) -> None:
+    drawn = [picture.plotly() for picture in pictures]
     parts = [figure.to_html(full_html=False, include_plotlyjs=number == 0) for number, figure in enumerate(drawn)]
     path = tmp_path / "plotly.html"
     path.write_text("<!doctype html><meta charset=utf-8><link rel=icon href=data:,>" + "\n".join(parts), "utf-8")
@@ -366,7 +357,7 @@ def test_plotly(open_page: OpenPage, storage: Path, overview: Overview, tmp_path
     assert page.query_selector_all("a[*|href^='javascript']") == []
 
 
-def test_matplotlib(storage: Path, overview: Overview, tmp_path: Path) -> None:
-    for number, picture in enumerate(pictures(overview, storage)):
+def test_matplotlib(pictures: list[Picture], tmp_path: Path) -> None:
+    for number, picture in enumerate(pictures):
         picture.save(tmp_path / f"{number}.png")  # warnings are errors, and so is bad mathematics
     plot.front(surrogate_result()).save(tmp_path / "surrogates.png")

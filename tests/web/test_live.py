@@ -15,16 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from frontguard import Study
 from frontguard.phrases import number
-from tests.browsers import OpenPage, Watched
-from tests.half_way import half_way
+from tests.browsers import OpenPage, Watched, until
 from tests.measuring import NAME, OBJECTIVES, TRUTH, Machine, Measuring, advance, begin
 from tests.servers import PostgresServer
 from tests.serving import Served, serve, served
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
-
-__all__ = ["half_way"]  # fixtures
 
 ARMS = tuple(TRUTH)
 LOST = ("net::ERR_",)  # what a browser says of a server that is gone
@@ -54,15 +51,6 @@ def verdicts(page: Page) -> dict[str, str]:
 def pulls(page: Page) -> int:
     """How many pulls the page knows of."""
     return int(re.sub(r"\D", "", (page.text_content("#facts dd") or "0").split(" of ")[0]))
-
-
-def until(page: Page, holds: Callable[[], bool], what: str, patience: int = 20_000) -> None:
-    """Wait for something that the page is to say."""
-    for _ in range(patience // 20):
-        if holds():
-            return
-        page.wait_for_timeout(20)
-    raise AssertionError(f"{what} did not come about; the page says: {page.inner_text('body')[:2000]}")
 
 
 def boxes(page: Page) -> dict[str, tuple[float, float, float, float]]:

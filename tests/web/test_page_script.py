@@ -22,6 +22,13 @@ def harness() -> Iterator[Harness]:
     made.close()
 
 
+@pytest.fixture(scope="module")
+def growing() -> list[Page]:
+    """The pages of a study with nothing measured, with 64 pulls, with 200 more, and at its end."""
+    example = Example()
+    return [study_page(example.go(count).overview, 1) for count in (0, 64, 200, 2000)]
+
+
 Visit = Callable[..., Watched]
 
 
@@ -128,9 +135,10 @@ def test_boxes_in_a_picture_are_moved_not_made_anew(harness: Harness, visit: Vis
     assert page.evaluate("() => document.getElementById('new') instanceof SVGRectElement") is True
 
 
-def test_any_page_becomes_any_other_as_if_it_had_been_loaded(harness: Harness, visit: Visit) -> None:
-    example = Example()
-    pages = [study_page(example.go(count).overview, 1) for count in (0, 64, 200, 2000)]
+def test_any_page_becomes_any_other_as_if_it_had_been_loaded(
+    harness: Harness, visit: Visit, growing: list[Page]
+) -> None:
+    pages = growing
     page = visit(pages[0]).page
     # What the script adds of its own is taken out; the rest must be what a browser makes of the whole document.
     bare = """text => {
@@ -340,8 +348,8 @@ def test_the_filter_is_reached_by_a_key_and_outlasts_updates(harness: Harness, v
     assert len(page.evaluate(shown)) == 3
 
 
-def test_arrows_move_between_arms_in_the_picture(harness: Harness, visit: Visit) -> None:
-    page = visit(study_page(Example().go(2000).overview, 1)).page
+def test_arrows_move_between_arms_in_the_picture(harness: Harness, visit: Visit, growing: list[Page]) -> None:
+    page = visit(growing[-1]).page
     marks = page.evaluate("() => document.querySelectorAll('#picture svg a[tabindex=\"0\"]').length")
     assert marks == 1
     page.focus("#picture svg a[tabindex='0']")
@@ -364,8 +372,8 @@ def test_arrows_move_between_arms_in_the_picture(harness: Harness, visit: Visit)
     page.wait_for_url(f"**{before}")
 
 
-def test_choosing_an_axis_goes_to_its_url(visit: Visit) -> None:
-    page = visit(study_page(Example().go(300).overview, 1)).page
+def test_choosing_an_axis_goes_to_its_url(visit: Visit, growing: list[Page]) -> None:
+    page = visit(growing[-1]).page
     page.select_option("#axis-x", "1")
     page.wait_for_url("**/study/1?x=1&y=1#picture")
 
@@ -396,8 +404,8 @@ def test_times_are_told_by_the_visitors_clock(harness: Harness, visit: Visit) ->
     assert told[2:] == ["2 min ago", "2 h ago"]
 
 
-def test_without_a_script_the_page_says_it_all(harness: Harness, open_page: OpenPage) -> None:
-    harness.page = study_page(Example().go(2000).overview, 1)
+def test_without_a_script_the_page_says_it_all(harness: Harness, open_page: OpenPage, growing: list[Page]) -> None:
+    harness.page = growing[-1]
     page = open_page(java_script_enabled=False).page
     page.goto(harness.url)
     assert "fast, good" in page.inner_text("#answer")

@@ -32,11 +32,6 @@ def through_json(twin: dict[str, Any]) -> dict[str, Any]:
     return read
 
 
-@pytest.fixture(scope="module")
-def certified() -> Example:
-    return Example().go(5000)
-
-
 def test_a_study_says_the_answer_and_every_arm(certified: Example) -> None:
     twin = through_json(study_twin(certified.overview, 3))
     result = certified.study.result()

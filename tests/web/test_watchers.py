@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from frontguard.errors import BadInput
-from frontguard.storage.contract import Lease, Told
+from frontguard.storage.contract import Pull, Told
 from frontguard.storage.memory import MemoryStorage
 from frontguard.web import watchers as watchers_module
 from frontguard.web.threads import Threads
@@ -46,7 +46,7 @@ class Counting(MemoryStorage):
         self._note("size")
         return super().size(study)
 
-    def leases(self, study: str) -> list[Lease]:
+    def leases(self, study: str) -> list[Pull]:
         self._note("leases")
         return super().leases(study)
 

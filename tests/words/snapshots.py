@@ -10,7 +10,7 @@ import numpy as np
 from frontguard import Objective, Prescient
 from frontguard.results import Result
 from frontguard.studies import Study
-from frontguard.studies.snapshot import Snapshot
+from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Verdict
 
 SECONDS = Objective("seconds", "minimize", "5%")

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from frontguard.phrases import number
-from frontguard.studies.snapshot import Snapshot
+from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Verdict
 from frontguard.words.arm_table import arm_table, on_terminal, order, order_by, shown
 from frontguard.words.study import table

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from frontguard.studies.snapshot import Snapshot
+from frontguard.studies.overview import Snapshot
 from frontguard.words.certificate import guarantee
 from tests.words.snapshots import snapshot_of
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from frontguard.studies.snapshot import Snapshot
+from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Verdict
 from frontguard.words.arm_table import counts
 from frontguard.words.certificate import guarantee

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv as csv_module
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from frontguard.cli.report import checked_target, made_by, origin
+from frontguard.cli.report import checked_target, origin
+from frontguard.cli.values import by_metric, console, read_number, read_tolerance, say, size_of
 from frontguard.errors import BadInput
 from frontguard.storage.open import without_password
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --
 
 OPEN = 3
 """Exit code with --strict when arms are open."""
-
-_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
 def analyze(
@@ -101,8 +99,8 @@ def analyze(
     if report is not None:
         checked_target(report)
     given: dict[str, Any] = {
-        "tolerance": _by_name("tolerance", tolerance, _text_or_number),
-        "quantile": _by_name("quantile", quantile, _number),
+        "tolerance": by_metric("tolerance", tolerance, read_tolerance),
+        "quantile": by_metric("quantile", quantile, read_number),
         "memory": None if memory is None else size_of(memory),
     }
     reading: dict[str, Any] = {
@@ -144,70 +142,15 @@ def analyze(
     raise typer.Exit(OPEN if strict and opened else 0)
 
 
-# Options --------------------------------------------------------------------------------------------------------------
-
-
-def _by_name(option: str, texts: Sequence[str] | None, read: Any) -> Any:
-    """One value for all metrics, or a value for each that is named; None if nothing is said."""
-    if not texts:
-        return None
-    named: dict[str, Any] = {}
-    for text in texts:
-        name, equals, value = text.rpartition("=")
-        if not equals:
-            if len(texts) > 1:
-                raise BadInput(f"--{option}: wanted one for all, or METRIC=VALUE several times; got {text!r} as well")
-            return read(option, text)
-        if name in named:
-            raise BadInput(f"--{option}: wanted once for each metric; got {name!r} again")
-        named[name] = read(option, value)
-    return named
-
-
-def _number(option: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise BadInput(f"--{option}: wanted a number, or METRIC=NUMBER; got {text!r}") from None
-
-
-def _text_or_number(option: str, text: str) -> float | str:
-    from frontguard.objectives import parse_tolerance
-
-    amount, relative = parse_tolerance(text, f"--{option}")
-    return text.strip() if relative else amount
-
-
-def size_of(text: str) -> int:
-    """Bytes of a size as it is written.
-
-    >>> size_of("4G"), size_of("1.5 MiB"), size_of("123456")
-    (4294967296, 1572864, 123456)
-    """
-    match = re.fullmatch(r"\s*([0-9]+\.?[0-9]*)\s*([KMGT]?)(?:i?B)?\s*", text, re.I)
-    if match is None:
-        raise BadInput(f"--memory: wanted a size such as 4G or 500M; got {text!r}")
-    return int(float(match[1]) * _UNITS[match[2].upper()])
-
-
 # Output ---------------------------------------------------------------------------------------------------------------
 
 
 def _print_json(found: Analysis, log: Sequence[str]) -> None:
+    from frontguard.documents.analysis import analyze_pieces
     from frontguard.words.analysis import answer
 
-    profile = found.profile
-    levels = profile and {
-        "levels": profile.levels.tolist(),
-        "in_front": profile.in_front.tolist(),
-        "resolution": profile.resolution,
-    }
-    more = made_by(sys.argv[1:], [without_password(each) for each in log])
-    needed = found.needed
-    reached = [] if needed is None else zip(needed.arms.tolist(), needed.rival_pulls.tolist(), strict=True)
-    rivals = {found.arms[arm]: pulls for arm, pulls in reached if pulls >= 0}  # of the arm that decides an open one
-    for piece in found.json_pieces(answer=answer(found), more_pulls_of_rival=rivals, profile=levels, **more):
-        sys.stdout.write(piece)
+    made = origin(sys.argv[1:], [without_password(each) for each in log])
+    sys.stdout.writelines(analyze_pieces(found, answer(found), made))
     sys.stdout.write("\n")
 
 
@@ -215,9 +158,8 @@ def _write_report(found: Analysis, path: Path, log: Sequence[str]) -> None:
     from frontguard.reports.analysis import analysis_report
     from frontguard.reports.write import save
 
-    named = ", ".join(without_password(each) for each in log)
-    save(analysis_report(found, origin(sys.argv[1:], named)), path)
-    print(f"report: {path}", file=sys.stderr, flush=True)
+    save(analysis_report(found, origin(sys.argv[1:], [without_password(each) for each in log])), path)
+    say(f"report: {path}")
 
 
 def write_csv(found: Analysis, path: Path) -> None:
@@ -234,34 +176,33 @@ def write_csv(found: Analysis, path: Path) -> None:
 
 
 def _print(found: Analysis, top: int, append: Path | None) -> None:
-    from rich.console import Console
     from rich.text import Text
 
     from frontguard.words import analysis as summary
     from frontguard.words.arm_table import on_terminal
     from frontguard.words.certificate import guarantee
 
-    console = Console(highlight=False) if sys.stdout.isatty() else Console(width=120, highlight=False)
-    console.print(Text(summary.answer(found), style="bold"))
-    console.print()
+    screen = console()
+    screen.print(Text(summary.answer(found), style="bold"))
+    screen.print()
     arms = summary.table(found, top)
-    console.print(on_terminal(arms))
+    screen.print(on_terminal(arms))
     if arms.rest:
-        console.print(Text(arms.rest))
-    console.print()
-    console.print(Text(guarantee(found, anytime=found.anytime)))
+        screen.print(Text(arms.rest))
+    screen.print()
+    screen.print(Text(guarantee(found, anytime=found.anytime)))
     robust = summary.robustness(found)
     for said in (robust, summary.by_means(found), summary.failures(found)):
         if said is not None:
-            console.print(Text(said))
+            screen.print(Text(said))
     for warning in found.warnings:
-        console.print(Text(f"Warning: {warning}", style="yellow"))
+        screen.print(Text(f"Warning: {warning}", style="yellow"))
     settle = summary.to_settle(found)
     if settle:
-        console.print()
-        console.print(Text("To settle what is open:"))
+        screen.print()
+        screen.print(Text("To settle what is open:"))
         for line in settle:
-            console.print(Text(f"  {line}"))
-    console.print()
-    console.print(Text(f"{found.pulls:,} pulls of {len(found.arms):,} arms."))
-    console.print(Text(f"Next: {summary.next_step(found, sys.argv[1:], append)}"))
+            screen.print(Text(f"  {line}"))
+    screen.print()
+    screen.print(Text(f"{found.pulls:,} pulls of {len(found.arms):,} arms."))
+    screen.print(Text(f"Next: {summary.next_step(found, sys.argv[1:], append)}"))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json as json_module
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from frontguard.cli.report import made_by, origin
+from frontguard.cli.report import origin
+from frontguard.cli.values import console, say
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
@@ -17,7 +17,8 @@ if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --
 
     from frontguard.demo.reviews import Reviews
     from frontguard.demo.treatments import Demo
-    from frontguard.logs.analyze import Analysis
+    from frontguard.logs.analysis import Analysis
+    from frontguard.reports.model import Report
 
 
 def demo(
@@ -34,27 +35,30 @@ def demo(
     """
     if seed < 0:
         raise BadInput(f"--seed: wanted a number from 0, got {seed}")
-    print("frontguard demo: compiling kernels (on first use, about 20 seconds) and measuring …", file=sys.stderr)
+    say("frontguard demo: compiling kernels (on first use, about 20 seconds) and measuring …")
     from frontguard.demo.treatments import run_demo
-    from frontguard.reports.demo import demo_report, demo_to_dict
+    from frontguard.documents.demo import DemoDocument
+    from frontguard.reports.demo import demo_report
     from frontguard.reports.write import save
 
     found = run_demo(contamination, seed)
     try:
         output.mkdir(parents=True, exist_ok=True)
-        plain = demo_to_dict(found) | {"seed": seed} | made_by(sys.argv[1:])
-        (output / "demo.json").write_text(json_module.dumps(plain, indent=1) + "\n", encoding="utf-8")
+        made = origin(sys.argv[1:], seed=seed)
+        document = DemoDocument.of(found, made)
+        (output / "demo.json").write_text(document.text(indent=1) + "\n", encoding="utf-8")
         pictures = _pictures(found, output)
-        written = save(demo_report(found, origin(sys.argv[1:], seed=seed)), output / "report.html")
+        report = demo_report(found, made)
+        written = save(report, output / "report.html")
     except OSError as error:
         raise BadInput(f"--output {output}: cannot be written: {error.strerror or error}") from None
     if json:
-        print(json_module.dumps(plain))
+        print(document.text())
     else:
-        _print(found)
+        _print(found, report)
         _print_reviews(found.reviews)
-        _print_flags(found.flags)
-    print(f"{pictures}; numbers: {output / 'demo.json'}; report: {written}", file=sys.stderr)
+        _print_flags(found.flags, report)
+    say(f"{pictures}; numbers: {output / 'demo.json'}; report: {written}")
 
 
 def _pictures(found: Demo, folder: Path) -> str:
@@ -69,36 +73,18 @@ def _pictures(found: Demo, folder: Path) -> str:
     return f"pictures: {first}, {second}"
 
 
-def _print(found: Demo) -> None:
-    from rich.console import Console
+def _print(found: Demo, report: Report) -> None:
+    from rich.text import Text
 
-    console = Console() if sys.stdout.isatty() else Console(width=120)
-    robust, by_means = found.robust, found.by_means
-    total = len(found.truth)
-    kept, kept_by_means = len(found.found(robust)), len(found.found(by_means))
-    margins = found.margins()
-    console.print(
-        f"\n[bold]{kept} of the {total} treatments on the true front are returned by {robust.policy}, "
-        f"{kept_by_means} by a method that looks at means ({by_means.policy})[/bold], although a saboteur replaced "
-        f"{found.contamination:.0%} of the records of these {total} by the worst that can be recorded.\n",
-        highlight=False,
-    )
-    console.print(_table(found))
-    console.print(
-        f"How sure is that? With probability {robust.certificate.confidence:.0%}, whatever a prescient attacker puts "
-        f"into {found.contamination:.0%} of the records: no returned treatment is beaten by another by more than "
-        f"{margins['accuracy'][0]:.0f} minutes above and {margins['accuracy'][1]:.0f} below the safe range at once, "
-        f"and for every treatment on the front a returned one is at most {margins['coverage'][0]:.0f} and "
-        f"{margins['coverage'][1]:.0f} minutes worse. The method with means promises nothing here: it assumes that "
-        "nobody lies.\n",
-        highlight=False,
-    )
-    console.print(
+    screen, robust, by_means = console(), found.robust, found.by_means
+    screen.print(Text(f"\n{report.answer}\n", style="bold"))
+    screen.print(_table(found))
+    screen.print(Text(f"How sure is that? {' '.join(report.certificate)}\n"))
+    screen.print(
         f"{robust.policy}: {robust.pulls:,} pulls; returned, besides the front, are the treatments that none beats in "
         f"both objectives by more than that: {len(robust.pareto_set)} of {len(robust.arms)}. "
         f"{by_means.policy}: {by_means.pulls:,} pulls, {len(by_means.pareto_set)} returned. "
-        f"{found.seconds:.1f} s in all.",
-        highlight=False,
+        f"{found.seconds:.1f} s in all."
     )
 
 
@@ -133,50 +119,41 @@ def _coloured(verdict: str) -> str:
 
 
 def _print_reviews(reviews: Reviews) -> None:
-    from rich.console import Console
     from rich.text import Text
 
     from frontguard.demo.reviews import AGES, BOMBED, CONTAMINATION
     from frontguard.words.analysis import by_verdict, robustness
     from frontguard.words.certificate import guarantee
 
-    console = Console() if sys.stdout.isatty() else Console(width=120)
+    screen = console()
     found = reviews.analysis
     verdict = {"in": "is certainly on the front", "out": "is off the front"}.get(
         found.verdicts[BOMBED], "cannot be put off the front"
     )
-    console.print(
+    screen.print(
         f"\n[bold]A log that is there already: by medians with a guarantee {BOMBED} {verdict}, by means "
         f"{' and '.join(reviews.by_means)} took its place[/bold], because a campaign gave it one star "
         f"{reviews.bombs} times within three days: {reviews.share:.0%} of its reviews. In the scores that the "
         f"{found.pulls * len(AGES):,} reviews were drawn from, no movie comes near it.\n",
-        highlight=False,
     )
-    console.print(_review_table(reviews))
-    console.print(
-        Text(f"What is certain, if up to {CONTAMINATION:.0%} of the reviews may be lies: {by_verdict(found)}")
-    )
-    console.print(Text(guarantee(found, anytime=found.anytime)))
+    screen.print(_review_table(reviews))
+    screen.print(Text(f"What is certain, if up to {CONTAMINATION:.0%} of the reviews may be lies: {by_verdict(found)}"))
+    screen.print(Text(guarantee(found, anytime=found.anytime)))
     robust = robustness(found)
     if robust is not None:
-        console.print(Text(robust))
+        screen.print(Text(robust))
 
 
-def _print_flags(found: Analysis) -> None:
-    from rich.console import Console
+def _print_flags(found: Analysis, report: Report) -> None:
     from rich.text import Text
 
     from frontguard.words.analysis import by_verdict, robustness
 
-    console = Console() if sys.stdout.isatty() else Console(width=120)
-    console.print(
-        f"\n[bold]A real job: {len(found.arms)} sets of GCC flags for a small C program, its time (1 is plain -O2) and "
-        f"its size, measured {found.pulls:,} times beside a noisy neighbour.[/bold]",
-        highlight=False,
-    )
-    console.print(Text(by_verdict(found)))
-    console.print(Text(robustness(found) or ""))
-    console.print(
+    screen = console()
+    screen.print(Text(f"\nA real job: {report.more[-1].words[0]}", style="bold"))
+    screen.print(Text(by_verdict(found)))
+    screen.print(Text(robustness(found) or ""))
+    screen.print(
         Text(
             "Its table: frontguard analyze compiler-flags --arm arm --minimize time --minimize bytes "
             "--tolerance time=5% --tolerance bytes=1%\n"

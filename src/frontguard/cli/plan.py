@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import csv
-import json as json_module
 import math
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from frontguard.cli.values import console
 from frontguard.errors import BadInput
 from frontguard.phrases import nearest
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
     from frontguard.objectives import Objective
-    from frontguard.planning.forecast import Plan, Task
+    from frontguard.planning.cost import CostPlan, Task
     from frontguard.planning.reach import Pilot
 
 
@@ -70,13 +69,15 @@ def plan(
         for name, given, found in (("--arms", arms, task.arms), ("--objectives", objectives, task.objectives)):
             if given is not None and given != found:
                 raise BadInput(f"{name}: {pilot} has {found}, got {given}; leave it away")
-    from frontguard.planning.forecast import make_plan
+    from frontguard.planning.cost import make_plan
     from frontguard.words.progress import ProgressDisplay
 
     with ProgressDisplay() as progress:
         made = make_plan(task, runs=runs, seed=seed, watcher=progress)
     if json:
-        print(json_module.dumps(_as_dict(made)))
+        from frontguard.documents.plan import PlanDocument
+
+        print(PlanDocument.of(made).text())
     else:
         _print(made)
 
@@ -99,7 +100,7 @@ def _without_pilot(
     span: float | None,
 ) -> Task:
     from frontguard.objectives import Objective
-    from frontguard.planning.forecast import Task
+    from frontguard.planning.cost import Task
     from frontguard.theory.spread import Gaussian, Subgaussian
 
     if arms is None or objectives is None:
@@ -137,7 +138,7 @@ def _with_pilot(
     coverage: list[str] | None,
 ) -> Task:
     from frontguard.objectives import parse_objectives
-    from frontguard.planning.forecast import Task
+    from frontguard.planning.cost import Task
 
     if arm is None:
         raise BadInput("--arm: name the column of the pilot that says which arm a row belongs to")
@@ -254,70 +255,16 @@ def _number(path: Path, line: int, column: str, text: str) -> float:
     return value
 
 
-def _print(made: Plan) -> None:
-    from rich.console import Console
+def _print(made: CostPlan) -> None:
     from rich.text import Text
 
     from frontguard.words import plan as words
 
-    console = Console(highlight=False) if sys.stdout.isatty() else Console(width=120, highlight=False)
+    screen = console()
     sentence = words.answer(made)
-    console.print(Text(f"\n{sentence[0].upper()}{sentence[1:]}\n", style="bold"))
-    console.print(words.table(made))
+    screen.print(Text(f"\n{sentence[0].upper()}{sentence[1:]}\n", style="bold"))
+    screen.print(words.table(made))
     for line in words.facts(made):
-        console.print(Text(line))
+        screen.print(Text(line))
     for warning in words.warnings(made):
-        console.print(Text(f"Warning: {warning}.", style="yellow"))
-
-
-def _as_dict(made: Plan) -> dict[str, Any]:
-    from frontguard.planning.forecast import in_units
-    from frontguard.words.plan import answer, warnings
-
-    task = made.task
-
-    def outward(widths: Sequence[float] | None) -> list[float | None] | None:
-        return None if widths is None else [_plain(value) for value in in_units(task, widths)]
-
-    return {
-        "answer": answer(made),
-        "arms": task.arms,
-        "objectives": [
-            {"name": metric.name, "direction": metric.direction, "relative": metric.relative} for metric in task.metrics
-        ],
-        "threat": task.threat.name,
-        "contamination": task.threat.eps,
-        "confidence": round(1.0 - task.delta, 12),
-        "accuracy": outward(task.accuracy.tolist()),
-        "coverage": outward(task.coverage.tolist()),
-        "possible": made.possible,
-        "floor": [_plain(value) for value in made.floor],
-        "floor_arms": made.floor_arms,
-        "rpsi_floor": made.rpsi_floor,
-        "largest_contamination": {"any_method": made.possible_up_to, "whatever_the_attack": made.safe_up_to},
-        "first_pulls_per_arm": made.first_pulls,
-        "theorem1": {"worst_case": made.theorem1_worst_case, "with_these_gaps": made.theorem1_gaps},
-        "instances": {"source": "normal" if task.pilot is None else "pilot", "sigma": task.sigma, "span": task.span},
-        "expected_pulls": [
-            {
-                "policy": row.policy,
-                "attack": row.attack,
-                "accuracy": outward(row.accuracy),
-                "coverage": outward(row.coverage),
-                "runs": row.runs,
-                "mean": _plain(row.mean),
-                "least": row.least if row.runs else None,
-                "most": row.most if row.runs else None,
-                "more_than": row.capped > 0,
-                "certified": row.certified,
-                "unreachable": row.unreachable,
-                "cut_off": row.capped,
-            }
-            for row in made.forecasts
-        ],
-        "warnings": warnings(made),
-    }
-
-
-def _plain(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+        screen.print(Text(f"Warning: {warning}.", style="yellow"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_module
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -14,7 +13,7 @@ import typer
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
-    from frontguard.reports.analysis import Origin
+    from frontguard.documents.base import Origin
     from frontguard.reports.model import Report
 
 DEFAULT = "report.html"
@@ -73,19 +72,21 @@ def written(made: Report, path: str | Path, format: str | None = None, *, json: 
         return
     size = saved.stat().st_size
     if json:
-        said = {
-            "answer": made.answer,
-            "status": made.status,
-            "kind": made.kind,
-            "title": made.title,
-            "path": str(saved),
-            "format": format_of(path, format),
-            "bytes": size,
-            "rows": len(made.table.rows),
-            "pictures": len(made.pictures) + sum(len(part.shown) for part in made.parts),
-            "warnings": list(made.warnings),
-        }
-        print(json_module.dumps(said))
+        from frontguard.documents.done import ReportDocument
+
+        said = ReportDocument(
+            answer=made.answer,
+            status=made.status,
+            kind=made.kind,
+            title=made.title,
+            path=str(saved),
+            format=format_of(path, format),
+            bytes=size,
+            rows=len(made.table.rows),
+            pictures=len(made.pictures) + sum(len(part.shown) for part in made.parts),
+            warnings=list(made.warnings),
+        )
+        print(said.text())
     else:
         print(made.answer)
     print(f"report: {saved} ({size / 1000:,.0f} kB)", file=sys.stderr)
@@ -94,22 +95,11 @@ def written(made: Report, path: str | Path, format: str | None = None, *, json: 
 # What other commands say of themselves --------------------------------------------------------------------------------
 
 
-def made_by(arguments: Sequence[str], source: Any = None) -> dict[str, Any]:
-    """Entries for the JSON of a command: by which version it was made, how, of what, and when."""
+def origin(arguments: Sequence[str], source: str | list[str] | None = None, **more: Any) -> Origin:
+    """How a command makes what it prints or writes: by which version, how it was called, of what, and when."""
     from frontguard import __version__
+    from frontguard.documents.base import Origin
     from frontguard.words.command_line import command_line
 
-    return {
-        "version": __version__,
-        "command": command_line(arguments),
-        "source": source,
-        "at": f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC",
-    }
-
-
-def origin(arguments: Sequence[str], source: str | None = None, **more: Any) -> Origin:
-    """The same for a report that is written at once."""
-    from frontguard.reports.analysis import Origin
-
-    made = made_by(arguments, source)
-    return Origin(version=made["version"], command=made["command"], source=source, at=made["at"], **more)
+    now = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    return Origin(version=__version__, command=command_line(arguments), source=source, at=now, **more)

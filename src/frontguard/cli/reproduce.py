@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from frontguard.cli.report import checked_target, origin
+from frontguard.cli.values import console, say
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
     from collections.abc import Sequence
 
-    from frontguard.experiments.results import Result
+    from frontguard.experiments.results import Row
 
 
 def reproduce(
@@ -62,18 +63,18 @@ def reproduce(
     chosen = choose(dataset, data, selection)
     settings = settings_of(chosen.experiments, epsilon or [])
     for note in chosen.left_out:
-        _say(note)
+        say(note)
     plan = Plan(settings, contestants, runs=runs, seed=seed, store=RunStore(output, fresh=fresh))
     if plan.done:
-        _say(f"{plan.done} of {plan.total} runs are stored in {output} already (--fresh computes them again)")
+        say(f"{plan.done} of {plan.total} runs are stored in {output} already (--fresh computes them again)")
     try:
         with ProgressDisplay() as progress:
             outcome = plan.execute(workers=workers, progress=progress)
     except KeyboardInterrupt:
-        _say(f"interrupted: {plan.done} of {plan.total} runs are kept in {output}; the same command goes on")
+        say(f"interrupted: {plan.done} of {plan.total} runs are kept in {output}; the same command goes on")
         raise typer.Exit(130) from None
     _print(outcome.results, json=json)
-    _say(_written(outcome.results, output))
+    say(_written(outcome.results, output))
     if report is not None:
         _write_report(outcome.results, report, seed)
 
@@ -87,38 +88,31 @@ def _check_counts(runs: int, seed: int, workers: int | None) -> None:
         raise BadInput(f"--workers: wanted at least 1, got {workers}")
 
 
-def _say(message: str) -> None:
-    print(message, file=sys.stderr, flush=True)
-
-
-def _print(results: Sequence[Result], *, json: bool) -> None:
+def _print(results: Sequence[Row], *, json: bool) -> None:
     from frontguard.experiments.tables import as_json, terminal_tables
 
     if json:
         print(as_json(results))
         return
-    from rich.console import Console
-
-    console = Console() if sys.stdout.isatty() else Console(width=160)  # a pipe has no width: never cut a number off
-    for table in terminal_tables(results, width=console.width):
-        console.print(table)
-    console.print(
+    screen = console(160)  # of a pipe: never cut a number off
+    for table in terminal_tables(results, width=screen.width):
+        screen.print(table)
+    screen.print(
         "RSR: successful runs, 95 % exact interval. SC: samples ± standard error. RO: Pareto arms returned. "
         "|P|: arms returned; off front: of them not Pareto optimal. Success: accuracy 2D + α, coverage 2D.",
         style="dim",
-        highlight=False,
     )
 
 
-def _write_report(results: Sequence[Result], path: Path, seed: int) -> None:
+def _write_report(results: Sequence[Row], path: Path, seed: int) -> None:
     from frontguard.reports.experiments import experiments_report
     from frontguard.reports.write import save
 
     save(experiments_report(results, origin(sys.argv[1:], seed=seed)), path)
-    _say(f"report: {path}")
+    say(f"report: {path}")
 
 
-def _written(results: Sequence[Result], output: Path) -> str:
+def _written(results: Sequence[Row], output: Path) -> str:
     """Write tables and figures into `output`; a sentence on what is where."""
     from frontguard.experiments.figures import write_figures
     from frontguard.experiments.tables import as_csv, as_json, as_latex, as_markdown

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_module
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -23,7 +22,9 @@ def rescue(
 
     rescued = save(damaged, new)
     if json:
-        print(json_module.dumps({**asdict(rescued), "damaged": str(damaged), "new": str(new)}))
+        from frontguard.documents.done import RescueDocument
+
+        print(RescueDocument(**asdict(rescued), damaged=str(damaged), new=str(new)).text())
         return
     said = str(rescued)
     print(f"{said[0].upper()}{said[1:]}.")

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json as json_module
 import os
 import signal
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from frontguard.cli.report import checked_target, made_by
+from frontguard.cli.report import checked_target, origin
 from frontguard.cli.run_options import RunOptions, spec_of, storage_of
+from frontguard.cli.values import console, say
 from frontguard.storage.open import without_password
 
 if TYPE_CHECKING:
@@ -91,8 +90,11 @@ def run(
         study = _study(wanted, opened, without_password(where))
         ended = _driven(wanted, study)
         if json:
-            more = origin_of(wanted, sys.argv[1:], None if spec is None else str(spec))
-            print(json_module.dumps(as_dict(ended, without_password(where)) | more))
+            from frontguard.documents.result import RunDocument
+
+            file, text = None if spec is None else str(spec), wanted.source_text or None
+            made = origin(sys.argv[1:], file, seed=wanted.seed, spec=text)
+            print(RunDocument.of(ended, without_password(where), made, wanted.objectives).text())
             _print_warnings_on_stderr(ended)
         else:
             _print(ended, without_password(where), several=len(opened.studies()) > 1)
@@ -120,10 +122,10 @@ def _study(spec: Spec, storage: Storage, where: str) -> Study:
         about={"identity": spec.identity(), "spec": spec.source_text},
     )
     done = "beginning" if before is None else f"going on with {before:,} pulls of"
-    _say(f"{done} study {spec.name!r} in {where}")
+    say(f"{done} study {spec.name!r} in {where}")
     described = getattr(storage, "describe", None)
     if described is not None:
-        _say(described())
+        say(described())
     return study
 
 
@@ -138,21 +140,21 @@ def _driven(spec: Spec, study: Study) -> Ended:
         warm_up(spec)
     left = end_abandoned()
     if left:
-        _say(f"ended {left} {'process' if left == 1 else 'processes'} that an earlier run had left behind")
+        say(f"ended {left} {'process' if left == 1 else 'processes'} that an earlier run had left behind")
     cancel = threading.Event()
     with view_for(sys.stderr) as view, _stopped_by_signals(cancel):
         try:
             return CommandedRun(spec, study, view, cancel=cancel).until_done()
         except (Broken, NotTold) as error:
             problem = str(error)
-    _say(f"frontguard: {problem}")
+    say(f"frontguard: {problem}")
     raise typer.Exit(NOT_CERTIFIED)
 
 
 @contextmanager
 def _patient(message: str, after: float = 2.0) -> Iterator[None]:
     """Say what takes so long, if it does."""
-    timer = threading.Timer(after, _say, [message])
+    timer = threading.Timer(after, say, [message])
     timer.daemon = True
     timer.start()
     try:
@@ -199,58 +201,22 @@ def exit_code(ended: Ended) -> int:
     return INTERRUPTED if ended.how == "cancelled" else NOT_CERTIFIED
 
 
-def as_dict(ended: Ended, where: str) -> dict[str, Any]:
-    """The answer for machines. The status is `running` if the run was interrupted, `budget` if its time was over."""
-    snapshot = ended.snapshot
-    result = snapshot.result
-    status = "budget" if ended.how == "time" and result.status == "running" else result.status
-    finite = {
-        arm: {name: _finite(value) for name, value in zip(result.objectives, row, strict=True)}
-        for arm, row in zip(result.arms, result.medians.tolist(), strict=True)
-    }
-    return result.to_dict() | {
-        "status": status,
-        "answer": ended.answer,
-        "medians": finite,
-        "failures": {arm: dict(reasons) for arm, reasons in snapshot.failures.items()},
-        "set_aside": sorted(snapshot.aside),
-        "warnings": list(ended.warnings),
-        "notices": [notice.to_dict() for notice in ended.notices],
-        "goal": {each.name: each.tolerance for each in snapshot.objectives},
-        "pulls_left": snapshot.pulls_left,
-        "seconds": round(snapshot.seconds, 3),
-        "study": snapshot.study,
-        "storage": where,
-    }
-
-
-def origin_of(spec: Spec, arguments: list[str], file: str | None) -> dict[str, Any]:
-    """What a report needs besides: objectives, seed and spec, and how the command was called."""
-    objectives = [asdict(each) for each in spec.objectives]
-    return {"objectives": objectives, "seed": spec.seed, "spec": spec.source_text or None} | made_by(arguments, file)
-
-
 def _write_report(path: Path, storage: Storage, ended: Ended, where: str) -> None:
     from frontguard.reports.study import study_report
     from frontguard.reports.write import save
 
     save(study_report(storage, ended.snapshot.study, where=where, said=ended.answer), path)
-    _say(f"report: {path}")
-
-
-def _finite(value: float) -> float | None:
-    return value if abs(value) < float("inf") else None
+    say(f"report: {path}")
 
 
 def _print_warnings_on_stderr(ended: Ended) -> None:
     """On a terminal the view has shown them, and is gone."""
     if sys.stderr.isatty():
         for warning in ended.warnings:
-            _say(f"warning: {warning}")
+            say(f"warning: {warning}")
 
 
 def _print(ended: Ended, where: str, *, several: bool = False) -> None:
-    from rich.console import Console
     from rich.text import Text
 
     from frontguard.phrases import duration
@@ -259,29 +225,25 @@ def _print(ended: Ended, where: str, *, several: bool = False) -> None:
     from frontguard.words.command_line import commands_to_look
     from frontguard.words.study import next_step, table
 
-    console = Console(highlight=False) if sys.stdout.isatty() else Console(width=120, highlight=False)
+    screen = console()
     snapshot = ended.snapshot
-    console.print(Text(ended.answer, style="bold"))
-    console.print()
+    screen.print(Text(ended.answer, style="bold"))
+    screen.print()
     arms = table(snapshot)
-    console.print(on_terminal(arms))
+    screen.print(on_terminal(arms))
     if arms.rest:
-        console.print(Text(arms.rest))
-    console.print()
+        screen.print(Text(arms.rest))
+    screen.print()
     if len(snapshot.aside) < len(snapshot.result.arms):
-        console.print(Text(guarantee(snapshot.result, failed=snapshot.failed)))
+        screen.print(Text(guarantee(snapshot.result, failed=snapshot.failed)))
     for warning in ended.warnings:
-        console.print(Text(f"Warning: {warning}", style="yellow"))
+        screen.print(Text(f"Warning: {warning}", style="yellow"))
     failed = f", {snapshot.failed:,} of them failed" if snapshot.failed else ""
-    console.print(
+    screen.print(
         Text(f"{snapshot.pulls:,} pulls{failed}; this run took {duration(snapshot.seconds)}. Stored in {where}.")
     )
-    console.print()
+    screen.print()
     look = commands_to_look(where, snapshot.study, several=several)
     if look and snapshot.result.status != "certified" and snapshot.pulls:
-        console.print(Text(f"So far: {look}."))
-    console.print(Text(f"Next: {next_step(snapshot, ended.how, sys.argv[1:], where, several=several)}"))
-
-
-def _say(message: str) -> None:
-    print(message, file=sys.stderr, flush=True)
+        screen.print(Text(f"So far: {look}."))
+    screen.print(Text(f"Next: {next_step(snapshot, ended.how, sys.argv[1:], where, several=several)}"))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from frontguard.cli.values import by_metric, read_tolerance
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
@@ -59,23 +60,17 @@ def spec_of(file: Path | None, options: RunOptions) -> Spec:
     if options.threat is not None or options.contamination is not None:
         eps = spec.threat.eps if options.contamination is None else options.contamination
         changes["threat"] = threat_named(options.threat or spec.threat.name, eps)
-    if options.confidence is not None:
-        if not 0.0 < options.confidence < 1.0:
-            raise BadInput(
-                f"--confidence: wanted a probability between 0 and 1, such as 0.95; got {options.confidence}"
-            )
-        changes["confidence"] = options.confidence
-    for option, given_number, least in (
+    if options.confidence is not None and not 0.0 < options.confidence < 1.0:
+        raise BadInput(f"--confidence: wanted a probability between 0 and 1, such as 0.95; got {options.confidence}")
+    for option, number, least in (
         ("workers", options.workers, 1),
         ("seed", options.seed, 0),
         ("pulls", options.pulls, 1),
     ):
-        if given_number is not None and given_number < least:
-            raise BadInput(f"--{option}: wanted a whole number from {least}, got {given_number}")
-    if options.workers is not None:
-        changes["workers"] = options.workers
-    if options.seed is not None:
-        changes["seed"] = options.seed
+        if number is not None and number < least:
+            raise BadInput(f"--{option}: wanted a whole number from {least}, got {number}")
+    plain = {"confidence": options.confidence, "workers": options.workers, "seed": options.seed}
+    changes |= {name: value for name, value in plain.items() if value is not None}
     if options.pulls is not None or options.time is not None:
         changes["budget"] = replace(
             spec.budget,
@@ -85,14 +80,10 @@ def spec_of(file: Path | None, options: RunOptions) -> Spec:
     if options.timeout is not None:
         timeout = _seconds("--timeout", options.timeout)
         changes |= {"timeout": timeout, "lease": max(spec.lease, 1.5 * (timeout + spec.prepare_timeout) + 60.0)}
-    if options.tolerance:
-        objectives = tuple(with_tolerances(spec.objectives, options.tolerance))
-        changes["objectives"] = objectives
-        changes["sources"] = tuple(
-            replace(source, positive=objective.relative)
-            for source, objective in zip(spec.sources, objectives, strict=True)
-        )
-    spec = replace(spec, **changes)
+    objectives = tuple(with_tolerances(spec.objectives, options.tolerance))
+    sources = zip(spec.sources, objectives, strict=True)
+    changes["sources"] = tuple(replace(source, positive=objective.relative) for source, objective in sources)
+    spec = replace(spec, objectives=objectives, **changes)
     return replace(spec, name=options.name or (spec.name if file is not None else _quick_name(spec)))
 
 
@@ -113,31 +104,16 @@ def with_tolerances(objectives: Sequence[Objective], texts: Sequence[str]) -> li
     >>> [each.tolerance for each in with_tolerances(both, ["size=20", "seconds=2 %"])]
     ['2%', 20.0]
     """
-    from frontguard.objectives import parse_tolerance
-
-    named: dict[str, str] = {}
-    for text in texts:
-        name, equals, value = text.rpartition("=")
-        if not equals:
-            if len(texts) > 1:
-                raise BadInput(
-                    f"--tolerance: wanted one for all, or NAME=TOLERANCE several times; got {text!r} among others"
-                )
-            named = {objective.name: text for objective in objectives}
-            break
-        known = [objective.name for objective in objectives]
+    given = by_metric("tolerance", texts, read_tolerance)
+    if given is None:
+        return list(objectives)
+    if not isinstance(given, dict):
+        return [replace(objective, tolerance=given) for objective in objectives]
+    known = [objective.name for objective in objectives]
+    for name in given:
         if name not in known:
-            raise BadInput(f"--tolerance {text}: no objective is called {name!r}; there is {', '.join(known)}")
-        if name in named:
-            raise BadInput(f"--tolerance: wanted once for each objective; got {name!r} again")
-        named[name] = value
-    changed = []
-    for objective in objectives:
-        if objective.name in named:
-            amount, relative = parse_tolerance(named[objective.name], "--tolerance")
-            objective = replace(objective, tolerance=named[objective.name] if relative else amount)
-        changed.append(objective)
-    return changed
+            raise BadInput(f"--tolerance: no objective is called {name!r}; there is {', '.join(known)}")
+    return [replace(objective, tolerance=given.get(objective.name, objective.tolerance)) for objective in objectives]
 
 
 def _quick_name(spec: Spec) -> str:

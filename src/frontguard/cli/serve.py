@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json as json_module
-import sys
 from importlib.util import find_spec
 from typing import Annotated
 
 import typer
 
+from frontguard.cli.values import say
 from frontguard.errors import BadInput
 
 PORT = 8730
@@ -52,6 +51,7 @@ def serve(
 
 def _serve(storage: str, host: str, port: int, only: list[str], allowed: list[str], show: bool, json: bool) -> None:
     _need_web()
+    from frontguard.documents.done import ServeDocument
     from frontguard.storage.open import without_password
     from frontguard.web.server import bind
     from frontguard.web.watchers import NotBegun, StorageSource
@@ -73,10 +73,10 @@ def _serve(storage: str, host: str, port: int, only: list[str], allowed: list[st
         if bound.rules.by_address and not allowed:
             notes.append("by address only; if people use a name for this machine, give it with --allow-host NAME")
     if json:
-        print(json_module.dumps({"url": bound.url, "token": bound.rules.token}), flush=True)
-    _say(f"{where} is shown at {bound.url} (Ctrl-C ends it)")
+        print(ServeDocument(url=bound.url, token=bound.rules.token).text(), flush=True)
+    say(f"{where} is shown at {bound.url} (Ctrl-C ends it)")
     for note in notes:
-        _say(note)
+        say(note)
     if show:
         import webbrowser
 
@@ -105,7 +105,3 @@ def _is_there(module: str) -> bool:
         return find_spec(module) is not None
     except ValueError:  # it was made unimportable
         return False
-
-
-def _say(message: str) -> None:
-    print(message, file=sys.stderr, flush=True)

@@ -1,1 +1,11 @@
-"""Pulls made by running commands: specs, processes, metrics, the terminal view."""
+"""Arms that are commands: what `frontguard run` pulls, as a TOML file describes it.
+
+It may know studies, how they are measured, and the words for them; it knows nothing of reports, pages and the command
+line. Where to start:
+
+- `spec`: what to compare and how, checked; `format`: the TOML it is read from, with the line of every mistake.
+- `templates`: placeholders in commands; `metrics`: values out of what a command printed.
+- `arm`: one arm, prepared once and pulled often; `process`: one command as a process group, ended whole.
+- `run`: a study of commands from its beginning to its end; `live`: how it is shown meanwhile.
+- `_launcher`: a script of its own, which starts commands whose memory counts.
+"""

@@ -1,7 +1,7 @@
 """Pulls made by running commands: what came out of one, and what an arm needs before its first.
 
-A failed command is no error of ours but an observation: every way to fail ends in an `Outcome` with a short reason, the
-same text for the same failure so that failures can be counted, and a detail for whoever wants to know more.
+A failed command is no error of ours but an observation: every way to fail ends in a measurement with a short reason,
+the same text for the same failure so that failures can be counted, and a detail for whoever wants to know more.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Self
 from frontguard.commands.metrics import MetricSource, last_line, read_metrics
 from frontguard.commands.process import GRACE, Cancel, EndedProcess, run_group
 from frontguard.commands.templates import Command, as_text, filled, filled_command
+from frontguard.studies.measurement import CANCELLED, Measurement
 
 if TYPE_CHECKING:
     from frontguard.commands.spec import Spec
@@ -31,24 +32,18 @@ if TYPE_CHECKING:
 SHOWN = 1 << 16
 """Bytes of the end of each stream that an outcome carries."""
 
-CANCELLED = "cancelled"
-"""The reason of a pull that was ended because we stop: it was not measured, and is not a failure of its arm."""
-
 _LONGEST_NAME = 60
 _LONGEST_DETAIL = 300
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What came of one command.
+class CommandMeasurement(Measurement):
+    """What came back of one command: `values` has every metric by name.
 
-    `values` has every metric, None where it failed; `reason` is empty if none did. `returncode` is minus the number of
-    a signal, and None if the command never ran. `seconds` and `cpu_seconds` are those of the command, `max_rss` its
-    peak memory in bytes if it was wanted.
+    `returncode` is minus the number of a signal, and None if the command never ran. `seconds` and `cpu_seconds` are
+    those of the command, `max_rss` its peak memory in bytes if it was wanted.
     """
 
-    values: dict[str, float | None]
-    reason: str = ""
     detail: str = ""
     seconds: float = 0.0
     cpu_seconds: float = 0.0
@@ -56,16 +51,6 @@ class Outcome:
     returncode: int | None = None
     stdout: str = field(default="", repr=False)
     stderr: str = field(default="", repr=False)
-
-    @property
-    def failed(self) -> bool:
-        """Whether any metric is missing."""
-        return bool(self.reason)
-
-    @property
-    def cancelled(self) -> bool:
-        """Whether it was ended by us before its time."""
-        return self.reason in (CANCELLED, f"prepare: {CANCELLED}")
 
 
 def run_pull(
@@ -77,7 +62,7 @@ def run_pull(
     timeout: float | None = None,
     cancel: Cancel | None = None,
     grace: float = GRACE,
-) -> Outcome:
+) -> CommandMeasurement:
     """Run a command (arguments, or a text for `/bin/sh`) as one process group and read its metrics.
 
     `env` is the whole environment; ours unless given. `cancel` may be set from another thread.
@@ -91,9 +76,9 @@ def run_pull(
     arguments = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
     nothing: dict[str, float | None] = dict.fromkeys((source.name for source in sources), None)
     if not arguments:
-        return Outcome(nothing, "command is empty")
+        return CommandMeasurement(nothing, "command is empty")
     if any("\0" in argument for argument in arguments):
-        return Outcome(nothing, "command has a NUL character")
+        return CommandMeasurement(nothing, "command has a NUL character")
     memory = any(source.kind == "max_rss" for source in sources)
     try:
         ended = run_group(
@@ -106,8 +91,8 @@ def run_pull(
             grace=grace,
         )
     except OSError as problem:
-        return Outcome(nothing, _not_started(problem, arguments[0], cwd), str(problem))
-    outcome = Outcome(
+        return CommandMeasurement(nothing, _not_started(problem, arguments[0], cwd), detail=str(problem))
+    outcome = CommandMeasurement(
         nothing,
         seconds=ended.seconds,
         cpu_seconds=ended.cpu_seconds,
@@ -177,18 +162,18 @@ class Commands:
         self.base = Path(tempfile.mkdtemp(prefix="frontguard-") if base is None else base).absolute()
         self._preparing = [_Once() for _ in spec.arms]
 
-    def pull(self, arm: int, pull: int, cancel: Cancel | None = None) -> Outcome:
+    def pull(self, arm: int, pull: int, cancel: Cancel | None = None) -> CommandMeasurement:
         """Pull the arm with this index, as the pull of this number; prepare it before, if need be. Never raises for
         what a command does.
         """
         problem = self.prepare(arm, cancel)
         if problem is not None:
             nothing: dict[str, float | None] = dict.fromkeys((each.name for each in self.spec.sources), None)
-            return replace(problem, values=nothing, reason=f"prepare: {problem.reason}")
+            return replace(problem, values=nothing, reason=f"prepare: {problem.reason}", kind=problem.cause)
         values = self._placeholders(arm) | {"pull": str(pull), "seed": str(seed_of_pull(self.spec.seed, pull))}
         return self._run(arm, self.spec.arms[arm].command, values, self.spec.sources, self.spec.timeout, cancel)
 
-    def prepare(self, arm: int, cancel: Cancel | None = None) -> Outcome | None:
+    def prepare(self, arm: int, cancel: Cancel | None = None) -> CommandMeasurement | None:
         """Make the arm's folder and run its `prepare`, once. None if it is ready, else what went wrong."""
         return self._preparing[arm].done(lambda: self._prepared(arm, cancel))
 
@@ -209,11 +194,11 @@ class Commands:
     ) -> None:
         self.close()
 
-    def _prepared(self, arm: int, cancel: Cancel | None) -> Outcome | None:
+    def _prepared(self, arm: int, cancel: Cancel | None) -> CommandMeasurement | None:
         try:
             self.workdir(arm).mkdir(parents=True, exist_ok=True)
         except OSError as problem:
-            return Outcome({}, f"could not make its folder: {problem.strerror}", str(problem))
+            return CommandMeasurement({}, f"could not make its folder: {problem.strerror}", detail=str(problem))
         command = self.spec.arms[arm].prepare
         if command is None:
             return None
@@ -228,7 +213,7 @@ class Commands:
         sources: Sequence[MetricSource],
         timeout: float,
         cancel: Cancel | None,
-    ) -> Outcome:
+    ) -> CommandMeasurement:
         extra = {name: filled(template, values) for name, template in self.spec.arms[arm].env.items()}
         return run_pull(
             filled_command(command, values),
@@ -250,9 +235,9 @@ class _Once:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.result: tuple[Outcome | None] | None = None
+        self.result: tuple[CommandMeasurement | None] | None = None
 
-    def done(self, do: Callable[[], Outcome | None]) -> Outcome | None:
+    def done(self, do: Callable[[], CommandMeasurement | None]) -> CommandMeasurement | None:
         if self.result is None:
             with self.lock:
                 if self.result is None:

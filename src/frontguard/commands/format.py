@@ -42,51 +42,46 @@ def duration(value: object) -> float:
     return seconds
 
 
-def _number(accepts: Callable[[float], bool], whole: bool = False) -> BeforeValidator:
-    """Numbers only: pydantic would take a boolean for one, or a text."""
+def _only(fits: Callable[[Any], bool]) -> BeforeValidator:
+    """Refuses what does not fit. The message says what is wanted instead, by the description of the key."""
 
     def check(value: object) -> object:
-        kind = int if whole else (int, float)
-        if isinstance(value, bool) or not isinstance(value, kind) or abs(value) > 10**300 or not accepts(value):
-            raise PydanticCustomError("unfit", "no such number")
+        if not fits(value):
+            raise PydanticCustomError("unfit", "not what is wanted")
         return value
 
     return BeforeValidator(check)
 
 
-def _tolerance(value: object) -> object:
+def _number(accepts: Callable[[float], bool], whole: bool = False) -> BeforeValidator:
+    """Numbers only: pydantic would take a boolean for one, or a text."""
+    kind = int if whole else (int, float)
+    return _only(lambda x: isinstance(x, kind) and not isinstance(x, bool) and abs(x) <= 10**300 and accepts(x))
+
+
+def _is_tolerance(value: object) -> bool:
     try:
         parse_tolerance(value)
     except BadInput:
-        raise PydanticCustomError("unfit", "no tolerance") from None
-    return value
+        return False
+    return True
 
 
-def _text(value: object) -> object:
-    if not isinstance(value, str) or not value.strip() or not value.isprintable():
-        raise PydanticCustomError("unfit", "no text")
-    return value
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip()) and value.isprintable()
 
 
-def _scalar(value: object) -> object:
-    if not isinstance(value, (str, int, float, bool)) or (isinstance(value, float) and not math.isfinite(value)):
-        raise PydanticCustomError("unfit", "no scalar")
-    if isinstance(value, str) and "\0" in value:  # no argument of a command can hold it
-        raise PydanticCustomError("unfit", "no scalar")
-    return value
+def _is_scalar(value: object) -> bool:
+    if isinstance(value, str):
+        return "\0" not in value  # no argument of a command can hold it
+    return isinstance(value, (int, bool)) or (isinstance(value, float) and math.isfinite(value))
 
 
-def _command(value: object) -> object:
+def _is_command(value: object) -> bool:
     words = [value] if isinstance(value, str) else value
-    if (
-        not isinstance(words, list)
-        or not words
-        or not all(isinstance(word, str) and "\0" not in word for word in words)
-    ):
-        raise PydanticCustomError("unfit", "no command")
-    if not words[0].strip():
-        raise PydanticCustomError("unfit", "no command")
-    return value
+    if not isinstance(words, list) or not all(isinstance(word, str) and "\0" not in word for word in words):
+        return False
+    return bool(words and words[0].strip())
 
 
 def _environment(value: object) -> object:
@@ -108,10 +103,10 @@ Seconds = Annotated[
     BeforeValidator(duration),
     Field(description='a positive number of seconds, or a text such as "30 min" or "2 h"'),
 ]
-Text = Annotated[str, BeforeValidator(_text), Field(description="a text of one line that is not blank")]
+Text = Annotated[str, _only(_is_text), Field(description="a text of one line that is not blank")]
 Tolerance = Annotated[
     float | str,
-    BeforeValidator(_tolerance),
+    _only(_is_tolerance),
     Field(description="the difference that does not matter, a number from 0 such as 0.5 or a percentage such as '2%'"),
 ]
 Threat = Annotated[
@@ -123,10 +118,10 @@ SourceName = Annotated[
     Field(description="one of 'json', 'regex', 'seconds', 'cpu_seconds', 'max_rss'"),
 ]
 Stream = Annotated[Literal["stdout", "stderr"], Field(description="'stdout' or 'stderr'")]
-Scalar = Annotated[str | int | float | bool, BeforeValidator(_scalar)]
+Scalar = Annotated[str | int | float | bool, _only(_is_scalar)]
 CommandLine = Annotated[
     list[str] | str,
-    BeforeValidator(_command),
+    _only(_is_command),
     Field(description="a list of texts such as ['./measure', '{opt}'], or one text with shell = true"),
 ]
 Environment = Annotated[
@@ -406,17 +401,13 @@ def lines_of(text: str) -> dict[Path, int]:
     return scanner.lines
 
 
-def line_of(text: str, path: Path) -> int | None:
+def nearest_line(lines: dict[Path, int], path: Path) -> int | None:
     """The line of a key, or of the nearest thing around it that is written down; None where there is no such thing.
 
-    >>> line_of('[study]\\nname = "x"', ("study", "threat")), line_of('[study]', ("run",))
+    >>> lines = lines_of('[study]\\nname = "x"')
+    >>> nearest_line(lines, ("study", "threat")), nearest_line(lines, ("run",))
     (1, None)
     """
-    return nearest_line(lines_of(text), path)
-
-
-def nearest_line(lines: dict[Path, int], path: Path) -> int | None:
-    """The same, of lines that were looked up before."""
     for length in range(len(path), 0, -1):
         found = lines.get(path[:length])
         if found is not None:

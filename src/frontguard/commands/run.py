@@ -12,16 +12,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from frontguard.commands.arm import CANCELLED, Commands, Outcome
+from frontguard.commands.arm import CommandMeasurement, Commands
 from frontguard.commands.live import View
 from frontguard.commands.spec import Spec
-from frontguard.measure.drive import Progress, drive
-from frontguard.measure.executors import failure_in_words
+from frontguard.measure.drive import LASTING, RunProgress, drive
 from frontguard.notices import AllFailed, Notice, SetAside, Stopping, StorageTrouble
 from frontguard.objectives import Objective
-from frontguard.studies.forecast import forecast
-from frontguard.studies.snapshot import Snapshot
-from frontguard.studies.study import Pull, Study
+from frontguard.policies.forecast import forecast
+from frontguard.storage.contract import Pull
+from frontguard.studies.measurement import CANCELLED, failure_in_words
+from frontguard.studies.overview import Snapshot
+from frontguard.studies.study import Study
 from frontguard.words.study import How, answer
 
 SWITCH_INTERVAL = 0.0005
@@ -36,9 +37,6 @@ MOMENT = 0.5
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Signals by which a run is stopped in good order."""
 
-# Errors that no waiting mends. All others that a storage raises may pass.
-_LASTING = (ArithmeticError, AssertionError, AttributeError, LookupError, NameError, TypeError, ValueError)
-
 
 @dataclass(frozen=True)
 class Ended:
@@ -46,7 +44,7 @@ class Ended:
 
     how: How
     snapshot: Snapshot
-    failures: dict[str, Outcome] = field(default_factory=dict)
+    failures: dict[str, CommandMeasurement] = field(default_factory=dict)
 
     @property
     def answer(self) -> str:
@@ -76,7 +74,7 @@ class CommandedRun:
         self.cancel = cancel or threading.Event()
         self._stop = threading.Event()  # whatever is under way is no longer wanted
         self._lock = threading.Lock()  # of what workers and the view share
-        self._failures: dict[str, Outcome] = {}  # the last of each arm
+        self._failures: dict[str, CommandMeasurement] = {}  # the last of each arm
         self._preparing: list[str] = []
         self._ready: set[int] = set()  # arms that need no preparing any more
         self._succeeded = 0
@@ -85,9 +83,9 @@ class CommandedRun:
     def until_done(self) -> Ended:
         """Pull until the study is done, its time is over, or `cancel` is set."""
         seconds = self.spec.budget.seconds
-        last = Progress(0, 0, 0, 0.0, 0.0)
+        last = RunProgress(0, 0, 0, 0.0, 0.0)
 
-        def look(progress: Progress) -> None:
+        def look(progress: RunProgress) -> None:
             nonlocal last
             last = progress
             self._look(progress)
@@ -111,7 +109,7 @@ class CommandedRun:
 
     # In the threads of workers ----------------------------------------------------------------------------------------
 
-    def _pulled(self, commands: Commands, pull: Pull) -> Outcome:
+    def _pulled(self, commands: Commands, pull: Pull) -> CommandMeasurement:
         self._prepare(commands, pull)
         outcome = self._unless_it_was_meant_for_us(commands.pull(pull.index, pull.id, self._stop))
         with self._lock:
@@ -120,7 +118,7 @@ class CommandedRun:
             self._succeeded += not outcome.failed
         return outcome
 
-    def _unless_it_was_meant_for_us(self, outcome: Outcome) -> Outcome:
+    def _unless_it_was_meant_for_us(self, outcome: CommandMeasurement) -> CommandMeasurement:
         """A command that is being started when a terminal sends Ctrl-C is not in a group of its own yet, and dies of
         it: nothing that its arm is to blame for.
         """
@@ -143,7 +141,7 @@ class CommandedRun:
 
     # In the thread that drives ----------------------------------------------------------------------------------------
 
-    def _look(self, progress: Progress) -> None:
+    def _look(self, progress: RunProgress) -> None:
         with self._lock:
             succeeded = self._succeeded
             failures = list(self._failures.items())
@@ -160,7 +158,7 @@ class CommandedRun:
 
         try:
             self.view.show(look)
-        except _LASTING:
+        except LASTING:
             raise
         except Exception as error:  # the storage is out of order for the moment: the loop that tells looks after that
             self._say_once(StorageTrouble(failure_in_words(error)))
@@ -178,7 +176,7 @@ class CommandedRun:
             self._said.add(notice.subject)
             self.view.say(str(notice), warning=notice.warns)
 
-    def snapshot(self, progress: Progress, *, final: bool = False) -> Snapshot:
+    def snapshot(self, progress: RunProgress, *, final: bool = False) -> Snapshot:
         """The study as it is now; what further pulls could bring at best is looked at in the end only."""
         with self._lock:
             preparing = tuple(dict.fromkeys(self._preparing))
@@ -199,14 +197,14 @@ class CommandedRun:
         )
 
 
-def in_words(outcome: Outcome) -> str:
+def in_words(outcome: CommandMeasurement) -> str:
     """Why a pull failed, with the last lines that it wrote."""
     tail = [line.rstrip() for line in outcome.stderr.splitlines() if line.strip()][-3:]
     said = " | ".join(tail) or outcome.detail
     return f"{outcome.reason}: {said}" if said else outcome.reason
 
 
-def with_last_words(notice: Notice, failures: dict[str, Outcome]) -> Notice:
+def with_last_words(notice: Notice, failures: dict[str, CommandMeasurement]) -> Notice:
     """The notice that an arm was set aside, with what its last pull had to say."""
     if isinstance(notice, SetAside) and notice.arm in failures:
         return replace(notice, last=in_words(failures[notice.arm]))

@@ -6,11 +6,14 @@ has been checked that can be before the first command runs; an error is one line
 
 from __future__ import annotations
 
+import itertools
+import math
 import os
 import re
 import shlex
 import tomllib
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,16 +33,8 @@ from frontguard.commands.templates import (
 )
 from frontguard.errors import BadInput
 from frontguard.objectives import Objective, parse_objectives
+from frontguard.phrases import one_line
 from frontguard.theory.threats import Threat, threat_named
-
-if TYPE_CHECKING:
-    from frontguard.commands.format import Complaints, SpecToml
-import itertools
-import math
-from collections import Counter
-from collections.abc import Iterator, Mapping
-
-__all__ = ["Arm", "Limits", "Spec", "read_spec", "spec_from_arms"]
 
 if TYPE_CHECKING:  # pydantic comes with it, and is imported when a file is read
     from frontguard.commands.format import BudgetToml, Complaints, ObjectiveToml, SpecToml
@@ -137,21 +132,7 @@ def read_spec(path: str | os.PathLike[str]) -> Spec:
     return _built(checked_table(data, complain), complain, file.absolute())
 
 
-def spec_from_arms(
-    arms: Sequence[str],
-    *,
-    minimize: Sequence[str] = (),
-    maximize: Sequence[str] = (),
-    tolerance: float | str = QUICK_TOLERANCE,
-    threat: str = "prescient",
-    contamination: float = 0.1,
-    confidence: float = 0.95,
-    seed: int = 0,
-    workers: int = 1,
-    timeout: float = 600.0,
-    budget: Limits | None = None,
-    name: str = "arms",
-) -> Spec:
+def spec_from_arms(arms: Sequence[str], *, minimize: Sequence[str] = (), maximize: Sequence[str] = ()) -> Spec:
     """A spec from texts NAME=COMMAND; commands are split as a shell would, but run without one.
 
     Braces are plain, but for {workdir}, {arm}, {seed} and {pull}. Without objectives the wall time is minimised.
@@ -172,26 +153,21 @@ def spec_from_arms(
             raise BadInput(f"--minimize and --maximize: wanted different objectives; got {each!r} in both")
     wanted = [("minimize", each) for each in minimize] + [("maximize", each) for each in maximize]
     objectives = parse_objectives(
-        [Objective(each, direction, tolerance) for direction, each in wanted or [("minimize", "seconds")]]  # type: ignore[arg-type]
+        [Objective(each, direction, QUICK_TOLERANCE) for direction, each in wanted or [("minimize", "seconds")]]  # type: ignore[arg-type]
     )
-    for option, number in (("--workers", workers), ("--timeout", timeout)):
-        if not number > 0:
-            raise BadInput(f"{option}: wanted a positive number; got {number}")
-    if not 0.0 < confidence < 1.0:
-        raise BadInput(f"--confidence: wanted a probability between 0 and 1, such as 0.95; got {confidence}")
     return Spec(
-        name=name,
+        name="arms",
         arms=found,
         objectives=objectives,
         sources=tuple(source_of(objective) for objective in objectives),
-        threat=threat_named(threat, contamination),
-        confidence=confidence,
-        seed=seed,
-        budget=budget or Limits(),
-        workers=workers,
-        timeout=timeout,
-        prepare_timeout=timeout,
-        lease=_default_lease(timeout, 0.0),
+        threat=threat_named("prescient", 0.1),
+        confidence=0.95,
+        seed=0,
+        budget=Limits(),
+        workers=1,
+        timeout=600.0,
+        prepare_timeout=600.0,
+        lease=_default_lease(600.0, 0.0),
         cwd=Path.cwd(),
         written_cwd=".",
         storage=None,
@@ -502,7 +478,4 @@ def _labels(values: Sequence[Scalar]) -> list[str]:
 
 
 def _label(text: str) -> str:
-    if not text:
-        return "none"
-    text = " ".join(text.split())
-    return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 1] + "…"
+    return one_line(text, _LONGEST_VALUE) if text else "none"

@@ -1,1 +1,10 @@
-"""From measurements to intervals: growing samples, boundaries of Bernoulli sums, boxes that hold at every time."""
+"""From measurements to intervals: what a sample says of an arm's true quantile, whatever an attacker does.
+
+May know: theory, errors. It knows nothing of verdicts: what intervals mean for a choice among arms is `pareto`.
+
+Read in this order:
+
+- `boundaries`: how many of n observations surely lie on the right side of a quantile, at one n or at every n at once;
+- `samples`: growing samples of many arms in one pool of memory, read at any rank;
+- `boxes`: intervals that hold at every number of pulls, as one array with named columns.
+"""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ from frontguard._compiled import kernel
 from frontguard._typing import Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.evidence.boundaries import rank_table, read_rank
-from frontguard.evidence.samples import Record, ranked
+from frontguard.evidence.samples import Record, Samples, ranked
 from frontguard.theory.spread import SpreadBound, as_spread_bound
 from frontguard.theory.threats import Threat, checked_t_bar
 
@@ -41,25 +41,59 @@ STRENGTH = 2.0
 """Weight of the prior in the anytime boundary, in observations."""
 
 
-@dataclass(frozen=True, eq=False)
-class BoxRule:
-    """Ranks and costs by which boxes are read off sorted samples; S shifts for each of M objectives.
+DOUBT = 0.5
+"""Standard errors of a point estimate that count as doubt when candidates are chosen."""
 
-    `low_ranks` and `high_ranks` (M, S, T) are tables for `read_rank`; `costs` (M, S) are R(t); `low_keep` and
-    `high_keep` (M, S) the shares of observations that no attacker can take from either side.
+LOW, HIGH, LOW_FLOOR, HIGH_FLOOR, REFUTED, PLAIN_LOW, PLAIN_HIGH, ESTIMATE, DOUBT_LOW, DOUBT_HIGH = range(10)
+"""Columns of an array of boxes (K, M, COLUMNS), for every arm and objective:
+
+- `LOW`, `HIGH`: L and H, the interval so far;
+- `LOW_FLOOR`, `HIGH_FLOOR`: what would be left of it if the sample went on like this for ever;
+- `REFUTED`: what the data refute: 0 nothing, 1 the spread bound R, 2 the threat model;
+- `PLAIN_LOW`, `PLAIN_HIGH`: the interval so far without R;
+- `ESTIMATE`: the point estimate, and `DOUBT_LOW`, `DOUBT_HIGH`: how far sampling noise may have moved it.
+"""
+
+COLUMNS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class ArmBoxes:
+    """What is known of K arms in M objectives; all arrays are (K, M) inner values, of which larger ones are better.
+
+    The true quantiles lie between `lower` and `upper`, which are infinite where nothing is known. `estimates` are the
+    empirical quantiles of the values that did not fail, and `doubt_low`, `doubt_high` how far sampling noise may have
+    moved them; −∞ where all failed.
     """
 
-    low_ranks: Ints
-    high_ranks: Ints
-    costs: Floats
-    low_keep: Floats
-    high_keep: Floats
-    quantiles: Floats
+    lower: Floats
+    upper: Floats
+    estimates: Floats
+    doubt_low: Floats
+    doubt_high: Floats
 
-    @property
-    def arrays(self) -> tuple[Ints, Ints, Floats, Floats, Floats]:
-        """What kernels are given."""
-        return self.low_ranks, self.high_ranks, self.costs, self.low_keep, self.high_keep
+    def of(self, arms: Ints) -> ArmBoxes:
+        """Those of some arms only."""
+        return ArmBoxes(*(array[arms] for array in vars(self).values()))
+
+
+def unknown_boxes(arms: int, objectives: int) -> Floats:
+    """Boxes (K, M, COLUMNS) of arms of which nothing is known."""
+    boxes = np.zeros((arms, objectives, COLUMNS))
+    boxes[..., [LOW, LOW_FLOOR, PLAIN_LOW, ESTIMATE, DOUBT_LOW, DOUBT_HIGH]] = -np.inf
+    boxes[..., [HIGH, HIGH_FLOOR, PLAIN_HIGH]] = np.inf
+    return boxes
+
+
+class BoxRule(NamedTuple):
+    """Ranks and costs by which boxes are read off sorted samples; S shifts for each of M objectives."""
+
+    low_ranks: Ints  # (M, S, T): tables for `read_rank`, from below ...
+    high_ranks: Ints  # ... and from above
+    costs: Floats  # (M, S): R(t)
+    low_keep: Floats  # (M, S): the shares of observations that no attacker can take from below ...
+    high_keep: Floats  # ... and from above
+    quantiles: Floats  # (M,)
 
 
 def box_rule(
@@ -131,59 +165,83 @@ def checked_quantiles(quantiles: npt.ArrayLike, objectives: int) -> Floats:
 
 
 @kernel
-def tighten(
-    pool: Floats,
-    beside: Floats,
-    record: Record,
-    pulls: int,
-    box: Floats,
-    low_ranks: Ints,
-    high_ranks: Ints,
-    costs: Floats,
-    low_keep: Floats,
-    high_keep: Floats,
-) -> None:
-    """Bring one arm's box of one objective up to date; tables are those of the objective: (S, T) and (S,).
+def tighten(box: Floats, samples: Samples, record: Record, pulls: int, rule: BoxRule, d: int) -> None:
+    """Bring one arm's box (COLUMNS,) of objective d up to date with its sorted sample; `pulls` counts failed ones too.
 
-    The `record.count` observations lie sorted in the pool, and beside it (see `samples.ranked`); `pulls` counts failed
-    ones too. `box` is (low, high, low floor, high floor, refuted, plain low, plain high): the interval so far; what
-    would be left of it if the sample went on like this for ever; what the data refute; and the interval so far without
-    R. An empty interval cannot come about while R and the threat model hold. If R made it so (refuted = 1), the
-    interval goes on without R; if it is empty without R too, the threat model is false (refuted = 2): then nothing is
-    known of this arm any more.
+    An empty interval cannot come about while R and the threat model hold. If R made it so (refuted = 1), the interval
+    goes on without R; if it is empty without R too, the threat model is false (refuted = 2): then nothing is known of
+    this arm any more.
     """
     have = record.count
     failed = pulls - have
     last = have - 1
-    low, high, plain_low, plain_high = box[0], box[1], box[5], box[6]
-    for s in range(costs.shape[0] if box[4] == 0.0 else 1):
-        rank = read_rank(low_ranks[s], pulls)
+    shifts = rule.costs.shape[1]
+    low, high, plain_low, plain_high = box[LOW], box[HIGH], box[PLAIN_LOW], box[PLAIN_HIGH]
+    for s in range(shifts if box[REFUTED] == 0.0 else 1):
+        rank = read_rank(rule.low_ranks[d, s], pulls)
         if rank > failed:
-            bound = ranked(pool, beside, record, rank - failed - 1) - costs[s]
+            bound = ranked(samples, record, rank - failed - 1) - rule.costs[d, s]
             low = max(low, bound)
             if s == 0:
                 plain_low = max(plain_low, bound)
-        rank = read_rank(high_ranks[s], pulls)
+        rank = read_rank(rule.high_ranks[d, s], pulls)
         if rank > failed:
-            bound = ranked(pool, beside, record, last - (rank - failed - 1)) + costs[s]
+            bound = ranked(samples, record, last - (rank - failed - 1)) + rule.costs[d, s]
             high = min(high, bound)
             if s == 0:
                 plain_high = min(plain_high, bound)
     if plain_low > plain_high:
-        box[4] = 2.0
-    elif low > high and box[4] == 0.0:
-        box[4] = 1.0
-    if box[4] == 1.0:
+        box[REFUTED] = 2.0
+    elif low > high and box[REFUTED] == 0.0:
+        box[REFUTED] = 1.0
+    if box[REFUTED] == 1.0:
         low, high = plain_low, plain_high
-    elif box[4] == 2.0:
+    elif box[REFUTED] == 2.0:
         low, high = -np.inf, np.inf
     low_floor, high_floor = low, high
-    for s in range(costs.shape[0] if box[4] == 0.0 else 1 if box[4] == 1.0 else 0):
-        rank = min(int(np.ceil(low_keep[s] * pulls)), pulls)
+    for s in range(shifts if box[REFUTED] == 0.0 else 1 if box[REFUTED] == 1.0 else 0):
+        rank = min(int(np.ceil(rule.low_keep[d, s] * pulls)), pulls)
         if rank > failed:
-            low_floor = max(low_floor, ranked(pool, beside, record, rank - failed - 1) - costs[s])
-        rank = min(int(np.ceil(high_keep[s] * pulls)), pulls)
+            low_floor = max(low_floor, ranked(samples, record, rank - failed - 1) - rule.costs[d, s])
+        rank = min(int(np.ceil(rule.high_keep[d, s] * pulls)), pulls)
         if rank > failed:
-            high_floor = min(high_floor, ranked(pool, beside, record, last - (rank - failed - 1)) + costs[s])
-    box[0], box[1], box[2], box[3] = low, high, low_floor, high_floor
-    box[5], box[6] = plain_low, plain_high
+            high_floor = min(high_floor, ranked(samples, record, last - (rank - failed - 1)) + rule.costs[d, s])
+    box[LOW], box[HIGH], box[LOW_FLOOR], box[HIGH_FLOOR] = low, high, low_floor, high_floor
+    box[PLAIN_LOW], box[PLAIN_HIGH] = plain_low, plain_high
+
+
+@kernel
+def refresh(boxes: Floats, i: int, samples: Samples, pulls: int, rule: BoxRule) -> bool:
+    """Bring arm i's boxes and point estimates up to date with its sorted samples; whether a bound was found false.
+
+    `pulls` counts all that were asked for: one that failed, or has not come back yet, may be anything. (To leave those
+    out that are still on their way would be wrong: which of them come first may depend on what they measure.)
+    """
+    M = boxes.shape[1]
+    found_false = False
+    for d in range(M):
+        box = boxes[i, d]
+        record: Record = samples.columns[i * M + d]
+        refuted = box[REFUTED]
+        tighten(box, samples, record, pulls, rule, d)
+        found_false |= box[REFUTED] != refuted
+        have = record.count
+        if have == 0:
+            continue
+        level = rule.quantiles[d]
+        middle = level * (have - 1)
+        below, above = int(np.floor(middle)), int(np.ceil(middle))
+        box[ESTIMATE] = 0.5 * ranked(samples, record, below) + 0.5 * ranked(samples, record, above)
+        reach = DOUBT * np.sqrt(have * level * (1.0 - level))
+        box[DOUBT_LOW] = ranked(samples, record, max(0, int(np.floor(middle - reach))))
+        box[DOUBT_HIGH] = ranked(samples, record, min(have - 1, int(np.ceil(middle + reach))))
+    return found_false
+
+
+@kernel
+def refresh_all(boxes: Floats, arms: Ints, samples: Samples, pulls: Ints, rule: BoxRule) -> bool:
+    """`refresh` these arms (n,), of which so many pulls (n,) were asked for; whether some bound was found false."""
+    found_false = False
+    for n in range(arms.shape[0]):
+        found_false |= refresh(boxes, arms[n], samples, pulls[n], rule)
+    return found_false

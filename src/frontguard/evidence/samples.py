@@ -13,13 +13,13 @@ kernels work on these two arrays; `GrowingSample` is one column with a plain int
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from frontguard._compiled import kernel
-from frontguard._typing import Floats
+from frontguard._typing import Floats, Ints
 
 Table = npt.NDArray[np.void]
 Record = Any  # one record of a Table, as numba sees it: fields are attributes
@@ -42,6 +42,14 @@ COLUMN = np.dtype(
 )
 """What is known of a column. In heap mode (`low_heap` ≥ 0) the extent of the values holds a max-heap of the lower
 half, growing from its start, and a min-heap of the upper half, growing backwards from its end."""
+
+
+class Samples(NamedTuple):
+    """Columns that are kept sorted, as kernels read them; see `ranked` for what lies beside the pool."""
+
+    pool: Floats
+    beside: Floats
+    columns: Table  # one of `COLUMN` for each arm and objective: i · M + d
 
 
 def empty_table(columns: int) -> Table:
@@ -355,12 +363,39 @@ def push_sorted(pool: Floats, table: Table, column: int, values: Floats) -> None
 
 
 @kernel
-def ranked(pool: Floats, beside: Floats, record: Record, place: int) -> float:
+def absorb(pool: Floats, table: Table, arms: Ints, values: Floats) -> Floats:
+    """Add values (n, M) of `arms` (n,), which are in order, to sorted columns; NaN failed and is left out.
+
+    Returns the pool, which may be a new one.
+    """
+    M = values.shape[1]
+    start = 0
+    while start < arms.shape[0]:
+        i = arms[start]
+        end = start
+        while end < arms.shape[0] and arms[end] == i:
+            end += 1
+        for d in range(M):
+            measured = np.empty(end - start)
+            count = 0
+            for n in range(start, end):
+                if values[n, d] == values[n, d]:
+                    measured[count] = values[n, d]
+                    count += 1
+            pool = reserve(pool, table, i * M + d, count)
+            push_sorted(pool, table, i * M + d, measured[:count])
+        start = end
+    return pool
+
+
+@kernel
+def ranked(samples: Samples, record: Record, place: int) -> float:
     """The value at `place` (0 is the smallest) of a column that is kept sorted, O(1); with values beside it O(log n).
 
     The last `window` of a sorted column's `count` values may lie elsewhere: sorted among themselves, in the array
     `beside` from `window_start` on. So a few values can be added for a look, while the pool stays as it is.
     """
+    pool, beside = samples.pool, samples.beside
     at: float
     if record.window == 0:
         at = pool[record.start + place]

@@ -15,9 +15,8 @@ from frontguard.policies import RPSI, AuerA1, AuerA1M, Certified
 
 
 @dataclass(frozen=True)
-class Contestant:
-    """A policy in an experiment. `arguments` is all that determines it; `weight` how much a pull costs,
-    roughly.
+class ExperimentPolicy:
+    """A policy in an experiment. `arguments` is all that determines it; `weight` how much a pull costs, roughly.
 
     The weight is used for the estimate of the time left until something has been measured, and for nothing
     else.
@@ -80,21 +79,21 @@ def _auer(setting: Setting) -> dict[str, Any]:
     return {**_size(setting), "accuracy": setting.experiment.accuracy, "delta": DELTA}
 
 
-CONTESTANTS: dict[str, Contestant] = {
+CONTESTANTS: dict[str, ExperimentPolicy] = {
     contestant.name: contestant
     for contestant in (
-        Contestant("rpsi", "R-PSI", RPSI, _rpsi, weight=1.0),
-        Contestant("certified", "certified", Certified, _certified, weight=3.0),
-        Contestant(
+        ExperimentPolicy("rpsi", "R-PSI", RPSI, _rpsi, weight=1.0),
+        ExperimentPolicy("certified", "certified", Certified, _certified, weight=3.0),
+        ExperimentPolicy(
             "certified-no-r", "certified without R", Certified, _certified_without_spread, weight=3.0, by_default=False
         ),
-        Contestant("auer-a1", "Auer-A1", AuerA1, _auer, weight=1.0),
-        Contestant("auer-a1-m", "Auer-A1-M", AuerA1M, _auer, weight=3.0),
+        ExperimentPolicy("auer-a1", "Auer-A1", AuerA1, _auer, weight=1.0),
+        ExperimentPolicy("auer-a1-m", "Auer-A1-M", AuerA1M, _auer, weight=3.0),
     )
 }
 
 
-def contestants_named(names: Sequence[str]) -> list[Contestant]:
+def contestants_named(names: Sequence[str]) -> list[ExperimentPolicy]:
     """The policies of these names in this order; those that run by default if none is given."""
     for name in names:
         if name not in CONTESTANTS:

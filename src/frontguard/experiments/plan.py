@@ -18,7 +18,7 @@ from frontguard.experiments.datasets import synthetic
 from frontguard.experiments.datasets.compiler_flags import bundled_recording
 from frontguard.experiments.datasets.diabetes import bundled_treatments
 from frontguard.experiments.datasets.movielens import SCORES, Movies, bundled_movies, movies_from_ml100k
-from frontguard.experiments.datasets.sw_llvm import HOW_TO_GET, Settings, find_settings, read_settings
+from frontguard.experiments.datasets.sw_llvm import HOW_TO_GET, CompilerSettings, find_settings, read_settings
 from frontguard.experiments.published import EPSILONS, Published, published_row
 from frontguard.simulation.adversaries import other_distribution, paper_malicious, review_bomber
 from frontguard.simulation.contracts import Adversary, Environment
@@ -122,7 +122,7 @@ def movielens(movies: Movies) -> Experiment:
     )
 
 
-def sw_llvm(settings: Settings) -> list[Experiment]:
+def sw_llvm(settings: CompilerSettings) -> list[Experiment]:
     """16 groups of compiler settings under the 25 %-more-likely attack. σ = 0.2, α = 0.1. Two rows:
 
     as published, R-PSI is told the oblivious constants and D = 0 at ε = 0; as the theory demands, the
@@ -195,9 +195,7 @@ def compiler_flags() -> Experiment:
 
 
 def gaussian_suite() -> list[Experiment]:
-    """Synthetic instances over K and M; the attacker drags the Pareto arms down (prescient). σ = 0.1, α =
-    0.1.
-    """
+    """Synthetic instances over K and M; the attacker drags the Pareto arms down (prescient). σ = 0.1, α = 0.1."""
     return [_gaussian_instance(arms, objectives) for arms, objectives in synthetic.SUITE]
 
 
@@ -216,14 +214,14 @@ def _gaussian_instance(arms: int, objectives: int) -> Experiment:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class Selection:
     """The experiments of a command, and what had to be left out, in words."""
 
     experiments: list[Experiment]
     left_out: list[str]
 
 
-def choose(dataset: str, data: Path | None, selection: str = "margin") -> Chosen:
+def choose(dataset: str, data: Path | None, selection: str = "margin") -> Selection:
     """Build the experiments that a data set's name stands for; `all` is the three of Table 2."""
     if dataset == "all":
         return _table2(data, selection)
@@ -233,19 +231,19 @@ def choose(dataset: str, data: Path | None, selection: str = "margin") -> Chosen
         raise BadInput(f"{data}: no such file or directory")
     if dataset == "movielens":
         movies = bundled_movies(selection) if data is None else movies_from_ml100k(_ml100k(data) or data, selection)
-        return Chosen([movielens(movies)], [])
+        return Selection([movielens(movies)], [])
     if dataset == "sw-llvm":
         if data is None:
             raise BadInput(f"sw-llvm: its points are not part of the package; {HOW_TO_GET}")
-        return Chosen(sw_llvm(read_settings(data)), [])
+        return Selection(sw_llvm(read_settings(data)), [])
     if data is not None:
         raise BadInput(f"--data: {dataset} reads no data from outside; leave the option out")
     if dataset == "synthetic":
-        return Chosen(gaussian_suite(), [])
-    return Chosen([diabetes() if dataset == "diabetes" else compiler_flags()], [])
+        return Selection(gaussian_suite(), [])
+    return Selection([diabetes() if dataset == "diabetes" else compiler_flags()], [])
 
 
-def _table2(data: Path | None, selection: str) -> Chosen:
+def _table2(data: Path | None, selection: str) -> Selection:
     if data is not None and not data.exists():
         raise BadInput(f"{data}: no such file or directory")
     ratings = None if data is None else _ml100k(data)
@@ -255,7 +253,7 @@ def _table2(data: Path | None, selection: str) -> Chosen:
     movies = bundled_movies(selection) if ratings is None else movies_from_ml100k(ratings, selection)
     compilers = [] if points is None else sw_llvm(read_settings(points))
     left_out = [] if compilers else [f"sw-llvm is left out: its points are not part of the package; {HOW_TO_GET}"]
-    return Chosen([movielens(movies), *compilers, diabetes()], left_out)
+    return Selection([movielens(movies), *compilers, diabetes()], left_out)
 
 
 def _ml100k(data: Path) -> Path | None:
@@ -264,9 +262,7 @@ def _ml100k(data: Path) -> Path | None:
 
 
 def settings_of(experiments: Sequence[Experiment], epsilons: Sequence[float]) -> list[Setting]:
-    """Every experiment at every ε (the levels of Table 2 if none is given), each ε checked against what is
-    allowed.
-    """
+    """Every experiment at every ε (the levels of Table 2 if none is given), each ε checked against what is allowed."""
     levels = list(dict.fromkeys(epsilons)) or list(EPSILONS)
     for experiment in experiments:
         for eps in levels:

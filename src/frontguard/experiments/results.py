@@ -1,6 +1,4 @@
-"""Rows of results: one a data set, variant, policy and ε, with its spread and the published numbers beside
-it.
-"""
+"""Rows of results: one a data set, variant, policy and ε, with its spread and the published numbers beside it."""
 
 from __future__ import annotations
 
@@ -11,18 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from frontguard.experiments.contestants import Contestant
+from frontguard.experiments.contestants import ExperimentPolicy
 from frontguard.experiments.metrics import Score, Spread, judge, score
-from frontguard.experiments.plan import Setting
+from frontguard.experiments.plan import TITLES, Setting
 from frontguard.experiments.published import Published
 from frontguard.experiments.store import Run
 
 
 @dataclass(frozen=True)
-class Result:
-    """One measured row. `bias` is the D by which it was judged; `seconds` what its runs took, summed over
-    chunks.
-    """
+class Row:
+    """One measured row. `bias` is the D by which it was judged; `seconds` what its runs took, summed over chunks."""
 
     dataset: str
     variant: str
@@ -38,12 +34,17 @@ class Result:
     published: Published | None
 
     @property
+    def title(self) -> str:
+        """The data set and its variant: a heading."""
+        return f"{TITLES.get(self.dataset, self.dataset)} ({self.variant})"
+
+    @property
     def runs(self) -> int:
         """How many runs stand behind the row."""
         return self.score.runs
 
 
-def result_of(setting: Setting, contestant: Contestant, runs: Sequence[Run]) -> Result:
+def result_of(setting: Setting, contestant: ExperimentPolicy, runs: Sequence[Run]) -> Row:
     """Judge the runs of one setting and policy by accuracy 2D + α and coverage 2D."""
     experiment = setting.experiment
     environment = experiment.environment
@@ -51,7 +52,7 @@ def result_of(setting: Setting, contestant: Contestant, runs: Sequence[Run]) -> 
     for number, run in enumerate(runs):
         returned[number, list(run.returned)] = True
     judgement = judge(returned, environment.medians, bias=setting.bias, accuracy=experiment.accuracy)
-    return Result(
+    return Row(
         dataset=experiment.dataset,
         variant=experiment.variant,
         policy=contestant.name,
@@ -67,24 +68,24 @@ def result_of(setting: Setting, contestant: Contestant, runs: Sequence[Run]) -> 
     )
 
 
-def as_record(result: Result) -> dict[str, Any]:
+def as_record(row: Row) -> dict[str, Any]:
     """A row for machines: flat, with plain numbers; what does not exist is None."""
-    published = result.published
-    figures = result.score
+    published = row.published
+    figures = row.score
     return {
-        "dataset": result.dataset,
-        "variant": result.variant,
-        "policy": result.policy,
-        "epsilon": result.epsilon,
-        "runs": result.runs,
+        "dataset": row.dataset,
+        "variant": row.variant,
+        "policy": row.policy,
+        "epsilon": row.epsilon,
+        "runs": row.runs,
         "rsr": figures.rsr,
         "sc": figures.sc.mean,
         "ro": figures.ro.mean,
         "rf1": figures.rf1.mean,
         "returned": figures.size.mean,
         "returned_off_front": figures.off_front.mean,
-        "pareto_arms": result.pareto_arms,
-        "seconds": round(result.seconds, 3),
+        "pareto_arms": row.pareto_arms,
+        "seconds": round(row.seconds, 3),
         "rsr_low": figures.rsr_low,
         "rsr_high": figures.rsr_high,
         **_spread_fields("sc", figures.sc),
@@ -92,9 +93,9 @@ def as_record(result: Result) -> dict[str, Any]:
         **_spread_fields("rf1", figures.rf1),
         **_spread_fields("returned", figures.size),
         **_spread_fields("returned_off_front", figures.off_front),
-        "told_threat": result.threat,
-        "bias": result.bias,
-        "accuracy": result.accuracy,
+        "told_threat": row.threat,
+        "bias": row.bias,
+        "accuracy": row.accuracy,
         "published_rsr": None if published is None else published.rsr,
         "published_sc": None if published is None else published.sc,
         "published_ro": None if published is None else published.ro,

@@ -13,10 +13,10 @@ from typing import Protocol
 
 import numpy as np
 
-from frontguard.experiments.contestants import Contestant
+from frontguard.experiments.contestants import ExperimentPolicy
 from frontguard.experiments.plan import Setting
 from frontguard.experiments.published import EPSILONS, published_row
-from frontguard.experiments.results import Result, result_of
+from frontguard.experiments.results import Row, result_of
 from frontguard.experiments.store import Run, RunStore, key_of
 from frontguard.simulation import simulate
 from frontguard.words.progress import ProgressDisplay
@@ -29,11 +29,11 @@ UNKNOWN_PULLS = 50_000.0
 
 
 @dataclass
-class Cell:
+class PlannedRow:
     """One row of the table to be: a setting and a policy, with the runs that are there already."""
 
     setting: Setting
-    contestant: Contestant
+    contestant: ExperimentPolicy
     key: str
     runs: dict[int, Run] = field(default_factory=dict)
 
@@ -45,7 +45,7 @@ class Cell:
     def missing(self, wanted: int) -> list[tuple[int, int]]:
         """The gaps in the run numbers 0..wanted−1, as (first, end).
 
-        >>> cell = Cell(None, None, "", {0: None, 1: None, 4: None})
+        >>> cell = PlannedRow(None, None, "", {0: None, 1: None, 4: None})
         >>> cell.missing(7)
         [(2, 4), (5, 7)]
         """
@@ -60,10 +60,10 @@ class Cell:
 
 
 @dataclass
-class Outcome:
+class Execution:
     """The rows of a plan; how many runs were there before, and how many were run now."""
 
-    results: list[Result]
+    results: list[Row]
     resumed: int
     computed: int
 
@@ -74,7 +74,7 @@ class Plan:
     def __init__(
         self,
         settings: Sequence[Setting],
-        contestants: Sequence[Contestant],
+        contestants: Sequence[ExperimentPolicy],
         *,
         runs: int,
         seed: int,
@@ -85,7 +85,7 @@ class Plan:
         self.store = store
         # Policy by policy and then ε, as in the paper's table.
         self.cells = [
-            Cell(setting, contestant, key_of(setting, contestant, seed))
+            PlannedRow(setting, contestant, key_of(setting, contestant, seed))
             for experiment in dict.fromkeys(setting.experiment for setting in settings)
             for contestant in contestants
             for setting in settings
@@ -94,7 +94,7 @@ class Plan:
         for cell in self.cells:
             cell.runs = self._stored(cell)
 
-    def _stored(self, cell: Cell) -> dict[int, Run]:
+    def _stored(self, cell: PlannedRow) -> dict[int, Run]:
         return {number: run for number, run in self.store.runs(cell.key).items() if number < self.wanted}
 
     @property
@@ -107,19 +107,19 @@ class Plan:
         """Runs that are finished and stored."""
         return sum(len(cell.runs) for cell in self.cells)
 
-    def execute(self, *, workers: int | None = None, progress: ProgressDisplay | None = None) -> Outcome:
+    def execute(self, *, workers: int | None = None, progress: ProgressDisplay | None = None) -> Execution:
         """Run what is missing. An interruption propagates; every finished chunk is stored by then."""
         resumed = self.done
         # Rows that differ in their judgement only have the same key: one job, whichever comes first.
         jobs = {cell.key: Job(_guess(cell), self.wanted - len(cell.runs)) for cell in self.cells}
-        forecast = Forecast(list(jobs.values()))
+        forecast = TimeLeft(list(jobs.values()))
         compiled: set[str] = set()
         for cell in self.cells:
             cell.runs = self._stored(cell)
             for first, end in self._chunks(cell, jobs[cell.key], compiled):
                 before = self.done
 
-                def show(finished: int, cell: Cell = cell, before: int = before) -> None:
+                def show(finished: int, cell: PlannedRow = cell, before: int = before) -> None:
                     if progress is not None:
                         progress.show(cell.name, before + finished, self.total, forecast.seconds_left())
 
@@ -133,9 +133,9 @@ class Plan:
                 else:
                     compiled.add(cell.contestant.name)
                     forecast.untimed(jobs[cell.key], len(runs))
-        return Outcome(self.results(), resumed, self.done - resumed)
+        return Execution(self.results(), resumed, self.done - resumed)
 
-    def _chunks(self, cell: Cell, job: Job, compiled: set[str]) -> Iterator[tuple[int, int]]:
+    def _chunks(self, cell: PlannedRow, job: Job, compiled: set[str]) -> Iterator[tuple[int, int]]:
         """The missing runs in pieces that last about `CHUNK_SECONDS`, as far as measured.
 
         A policy's very first piece is a single run: it may have to compile, which must not pass for its pace.
@@ -146,7 +146,7 @@ class Plan:
                 yield first, min(first + size, end)
                 first += size
 
-    def results(self) -> list[Result]:
+    def results(self) -> list[Row]:
         """The rows of all cells that have any run."""
         return [
             result_of(cell.setting, cell.contestant, [cell.runs[number] for number in sorted(cell.runs)])
@@ -163,7 +163,7 @@ class _OnRun(Protocol):
     def __call__(self, finished: int, /) -> None: ...
 
 
-def _simulated(cell: Cell, first: int, end: int, *, seed: int, workers: int | None, on_run: _OnRun) -> list[Run]:
+def _simulated(cell: PlannedRow, first: int, end: int, *, seed: int, workers: int | None, on_run: _OnRun) -> list[Run]:
     setting = cell.setting
     finished = simulate(
         cell.contestant.build(setting),
@@ -182,7 +182,7 @@ def _simulated(cell: Cell, first: int, end: int, *, seed: int, workers: int | No
     ]
 
 
-def _about(cell: Cell, seed: int) -> dict[str, object]:
+def _about(cell: PlannedRow, seed: int) -> dict[str, object]:
     experiment = cell.setting.experiment
     return {
         "dataset": experiment.dataset,
@@ -193,7 +193,7 @@ def _about(cell: Cell, seed: int) -> dict[str, object]:
     }
 
 
-def _guess(cell: Cell) -> float:
+def _guess(cell: PlannedRow) -> float:
     """Cost of a run before any is measured: the published pulls at the nearest ε times what a pull costs."""
     nearest = min(EPSILONS, key=lambda eps: abs(eps - cell.setting.eps))
     row = published_row(cell.setting.experiment.dataset, cell.contestant.name, nearest)
@@ -211,7 +211,7 @@ class Job:
     last_pace: float | None = None  # seconds a run of the latest chunk
 
 
-class Forecast:
+class TimeLeft:
     """Seconds left over all jobs."""
 
     def __init__(self, jobs: list[Job]) -> None:
@@ -232,7 +232,7 @@ class Forecast:
         """The estimate, or None before anything has been measured.
 
         >>> first, second = Job(guess=10.0, runs_left=4), Job(guess=30.0, runs_left=2)
-        >>> forecast = Forecast([first, second])
+        >>> forecast = TimeLeft([first, second])
         >>> forecast.measured(first, runs=2, seconds=1.0)
         >>> forecast.seconds_left()  # 2 runs at 0.5 s, 2 runs guessed at three times as much
         4.0

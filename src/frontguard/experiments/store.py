@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from frontguard.errors import BadInput
-from frontguard.experiments.contestants import Contestant
+from frontguard.experiments.contestants import ExperimentPolicy
 from frontguard.experiments.plan import Setting
 from frontguard.simulation.contracts import Environment
 
@@ -105,7 +105,7 @@ def _runs_of(line: dict[str, Any]) -> list[tuple[str, int, Run]]:
     ]
 
 
-def key_of(setting: Setting, contestant: Contestant, seed: int) -> str:
+def key_of(setting: Setting, contestant: ExperimentPolicy, seed: int) -> str:
     """A hash of all that determines the runs: code, environment, attacker, policy and seed.
 
     Not of how they are judged: the two rows of SW-LLVM share the runs of the policies that are told no
@@ -155,30 +155,17 @@ def _feed(digest: Any, thing: object) -> None:
         raise TypeError(f"a part of a run of type {type(thing).__name__} cannot be hashed by its content")
 
 
-_ROOMS = (
-    "_compiled.py",
-    "boundaries.py",
-    "boxes.py",
-    "pareto.py",
-    "samples.py",
-    "schedule.py",
-    "spread.py",
-    "threats.py",
-    "policies",
-    "simulation",
-)
+_ROOMS = ("_compiled.py", "theory", "evidence", "pareto", "policies", "simulation")
+"""Where it is decided what a run is: whatever a policy, an environment or an adversary computes."""
 
 
 @lru_cache(maxsize=1)
 def code_fingerprint() -> str:
-    """The library's version and a hash of the sources that decide what a run is: an edited library
-    recomputes.
-    """
+    """The library's version and a hash of the sources that decide what a run is: an edited library recomputes."""
     package = Path(str(resources.files("frontguard")))
     digest = hashlib.sha256()
     for room in _ROOMS:
         place = package / room
         for source in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
-            if source.is_file():
-                digest.update(str(source.relative_to(package).as_posix()).encode() + b"\0" + source.read_bytes())
+            digest.update(str(source.relative_to(package).as_posix()).encode() + b"\0" + source.read_bytes())
     return f"{metadata.version('frontguard')}+{digest.hexdigest()[:16]}"

@@ -9,28 +9,24 @@ import csv
 import io
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from frontguard.experiments.metrics import Spread
-from frontguard.experiments.plan import TITLES
-from frontguard.experiments.results import Result, as_record
+from frontguard.experiments.results import Row, as_record
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-Group = tuple[str, str]
-"""A data set and its variant: one block of columns in the paper's table."""
 
-
-def as_json(results: Sequence[Result]) -> str:
+def as_json(rows: Sequence[Row]) -> str:
     """A list of flat rows."""
-    return json.dumps([as_record(result) for result in results], indent=1, allow_nan=False)
+    return json.dumps([as_record(row) for row in rows], indent=1, allow_nan=False)
 
 
-def as_csv(results: Sequence[Result]) -> str:
+def as_csv(rows: Sequence[Row]) -> str:
     """The same rows with a header; what does not exist is left empty."""
-    records = [as_record(result) for result in results]
+    records = [as_record(row) for row in rows]
     text = io.StringIO()
     if records:
         table = csv.DictWriter(text, list(records[0]), lineterminator="\n")
@@ -39,21 +35,12 @@ def as_csv(results: Sequence[Result]) -> str:
     return text.getvalue()
 
 
-def groups_of(results: Sequence[Result]) -> dict[Group, list[Result]]:
-    """The results by data set and variant, in their order."""
-    groups: dict[Group, list[Result]] = {}
-    for result in results:
-        groups.setdefault((result.dataset, result.variant), []).append(result)
+def groups_of(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """The rows of each data set and variant by their title, in their order: a block of the paper's table each."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row.title, []).append(row)
     return groups
-
-
-def title_of(group: Group) -> str:
-    """A heading for people.
-
-    >>> title_of(("sw-llvm", "as published"))
-    'SW-LLVM (as published)'
-    """
-    return f"{TITLES[group[0]]} ({group[1]})"
 
 
 def number(value: float, digits: int = 2) -> str:
@@ -75,119 +62,91 @@ def with_error(spread: Spread) -> str:
     return f"{spread.mean:.0f}" if math.isnan(spread.error) else f"{spread.mean:.0f} ± {spread.error:.0f}"
 
 
-def ratio(result: Result) -> str:
-    """Our samples over the published ones."""
-    return "" if result.published is None else f"{result.score.sc.mean / result.published.sc:.2f}"
-
-
 _HEADINGS = ("ε", "RSR", "SC", "RO", "r-F1", "|P|", "off front")
-_PUBLISHED = ("RSR", "SC", "RO", "r-F1", "SC ours/paper")
+_PUBLISHED = ("paper RSR", "paper SC", "paper RO", "paper r-F1", "SC ours/paper")
 
 
-def _cells(result: Result) -> list[str]:
-    figures = result.score
+def _headings(rows: Sequence[Row]) -> list[str]:
+    """Those of ours, and of the published numbers where there are any."""
+    return ["policy", *_HEADINGS, *(_PUBLISHED if any(row.published for row in rows) else ())]
+
+
+def _cells(row: Row) -> list[str]:
+    """Under all of these headings but the policy's; a table may have fewer columns."""
+    ours, paper = row.score, row.published
+    printed = [""] * len(_PUBLISHED)
+    if paper is not None:
+        printed = [number(paper.rsr), f"{paper.sc:.0f}", number(paper.ro), number(paper.rf1)]
+        printed.append(f"{ours.sc.mean / paper.sc:.2f}")
     return [
-        f"{result.epsilon:g}",
-        f"{number(figures.rsr)} [{figures.rsr_low:.2f}, {figures.rsr_high:.2f}]",
-        with_error(figures.sc),
-        number(figures.ro.mean),
-        number(figures.rf1.mean),
-        number(figures.size.mean, 1),
-        number(figures.off_front.mean, 1),
+        f"{row.epsilon:g}",
+        f"{number(ours.rsr)} [{ours.rsr_low:.2f}, {ours.rsr_high:.2f}]",
+        with_error(ours.sc),
+        number(ours.ro.mean),
+        number(ours.rf1.mean),
+        number(ours.size.mean, 1),
+        number(ours.off_front.mean, 1),
+        *printed,
     ]
-
-
-def _published_cells(result: Result) -> list[str]:
-    row = result.published
-    if row is None:
-        return [""] * len(_PUBLISHED)
-    return [number(row.rsr), f"{row.sc:.0f}", number(row.ro), number(row.rf1), ratio(result)]
 
 
 WIDE = 150
 """Columns of a terminal from which on everything fits; below, spreads give way and the paper's numbers move in."""
 
 
-def terminal_tables(results: Sequence[Result], *, width: int = WIDE) -> list[Table]:
+def terminal_tables(rows: Sequence[Row], *, width: int = WIDE) -> list[Table]:
     """One table for every data set and variant, published numbers beside ours where there are any."""
-    return [
-        _wide_table(group, rows) if width >= WIDE else _narrow_table(group, rows)
-        for group, rows in groups_of(results).items()
-    ]
+    return [_table(title, own, wide=width >= WIDE) for title, own in groups_of(rows).items()]
 
 
-def _wide_table(group: Group, rows: Sequence[Result]) -> Table:
-    from rich.table import Table
-
-    compared = any(row.published for row in rows)
-    table = Table(title=f"{title_of(group)}, {_runs(rows)}", title_justify="left")
-    table.add_column("policy", no_wrap=True)
-    for heading in _HEADINGS:
-        table.add_column(heading, justify="right", no_wrap=True)
-    for heading in _PUBLISHED if compared else ():
-        table.add_column(f"paper {heading}" if "/" not in heading else heading, justify="right", style="dim")
-    _fill(table, rows, lambda row: [*_cells(row), *(_published_cells(row) if compared else [])])
-    return table
-
-
-def _narrow_table(group: Group, rows: Sequence[Result]) -> Table:
-    """For 80 columns: no spreads, the paper's numbers in brackets."""
+def _table(title: str, rows: Sequence[Row], *, wide: bool) -> Table:
+    """A policy's name stands at its first row, a rule between policies. For 80 columns there are no spreads, and the
+    paper's numbers are in brackets.
+    """
     from rich import box
     from rich.table import Table
 
-    compared = any(row.published for row in rows)
-    table = Table(
-        title=f"{title_of(group)}, {_runs(rows)}" + (" (in brackets: paper)" if compared else ""),
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-    )
-    table.add_column("policy", no_wrap=True)
-    for heading in ("ε", "RSR", "SC", "RO", "r-F1", "|P|"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    _fill(table, rows, _narrow_cells)
-    return table
-
-
-def _narrow_cells(row: Result) -> list[str]:
-    figures, paper = row.score, row.published
-    pairs = [
-        (number(figures.rsr), number(paper.rsr) if paper else ""),
-        (f"{figures.sc.mean:.0f}", f"{paper.sc:.0f}" if paper else ""),
-        (number(figures.ro.mean), number(paper.ro) if paper else ""),
-        (number(figures.rf1.mean), number(paper.rf1) if paper else ""),
-    ]
-    both = [f"{ours} ({theirs})" if theirs else ours for ours, theirs in pairs]
-    return [f"{row.epsilon:g}", *both, number(figures.size.mean, 1)]
-
-
-def _fill(table: Table, rows: Sequence[Result], cells: Callable[[Result], list[str]]) -> None:
-    """Add the rows; a policy's name stands at its first row, a rule between policies."""
+    heading = f"{title}, {_runs(rows)}"
+    if wide:
+        table, headings = Table(title=heading, title_justify="left"), _headings(rows)
+    else:
+        heading += " (in brackets: paper)" if any(row.published for row in rows) else ""
+        table = Table(title=heading, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+        headings = ["policy", *_HEADINGS[:-1]]
+    for name in headings:
+        printed = name in _PUBLISHED
+        table.add_column(
+            name, justify="left" if name == "policy" else "right", no_wrap=not printed, style="dim" if printed else None
+        )
     previous = None
     for row in rows:
         if previous not in (None, row.policy):
             table.add_section()
-        table.add_row(row.policy_title if row.policy != previous else "", *cells(row))
+        cells = _cells(row) if wide else _narrow_cells(row)
+        table.add_row(row.policy_title if row.policy != previous else "", *cells[: len(headings) - 1])
         previous = row.policy
+    return table
 
 
-def _runs(rows: Sequence[Result]) -> str:
+def _narrow_cells(row: Row) -> list[str]:
+    epsilon, _, _, ro, rf1, size, _, *printed = _cells(row)
+    ours = number(row.score.rsr), f"{row.score.sc.mean:.0f}", ro, rf1
+    both = [f"{mine} ({theirs})" if theirs else mine for mine, theirs in zip(ours, printed, strict=False)]
+    return [epsilon, *both, size]
+
+
+def _runs(rows: Sequence[Row]) -> str:
     counts = sorted({row.runs for row in rows})
     return f"{counts[0]} runs" if len(counts) == 1 else f"{counts[0]} to {counts[-1]} runs"
 
 
-def as_markdown(results: Sequence[Result]) -> str:
+def as_markdown(rows: Sequence[Row]) -> str:
     """The terminal's tables for documentation."""
     blocks = []
-    for group, rows in groups_of(results).items():
-        compared = any(row.published for row in rows)
-        headings = [
-            "policy",
-            *_HEADINGS,
-            *(f"paper {h}" if "/" not in h else h for h in _PUBLISHED if compared),
-        ]
-        lines = [f"### {title_of(group)}, {_runs(rows)}", "", _line(headings), _line(["---"] * len(headings))]
-        lines += [_line([row.policy_title, *_cells(row), *(_published_cells(row) if compared else [])]) for row in rows]
+    for title, own in groups_of(rows).items():
+        headings = _headings(own)
+        lines = [f"### {title}, {_runs(own)}", "", _line(headings), _line(["---"] * len(headings))]
+        lines += [_line([row.policy_title, *_cells(row)][: len(headings)]) for row in own]
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks) + "\n"
 
@@ -196,17 +155,16 @@ def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|P|", "returned") for cell in cells) + " |"
 
 
-def as_latex(results: Sequence[Result]) -> str:
-    """The paper's layout (rows by policy and ε, four columns a data set), published numbers small beneath
-    ours.
+def as_latex(rows: Sequence[Row]) -> str:
+    """The paper's layout (rows by policy and ε, four columns a data set), published numbers small beneath ours.
 
     Needs the packages booktabs and multirow.
     """
-    groups = groups_of(results)
-    by_place = {(result.dataset, result.variant, result.policy, result.epsilon): result for result in results}
-    policies = list(dict.fromkeys((result.policy, result.policy_title) for result in results))
-    epsilons = list(dict.fromkeys(result.epsilon for result in results))
-    heads = " & ".join(rf"\multicolumn{{4}}{{c}}{{\textbf{{{_escaped(title_of(group))}}}}}" for group in groups)
+    groups = groups_of(rows)
+    by_place = {(row.title, row.policy, row.epsilon): row for row in rows}
+    policies = list(dict.fromkeys((row.policy, row.policy_title) for row in rows))
+    epsilons = list(dict.fromkeys(row.epsilon for row in rows))
+    heads = " & ".join(rf"\multicolumn{{4}}{{c}}{{\textbf{{{_escaped(title)}}}}}" for title in groups)
     rules = "".join(rf"\cmidrule(lr){{{3 + 4 * i}-{6 + 4 * i}}}" for i in range(len(groups)))
     lines = [
         r"% \usepackage{booktabs, multirow}",
@@ -216,18 +174,18 @@ def as_latex(results: Sequence[Result]) -> str:
         rules,
         r" & $\epsilon$" + r" & RSR & SC & RO & r-F1" * len(groups) + r" \\",
     ]
-    for policy, title in policies:
+    for policy, name in policies:
         lines.append(r"\midrule")
-        lines.append(rf"\multirow{{{2 * len(epsilons)}}}{{*}}{{{_escaped(title)}}}")
+        lines.append(rf"\multirow{{{2 * len(epsilons)}}}{{*}}{{{_escaped(name)}}}")
         for eps in epsilons:
-            rows = [by_place.get((*group, policy, eps)) for group in groups]
-            lines.append(rf" & {eps:g} & " + " & ".join(_latex_ours(row) for row in rows) + r" \\")
-            lines.append(r" & & " + " & ".join(_latex_published(row) for row in rows) + r" \\")
+            own = [by_place.get((title, policy, eps)) for title in groups]
+            lines.append(rf" & {eps:g} & " + " & ".join(_latex_ours(row) for row in own) + r" \\")
+            lines.append(r" & & " + " & ".join(_latex_published(row) for row in own) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}"]
     return "\n".join(lines) + "\n"
 
 
-def _latex_ours(row: Result | None) -> str:
+def _latex_ours(row: Row | None) -> str:
     if row is None:
         return " & & & "
     figures = row.score
@@ -235,7 +193,7 @@ def _latex_ours(row: Result | None) -> str:
     return " & ".join(cells)
 
 
-def _latex_published(row: Result | None) -> str:
+def _latex_published(row: Row | None) -> str:
     if row is None or row.published is None:
         return " & & & "
     printed = row.published

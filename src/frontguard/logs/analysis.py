@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -14,26 +13,8 @@ from frontguard._typing import Bools, Floats, Ints
 from frontguard.logs.more_pulls import LIMITS, Needed
 from frontguard.logs.profile import Profile
 from frontguard.logs.sources.frames import same_kind
-from frontguard.results import Result
+from frontguard.results import WORDS, ByArm, Result, finite_rows
 from frontguard.verdicts import Verdict
-
-_AT_A_TIME = 20_000  # arms that are brought to JSON in one piece
-
-WORDS = np.array([verdict.word for verdict in sorted(Verdict)], dtype=object)
-"""Verdicts by their codes."""
-
-
-class ByArm:
-    """Pairs of an arm's name and a value, made one after another: with a million arms they are not wanted at once."""
-
-    def __init__(self, pairs: Iterable[tuple[str, Any]]) -> None:
-        self.pairs = pairs
-
-    def pieces(self) -> Iterator[dict[str, Any]]:
-        """The pairs as dictionaries of some thousand arms."""
-        rest = iter(self.pairs)
-        while piece := dict(islice(rest, _AT_A_TIME)):
-            yield piece
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,24 +28,6 @@ class Analysis(Result):
     needed: Needed | None = None
     anytime: bool = False
     kind: Any = None  # an empty frame of the kind that came in
-
-    def named(self, which: Bools) -> list[str]:
-        """The names of some arms."""
-        return [self.arms[i] for i in np.flatnonzero(which).tolist()]
-
-    def having(self, verdict: Verdict) -> Bools:
-        """Which arms (K,) have this verdict."""
-        return np.asarray(self.verdict_codes == verdict)
-
-    @property
-    def pareto_set(self) -> list[str]:
-        """Names of the arms that are in."""
-        return self.named(self.having(Verdict.IN))
-
-    @property
-    def verdicts(self) -> dict[str, str]:
-        """Verdict of every arm by name: in, out, covered or undecided."""
-        return dict(zip(self.arms, WORDS[self.verdict_codes].tolist(), strict=True))
 
     @property
     def counts(self) -> dict[str, int]:
@@ -102,33 +65,13 @@ class Analysis(Result):
 
     def entries(self) -> Iterator[tuple[str, Any]]:
         """What `to_dict` has, entry by entry; what there is for each arm as `ByArm`."""
-        names, arms, decided = self.objectives, self.arms, np.flatnonzero(self.decided_by >= 0).tolist()
-        yield "policy", self.policy
-        yield "status", self.status
-        yield "pareto_set", self.pareto_set
-        yield "verdicts", ByArm(zip(arms, WORDS[self.verdict_codes].tolist(), strict=True))
-        yield "certificate", self.certificate.to_dict()
-        yield "pulls", self.pulls
-        low, high = (_without_infinity(ends) for ends in self.bounds)
-        yield (
-            "intervals",
-            ByArm(
-                (arm, {name: [a, b] for name, a, b in zip(names, lows, highs, strict=True)})
-                for arm, lows, highs in zip(arms, low, high, strict=True)
-            ),
-        )
-        yield "warnings", list(self.warnings)
-        yield "notices", [notice.to_dict() for notice in self.notices]
-        yield "pulls_per_arm", ByArm(zip(arms, self.pulls_per_arm.tolist(), strict=True))
-        yield "decided_by", ByArm((arms[i], arms[int(self.decided_by[i])]) for i in decided)
+        names, arms = self.objectives, self.arms
+        yield from super().entries()
         yield "counts", self.counts
         yield "anytime", self.anytime
-        yield (
-            "objectives",
-            [asdict(metric) for metric in self.metrics],
-        )
+        yield "objectives", [asdict(metric) for metric in self.metrics]
         for what, table in (("estimates", self.medians), ("means", self.means)):
-            rows = zip(arms, _without_infinity(table), strict=True)
+            rows = zip(arms, finite_rows(table), strict=True)
             yield what, ByArm((arm, dict(zip(names, row, strict=True))) for arm, row in rows)
         yield "mean_set", self.mean_set
         yield (
@@ -141,10 +84,6 @@ class Analysis(Result):
         yield "stands_up_to", None if self.profile is None else ByArm(self.stands_up_to.items())
         yield "front_changes_at", self.front_changes_at
         yield "more_pulls", ByArm(self.more_pulls().items())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values that JSON can hold; what is infinite or not known becomes None."""
-        return {key: dict(value.pairs) if isinstance(value, ByArm) else value for key, value in self.entries()}
 
     def json_pieces(self, **more: Any) -> Iterator[str]:
         """The text of `to_dict` as JSON, with more entries at its end, in pieces: never all of it at once."""
@@ -203,10 +142,3 @@ class Analysis(Result):
     def _some_rows(self, most: int) -> list[dict[str, Any]]:
         plain = {name: np.asarray(column, dtype=object)[:most].tolist() for name, column in self.columns().items()}
         return [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]
-
-
-def _without_infinity(values: Floats) -> list[list[float | None]]:
-    plain = values.astype(object)
-    plain[~np.isfinite(values)] = None
-    rows: list[list[float | None]] = plain.tolist()
-    return rows

@@ -13,8 +13,9 @@ import numpy as np
 from frontguard._checks import real_number
 from frontguard._typing import Floats
 from frontguard.errors import BadInput
+from frontguard.evidence.boxes import ArmBoxes
 from frontguard.logs.analysis import Analysis
-from frontguard.logs.boxes import BoxReader, LogBoxes, mean_front, means
+from frontguard.logs.boxes import BoxReader, mean_front, means
 from frontguard.logs.counted import CountedFile, marked
 from frontguard.logs.more_pulls import Needed, needed
 from frontguard.logs.profile import Profile
@@ -36,8 +37,6 @@ from frontguard.pareto.judge import Verdicts, judge
 from frontguard.phrases import did_you_mean, quoted, shown
 from frontguard.results import Certificate
 from frontguard.theory.threats import Threat, threat_named
-
-__all__ = ["Analysis", "Question", "analyze", "answer"]
 
 MOST_PROFILED = 20_000
 """Arms up to which the robustness profile is made unless it is asked for: beyond, it takes longer than the answer."""
@@ -249,7 +248,7 @@ def _certificate(question: Question, goal: dict[str, Floats], verdicts: Verdicts
     )
 
 
-def _too_few(ordered: Readable, boxes: LogBoxes) -> tuple[TooFewPulls, ...]:
+def _too_few(ordered: Readable, boxes: ArmBoxes) -> tuple[TooFewPulls, ...]:
     """What keeps a log from saying more than it does."""
     unknown = np.flatnonzero((np.isneginf(boxes.lower) & np.isposinf(boxes.upper)).any(axis=1))
     if not len(unknown):

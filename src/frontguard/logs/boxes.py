@@ -12,7 +12,6 @@ For another ε only the ranks change. `BoxReader` keeps what does not.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,33 +19,11 @@ from frontguard._checks import checked_delta
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.evidence.boundaries import anytime_rank, fixed_rank
+from frontguard.evidence.boxes import DOUBT, ArmBoxes
 from frontguard.logs.sort.ordered import Readable
 from frontguard.objectives import Objective
 from frontguard.pareto.dominance import dominators
-from frontguard.pareto.rule import DOUBT
 from frontguard.theory.threats import Threat
-
-__all__ = ["BoxReader", "LogBoxes", "log_boxes", "mean_front", "means"]
-
-
-@dataclass(frozen=True, eq=False)
-class LogBoxes:
-    """What is known of K arms in M objectives; all arrays are (K, M) inner values, of which larger ones are better.
-
-    The true quantiles lie between `lower` and `upper`, which are infinite where nothing is known. `estimates` are the
-    empirical quantiles of the values that did not fail, and `doubt_low`, `doubt_high` how far sampling noise may have
-    moved them; −∞ where all failed.
-    """
-
-    lower: Floats
-    upper: Floats
-    estimates: Floats
-    doubt_low: Floats
-    doubt_high: Floats
-
-    def of(self, arms: Ints) -> LogBoxes:
-        """Those of some arms only."""
-        return LogBoxes(*(array[arms] for array in vars(self).values()))
 
 
 class BoxReader:
@@ -77,7 +54,7 @@ class BoxReader:
         self._distinct, self._which = np.unique(self.pulls, return_inverse=True)
         self._centres: tuple[Floats, Floats, Floats] | None = None
 
-    def read(self, threat: Threat) -> LogBoxes:
+    def read(self, threat: Threat) -> ArmBoxes:
         """The boxes under this threat model."""
         if not isinstance(threat, Threat):
             raise BadInput(f"threat must be Oblivious(eps), Prescient(eps) or Malicious(eps); got {threat!r}")
@@ -85,7 +62,7 @@ class BoxReader:
             self._centres = self._read_centres(np.ones(len(self.pulls)))
         return self._with_centres(threat, self._distinct, self._which, np.ones(len(self.pulls)), self._centres)
 
-    def foresee(self, threat: Threat, least: int) -> LogBoxes:
+    def foresee(self, threat: Threat, least: int) -> ArmBoxes:
         """The boxes if every arm had `least` pulls at least, its sample having gone on in the same proportions.
 
         With n' pulls the bounds are the values that now have the ranks q(n') n/n', rounded to the wider side, but not
@@ -98,7 +75,7 @@ class BoxReader:
 
     def _with_centres(
         self, threat: Threat, distinct: Ints, which: Ints, shrink: Floats, centres: tuple[Floats, Floats, Floats]
-    ) -> LogBoxes:
+    ) -> ArmBoxes:
         ranks: dict[float, Ints] = {}  # the median has the same on both sides, and mostly in all objectives
         lower, upper = np.empty(centres[0].shape), np.empty(centres[0].shape)
         for d, level in enumerate(self._levels):
@@ -108,7 +85,7 @@ class BoxReader:
                     of_all = self._rank(distinct, kept, self._share)[which] if kept > 0.0 else np.zeros_like(which)
                     ranks[kept] = np.maximum(np.floor(of_all * shrink + 1e-9).astype(np.int64), of_all >= 1)
                 side[:, d] = self._bound(d, ranks[kept] - failed, above=side is upper)
-        return LogBoxes(lower, upper, *centres)
+        return ArmBoxes(lower, upper, *centres)
 
     def _bound(self, d: int, ranks: Ints, *, above: bool) -> Floats:
         """Inner values of these ranks from inner below, or from above; infinite where a rank is below 1."""
@@ -127,7 +104,7 @@ class BoxReader:
         return objective.inward(self._ordered.at(self._columns[d], self._arms[arms], places + 1, side))
 
     def _read_centres(self, shrink: Floats) -> tuple[Floats, Floats, Floats]:
-        """Point estimates and their doubt, as the certified policy reads them (`certified_rule.refresh`)."""
+        """Point estimates and their doubt, as the certified policy reads them (`evidence.boxes.refresh`)."""
         shape = (len(self.pulls), len(self.objectives))
         estimates, low, high = (np.full(shape, -np.inf) for _ in range(3))
         for d, level in enumerate(self._levels):
@@ -145,7 +122,7 @@ class BoxReader:
 
 def log_boxes(
     ordered: Readable, objectives: Sequence[Objective], threat: Threat, delta: float, *, anytime: bool = False
-) -> LogBoxes:
+) -> ArmBoxes:
     """The boxes of a log, all of which hold at once with probability 1 − δ under the threat model.
 
     The ranks are those for numbers of pulls that were not chosen by looking at the values; with `anytime` those that

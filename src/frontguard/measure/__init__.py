@@ -1,1 +1,8 @@
-"""The loop that measures: asks a study, submits to workers, tells."""
+"""Measuring: a study is asked for pulls, workers evaluate them, and the study is told what came back.
+
+It may know studies and words; commands go through the same loop, and are unknown here. In the order of reading:
+
+- `drive`: the loop
+- `executors`: who evaluates a Python function: this thread, threads, processes, a cluster
+- `identify`: the function that users call
+"""

@@ -11,20 +11,16 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
-from typing import Any, Protocol
 
 from frontguard._checks import checked_count
 from frontguard.errors import BadInput
-from frontguard.measure.executors import DIED, failure_in_words
-from frontguard.phrases import shortened
-from frontguard.storage.contract import Tell, Unavailable
-from frontguard.studies.study import Pull, Study, checked_reason, checked_values
-
-__all__ = ["Broken", "NotTold", "Outcome", "Progress", "drive", "release"]
+from frontguard.storage.contract import Pull, Unavailable
+from frontguard.studies.measurement import DIED, Measurement, failure_in_words, usable
+from frontguard.studies.study import Study
 
 LOOK = 0.2
 """Seconds between two looks at the clock, at `cancel` and, through `on_change`, at the study."""
@@ -35,22 +31,15 @@ SHORTEST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 STORAGE_LIMIT = 300.0
 """Seconds for which a storage may be out of order before the run is given up."""
 
-# Errors that no waiting mends. All others that a storage raises may pass: a server that restarts, a disk that was full.
-_LASTING = (ArithmeticError, AssertionError, AttributeError, LookupError, NameError, TypeError, ValueError)
+LASTING = (ArithmeticError, AssertionError, AttributeError, LookupError, NameError, TypeError, ValueError)
+"""Errors that no waiting mends. All others that a storage raises may pass: a server that restarts, a full disk."""
 
-Finished = tuple[Pull, Tell]
-
-
-class Outcome(Protocol):
-    """What a pull measured: values by name or in order, None where a metric failed, and why."""
-
-    values: Any
-    reason: str  # empty if nothing failed
-    cancelled: bool  # ended before its time, and so it says nothing about the arm
+Finished = tuple[Pull, Measurement]
+Submit = Callable[[Pull], Future[Measurement]]
 
 
 @dataclass(frozen=True)
-class Progress:
+class RunProgress:
     """How far a run has come."""
 
     told: int  # pulls that this run has told
@@ -74,11 +63,11 @@ class Broken(RuntimeError):
 
 def drive(
     study: Study,
-    submit: Callable[[Pull], Future[Any]],
+    submit: Submit,
     *,
     workers: int,
     until: float | Callable[[], bool] | None = None,
-    on_change: Callable[[Progress], None] | None = None,
+    on_change: Callable[[RunProgress], None] | None = None,
     cancel: threading.Event | None = None,
     abandon: Callable[[], None] | None = None,
     hold_back: Callable[[Sequence[Finished]], bool] | None = None,
@@ -90,7 +79,7 @@ def drive(
     Parameters
     ----------
     submit
-        Begins a pull; the future gives an `Outcome`. An exception is a failed pull, but for `BadInput` and
+        Begins a pull; the future gives a `Measurement`. An exception is a failed pull, but for `BadInput` and
         `KeyboardInterrupt`, which end the run.
     workers
         How many pulls are under way at a time.
@@ -111,41 +100,30 @@ def drive(
         Seconds for which a storage that is out of order is tried again. Measured values are kept meanwhile; when the
         time is over they are in the `NotTold` that is raised.
     """
-    loop = _Loop(study, submit, checked_count(workers, "workers"), storage_limit)
-    loop.over = until if callable(until) else lambda: until is not None and time.monotonic() >= until
-    loop.on_change = on_change
-    loop.cancel = cancel or threading.Event()
-    loop.abandon = abandon
-    loop.hold_back = hold_back
+    over = until if callable(until) else lambda: until is not None and time.monotonic() >= until
+    stop = cancel or threading.Event()
+    loop = _Loop(
+        study, submit, checked_count(workers, "workers"), over, stop, on_change, abandon, hold_back, storage_limit
+    )
     return loop.run(patience)
 
 
-def release(study: Study) -> int:
-    """Give back the pulls that this worker holds, so that they are handed out again at once; how many there were.
-
-    A worker that dies need not: others see that it is gone. One that lives on, and will not finish its pulls, should.
-    """
-    mine = study.worker
-    held = sum(lease.worker == mine for lease in study.storage.leases(study.name))
-    if held:
-        # Handed out once more, to nobody new, under a lease that ended long ago. No other lease ends before −1.
-        study.storage.hand_out(study.name, held, mine, now=-1.0, deadline=0.0, lost=lambda other: other == mine)
-    return held
-
-
+@dataclass
 class _Loop:
     """One run: what is under way, what is finished and not yet told, and what stands in the way."""
 
+    study: Study
+    submit: Submit
+    workers: int
     over: Callable[[], bool]
-    on_change: Callable[[Progress], None] | None
     cancel: threading.Event
+    on_change: Callable[[RunProgress], None] | None
     abandon: Callable[[], None] | None
     hold_back: Callable[[Sequence[Finished]], bool] | None
+    storage_limit: float
 
-    def __init__(self, study: Study, submit: Callable[[Pull], Future[Any]], workers: int, storage_limit: float) -> None:
-        self.study, self.submit, self.workers, self.storage_limit = study, submit, workers, storage_limit
-        self.worker = study.worker
-        self.under_way: dict[int, tuple[Pull, Future[Any]]] = {}
+    def __post_init__(self) -> None:
+        self.under_way: dict[int, tuple[Pull, Future[Measurement]]] = {}
         self.back: SimpleQueue[int] = SimpleQueue()  # pulls whose futures are done
         self.finished: list[Finished] = []  # and not told yet
         self.told = self.failed = 0
@@ -193,8 +171,8 @@ class _Loop:
             done = len(pulls) < free and self.study.done
             if not (pulls or done or self.under_way or self.reclaimed) and self.pause >= LONGEST_PAUSE:
                 # All that is left is in other hands, or in ours by a question whose answer never reached us.
-                self.reclaimed = release(self.study) >= 0
-        except _LASTING as error:
+                self.reclaimed = self.study.give_back() >= 0
+        except LASTING as error:
             if not isinstance(error, Unavailable):
                 raise
             self._note_trouble(error)
@@ -262,30 +240,14 @@ class _Loop:
         if isinstance(error, BrokenExecutor):
             # The arm may have brought it down, so this is an observation: left out, a deadly arm would look fine.
             self.broken = _broken(error)
-            tell = self._failed(number, DIED)
+            came = Measurement(None, DIED)
         elif error is not None:
-            tell = self._failed(number, failure_in_words(error))
-        elif future.result().cancelled:
-            return
+            came = Measurement.failure(error)
         else:
-            tell = self._measured(number, future.result())
-        self.finished.append((pull, tell))
-
-    def _measured(self, number: int, outcome: Outcome) -> Tell:
-        objectives = self.study.objectives
-        given = outcome.values
-        reason = checked_reason(outcome.reason, number) if outcome.reason else None
-        if reason is not None and isinstance(given, Mapping):
-            given = {objective.name: given.get(objective.name) for objective in objectives}
-        try:
-            values = checked_values(objectives, given, reason, number)
-        except BadInput as error:
-            return self._failed(number, reason or _wrong_values(error, number))
-        return Tell(number, values, reason or "", self.worker, time.time())
-
-    def _failed(self, number: int, reason: str) -> Tell:
-        nothing = (float("nan"),) * len(self.study.objectives)
-        return Tell(number, nothing, checked_reason(reason, number), self.worker, time.time())
+            came = future.result()
+        if not came.cancelled:
+            came = usable(self.study.objectives, came, number)
+            self.finished.append((pull, replace(came, at=time.time())))
 
     def _tell(self) -> None:
         """Tell all that is finished in one durable step, unless it is to be held back or the storage to be spared."""
@@ -295,8 +257,8 @@ class _Loop:
             return
         self.hold_back = None
         try:
-            new = self.study.storage.tell(self.study.name, [tell for _, tell in self.finished])
-        except _LASTING as error:
+            new = self.study.tell_measurements(self.finished)
+        except LASTING as error:
             if not isinstance(error, Unavailable):
                 raise self._not_told(error) from error
             self._note_trouble(error)
@@ -306,7 +268,7 @@ class _Loop:
             return
         self._note_recovery()
         self.told += sum(new)
-        self.failed += sum(bool(tell.reason) for (_, tell), is_new in zip(self.finished, new, strict=True) if is_new)
+        self.failed += sum(came.failed for (_, came), is_new in zip(self.finished, new, strict=True) if is_new)
         self.finished.clear()
         self.ask_at = 0.0
 
@@ -384,7 +346,7 @@ class _Loop:
             self.lately.popleft()
         since, before = self.lately[0]
         rate = (self.told - before) / max(now - since, 1e-9)
-        self.on_change(Progress(self.told, self.failed, len(self.under_way), rate, now - self.began))
+        self.on_change(RunProgress(self.told, self.failed, len(self.under_way), rate, now - self.began))
 
 
 def _broken(error: BaseException) -> str:
@@ -392,10 +354,3 @@ def _broken(error: BaseException) -> str:
         f"the executor takes no more pulls ({failure_in_words(error)}). What was under way is told as failed; take the "
         "study up again with a new executor"
     )
-
-
-def _wrong_values(error: BadInput, number: int) -> str:
-    """Why values cannot be used, in words that are the same for all pulls with the same fault."""
-    words = str(error).removeprefix(f"pull {number}: ")
-    words = words.replace(", or the pull told as failed with a reason: study.fail(pull, reason)", "")
-    return shortened(words, 200)

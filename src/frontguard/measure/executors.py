@@ -5,9 +5,11 @@ exception in the function is a measurement that failed, made into words where it
 survives the way between processes, and one that does not would take the whole executor with it.
 
 Worker processes are our own rather than those of a `ProcessPoolExecutor`, which breaks as a whole when one of its
-processes dies: nobody could say which of the arms that were being measured was to blame. Here each has its own pipe, so
-a death is charged to the one pull that it interrupted, with its signal, and only that process is started anew. They are
-spawned, never forked: a fork of a process with running threads (numba's, the caller's) may hang for ever.
+processes dies: nobody could say which of the arms that were being measured was to blame. Those of `pebble` share one
+pipe: a process that is killed while it holds the pipe's lock breaks the pool as well, and a function that ends its
+process with exit code 0 leaves its pull waiting for ever. Here each has its own pipe, so a death is charged to the one
+pull that it interrupted, with its signal, and only that process is started anew. They are spawned, never forked: a fork
+of a process with running threads (numba's, the caller's) may hang for ever.
 """
 
 from __future__ import annotations
@@ -27,29 +29,13 @@ from typing import Any
 
 from frontguard._machine import usable_cores
 from frontguard.errors import BadInput
-from frontguard.phrases import one_line, shortened
+from frontguard.phrases import one_line
+from frontguard.studies.measurement import CANCELLED, DIED, Measurement, failure_in_words
 
-__all__ = ["Measure", "Measurement", "Workers", "failure_in_words", "open_workers"]
-
-DIED = "worker process died"
-CANCELLED = "cancelled"
 KINDS = "'serial', 'threads', 'processes', 'dask://HOST:PORT', a concurrent.futures.Executor or a distributed.Client"
 DASK_PORT = 8786
 DASK_PATIENCE = 60.0
 """Seconds to wait for a first worker of a Dask cluster."""
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """What the function returned for one pull, or why it did not."""
-
-    values: Any
-    reason: str = ""
-
-    @property
-    def cancelled(self) -> bool:
-        """Whether it was ended by us, and so says nothing about the arm."""
-        return self.reason == CANCELLED
 
 
 @dataclass(frozen=True)
@@ -64,23 +50,7 @@ class Measure:
         try:
             return Measurement(self.evaluate(candidate, **dict.fromkeys(self.named, pull)))
         except (Exception, SystemExit) as error:
-            return Measurement(None, failure_in_words(error))
-
-
-def failure_in_words(error: BaseException, most: int = 200) -> str:
-    """An exception as the reason of a failed pull: its kind and the first line of its message.
-
-    >>> failure_in_words(ValueError("no such flag: -O9\\nsee the manual"))
-    'ValueError: no such flag: -O9'
-    """
-    kind = type(error).__name__
-    if kind == "KilledWorker":  # of Dask: several workers died of one task, whose key differs each time
-        return DIED
-    try:
-        lines = str(error).strip().splitlines()
-    except Exception:
-        lines = []
-    return shortened(f"{kind}: {lines[0].strip()}" if lines else kind, most)
+            return Measurement.failure(error)
 
 
 class Workers:
@@ -251,7 +221,7 @@ class _Process:
         try:
             measurement: Measurement = pickle.loads(answer)
         except Exception as error:
-            return Measurement(None, f"what was returned cannot be read here: {failure_in_words(error)}")
+            return _lost_on_the_way("what was returned cannot be read here", error)
         return measurement
 
     def kill(self) -> None:
@@ -303,12 +273,16 @@ def _answer(measure: Measure, task: bytes) -> bytes:
     try:
         candidate, pull = pickle.loads(task)
     except Exception as error:
-        return pickle.dumps(Measurement(None, f"the arm's value cannot be read there: {failure_in_words(error)}"))
+        return pickle.dumps(_lost_on_the_way("the arm's value cannot be read there", error))
     measurement = measure(candidate, pull)
     try:
         return pickle.dumps(measurement)
     except Exception as error:
-        return pickle.dumps(Measurement(None, f"what was returned cannot be sent: {failure_in_words(error)}"))
+        return pickle.dumps(_lost_on_the_way("what was returned cannot be sent", error))
+
+
+def _lost_on_the_way(what: str, error: Exception) -> Measurement:
+    return Measurement(None, f"{what}: {failure_in_words(error)}", what)
 
 
 def _pickled(measure: Measure) -> bytes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 import signal
 import threading
 import time
@@ -16,18 +15,17 @@ from typing import Any
 
 from frontguard._checks import checked_count, real_number
 from frontguard.errors import BadInput
-from frontguard.measure.drive import Finished, Progress, drive, release
-from frontguard.measure.executors import Measure, Measurement, Workers, open_workers
+from frontguard.measure.drive import Finished, RunProgress, drive
+from frontguard.measure.executors import Measure, Workers, open_workers
 from frontguard.objectives import Objective
 from frontguard.results import Result
-from frontguard.storage.contract import Storage
+from frontguard.storage.contract import Pull, Storage
+from frontguard.studies.measurement import Measurement
 from frontguard.studies.replay import PROBE
-from frontguard.studies.study import Pull, Study
+from frontguard.studies.study import Study
 from frontguard.theory.spread import SpreadBound
 from frontguard.theory.threats import Threat
 from frontguard.words.progress import ProgressDisplay
-
-__all__ = ["identify"]
 
 LEASE = 86_400.0
 """Seconds for which a pull may be under way. On one machine a dead worker is noticed at once, so this may be long."""
@@ -57,7 +55,7 @@ def identify(
     timeout: float | None = None,
     seed: int = 0,
     lease: float = LEASE,
-    progress: bool | Callable[[Progress], None] = False,
+    progress: bool | Callable[[RunProgress], None] = False,
 ) -> Result:
     """Measure the arms with a function until their trade-off set is certified, and return the result.
 
@@ -85,7 +83,7 @@ def identify(
     lease
         Seconds after which a pull is given to another worker of the study if nothing is heard of this one.
     progress
-        True for a line now and then on stderr, or a function that gets a `Progress` a few times a second.
+        True for a line now and then on stderr, or a function that gets a `RunProgress` a few times a second.
 
     >>> import random
     >>> from frontguard import Objective, Prescient
@@ -136,7 +134,7 @@ def _run(
     crew: Workers,
     candidates: Mapping[str, Any],
     until: float | None,
-    progress: bool | Callable[[Progress], None],
+    progress: bool | Callable[[RunProgress], None],
 ) -> Result:
     def submit(pull: Pull) -> Future[Measurement]:
         return crew.submit(candidates[pull.arm], pull.id)
@@ -157,7 +155,7 @@ def _run(
                 patience=1.0,
             )
     finally:
-        release(study)  # this process lives on, and may take the study up again
+        study.give_back()  # this process lives on, and may take the study up again
     if why == "cancelled":
         raise KeyboardInterrupt
     result = study.result()
@@ -174,24 +172,19 @@ class _FirstPulls:
         self._arms = min(arms, ENOUGH_ARMS)
 
     def __call__(self, finished: Sequence[Finished]) -> bool:
-        kinds = {_kind(tell.reason) for _, tell in finished}
-        if len(kinds) > 1 or "" in kinds:
+        causes = {came.cause for _, came in finished}
+        if len(causes) > 1 or "" in causes:
             return False
         if len(finished) >= PROBE and len({pull.index for pull, _ in finished}) >= self._arms:
-            pull, tell = finished[0]
+            pull, came = finished[0]
             raise BadInput(
                 f"evaluate failed in all of the first {len(finished)} pulls, which were not counted; that of "
-                f"{pull.arm!r}: {tell.reason}"
+                f"{pull.arm!r}: {came.reason}"
             )
         return True
 
 
-def _kind(reason: str) -> str:
-    """What failures of one cause have in common: the words before the particulars."""
-    return re.split("[:;]", reason, maxsplit=1)[0]
-
-
-def _lines() -> Callable[[Progress], None]:
+def _lines() -> Callable[[RunProgress], None]:
     """Writes a line now and then."""
     display = ProgressDisplay(bar=False)
     return lambda now: display.pulls(now.told, now.failed, now.seconds, now.rate)

@@ -1,1 +1,12 @@
-"""From intervals to verdicts: dominance, and the one decision rule."""
+"""From intervals to verdicts: who is out, in, covered or open, and what to sample next.
+
+May know: evidence, verdicts, errors. The rule sees boxes only, whatever they were made of.
+
+Read in this order:
+
+- `relations`: what "dominated", "beats by more than γ" and "covered" mean, each for a pair and for many arms at once;
+- `rule`: what follows for the arms of a study: out, candidates, in, covered, reachable, and what to sample;
+- `judge`: the same as a final decision on a million arms;
+- `dominance`: batch queries over a million points, which `judge` asks; `box_tree`: the tree behind them;
+- `points`: dominance among known points: the true front, gaps, coverage.
+"""

@@ -6,7 +6,7 @@ nothing below does. Kernels over plain arrays; `frontguard.pareto.dominance` is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,8 +19,7 @@ LEAF = 8
 NOBODY = np.empty(0, np.int64)
 
 
-@dataclass(frozen=True, eq=False)
-class BoxTree:
+class BoxTree(NamedTuple):
     """Points (N, M) in the order of the leaves, and whose they are; a node's children are 2 node + 1 and 2 node + 2.
 
     Node `position` of a level with `width` nodes holds the points from N · position // width on.
@@ -128,17 +127,16 @@ def _reaches(corners: Floats, node: int, queries: Floats, q: int) -> bool:
 
 
 @kernel
-def find(
-    points: Floats, owners: Ints, corners: Floats, guards: Ints, queries: Floats, strict: int, exclude: Ints
-) -> Ints:
+def find(tree: BoxTree, queries: Floats, strict: int, exclude: Ints) -> Ints:
     """For each query a point of the tree that dominates it, or −1: a guard if one does, else the first on the way."""
+    points, owners, corners = tree.points, tree.owners, tree.corners
     N, nodes = points.shape[0], corners.shape[0]
     leaves = (nodes + 1) // 2
     found = np.full(queries.shape[0], -1, np.int64)
     stack = np.empty(128, np.int64)
     for q in range(queries.shape[0]):
         own = exclude[q] if exclude.size else -1
-        for g in guards:
+        for g in tree.guards:
             if dominates(points, g, queries, q, strict) and owners[g] != own:
                 found[q] = owners[g]
                 break
@@ -165,14 +163,15 @@ def find(
 
 
 @kernel
-def find_below(points: Floats, owners: Ints, corners: Floats, guards: Ints, queries: Floats, own: Ints) -> Bools:
+def find_below(tree: BoxTree, queries: Floats, own: Ints) -> Bools:
     """Which queries, whose own indices are given, a point of the tree dominates, or equals and comes before."""
+    points, owners, corners = tree.points, tree.owners, tree.corners
     N, nodes = points.shape[0], corners.shape[0]
     leaves = (nodes + 1) // 2
     below = np.zeros(queries.shape[0], np.bool_)
     stack = np.empty(128, np.int64)
     for q in range(queries.shape[0]):
-        for g in guards:
+        for g in tree.guards:
             if dominates(points, g, queries, q, 0) and (owners[g] < own[q] or dominates(points, g, queries, q, 1)):
                 below[q] = True
                 break
@@ -201,29 +200,29 @@ def find_below(points: Floats, owners: Ints, corners: Floats, guards: Ints, quer
 
 
 @inlined
-def _lead(points: Floats, n: int, queries: Floats, q: int, tolerance: Floats) -> float:
-    """min over objectives of points − queries − tolerance, in this order of rounding."""
+def _lead(points: Floats, n: int, query: Floats, tolerance: Floats) -> float:
+    """min over objectives of point − query − tolerance, in this order of rounding."""
     least = np.inf
     for d in range(tolerance.shape[0]):
-        least = min(least, points[n, d] - queries[q, d] - tolerance[d])
+        least = min(least, points[n, d] - query[d] - tolerance[d])
     return least
 
 
 @kernel
 def _find_lead(
-    points: Floats, owners: Ints, corners: Floats, queries: Floats, q: int, tolerance: Floats, own: int,
-    least: float, settled: float, stack: Ints, bounds: Floats,
-) -> tuple[int, float]:  # fmt: skip
-    """The point of the tree that leads query q by most, and by how much; the first one that leads by `settled`.
+    tree: BoxTree, query: Floats, tolerance: Floats, own: int, least: float, settled: float, stack: Ints, bounds: Floats
+) -> tuple[int, float]:
+    """The point of the tree that leads a query (M,) by most, and by how much; the first one that leads by `settled`.
 
     −1 and −∞ if none leads by at least `least`.
 
     Rounding keeps the order, so the lead of a node's corner is never below that of a point in it.
     """
+    points, owners, corners = tree.points, tree.owners, tree.corners
     N, nodes = points.shape[0], corners.shape[0]
     leaves = (nodes + 1) // 2
     best, who = -np.inf, -1
-    stack[0], bounds[0] = 0, _lead(corners, 0, queries, q, tolerance)
+    stack[0], bounds[0] = 0, _lead(corners, 0, query, tolerance)
     size = 1
     while size > 0 and not (who >= 0 and best >= settled):
         size -= 1
@@ -233,12 +232,12 @@ def _find_lead(
         if node >= leaves - 1:
             leaf = node - (leaves - 1)
             for n in range(N * leaf // leaves, N * (leaf + 1) // leaves):
-                lead = _lead(points, n, queries, q, tolerance)
+                lead = _lead(points, n, query, tolerance)
                 if lead >= least and owners[n] != own and (lead > best or who < 0):
                     best, who = lead, owners[n]
             continue
         left, right = 2 * node + 1, 2 * node + 2
-        of_left, of_right = _lead(corners, left, queries, q, tolerance), _lead(corners, right, queries, q, tolerance)
+        of_left, of_right = _lead(corners, left, query, tolerance), _lead(corners, right, query, tolerance)
         if of_left > of_right:  # the more promising one is looked at first
             left, right, of_left, of_right = right, left, of_right, of_left
         stack[size], bounds[size] = left, of_left
@@ -249,26 +248,23 @@ def _find_lead(
 
 @kernel
 def find_leads(
-    points: Floats, owners: Ints, corners: Floats, queries: Floats, tolerance: Floats, exclude: Ints,
-    least: float, settled: float,
-) -> tuple[Ints, Floats]:  # fmt: skip
+    tree: BoxTree, queries: Floats, tolerance: Floats, exclude: Ints, least: float, settled: float
+) -> tuple[Ints, Floats]:
     """For each query the point that leads it by most (or the first by `settled`), and by how much."""
     who, leads = np.empty(queries.shape[0], np.int64), np.empty(queries.shape[0])
     stack, bounds = np.empty(128, np.int64), np.empty(128)
     for q in range(queries.shape[0]):
         own = exclude[q] if exclude.size else -1
-        who[q], leads[q] = _find_lead(
-            points, owners, corners, queries, q, tolerance, own, least, settled, stack, bounds
-        )  # fmt: skip
+        who[q], leads[q] = _find_lead(tree, queries[q], tolerance, own, least, settled, stack, bounds)
     return who, leads
 
 
 @kernel
-def find_worst(points: Floats, owners: Ints, corners: Floats, queries: Floats, tolerance: Floats) -> float:
+def find_worst(tree: BoxTree, queries: Floats, tolerance: Floats) -> float:
     """The least over queries of the greatest lead: a query is left as soon as it cannot be the least any more."""
     worst = np.inf
     stack, bounds = np.empty(128, np.int64), np.empty(128)
     for q in range(queries.shape[0]):
-        _, lead = _find_lead(points, owners, corners, queries, q, tolerance, -1, -np.inf, worst, stack, bounds)
+        _, lead = _find_lead(tree, queries[q], tolerance, -1, -np.inf, worst, stack, bounds)
         worst = min(worst, lead)
     return worst

@@ -27,8 +27,6 @@ from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.pareto.box_tree import NOBODY, BoxTree, dominates, find, find_below, find_leads, find_worst, plant
 
-__all__ = ["Strictness", "best_leads", "dominators", "maxima", "worst_lead"]
-
 T = TypeVar("T")
 Strictness = Literal["nowhere", "somewhere", "everywhere"]
 
@@ -136,7 +134,7 @@ def _layered(points: Floats, order: Ints) -> Ints:
         portion = order[start : start + max(4 * _SCANNED, 2 * len(kept))]
         start += len(portion)
         tree = plant(points, kept)
-        found = find(tree.points, tree.owners, tree.corners, tree.guards, points[portion], 0, NOBODY)
+        found = find(tree, points[portion], 0, NOBODY)
         kept = np.concatenate((kept, _layered(points, portion[found < 0])))
     return kept
 
@@ -161,7 +159,7 @@ def _tree_with_guards(points: Floats, among: Ints, queries: Floats) -> BoxTree:
 def _below(points: Floats, among: Ints, tree: BoxTree) -> Bools:
     """Which of the points `among` some point of the tree dominates, or equals and comes before."""
     parts = _shared(
-        lambda queries, own: find_below(tree.points, tree.owners, tree.corners, tree.guards, queries, own),
+        lambda queries, own: find_below(tree, queries, own),
         points if len(among) == len(points) else points[among],
         among,
     )
@@ -274,14 +272,7 @@ def dominators(
         steps, how = given[stairs], _STRICTNESS[strict]
         return np.concatenate(_shared(lambda queries, _: _on_stairs(steps, stairs, queries, how), asked, without))
     tree = _tree_with_guards(given, among, asked)
-    parts = _shared(
-        lambda queries, own: find(
-            tree.points, tree.owners, tree.corners, tree.guards, queries, _STRICTNESS[strict], own
-        ),
-        asked,
-        without,
-    )  # fmt: skip
-    return np.concatenate(parts)
+    return np.concatenate(_shared(lambda queries, own: find(tree, queries, _STRICTNESS[strict], own), asked, without))
 
 
 def best_leads(
@@ -309,13 +300,7 @@ def best_leads(
     if not len(among):
         return np.full(len(asked), -1, np.int64), np.full(len(asked), -np.inf)
     tree = plant(given, among)
-    parts = _shared(
-        lambda queries, own: find_leads(
-            tree.points, tree.owners, tree.corners, queries, allowed, own, least, settled
-        ),
-        asked,
-        without,
-    )  # fmt: skip
+    parts = _shared(lambda queries, own: find_leads(tree, queries, allowed, own, least, settled), asked, without)
     return np.concatenate([who for who, _ in parts]), np.concatenate([leads for _, leads in parts])
 
 
@@ -330,10 +315,7 @@ def worst_lead(queries: npt.ArrayLike, points: npt.ArrayLike, tolerance: npt.Arr
     if not len(given):
         return -np.inf if len(asked) else np.inf
     tree = plant(given, _candidates(given, NOBODY))
-    parts = _shared(
-        lambda queries, _: find_worst(tree.points, tree.owners, tree.corners, queries, allowed), asked, NOBODY
-    )
-    return min(parts)
+    return min(_shared(lambda queries, _: find_worst(tree, queries, allowed), asked, NOBODY))
 
 
 def _shared(work: Callable[[Floats, Ints], T], queries: Floats, exclude: Ints) -> list[T]:

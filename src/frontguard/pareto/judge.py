@@ -1,15 +1,14 @@
-"""Verdicts on boxes, by the rule of the certified policy where nothing more will be measured, for a million arms.
+"""Verdicts on boxes where nothing more will be measured, for a million arms: the rule of `pareto.rule`, at scale.
 
-The rule is that of `policies.certified_rule.decide`, read as a final decision: no bound can still gain anything.
+It is that of `rule.decide`, read as a final decision: no bound can still gain anything.
 
-- *out*: some arm j has H_i ≼ L_j, strictly in one objective. All others are *alive*.
+- *out*: some arm dominates it for certain. All others are *alive*.
 - *Candidates* are the alive arms that no alive arm beats by the margin in every objective, beyond doubt.
-- *in*: a candidate for which every other alive j has an objective with H_j − L_i ≤ γ.
-- *covered*: any other alive arm for which some k that is in has H_i − L_k ≼ c.
+- *in*: a candidate that no other alive arm can beat by more than γ in every objective.
+- *covered*: any other alive arm that some arm which is in covers.
 - *undecided*: the rest. Those that are candidates would be returned too, with less accuracy.
 
-Every condition asks, for many arms at once, whether some arm leads by enough everywhere, or which one leads by most:
-`frontguard.pareto.dominance` answers that without looking at all pairs, and with the same rounding as the rule.
+What "dominates", "beats" and "covers" mean is written once, in `pareto.relations`.
 """
 
 from __future__ import annotations
@@ -22,17 +21,22 @@ import numpy.typing as npt
 from frontguard._compiled import kernel
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
-from frontguard.logs.boxes import LogBoxes
+from frontguard.evidence.boxes import ArmBoxes
 from frontguard.pareto.box_tree import plant
-from frontguard.pareto.dominance import best_leads, dominators, maxima, worst_lead
+from frontguard.pareto.dominance import maxima
+from frontguard.pareto.relations import (
+    find_beaten,
+    find_covering,
+    find_dominating,
+    find_leaders,
+    find_strongest_rivals,
+    worst_uncovered,
+)
+from frontguard.pareto.rule import checked_tolerance
 from frontguard.verdicts import Verdict
-
-__all__ = ["Verdicts", "judge"]
-
 
 _MANY = 50_000
 _SAMPLE = 32_768
-_SMALLEST = float(np.nextafter(0.0, 1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,12 +76,12 @@ class Verdicts:
         return undecided
 
 
-def judge(boxes: LogBoxes, accuracy: npt.ArrayLike, coverage: npt.ArrayLike, margin: npt.ArrayLike) -> Verdicts:
+def judge(boxes: ArmBoxes, accuracy: npt.ArrayLike, coverage: npt.ArrayLike, margin: npt.ArrayLike) -> Verdicts:
     """The verdicts on these boxes, for inner tolerances γ, c and the margin (M,).
 
     >>> def box(low, high):
     ...     middle = (np.asarray(low) + np.asarray(high)) / 2
-    ...     return LogBoxes(np.asarray(low), np.asarray(high), middle, middle, middle)
+    ...     return ArmBoxes(np.asarray(low), np.asarray(high), middle, middle, middle)
     >>> low = [[1.0, 4.0], [4.0, 1.0], [0.0, 0.0], [0.9, 3.9]]
     >>> verdicts = judge(box(low, np.asarray(low) + 0.5), [0.1, 0.1], [0.7, 0.7], [0.0, 0.0])
     >>> [Verdict(code).word for code in verdicts.codes], verdicts.decided_by.tolist()
@@ -86,7 +90,7 @@ def judge(boxes: LogBoxes, accuracy: npt.ArrayLike, coverage: npt.ArrayLike, mar
     lower, upper = boxes.lower, boxes.upper
     K, M = lower.shape
     gamma, cover, least_lead = (
-        _tolerance(given, M, name)
+        checked_tolerance(given, M, name)
         for given, name in ((accuracy, "accuracy"), (coverage, "coverage"), (margin, "margin"))
     )
     row = _first_empty(lower, upper)
@@ -99,31 +103,36 @@ def judge(boxes: LogBoxes, accuracy: npt.ArrayLike, coverage: npt.ArrayLike, mar
     if len(alive) > _MANY:  # neighbours one after another find in the cache what the one before them used
         alive = plant(boxes.estimates, alive).owners
 
-    beaten = _beaten(boxes.doubt_low[alive], boxes.doubt_high[alive], least_lead)
+    beaten = find_beaten(boxes.doubt_low[alive], boxes.doubt_high[alive], least_lead)
     chosen = alive[~beaten]
     candidates = np.zeros(K, np.bool_)
     candidates[chosen] = True
 
-    rivals, shortfalls = best_leads(lower[chosen], upper[alive], gamma, exclude=np.flatnonzero(~beaten))
-    decided_by[chosen] = np.where(rivals >= 0, alive[rivals], -1)
+    rivals, shortfalls = find_strongest_rivals(lower[chosen], upper[alive], gamma, np.flatnonzero(~beaten))
+    decided_by[chosen] = _named(alive, rivals)
     inside = shortfalls <= 0.0
     front = chosen[inside]
     codes[front] = Verdict.IN
 
     left = np.concatenate((alive[beaten], chosen[~inside]))
-    coverers, _ = best_leads(upper[left], lower[front], -cover, least=0.0, settled=0.0)
-    covered = coverers >= 0
+    covering = find_covering(upper[left], lower[front], cover)
+    covered = covering >= 0
     codes[left[covered]] = Verdict.COVERED
-    decided_by[left[covered]] = front[coverers[covered]]
+    decided_by[left[covered]] = front[covering[covered]]
 
     verdicts = Verdicts(codes, decided_by, candidates, -np.inf, -np.inf)
     returned = np.flatnonzero(verdicts.returned)
     led = left[~covered & ~candidates[left]]
-    decided_by[led] = _leaders(boxes.estimates[led], boxes.estimates[returned], returned)
+    decided_by[led] = _named(returned, find_leaders(boxes.estimates[led], boxes.estimates[returned]))
     accuracy_slack = np.max(shortfalls[codes[chosen] != Verdict.COVERED], initial=-np.inf)
     not_returned = left[covered | ~candidates[left]]
-    coverage_slack = -worst_lead(upper[not_returned], lower[returned], -cover)
+    coverage_slack = worst_uncovered(upper[not_returned], lower[returned], cover)
     return replace(verdicts, accuracy_slack=float(accuracy_slack), coverage_slack=coverage_slack)
+
+
+def _named(arms: Ints, found: Ints) -> Ints:
+    """The arms that were found among others by their place; −1 where none was."""
+    return np.where(found >= 0, arms[found], -1) if len(arms) else found
 
 
 def _put_out(lower: Floats, upper: Floats) -> Ints:
@@ -137,12 +146,10 @@ def _put_out(lower: Floats, upper: Floats) -> Ints:
     if step >= 4:
         strong = maxima(lower[::step]) * step
         some = upper[step // 2 :: 16 * step]
-        if 2 * (dominators(some, lower[strong]) >= 0).sum() > len(some):
-            by = dominators(upper, lower[strong])
-            decided_by = np.where(by >= 0, strong[by], -1)
+        if 2 * (find_dominating(some, lower[strong]) >= 0).sum() > len(some):
+            decided_by = _named(strong, find_dominating(upper, lower[strong]))
     rest = np.flatnonzero(decided_by < 0)
-    by = dominators(upper[rest], lower[rest])
-    decided_by[rest] = np.where(by >= 0, rest[by], -1)
+    decided_by[rest] = _named(rest, find_dominating(upper[rest], lower[rest]))
     _follow(decided_by)
     return decided_by
 
@@ -164,26 +171,3 @@ def _first_empty(lower: Floats, upper: Floats) -> int:
             if not lower[i, d] <= upper[i, d]:  # so for NaN too
                 return i
     return -1
-
-
-def _beaten(doubt_low: Floats, doubt_high: Floats, margin: Floats) -> Bools:
-    """Which arms some arm beats by the margin, and by more than nothing, in every objective, beyond doubt."""
-    known = doubt_low[(doubt_low > -np.inf).all(axis=1)]  # one of which nothing is known beats nobody
-    by, _ = best_leads(doubt_high, known, np.maximum(margin, _SMALLEST), least=0.0, settled=0.0)
-    return by >= 0
-
-
-def _leaders(estimates: Floats, of_returned: Floats, returned: Ints) -> Ints:
-    """The returned arm that leads each arm most in the point estimates; the first one if none has all of them."""
-    known = np.flatnonzero((of_returned > -np.inf).all(axis=1))
-    if not len(known):
-        return np.full(len(estimates), returned[0] if len(returned) else -1)
-    leaders, _ = best_leads(estimates, of_returned[known], np.zeros(estimates.shape[1]))
-    return returned[known[leaders]]
-
-
-def _tolerance(given: npt.ArrayLike, objectives: int, name: str) -> Floats:
-    array = np.asarray(given, np.float64)
-    if array.shape not in ((), (objectives,)) or not (np.isfinite(array) & (array >= 0.0)).all():
-        raise BadInput(f"{name} must be one finite number, not negative, or one for each objective; got {given!r}")
-    return np.broadcast_to(array, (objectives,)).copy()

@@ -1,35 +1,52 @@
-"""The decision rule of the certified policy: flat functions over records of arms, used live and in simulation.
+"""The decision rule: who is out, to be returned, in or covered, and what to sample next; live and in simulation alike.
 
 Every arm has a box [L, H] that contains its true quantiles at every number of pulls at once (`evidence.boxes`). With
 tolerances γ (accuracy) and c (coverage) for each objective, and among the arms that are not out (*alive*):
 
-- *out*: some alive j has H_i ≼ L_j, strictly in one objective; then i is truly dominated;
-- *in*: for every alive j there is an objective with H_j − L_i ≤ γ; then no arm beats i by more than γ in every
-  objective;
-- *covered*: some returned k has H_i − L_k ≼ c; leaving i out does no harm.
+- *out* (`put_out`): some alive j has H_i ≼ L_j, strictly in one objective; then i is truly dominated;
+- *in* (`bring_in`): for every alive j there is an objective with H_j − L_i ≤ γ; then no arm beats i by more than γ in
+  every objective;
+- *covered* (`cover`): some returned k has H_i − L_k ≼ c; leaving i out does no harm.
 
-What is returned is chosen by the point estimates and allowed by the boxes: the *candidates* are the alive arms that
-no alive arm beats by a margin, beyond their doubt. The policy is certified when every candidate is in and every other
-alive arm is covered by one. Until then it samples, for each arm that stands in the way, the arm itself or the rival
-that decides it, by whose bound more can still be gained. A candidate that no number of pulls can bring in may be
-covered instead.
+What is returned is chosen by the point estimates and allowed by the boxes: the *candidates* (`choose_candidates`) are
+the alive arms that no alive arm beats by a margin, beyond their doubt. The rule is satisfied when every candidate is in
+and every other alive arm is covered by one. Until then it samples (`want`), for each arm that stands in the way, the
+arm itself or the rival that decides it, by whose bound more can still be gained. A candidate that no number of pulls
+can bring in may be covered instead (`pursue`).
+
+What each relation between two arms means is written in `pareto.relations`. `decide` is the whole rule, step by step.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 
 from frontguard._compiled import inlined, kernel
 from frontguard._typing import Floats, Ints
-from frontguard.evidence.boxes import tighten
-from frontguard.evidence.samples import Record, Table, push_sorted, ranked, reserve
+from frontguard.errors import BadInput
+from frontguard.evidence.boxes import DOUBT_LOW, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR, unknown_boxes
+from frontguard.evidence.samples import Table
+from frontguard.pareto.relations import (
+    beaten,
+    difference,
+    dominated,
+    gain_above,
+    gain_below,
+    lasting_difference,
+    lead,
+    shortfall,
+    uncovered,
+)
 from frontguard.verdicts import COVERED, IN, OUT, SET_ASIDE, UNDECIDED
 
 RUNNING, CERTIFIED, BUDGET, UNREACHABLE = range(4)
 STOPS = ("running", "certified", "budget", "unreachable")
 
-LOW, HIGH, LOW_FLOOR, HIGH_FLOOR, REFUTED, PLAIN_LOW, PLAIN_HIGH = range(7)  # of a box, see `boxes.tighten`
-ESTIMATE, DOUBT_LOW, DOUBT_HIGH = range(3)  # the point estimate, and how far sampling noise may have moved it
+NOT_RETURNED, RETURNED, GIVEN_UP = range(3)
+"""What is meant to become of an arm: left out; returned; a candidate that cannot be brought in."""
 
 PATIENCE = 100
 """Pulls before which what a sample seems to promise for ever is not believed."""
@@ -37,14 +54,11 @@ PATIENCE = 100
 WEARY = 1000
 """Pulls after which a candidate that is not in, but covered by one that is, need not be brought in."""
 
-DOUBT = 0.5
-"""Standard errors of a point estimate that count as doubt when candidates are chosen."""
-
 ARM = np.dtype(
     [
         ("status", np.int64),  # a Verdict
         ("pulls", np.int64),  # failed ones included
-        ("candidate", np.int64),  # 1 to be returned, 2 a candidate that cannot be brought in, 0 otherwise
+        ("candidate", np.int64),  # NOT_RETURNED, RETURNED or GIVEN_UP
         ("wanted", np.int64),  # whether the next batch samples it
         ("decided_by", np.int64),  # the arm that put it out, covers it, or stands in its way; −1 for none
     ]
@@ -66,40 +80,58 @@ CONTROL = np.dtype(
 )
 
 
-@inlined
-def _shortfall(boxes: Floats, tolerance: Floats, i: int, j: int) -> float:
-    """min over objectives of H_j − L_i − γ: at most 0 if j cannot beat i by more than γ in every objective."""
-    least = np.inf
-    for d in range(tolerance.shape[0]):
-        least = min(least, boxes[j, d, HIGH] - boxes[i, d, LOW] - tolerance[d])
-    return least
+class Goal(NamedTuple):
+    """What is to be certified: inner tolerances, each (M,)."""
+
+    accuracy: Floats  # γ
+    coverage: Floats  # c
+    margin: Floats  # by how much an arm has to be beaten in the point estimates not to be returned
+
+
+class Standing(NamedTuple):
+    """Where K arms stand: what the rule reads and writes."""
+
+    arms: Table  # (K,) of `ARM`
+    boxes: Floats  # (K, M, COLUMNS), see `evidence.boxes`
+    alive: Ints  # (K,), of which the first `control.alive` are the arms that are not out
+    control: Table  # (1,) of `CONTROL`
+    front: Ints  # (K,), a workspace
+
+    def copy(self) -> Standing:
+        """The same in arrays of its own."""
+        return Standing(self.arms.copy(), self.boxes.copy(), self.alive.copy(), self.control.copy(), self.front.copy())
+
+
+def new_standing(arms: int, objectives: int, control: Table) -> Standing:
+    """Arms of which nothing is known: all of them alive and wanted."""
+    records = np.zeros(arms, ARM)
+    records["wanted"], records["decided_by"] = 1, -1
+    control["alive"] = arms
+    return Standing(records, unknown_boxes(arms, objectives), np.arange(arms), control, np.zeros(arms, np.int64))
+
+
+def checked_tolerance(value: npt.ArrayLike, objectives: int, name: str) -> Floats:
+    """A tolerance for each objective (M,), from one for all or one for each; finite and not negative."""
+    array = np.asarray(value, np.float64)
+    if array.shape not in ((), (objectives,)):
+        raise BadInput(f"{name} must be one number or {objectives}, one for each objective; got {array.shape}")
+    if not (np.isfinite(array) & (array >= 0)).all():
+        raise BadInput(f"{name} must be finite and not negative; got {array.tolist()!r}")
+    return np.broadcast_to(array, (objectives,)).copy()
+
+
+# What to sample ----------------------------------------------------------------------------------------------------
 
 
 @inlined
-def _uncovered(boxes: Floats, tolerance: Floats, i: int, k: int) -> float:
-    """max over objectives of H_i − L_k − c: at most 0 if k covers i."""
-    most = -np.inf
-    for d in range(tolerance.shape[0]):
-        most = max(most, boxes[i, d, HIGH] - boxes[k, d, LOW] - tolerance[d])
-    return most
-
-
-@inlined
-def _gain_below(boxes: Floats, i: int, d: int) -> float:
-    """How much more pulls can still raise L_i in one objective; ∞ as long as nothing is known."""
-    gain = boxes[i, d, LOW_FLOOR] - boxes[i, d, LOW]
-    return gain if gain == gain else (0.0 if boxes[i, d, REFUTED] == 2.0 else np.inf)
-
-
-@inlined
-def _gain_above(boxes: Floats, j: int, d: int) -> float:
-    """How much more pulls can still lower H_j in one objective; ∞ as long as nothing is known."""
-    gain = boxes[j, d, HIGH] - boxes[j, d, HIGH_FLOOR]
-    return gain if gain == gain else (0.0 if boxes[j, d, REFUTED] == 2.0 else np.inf)
+def who_gains(boxes: Floats, i: int, j: int, d: int) -> int:
+    """By whose pulls H_j − L_i can still fall more in objective d: 0 those of i, 1 those of j, 2 either's alike."""
+    of_i, of_j = gain_below(boxes, i, d), gain_above(boxes, j, d)
+    return 2 if of_i == of_j else 0 if of_i > of_j else 1
 
 
 @kernel
-def _want(arms: Table, boxes: Floats, tolerance: Floats, i: int, j: int, every: bool) -> bool:
+def want(arms: Table, boxes: Floats, tolerance: Floats, i: int, j: int, every: bool) -> bool:
     """Want the one of i (for L_i) and j (for H_j) by which more can be gained where it counts; both if it is the same.
 
     It counts where H_j − L_i comes nearest to the tolerance in the long run or, if `every` objective has to come down
@@ -107,140 +139,73 @@ def _want(arms: Table, boxes: Floats, tolerance: Floats, i: int, j: int, every: 
     """
     where, extreme, limit = 0, np.inf, -np.inf if every else np.inf
     for d in range(tolerance.shape[0]):
-        in_the_end = boxes[j, d, HIGH_FLOOR] - boxes[i, d, LOW_FLOOR] - tolerance[d]
+        in_the_end = lasting_difference(boxes, j, i, d) - tolerance[d]
         limit = max(limit, in_the_end) if every else min(limit, in_the_end)
-        key = -(boxes[j, d, HIGH] - boxes[i, d, LOW] - tolerance[d]) if every else in_the_end
+        key = -(difference(boxes, j, i, d) - tolerance[d]) if every else in_the_end
         if key < extreme:
             where, extreme = d, key
-    of_i, of_j = _gain_below(boxes, i, where), _gain_above(boxes, j, where)
-    if limit > 0.0 and of_i + of_j <= limit and min(arms[i].pulls, arms[j].pulls) >= PATIENCE:
+    gain = gain_below(boxes, i, where) + gain_above(boxes, j, where)
+    if limit > 0.0 and gain <= limit and min(arms[i].pulls, arms[j].pulls) >= PATIENCE:
         return False
-    if of_i >= of_j:
+    who = who_gains(boxes, i, j, where)
+    if who != 1:
         arms[i].wanted = 1
-    if of_j >= of_i:
+    if who != 0:
         arms[j].wanted = 1
     return True
 
 
 @kernel
-def absorb(arms: Table, control: Table, pool: Floats, columns: Table, pulled: Ints, values: Floats) -> Floats:
-    """Take values (n, M) of the arms `pulled` (n,), which are in order; NaN failed. Returns the pool, or a new one."""
-    M = values.shape[1]
-    start = 0
-    while start < pulled.shape[0]:
-        i = pulled[start]
-        end = start
-        while end < pulled.shape[0] and pulled[end] == i:
-            end += 1
-        for d in range(M):
-            measured = np.empty(end - start)
-            count = 0
-            for n in range(start, end):
-                if values[n, d] == values[n, d]:
-                    measured[count] = values[n, d]
-                    count += 1
-            pool = reserve(pool, columns, i * M + d, count)
-            push_sorted(pool, columns, i * M + d, measured[:count])
-        arms[i].pulls += end - start
-        control[0].pulls += end - start
-        start = end
-    return pool
+def batch_of(arms: Table, control: Table, i: int) -> int:
+    """How many pulls arm i gets in the next batch."""
+    record = control[0]
+    pulls = arms[i].pulls
+    wanted = record.first if pulls == 0 else max(1, int(np.ceil(record.growth * pulls)))
+    batch: int = min(wanted, record.most_per_arm - pulls)
+    return batch
 
 
 @kernel
-def refresh(
-    arms: Table,
-    boxes: Floats,
-    centres: Floats,
-    control: Table,
-    i: int,
-    pulls: int,
-    pool: Floats,
-    beside: Floats,
-    columns: Table,
-    quantiles: Floats,
-    low_ranks: Ints,
-    high_ranks: Ints,
-    costs: Floats,
-    low_keep: Floats,
-    high_keep: Floats,
-) -> None:
-    """Bring arm i's boxes and point estimates up to date with its sorted samples.
+def keep_to_budget(standing: Standing) -> None:
+    """Stop when the wanted arms have used up their budgets, or all arms together theirs."""
+    arms, record = standing.arms, standing.control[0]
+    affordable = 0
+    for a in range(record.alive):
+        i = standing.alive[a]
+        if arms[i].wanted == 1:
+            if arms[i].pulls >= record.most_per_arm:
+                arms[i].wanted = 0
+            else:
+                affordable += 1
+    if affordable == 0 or record.pulls >= record.most_pulls:
+        record.stop = BUDGET
 
-    Samples may have values beside the pool (see `samples.ranked`); where they have none, any array will do for it.
-    `pulls` counts all that were asked for: one that failed, or has not come back yet, may be anything. (To leave those
-    out that are still on their way would be wrong: which of them come first may depend on what they measure.)
-    """
-    M = quantiles.shape[0]
-    for d in range(M):
-        record: Record = columns[i * M + d]
-        refuted = boxes[i, d, REFUTED]
-        tighten(
-            pool, beside, record, pulls, boxes[i, d],
-            low_ranks[d], high_ranks[d], costs[d], low_keep[d], high_keep[d],
-        )  # fmt: skip
-        if boxes[i, d, REFUTED] != refuted:
-            control[0].revive = 1
-        have = record.count
-        if have == 0:
-            continue
-        middle = quantiles[d] * (have - 1)
-        below, above = int(np.floor(middle)), int(np.ceil(middle))
-        lower, upper = ranked(pool, beside, record, below), ranked(pool, beside, record, above)
-        centres[i, d, ESTIMATE] = 0.5 * lower + 0.5 * upper
-        reach = DOUBT * np.sqrt(have * quantiles[d] * (1.0 - quantiles[d]))
-        centres[i, d, DOUBT_LOW] = ranked(pool, beside, record, max(0, int(np.floor(middle - reach))))
-        centres[i, d, DOUBT_HIGH] = ranked(pool, beside, record, min(have - 1, int(np.ceil(middle + reach))))
+
+# Who is alive ------------------------------------------------------------------------------------------------------
 
 
 @kernel
-def refresh_all(
-    arms: Table,
-    boxes: Floats,
-    centres: Floats,
-    control: Table,
-    touched: Ints,
-    outstanding: Ints,
-    pool: Floats,
-    beside: Floats,
-    columns: Table,
-    quantiles: Floats,
-    low_ranks: Ints,
-    high_ranks: Ints,
-    costs: Floats,
-    low_keep: Floats,
-    high_keep: Floats,
-) -> None:
-    """`refresh` every arm that was touched, with the pulls of it that are outstanding (K,) counted as asked for."""
-    for i in touched:
-        refresh(
-            arms, boxes, centres, control, i, arms[i].pulls + outstanding[i], pool, beside, columns, quantiles,
-            low_ranks, high_ranks, costs, low_keep, high_keep,
-        )  # fmt: skip
-
-
-@kernel
-def _skyline(values: Floats, side: int, alive: Ints, count: int, front: Ints) -> int:
-    """Collect in `front` the alive arms whose values (K, M, side) no other's exceed everywhere. Returns how many.
+def skyline(boxes: Floats, column: int, alive: Ints, count: int, front: Ints) -> int:
+    """Collect in `front` the alive arms whose values in a column no other's exceed everywhere. Returns how many.
 
     One of several equal ones is enough: the front is asked for maxima only. Arms that nothing is known of (−∞
     somewhere) cannot exceed anybody.
     """
-    M = values.shape[1]
+    M = boxes.shape[1]
     size = 0
     for a in range(count):
         i = alive[a]
         kept = True
         for d in range(M):
-            if values[i, d, side] == -np.inf:
+            if boxes[i, d, column] == -np.inf:
                 kept = False
         f = 0
         while kept and f < size:
             j = front[f]
             i_up_to_j, j_up_to_i = True, True
             for d in range(M):
-                i_up_to_j &= values[i, d, side] <= values[j, d, side]
-                j_up_to_i &= values[j, d, side] <= values[i, d, side]
+                i_up_to_j &= boxes[i, d, column] <= boxes[j, d, column]
+                j_up_to_i &= boxes[j, d, column] <= boxes[i, d, column]
             if i_up_to_j:
                 kept = False
             elif j_up_to_i:
@@ -255,218 +220,253 @@ def _skyline(values: Floats, side: int, alive: Ints, count: int, front: Ints) ->
 
 
 @kernel
-def _put_out(arms: Table, boxes: Floats, alive: Ints, control: Table, front: Ints) -> None:
-    """Put out every arm whose box lies below another's. Only arms with the highest lower bounds can do that."""
-    M = boxes.shape[1]
-    count = control[0].alive
-    size = _skyline(boxes, LOW, alive, count, front)
+def put_out(standing: Standing) -> None:
+    """Put out every arm that another one dominates. Only arms with the highest lower bounds can do that."""
+    arms, boxes, alive, front = standing.arms, standing.boxes, standing.alive, standing.front
+    count = standing.control[0].alive
+    size = skyline(boxes, LOW, alive, count, front)
     for a in range(count):
         i = alive[a]
         for f in range(size):
             j = front[f]
-            if j == i:
-                continue
-            below, strictly = True, False
-            for d in range(M):
-                if boxes[i, d, HIGH] > boxes[j, d, LOW]:
-                    below = False
-                    break
-                strictly |= boxes[i, d, HIGH] < boxes[j, d, LOW]
-            if below and strictly:
+            if j != i and dominated(boxes, i, j):
                 arms[i].status = OUT
                 arms[i].decided_by = j
                 arms[i].wanted = 0
-                arms[i].candidate = 0
+                arms[i].candidate = NOT_RETURNED
                 break
     kept = 0
     for a in range(count):
         if arms[alive[a]].status != OUT:
             alive[kept] = alive[a]
             kept += 1
-    control[0].alive = kept
+    standing.control[0].alive = kept
 
 
 @kernel
-def _revive(arms: Table, alive: Ints, control: Table) -> None:
+def revive(standing: Standing) -> None:
     """Let every arm be alive again: some bound that may have put one out was found to be false."""
+    arms, record = standing.arms, standing.control[0]
     count = 0
     for i in range(arms.shape[0]):
         if arms[i].status != SET_ASIDE:
             arms[i].status = UNDECIDED
-            alive[count] = i
+            standing.alive[count] = i
             count += 1
-    control[0].alive = count
-    control[0].revive = 0
+    record.alive = count
+    record.revive = 0
+
+
+# Who is to be returned, and may be ---------------------------------------------------------------------------------
 
 
 @kernel
-def _choose_candidates(arms: Table, centres: Floats, margin: Floats, alive: Ints, count: int, front: Ints) -> None:
+def choose_candidates(standing: Standing, margin: Floats) -> None:
     """Candidates are the arms that none beats by the margin in every objective, beyond doubt."""
-    size = _skyline(centres, DOUBT_LOW, alive, count, front)
+    arms, boxes, alive, front = standing.arms, standing.boxes, standing.alive, standing.front
+    count = standing.control[0].alive
+    size = skyline(boxes, DOUBT_LOW, alive, count, front)
     for a in range(count):
         i = alive[a]
-        arms[i].candidate = 1
+        arms[i].candidate = RETURNED
         arms[i].wanted = 0
         arms[i].status = UNDECIDED
         arms[i].decided_by = -1
         for f in range(size):
             j = front[f]
-            beaten = j != i
-            for d in range(margin.shape[0]):
-                lead = centres[j, d, DOUBT_LOW] - centres[i, d, DOUBT_HIGH]
-                beaten &= lead >= margin[d] and lead > 0.0
-            if beaten:
-                arms[i].candidate = 0
+            if j != i and beaten(boxes, margin, i, j):
+                arms[i].candidate = NOT_RETURNED
                 break
 
 
 @kernel
-def _covered_by_one_in(arms: Table, boxes: Floats, coverage: Floats, alive: Ints, count: int, i: int) -> bool:
-    """Whether an arm that is in covers arm i."""
-    for a in range(count):
-        k = alive[a]
-        if k != i and arms[k].status == IN and _uncovered(boxes, coverage, i, k) <= 0.0:
-            return True
-    return False
-
-
-@kernel
-def decide(
-    arms: Table,
-    boxes: Floats,
-    centres: Floats,
-    alive: Ints,
-    control: Table,
-    accuracy: Floats,
-    coverage: Floats,
-    margin: Floats,
-    front: Ints,
-) -> None:
-    """Verdicts, candidates, the certificate that holds now, and which arms to sample next. `front` (K,) is a workspace.
-
-    O(alive · |front|): arms that are out cost nothing.
-    """
-    record = control[0]
-    record.decisions += 1
-    if record.revive == 1:
-        _revive(arms, alive, control)
-    _put_out(arms, boxes, alive, control, front)
-    count = record.alive
-    _choose_candidates(arms, centres, margin, alive, count, front)
-    record.accuracy_slack, record.coverage_slack = -np.inf, -np.inf
-    obstacles = 0
-
-    size = _skyline(boxes, HIGH, alive, count, front)
+def bring_in(standing: Standing, accuracy: Floats) -> None:
+    """A candidate is in if even the rival that could beat it most cannot beat it by more than γ in every objective."""
+    arms, boxes, alive, front = standing.arms, standing.boxes, standing.alive, standing.front
+    count = standing.control[0].alive
+    size = skyline(boxes, HIGH, alive, count, front)
     for a in range(count):
         i = alive[a]
-        if arms[i].candidate == 0:
+        if arms[i].candidate == NOT_RETURNED:
             continue
         own = False
         for f in range(size):
             own |= front[f] == i
-        # The rival that could beat i most has one of the highest upper bounds; unless i itself hides it there.
+        # That rival has one of the highest upper bounds; unless i itself hides it there.
         worst, rival = -np.inf, -1
         for b in range(count if own else size):
             j = alive[b] if own else front[b]
             if j != i:
-                shortfall = _shortfall(boxes, accuracy, i, j)
-                if shortfall > worst:
-                    worst, rival = shortfall, j
+                short = shortfall(boxes, accuracy, i, j)
+                if short > worst:
+                    worst, rival = short, j
                     if worst == np.inf:
                         break
         arms[i].decided_by = rival
         if worst <= 0.0:
             arms[i].status = IN
 
-    for a in range(count):
+
+@kernel
+def pursue(standing: Standing, goal: Goal) -> int:
+    """Want what brings the open candidates in, or give them up: how many are still open.
+
+    Given up are those that no number of pulls can bring in, and, after many pulls, those that one which is in covers.
+    """
+    arms, boxes, alive = standing.arms, standing.boxes, standing.alive
+    record = standing.control[0]
+    still_open = 0
+    for a in range(record.alive):
         i = alive[a]
-        if arms[i].candidate == 0:
+        if arms[i].candidate == NOT_RETURNED:
             continue
         rival = arms[i].decided_by
         if arms[i].status != IN:
             weary = max(arms[i].pulls, arms[rival].pulls) >= WEARY
-            if weary and _covered_by_one_in(arms, boxes, coverage, alive, count, i):
-                arms[i].candidate = 2
+            if (weary and covered_by_one_in(standing, goal.coverage, i)) or not want(
+                arms, boxes, goal.accuracy, i, rival, False
+            ):
+                arms[i].candidate = GIVEN_UP
                 continue
-            if not _want(arms, boxes, accuracy, i, rival, False):
-                arms[i].candidate = 2
-                continue
-            obstacles += 1
+            still_open += 1
         if rival >= 0:
-            record.accuracy_slack = max(record.accuracy_slack, _shortfall(boxes, accuracy, i, rival))
+            record.accuracy_slack = max(record.accuracy_slack, shortfall(boxes, goal.accuracy, i, rival))
+    return still_open
 
-    wanting = obstacles
+
+# Who may be left out -----------------------------------------------------------------------------------------------
+
+
+@kernel
+def covered_by_one_in(standing: Standing, coverage: Floats, i: int) -> bool:
+    """Whether an arm that is in covers arm i."""
+    for a in range(standing.control[0].alive):
+        k = standing.alive[a]
+        if k != i and standing.arms[k].status == IN and uncovered(standing.boxes, coverage, i, k) <= 0.0:
+            return True
+    return False
+
+
+@kernel
+def nearest_covering(standing: Standing, coverage: Floats, among: Ints, i: int) -> tuple[int, float]:
+    """Of the arms `among`, the one that comes nearest to covering i, and how far i is uncovered by it.
+
+    One that is in and covers i is near enough. −1 and ∞ if there are none.
+    """
+    nearest, least = -1, np.inf
+    for k in among:
+        missing = uncovered(standing.boxes, coverage, i, k)
+        if missing < least or nearest < 0:
+            nearest, least = k, missing
+            if least <= 0.0 and standing.arms[k].status == IN:
+                break
+    return nearest, least
+
+
+@kernel
+def leading(boxes: Floats, among: Ints, i: int) -> int:
+    """Of the arms `among`, the one that leads i most in the point estimates; −1 if none can be compared."""
+    leader, most = -1, -np.inf
+    for k in among:
+        by = lead(boxes, k, i)
+        if by > most:
+            leader, most = k, by
+    return leader
+
+
+@kernel
+def cover(standing: Standing, goal: Goal) -> tuple[int, int]:
+    """Cover the arms that are not returned: how many are still open, and how many of those more pulls could help."""
+    arms, boxes, alive = standing.arms, standing.boxes, standing.alive
+    record = standing.control[0]
     size = 0
-    for a in range(count):
-        if arms[alive[a]].candidate == 1:
-            front[size] = alive[a]
+    for a in range(record.alive):
+        if arms[alive[a]].candidate == RETURNED:
+            standing.front[size] = alive[a]
             size += 1
-    for a in range(count):
+    returned = standing.front[:size]
+    still_open, wanting = 0, 0
+    for a in range(record.alive):
         i = alive[a]
-        if arms[i].candidate == 1:
+        if arms[i].candidate == RETURNED:
             continue
-        least, nearest = np.inf, -1
-        most_lead, leader = -np.inf, -1
-        for f in range(size):
-            k = front[f]
-            uncovered = _uncovered(boxes, coverage, i, k)
-            if uncovered < least or nearest < 0:
-                least, nearest = uncovered, k
-                if least <= 0.0 and arms[k].status == IN:
-                    break
-            lead = np.inf
-            for d in range(coverage.shape[0]):
-                lead = min(lead, centres[k, d, ESTIMATE] - centres[i, d, ESTIMATE])
-            if lead > most_lead:
-                most_lead, leader = lead, k
-        if arms[i].candidate == 2 and least > 0.0:  # then it is returned after all, with less accuracy
-            record.accuracy_slack = max(record.accuracy_slack, _shortfall(boxes, accuracy, i, arms[i].decided_by))
+        nearest, missing = nearest_covering(standing, goal.coverage, returned, i)
+        if arms[i].candidate == GIVEN_UP and missing > 0.0:  # then it is returned after all, with less accuracy
+            short = shortfall(boxes, goal.accuracy, i, arms[i].decided_by)
+            record.accuracy_slack = max(record.accuracy_slack, short)
         else:
-            record.coverage_slack = max(record.coverage_slack, least)
-        if size == 0:
-            obstacles += 1
-            continue
-        if least <= 0.0:
+            record.coverage_slack = max(record.coverage_slack, missing)
+        if size > 0 and missing <= 0.0:
             arms[i].decided_by = nearest
             if arms[nearest].status == IN:
                 arms[i].status = COVERED
             continue
-        obstacles += 1
-        rival = nearest if arms[i].candidate == 2 or leader < 0 else leader
-        if arms[i].candidate == 0:
+        still_open += 1
+        if size == 0:
+            continue
+        rival = nearest
+        if arms[i].candidate == NOT_RETURNED:
+            leader = leading(boxes, returned, i)
+            rival = leader if leader >= 0 else nearest
             arms[i].decided_by = rival
-        if _want(arms, boxes, coverage, rival, i, True):
-            wanting += 1
+        wanting += want(arms, boxes, goal.coverage, rival, i, True)
+    return still_open, wanting
 
-    if obstacles == 0:
+
+# The whole ---------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def decide(standing: Standing, goal: Goal) -> None:
+    """Verdicts, candidates, the certificate that holds now, and which arms to sample next.
+
+    O(alive · |front|): arms that are out cost nothing.
+    """
+    record = standing.control[0]
+    record.decisions += 1
+    if record.revive == 1:
+        revive(standing)
+    put_out(standing)
+    choose_candidates(standing, goal.margin)
+    record.accuracy_slack, record.coverage_slack = -np.inf, -np.inf
+    bring_in(standing, goal.accuracy)
+    not_in = pursue(standing, goal)
+    not_covered, wanting = cover(standing, goal)
+    if not_in + not_covered == 0:
         record.stop = CERTIFIED
-    elif wanting == 0:
+    elif not_in + wanting == 0:
         record.stop = UNREACHABLE
     else:
-        _keep_to_budget(arms, alive, control)
+        keep_to_budget(standing)
 
 
 @kernel
-def batch_of(arms: Table, control: Table, i: int) -> int:
-    """How many pulls arm i gets in the next batch."""
-    record = control[0]
-    pulls = arms[i].pulls
-    wanted = record.first if pulls == 0 else max(1, int(np.ceil(record.growth * pulls)))
-    batch: int = min(wanted, record.most_per_arm - pulls)
-    return batch
+def lasting_boxes(boxes: Floats) -> Floats:
+    """Boxes as endless samples that go on as they are would leave them."""
+    lasting = boxes.copy()
+    for i in range(boxes.shape[0]):
+        for d in range(boxes.shape[1]):
+            low, high = boxes[i, d, LOW_FLOOR], boxes[i, d, HIGH_FLOOR]
+            # In the long run R may promise more than can be: an empty interval.
+            lasting[i, d, LOW], lasting[i, d, HIGH] = min(low, high), max(low, high)
+    return lasting
 
 
 @kernel
-def _keep_to_budget(arms: Table, alive: Ints, control: Table) -> None:
-    """Stop when the wanted arms have used up their budgets, or all arms together theirs."""
-    record = control[0]
-    affordable = 0
-    for a in range(record.alive):
-        i = alive[a]
-        if arms[i].wanted == 1:
-            if arms[i].pulls >= record.most_per_arm:
-                arms[i].wanted = 0
-            else:
-                affordable += 1
-    if affordable == 0 or record.pulls >= record.most_pulls:
-        record.stop = BUDGET
+def reachable(standing: Standing, goal: Goal) -> tuple[float, float]:
+    """Slacks of accuracy and coverage that the present candidates would have for ever, if samples go on as they are."""
+    arms, boxes = standing.arms, lasting_boxes(standing.boxes)
+    alive = standing.alive[: standing.control[0].alive]
+    accuracy, coverage = -np.inf, -np.inf
+    for i in alive:
+        if arms[i].candidate != NOT_RETURNED:
+            for j in alive:
+                if j != i:
+                    accuracy = max(accuracy, shortfall(boxes, goal.accuracy, i, j))
+        else:
+            nearest = np.inf
+            for k in alive:
+                if arms[k].candidate != NOT_RETURNED:
+                    nearest = min(nearest, uncovered(boxes, goal.coverage, i, k))
+            coverage = max(coverage, nearest)
+    return accuracy, coverage

@@ -23,10 +23,11 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from frontguard._checks import checked_delta
-from frontguard._typing import Bools, Floats
+from frontguard._typing import Floats
 from frontguard.errors import BadInput
 from frontguard.evidence.boundaries import first_useful_pulls
-from frontguard.evidence.boxes import SHIFTS, STRENGTH, UNSHIFTED_SHARE
+from frontguard.evidence.boxes import SHIFTS, STRENGTH, UNSHIFTED_SHARE, ArmBoxes
+from frontguard.pareto.judge import judge
 from frontguard.theory.spread import Gaussian, SpreadBound
 from frontguard.theory.threats import Malicious, Threat
 
@@ -194,17 +195,9 @@ def pilot_limits(pilot: Pilot, threat: Threat, *, attacked: bool = False) -> tup
 
 def can_certify(low: Floats, high: Floats, accuracy: Floats, coverage: Floats) -> bool:
     """Whether boxes (K, M) allow a set: each arm is out, or in, or covered by one that is in."""
-    arms = np.arange(len(low))
-    lead = low[None, :, :] - high[:, None, :]  # by how much j is certainly better than i
-    dominates: Bools = np.all(lead >= 0, axis=2)
-    dominates &= np.any(lead > 0, axis=2)
-    out: Bools = np.any(dominates, axis=1)
-    alive = np.flatnonzero(~out)
-    beaten: Bools = np.all(high[None, :, :] - low[:, None, :] > accuracy, axis=2)  # j might beat i by more than γ
-    covers: Bools = np.all(high[:, None, :] - low[None, :, :] <= coverage, axis=2)  # j covers i
-    beaten[arms, arms] = False
-    inside = [i for i in alive if not beaten[i, alive].any()]
-    return len(inside) > 0 and all(i in inside or bool(covers[i, inside].any()) for i in alive)
+    unknown = np.full(low.shape, -np.inf)  # without estimates nobody is beaten: every arm may be returned
+    verdicts = judge(ArmBoxes(low, high, unknown, unknown, unknown), accuracy, coverage, 0.0)
+    return not verdicts.undecided.any()
 
 
 def largest_contamination(possible: Callable[[float], bool]) -> float | None:

@@ -33,20 +33,31 @@ class Look:
     width: float = 1.6  # of a line, in points
 
 
-IN = Look("in: on the front", "#0072B2", "circle", size=8.0)
-UNDECIDED = Look("undecided", "#B5528C", "triangle", size=8.0)
-COVERED = Look("covered by one that is in", "#B07A00", "square", filled=False)
-OUT = Look("out: certainly beaten", "#767676", "cross", size=6.0)
-SET_ASIDE = Look("set aside: cannot be measured", "#767676", "plus", size=6.0)
-TRUTH = Look("truly on the front", "#D55E00", "ring", filled=False, size=15.0)
-BY_MEANS = Look("the front by means", "#D55E00", "ring", filled=False, size=15.0)
-GOAL = Look("goal", "#D55E00", "bar", dash=(6.0, 4.0))
-NOW = Look("certain now", "#0072B2", "dot")
-FORECAST = Look("forecast", "#0072B2", "dot", filled=False, dash=(2.0, 3.0))
-VALUE = Look("measured", "#0072B2", "dot", size=4.0)
-SUSPECT = Look("suspected", "#D55E00", "diamond", filled=False, size=8.0)
-FAILED = Look("failed", "#767676", "cross", size=6.0)
-MANY = Look("many arms that are out, as a density", "#767676", "square", size=8.0)
+BLUE, PINK, OCHRE, GREY, VERMILION, GREEN = "#0072B2", "#B5528C", "#B07A00", "#767676", "#D55E00", "#008F68"
+
+COLOURS: dict[Verdict, str] = {
+    Verdict.IN: BLUE,
+    Verdict.UNDECIDED: PINK,
+    Verdict.COVERED: OCHRE,
+    Verdict.OUT: GREY,
+    Verdict.SET_ASIDE: GREY,
+}
+"""The colour of each verdict, everywhere but in terminals, which have colours of their own (`words`)."""
+
+IN = Look("in: on the front", COLOURS[Verdict.IN], "circle", size=8.0)
+UNDECIDED = Look("undecided", COLOURS[Verdict.UNDECIDED], "triangle", size=8.0)
+COVERED = Look("covered by one that is in", COLOURS[Verdict.COVERED], "square", filled=False)
+OUT = Look("out: certainly beaten", COLOURS[Verdict.OUT], "cross", size=6.0)
+SET_ASIDE = Look("set aside: cannot be measured", COLOURS[Verdict.SET_ASIDE], "plus", size=6.0)
+TRUTH = Look("truly on the front", VERMILION, "ring", filled=False, size=15.0)
+BY_MEANS = Look("the front by means", VERMILION, "ring", filled=False, size=15.0)
+GOAL = Look("goal", VERMILION, "bar", dash=(6.0, 4.0))
+NOW = Look("certain now", BLUE, "dot")
+FORECAST = Look("forecast", BLUE, "dot", filled=False, dash=(2.0, 3.0))
+VALUE = Look("measured", BLUE, "dot", size=4.0)
+SUSPECT = Look("suspected", VERMILION, "diamond", filled=False, size=8.0)
+FAILED = Look("failed", GREY, "cross", size=6.0)
+MANY = Look("many arms that are out, as a density", GREY, "square", size=8.0)
 PLAIN = Look("", "", "dot")
 
 VERDICTS: dict[Verdict, Look] = {
@@ -59,11 +70,11 @@ VERDICTS: dict[Verdict, Look] = {
 """By verdict, in the order in which legends name them."""
 
 CONTESTANTS: tuple[Look, ...] = (
-    Look("", "#0072B2", "circle"),
-    Look("", "#D55E00", "square", dash=(6.0, 3.0)),
-    Look("", "#008F68", "triangle", dash=(8.0, 3.0, 2.0, 3.0)),
-    Look("", "#B5528C", "diamond", dash=(2.0, 2.0)),
-    Look("", "#B07A00", "plus", dash=(1.0, 4.0)),
-    Look("", "#767676", "cross", dash=(10.0, 4.0)),
+    Look("", BLUE, "circle"),
+    Look("", VERMILION, "square", dash=(6.0, 3.0)),
+    Look("", GREEN, "triangle", dash=(8.0, 3.0, 2.0, 3.0)),
+    Look("", PINK, "diamond", dash=(2.0, 2.0)),
+    Look("", OCHRE, "plus", dash=(1.0, 4.0)),
+    Look("", GREY, "cross", dash=(10.0, 4.0)),
 )
 """For things that have no verdict, such as policies or arms beside each other; by their order."""

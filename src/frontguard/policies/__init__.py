@@ -1,4 +1,14 @@
-"""Policies decide which arm to pull next and when to stop: ask, tell, done, result."""
+"""Policies decide which arm to pull next and when to stop: ask, tell, done, result.
+
+May know: theory, evidence, pareto, results, objectives, notices. They know no environment, clock or file.
+
+Read in this order:
+
+- `base`: the contract, and the turn-taking that all policies share;
+- `certified`: the policy of this library, around the rule of `pareto.rule`;
+- `rpsi`: the paper's Algorithm 1; `auer`: what the paper compares it with;
+- `forecast`: how many pulls a certified policy still needs.
+"""
 
 from frontguard.policies.auer import AuerA1, AuerA1M
 from frontguard.policies.base import Policy

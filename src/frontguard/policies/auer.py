@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -32,9 +32,7 @@ from frontguard.evidence.samples import Table, empty_pool, empty_table, median, 
 from frontguard.policies.base import Policy, State, by_arm
 from frontguard.results import Certificate, Result
 from frontguard.theory.schedule import checked_accuracy
-from frontguard.verdicts import Verdict
-
-UNDECIDED, IN, OUT = int(Verdict.UNDECIDED), int(Verdict.IN), int(Verdict.OUT)
+from frontguard.verdicts import IN, OUT, UNDECIDED
 
 ARM = np.dtype(
     [
@@ -49,20 +47,27 @@ ARM = np.dtype(
 CONTROL = np.dtype([("active", np.int64), ("rounds", np.int64), ("accuracy", np.float64), ("log_scale", np.float64)])
 
 
-def initial_arms(arms: int) -> Table:
-    """Records of arms that are all active."""
-    table = np.zeros(arms, ARM)
-    table["decided_by"] = table["kept_by"] = table["needed_by"] = -1
-    return table
+class Rounds(NamedTuple):
+    """Where K arms stand: what the algorithm reads and writes."""
+
+    arms: Table  # (K,) of `ARM`
+    estimates: Floats  # μ̂ (K, M)
+    active: Ints  # (K,), of which the first `control.active` are the arms of A
+    control: Table  # (1,) of `CONTROL`
+    scale: Floats  # (M,), multiplies β by objective
+    best: Floats  # (M,), a workspace ...
+    twice: Floats  # ... and another: w
 
 
-def initial_control(arms: int, objectives: int, accuracy: float, delta: float) -> Table:
-    """The record of the algorithm itself before the first round."""
-    control = np.zeros(1, CONTROL)
+def initial_rounds(arms: int, objectives: int, accuracy: float, delta: float, scale: Floats) -> Rounds:
+    """Arms that are all active, before the first round."""
+    records, control = np.zeros(arms, ARM), np.zeros(1, CONTROL)
+    records["decided_by"] = records["kept_by"] = records["needed_by"] = -1
     control["active"] = arms
     control["accuracy"] = accuracy
     control["log_scale"] = math.log(4.0 * arms * objectives / delta)
-    return control
+    estimates, workspaces = np.zeros((arms, objectives)), np.zeros((2, objectives))
+    return Rounds(records, estimates, np.arange(arms), control, scale, workspaces[0], workspaces[1])
 
 
 @inlined
@@ -100,13 +105,10 @@ def _may_fall(estimates: Floats, i: int, j: int, accuracy: float, twice: Floats)
 
 
 @kernel
-def decide(
-    arms: Table, estimates: Floats, active: Ints, control: Table, scale: Floats, best: Floats, twice: Floats
-) -> None:
-    """Close a round: `estimates` (K, M) of the first `control.active` arms of `active` include their newest pull.
-
-    `scale` (M,) multiplies β by objective. `best` and `twice` (M,) are workspaces.
-    """
+def decide(standing: Rounds) -> None:
+    """Close a round: the estimates of the active arms include their newest pull."""
+    arms, estimates, active, control = standing.arms, standing.estimates, standing.active, standing.control
+    scale, best, twice = standing.scale, standing.best, standing.twice
     record = control[0]
     record.rounds += 1
     objectives = estimates.shape[1]
@@ -227,56 +229,53 @@ class AuerA1(Policy):
         self.accuracy = checked_accuracy(accuracy)
         self.delta = checked_delta(delta)
         self.scale = _checked_scale(scale, self.objectives)
-        self._table = initial_arms(self.arms)
-        self._control = initial_control(self.arms, self.objectives, self.accuracy, self.delta)
-        self._active = np.arange(self.arms)
-        self._estimates = np.zeros((self.arms, self.objectives))
-        self._sums = np.zeros((self.arms, self.objectives))
+        self.standing = initial_rounds(self.arms, self.objectives, self.accuracy, self.delta, self.scale)
+        self.sums = np.zeros((self.arms, self.objectives))
 
     @property
     def done(self) -> bool:
         """Whether every arm has its verdict."""
-        return bool(self._control["active"][0] == 0)
+        return bool(self.standing.control["active"][0] == 0)
 
     @property
     def rounds(self) -> int:
         """How many rounds are complete; every active arm has been pulled as often."""
-        return int(self._control["rounds"][0])
+        return int(self.standing.control["rounds"][0])
 
     @property
     def verdict_codes(self) -> Ints:
         """The `Verdict` of every arm as a number."""
-        return self._table["status"].copy()
+        return self.standing.arms["status"].copy()
 
     @property
     def pulls_per_arm(self) -> Ints:
         """How often every arm was pulled in rounds that are complete."""
-        return self._table["pulls"].copy()
+        return self.standing.arms["pulls"].copy()
 
     @property
     def estimates(self) -> Floats:
         """μ̂ (K, M): means, or medians."""
-        return self._estimates.copy()
+        return self.standing.estimates.copy()
 
-    def _next_batch(self) -> Ints:
-        batch: Ints = (self._table["status"] == UNDECIDED).astype(np.int64)
-        return batch
+    def _next(self, pulls: int | None) -> Ints:
+        return np.flatnonzero(self.standing.arms["status"] == UNDECIDED)
 
     def _absorb(self, arms: Ints, values: Floats) -> None:
-        self._sums[arms] += values  # a round has one pull of an arm
-        self._estimates[arms] = self._sums[arms] / (self.rounds + 1)
+        self.sums[arms] += values  # a round has one pull of an arm
+        self.standing.estimates[arms] = self.sums[arms] / (self.rounds + 1)
 
     def _decide(self) -> None:
-        workspace = np.empty((2, self.objectives))
-        decide(self._table, self._estimates, self._active, self._control, self.scale, workspace[0], workspace[1])
+        decide(self.standing)
 
     def result(self, arm_names: Sequence[str] | None = None, objective_names: Sequence[str] | None = None) -> Result:
         """The answer so far; final once `done`."""
-        log_scale = float(self._control["log_scale"][0])
+        log_scale = float(self.standing.control["log_scale"][0])
         width = np.array([confidence_width(max(int(n), 1), log_scale) for n in self.pulls_per_arm])
+        half_widths = width[:, None] * self.scale
         return self._result(
-            half_widths=width[:, None] * self.scale,
-            decided_by=self._table["decided_by"],
+            lower=self.standing.estimates - half_widths,
+            upper=self.standing.estimates + half_widths,
+            decided_by=self.standing.arms["decided_by"],
             certificate=Certificate(self.accuracy, 0.0, 1.0 - self.delta, "none", 0.0),
             arm_names=arm_names,
             objective_names=objective_names,
@@ -296,19 +295,17 @@ class AuerA1(Policy):
 
     def _arrays(self) -> State:
         return {
-            "arm_records": self._table,
-            "control": self._control,
-            "active": self._active,
-            "estimates": self._estimates,
-            "sums": self._sums,
+            "arm_records": self.standing.arms,
+            "control": self.standing.control,
+            "active": self.standing.active,
+            "estimates": self.standing.estimates,
+            "sums": self.sums,
         }
 
     def _restore(self, arrays: State) -> None:
-        self._table = arrays["arm_records"]
-        self._control = arrays["control"]
-        self._active = arrays["active"]
-        self._estimates = arrays["estimates"]
-        self._sums = arrays["sums"]
+        names = {"arms": "arm_records", "control": "control", "active": "active", "estimates": "estimates"}
+        self.standing = self.standing._replace(**{field: arrays[name] for field, name in names.items()})
+        self.sums = arrays["sums"]
 
 
 class AuerA1M(AuerA1):
@@ -320,25 +317,25 @@ class AuerA1M(AuerA1):
         self, arms: int, objectives: int, *, accuracy: float, delta: float = 0.1, scale: npt.ArrayLike = 1.0
     ) -> None:
         super().__init__(arms, objectives, accuracy=accuracy, delta=delta, scale=scale)
-        self._columns = empty_table(self.arms * self.objectives)
-        self._pool = empty_pool(self.arms * self.objectives)
+        self.columns = empty_table(self.arms * self.objectives)
+        self.pool = empty_pool(self.arms * self.objectives)
 
     def _absorb(self, arms: Ints, values: Floats) -> None:
         for arm, block in by_arm(arms, values):
             for d in range(self.objectives):
                 column = arm * self.objectives + d
-                self._pool = reserve(self._pool, self._columns, column, 1)
-                push(self._pool, self._columns, column, block[:, d].copy())
-                self._estimates[arm, d] = median(self._pool, self._columns, column)
+                self.pool = reserve(self.pool, self.columns, column, 1)
+                push(self.pool, self.columns, column, block[:, d].copy())
+                self.standing.estimates[arm, d] = median(self.pool, self.columns, column)
 
     def _arrays(self) -> State:
-        used = int(self._columns["count"][-1])
-        return {**super()._arrays(), "sample_records": self._columns, "sample_pool": self._pool[:used]}
+        used = int(self.columns["count"][-1])
+        return {**super()._arrays(), "sample_records": self.columns, "sample_pool": self.pool[:used]}
 
     def _restore(self, arrays: State) -> None:
         super()._restore(arrays)
-        self._columns = arrays["sample_records"]
-        self._pool = arrays["sample_pool"]
+        self.columns = arrays["sample_records"]
+        self.pool = arrays["sample_pool"]
 
 
 def _checked_scale(scale: npt.ArrayLike, objectives: int) -> Floats:

@@ -2,8 +2,9 @@
 
 A policy decides which arms to pull next and when to stop. It knows no environment, clock or file. `ask` names the
 pulls of the next batch, an arm for each; `tell` takes their values, in any order and in as many parts as one likes;
-once the last value of a batch is in, the policy decides. What is asked next depends on the values told alone, so that
-a policy whose state was saved and loaded goes on exactly as if it had never stopped.
+once the last value of a batch is in, the policy decides. A *rolling* policy can also be asked for a number of pulls
+while others are out, and says itself when enough has come to decide anew. What is asked next depends on the values told
+alone, so that a policy whose state was saved and loaded goes on exactly as if it had never stopped.
 """
 
 from __future__ import annotations
@@ -20,15 +21,20 @@ import numpy.typing as npt
 from frontguard._checks import checked_count
 from frontguard._typing import Floats, Ints
 from frontguard.errors import OutOfTurn
+from frontguard.notices import Notice
 from frontguard.results import Certificate, Result
 
 State = dict[str, npt.NDArray[Any]]
 
 
 class Policy(ABC):
-    """Base of all policies. A subclass gives the batch, takes values, decides, and names its arrays."""
+    """Base of all policies. A subclass says what to pull, takes values, decides, and names its arrays."""
 
     name: ClassVar[str]
+    rolling: ClassVar[bool] = False
+    """Whether `ask` takes a number of pulls."""
+    takes_failures: ClassVar[bool] = False
+    """Whether NaN is welcome: that measurement failed and may have been anything."""
 
     def __init__(self, arms: int, objectives: int) -> None:
         self.arms = checked_count(arms, "arms (K)")
@@ -44,16 +50,20 @@ class Policy(ABC):
         """Whether the policy has stopped."""
 
     @abstractmethod
-    def _next_batch(self) -> Ints:
-        """How many pulls of each arm (K,) the next batch has."""
+    def _next(self, pulls: int | None) -> Ints:
+        """The arms of the next batch, in order; or, if the policy is rolling, of so many pulls beside those out."""
 
     @abstractmethod
     def _absorb(self, arms: Ints, values: Floats) -> None:
         """Take values (n, M) of `arms` (n,), which are in order."""
 
+    def _enough(self, told: int) -> bool:
+        """Whether to decide, now that so many pulls were told at once: when a batch is complete."""
+        return told > 0 and not self._waiting
+
     @abstractmethod
     def _decide(self) -> None:
-        """Move on after a batch is complete."""
+        """Move on with all that was told."""
 
     @property
     @abstractmethod
@@ -92,18 +102,44 @@ class Policy(ABC):
 
     # Turn-taking ------------------------------------------------------------------------------------------------------
 
-    def ask(self) -> Ints:
-        """The next batch: the arm of every pull that is wanted, in the order of arms."""
+    @property
+    def status(self) -> str:
+        """Running, or how it has ended."""
+        return "certified" if self.done else "running"
+
+    def ask(self, pulls: int | None = None) -> Ints:
+        """The arms to pull next, in their order: the next batch or, given `pulls`, that many which are useful together.
+
+        Only a rolling policy takes a number: it may be asked while pulls are still out, and takes these into account.
+        """
         if self.done:
-            raise OutOfTurn(f"{self.name} has stopped and wants no more pulls: read result()")
-        if self._waiting:
-            raise OutOfTurn(f"{self.name} still waits for {self._waiting} pulls of the last ask(): tell them first")
-        self._outstanding = self._next_batch()
-        self._waiting = int(self._outstanding.sum())
-        return np.repeat(np.arange(self.arms), self._outstanding)
+            raise OutOfTurn(f"{self.name} has stopped ({self.status}) and wants no more pulls: read result()")
+        if pulls is None and self._waiting:
+            instead = ", or ask for a number of pulls" if self.rolling else ""
+            raise OutOfTurn(
+                f"{self.name} still waits for {self._waiting} pulls of the last ask(): tell them first{instead}"
+            )
+        if pulls is not None and not self.rolling:
+            raise OutOfTurn(f"{self.name} decides after whole batches: ask() without a number; got {pulls!r}")
+        asked = self._next(None if pulls is None else checked_count(pulls, "pulls"))
+        self._expect(asked)
+        return asked
 
     def tell(self, arms: npt.ArrayLike, values: npt.ArrayLike) -> None:
-        """Take the values (n, M) of pulls of `arms` (n,), which were asked for. Larger is better in every objective."""
+        """Take the values (n, M) of pulls of `arms` (n,), which were asked for. Larger is better in every objective.
+
+        Where a policy `takes_failures`, NaN stands for a measurement that failed.
+        """
+        if self._enough(self._take(arms, values)):
+            self._decide()
+
+    def _expect(self, arms: Ints) -> None:
+        """Count pulls of `arms` as asked for."""
+        np.add.at(self._outstanding, arms, 1)
+        self._waiting += len(arms)
+
+    def _take(self, arms: npt.ArrayLike, values: npt.ArrayLike) -> int:
+        """Take values that were asked for, and decide nothing yet. Returns how many pulls they are of."""
         pulled = self._checked_arms(arms)
         told = self._checked_values(values, len(pulled))
         told_arms, counts = np.unique(pulled, return_counts=True)
@@ -118,8 +154,7 @@ class Policy(ABC):
         self._absorb(pulled[order], told[order])
         self._outstanding[told_arms] -= counts
         self._waiting -= len(pulled)
-        if len(pulled) and not self._waiting:
-            self._decide()
+        return len(pulled)
 
     def _checked_arms(self, arms: npt.ArrayLike) -> Ints:
         array = np.atleast_1d(np.asarray(arms))
@@ -139,8 +174,11 @@ class Policy(ABC):
         array = np.atleast_2d(array.astype(np.float64))
         if array.shape != (pulls, self.objectives) and not (pulls == 0 and array.size == 0):
             raise ValueError(f"values must have the shape (pulls, M) = ({pulls}, {self.objectives}); got {array.shape}")
-        if not np.isfinite(array).all():
-            row, column = np.argwhere(~np.isfinite(array))[0]
+        unusable = ~np.isfinite(array)
+        if self.takes_failures:
+            unusable &= ~np.isnan(array)
+        if unusable.any():
+            row, column = np.argwhere(unusable)[0]
             raise ValueError(f"values must be finite; got {array[row, column]} for pull {row}, objective {column}")
         return array
 
@@ -190,27 +228,29 @@ class Policy(ABC):
     def _result(
         self,
         *,
-        half_widths: Floats,
+        lower: Floats,
+        upper: Floats,
         decided_by: Ints,
         certificate: Certificate,
         arm_names: Sequence[str] | None,
         objective_names: Sequence[str] | None,
+        notices: tuple[Notice, ...] = (),
     ) -> Result:
         pulls = self.pulls_per_arm
         seen = (pulls > 0)[:, None]
-        estimates = np.where(seen, self.estimates, np.nan)
         return Result(
             policy=self.name,
-            status="certified" if self.done else "running",
+            status=self.status,
             arms=_names(arm_names, self.arms, "arm"),
             objectives=_names(objective_names, self.objectives, "objective"),
             verdict_codes=self.verdict_codes.copy(),
-            estimates=estimates,
-            lower=np.where(seen, estimates - half_widths, -np.inf),
-            upper=np.where(seen, estimates + half_widths, np.inf),
+            estimates=np.where(seen, self.estimates, np.nan),
+            lower=np.where(seen, lower, -np.inf),
+            upper=np.where(seen, upper, np.inf),
             pulls_per_arm=pulls.copy(),
             decided_by=decided_by.copy(),
             certificate=certificate,
+            notices=notices,
         )
 
 

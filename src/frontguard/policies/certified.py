@@ -1,12 +1,11 @@
 """The certified policy: an anytime guarantee that needs no assumption on the rewards' shape, and few pulls.
 
-How it decides is written in `certified_rule`; why that may be trusted, in docs/theory.md.
+How it decides is written in `pareto.rule`; why that may be trusted, in docs/theory.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar, Self
 from weakref import WeakSet
 
@@ -15,37 +14,41 @@ import numpy.typing as npt
 
 from frontguard._checks import checked_count, checked_delta, real_number
 from frontguard._typing import Floats, Ints
-from frontguard.errors import BadInput, OutOfTurn
+from frontguard.errors import BadInput
 from frontguard.evidence.boundaries import STEPS
-from frontguard.evidence.boxes import LARGEST, BoxRule, box_rule
-from frontguard.evidence.samples import Table, empty_pool, empty_table, take_in
-from frontguard.notices import ContaminationRefuted, Notice, SpreadRefuted
-from frontguard.objectives import Objective, parse_objectives, quantiles, tolerances
-from frontguard.pareto.rule import (
-    ARM,
-    BUDGET,
-    CONTROL,
+from frontguard.evidence.boxes import (
     ESTIMATE,
     HIGH,
     HIGH_FLOOR,
+    LARGEST,
     LOW,
     LOW_FLOOR,
-    PLAIN_HIGH,
-    PLAIN_LOW,
     REFUTED,
-    RUNNING,
-    STOPS,
-    absorb,
-    batch_of,
-    decide,
+    BoxRule,
+    box_rule,
     refresh_all,
 )
-from frontguard.policies.ahead import Ahead
+from frontguard.evidence.samples import Samples, Table, absorb, empty_pool, empty_table, take_in
+from frontguard.notices import ContaminationRefuted, Notice, SpreadRefuted
+from frontguard.objectives import Objective, parse_objectives, quantiles, tolerances
+from frontguard.pareto.rule import (
+    BUDGET,
+    CONTROL,
+    RUNNING,
+    STOPS,
+    Goal,
+    Standing,
+    batch_of,
+    checked_tolerance,
+    decide,
+    new_standing,
+    reachable,
+)
 from frontguard.policies.base import Policy, State
 from frontguard.results import Certificate, Result
 from frontguard.theory.spread import SpreadBound
 from frontguard.theory.threats import Threat, threat_named
-from frontguard.verdicts import OUT, Verdict
+from frontguard.verdicts import Verdict
 
 GROWTH = 0.03
 """By how much the pulls of an arm grow at a time: the cost of deciding stays small, and little is pulled in vain."""
@@ -90,6 +93,8 @@ class Certified(Policy):
     """
 
     name: ClassVar[str] = "certified"
+    rolling: ClassVar[bool] = True
+    takes_failures: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -118,15 +123,14 @@ class Certified(Policy):
             t_bar=t_bar,
             quantiles=quantiles,
         )
-        allowed = _tolerance(accuracy, self.objectives, "accuracy")
-        covering = allowed if coverage is None else _tolerance(coverage, self.objectives, "coverage")
+        allowed = checked_tolerance(accuracy, self.objectives, "accuracy")
+        covering = allowed if coverage is None else checked_tolerance(coverage, self.objectives, "coverage")
         beaten = np.maximum(allowed - covering, 0.0) / 2
         if margin is not None:
-            beaten = _tolerance(margin, self.objectives, "margin")
+            beaten = checked_tolerance(margin, self.objectives, "margin")
         if not 0.0 < real_number(growth, "growth") <= 1.0:
             raise BadInput(f"growth must be above 0 and at most 1; got {growth!r}")
         control = np.zeros(1, CONTROL)
-        control["alive"] = self.arms
         everything, each = np.iinfo(np.int64).max, LARGEST
         if most_pulls is not None:
             everything = checked_count(most_pulls, "most_pulls")
@@ -136,7 +140,7 @@ class Certified(Policy):
         control["first"] = _first_pulls(rule)
         control["growth"] = growth
         control["accuracy_slack"] = control["coverage_slack"] = np.inf
-        self._set_up(threat, checked_delta(delta), rule, allowed, covering, beaten, control)
+        self._set_up(threat, checked_delta(delta), rule, Goal(allowed, covering, beaten), control)
 
     @classmethod
     def for_objectives(
@@ -160,109 +164,99 @@ class Certified(Policy):
             **{"accuracy": tolerances(parsed), "quantiles": quantiles(parsed), **settings},
         )
 
-    def _set_up(
-        self,
-        threat: Threat,
-        delta: float,
-        rule: BoxRule,
-        accuracy: Floats,
-        coverage: Floats,
-        margin: Floats,
-        control: Table,
-    ) -> None:
+    def _set_up(self, threat: Threat, delta: float, rule: BoxRule, goal: Goal, start: Table) -> None:
         self.threat = threat
         self.delta = delta
         self.rule = rule
-        self.accuracy = accuracy
-        self.coverage = coverage
-        self.margin = margin
-        self._start = control.copy()
-        self._control = control
-        self._table = np.zeros(self.arms, ARM)
-        self._table["wanted"] = 1
-        self._table["decided_by"] = -1
-        self._alive = np.arange(self.arms)
-        self._boxes = np.zeros((self.arms, self.objectives, 7))
-        self._boxes[..., [LOW, LOW_FLOOR, PLAIN_LOW]] = -np.inf
-        self._boxes[..., [HIGH, HIGH_FLOOR, PLAIN_HIGH]] = np.inf
-        self._centres = np.full((self.arms, self.objectives, 3), -np.inf)
-        self._columns = empty_table(self.arms * self.objectives)
-        self._pool = empty_pool(self.arms * self.objectives)
-        self._beside = np.empty(0)  # values that were not merged into the pool yet, see `with_ahead`
+        self.goal = goal
+        self._start = start
+        self.standing = new_standing(self.arms, self.objectives, start.copy())
+        self.columns = empty_table(self.arms * self.objectives)
+        self.pool = empty_pool(self.arms * self.objectives)
+        self._beside = np.empty(0)  # values that were not merged into the pool yet, see `with_pending`
         self._pool_users: WeakSet[Certified] = WeakSet([self])  # policies that read this very pool
-        self._front = np.empty(self.arms, np.int64)
         self._touched: set[int] = set()  # arms with values that no decision has seen
         self._told_since = 0  # pulls told since the last decision
         self._all_seen = False  # whether every arm has been pulled: before, there is nothing to decide
-        self._deciding = True
+
+    @property
+    def accuracy(self) -> Floats:
+        """γ (M,)."""
+        return self.goal.accuracy
+
+    @property
+    def coverage(self) -> Floats:
+        """c (M,)."""
+        return self.goal.coverage
+
+    @property
+    def margin(self) -> Floats:
+        """By how much (M,) an arm has to be beaten in the point estimates not to be returned."""
+        return self.goal.margin
+
+    @property
+    def samples(self) -> Samples:
+        """All values that were told, sorted for each arm and objective, as kernels read them."""
+        return Samples(self.pool, self._beside, self.columns)
 
     @property
     def done(self) -> bool:
         """Whether it has stopped: certified, out of budget, or for want of anything that could help."""
-        return bool(self._control["stop"][0] != RUNNING)
+        return bool(self.standing.control["stop"][0] != RUNNING)
 
     @property
     def verdict_codes(self) -> Ints:
         """The `Verdict` of every arm as a number."""
-        return self._table["status"].copy()
+        return self.standing.arms["status"].copy()
 
     @property
     def pulls_per_arm(self) -> Ints:
         """How often every arm was pulled, failed pulls included."""
-        return self._table["pulls"].copy()
+        return self.standing.arms["pulls"].copy()
 
     @property
     def estimates(self) -> Floats:
         """Empirical quantiles (K, M) of the pulls that did not fail; −∞ where there are none."""
-        return self._centres[..., ESTIMATE].copy()
+        return self.standing.boxes[..., ESTIMATE].copy()
 
     @property
     def status(self) -> str:
         """running, certified, budget or unreachable."""
-        return STOPS[int(self._control["stop"][0])]
+        return STOPS[int(self.standing.control["stop"][0])]
 
     def halt(self) -> None:
         """Stop here, because the caller's time or patience is over: the status is `budget`, what holds now stands."""
         if not self.done:
-            self._control["stop"] = BUDGET
+            self.standing.control["stop"] = BUDGET
 
-    def ask(self, pulls: int | None = None) -> Ints:
-        """The arms to pull next: the next batch or, given `pulls`, that many which are useful together.
+    # Whom to pull -----------------------------------------------------------------------------------------------------
 
-        With a number it may be called while pulls are still out; these are taken into account.
-        """
-        if self.done:
-            raise OutOfTurn(f"{self.name} has stopped ({self.status}): read result()")
-        if pulls is None:
-            if self._waiting:
-                raise OutOfTurn(
-                    f"{self.name} still waits for {self._waiting} pulls of the last ask(): tell them first, or ask "
-                    "for a number of pulls"
-                )
-            wanted = self._wanted()
-            counts = np.array([batch_of(self._table, self._control, int(i)) for i in wanted], np.int64)
-            left = int(self._control["most_pulls"][0] - self._control["pulls"][0])
-            asked = np.repeat(wanted, counts)[:left]
-        else:
-            wanted = self._wanted()
-            at = self._table["pulls"][wanted] + self._outstanding[wanted]
-            asked = self._some(checked_count(pulls, "pulls"), wanted, at)
-        self.expect(asked)
-        return asked
+    def _next(self, pulls: int | None) -> Ints:
+        arms, control = self.standing.arms, self.standing.control
+        wanted = self._wanted()
+        if pulls is not None:
+            return self._some(pulls, wanted, arms["pulls"][wanted] + self._outstanding[wanted])
+        counts = np.array([batch_of(arms, control, int(i)) for i in wanted], np.int64)
+        return np.repeat(wanted, counts)[: int(control["most_pulls"][0] - control["pulls"][0])]
 
     def _wanted(self) -> Ints:
         """The arms that stand in the way of the certificate, or whose rivals do."""
-        alive = self._alive[: int(self._control["alive"][0])]
-        wanted: Ints = np.sort(alive[self._table["wanted"][alive] == 1])
+        alive = self._alive
+        wanted: Ints = np.sort(alive[self.standing.arms["wanted"][alive] == 1])
         return wanted
 
+    @property
+    def _alive(self) -> Ints:
+        """The arms that are neither out nor set aside."""
+        return self.standing.alive[: int(self.standing.control["alive"][0])]
+
     def _some(self, pulls: int, wanted: Ints, at: Ints) -> Ints:
-        """So many pulls of the wanted arms, which stand `at` so many, each to the one that has fewest."""
+        """Arms for that many pulls, each for the wanted arm with the fewest, beginning with the numbers `at`."""
         at = at.copy()
         asked = np.empty(pulls, np.int64)
         for n in range(pulls):
             least = int(np.argmin(at))
-            if at[least] >= self._control["most_per_arm"][0]:
+            if at[least] >= self.standing.control["most_per_arm"][0]:
                 asked = asked[:n]
                 break
             asked[n] = wanted[least]
@@ -279,9 +273,10 @@ class Certified(Policy):
         wanted = self._wanted()
         if not len(wanted):
             return wanted
-        have, out = self._table["pulls"][wanted], self._outstanding[wanted]
-        first, each = int(self._control["first"][0]), int(self._control["most_per_arm"][0])
-        grown = have + np.maximum(1, np.ceil(self._control["growth"][0] * have)).astype(np.int64)
+        control = self.standing.control
+        have, out = self.standing.arms["pulls"][wanted], self._outstanding[wanted]
+        first, each = int(control["first"][0]), int(control["most_per_arm"][0])
+        grown = have + np.maximum(1, np.ceil(control["growth"][0] * have)).astype(np.int64)
         goal = np.where(have < first, first, grown)
         if probe is not None:
             goal = np.where(have < probe, min(probe, first), goal)
@@ -293,17 +288,11 @@ class Certified(Policy):
 
     def expect(self, arms: npt.ArrayLike) -> None:
         """Count pulls of `arms` as asked for."""
-        asked = self._checked_arms(arms)
-        np.add.at(self._outstanding, asked, 1)
-        self._waiting += len(asked)
+        self._expect(self._checked_arms(arms))
 
     def take(self, arms: npt.ArrayLike, values: npt.ArrayLike) -> None:
         """As `tell`, but decide nothing yet."""
-        self._deciding = False
-        try:
-            self.tell(arms, values)
-        finally:
-            self._deciding = True
+        self._take(arms, values)
 
     def decide(self) -> None:
         """Decide on all that was told; pulls that are out count as failed."""
@@ -311,22 +300,22 @@ class Certified(Policy):
 
     def set_aside(self, arms: Iterable[int]) -> None:
         """Go on without arms that cannot be measured: the answer is about the others."""
-        alive = self._alive[: int(self._control["alive"][0])]
+        alive, records = self._alive, self.standing.arms
         for arm in arms:
-            self._table["wanted"][arm] = self._table["candidate"][arm] = 0
-            self._table["status"][arm], self._table["decided_by"][arm] = Verdict.SET_ASIDE, -1
+            records["wanted"][arm] = records["candidate"][arm] = 0
+            records["status"][arm], records["decided_by"][arm] = Verdict.SET_ASIDE, -1
             alive = alive[alive != arm]
-        self._alive[: len(alive)] = alive
-        self._control["alive"] = len(alive)
+        self.standing.alive[: len(alive)] = alive
+        self.standing.control["alive"] = len(alive)
 
     @property
     def aside(self) -> Ints:
         """The arms that were set aside."""
-        return np.flatnonzero(self._table["status"] == Verdict.SET_ASIDE)
+        return np.flatnonzero(self.standing.arms["status"] == Verdict.SET_ASIDE)
 
     def carry_on(self) -> None:
         """Take a stop back: the caller knows that the study went on, with a larger budget or another goal."""
-        self._control["stop"] = RUNNING
+        self.standing.control["stop"] = RUNNING
 
     def copy(self) -> Self:
         """The same policy in the same state, to try something on."""
@@ -335,95 +324,78 @@ class Certified(Policy):
         policy._outstanding, policy._waiting = self._outstanding.copy(), self._waiting
         return policy
 
-    def with_ahead(self, ahead: Ahead) -> Self:
-        """A copy that has taken what is ahead, as `take` would, and has decided nothing; this policy is left as it is.
+    def with_pending(self, pending: Pending) -> Self:
+        """A copy that has taken what is pending, as `take` would, and has decided nothing; this one is left as it is.
 
-        Samples are shared and read together with what is ahead of them, so that the cost grows with the arms and not
-        with the pulls. Whoever takes more, this policy or the copy, does so on samples of its own if the other is
-        still there.
+        Samples are shared and read together with what is pending, so that the cost grows with the arms and not with the
+        pulls. Whoever takes more, this policy or the copy, does so on samples of its own if the other is still there.
         """
         self._merge()
         policy = type(self).__new__(type(self))
         policy.__dict__.update(self.__dict__)
-        policy._control, policy._table = self._control.copy(), self._table.copy()
-        policy._alive, policy._outstanding = self._alive.copy(), self._outstanding.copy()
-        policy._boxes, policy._centres = self._boxes.copy(), self._centres.copy()
-        policy._columns, policy._front = self._columns.copy(), self._front.copy()
-        policy._table["pulls"] += ahead.counts
-        policy._control["pulls"] += len(ahead)
-        policy._outstanding -= ahead.counts
-        policy._waiting -= len(ahead)
-        policy._told_since += len(ahead)
-        policy._touched = self._touched | set(np.flatnonzero(ahead.counts).tolist())
-        policy._beside = ahead.lent_to(policy, policy._columns)
+        policy.standing, policy.columns = self.standing.copy(), self.columns.copy()
+        policy._outstanding, policy._touched = self._outstanding - pending.counts, self._touched.copy()
+        policy._waiting -= len(pending)
+        policy._count(np.flatnonzero(pending.counts), pending.counts[pending.counts > 0])
+        policy._beside = pending.lent_to(policy, policy.columns)
         self._pool_users.add(policy)
         return policy
+
+    def _count(self, arms: Ints, counts: Ints) -> None:
+        """Count so many told pulls of each of these arms."""
+        self.standing.arms["pulls"][arms] += counts
+        self.standing.control["pulls"] += counts.sum()
+        self._told_since += int(counts.sum())
+        self._touched.update(arms.tolist())
 
     def _merge(self) -> None:
         """Take what lies beside the pool into it."""
         if len(self._beside):
             self._own_pool()
-            self._pool = take_in(self._pool, self._beside, self._columns)
+            self.pool = take_in(self.pool, self._beside, self.columns)
             self._beside = np.empty(0)
 
     def _own_pool(self) -> None:
         """Have a pool that nobody else reads, before it is written to."""
         if len(self._pool_users) > 1:
             self._pool_users.discard(self)
-            self._pool, self._pool_users = self._pool.copy(), WeakSet([self])
+            self.pool, self._pool_users = self.pool.copy(), WeakSet([self])
 
-    def _checked_values(self, values: npt.ArrayLike, pulls: int) -> Floats:
-        """As in the base class, but NaN is welcome: that measurement failed and may have been anything."""
-        array = np.asarray(values)
-        if np.issubdtype(array.dtype, np.floating):
-            failed = np.isnan(array)
-            checked = super()._checked_values(np.where(failed, 0.0, array), pulls)
-            return np.where(failed.reshape(checked.shape), np.nan, checked)
-        return super()._checked_values(array, pulls)
+    # Deciding ---------------------------------------------------------------------------------------------------------
 
     def _absorb(self, arms: Ints, values: Floats) -> None:
         self._merge()
         self._own_pool()
-        self._pool = absorb(self._table, self._control, self._pool, self._columns, arms, values)
-        self._touched.update(np.unique(arms).tolist())
+        self.pool = absorb(self.pool, self.columns, arms, values)
+        self._count(*np.unique(arms, return_counts=True))
 
-    def tell(self, arms: npt.ArrayLike, values: npt.ArrayLike) -> None:
-        """Take the values (n, M) of pulls of `arms` (n,), which were asked for; NaN where a measurement failed.
-
-        It decides when nothing is out any more, and while pulls are out whenever some percent of new ones have come.
-        Pulls that are out count as failed meanwhile.
-        """
-        before = self._control["pulls"][0]
-        super().tell(arms, values)
-        if not self._touched:  # the batch was complete, and it has decided
-            return
-        self._told_since += int(self._control["pulls"][0] - before)
-        if self._waiting and self._told_since > self._control["growth"][0] * before:
-            self._decide()
-
-    def _next_batch(self) -> Ints:
-        raise NotImplementedError("ask() is its own")
+    def _enough(self, told: int) -> bool:
+        """When nothing is out any more, and while pulls are out whenever some percent of new ones have come."""
+        control = self.standing.control
+        if not self._waiting:
+            return told > 0
+        return bool(self._told_since > control["growth"][0] * (control["pulls"][0] - told))
 
     def _decide(self) -> None:
-        if self.done or not self._deciding:  # pulls that were out when it stopped: welcome, but the answer stands
+        if self.done:  # pulls that were out when it stopped: welcome, but the answer stands
             return
-        refresh_all(
-            self._table, self._boxes, self._centres, self._control, np.array(sorted(self._touched), np.int64),
-            self._outstanding, self._pool, self._beside, self._columns, self.rule.quantiles, *self.rule.arrays,
-        )  # fmt: skip
-        self._touched.clear()
+        standing = self.standing
+        touched = np.array(sorted(self._touched), np.int64)
+        pulls = standing.arms["pulls"][touched] + self._outstanding[touched]  # those that are out count as failed
+        if refresh_all(standing.boxes, touched, self.samples, pulls, self.rule):
+            standing.control["revive"] = 1
+        self._touched = set()
         self._told_since = 0
         if not self._all_seen:
-            self._all_seen = bool(((self._table["pulls"] > 0) | (self._table["status"] == Verdict.SET_ASIDE)).all())
-        if self._all_seen and self._control["alive"][0]:
-            decide(
-                self._table, self._boxes, self._centres, self._alive, self._control, self.accuracy, self.coverage,
-                self.margin, self._front,
-            )  # fmt: skip
+            arms = standing.arms
+            self._all_seen = bool(((arms["pulls"] > 0) | (arms["status"] == Verdict.SET_ASIDE)).all())
+        if self._all_seen and standing.control["alive"][0]:
+            decide(standing, self.goal)
 
     def certificate(self) -> Certificate:
         """What holds now: the smallest accuracy and coverage with which the present candidates could be returned."""
-        return self._certificate(float(self._control["accuracy_slack"][0]), float(self._control["coverage_slack"][0]))
+        control = self.standing.control
+        return self._certificate(float(control["accuracy_slack"][0]), float(control["coverage_slack"][0]))
 
     def _certificate(self, accuracy_slack: float, coverage_slack: float) -> Certificate:
         return Certificate(
@@ -439,45 +411,30 @@ class Certified(Policy):
 
         The attacker can hide that much for ever: no number of pulls shrinks a box below its `floors`.
         """
-        candidates = np.flatnonzero(self._table["candidate"] > 0)
-        status = self._table["status"]
-        others = np.flatnonzero((self._table["candidate"] == 0) & (status != OUT) & (status != Verdict.SET_ASIDE))
-        low, high = self.floors[..., 0], self.floors[..., 1]
-        accuracy, coverage = -np.inf, -np.inf
-        for i in candidates:
-            rivals = np.concatenate([candidates[candidates != i], others])
-            accuracy = max(accuracy, float((high[rivals] - low[i] - self.accuracy).min(axis=1).max(initial=-np.inf)))
-        for i in others:
-            nearest = float((high[i] - low[candidates] - self.coverage).max(axis=1).min(initial=np.inf))
-            coverage = max(coverage, nearest)
-        return self._certificate(accuracy, coverage)
+        return self._certificate(*reachable(self.standing, self.goal))
 
     @property
     def floors(self) -> Floats:
         """Per arm and objective the interval (K, M, 2) that no further pull can shrink, as far as samples show it."""
-        ends = self._boxes[..., [LOW_FLOOR, HIGH_FLOOR]]
+        ends = self.standing.boxes[..., [LOW_FLOOR, HIGH_FLOOR]]
         return np.sort(ends, axis=-1)  # in the long run R may promise more than can be: an empty interval
 
     def result(self, arm_names: Sequence[str] | None = None, objective_names: Sequence[str] | None = None) -> Result:
         """The answer so far; final once `done`."""
-        result = self._result(
-            half_widths=np.zeros((self.arms, self.objectives)),
-            decided_by=self._table["decided_by"],
+        return self._result(
+            lower=self.standing.boxes[..., LOW],
+            upper=self.standing.boxes[..., HIGH],
+            decided_by=self.standing.arms["decided_by"],
             certificate=self.certificate(),
             arm_names=arm_names,
             objective_names=objective_names,
-        )
-        return replace(
-            result,
-            status=self.status,
-            lower=self._boxes[..., LOW].copy(),
-            upper=self._boxes[..., HIGH].copy(),
             notices=self._notices(),
         )
 
     def _notices(self) -> tuple[Notice, ...]:
         """Which assumptions were given up, because measurements contradict them."""
-        spread, threat = (int((self._boxes[..., REFUTED] == what).any(axis=1).sum()) for what in (1, 2))
+        refuted = self.standing.boxes[..., REFUTED]
+        spread, threat = (int((refuted == what).any(axis=1).sum()) for what in (1, 2))
         found: list[Notice] = []
         if spread:
             found.append(SpreadRefuted(spread, self.arms))
@@ -485,13 +442,13 @@ class Certified(Policy):
             found.append(ContaminationRefuted(threat, self.arms, self.threat.eps))
         return tuple(found)
 
+    # Saving -----------------------------------------------------------------------------------------------------------
+
     def fresh(self) -> Self:
         """The same policy without any observations."""
         policy = type(self).__new__(type(self))
         Policy.__init__(policy, self.arms, self.objectives)
-        policy._set_up(
-            self.threat, self.delta, self.rule, self.accuracy, self.coverage, self.margin, self._start.copy()
-        )
+        policy._set_up(self.threat, self.delta, self.rule, self.goal, self._start)
         return policy
 
     def _settings(self) -> dict[str, Any]:
@@ -501,19 +458,16 @@ class Certified(Policy):
     def _from_settings(cls, settings: dict[str, Any], arrays: State) -> Self:
         policy = cls.__new__(cls)
         Policy.__init__(policy, settings["arms"], settings["objectives"])
-        rule = BoxRule(*(arrays[f"rule_{name}"] for name in BoxRule.__dataclass_fields__))
-        policy._set_up(
-            threat_named(settings["threat"], settings["eps"]), settings["delta"], rule,
-            arrays["accuracy"], arrays["coverage"], arrays["margin"], arrays["start"],
-        )  # fmt: skip
+        rule = BoxRule(*(arrays[f"rule_{name}"] for name in BoxRule._fields))
+        goal = Goal(*(arrays[f"goal_{name}"] for name in Goal._fields))
+        threat = threat_named(settings["threat"], settings["eps"])
+        policy._set_up(threat, settings["delta"], rule, goal, arrays["start"])
         return policy
 
     def _arrays(self) -> State:
         return {
-            **{f"rule_{name}": getattr(self.rule, name) for name in BoxRule.__dataclass_fields__},
-            "accuracy": self.accuracy,
-            "coverage": self.coverage,
-            "margin": self.margin,
+            **{f"rule_{name}": array for name, array in self.rule._asdict().items()},
+            **{f"goal_{name}": array for name, array in self.goal._asdict().items()},
             "start": self._start,
             **self._moving_arrays(),
         }
@@ -521,36 +475,57 @@ class Certified(Policy):
     def _moving_arrays(self) -> State:
         self._merge()
         return {
-            "control": self._control,
-            "arm_records": self._table,
-            "alive": self._alive,
-            "boxes": self._boxes,
-            "centres": self._centres,
+            **{f"standing_{name}": array for name, array in self.standing._asdict().items()},
             "touched": np.array(sorted(self._touched), np.int64),
             "told_since": np.array(self._told_since),
-            "sample_records": self._columns,
-            "sample_pool": self._pool[: int(self._columns["count"][-1])],
+            "sample_records": self.columns,
+            "sample_pool": self.pool[: int(self.columns["count"][-1])],
         }
 
     def _restore(self, arrays: State) -> None:
-        self._control = arrays["control"]
-        self._table = arrays["arm_records"]
-        self._alive = arrays["alive"]
-        self._boxes = arrays["boxes"]
-        self._centres = arrays["centres"]
+        self.standing = Standing(*(arrays[f"standing_{name}"] for name in Standing._fields))
         self._touched = set(arrays["touched"].tolist())
         self._told_since = int(arrays["told_since"])
-        self._columns = arrays["sample_records"]
-        self._pool, self._beside = arrays["sample_pool"], np.empty(0)
+        self.columns = arrays["sample_records"]
+        self.pool, self._beside = arrays["sample_pool"], np.empty(0)
 
 
-def _tolerance(value: npt.ArrayLike, objectives: int, name: str) -> Floats:
-    array = np.asarray(value, np.float64)
-    if array.shape not in ((), (objectives,)):
-        raise BadInput(f"{name} must be one number or {objectives}, one for each objective; got {array.shape}")
-    if not (np.isfinite(array) & (array >= 0)).all():
-        raise BadInput(f"{name} must be finite and not negative; got {array.tolist()!r}")
-    return np.broadcast_to(array, (objectives,)).copy()
+class Pending:
+    """Values that were told and that a policy has not taken yet, so that a decision on them can be tried cheaply.
+
+    A small sorted sample of every arm and objective, read together with a policy's own samples. It may grow while
+    copies of a policy read it: these keep what they were lent.
+    """
+
+    def __init__(self, arms: int, objectives: int) -> None:
+        self.counts = np.zeros(arms, np.int64)  # pulls of each arm, failed ones included
+        self._columns = empty_table(arms * objectives)
+        self._pool = empty_pool(arms * objectives)
+        self._readers: WeakSet[object] = WeakSet()  # of the pool as it is
+
+    def __len__(self) -> int:
+        """How many pulls are pending."""
+        return int(self.counts.sum())
+
+    def add(self, arms: Ints, values: Floats) -> None:
+        """Add inner values (n, M) of pulls of `arms` (n,); NaN where one failed. Costs about as much as is added."""
+        if len(self._readers):
+            self._pool, self._readers = self._pool.copy(), WeakSet()
+        order = np.argsort(arms, kind="stable")
+        self._pool = absorb(self._pool, self._columns, arms[order], values[order])
+        np.add.at(self.counts, arms, 1)
+
+    def lent_to(self, reader: object, columns: Table) -> Floats:
+        """Have the sorted `columns` of a reader go on with what is pending. Returns where that lies.
+
+        See `samples.ranked`.
+        """
+        own, pending = columns[:-1], self._columns[:-1]
+        own["window"] = pending["count"]
+        own["window_start"] = pending["start"]
+        own["count"] += pending["count"]
+        self._readers.add(reader)
+        return self._pool
 
 
 def _first_pulls(rule: BoxRule) -> int:

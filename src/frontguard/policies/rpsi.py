@@ -17,7 +17,7 @@ arm of largest U is one sampled in the fewest of them: arms of S wait in a ring,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -55,24 +55,25 @@ CONTROL = np.dtype(
 )
 
 
-def initial_arms(arms: int, order: Ints | None = None) -> Table:
-    """Records of arms that are all in S, in a ring in the given order."""
-    table = np.zeros(arms, ARM)
-    ring = np.arange(arms) if order is None else order
-    table["after"][ring] = np.roll(ring, -1)
-    table["before"][ring] = np.roll(ring, 1)
-    table["decided_by"] = -1
-    return table
+class Ring(NamedTuple):
+    """Where K arms stand: what Algorithm 1 reads and writes."""
+
+    arms: Table  # (K,) of `ARM`; those of S are linked in a ring
+    medians: Floats  # m̂ (K, M)
+    control: Table  # (1,) of `CONTROL`
+    widths: Floats  # U after each number of phases
 
 
-def initial_control(arms: int, accuracy: float, bias: float, first: int = 0) -> Table:
-    """The record of the algorithm itself before the first decision."""
-    control = np.zeros(1, CONTROL)
-    control["next"] = first
-    control["undecided"] = arms
-    control["accuracy"] = accuracy
-    control["bias"] = bias
-    return control
+def initial_ring(order: Ints, objectives: int, accuracy: float, bias: float, widths: Floats) -> Ring:
+    """Arms that are all in S, in a ring in the given order, before the first decision."""
+    arms, control = np.zeros(len(order), ARM), np.zeros(1, CONTROL)
+    arms["after"][order] = np.roll(order, -1)
+    arms["before"][order] = np.roll(order, 1)
+    arms["decided_by"] = -1
+    control["next"] = order[0]
+    control["undecided"] = len(order)
+    control["accuracy"], control["bias"] = accuracy, bias
+    return Ring(arms, np.full((len(order), objectives), np.nan), control, widths)
 
 
 @inlined
@@ -121,8 +122,9 @@ def _leave(arms: Table, control: Table, i: int, status: int) -> None:
 
 
 @kernel
-def _forget(arms: Table, medians: Floats, control: Table, widths: Floats, i: int) -> None:
+def _forget(ring: Ring, i: int) -> None:
     """Take the relations between arm i, which has left S, and the arms of S out of the counts."""
+    arms, medians, control, widths = ring.arms, ring.medians, ring.control, ring.widths
     accuracy = control[0].accuracy
     width = widths[arms[i].phases]
     k = control[0].next
@@ -136,8 +138,9 @@ def _forget(arms: Table, medians: Floats, control: Table, widths: Floats, i: int
 
 
 @kernel
-def _identify(arms: Table, medians: Floats, control: Table, widths: Floats) -> None:
+def _identify(ring: Ring) -> None:
     """Lines 19 to 30: move O₂ to P; or, when every U is at most α/4, return with O₁."""
+    arms, control, widths = ring.arms, ring.control, ring.widths
     accuracy = control[0].accuracy
     k = control[0].next
     last_phase = widths[arms[k].phases] <= accuracy / 4.0
@@ -150,14 +153,15 @@ def _identify(arms: Table, medians: Floats, control: Table, widths: Floats) -> N
                 _leave(arms, control, k, IN)
         k = following
     if last_phase:
-        _close(arms, medians, control, widths)
+        _close(ring)
     elif control[0].undecided == 0:
         control[0].done = 1
 
 
 @kernel
-def _close(arms: Table, medians: Floats, control: Table, widths: Floats) -> None:
+def _close(ring: Ring) -> None:
     """Name, for every arm left over, one that is returned and covers it (Lemma 7 promises one), and stop."""
+    arms, medians, control, widths = ring.arms, ring.medians, ring.control, ring.widths
     accuracy = control[0].accuracy
     count = arms.shape[0]
     k = control[0].next
@@ -178,8 +182,9 @@ def _close(arms: Table, medians: Floats, control: Table, widths: Floats) -> None
 
 
 @kernel
-def decide_first(arms: Table, medians: Floats, control: Table, widths: Floats) -> None:
+def decide_first(ring: Ring) -> None:
     """Eliminate and identify after every arm was sampled n₀ times: the only time that all pairs are looked at."""
+    arms, medians, control, widths = ring.arms, ring.medians, ring.control, ring.widths
     bias = control[0].bias
     accuracy = control[0].accuracy
     count = arms.shape[0]
@@ -201,15 +206,16 @@ def decide_first(arms: Table, medians: Floats, control: Table, widths: Floats) -
                     arms[i].held_by += 1
                     arms[j].holds += 1
     control[0].phase = 1
-    _identify(arms, medians, control, widths)
+    _identify(ring)
 
 
 @kernel
-def decide(arms: Table, medians: Floats, control: Table, widths: Floats, i: int, fresh: Floats) -> None:
+def decide(ring: Ring, i: int, fresh: Floats) -> None:
     """Eliminate and identify after arm i was sampled in one more phase, which gave it the medians `fresh` (M,).
 
     One pass over S: what arm i was to every other arm before the phase, and what it is now.
     """
+    arms, medians, control, widths = ring.arms, ring.medians, ring.control, ring.widths
     bias = control[0].bias
     accuracy = control[0].accuracy
     arm = arms[i]
@@ -256,9 +262,9 @@ def decide(arms: Table, medians: Floats, control: Table, widths: Floats, i: int,
             following = arms[k].after
             if arms[k].decided_by >= 0:
                 _leave(arms, control, k, OUT)
-                _forget(arms, medians, control, widths, k)
+                _forget(ring, k)
             k = following
-    _identify(arms, medians, control, widths)
+    _identify(ring)
 
 
 class RPSI(Policy):
@@ -336,86 +342,84 @@ class RPSI(Policy):
         self.phase_pulls = pulls
         self.phase_widths = widths
         self.order = order
-        self._table = initial_arms(self.arms, order)
-        self._control = initial_control(self.arms, accuracy, bias, int(order[0]))
-        self._medians = np.full((self.arms, self.objectives), np.nan)
-        self._columns = empty_table(self.arms * self.objectives)
-        self._pool = empty_pool(self.arms * self.objectives)
+        self.standing = initial_ring(order, self.objectives, accuracy, bias, widths)
+        self.columns = empty_table(self.arms * self.objectives)
+        self.pool = empty_pool(self.arms * self.objectives)
 
     @property
     def done(self) -> bool:
         """Whether S is empty or every U is at most α/4."""
-        return bool(self._control["done"][0])
+        return bool(self.standing.control["done"][0])
 
     @property
     def medians(self) -> Floats:
         """m̂ (K, M), NaN before the first decision."""
-        return self._medians.copy()
+        return self.standing.medians.copy()
 
     @property
     def widths(self) -> Floats:
         """U (K,) of every arm, infinite before the first decision."""
-        widths: Floats = self.phase_widths[self._table["phases"]]
+        widths: Floats = self.phase_widths[self.standing.arms["phases"]]
         return widths
 
     @property
     def phases(self) -> Ints:
         """τ (K,), the number of phases in which each arm was sampled."""
-        return self._table["phases"].copy()
+        return self.standing.arms["phases"].copy()
 
     @property
     def next_arm(self) -> int | None:
         """The arm of S with the largest U, which the next phase samples; None in the first phase and at the end."""
-        return None if self.done or self._control["phase"][0] == 0 else int(self._control["next"][0])
+        return None if self.done or self.standing.control["phase"][0] == 0 else int(self.standing.control["next"][0])
 
     @property
     def verdict_codes(self) -> Ints:
         """The `Verdict` of every arm as a number."""
-        return self._table["status"].copy()
+        return self.standing.arms["status"].copy()
 
     @property
     def pulls_per_arm(self) -> Ints:
         """How often every arm was pulled."""
-        return self._columns["count"][:-1].reshape(self.arms, self.objectives)[:, 0].copy()
+        return self.columns["count"][:-1].reshape(self.arms, self.objectives)[:, 0].copy()
 
     @property
     def estimates(self) -> Floats:
         """m̂ (K, M), the same as `medians`."""
         return self.medians
 
-    def _next_batch(self) -> Ints:
-        if self._control["phase"][0] == 0:
-            return np.full(self.arms, self.phase_pulls[1])
-        batch = np.zeros(self.arms, np.int64)
-        arm = int(self._control["next"][0])
-        batch[arm] = self.phase_pulls[self._table["phases"][arm] + 1]
-        return batch
+    def _next(self, pulls: int | None) -> Ints:
+        if self.standing.control["phase"][0] == 0:
+            return np.repeat(np.arange(self.arms), self.phase_pulls[1])
+        arm = int(self.standing.control["next"][0])
+        return np.full(self.phase_pulls[self.standing.arms["phases"][arm] + 1], arm)
 
     def _absorb(self, arms: Ints, values: Floats) -> None:
         for arm, block in by_arm(arms, values):
             for d in range(self.objectives):
                 column = arm * self.objectives + d
-                self._pool = reserve(self._pool, self._columns, column, len(block))
-                push(self._pool, self._columns, column, np.ascontiguousarray(block[:, d]))
+                self.pool = reserve(self.pool, self.columns, column, len(block))
+                push(self.pool, self.columns, column, np.ascontiguousarray(block[:, d]))
 
     def _median_of(self, arm: int) -> Floats:
         first = arm * self.objectives
-        return np.array([median(self._pool, self._columns, first + d) for d in range(self.objectives)])
+        return np.array([median(self.pool, self.columns, first + d) for d in range(self.objectives)])
 
     def _decide(self) -> None:
-        if self._control["phase"][0] == 0:
+        if self.standing.control["phase"][0] == 0:
             for arm in range(self.arms):
-                self._medians[arm] = self._median_of(arm)
-            decide_first(self._table, self._medians, self._control, self.phase_widths)
+                self.standing.medians[arm] = self._median_of(arm)
+            decide_first(self.standing)
         else:
-            arm = int(self._control["next"][0])
-            decide(self._table, self._medians, self._control, self.phase_widths, arm, self._median_of(arm))
+            arm = int(self.standing.control["next"][0])
+            decide(self.standing, arm, self._median_of(arm))
 
     def result(self, arm_names: Sequence[str] | None = None, objective_names: Sequence[str] | None = None) -> Result:
         """The answer so far; final once `done`."""
+        half_widths = (self.bias + self.widths)[:, None]
         return self._result(
-            half_widths=(self.bias + self.widths)[:, None],
-            decided_by=self._table["decided_by"],
+            lower=self.medians - half_widths,
+            upper=self.medians + half_widths,
+            decided_by=self.standing.arms["decided_by"],
             certificate=Certificate(
                 accuracy=2.0 * self.bias + self.accuracy,
                 coverage=2.0 * self.bias,
@@ -463,19 +467,17 @@ class RPSI(Policy):
             "phase_pulls": self.phase_pulls,
             "phase_widths": self.phase_widths,
             "order": self.order,
-            "arm_records": self._table,
-            "control": self._control,
-            "medians": self._medians,
-            "sample_records": self._columns,
-            "sample_pool": self._pool[: int(self._columns["count"][-1])],
+            "arm_records": self.standing.arms,
+            "control": self.standing.control,
+            "medians": self.standing.medians,
+            "sample_records": self.columns,
+            "sample_pool": self.pool[: int(self.columns["count"][-1])],
         }
 
     def _restore(self, arrays: State) -> None:
-        self._table = arrays["arm_records"]
-        self._control = arrays["control"]
-        self._medians = arrays["medians"]
-        self._columns = arrays["sample_records"]
-        self._pool = arrays["sample_pool"]
+        self.standing = Ring(arrays["arm_records"], arrays["medians"], arrays["control"], self.phase_widths)
+        self.columns = arrays["sample_records"]
+        self.pool = arrays["sample_pool"]
 
 
 def _ring_order(order: npt.ArrayLike | None, arms: int) -> Ints:

@@ -1,6 +1,18 @@
-"""Reports to send: one HTML file, Markdown or CSV, of studies, analyses, experiments and their JSON.
+"""Reports to send: one HTML file, Markdown or CSV, of studies, analyses, experiments, the demonstration and their JSON.
 
-`write_report(thing, path)` does it all. Names are imported on first use.
+A report is data first: an answer, figures, tables and sentences, in the order in which they are read. May know
+everything that is reported and drawn (results, studies, logs, experiments, demo, plot, words, documents); neither the
+command line nor the live page. Where to start:
+
+- `write`: `write_report(thing, path)`, which does it all, whole or not at all.
+- `sources`: what a thing is, and which of the next makes its report.
+- `model`: `Report`, and `Subject`, a result with its circumstances.
+- `make`: a report out of a subject; `arms` has its table of arms.
+- `study`, `analysis`, `experiments`, `demo`: subjects, one module a kind.
+- `html`, `markdown`, `csv`: formats; `notebook`: a result in somebody else's page.
+
+A new format is a module with a function from `Report` to text, an ending and a line in `write`. Names of the front are
+imported on first use.
 """
 
 import lazy_loader

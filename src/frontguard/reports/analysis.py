@@ -4,58 +4,44 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from frontguard.documents.base import Origin
 from frontguard.logs.analysis import Analysis
 from frontguard.phrases import percent
 from frontguard.reports.make import report_of, shown
 from frontguard.reports.model import (
-    Cell,
     Column,
+    Entry,
     Fact,
+    Figure,
     Kind,
-    Part,
     Report,
-    Shown,
+    ReportTable,
+    Section,
     Step,
     Subject,
-    Table,
+    short,
     shown_in_units,
     with_short_names,
 )
-from frontguard.reports.names import short
 from frontguard.results import Result
-from frontguard.studies.snapshot import Snapshot
+from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Verdict
 from frontguard.words import analysis as summary
 from frontguard.words.certificate import guarantee
 from frontguard.words.study import answer as study_answer
 
-__all__ = ["Origin", "analysis_report", "fooled_words", "origin_steps", "result_report", "robustness_part"]
-
 _MOST_FAILED = 100
 _MOST_LEVELS = 60
-
-
-@dataclass(frozen=True)
-class Origin:
-    """Where something comes from: all that is known of how it was made."""
-
-    version: str | None = None
-    command: str | None = None
-    source: str | None = None
-    seed: int | None = None
-    spec: str | None = None
-    at: str | None = None
 
 
 def origin_steps(origin: Origin) -> list[Step]:
     """What is known of how it was made."""
     steps = [
         Step("Version", f"frontguard {origin.version}" if origin.version else ""),
-        Step("Data", origin.source or ""),
+        Step("Data", ", ".join(origin.source) if isinstance(origin.source, list) else origin.source or ""),
         Step("Seed", "" if origin.seed is None else str(origin.seed)),
         Step("Answered", origin.at or ""),
         Step("Command", origin.command or "", verbatim=True),
@@ -71,10 +57,7 @@ def analysis_report(found: Analysis, origin: Origin | None = None, *, title: str
     """The report on an analysis."""
     plain = with_short_names(found)
     origin = origin or Origin()
-    counts = found.counts
-    verdicts = ", ".join(f"{count:,} {word}" for word, count in counts.items() if count)
-    means = summary.by_means(plain)
-    robust = robustness_part(plain)
+    verdicts = ", ".join(f"{count:,} {word}" for word, count in found.counts.items() if count)
     return report_of(
         Subject(
             kind="analysis",
@@ -82,18 +65,20 @@ def analysis_report(found: Analysis, origin: Origin | None = None, *, title: str
             answer=summary.answer(plain),
             status=found.status,
             result=found,
-            guarantee=tuple(said for said in (guarantee(plain, anytime=plain.anytime), fooled_words(means)) if said),
+            guarantee=tuple(
+                said for said in (guarantee(plain, anytime=plain.anytime), summary.by_means(plain)) if said
+            ),
             anytime=found.anytime,
             failed=found.failed.sum(axis=1) if found.failed.size else None,
             facts=(Fact("Verdicts", verdicts),),
-            robustness=robust,
-            open=Part("What would settle the open arms", listed=tuple(_to_settle(plain))),
+            robustness=robustness_part(plain),
+            open=Section("What would settle the open arms", listed=tuple(_to_settle(plain))),
             steps=tuple(_steps(origin)),
             warnings=found.warnings,
             stands=None if found.profile is None else found.profile.per_arm,
             resolution=0.001 if found.profile is None else found.profile.resolution,
             more=tuple(part for part in (_failed_values(plain),) if part is not None),
-            course=_course(plain),
+            course=pulls_part(plain),
         )
     )
 
@@ -107,18 +92,14 @@ def _title(found: Analysis, origin: Origin) -> str:
     return f"{_file_names(origin.source)}: {names}" if origin.source else f"Analysis of a log: {names}"
 
 
-def _file_names(source: str) -> str:
+def _file_names(source: str | list[str]) -> str:
     """The last parts of paths, which say what it is; where it lies is among the steps to make it again.
 
-    >>> _file_names("/data/monday.csv, tuesday.csv")
+    >>> _file_names(["/data/monday.csv", "tuesday.csv"])
     'monday.csv, tuesday.csv'
     """
-    return ", ".join(re.split(r"[/\\\\]", part)[-1] or part for part in source.split(", "))
-
-
-def fooled_words(means: str | None) -> str:
-    """What means would have said, as a sentence of its own."""
-    return "" if means is None else means
+    each = [source] if isinstance(source, str) else source
+    return ", ".join(re.split(r"[/\\\\]", part)[-1] or part for part in each)
 
 
 def _to_settle(found: Analysis) -> list[str]:
@@ -134,47 +115,49 @@ def _steps(origin: Origin) -> list[Step]:
     return steps
 
 
-def _course(found: Analysis) -> Part:
+def pulls_part(result: Result) -> Section:
+    """How much was measured, as a picture; blank if nothing was."""
     from frontguard import plot
 
-    return Part("How much was measured", shown=(shown("Pulls of each arm", plot.pulls(found)),))
+    pictures = (shown("Pulls of each arm", plot.pulls(with_short_names(result))),) if result.pulls else ()
+    return Section("How much was measured", shown=pictures)
 
 
-def robustness_part(found: Analysis) -> Part:
+def robustness_part(found: Analysis) -> Section:
     """How dirty the data may be before verdicts change: words, and a picture if there is a profile."""
     from frontguard import plot
 
     said = summary.robustness(found)
     if found.profile is None or said is None:
-        return Part("How robust it is")
-    shown_too: tuple[Shown, ...] = ()
+        return Section("How robust it is")
+    shown_too: tuple[Figure, ...] = ()
     if (~np.isnan(found.profile.per_arm)).any() and len(found.profile.levels):
         picture = plot.robustness(found)
-        shown_too = (Shown("Arms that stay on the front", picture, picture.caption, _levels(found)),)
+        shown_too = (Figure("Arms that stay on the front", picture, picture.caption, _levels(found)),)
     explained = (
         "“Stands up to” in the table is the largest share of replaced measurements up to which an arm's verdict stays "
         f"what it is, to {percent(found.profile.resolution)}."
     )
-    return Part("How robust it is", (said, explained), shown=shown_too)
+    return Section("How robust it is", (said, explained), shown=shown_too)
 
 
-def _levels(found: Analysis) -> Table | None:
+def _levels(found: Analysis) -> ReportTable | None:
     profile = found.profile
     if profile is None:
         return None
     changes = np.flatnonzero(np.r_[True, np.diff(profile.in_front) != 0])[:_MOST_LEVELS]
     rows = tuple(
         (
-            Cell(percent(float(profile.levels[j])), float(profile.levels[j])),
-            Cell(f"{int(profile.in_front[j]):,}", float(profile.in_front[j])),
+            Entry(percent(float(profile.levels[j])), float(profile.levels[j])),
+            Entry(f"{int(profile.in_front[j]):,}", float(profile.in_front[j])),
         )
         for j in changes.tolist()
     )
     columns = (Column("share replaced, from", number=True), Column("arms in", number=True))
-    return Table("Arms that are in, by the share of replaced measurements", columns, rows)
+    return ReportTable("Arms that are in, by the share of replaced measurements", columns, rows)
 
 
-def _failed_values(found: Analysis) -> Part | None:
+def _failed_values(found: Analysis) -> Section | None:
     said = summary.failures(found) if found.failed.size else None
     if said is None:
         return None
@@ -183,9 +166,9 @@ def _failed_values(found: Analysis) -> Part | None:
     order = order[each[order] > 0]
     rows = tuple(
         (
-            Cell(short(found.arms[arm])),
-            *(Cell(f"{int(count):,}" if count else "", float(count)) for count in found.failed[arm].tolist()),
-            Cell(f"{int(found.pulls_per_arm[arm]):,}", float(found.pulls_per_arm[arm])),
+            Entry(short(found.arms[arm])),
+            *(Entry(f"{int(count):,}" if count else "", float(count)) for count in found.failed[arm].tolist()),
+            Entry(f"{int(found.pulls_per_arm[arm]):,}", float(found.pulls_per_arm[arm])),
         )
         for arm in order[:_MOST_FAILED].tolist()
     )
@@ -195,8 +178,8 @@ def _failed_values(found: Analysis) -> Part | None:
         *(Column(name, "failed", number=True) for name in found.objectives),
         Column("pulls", number=True),
     )
-    table = Table("Values that failed, by arm", columns, rows, f"… and {left:,} more arms." if left else "")
-    return Part("Failures", (said,), tables=(table,))
+    table = ReportTable("Values that failed, by arm", columns, rows, f"… and {left:,} more arms." if left else "")
+    return Section("Failures", (said,), tables=(table,))
 
 
 # Plain results --------------------------------------------------------------------------------------------------------
@@ -233,23 +216,17 @@ def result_report(
             open=open_part(plain),
             steps=tuple(origin_steps(origin or Origin())),
             warnings=full.warnings,
-            course=_course_of_result(plain),
+            course=pulls_part(plain),
         )
     )
 
 
-def _course_of_result(result: Result) -> Part:
-    from frontguard import plot
-
-    return Part("How much was measured", shown=(shown("Pulls of each arm", plot.pulls(result)),))
-
-
-def open_part(result: Result, ahead: Sequence[str] = ()) -> Part:
+def open_part(result: Result, ahead: Sequence[str] = ()) -> Section:
     """The arms that are undecided, and against whom; `ahead` says what would settle all of them."""
     heading = "What would settle the open arms"
     opened = np.flatnonzero(result.verdict_codes == Verdict.UNDECIDED)
     if not len(opened):
-        return Part(heading)
+        return Section(heading)
     lines = []
     for arm in opened[:12].tolist():
         rival = int(result.decided_by[arm])
@@ -257,4 +234,4 @@ def open_part(result: Result, ahead: Sequence[str] = ()) -> Part:
         lines.append(f"{result.arms[arm]}:{against}.")
     if len(opened) > 12:
         lines.append(f"… and {len(opened) - 12:,} more.")
-    return Part(heading, tuple(ahead), listed=tuple(lines))
+    return Section(heading, tuple(ahead), listed=tuple(lines))

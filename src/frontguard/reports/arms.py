@@ -1,23 +1,16 @@
-"""The table of arms: the front first, up to a thousand rows, the rest counted; and a row for every arm as records."""
+"""The table of arms of a report: the front first, up to a thousand rows, the rest counted; and records of every arm."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from frontguard._typing import Ints
 from frontguard.logs.analysis import Analysis
-from frontguard.phrases import number, percent
-from frontguard.reports.model import Cell, Column, Records, Subject, Table
-from frontguard.reports.names import fitting, short
-from frontguard.results import Result
-from frontguard.words.arm_table import WORDS, counts, rank, shown
-
-__all__ = ["MOST_ROWS", "arms_records", "arms_table", "failures_table"]
-
+from frontguard.reports.model import Column, Entry, Records, ReportTable, Subject, fitting, short
+from frontguard.results import WORDS
+from frontguard.words.arm_table import arm_table, shown
 
 MOST_ROWS = 1000
 """Arms that a report shows; its CSV has all."""
@@ -25,75 +18,35 @@ MOST_ROWS = 1000
 _MOST_FAILURES = 200
 
 
-def arms_table(subject: Subject, most: int = MOST_ROWS) -> Table:
+def arms_table(subject: Subject, most: int = MOST_ROWS) -> ReportTable:
     """Verdict, estimate and interval in every objective, pulls, failures, who decides, how robust."""
     result = subject.result
     rows = shown(result, most)
-    columns = [Column("arm"), Column("verdict")]
-    columns += [
-        Column(short(metric.name), f"{metric.quantile_word} [low, high]", number=True) for metric in result.metrics
-    ]
-    columns.append(Column("pulls", number=True))
-    failed = subject.failed if subject.failed is not None and subject.failed.any() else None
-    if failed is not None:
-        columns.append(Column("failed", number=True))
-    rivals = result.decided_by[rows]
-    if (rivals >= 0).any():
-        columns.append(Column("decided by"))
-    if subject.stands is not None:
-        columns.append(Column("stands up to", "share replaced", number=True))
+    made = arm_table(
+        result,
+        rows,
+        failed=subject.failed if subject.failed is not None and subject.failed.any() else None,
+        deciders=bool((result.decided_by[rows] >= 0).any()),
+        stands=subject.stands,
+        resolution=subject.resolution,
+    )
     names = fitting([result.arms[arm] for arm in rows.tolist()])
-    intervals = _intervals(subject, rows)
-    made = []
-    for place, arm in enumerate(rows.tolist()):
-        verdict = result.verdict(arm)
-        cells = [Cell(names[place]), Cell(verdict.word, float(rank(verdict)), look=verdict.word), *intervals[place]]
-        cells.append(Cell(f"{int(result.pulls_per_arm[arm]):,}", float(result.pulls_per_arm[arm])))
-        if failed is not None:
-            cells.append(Cell(f"{int(failed[arm]):,}" if failed[arm] else "", float(failed[arm])))
-        if (rivals >= 0).any():
-            rival = int(result.decided_by[arm])
-            cells.append(Cell(short(result.arms[rival]) if rival >= 0 else ""))
-        if subject.stands is not None:
-            cells.append(_stands(float(subject.stands[arm]), subject.resolution))
-        made.append(tuple(cells))
-    return Table("The arms", tuple(columns), tuple(made), _rest(result, rows))
+    entries = tuple(
+        tuple(
+            Entry(
+                name if column == "arm" else short(cell.full),
+                cell.value,
+                row.verdict.word if column == "verdict" else "",
+            )
+            for column, cell in row.cells.items()
+        )
+        for name, row in zip(names, made.rows, strict=True)
+    )
+    columns = tuple(Column(short(each.heading), each.below, each.number) for each in made.columns)
+    return ReportTable("The arms", columns, entries, f"{made.rest}." if made.rest else "")
 
 
-def _intervals(subject: Subject, rows: Ints) -> list[list[Cell]]:
-    result = subject.result
-    columns = []
-    for d, metric in enumerate(result.metrics):
-        centre = metric.outward(result.estimates[rows, d]).tolist()
-        low, high = (ends.tolist() for ends in metric.outward_interval(result.lower[rows, d], result.upper[rows, d]))
-        least = 0.0 if metric.relative else -math.inf  # where nothing is known, an interval begins there
-        columns.append([_interval(*each, least) for each in zip(centre, low, high, strict=True)])
-    return [list(cells) for cells in zip(*columns, strict=True)]
-
-
-def _interval(centre: float, low: float, high: float, least: float) -> Cell:
-    between = f"[{number(low)}, {number(high)}]"
-    if math.isfinite(centre):
-        return Cell(f"{number(centre)} {between}", centre)
-    if low > least or math.isfinite(high):
-        return Cell(between, low if low > least else high)
-    return Cell("not known")
-
-
-def _stands(level: float, resolution: float) -> Cell:
-    if math.isnan(level):
-        return Cell("")
-    return Cell("any below 50%" if level + resolution >= 0.5 - 1e-9 else percent(level), level)
-
-
-def _rest(result: Result, rows: Ints) -> str:
-    left = np.delete(np.arange(len(result.arms)), rows)
-    if not len(left):
-        return ""
-    return f"… and {len(left):,} more arms: {counts(result, left)}. The CSV report has a row for every arm."
-
-
-def failures_table(subject: Subject) -> Table | None:
+def failures_table(subject: Subject) -> ReportTable | None:
     """Arms that failed with the reasons and how often, the most frequent first; None without reasons."""
     counted = sorted(
         ((count, arm, reason) for arm, reasons in subject.reasons.items() for reason, count in reasons.items()),
@@ -102,14 +55,13 @@ def failures_table(subject: Subject) -> Table | None:
     if not counted:
         return None
     rows = tuple(
-        (Cell(short(arm)), Cell(short(reason, 200)), Cell(f"{count:,}", float(count)))
+        (Entry(short(arm)), Entry(short(reason, 200)), Entry(f"{count:,}", float(count)))
         for count, arm, reason in counted[:_MOST_FAILURES]
     )
     left = len(counted) - len(rows)
     rest = f"… and {left:,} more kinds of failures." if left else ""
-    return Table(
-        "Failed pulls by arm and reason", (Column("arm"), Column("reason"), Column("pulls", number=True)), rows, rest
-    )
+    columns = (Column("arm"), Column("reason"), Column("pulls", number=True))
+    return ReportTable("Failed pulls by arm and reason", columns, rows, rest)
 
 
 # For machines ---------------------------------------------------------------------------------------------------------

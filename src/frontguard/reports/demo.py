@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,82 +9,18 @@ import numpy as np
 
 from frontguard.demo.reviews import BOMBED, CONTAMINATION, Reviews
 from frontguard.demo.treatments import OBJECTIVES, Demo
-from frontguard.errors import BadInput
+from frontguard.documents.base import Origin
 from frontguard.logs.analysis import Analysis
 from frontguard.objectives import Objective
 from frontguard.plot.picture import Picture
-from frontguard.reports.analysis import Origin, analysis_report, origin_steps
-from frontguard.reports.json import analysis_in, result_in
+from frontguard.reports.analysis import analysis_report, origin_steps
 from frontguard.reports.make import report_of, shown
-from frontguard.reports.model import Fact, Part, Report, Shown, Subject
-from frontguard.reports.plain_values import Value
+from frontguard.reports.model import Fact, Figure, Report, Section, Subject
 from frontguard.results import Result
 from frontguard.words import analysis as summary
 from frontguard.words.certificate import guarantee
 
-__all__ = ["demo_in", "demo_report", "demo_to_dict"]
-
 _METRICS = tuple(Objective(name, "minimize") for name in OBJECTIVES)
-
-
-def demo_to_dict(found: Demo) -> dict[str, Any]:
-    """What `Demo.to_dict` has, with what a report needs besides."""
-
-    def table(result: Result) -> dict[str, dict[str, float]]:
-        rows = result.estimates.tolist()
-        return {arm: dict(zip(OBJECTIVES, row, strict=True)) for arm, row in zip(result.arms, rows, strict=True)}
-
-    return found.to_dict() | {
-        "estimates": table(found.robust),
-        "mean_estimates": table(found.by_means),
-        "scale": {"centre": found.centre.tolist(), "deviation": found.deviation.tolist()},
-    }
-
-
-def demo_in(value: Value) -> Demo:
-    """The demonstration as its JSON has it; missing parts are errors."""
-    robust, means = result_in(value)[0], result_in(value["mean_based"])[0]
-    names = list(OBJECTIVES)
-    if list(robust.objectives) != names or means.arms != robust.arms or list(means.objectives) != names:
-        raise BadInput(
-            f"{value.where}: wanted both methods on the same arms, with the objectives {' and '.join(names)}; got "
-            "others"
-        )
-    places = {arm: number for number, arm in enumerate(robust.arms)}
-    estimates = value["mean_estimates"].rows(places, names)
-    scale = {key: _pair(value["scale"][key]) for key in ("centre", "deviation")}
-    minutes = np.full((len(places), 2), np.nan)
-    for arm, pair in value["minutes"].by_arm(places):
-        minutes[arm] = _pair(pair)
-    truth = value["true_pareto_set"].texts()
-    if not set(truth) <= set(places):
-        raise value["true_pareto_set"].wrong("names of arms that have a verdict")
-    reviews = analysis_in(value["reviews"])
-    if BOMBED not in reviews.arms:
-        raise BadInput(f"{value['reviews'].where}: wanted the bundled movies, {BOMBED} among them; got others")
-    true_means = value["reviews"]["true_means"].rows(
-        {arm: i for i, arm in enumerate(reviews.arms)}, list(reviews.objectives)
-    )
-    seconds = value.get("seconds")
-    return Demo(
-        contamination=robust.certificate.contamination,
-        robust=replace(robust, metrics=()),
-        by_means=replace(means, estimates=estimates, metrics=()),
-        truth=truth,
-        true_minutes=minutes,
-        centre=scale["centre"],
-        deviation=scale["deviation"],
-        reviews=Reviews(reviews, true_means),
-        flags=analysis_in(value["compiler_flags"]),
-        seconds=0.0 if seconds is None else seconds.number(0.0),
-    )
-
-
-def _pair(value: Value) -> np.ndarray[Any, np.dtype[np.float64]]:
-    parts = [each.number() for each in value.elements()]
-    if len(parts) != 2:
-        raise value.wrong("two numbers, one for each objective")
-    return np.array(parts)
 
 
 def _in_minutes(found: Demo, result: Result) -> Result:
@@ -160,14 +95,14 @@ def demo_report(found: Demo, origin: Origin | None = None) -> Report:
     )
 
 
-def _shown(found: Demo) -> list[Shown]:
+def _shown(found: Demo) -> list[Figure]:
     from frontguard.demo.pictures import demo_picture
 
     picture: Picture = demo_picture(found)
     return [shown("What both methods make of the same records", picture)]
 
 
-def _reviews_part(reviews: Reviews) -> Part:
+def _reviews_part(reviews: Reviews) -> Section:
     from frontguard.demo.pictures import reviews_picture
 
     found = reviews.analysis
@@ -179,12 +114,12 @@ def _reviews_part(reviews: Reviews) -> Part:
         *_said(found),
     )
     picture: Picture = reviews_picture(reviews)
-    return Part(
+    return Section(
         "A log that is there already: reviews", words, shown=(shown("Reviews", picture),), tables=(_table(found),)
     )
 
 
-def _flags_part(found: Analysis) -> Part:
+def _flags_part(found: Analysis) -> Section:
     from frontguard import plot
 
     words = (
@@ -193,7 +128,7 @@ def _flags_part(found: Analysis) -> Part:
         summary.by_verdict(found),
         *_said(found),
     )
-    return Part(
+    return Section(
         "A real job: compiler flags",
         words,
         shown=(shown("Compiler flags", plot.front(found)),),
@@ -211,8 +146,3 @@ def _said(found: Analysis) -> list[str]:
 
 def _table(found: Analysis) -> Any:
     return analysis_report(found).table
-
-
-def has_all(entries: Mapping[str, Any]) -> bool:
-    """Whether JSON has what the whole demonstration needs; that of earlier versions does not."""
-    return all(entries.get(key) is not None for key in ("mean_estimates", "scale", "estimates"))

@@ -5,22 +5,21 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
+from frontguard.documents.base import Origin
 from frontguard.experiments.plan import TITLES
-from frontguard.experiments.results import Result, as_record
-from frontguard.experiments.tables import number, title_of
+from frontguard.experiments.results import Row, as_record
+from frontguard.experiments.tables import number
 from frontguard.plot.picture import Picture
-from frontguard.reports.analysis import Origin, origin_steps
+from frontguard.reports.analysis import origin_steps
 from frontguard.reports.make import made_now
-from frontguard.reports.model import Cell, Column, Fact, Part, Records, Report, Shown, Table
+from frontguard.reports.model import Column, Entry, Fact, Figure, Records, Report, ReportTable, Section
 from frontguard.words.certificate import status_in_words
-
-__all__ = ["experiments_report"]
 
 GOAL = 0.9
 """The paper asks for success with probability 1 − δ = 0.9."""
 
 
-def experiments_report(rows: Sequence[Result], origin: Origin | None = None) -> Report:
+def experiments_report(rows: Sequence[Row], origin: Origin | None = None) -> Report:
     """The report on rows of results."""
     from frontguard import plot
 
@@ -40,7 +39,7 @@ def experiments_report(rows: Sequence[Result], origin: Origin | None = None) -> 
             Fact("Policies", ", ".join(dict.fromkeys(row.policy_title for row in rows))),
             Fact("Contamination ε", ", ".join(f"{eps:g}" for eps in sorted({row.epsilon for row in rows}))),
         ),
-        pictures=(Shown("Samples and success against contamination", picture, picture.caption),),
+        pictures=(Figure("Samples and success against contamination", picture, picture.caption),),
         table=_table(rows),
         certificate=(
             "A run succeeds if every arm that it returns is at most 2D + α from the true front, and for every arm of "
@@ -54,11 +53,11 @@ def experiments_report(rows: Sequence[Result], origin: Origin | None = None) -> 
             "wrong.",
         ),
         assumptions=tuple(_assumptions(rows)),
-        robustness=Part("How robust it is"),
-        open=Part("What would settle the open arms"),
-        failures=Part("Failures"),
+        robustness=Section("How robust it is"),
+        open=Section("What would settle the open arms"),
+        failures=Section("Failures"),
         warnings=tuple(_warnings(rows)),
-        course=Part("How it came about"),
+        course=Section("How it came about"),
         more=(),
         reproduce=tuple(origin_steps(origin or _derived(rows))),
         records=Records(tuple(records[0]), [list(record.values()) for record in records]),
@@ -66,7 +65,7 @@ def experiments_report(rows: Sequence[Result], origin: Origin | None = None) -> 
     )
 
 
-def _derived(rows: Sequence[Result]) -> Origin:
+def _derived(rows: Sequence[Row]) -> Origin:
     """A command that computes such rows, as far as they tell: their seed they do not."""
     from frontguard import __version__
 
@@ -79,7 +78,7 @@ def _derived(rows: Sequence[Result]) -> Origin:
     return Origin(version=f"{__version__} (of this report)", command=shlex.join(arguments))
 
 
-def _answer(rows: Sequence[Result]) -> str:
+def _answer(rows: Sequence[Row]) -> str:
     """Who succeeds everywhere, who does not, and how the samples compare with the published ones."""
     titles = dict.fromkeys((row.policy, row.policy_title) for row in rows)
     always, sometimes = [], []
@@ -124,7 +123,7 @@ def _and(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 
 
-def _table(rows: Sequence[Result]) -> Table:
+def _table(rows: Sequence[Row]) -> ReportTable:
     several = len({(row.dataset, row.variant) for row in rows}) > 1
     compared = any(row.published for row in rows)
     columns = [Column("policy")]
@@ -135,54 +134,58 @@ def _table(rows: Sequence[Result]) -> Table:
         Column("RSR", "95 % interval", number=True),
         Column("SC", "samples ± error", number=True),
     ]
-    columns += [Column("RO", number=True), Column("r-F1", number=True), Column("returned", number=True)]
+    columns += [
+        Column("RO", number=True),
+        Column("r-F1", number=True),
+        Column("returned", number=True),
+    ]
     if compared:
         columns += [
             Column("paper RSR", number=True),
             Column("paper SC", number=True),
             Column("SC ours/paper", number=True),
         ]
-    return Table(
+    return ReportTable(
         "Results beside the published ones",
         tuple(columns),
         tuple(tuple(_cells(row, several, compared)) for row in rows),
     )
 
 
-def _cells(row: Result, several: bool, compared: bool) -> list[Cell]:
+def _cells(row: Row, several: bool, compared: bool) -> list[Entry]:
     figures = row.score
-    cells = [Cell(row.policy_title)]
+    cells = [Entry(row.policy_title)]
     if several:
-        cells.append(Cell(_title(row)))
+        cells.append(Entry(row.title))
     error = "" if figures.sc.error != figures.sc.error else f" ± {figures.sc.error:,.0f}"
     cells += [
-        Cell(f"{row.epsilon:g}", row.epsilon),
-        Cell(f"{number(figures.rsr)} [{figures.rsr_low:.2f}, {figures.rsr_high:.2f}]", figures.rsr),
-        Cell(f"{figures.sc.mean:,.0f}{error}", figures.sc.mean),
-        Cell(number(figures.ro.mean), figures.ro.mean),
-        Cell(number(figures.rf1.mean), figures.rf1.mean),
-        Cell(number(figures.size.mean, 1), figures.size.mean),
+        Entry(f"{row.epsilon:g}", row.epsilon),
+        Entry(f"{number(figures.rsr)} [{figures.rsr_low:.2f}, {figures.rsr_high:.2f}]", figures.rsr),
+        Entry(f"{figures.sc.mean:,.0f}{error}", figures.sc.mean),
+        Entry(number(figures.ro.mean), figures.ro.mean),
+        Entry(number(figures.rf1.mean), figures.rf1.mean),
+        Entry(number(figures.size.mean, 1), figures.size.mean),
     ]
     paper = row.published
     if compared and paper is None:
-        cells += [Cell("")] * 3
+        cells += [Entry("")] * 3
     elif paper is not None:
         ratio = figures.sc.mean / paper.sc if paper.sc > 0 else float("nan")
-        cells += [Cell(number(paper.rsr), paper.rsr), Cell(f"{paper.sc:,.0f}", paper.sc), Cell(f"{ratio:.2f}", ratio)]
+        cells += [
+            Entry(number(paper.rsr), paper.rsr),
+            Entry(f"{paper.sc:,.0f}", paper.sc),
+            Entry(f"{ratio:.2f}", ratio),
+        ]
     return cells
 
 
-def _title(row: Result) -> str:
-    return title_of((row.dataset, row.variant)) if row.dataset in TITLES else f"{row.dataset} ({row.variant})"
-
-
-def _assumptions(rows: Sequence[Result]) -> list[str]:
+def _assumptions(rows: Sequence[Row]) -> list[str]:
     said = []
     for dataset, variant in dict.fromkeys((row.dataset, row.variant) for row in rows):
         some = [row for row in rows if (row.dataset, row.variant) == (dataset, variant)]
         threats = " and ".join(dict.fromkeys(row.threat for row in some))
         said.append(
-            f"{_title(some[0])}: the policies are told of {'an' if threats[:1] in 'aeiou' else 'a'} {threats} "
+            f"{some[0].title}: the policies are told of {'an' if threats[:1] in 'aeiou' else 'a'} {threats} "
             "attacker; "
             f"{some[0].pareto_arms} arms are truly on the front; α = {some[0].accuracy:g}."
         )
@@ -190,7 +193,7 @@ def _assumptions(rows: Sequence[Result]) -> list[str]:
     return said
 
 
-def _warnings(rows: Sequence[Result]) -> list[str]:
+def _warnings(rows: Sequence[Row]) -> list[str]:
     few = min(row.runs for row in rows)
     if few >= 100:
         return []

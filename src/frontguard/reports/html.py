@@ -16,9 +16,7 @@ from importlib.resources import files
 from frontguard.markup import Child, Element, clean, element
 from frontguard.phrases import one_line
 from frontguard.plot.svg.draw import drawn
-from frontguard.reports.model import Cell, Part, Report, Shown, Step, Table
-
-__all__ = ["document", "policy"]
+from frontguard.reports.model import Entry, Figure, Report, ReportTable, Section, Step
 
 _LONG = 400  # characters from which on an answer is set smaller
 _ROOM = 550_000  # characters for all pictures together; the table may need 400,000, and a report stays below 1 MB
@@ -134,7 +132,7 @@ class _Body:
             *self._table(table, caption=False),
         )
 
-    def _part(self, part: Part) -> Element:
+    def _part(self, part: Section) -> Element:
         name = f"part-{self._number()}"
         lists = (
             [element("ul", {}, *(element("li", {"dir": "auto"}, line) for line in part.listed))] if part.listed else []
@@ -154,7 +152,7 @@ class _Body:
         self._tables += 1
         return self._tables
 
-    def _figure(self, shown: Shown, *, heading: bool, first: bool = False) -> Element:
+    def _figure(self, shown: Figure, *, heading: bool, first: bool = False) -> Element:
         self._pictures += 1
         said = [element("figcaption", {"dir": "auto"}, shown.words)] if shown.words else []
         svg = drawn(shown.picture, prefix=f"p{self._pictures}-")
@@ -170,7 +168,7 @@ class _Body:
 
     # Tables -----------------------------------------------------------------------------------------------------------
 
-    def _table(self, table: Table, *, caption: bool = True) -> list[Element]:
+    def _table(self, table: ReportTable, *, caption: bool = True) -> list[Element]:
         name = f"caption-{self._number()}"
         heads = [
             element(
@@ -222,7 +220,7 @@ def _step(step: Step) -> list[Element]:
     return [element("dt", {}, step.label), element("dd", {"dir": "auto"}, value)]
 
 
-def _row(row: Sequence[Cell], numbers: Sequence[bool]) -> Element:
+def _row(row: Sequence[Entry], numbers: Sequence[bool]) -> Element:
     cells = []
     for place, cell in enumerate(row):
         attributes: dict[str, object] = {}

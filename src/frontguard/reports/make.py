@@ -9,11 +9,9 @@ import frontguard
 from frontguard.phrases import article, percent
 from frontguard.plot.picture import Picture
 from frontguard.reports.arms import arms_records, arms_table, failures_table
-from frontguard.reports.model import Fact, Part, Report, Shown, Subject, with_short_names
+from frontguard.reports.model import Fact, Figure, Report, Section, Subject, with_short_names
 from frontguard.verdicts import Verdict
 from frontguard.words.certificate import assumptions, status_in_words, tolerance_in_words
-
-__all__ = ["made_now", "report_of", "shown", "without_directions"]
 
 MOST_MARKS = 500
 """In a matrix of all pairs of objectives; beyond, the first pair is shown, so that a report stays small."""
@@ -27,6 +25,9 @@ def report_of(subject: Subject) -> Report:
     result = subject.result
     certificate = result.certificate
     failed = 0 if subject.failed is None else int(subject.failed.sum())
+    table = arms_table(subject)
+    if table.rest:
+        table = replace(table, rest=f"{table.rest} The CSV report has a row for every arm.")
     return Report(
         title=subject.title,
         kind=subject.kind,
@@ -35,7 +36,7 @@ def report_of(subject: Subject) -> Report:
         status_words=status_in_words(subject.status),
         facts=(*_facts(subject, failed), *subject.facts),
         pictures=_pictures(subject) if subject.pictures is None else subject.pictures,
-        table=arms_table(subject),
+        table=table,
         certificate=subject.guarantee,
         assumptions=assumptions(
             certificate,
@@ -85,7 +86,7 @@ def _facts(subject: Subject, failed: int) -> list[Fact]:
     return facts
 
 
-def _pictures(subject: Subject) -> tuple[Shown, ...]:
+def _pictures(subject: Subject) -> tuple[Figure, ...]:
     from frontguard import plot
 
     result = with_short_names(subject.result)
@@ -103,9 +104,9 @@ def _pictures(subject: Subject) -> tuple[Shown, ...]:
     return tuple(pictures)
 
 
-def shown(heading: str, picture: Picture) -> Shown:
+def shown(heading: str, picture: Picture) -> Figure:
     """A picture with its caption as words."""
-    return Shown(heading, picture, picture.caption)
+    return Figure(heading, picture, picture.caption)
 
 
 def without_directions(picture: Picture) -> Picture:
@@ -121,7 +122,7 @@ def without_directions(picture: Picture) -> Picture:
     return replace(picture, rows=tuple(tuple(map(bare, row)) for row in picture.rows))
 
 
-def _failures(subject: Subject, failed: int) -> Part:
+def _failures(subject: Subject, failed: int) -> Section:
     table = failures_table(subject)
     tables = () if table is None else (table,)
     words: tuple[str, ...] = ()
@@ -132,4 +133,4 @@ def _failures(subject: Subject, failed: int) -> Part:
             "that could "
             "have been anything, on either side: leaving it out would favour arms that fail when they are slow.",
         )
-    return Part("Failures", words, tables=tables)
+    return Section("Failures", words, tables=tables)

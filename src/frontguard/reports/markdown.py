@@ -10,9 +10,7 @@ import re
 from collections.abc import Iterable
 
 from frontguard.markup import clean
-from frontguard.reports.model import Part, Report, Shown, Step, Table
-
-__all__ = ["document", "escaped"]
+from frontguard.reports.model import Figure, Report, ReportTable, Section, Step
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
 _AT_START = re.compile(r"^([#+=-](?=[\s#+=-]|$)|\d{1,9}(?=[.)](?:\s|$)))")  # what would begin a list or a heading
@@ -55,7 +53,7 @@ def document(report: Report) -> str:
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)) + "\n"
 
 
-def _part(part: Part) -> list[str]:
+def _part(part: Section) -> list[str]:
     lines = [f"## {escaped(part.heading)}", ""]
     for said in part.words:
         lines += [escaped(said), ""]
@@ -67,13 +65,13 @@ def _part(part: Part) -> list[str]:
     return lines
 
 
-def _picture(shown: Shown, level: int) -> list[str]:
+def _picture(shown: Figure, level: int) -> list[str]:
     said = [text for text in (shown.picture.description, shown.words) if text]
     lines = [f"{'#' * level} {escaped(shown.heading)}", "", *(line for text in said for line in (escaped(text), ""))]
     return lines + (_table(shown.table) if shown.table is not None else [])
 
 
-def _table(table: Table) -> list[str]:
+def _table(table: ReportTable) -> list[str]:
     heads = [" ".join(part for part in (column.heading, column.below) if part) for column in table.columns]
     rules = ["---:" if column.number else "---" for column in table.columns]
     lines = [_line(map(escaped, heads)), _line(rules)]

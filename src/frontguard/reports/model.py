@@ -16,14 +16,13 @@ import numpy.typing as npt
 from frontguard._typing import Ints
 from frontguard.objectives import Objective
 from frontguard.plot.picture import Picture
-from frontguard.reports.names import IN_SENTENCES, short
 from frontguard.results import Result
 
 Kind: TypeAlias = Literal["study", "run", "analysis", "result", "demo", "reproduce"]
 
 
 @dataclass(frozen=True)
-class Cell:
+class Entry:
     """What stands in a table, and by what it is sorted: a number, or its text if there is none."""
 
     text: str
@@ -46,23 +45,23 @@ class Column:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class ReportTable:
     """Rows in a sensible order; `rest` says what is left out. The first column names the rows."""
 
     caption: str
     columns: tuple[Column, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[tuple[Entry, ...], ...]
     rest: str = ""
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class Figure:
     """A picture with a heading and what to look at, in words; `table` has its numbers, where words cannot."""
 
     heading: str
     picture: Picture
     words: str = ""
-    table: Table | None = None
+    table: ReportTable | None = None
 
 
 @dataclass(frozen=True)
@@ -91,14 +90,14 @@ class Records:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class Section:
     """A part of a report with more in it: a heading, sentences, pictures and tables. Left out if it is empty."""
 
     heading: str
     words: tuple[str, ...] = ()
     listed: tuple[str, ...] = ()
-    shown: tuple[Shown, ...] = ()
-    tables: tuple[Table, ...] = ()
+    shown: tuple[Figure, ...] = ()
+    tables: tuple[ReportTable, ...] = ()
 
     @property
     def blank(self) -> bool:
@@ -115,27 +114,27 @@ class Report:
     answer: str
     status: str
     facts: tuple[Fact, ...]
-    pictures: tuple[Shown, ...]  # right below the answer
-    table: Table
+    pictures: tuple[Figure, ...]  # right below the answer
+    table: ReportTable
     certificate: tuple[str, ...]  # what holds, in plain words
     assumptions: tuple[str, ...]  # what it rests on
-    robustness: Part
-    open: Part  # arms that are not settled, and what would settle them
-    failures: Part
+    robustness: Section
+    open: Section  # arms that are not settled, and what would settle them
+    failures: Section
     warnings: tuple[str, ...]
-    course: Part  # how it came about
-    more: tuple[Part, ...]  # further answers, as in the demonstration
+    course: Section  # how it came about
+    more: tuple[Section, ...]  # further answers, as in the demonstration
     reproduce: tuple[Step, ...]
     records: Records
     made: str = ""  # by which version and when
     status_words: str = field(default="")
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[Section, ...]:
         """What stands below the table, in its order, without what is empty."""
-        warned = Part("Warnings", listed=self.warnings)
-        certificate = Part("What is certain", self.certificate)
-        assumed = Part("What that assumes", listed=self.assumptions)
+        warned = Section("Warnings", listed=self.warnings)
+        certificate = Section("What is certain", self.certificate)
+        assumed = Section("What that assumes", listed=self.assumptions)
         every = (certificate, assumed, self.robustness, self.open, self.failures, warned, self.course, *self.more)
         return tuple(part for part in every if not part.blank)
 
@@ -159,15 +158,15 @@ class Subject:
     reasons: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # of failures, by arm
     failed: Ints | None = None  # (K,) pulls, or values, that failed
     facts: tuple[Fact, ...] = ()
-    robustness: Part = field(default_factory=lambda: Part("How robust it is"))
-    open: Part = field(default_factory=lambda: Part("What would settle the open arms"))
-    course: Part = field(default_factory=lambda: Part("How it came about"))
-    pictures: tuple[Shown, ...] | None = None  # instead of those that are made of the result
+    robustness: Section = field(default_factory=lambda: Section("How robust it is"))
+    open: Section = field(default_factory=lambda: Section("What would settle the open arms"))
+    course: Section = field(default_factory=lambda: Section("How it came about"))
+    pictures: tuple[Figure, ...] | None = None  # instead of those that are made of the result
     steps: tuple[Step, ...] = ()
     warnings: tuple[str, ...] = ()
     stands: npt.NDArray[np.float64] | None = None  # (K,) up to which ε the verdict stands; NaN where not known
     resolution: float = 0.001
-    more: tuple[Part, ...] = ()
+    more: tuple[Section, ...] = ()
 
 
 def shown_in_units(result: Result) -> Result:
@@ -192,3 +191,40 @@ def with_short_names(result: AnyResult) -> AnyResult:
     if arms is result.arms and names == result.objectives and metrics == result.metrics:
         return result
     return replace(result, arms=arms, objectives=names, metrics=metrics)
+
+
+# Names ----------------------------------------------------------------------------------------------------------------
+
+IN_SENTENCES = 80
+"""Characters of a name in sentences and pictures."""
+
+IN_TABLES = 300_000
+"""Characters of all names of a table together; if they have more, the longest ones are shortened."""
+
+
+def short(name: str, most: int = IN_SENTENCES) -> str:
+    """A name of so many characters at most, in one line.
+
+    >>> short("a rather long name", 9), short("two\\nlines")
+    ('a rather…', 'two lines')
+    """
+    line = " ".join(name[: 8 * most].split()) if len(name) > most or not name.isprintable() else name
+    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+
+
+def fitting(names: Sequence[str], together: int = IN_TABLES) -> list[str]:
+    """The names as they are; or, if they are too long together, the longest ones shortened to one common length.
+
+    >>> fitting(["abc", "x" * 100, "y" * 90], 33)
+    ['abc', 'xxxxxxxxxxxxxx…', 'yyyyyyyyyyyyyy…']
+    """
+    lengths = sorted(map(len, names))
+    if sum(lengths) <= together:
+        return list(names)
+    left, limit = together, 1
+    for place, length in enumerate(lengths):
+        limit = left // (len(lengths) - place)
+        if length > limit:
+            break
+        left -= length
+    return [name if len(name) <= limit else name[: max(limit - 1, 1)] + "…" for name in names]

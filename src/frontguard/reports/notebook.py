@@ -11,11 +11,9 @@ from frontguard.logs.analysis import Analysis
 from frontguard.markup import Element, element
 from frontguard.plot.svg.draw import drawn
 from frontguard.reports.arms import arms_table
-from frontguard.reports.model import Cell, Column, Subject, shown_in_units, with_short_names
+from frontguard.reports.model import Column, Entry, Subject, shown_in_units, with_short_names
 from frontguard.results import Result
-from frontguard.studies.snapshot import Snapshot
-
-__all__ = ["MOST_ROWS", "result_html"]
+from frontguard.studies.overview import Snapshot
 
 MOST_ROWS = 100
 """Arms that a notebook shows."""
@@ -44,7 +42,7 @@ def result_html(result: Result) -> str:
         ),
     ]
     if table.rest:
-        parts.append(element("p", {}, table.rest.replace(" The CSV report has a row for every arm.", "")))
+        parts.append(element("p", {}, table.rest))
     return element("div", {"class": "frontguard"}, *parts).markup()
 
 
@@ -89,7 +87,7 @@ def _heading(column: Column) -> Element:
     return element("th", {"scope": "col", "align": "right" if column.number else "left"}, column.heading, below)
 
 
-def _row(row: tuple[Cell, ...], columns: tuple[Column, ...]) -> Element:
+def _row(row: tuple[Entry, ...], columns: tuple[Column, ...]) -> Element:
     cells = [
         element(
             "th" if place == 0 else "td",

@@ -1,20 +1,25 @@
-"""What a report is made of, by its content: a study's storage, or JSON of run, analyze, demo or reproduce."""
+"""What a report is made of: objects of Python, a study's storage, or JSON of run, analyze, demo or reproduce.
+
+Objects are known by their type, files and JSON by what is in them. A new kind is a line here and a module that makes a
+`Report` of it.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from frontguard.documents.base import Origin, parsed, read
 from frontguard.errors import BadInput
-from frontguard.reports.plain_values import Value, parsed
+from frontguard.reports.model import Report
 
 if TYPE_CHECKING:
-    from frontguard.reports.model import Report
     from frontguard.reports.study import Progress
 
-__all__ = ["report_from", "report_from_values"]
 
 WANTED = (
     "a study's storage (a SQLite file or postgresql://…), or the JSON of frontguard run, analyze, demo or reproduce "
@@ -25,12 +30,49 @@ _TABLE = "table.json"  # what reproduce leaves in its folder
 _DEMO = "demo.json"  # and the demonstration in its
 
 
+def report_on(thing: Any, *, study: str | None = None, origin: Origin | None = None) -> Report:
+    """The report on something; see `write_report`."""
+    if isinstance(thing, Report):
+        return thing
+    if isinstance(thing, (str, os.PathLike)):
+        return report_from(os.fspath(thing), study)
+    from frontguard.demo.treatments import Demo
+    from frontguard.experiments.results import Row
+    from frontguard.logs.analysis import Analysis
+    from frontguard.reports.analysis import analysis_report, result_report
+    from frontguard.reports.demo import demo_report
+    from frontguard.reports.experiments import experiments_report
+    from frontguard.reports.study import study_report
+    from frontguard.results import Result
+    from frontguard.studies.study import Study
+
+    if isinstance(thing, Analysis):
+        return analysis_report(thing, origin)
+    if isinstance(thing, Result):
+        return result_report(thing, origin)
+    if isinstance(thing, Study):
+        return study_report(thing.storage, thing.name)
+    if isinstance(thing, Demo):
+        return demo_report(thing, origin)
+    if isinstance(thing, Sequence) and thing and all(isinstance(row, Row) for row in thing):
+        return experiments_report(thing, origin)
+    if isinstance(thing, (Mapping, list)):
+        return report_from_values(dict(thing) if isinstance(thing, Mapping) else thing)
+    raise BadInput(
+        "a report can be made of a result, an analysis, a study, a demonstration, rows of reproduce, their JSON, or a "
+        f"path to a storage or such JSON; got {type(thing).__name__}"
+    )
+
+
+# Files and addresses --------------------------------------------------------------------------------------------------
+
+
 def report_from(where: str, study: str | None = None, progress: Progress | None = None) -> Report:
     """The report on what is at a path or address."""
     if re.match(r"(?:sqlite|postgres|postgresql)://", where, re.I):
         return _of_storage(where, study, progress)
     if where == "-":
-        return _of_json(_read_stdin(), "standard input", study)
+        return report_from_json(_read_stdin(), "standard input", study)
     path = Path(where)
     if path.is_dir():
         inside = [path / name for name in (_TABLE, _DEMO) if (path / name).is_file()]
@@ -47,7 +89,7 @@ def report_from(where: str, study: str | None = None, progress: Progress | None 
         raise BadInput(f"{where}: cannot be read: {error.strerror or error}") from None
     except ValueError as error:  # a path that no file system takes
         raise BadInput(f"{where[:80]!r}: wanted {WANTED}; got a path that cannot be: {error}") from None
-    return _of_json(content, str(path), study)
+    return report_from_json(content, str(path), study)
 
 
 def _of_storage(where: str, study: str | None, progress: Progress | None) -> Report:
@@ -78,7 +120,11 @@ def _read_stdin() -> bytes:
         raise BadInput(f"standard input: cannot be read: {error}") from None
 
 
-def _of_json(content: bytes, where: str, study: str | None) -> Report:
+# JSON -----------------------------------------------------------------------------------------------------------------
+
+
+def report_from_json(content: bytes, where: str, study: str | None = None) -> Report:
+    """The report on a JSON text."""
     if study is not None:
         raise BadInput(f"{where}: --study goes with a storage; this is none")
     if not content.strip():
@@ -89,49 +135,38 @@ def _of_json(content: bytes, where: str, study: str | None) -> Report:
         raise BadInput(f"{where}: wanted {WANTED}; got a file that is neither") from None
     if text.lstrip()[:1] not in ("{", "["):
         raise BadInput(f"{where}: wanted {WANTED}; got a text that begins with {text.lstrip()[:20]!r}")
-    return report_from_values(parsed(text, where))
+    return report_from_values(parsed(text, where), where)
 
 
-def report_from_values(value: Value | Any, where: str = "JSON") -> Report:
+def report_from_values(value: Any, where: str = "JSON") -> Report:
     """The report on parsed JSON; its kind is seen by its entries."""
-    value = value if isinstance(value, Value) else Value(value, where)
-    from frontguard.reports.json import analysis_in, origin_in, result_in, snapshot_in
+    from frontguard.documents.analysis import AnalyzeDocument
+    from frontguard.documents.demo import DemoDocument
+    from frontguard.documents.reproduce import ReproduceDocument
+    from frontguard.documents.result import PlainDocument, RunDocument
+    from frontguard.reports.analysis import analysis_report, result_report
+    from frontguard.reports.demo import demo_report
+    from frontguard.reports.experiments import experiments_report
+    from frontguard.reports.study import run_report
 
-    if isinstance(value.raw, list):
-        from frontguard.reports.experiments import experiments_report
-        from frontguard.reports.rows_in import rows_in
-
-        return experiments_report(rows_in(value))
-    entries = value.fields
-    if "verdicts" not in entries:
-        raise BadInput(f"{value.where}: wanted {WANTED}; got an object without verdicts")
-    origin = origin_in(value)
-    said = value.get("answer")
-    if "mean_based" in entries:
-        from frontguard.reports.analysis import result_report
-        from frontguard.reports.demo import demo_in, demo_report, has_all
-
-        if has_all(entries):
-            return demo_report(demo_in(value), origin)
-        result, directed = result_in(value)
-        return result_report(result, origin, kind="demo", title="Demonstration", directed=directed)
-    if "study" in entries:
-        from frontguard.reports.study import run_report
-
-        snapshot, directed = snapshot_in(value)
-        storage = value.get("storage")
+    if isinstance(value, list):
+        return experiments_report([row.row() for row in read(ReproduceDocument, value, where)])
+    if "verdicts" not in value:
+        raise BadInput(f"{where}: wanted {WANTED}; got an object without verdicts")
+    if all(value.get(key) is not None for key in ("mean_based", "estimates", "mean_estimates", "scale")):
+        demo = read(DemoDocument, value, where)
+        return demo_report(demo.demo(), Origin.of(demo))
+    if "mean_based" not in value and "study" in value:
+        run = read(RunDocument, value, where)
         return run_report(
-            snapshot,
-            origin,
-            said="" if said is None else said.text(),
-            where="" if storage is None else storage.text(),
-            directed=directed,
+            run.snapshot(), Origin.of(run), said=run.answer, where=run.storage or "", directed=run.directed
         )
-    if "mean_set" in entries:
-        from frontguard.reports.analysis import analysis_report
-
-        return analysis_report(analysis_in(value), origin)
-    from frontguard.reports.analysis import result_report
-
-    result, directed = result_in(value)
-    return result_report(result, origin, directed=directed)
+    if "mean_based" not in value and "mean_set" in value:
+        analysis = read(AnalyzeDocument, value, where)
+        return analysis_report(analysis.analysis(), Origin.of(analysis))
+    plain = read(PlainDocument, value, where)
+    if "mean_based" in value:  # the demonstration, without what its pictures need
+        return result_report(
+            plain.result(), Origin.of(plain), kind="demo", title="Demonstration", directed=plain.directed
+        )
+    return result_report(plain.result(), Origin.of(plain), directed=plain.directed)

@@ -11,17 +11,23 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from frontguard._typing import Bools, Floats, Ints
+from frontguard.documents.base import Origin
 from frontguard.logs.analysis import Analysis
+from frontguard.logs.analyze import MOST_PROFILED, Question
+from frontguard.logs.boxes import BoxReader, mean_front, means
+from frontguard.logs.profile import Profile, profile, resolution_for
+from frontguard.logs.sort.rows import sorted_pulls
+from frontguard.pareto.judge import judge
 from frontguard.phrases import duration, percent
 from frontguard.plot.picture import Picture
-from frontguard.reports.analysis import Origin, open_part, origin_steps, robustness_part
+from frontguard.reports.analysis import open_part, origin_steps, pulls_part, robustness_part
 from frontguard.reports.make import report_of, shown
-from frontguard.reports.model import Fact, Kind, Part, Report, Shown, Step, Subject, with_short_names
+from frontguard.reports.model import Fact, Figure, Kind, Report, Section, Step, Subject, with_short_names
 from frontguard.results import Result
+from frontguard.studies.overview import Snapshot
 from frontguard.studies.settings import Settings
-from frontguard.studies.snapshot import Snapshot
 from frontguard.verdicts import Verdict
 from frontguard.words import analysis as log_summary
 from frontguard.words.arm_table import counts
@@ -32,15 +38,7 @@ if TYPE_CHECKING:
     from frontguard.storage.contract import Storage
     from frontguard.studies.follow import Follower
     from frontguard.studies.overview import Measurements, Overview
-from frontguard._typing import Floats, Ints
-from frontguard.logs.analyze import MOST_PROFILED, Question
-from frontguard.logs.boxes import BoxReader, mean_front, means
-from frontguard.logs.profile import Profile, profile, resolution_for
-from frontguard.logs.sort.ordered import Ordered
-from frontguard.objectives import Objective
-from frontguard.pareto.judge import judge
 
-__all__ = ["robustness_of", "run_report", "study_report"]
 
 Progress = Callable[[str, int, int], None]
 """Told what is being done, how much of it, and of how much."""
@@ -59,12 +57,12 @@ def study_report(
     overview = follower.catch_up(None if progress is None else lambda done, total: progress("pulls read", done, total))
     settings, snapshot = overview.settings, overview.snapshot
     result = snapshot.result
-    aside = np.asarray(result.verdict_codes == Verdict.SET_ASIDE)
-    ordered = sorted_pulls(settings.arms, settings.objectives, *follower.values(overview.told))
     found, note = as_analysis(
-        result, settings, ordered, aside,
+        result,
+        settings,
+        *follower.values(overview.told),  # which it has read: the storage is not asked again
         None if progress is None else lambda done, total: progress("shares of lies tried", done, total),
-    )  # fmt: skip
+    )
     return report_of(
         replace(
             _subject("study", snapshot, found, said=said),
@@ -89,7 +87,11 @@ def run_report(snapshot: Snapshot, origin: Origin, *, said: str = "", where: str
         steps.append(Step("With robustness and course", again, verbatim=True))
     return report_of(
         replace(
-            subject, facts=tuple(_facts(snapshot)), directed=directed, steps=tuple(steps), course=_pulls(subject.result)
+            subject,
+            facts=tuple(_facts(snapshot)),
+            directed=directed,
+            steps=tuple(steps),
+            course=pulls_part(subject.result),
         )
     )
 
@@ -162,11 +164,11 @@ def _utc(seconds: float) -> str:
 # Robustness and course ------------------------------------------------------------------------------------------------
 
 
-def robustness_of(found: Analysis, note: str) -> Part:
+def robustness_of(found: Analysis, note: str) -> Section:
     """Up to what verdicts stand, in words and as a picture; `note` says where the log and the study differ."""
     plain = with_short_names(found)
     if plain.profile is None:
-        return Part("How robust it is")
+        return Section("How robust it is")
     if np.isnan(plain.profile.front):
         known = plain.profile.per_arm[~np.isnan(plain.profile.per_arm)]
         said = (
@@ -175,7 +177,7 @@ def robustness_of(found: Analysis, note: str) -> Part:
             if len(known)
             else "Of no arm it can be said up to which share of replaced measurements its verdict stands."
         )
-        return Part("How robust it is", (said, note), shown=_stands_alone(plain))
+        return Section("How robust it is", (said, note), shown=_stands_alone(plain))
     part = robustness_part(plain)
     shown_too = tuple(replace(each, words=_bars(plain, each.picture)) for each in part.shown)
     return replace(part, words=(*part.words, *((note,) if note else ())), shown=shown_too)
@@ -189,7 +191,7 @@ def _bars(found: Analysis, picture: Picture) -> str:
     return f"A longer bar is a verdict that more lies are needed to shake.{more}"
 
 
-def _stands_alone(found: Analysis) -> tuple[Shown, ...]:
+def _stands_alone(found: Analysis) -> tuple[Figure, ...]:
     """The arms that have a figure, without how many are in: in that the log as it is now and the study differ."""
     from frontguard import plot
 
@@ -207,12 +209,12 @@ def _stands_alone(found: Analysis) -> tuple[Shown, ...]:
     return (shown("Up to what each verdict stands", alone),)
 
 
-def _course(overview: Overview, follower: Follower, found: Analysis) -> Part:
+def _course(overview: Overview, follower: Follower, found: Analysis) -> Section:
     from frontguard import plot
 
     plain = with_short_names(found)
     short_history = replace(overview.history, arms=plain.arms, objectives=plain.metrics)
-    pictures: list[Shown] = []
+    pictures: list[Figure] = []
     if len(short_history.moments) > 1:
         pictures.append(shown("Intervals while it was measured", plot.shrinking(short_history)))
         if any(metric.inner_tolerance > 0.0 for metric in plain.metrics):
@@ -228,8 +230,8 @@ def _course(overview: Overview, follower: Follower, found: Analysis) -> Part:
         brief = replace(measured, name=plain.arms[measured.arm], objectives=plain.metrics)
         picture = plot.measurements(brief, short_history, contamination=overview.settings.threat.eps)
         heading = f"Measurements of {brief.name}, the arm with most values that look wrong ({percent(share)})"
-        pictures.append(Shown(heading, picture, picture.caption))
-    return Part("How it came about", shown=tuple(pictures))
+        pictures.append(Figure(heading, picture, picture.caption))
+    return Section("How it came about", shown=tuple(pictures))
 
 
 def _most_suspicious(overview: Overview, follower: Follower) -> tuple[Measurements, float] | None:
@@ -242,20 +244,13 @@ def _most_suspicious(overview: Overview, follower: Follower) -> tuple[Measuremen
         if counts[arm] < 10:
             break
         measured = follower.measurements(arm, _MOST_VALUES)
-        wrong: npt.NDArray[np.bool_] = np.asarray(np.isnan(measured.values).any(axis=1))
+        wrong: Bools = np.asarray(np.isnan(measured.values).any(axis=1))
         for d, objective in enumerate(measured.objectives):
             wrong = wrong | suspects(measured.values[:, d], relative=objective.relative)
         share = float(wrong.mean()) if len(wrong) else 0.0
         if share > (0.0 if best is None else best[1]):
             best = measured, share
     return best
-
-
-def _pulls(result: Result) -> Part:
-    from frontguard import plot
-
-    plain = with_short_names(result)
-    return Part("How much was measured", shown=(shown("Pulls of each arm", plot.pulls(plain)),) if plain.pulls else ())
 
 
 # How to make it again -------------------------------------------------------------------------------------------------
@@ -304,56 +299,29 @@ def _in_python(settings: Settings) -> str:
     )
 
 
-__all__ = ["as_analysis", "sorted_pulls"]
-
-
-def sorted_pulls(names: tuple[str, ...], objectives: tuple[Objective, ...], arms: Ints, values: Floats) -> Ordered:
-    """Pulls of `arms` (n,) with values (n, M), as `Ordered`: by arm, the values of each metric sorted."""
-    count = len(names)
-    starts, flat = np.zeros((len(objectives), count + 1), np.int64), []
-    for d, objective in enumerate(objectives):
-        column = values[:, d]
-        good = np.isfinite(column) & ((column > 0.0) if objective.relative else True)
-        order = np.lexsort((column[good], arms[good]))
-        flat.append(column[good][order])
-        starts[d, 1:] = np.cumsum(np.bincount(arms[good], minlength=count))
-    pulls = np.bincount(arms, minlength=count).astype(np.int64)
-    return Ordered(names, tuple(objective.name for objective in objectives), pulls, starts, tuple(flat))
-
-
-def _without(ordered: Ordered, aside: npt.NDArray[np.bool_]) -> Ordered:
-    """The log without some arms."""
-    kept = np.flatnonzero(~aside)
-    starts = np.zeros((len(ordered.metrics), len(kept) + 1), np.int64)
-    flat = []
-    for d in range(len(ordered.metrics)):
-        parts = [ordered.values[d][ordered.starts[d, arm] : ordered.starts[d, arm + 1]] for arm in kept.tolist()]
-        starts[d, 1:] = np.cumsum([len(part) for part in parts])
-        flat.append(np.concatenate(parts) if parts else np.empty(0))
-    return Ordered(
-        [ordered.arms[arm] for arm in kept.tolist()], ordered.metrics, ordered.pulls[kept], starts, tuple(flat)
-    )
+# What the log says --------------------------------------------------------------------------------------------------
 
 
 def as_analysis(
     result: Result,
     settings: Settings,
-    ordered: Ordered,
-    aside: npt.NDArray[np.bool_],
+    arm_of: Ints,
+    values: Floats,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Analysis, str]:
     """The study's result with what its log tells besides, and a sentence where the two readings of the log differ.
 
-    The profile is read from the log as it is now, without what a spread bound adds, while the study's own intervals
-    were intersected over time. An arm whose verdict differs at the declared ε gets no figure. `progress` is told how
-    many of the shares ε that are to be tried are done.
+    The log is the arms (n,) and values (n, M) of its pulls. The profile is read from it as it is now, without what a
+    spread bound adds, while the study's own intervals were intersected over time. An arm whose verdict differs at the
+    declared ε gets no figure. `progress` is told how many of the shares ε that are to be tried are done.
     """
-    failed = (ordered.pulls - ordered.good).T
-    found, note = _profile(result, settings, ordered, aside, progress)
+    ordered = sorted_pulls(settings.arms, settings.objectives, arm_of, values)
+    aside = np.asarray(result.verdict_codes == Verdict.SET_ASIDE)
+    found, note = _profile(result, settings, arm_of, values, aside, progress)
     fields = {name: value for name, value in vars(result).items() if name in Result.__dataclass_fields__}
     analysis = Analysis(
         **fields,
-        failed=failed,
+        failed=ordered.failed.T,
         means=means(ordered, settings.objectives),
         mean_front=mean_front(ordered, settings.objectives) & ~aside,
         profile=found,
@@ -365,17 +333,21 @@ def as_analysis(
 def _profile(
     result: Result,
     settings: Settings,
-    ordered: Ordered,
-    aside: npt.NDArray[np.bool_],
+    arm_of: Ints,
+    values: Floats,
+    aside: Bools,
     progress: Callable[[int, int], None] | None,
 ) -> tuple[Profile | None, str]:
     kept = np.flatnonzero(~aside)
-    if not len(kept) or not ordered.pulls.any() or len(kept) > MOST_PROFILED:
+    if not len(kept) or not len(arm_of) or len(kept) > MOST_PROFILED:
         return None, ""
     question = Question(settings.objectives, settings.threat, settings.confidence, settings.coverage, anytime=True)
     # δ is shared by all arms, those that were set aside included: what is left of it for the others.
     delta = question.delta * len(kept) / len(settings.arms)
-    some = ordered if len(kept) == len(settings.arms) else _without(ordered, aside)
+    measured = ~aside[arm_of]
+    new_place = np.cumsum(~aside) - 1
+    names = [settings.arms[arm] for arm in kept.tolist()]
+    some = sorted_pulls(names, settings.objectives, new_place[arm_of[measured]], values[measured])
     goal = question.goal()
     boxes = BoxReader(some, settings.objectives, delta, anytime=True).read(settings.threat)
     read = judge(boxes, **goal).codes

@@ -5,17 +5,13 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 from frontguard.errors import BadInput
 from frontguard.reports.model import Report
-
-if TYPE_CHECKING:
-    from frontguard.reports.analysis import Origin
-
-__all__ = ["Format", "format_of", "report_on", "save", "text_of", "write_report"]
+from frontguard.reports.sources import report_on
 
 Format = Literal["html", "markdown", "csv"]
 
@@ -29,55 +25,6 @@ def write_report(thing: Any, path: str | Path, format: str | None = None, *, stu
     values of their JSON, or a path or address: a study's storage or a JSON file.
     """
     return save(report_on(thing, study=study), path, format)
-
-
-def report_on(thing: Any, *, study: str | None = None, origin: Origin | None = None) -> Report:
-    """The report on something; see `write_report`."""
-    if isinstance(thing, Report):
-        return thing
-    if isinstance(thing, (str, os.PathLike)):
-        from frontguard.reports.sources import report_from
-
-        return report_from(os.fspath(thing) if isinstance(thing, os.PathLike) else thing, study)
-    from frontguard.logs.analysis import Analysis
-    from frontguard.reports.analysis import analysis_report, result_report
-    from frontguard.results import Result
-
-    if isinstance(thing, Analysis):
-        return analysis_report(thing, origin)
-    if isinstance(thing, Result):
-        return result_report(thing, origin)
-    return _on_more(thing, origin)
-
-
-def _on_more(thing: Any, origin: Origin | None) -> Report:
-    from frontguard.studies.study import Study
-
-    if isinstance(thing, Study):
-        from frontguard.reports.study import study_report
-
-        return study_report(thing.storage, thing.name)
-    from frontguard.demo.treatments import Demo
-
-    if isinstance(thing, Demo):
-        from frontguard.reports.demo import demo_report
-
-        return demo_report(thing, origin)
-    from frontguard.experiments.results import Result as Row
-
-    if isinstance(thing, Sequence) and thing and all(isinstance(row, Row) for row in thing):
-        from frontguard.reports.experiments import experiments_report
-
-        return experiments_report(thing, origin)
-    if isinstance(thing, (Mapping, list)):
-        from frontguard.reports.sources import report_from_values
-
-        return report_from_values(dict(thing) if isinstance(thing, Mapping) else thing)
-    raise BadInput(
-        "a report can be made of a result, an analysis, a study, a demonstration, rows of reproduce, their JSON, or a "
-        "path to "
-        f"a storage or such JSON; got {type(thing).__name__}"
-    )
 
 
 def format_of(path: str | Path | None, format: str | None = None) -> Format:

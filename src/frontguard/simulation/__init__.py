@@ -1,4 +1,16 @@
-"""Simulated rewards, attackers upon them, and a compiled engine that runs policies on them thousands of times."""
+"""Simulated rewards, attackers upon them, and a compiled engine that runs policies on them thousands of times.
+
+May know: policies, pareto, evidence, theory. The truth lives here, out of the policies' reach.
+
+Read in this order:
+
+- `contracts`: what an environment and an adversary are, and the two kinds of kernel behind them;
+- `environments`, with `laws` and `draws`: clean rewards whose quantiles are known, and the kernels that draw them;
+- `adversaries`: what replaces rewards, from a constant to the worst case of each threat model;
+- `random`, `streams`: a random stream for each seed, run and arm; blocks of contaminated rewards;
+- `engine`: whole runs of policies, side by side on all cores;
+- `impossibility`: two worlds that no method can tell apart.
+"""
 
 from frontguard.simulation.contracts import (
     Adversary,
@@ -8,7 +20,7 @@ from frontguard.simulation.contracts import (
     PrescientAdversary,
 )
 from frontguard.simulation.engine import Runs, simulate, simulate_one
-from frontguard.simulation.streams import Source, Streams
+from frontguard.simulation.streams import RewardSource, Streams
 
 __all__ = [
     "Adversary",
@@ -16,8 +28,8 @@ __all__ = [
     "MaliciousAdversary",
     "ObliviousAdversary",
     "PrescientAdversary",
+    "RewardSource",
     "Runs",
-    "Source",
     "Streams",
     "simulate",
     "simulate_one",

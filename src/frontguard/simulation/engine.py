@@ -19,11 +19,13 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 
-from frontguard._compiled import entry, kernel
+from frontguard._compiled import entry, kernel, record_type
 from frontguard._machine import usable_cores
 from frontguard._typing import Floats, Ints
+from frontguard.evidence.boxes import BoxRule, refresh
 from frontguard.evidence.samples import (
     COLUMN,
+    Samples,
     Table,
     empty_pool,
     empty_table,
@@ -34,43 +36,56 @@ from frontguard.evidence.samples import (
     reserve,
 )
 from frontguard.pareto import rule as _certified
+from frontguard.pareto.rule import Goal, Standing
 from frontguard.policies import RPSI, AuerA1, AuerA1M, Certified, Policy
 from frontguard.policies import auer as _auer
 from frontguard.policies import rpsi as _rpsi
+from frontguard.policies.auer import Rounds
+from frontguard.policies.rpsi import Ring
 from frontguard.simulation.contracts import BLOCK, Adversary, Environment
 from frontguard.simulation.random import stream_states
-from frontguard.simulation.streams import SOURCE, Source, Streams, fill_block
+from frontguard.simulation.streams import (
+    SOURCE,
+    STATES,
+    CompiledSource,
+    RewardSource,
+    RunStreams,
+    Streams,
+    fill_block,
+    run_streams,
+)
 from frontguard.verdicts import Verdict
 
 Words = npt.NDArray[np.uint64]
-
-_VECTOR, _MATRIX = types.Array(types.float64, 1, "C"), types.Array(types.float64, 2, "C")
-_INDICES, _STATES = types.Array(types.int64, 1, "C"), types.Array(types.uint64, 2, "C")
-_CUBE, _TABLES = types.Array(types.float64, 3, "C"), types.Array(types.int64, 3, "C")
 
 
 def _records(dtype: np.dtype[Any]) -> types.Array:
     return types.Array(numba.from_dtype(dtype), 1, "C")
 
 
-@entry(
-    _VECTOR(
-        *SOURCE, _STATES, _STATES, _records(_rpsi.ARM), _MATRIX, _records(_rpsi.CONTROL), _VECTOR, _INDICES,
-        _VECTOR, _records(COLUMN),
-    )
-)  # fmt: skip
+_VECTOR, _MATRIX = types.Array(types.float64, 1, "C"), types.Array(types.float64, 2, "C")
+_CUBE, _TABLES = types.Array(types.float64, 3, "C"), types.Array(types.int64, 3, "C")
+_INDICES, _COLUMNS = types.Array(types.int64, 1, "C"), _records(COLUMN)
+
+_RING = record_type(Ring, _records(_rpsi.ARM), _MATRIX, _records(_rpsi.CONTROL), _VECTOR)
+_ROUNDS = record_type(
+    Rounds, _records(_auer.ARM), _MATRIX, _INDICES, _records(_auer.CONTROL), _VECTOR, _VECTOR, _VECTOR
+)
+_STANDING = record_type(Standing, _records(_certified.ARM), _CUBE, _INDICES, _records(_certified.CONTROL), _INDICES)
+_GOAL = record_type(Goal, _VECTOR, _VECTOR, _VECTOR)
+_BOX_RULE = record_type(BoxRule, _TABLES, _TABLES, _MATRIX, _MATRIX, _MATRIX, _VECTOR)
+
+
+@entry(_VECTOR(SOURCE, STATES, STATES, _RING, _INDICES, _VECTOR, _COLUMNS))
 def _run_rpsi(
-    draw: Any, reals: Floats, ints: Ints, kind: int, threshold: int, joint: bool, replace: Any, attack: Any,
-    attack_reals: Floats, attack_ints: Ints, rewards: Words, attacks: Words,
-    arms: Table, medians: Floats, control: Table, widths: Floats, phase_pulls: Ints, pool: Floats, columns: Table,
-) -> Floats:  # fmt: skip
+    source: CompiledSource, rewards: Words, attacks: Words, ring: Ring, phase_pulls: Ints, pool: Floats, columns: Table
+) -> Floats:
     """One run of R-PSI. Returns the pool of the samples, for the next run to use again."""
-    count, objectives = medians.shape
+    arms, control = ring.arms, ring.control
+    count, objectives = ring.medians.shape
     blocks = np.empty((count, objectives, BLOCK))
     used = np.full(count, BLOCK)
-    replacements = np.empty((objectives, BLOCK))
-    hits = np.empty((objectives, BLOCK), np.bool_)
-    words = np.empty(BLOCK, np.uint64)
+    streams = run_streams(rewards, attacks, objectives)
     fresh = np.empty(objectives)
     first = 0
     while control[0].done == 0:
@@ -80,10 +95,7 @@ def _run_rpsi(
             pool = reserve(pool, columns, i * objectives + d, wanted)
         while wanted > 0:
             if used[i] == BLOCK:
-                fill_block(
-                    draw, reals, ints, kind, threshold, joint, replace, attack, attack_reals, attack_ints,
-                    i, blocks[i], replacements, hits, words, rewards[i], attacks[i],
-                )  # fmt: skip
+                fill_block(source, streams, i, blocks[i])
                 used[i] = 0
             now = min(wanted, BLOCK - used[i])
             for d in range(objectives):
@@ -93,102 +105,78 @@ def _run_rpsi(
         for d in range(objectives):
             fresh[d] = median(pool, columns, i * objectives + d)
         if control[0].phase > 0:
-            _rpsi.decide(arms, medians, control, widths, i, fresh)
+            _rpsi.decide(ring, i, fresh)
         else:
             for d in range(objectives):
-                medians[i, d] = fresh[d]
+                ring.medians[i, d] = fresh[d]
             first += 1
             if first == count:
-                _rpsi.decide_first(arms, medians, control, widths)
+                _rpsi.decide_first(ring)
     return pool
 
 
-@entry(
-    _VECTOR(
-        *SOURCE, _STATES, _STATES, _records(_auer.ARM), _MATRIX, _INDICES, _records(_auer.CONTROL), _VECTOR,
-        _MATRIX, types.boolean, _VECTOR, _records(COLUMN),
-    )
-)  # fmt: skip
+@entry(_VECTOR(SOURCE, STATES, STATES, _ROUNDS, _MATRIX, types.boolean, _VECTOR, _COLUMNS))
 def _run_auer(
-    draw: Any, reals: Floats, ints: Ints, kind: int, threshold: int, joint: bool, replace: Any, attack: Any,
-    attack_reals: Floats, attack_ints: Ints, rewards: Words, attacks: Words,
-    arms: Table, estimates: Floats, active: Ints, control: Table, scale: Floats,
-    sums: Floats, by_median: bool, pool: Floats, columns: Table,
+    source: CompiledSource, rewards: Words, attacks: Words, rounds: Rounds, sums: Floats, by_median: bool,
+    pool: Floats, columns: Table,
 ) -> Floats:  # fmt: skip
     """One run of Auer-A1 or, `by_median`, of Auer-A1-M. Returns the pool of the samples, as `_run_rpsi` does."""
-    count, objectives = estimates.shape
+    active, control = rounds.active, rounds.control
+    count, objectives = rounds.estimates.shape
     blocks = np.empty((count, objectives, BLOCK))
-    replacements = np.empty((objectives, BLOCK))
-    hits = np.empty((objectives, BLOCK), np.bool_)
-    words = np.empty(BLOCK, np.uint64)
-    best, twice = np.empty(objectives), np.empty(objectives)
+    streams = run_streams(rewards, attacks, objectives)
     while control[0].active > 0:
         place = control[0].rounds % BLOCK
         if place == 0:  # all active arms have been pulled equally often, so their blocks end together
             for a in range(control[0].active):
                 i = active[a]
-                fill_block(
-                    draw, reals, ints, kind, threshold, joint, replace, attack, attack_reals, attack_ints,
-                    i, blocks[i], replacements, hits, words, rewards[i], attacks[i],
-                )  # fmt: skip
+                fill_block(source, streams, i, blocks[i])
                 if by_median:
                     for d in range(objectives):
                         pool = reserve(pool, columns, i * objectives + d, BLOCK)
         if by_median:
-            _take_medians(estimates, active, control[0].active, blocks, place, pool, columns)
+            _take_medians(rounds, blocks, place, pool, columns)
         else:
-            _take_means(estimates, active, control[0].active, blocks, place, sums, control[0].rounds + 1)
-        _auer.decide(arms, estimates, active, control, scale, best, twice)
+            _take_means(rounds, blocks, place, sums)
+        _auer.decide(rounds)
     return pool
 
 
 @kernel
-def _take_means(
-    estimates: Floats, active: Ints, count: int, blocks: Floats, place: int, sums: Floats, rounds: int
-) -> None:
+def _take_means(rounds: Rounds, blocks: Floats, place: int, sums: Floats) -> None:
     """Take one pull of every active arm into its means."""
-    for a in range(count):
+    active, estimates = rounds.active, rounds.estimates
+    pulls = rounds.control[0].rounds + 1
+    for a in range(rounds.control[0].active):
         i = active[a]
         for d in range(estimates.shape[1]):
             sums[i, d] += blocks[i, d, place]
-            estimates[i, d] = sums[i, d] / rounds
+            estimates[i, d] = sums[i, d] / pulls
 
 
 @kernel
-def _take_medians(
-    estimates: Floats, active: Ints, count: int, blocks: Floats, place: int, pool: Floats, columns: Table
-) -> None:
+def _take_medians(rounds: Rounds, blocks: Floats, place: int, pool: Floats, columns: Table) -> None:
     """Take one pull of every active arm into its medians."""
+    active, estimates = rounds.active, rounds.estimates
     objectives = estimates.shape[1]
-    for a in range(count):
+    for a in range(rounds.control[0].active):
         i = active[a]
         for d in range(objectives):
             push_one(pool, columns, i * objectives + d, blocks[i, d, place])
             estimates[i, d] = median(pool, columns, i * objectives + d)
 
 
-@entry(
-    _VECTOR(
-        *SOURCE, _STATES, _STATES, _records(_certified.ARM), _CUBE, _CUBE, _INDICES, _records(_certified.CONTROL),
-        _VECTOR, _VECTOR, _VECTOR, _VECTOR, _TABLES, _TABLES, _MATRIX, _MATRIX, _MATRIX, _VECTOR, _records(COLUMN),
-    )
-)  # fmt: skip
+@entry(_VECTOR(SOURCE, STATES, STATES, _STANDING, _GOAL, _BOX_RULE, _VECTOR, _COLUMNS))
 def _run_certified(
-    draw: Any, reals: Floats, ints: Ints, kind: int, threshold: int, joint: bool, replace: Any, attack: Any,
-    attack_reals: Floats, attack_ints: Ints, rewards: Words, attacks: Words,
-    arms: Table, boxes: Floats, centres: Floats, alive: Ints, control: Table,
-    accuracy: Floats, coverage: Floats, margin: Floats, quantiles: Floats,
-    low_ranks: Ints, high_ranks: Ints, costs: Floats, low_keep: Floats, high_keep: Floats,
+    source: CompiledSource, rewards: Words, attacks: Words, standing: Standing, goal: Goal, rule: BoxRule,
     pool: Floats, columns: Table,
 ) -> Floats:  # fmt: skip
     """One run of the certified policy. Returns the pool of the samples, as `_run_rpsi` does."""
+    arms, boxes, alive, control = standing.arms, standing.boxes, standing.alive, standing.control
     count, objectives = boxes.shape[:2]
     blocks = np.empty((count, objectives, BLOCK))
     used = np.full(count, BLOCK)
-    replacements = np.empty((objectives, BLOCK))
-    hits = np.empty((objectives, BLOCK), np.bool_)
-    words = np.empty(BLOCK, np.uint64)
-    front = np.empty(count, np.int64)
+    streams = run_streams(rewards, attacks, objectives)
     order = np.empty(count, np.int64)
     while control[0].stop == 0:
         size = 0
@@ -206,30 +194,33 @@ def _run_certified(
             left -= wanted
             arms[i].pulls += wanted
             control[0].pulls += wanted
-            fresh = np.empty((objectives, wanted))
-            taken = 0
-            while taken < wanted:
-                if used[i] == BLOCK:
-                    fill_block(
-                        draw, reals, ints, kind, threshold, joint, replace, attack, attack_reals, attack_ints,
-                        i, blocks[i], replacements, hits, words, rewards[i], attacks[i],
-                    )  # fmt: skip
-                    used[i] = 0
-                now = min(wanted - taken, BLOCK - used[i])
-                for d in range(objectives):
-                    for k in range(now):
-                        fresh[d, taken + k] = blocks[i, d, used[i] + k]
-                used[i] += now
-                taken += now
+            fresh = _take(source, streams, i, blocks[i], used, wanted)
             for d in range(objectives):  # the whole batch at once: merging costs as much as the sample is long
                 pool = reserve(pool, columns, i * objectives + d, wanted)
                 push_sorted(pool, columns, i * objectives + d, fresh[d])
-            _certified.refresh(
-                arms, boxes, centres, control, i, arms[i].pulls, pool, pool, columns, quantiles,
-                low_ranks, high_ranks, costs, low_keep, high_keep,
-            )  # fmt: skip
-        _certified.decide(arms, boxes, centres, alive, control, accuracy, coverage, margin, front)
+            if refresh(boxes, i, Samples(pool, pool, columns), arms[i].pulls, rule):
+                control[0].revive = 1
+        _certified.decide(standing, goal)
     return pool
+
+
+@kernel
+def _take(source: CompiledSource, streams: RunStreams, arm: int, block: Floats, used: Ints, wanted: int) -> Floats:
+    """The next rewards (M, wanted) of an arm, of whose block so many were `used`."""
+    objectives = block.shape[0]
+    fresh = np.empty((objectives, wanted))
+    taken = 0
+    while taken < wanted:
+        if used[arm] == BLOCK:
+            fill_block(source, streams, arm, block)
+            used[arm] = 0
+        now = min(wanted - taken, BLOCK - used[arm])
+        for d in range(objectives):
+            for k in range(now):
+                fresh[d, taken + k] = block[d, used[arm] + k]
+        used[arm] += now
+        taken += now
+    return fresh
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,36 +259,34 @@ def _pool(columns: int) -> Floats:
     return kept
 
 
-def _drive_rpsi(policy: Policy, source: Source, seed: int, run: int) -> None:
+def _drive_rpsi(policy: Policy, source: RewardSource, seed: int, run: int) -> None:
     assert isinstance(policy, RPSI)
-    policy._pool = _workspace.pool = _run_rpsi(
-        *source.arguments, *stream_states(seed, run, policy.arms), policy._table, policy._medians, policy._control,
-        policy.phase_widths, policy.phase_pulls, _pool(len(policy._columns)), policy._columns,
+    policy.pool = _workspace.pool = _run_rpsi(
+        source.compiled, *stream_states(seed, run, policy.arms), policy.standing, policy.phase_pulls,
+        _pool(len(policy.columns)), policy.columns,
     )  # fmt: skip
 
 
-def _drive_auer(policy: Policy, source: Source, seed: int, run: int) -> None:
+def _drive_auer(policy: Policy, source: RewardSource, seed: int, run: int) -> None:
     assert isinstance(policy, AuerA1)
-    by_median = isinstance(policy, AuerA1M)
-    columns = policy._columns if isinstance(policy, AuerA1M) else empty_table(0)
+    columns = policy.columns if isinstance(policy, AuerA1M) else empty_table(0)
     pool = _run_auer(
-        *source.arguments, *stream_states(seed, run, policy.arms), policy._table, policy._estimates, policy._active,
-        policy._control, policy.scale, policy._sums, by_median, _pool(len(columns)), columns,
+        source.compiled, *stream_states(seed, run, policy.arms), policy.standing, policy.sums,
+        isinstance(policy, AuerA1M), _pool(len(columns)), columns,
     )  # fmt: skip
     if isinstance(policy, AuerA1M):
-        policy._pool = _workspace.pool = pool
+        policy.pool = _workspace.pool = pool
 
 
-def _drive_certified(policy: Policy, source: Source, seed: int, run: int) -> None:
+def _drive_certified(policy: Policy, source: RewardSource, seed: int, run: int) -> None:
     assert isinstance(policy, Certified)
-    policy._pool = _workspace.pool = _run_certified(
-        *source.arguments, *stream_states(seed, run, policy.arms), policy._table, policy._boxes, policy._centres,
-        policy._alive, policy._control, policy.accuracy, policy.coverage, policy.margin, policy.rule.quantiles,
-        *policy.rule.arrays, _pool(len(policy._columns)), policy._columns,
+    policy.pool = _workspace.pool = _run_certified(
+        source.compiled, *stream_states(seed, run, policy.arms), policy.standing, policy.goal, policy.rule,
+        _pool(len(policy.columns)), policy.columns,
     )  # fmt: skip
 
 
-def _drive_any(policy: Policy, source: Source, seed: int, run: int) -> None:
+def _drive_any(policy: Policy, source: RewardSource, seed: int, run: int) -> None:
     """Drive by ask and tell a policy that has no compiled run: same rewards, same answer, slower."""
     streams = Streams(source, seed, run)
     while not policy.done:
@@ -305,7 +294,7 @@ def _drive_any(policy: Policy, source: Source, seed: int, run: int) -> None:
         policy.tell(wanted, streams.take_batch(wanted))
 
 
-_COMPILED: dict[type[Policy], Callable[[Policy, Source, int, int], None]] = {
+_COMPILED: dict[type[Policy], Callable[[Policy, RewardSource, int, int], None]] = {
     RPSI: _drive_rpsi,
     AuerA1: _drive_auer,
     AuerA1M: _drive_auer,
@@ -313,13 +302,13 @@ _COMPILED: dict[type[Policy], Callable[[Policy, Source, int, int], None]] = {
 }
 
 
-def _checked_source(policy: Policy, environment: Environment, adversary: Adversary | None) -> Source:
+def _checked_source(policy: Policy, environment: Environment, adversary: Adversary | None) -> RewardSource:
     if (policy.arms, policy.objectives) != environment.medians.shape:
         raise ValueError(
             f"the policy has (K, M) = {(policy.arms, policy.objectives)} arms and objectives, "
             f"the environment {environment.medians.shape}"
         )
-    return Source(environment, adversary)
+    return RewardSource(environment, adversary)
 
 
 def simulate_one(

@@ -1,20 +1,20 @@
 """Where simulated rewards come from: an environment, an adversary upon it, and random streams for every arm.
 
-`Source` puts the two together for kernels; `fill_block` draws the next block of an arm and lets the adversary at it;
-`Streams` gives one run's rewards to Python, the very same that the compiled engine sees.
+`RewardSource` puts the two together, and for kernels into one record; `fill_block` draws the next block of an arm and
+lets the adversary at it; `Streams` gives one run's rewards to Python, the very same that the compiled engine sees.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from numba import types
 
-from frontguard._compiled import KernelValue, entry, kernel
+from frontguard._compiled import KernelValue, entry, kernel, record_type
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.simulation.contracts import (
     ATTACK,
@@ -49,28 +49,44 @@ def _no_attack(
     """Stands where a source has no prescient or malicious adversary."""
 
 
+class CompiledSource(NamedTuple):
+    """A source as kernels are given it."""
+
+    draw: Any  # clean rewards
+    reals: Floats
+    ints: Ints
+    kind: int  # of adversary
+    threshold: np.uint64  # a word below this is a hit: ε · 2⁶⁴
+    joint: bool  # hits
+    replace: Any  # oblivious replacements
+    attack: Any  # prescient or malicious attack
+    attack_reals: Floats
+    attack_ints: Ints
+
+
+class RunStreams(NamedTuple):
+    """The random streams of every arm in one run, and workspaces for one block."""
+
+    rewards: Words  # (K, ·)
+    attacks: Words  # (K, ·)
+    replacements: Floats  # (M, BLOCK)
+    hits: Bools  # (M, BLOCK)
+    words: Words  # (BLOCK,)
+
+
 _VECTOR, _INDICES = types.Array(types.float64, 1, "C"), types.Array(types.int64, 1, "C")
-_MATRIX = types.Array(types.float64, 2, "C")
-_WORDS = types.Array(types.uint64, 1, "C")
 _CUBE, _HIT_CUBE = types.Array(types.float64, 3, "C"), types.Array(types.boolean, 3, "C")
 
-SOURCE = (
-    types.FunctionType(DRAW),  # clean rewards
-    _VECTOR,
-    _INDICES,
-    types.int64,  # kind of adversary
-    types.uint64,  # a word below this is a hit: ε · 2⁶⁴
-    types.boolean,  # joint hits
-    types.FunctionType(DRAW),  # oblivious replacements
-    types.FunctionType(ATTACK),  # prescient or malicious attack
-    _VECTOR,
-    _INDICES,
-)
-"""Types of the arguments by which a kernel is given a source (`Source.arguments`)."""
+STATES = types.Array(types.uint64, 2, "C")
+SOURCE = record_type(
+    CompiledSource, types.FunctionType(DRAW), _VECTOR, _INDICES, types.int64, types.uint64, types.boolean,
+    types.FunctionType(DRAW), types.FunctionType(ATTACK), _VECTOR, _INDICES,
+)  # fmt: skip
+"""The type of `RewardSource.compiled`, and before it that of the states of streams, for the signature of an entry."""
 
 
 @dataclass(frozen=True)
-class Source:
+class RewardSource:
     """An environment with an adversary upon it, or without."""
 
     environment: Environment
@@ -86,13 +102,13 @@ class Source:
                 )
 
     @cached_property
-    def arguments(self) -> tuple[Any, ...]:
-        """What kernels are given, in the order of `SOURCE`."""
+    def compiled(self) -> CompiledSource:
+        """What kernels are given."""
         environment, adversary = self.environment, self.adversary
         clean = (KernelValue(environment.draw, DRAW), environment.reals, environment.ints)
         if adversary is None or adversary.eps == 0.0:
-            nothing = KernelValue(_no_draw, DRAW), KernelValue(_no_attack, ATTACK), NO_REALS, NO_INTS
-            return (*clean, _CLEAN, np.uint64(0), False, *nothing)
+            nothing = KernelValue(_no_draw, DRAW), KernelValue(_no_attack, ATTACK)
+            return CompiledSource(*clean, _CLEAN, np.uint64(0), False, *nothing, NO_REALS, NO_INTS)
         threshold = np.uint64(int(adversary.eps * _TWO_64))
         given: Environment | PrescientAdversary | MaliciousAdversary
         match adversary:
@@ -107,79 +123,66 @@ class Source:
         reals = np.array(given.reals, np.float64, order="C")
         ints = np.array(given.ints, np.int64, order="C")
         kernels = KernelValue(draw, DRAW), KernelValue(attack, ATTACK)
-        return (*clean, kind, threshold, adversary.joint, *kernels, reals, ints)
+        return CompiledSource(*clean, kind, threshold, adversary.joint, *kernels, reals, ints)
 
 
 @kernel
-def fill_block(
-    draw: Any,
-    reals: Floats,
-    ints: Ints,
-    kind: int,
-    threshold: int,
-    joint: bool,
-    replace: Any,
-    attack: Any,
-    attack_reals: Floats,
-    attack_ints: Ints,
-    arm: int,
-    block: Floats,
-    replacements: Floats,
-    hits: Bools,
-    words: Words,
-    rewards_state: Words,
-    attack_state: Words,
-) -> None:
-    """Fill `block` (M, n) with the next rewards of an arm as the learner sees them.
+def run_streams(rewards: Words, attacks: Words, objectives: int) -> RunStreams:
+    """The streams of a run in these states, with workspaces."""
+    return RunStreams(
+        rewards,
+        attacks,
+        np.empty((objectives, BLOCK)),
+        np.empty((objectives, BLOCK), np.bool_),
+        np.empty(BLOCK, np.uint64),
+    )
 
-    `replacements`, `hits` (M, n) and `words` (n,) are workspaces; `hits` tells afterwards what was replaced.
+
+@kernel
+def fill_block(source: CompiledSource, streams: RunStreams, arm: int, block: Floats) -> None:
+    """Fill `block` (M, BLOCK) with the next rewards of an arm as the learner sees them; `streams.hits` tells which were
+    replaced.
     """
-    draw(block, arm, reals, ints, rewards_state)
+    hits, words, replacements = streams.hits, streams.words, streams.replacements
+    source.draw(block, arm, source.reals, source.ints, streams.rewards[arm])
     objectives, pulls = block.shape
-    if kind == _CLEAN:
+    if source.kind == _CLEAN:
         for d in range(objectives):
             for i in range(pulls):
                 hits[d, i] = False
         return
-    if kind != _MALICIOUS:
+    state = streams.attacks[arm]
+    if source.kind != _MALICIOUS:
         for d in range(objectives):
-            if d == 0 or not joint:
-                fill_words(words, attack_state)
+            if d == 0 or not source.joint:
+                fill_words(words, state)
             for i in range(pulls):
-                hits[d, i] = words[i] < threshold
-    if kind == _OBLIVIOUS:
-        replace(replacements, arm, attack_reals, attack_ints, attack_state)
+                hits[d, i] = words[i] < source.threshold
+    if source.kind == _OBLIVIOUS:
+        source.replace(replacements, arm, source.attack_reals, source.attack_ints, state)
     else:
-        attack(block, replacements, hits, arm, attack_reals, attack_ints, attack_state)
+        source.attack(block, replacements, hits, arm, source.attack_reals, source.attack_ints, state)
     for d in range(objectives):
         for i in range(pulls):
             if hits[d, i]:
                 block[d, i] = replacements[d, i]
 
 
-@entry(types.void(*SOURCE, types.int64, _CUBE, _MATRIX, _HIT_CUBE, _WORDS, _WORDS, _WORDS))
-def _fill_blocks(
-    draw: Any, reals: Floats, ints: Ints, kind: int, threshold: int, joint: bool, replace: Any, attack: Any,
-    attack_reals: Floats, attack_ints: Ints, arm: int, blocks: Floats, replacements: Floats, hits: Bools,
-    words: Words, rewards_state: Words, attack_state: Words,
-) -> None:  # fmt: skip
+@entry(types.void(SOURCE, STATES, STATES, types.int64, _CUBE, _HIT_CUBE))
+def _fill_blocks(source: CompiledSource, rewards: Words, attacks: Words, arm: int, blocks: Floats, hits: Bools) -> None:
     """`fill_block` for Python: many blocks (n, M, BLOCK) of one arm, with their hits."""
+    streams = run_streams(rewards, attacks, blocks.shape[1])
     for b in range(blocks.shape[0]):
-        fill_block(
-            draw, reals, ints, kind, threshold, joint, replace, attack, attack_reals, attack_ints,
-            arm, blocks[b], replacements, hits[b], words, rewards_state, attack_state,
-        )  # fmt: skip
+        fill_block(source, streams, arm, blocks[b])
+        hits[b] = streams.hits
 
 
 class Streams:
     """The rewards of one run, arm by arm, as the learner sees them."""
 
-    def __init__(self, source: Source, seed: int, run: int = 0) -> None:
+    def __init__(self, source: RewardSource, seed: int, run: int = 0) -> None:
         self.source = source
-        self._arguments = source.arguments
         self._rewards, self._attacks = stream_states(seed, run, source.environment.arms)
-        self._replacements = np.empty((source.environment.objectives, BLOCK))
-        self._words = np.empty(BLOCK, np.uint64)
         empty = np.empty((0, source.environment.objectives))
         self._left = [empty] * source.environment.arms  # drawn in a block and not yet taken, by arm
 
@@ -205,10 +208,7 @@ class Streams:
         """The next `count` blocks of an arm and which of their rewards were hit, both (count · BLOCK, M)."""
         objectives = self.source.environment.objectives
         rewards, hits = np.empty((count, objectives, BLOCK)), np.empty((count, objectives, BLOCK), np.bool_)
-        _fill_blocks(
-            *self._arguments, arm, rewards, self._replacements, hits, self._words, self._rewards[arm],
-            self._attacks[arm],
-        )  # fmt: skip
+        _fill_blocks(self.source.compiled, self._rewards, self._attacks, arm, rewards, hits)
         return rewards.swapaxes(1, 2).reshape(-1, objectives), hits.swapaxes(1, 2).reshape(-1, objectives)
 
 
@@ -216,6 +216,6 @@ def traced_block(
     environment: Environment, adversary: Adversary | None, arm: int, blocks: int, seed: int = 0
 ) -> tuple[Floats, Floats, Bools]:
     """Clean rewards, observed rewards and hits, each (n, M), of the first `blocks` blocks of an arm."""
-    clean, _ = Streams(Source(environment), seed).blocks(arm, blocks)
-    observed, hits = Streams(Source(environment, adversary), seed).blocks(arm, blocks)
+    clean, _ = Streams(RewardSource(environment), seed).blocks(arm, blocks)
+    observed, hits = Streams(RewardSource(environment, adversary), seed).blocks(arm, blocks)
     return clean, observed, hits

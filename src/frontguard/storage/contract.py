@@ -9,7 +9,13 @@ A study is a log. Two kinds of records are appended to it and never changed:
   order in which they were written, without gaps: `told(study, after=n)` gives all that came after the n-th.
 
 Beside the log there are the *leases*: who is at work on which pull until when. They are notes, not part of the log:
-losing one costs a repeated measurement, never a wrong count.
+losing one costs a repeated measurement, never a wrong count. A lease begins with `hand_out`, and ends in one of four
+ways:
+
+- its pull is told, by whomever: `tell`;
+- its holder gives it back: `give_back`. The pull is handed out again at once, and it costs no attempt;
+- its deadline passes: the next `hand_out` gives the pull to another, with one attempt more;
+- its holder is lost, by the `lost` that `hand_out` is given: likewise.
 
 Guarantees, by every backend, for any number of processes and threads:
 
@@ -18,15 +24,16 @@ Guarantees, by every backend, for any number of processes and threads:
 2. **Once.** A pull that was told stays as it was told first; telling it again changes nothing and says so.
 3. **One order.** All readers see the same told pulls in the same order, and never the n-th before the (n−1)-th.
 4. **One plan after another.** Of several plans with one number exactly one is added.
-5. **One holder.** No pull is handed out twice before its lease has ended or its holder is lost.
+5. **One holder.** No pull is handed out again before its lease has ended.
 6. Writers wait for each other; none fails because another one writes, and none waits for ever.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from types import TracebackType
 from typing import Self
 
@@ -70,19 +77,28 @@ class Plan:
     status: str = "running"
 
 
-@dataclass(frozen=True)
-class Lease:
-    """A pull in the hands of a worker until `deadline` (seconds since the epoch), for the `attempt`-th time."""
+GIVEN_BACK = float("-inf")
+"""The deadline that a backend may note for a lease that was given back: it is over, whatever the time."""
 
-    pull: int
+
+@dataclass(frozen=True)
+class Pull:
+    """What is asked: one measurement to make, leased to `worker` until `deadline` (seconds since the epoch).
+
+    A storage knows a pull by its number. The study adds the arm: its name, and its position among the arms.
+    """
+
+    id: int
     worker: str
     deadline: float
-    attempt: int = 1
+    attempt: int = 1  # workers that had it, this one included, without those that gave it back
+    arm: str = ""
+    index: int = -1
 
 
 @dataclass(frozen=True)
 class Tell:
-    """What is written of a pull: its values as measured, NaN where a metric failed, and then the reason."""
+    """What is stored of a pull: its values as measured, NaN where a metric failed, and then the reason."""
 
     pull: int
     values: tuple[float, ...]
@@ -93,7 +109,7 @@ class Tell:
 
 @dataclass(frozen=True, eq=False)
 class Told:
-    """Told pulls in their order, as columns; `after` is the number of the one before the first."""
+    """What is stored of several pulls, in the order of telling, as columns; `after` is how many were told before."""
 
     after: int
     pulls: Ints  # (n,)
@@ -104,6 +120,31 @@ class Told:
 
     def __len__(self) -> int:
         return len(self.pulls)
+
+    @classmethod
+    def nothing(cls, after: int, metrics: int) -> Told:
+        """No told pulls, of so many metrics."""
+        return cls(after, np.empty(0, np.int64), np.empty((0, metrics)), (), (), np.empty(0))
+
+    @classmethod
+    def joined(cls, pieces: Sequence[Told]) -> Told:
+        """Pieces that follow on each other, one at least, as one."""
+        if len(pieces) == 1:
+            return pieces[0]
+        return cls(
+            after=pieces[0].after,
+            pulls=np.concatenate([piece.pulls for piece in pieces]),
+            values=np.concatenate([piece.values for piece in pieces]),
+            reasons=tuple(chain.from_iterable(piece.reasons for piece in pieces)),
+            workers=tuple(chain.from_iterable(piece.workers for piece in pieces)),
+            at=np.concatenate([piece.at for piece in pieces]),
+        )
+
+    def part(self, start: int, end: int | None = None) -> Told:
+        """Those from the `start`-th, counted from 0, to before the `end`-th."""
+        where = slice(start, end)
+        reasons, workers = self.reasons[where], self.workers[where]
+        return Told(self.after + start, self.pulls[where], self.values[where], reasons, workers, self.at[where])
 
 
 class Storage(ABC):
@@ -157,16 +198,23 @@ class Storage(ABC):
     @abstractmethod
     def hand_out(
         self, study: str, most: int, worker: str, *, now: float, deadline: float, lost: Callable[[str], bool]
-    ) -> list[Lease]:
+    ) -> list[Pull]:
         """Lease up to `most` pulls to a worker until `deadline`.
 
-        First those whose lease has ended (its deadline is at or before `now`) or whose holder is `lost`, lowest number
-        first, each with one attempt more; then planned ones that were never handed out, in their order.
+        First those whose lease has ended (given back, deadline at or before `now`, or holder `lost`), lowest number
+        first; then planned ones that were never handed out, in their order.
         """
 
     @abstractmethod
-    def leases(self, study: str) -> list[Lease]:
-        """The pulls that are handed out and not told, lowest number first."""
+    def give_back(self, study: str, worker: str, pulls: Iterable[int] | None = None) -> int:
+        """End the leases that a worker holds on some pulls, or on any, at no cost of an attempt; how many these were.
+
+        A pull that is told, or in other hands by now, stays as it is.
+        """
+
+    @abstractmethod
+    def leases(self, study: str) -> list[Pull]:
+        """The pulls that are in the hands of a worker, lowest number first; some may be past their deadline."""
 
     # Housekeeping -----------------------------------------------------------------------------------------------------
 
@@ -201,3 +249,9 @@ def checked_tells(tells: Sequence[Tell], planned: int, metrics: int) -> None:
             raise ValueError(f"pull {tell.pull} must have {metrics} values; got {len(tell.values)}")
         if any(value in (np.inf, -np.inf) for value in tell.values):
             raise ValueError(f"pull {tell.pull} must have finite values, or NaN where it failed; got {tell.values}")
+
+
+def checked_texts(*texts: str) -> None:
+    """Refuse what no database takes: a lone surrogate has no UTF-8 form. `UnicodeEncodeError` is a `ValueError`."""
+    for text in texts:
+        text.encode()

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
 import numpy as np
 
 from frontguard.storage.contract import (
-    Lease,
+    GIVEN_BACK,
     Plan,
+    Pull,
     Storage,
     StudyExists,
     Tell,
     Told,
     UnknownStudy,
     checked_tells,
+    checked_texts,
     follows,
 )
-
-__all__ = ["MemoryStorage"]
 
 
 @dataclass
@@ -35,7 +35,7 @@ class _Kept:
     handed: int = 0  # pulls up to this one were handed out, or told without
     told: list[Tell] = field(default_factory=list)
     pulls: set[int] = field(default_factory=set)  # that were told
-    leases: dict[int, Lease] = field(default_factory=dict)
+    leases: dict[int, Pull] = field(default_factory=dict)
 
 
 class MemoryStorage(Storage):
@@ -46,7 +46,7 @@ class MemoryStorage(Storage):
     >>> storage.add_plan("flags", Plan(number=1, told=0, first=1, arms=np.array([4, 7])))
     True
     >>> storage.hand_out("flags", 5, "me", now=0.0, deadline=60.0, lost=lambda worker: False)
-    [Lease(pull=1, worker='me', deadline=60.0, attempt=1), Lease(pull=2, worker='me', deadline=60.0, attempt=1)]
+    [Pull(id=1, worker='me', deadline=60.0, attempt=1, ...), Pull(id=2, worker='me', deadline=60.0, attempt=1, ...)]
     >>> storage.tell("flags", [Tell(2, (0.5, 3.0)), Tell(2, (0.6, 3.0))])
     [True, False]
     >>> storage.told("flags").values.tolist(), storage.size("flags")
@@ -73,7 +73,7 @@ class MemoryStorage(Storage):
 
     def create(self, study: str, settings: str, metrics: int) -> None:
         """Begin a study. Raises `StudyExists`."""
-        _encodable(study, settings)
+        checked_texts(study, settings)
         with self._lock:
             if study in self._studies:
                 raise StudyExists(f"there is a study {study!r} already")
@@ -86,7 +86,7 @@ class MemoryStorage(Storage):
 
     def amend(self, study: str, settings: str) -> None:
         """Give the study new settings; the earlier ones are kept."""
-        _encodable(settings)
+        checked_texts(settings)
         with self._lock:
             self._kept(study).settings.append(settings)
 
@@ -134,7 +134,7 @@ class MemoryStorage(Storage):
     def tell(self, study: str, tells: Sequence[Tell]) -> list[bool]:
         """Append told pulls, all or none; end their leases. False for those told before."""
         for tell in tells:
-            _encodable(tell.reason, tell.worker)
+            checked_texts(tell.reason, tell.worker)
         with self._lock:
             kept = self._kept(study)
             checked_tells(tells, kept.planned, kept.metrics)
@@ -144,27 +144,37 @@ class MemoryStorage(Storage):
 
     def hand_out(
         self, study: str, most: int, worker: str, *, now: float, deadline: float, lost: Callable[[str], bool]
-    ) -> list[Lease]:
+    ) -> list[Pull]:
         """Lease up to `most` pulls: first those whose lease has ended or whose holder is lost, then new ones."""
-        _encodable(worker)
+        checked_texts(worker)
         lost = cache(lost)  # a holder of many pulls is looked for once
         with self._lock:
             kept = self._kept(study)
-            given: list[Lease] = []
-            for pull, held in sorted(kept.leases.items()):
+            given: list[Pull] = []
+            for number, held in sorted(kept.leases.items()):
                 if len(given) < most and (held.deadline <= now or lost(held.worker)):
-                    given.append(Lease(pull, worker, deadline, held.attempt + 1))
+                    given.append(Pull(number, worker, deadline, held.attempt + 1))
             while len(given) < most and kept.handed < kept.planned:
                 kept.handed += 1
                 if kept.handed not in kept.pulls:
-                    given.append(Lease(kept.handed, worker, deadline))
-            kept.leases.update((lease.pull, lease) for lease in given)
+                    given.append(Pull(kept.handed, worker, deadline))
+            kept.leases.update((pull.id, pull) for pull in given)
             return given
 
-    def leases(self, study: str) -> list[Lease]:
-        """The pulls that are handed out and not told, lowest number first."""
+    def give_back(self, study: str, worker: str, pulls: Iterable[int] | None = None) -> int:
+        """End the leases that a worker holds on some pulls, or on any; how many these were."""
         with self._lock:
-            return [lease for _, lease in sorted(self._kept(study).leases.items())]
+            leases = self._kept(study).leases
+            held = [leases[pull] for pull in (list(leases) if pulls is None else set(pulls) & leases.keys())]
+            mine = [pull for pull in held if pull.worker == worker and pull.deadline > GIVEN_BACK]
+            for pull in mine:  # the next one to get it has the attempt that this one had
+                leases[pull.id] = replace(pull, deadline=GIVEN_BACK, attempt=pull.attempt - 1)
+            return len(mine)
+
+    def leases(self, study: str) -> list[Pull]:
+        """The pulls that are in the hands of a worker, lowest number first."""
+        with self._lock:
+            return [pull for _, pull in sorted(self._kept(study).leases.items()) if pull.deadline > GIVEN_BACK]
 
     # Housekeeping -----------------------------------------------------------------------------------------------------
 
@@ -184,9 +194,3 @@ def _append(kept: _Kept, tell: Tell) -> bool:
     kept.told.append(tell)
     kept.leases.pop(tell.pull, None)
     return True
-
-
-def _encodable(*texts: str) -> None:
-    """Refuse what no database takes: a lone surrogate has no UTF-8 form. `UnicodeEncodeError` is a `ValueError`."""
-    for text in texts:
-        text.encode()

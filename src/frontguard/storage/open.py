@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from frontguard.errors import BadInput
-from frontguard.storage.contract import Storage
 
-__all__ = ["open_storage"]
+if TYPE_CHECKING:  # the command line reads addresses before anything that computes is loaded
+    from frontguard.storage.contract import Storage
+
 
 ALLOWED = (
     "a path such as 'study.db', 'sqlite:///relative.db', 'sqlite:////absolute.db', "
@@ -32,6 +34,8 @@ def open_storage(where: Storage | str | os.PathLike[str], *, read_only: bool = F
     'sqlite:////absolute.db', 'postgresql://USER:PASSWORD@HOST:PORT/DATABASE', or 'memory:'; got an address that begins
     with 'mysql:'
     """
+    from frontguard.storage.contract import Storage
+
     if isinstance(where, Storage):
         return where
     if isinstance(where, os.PathLike):

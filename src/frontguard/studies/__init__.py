@@ -1,7 +1,19 @@
 """Studies: durable adaptive runs that many workers share, and that go on after a crash as if nothing had happened.
 
 A `Study` hands out pulls and takes what they measured; its storage keeps the log; the policy's state is a replay of
-that. Names are imported on first use: a process that only evaluates a function needs none of them.
+that. Facts only: `frontguard.words` makes sentences of them. It may know storages, policies and all below these. In the
+order of reading:
+
+- `study`: ask, tell, result
+- `measurement`: what came back of a pull, and the checks that it passes
+- `replay`: policy and alarms as a function of the log
+- `settings`: what a study is about, as its storage keeps it
+- `workers`: who is at work, and who is lost
+- `alarms`: evidence that data are dirtier than declared
+- `overview`: a study at one moment, for those who watch it
+- `follow`: a study followed from outside
+
+Names are imported on first use: a process that only evaluates a function needs none of them.
 """
 
 import lazy_loader

@@ -1,8 +1,8 @@
 """Following a study from outside: its log is read as it grows, and never written to.
 
-A follower does what a worker does to know the answer (replay, watch for alarms), and keeps what people want to see
-beside it. It reads the log in pieces, so that no transaction lasts and no writer waits; and what it costs to bring an
-overview up to date grows with the arms and with what is new, not with all that was told before.
+A follower does what a worker does to know the answer (it replays the log), and keeps what people want to see beside it.
+It reads the log in pieces, so that no transaction lasts and no writer waits; and what it costs to bring an overview up
+to date grows with the arms and with what is new, not with all that was told before.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,17 +18,12 @@ import numpy.typing as npt
 
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
-from frontguard.storage.contract import Storage
-from frontguard.studies.alarms import Watch
-from frontguard.studies.forecast import forecast
-from frontguard.studies.overview import History, Measurements, Moment, Overview, Rate
+from frontguard.policies.forecast import forecast
+from frontguard.storage.contract import Storage, Told
+from frontguard.studies.overview import History, Measurements, Moment, Overview, Rate, Snapshot
 from frontguard.studies.replay import NOT_USABLE, Replay, inner_values
 from frontguard.studies.settings import Settings
-from frontguard.studies.snapshot import Snapshot
-from frontguard.studies.study import alarms_of, result_of
 from frontguard.verdicts import Verdict
-
-__all__ = ["Follower"]
 
 Progress = Callable[[int, int], None]
 
@@ -77,10 +73,9 @@ class Follower:
         settings = Settings.from_json(text)
         self._text = text
         self._replay = Replay(settings)
-        self._watch = Watch(settings.arms, settings.objectives, settings.threat, spread=settings.spread)
         self._recorder = Recorder(settings)
-        self._spans = Spans()
-        self._measured = Measured(settings)
+        self._spans = RateCounter()
+        self._pulls = _PullsByArm(settings)
         self._failed_at: dict[tuple[str, str], float] = {}
         self._began: float | None = None
         self._last: float | None = None
@@ -121,32 +116,27 @@ class Follower:
     def measurements(self, arm: int, most: int = 2000) -> Measurements:
         """The last `most` pulls of an arm (a position) that were read."""
         with self._lock:
-            return self._measured.of(arm, most)
+            return self._pulls.of(arm, most)
 
     def values(self, most: int) -> tuple[Ints, Floats]:
         """Arms (n,), by position, and values (n, M) of the first `most` pulls that were read; NaN where one failed."""
         with self._lock:
-            return self._measured.values(most)
+            return self._pulls.values(most)
 
     # In the lock ------------------------------------------------------------------------------------------------------
 
     def _read_piece(self) -> None:
         replay = self._replay
-        plans, told = replay.catch_up(self._storage, self.name, most=PIECE, on_decision=self._recorder.look)
-        for plan in plans:
-            self._watch.plan(plan.arms)
+        told = replay.catch_up(self._storage, self.name, most=PIECE, on_decision=self._recorder.look)
         if not len(told):
             return
-        inner = inner_values(replay.settings.objectives, told.values)
-        self._watch.tell(told.pulls, inner, told.reasons)
-        failed = np.isnan(inner)
+        failed = np.isnan(inner_values(replay.settings.objectives, told.values))
         any_failed = np.asarray(failed.any(axis=1), np.bool_)
         reasons = tuple(
             (reason or NOT_USABLE) if bad else "" for reason, bad in zip(told.reasons, any_failed.tolist(), strict=True)
         )
-        values = np.where(failed, np.nan, told.values)
         arms = replay.arms_of(told.pulls)
-        self._measured.add(arms, told.pulls, values, reasons, told.workers, told.at)
+        self._pulls.add(arms, replace(told, values=np.where(failed, np.nan, told.values), reasons=reasons))
         for row in np.flatnonzero(any_failed).tolist():
             self._failed_at[replay.settings.arms[arms[row]], reasons[row]] = float(told.at[row])
         self._spans.add(told.at, any_failed)
@@ -185,7 +175,7 @@ class Follower:
         names = settings.arms
         return Snapshot(
             study=self.name,
-            result=result_of(state, alarms_of(self._replay, self._watch)),
+            result=state.result(self._replay.alarms()),
             failures={name: count for name, count in zip(names, state.failures, strict=True) if count},
             reachable=policy.reachable().in_units(settings.objectives) if state.stopped else None,
             pulls_left=self._pulls_left(state),
@@ -207,7 +197,7 @@ class Follower:
 
     def _rate(self) -> float | None:
         """Pulls a second in the last minute before the last one, as far as can be told."""
-        at = np.sort(self._measured.recent(RECENT))
+        at = np.sort(self._pulls.recent(RECENT))
         at = at[(at > 0.0) & (at >= at[-1] - 60.0)] if len(at) else at
         if len(at) < 2 or at[-1] == at[0]:
             return None
@@ -220,7 +210,7 @@ MOST_MOMENTS = 200
 MOST_BYTES = 50_000_000
 
 MOST_SPANS = 120
-"""Spans of time that are kept at most."""
+"""RateCounter of time that are kept at most."""
 
 FIRST_SPAN = 0.25
 """Seconds of a span at first. A power of two, so that edges are exact however often it is doubled."""
@@ -287,10 +277,10 @@ def _thin(moments: list[Moment], most: int) -> None:
         del moments[1 + int(np.argmin(pulls[2:] / pulls[:-2]))]
 
 
-class Spans:
+class RateCounter:
     """Pulls over time: counts in spans of equal length, of which there are never more than `most`.
 
-    >>> spans = Spans()
+    >>> spans = RateCounter()
     >>> spans.add(np.array([100.0, 100.1, 103.0]), np.array([False, True, False]))
     >>> spans.rate().told.tolist(), int(spans.rate().failed.sum())
     ([2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1], 1)
@@ -338,8 +328,8 @@ class Spans:
         self._counts = np.concatenate([next(room), self._counts, next(room)])
 
 
-class Measured:
-    """Columns that grow by doubling; every row has a link to the row before it of the same arm."""
+class _PullsByArm:
+    """Told pulls in columns that grow by doubling; every row has a link to the row before it of the same arm."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -359,18 +349,16 @@ class Measured:
     def __len__(self) -> int:
         return self._size
 
-    def add(
-        self, arms: Ints, pulls: Ints, values: Floats, reasons: tuple[str, ...], workers: tuple[str, ...], at: Floats
-    ) -> None:
-        """Append told pulls (n,) in their order, with values (n, M) as measured."""
-        start, end = self._size, self._size + len(pulls)
+    def add(self, arms: Ints, told: Told) -> None:
+        """Append told pulls, of these arms (n,)."""
+        start, end = self._size, self._size + len(told)
         if end > len(self._rows):
             grown: npt.NDArray[Any] = np.empty(max(end, 2 * len(self._rows)), self._rows.dtype)
             grown[:start] = self._rows[:start]
             self._rows = grown
         rows = self._rows[start:end]
-        rows["pull"], rows["arm"], rows["at"], rows["values"] = pulls, arms, at, values
-        rows["reason"], rows["worker"] = self._numbered(reasons), self._numbered(workers)
+        rows["pull"], rows["arm"], rows["at"], rows["values"] = told.pulls, arms, told.at, told.values
+        rows["reason"], rows["worker"] = self._numbered(told.reasons), self._numbered(told.workers)
         order = np.argsort(arms, kind="stable")
         ordered = arms[order]
         first = np.ones(len(order), np.bool_)  # of its arm, among the new ones
@@ -416,7 +404,7 @@ class Measured:
             arm=arm,
             name=self._settings.arms[arm],
             objectives=self._settings.objectives,
-            total=int(self._count[arm]),
+            after=int(self._count[arm]) - len(rows),
             pulls=rows["pull"].copy(),
             values=rows["values"].reshape(len(rows), self._metrics).copy(),
             reasons=tuple(self._texts[number] for number in rows["reason"].tolist()),

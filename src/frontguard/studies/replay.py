@@ -1,4 +1,4 @@
-"""The policy of a study as a function of its log.
+"""The policy of a study, and its alarms, as a function of its log.
 
 The policy decides when a plan is made, and only then: on the told pulls that the plan counts, with the pulls of earlier
 plans that were not told by then counted as failed. So the state after the n-th plan is the same in every process
@@ -10,17 +10,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import bdtrc
 
 from frontguard._typing import Bools, Floats, Ints
+from frontguard.evidence.boxes import LARGEST
+from frontguard.notices import Alarm, BudgetOver, FailuresAlarm, SetAside, reasons_of
 from frontguard.objectives import Objective
-from frontguard.policies.ahead import Ahead
+from frontguard.policies.certified import Pending
+from frontguard.results import Result
 from frontguard.storage.contract import Plan, Storage, Told
-from frontguard.studies.settings import Settings
+from frontguard.studies.alarms import Watch
+from frontguard.studies.settings import Budget, Settings
 from frontguard.verdicts import Verdict
 
 PROBE = 5
@@ -55,13 +58,13 @@ class _Noted:
     """Told pulls that no plan counts yet, prepared for a decision on them: new ones are added to what was prepared."""
 
     def __init__(self, arms: int, objectives: int) -> None:
-        self.ahead = Ahead(arms, objectives)
+        self.pending = Pending(arms, objectives)
         self.failed = np.zeros((arms, objectives), np.int64)
         self.reasons: dict[int, Counter[str]] = {}  # of failures, by arm
         self.pieces = 0  # of what was read
 
     def add(self, arms: Ints, inner: Floats, reasons: Sequence[str]) -> None:
-        self.ahead.add(arms, inner)
+        self.pending.add(arms, inner)
         failed = np.isnan(inner)
         self.pieces += 1
         if failed.any():
@@ -71,11 +74,12 @@ class _Noted:
 
 
 class Replay:
-    """A study's log as far as it was read, and the policy that it makes."""
+    """A study's log as far as it was read, and the policy and the alarms that it makes."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.policy = settings.policy()
+        self.watch = Watch(settings.arms, settings.objectives, settings.threat, spread=settings.spread)
         self.plans = 0
         self.status = "running"  # of the last plan
         self.told = 0  # told pulls that the policy has taken
@@ -120,8 +124,8 @@ class Replay:
         *,
         most: int | None = None,
         on_decision: Callable[[Replay], None] | None = None,
-    ) -> tuple[list[Plan], Told]:
-        """Read what is new in the log, `most` told pulls of it if that is given, and return what was added.
+    ) -> Told:
+        """Read what is new in the log, `most` told pulls of it if that is given, and return these.
 
         Told pulls first and plans after them, so that every pull that was read is one of a plan that was read; then
         the told pulls that the last plan counts and that have come in between. A plan that counts more told pulls than
@@ -130,7 +134,7 @@ class Replay:
         new = storage.told(study, after=self.read, up_to=None if most is None else self.read + most)
         self._later += storage.plans(study, after=self.plans + len(self._later))
         if most is None and self._later and self._later[-1].told > self.read + len(new):
-            new = _joined([new, storage.told(study, after=self.read + len(new), up_to=self._later[-1].told)])
+            new = Told.joined([new, storage.told(study, after=self.read + len(new), up_to=self._later[-1].told)])
         if len(new):
             self._ahead.append(new)
             self._count_ahead += len(new)
@@ -144,8 +148,10 @@ class Replay:
                 on_decision(self)
             self._add(plan)
             added.append(plan)
+            self.watch.plan(plan.arms)
         self._later = self._later[len(added) :]
-        return added, new
+        self.watch.tell(new.pulls, inner_values(self.settings.objectives, new.values), new.reasons)
+        return new
 
     def _add(self, plan: Plan) -> None:
         self._arm_of.extend(plan.arms)
@@ -156,8 +162,8 @@ class Replay:
         """Let the policy have the next `count` told pulls."""
         if count <= 0:
             return
-        ahead = _joined(self._ahead)
-        taken, rest = _part(ahead, 0, count), _part(ahead, count)
+        ahead = Told.joined(self._ahead)
+        taken, rest = ahead.part(0, count), ahead.part(count)
         self._ahead, self._count_ahead, self._noted = [rest] if len(rest) else [], len(rest), None
         arms = self.arms_of(taken.pulls)
         inner = inner_values(self.settings.objectives, taken.values)
@@ -248,7 +254,7 @@ class Replay:
             noted.add(self.arms_of(piece.pulls), inner_values(objectives, piece.values), piece.reasons)
         after = Replay.__new__(Replay)
         after.__dict__.update(self.__dict__)
-        after.policy = self.policy.with_ahead(noted.ahead)
+        after.policy = self.policy.with_pending(noted.pending)
         after.told = self.read
         after.at = float(self._ahead[-1].at[-1]) if self._ahead else self.at
         after.failures = list(self.failures)
@@ -261,6 +267,38 @@ class Replay:
         after._ahead, after._count_ahead, after._noted = [], 0, None
         after._later = list(self._later)
         return after
+
+    # Answers ----------------------------------------------------------------------------------------------------------
+
+    def alarms(self) -> list[Alarm]:
+        """The alarms, without those for failures of arms that were set aside by the last plan."""
+        aside = {self.settings.arms[arm] for arm in self.policy.aside.tolist()}
+        return [each for each in self.watch.alarms() if not isinstance(each, FailuresAlarm) or each.arm not in aside]
+
+    def result(self, alarms: Sequence[Alarm]) -> Result:
+        """The answer in the units of the objectives, with what happened to arms and which alarms there are."""
+        settings, policy = self.settings, self.policy
+        result = policy.result(settings.arms, [objective.name for objective in settings.objectives])
+        aside = tuple(
+            SetAside(
+                arm=settings.arms[arm],
+                failed=sum(self.failures[arm].values()),
+                pulls=int(result.pulls_per_arm[arm]),
+                reasons=reasons_of(self.failures[arm]),
+            )
+            for arm in policy.aside.tolist()
+        )
+        status = self.status if self.stopped else "running"
+        notices = (*aside, *result.notices, *alarms, *_budget_over(settings.budget, status))
+        return replace(result, status=status, notices=notices).in_units(settings.objectives)
+
+
+def _budget_over(budget: Budget, status: str) -> tuple[BudgetOver, ...]:
+    if status != "budget":
+        return ()
+    if budget.pulls is not None:
+        return (BudgetOver("pulls", budget.pulls),)
+    return (BudgetOver("pulls_per_arm", budget.pulls_per_arm or LARGEST),)
 
 
 def _count_failed(counts: Ints, arms: Ints, failed: Bools) -> None:
@@ -283,22 +321,3 @@ def inner_values(objectives: Sequence[Objective], values: Floats) -> Floats:
         usable = column > 0.0 if objective.relative else ~np.isnan(column)
         inner[:, d] = objective.inward(np.where(usable, column, np.nan))
     return inner
-
-
-def _part(told: Told, start: int, end: int | None = None) -> Told:
-    where = slice(start, end)
-    reasons, workers = told.reasons[where], told.workers[where]
-    return Told(told.after + start, told.pulls[where], told.values[where], reasons, workers, told.at[where])
-
-
-def _joined(pieces: Sequence[Told]) -> Told:
-    if len(pieces) == 1:
-        return pieces[0]
-    return Told(
-        pieces[0].after,
-        np.concatenate([piece.pulls for piece in pieces]),
-        np.concatenate([piece.values for piece in pieces]),
-        tuple(chain.from_iterable(piece.reasons for piece in pieces)),
-        tuple(chain.from_iterable(piece.workers for piece in pieces)),
-        np.concatenate([piece.at for piece in pieces]),
-    )

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from numbers import Real
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from frontguard._attached import attached
 from frontguard._checks import checked_count, real_number
 from frontguard.errors import BadInput
-from frontguard.evidence.boxes import LARGEST
-from frontguard.notices import Alarm, BudgetOver, FailuresAlarm, SetAside, reasons_of
+from frontguard.notices import Alarm
 from frontguard.objectives import Objective, parse_objectives
-from frontguard.phrases import did_you_mean, shown
 from frontguard.results import Result
+from frontguard.storage.contract import Pull as Pull
 from frontguard.storage.contract import Storage, StudyExists, Tell, UnknownStudy
 from frontguard.storage.open import open_storage
-from frontguard.studies.alarms import Watch
-from frontguard.studies.replay import Replay, inner_values
+from frontguard.studies.measurement import Measurement, Values, checked_reason, checked_values
+from frontguard.studies.replay import Replay
 from frontguard.studies.settings import Budget, Settings
 from frontguard.studies.workers import is_lost, this_worker
 from frontguard.theory.spread import SpreadBound
@@ -36,17 +30,6 @@ MOST_ATTEMPTS = 10
 
 LEASE = 600.0
 """Seconds for which a pull is handed out unless said otherwise."""
-
-
-@dataclass(frozen=True)
-class Pull:
-    """One measurement to make: of which arm, until when it is this worker's, and for the how many-th time."""
-
-    id: int
-    arm: str
-    index: int  # of the arm
-    deadline: float
-    attempt: int = 1
 
 
 class Study:
@@ -159,7 +142,6 @@ class Study:
         self.most_attempts = checked_count(most_attempts, "most_attempts")
         self._worker = None if worker is None else _text(worker, "worker")
         self._replay = Replay(settings)
-        self._watch = Watch(settings.arms, settings.objectives, settings.threat, spread=settings.spread)
         self._lock = threading.RLock()  # of the replay; storages look after themselves
 
     # What it is about -------------------------------------------------------------------------------------------------
@@ -196,24 +178,30 @@ class Study:
 
     def _handed_out(self, most: int) -> list[Pull]:
         now = time.time()
-        worker = self.worker
-        leases = self.storage.hand_out(
-            self.name, most, worker, now=now, deadline=now + self.lease, lost=lambda other: is_lost(other)
+        leased = self.storage.hand_out(
+            self.name, most, self.worker, now=now, deadline=now + self.lease, lost=lambda other: is_lost(other)
         )
-        if not leases:
+        if not leased:
             return []
         with self._lock:
-            if max(lease.pull for lease in leases) > self._replay.planned:
+            if max(pull.id for pull in leased) > self._replay.planned:
                 self.catch_up()
-            arms = self._replay.arms_of([lease.pull for lease in leases]).tolist()
+            arms = self._replay.arms_of([pull.id for pull in leased]).tolist()
         pulls = [
-            Pull(lease.pull, self.arms[arm], arm, lease.deadline, lease.attempt)
-            for lease, arm in zip(leases, arms, strict=True)
+            Pull(pull.id, pull.worker, pull.deadline, pull.attempt, self.arms[arm], arm)
+            for pull, arm in zip(leased, arms, strict=True)
         ]
         deadly = [pull for pull in pulls if pull.attempt > self.most_attempts]
         if deadly:
             self.tell_many([(pull, f"lost with its worker {self.most_attempts} times") for pull in deadly], failed=True)
         return [pull for pull in pulls if pull.attempt <= self.most_attempts]
+
+    def give_back(self, pulls: Iterable[Pull | int] | None = None) -> int:
+        """Give back pulls of this worker that it will not measure, all unless said which; how many it had.
+
+        They are handed out again at once. A worker that dies need not: others see that it is gone.
+        """
+        return self.storage.give_back(self.name, self.worker, None if pulls is None else map(_pull_number, pulls))
 
     def _plan(self, at_least: int) -> bool:
         """See to it that there is another plan; False if there is none to be made now."""
@@ -227,7 +215,7 @@ class Study:
             after, plan = proposed
             if self.storage.add_plan(self.name, plan):
                 self._replay = after
-                self._watch.plan(plan.arms)
+                after.watch.plan(plan.arms)
             return plan.status == "running"  # if another worker's plan came first, its pulls are as good
 
     def tell(self, pull: Pull | int, values: Values, reason: str | None = None) -> bool:
@@ -237,9 +225,8 @@ class Study:
         then nothing changes.
         """
         number = _pull_number(pull)
-        told = checked_values(self.objectives, values, reason, number)
         why = "" if reason is None else checked_reason(reason, number)
-        return self._write([self._tell(number, told, why)])[0]
+        return self.tell_measurements([(number, Measurement(values, why))])[0]
 
     def fail(self, pull: Pull | int, reason: str) -> bool:
         """Tell that a pull failed, and why: an observation that may be anything."""
@@ -247,22 +234,26 @@ class Study:
 
     def tell_many(self, told: Iterable[tuple[Pull | int, Any]], *, failed: bool = False) -> list[bool]:
         """Tell several pulls in one durable step, all or none: pairs (pull, values), or (pull, reason) if `failed`."""
-        tells = []
-        for pull, what in told:
+        if not failed:
+            return self.tell_measurements((pull, Measurement(values)) for pull, values in told)
+        nothing = (None,) * len(self.objectives)
+        reasons = ((pull, checked_reason(reason, _pull_number(pull))) for pull, reason in told)
+        return self.tell_measurements((pull, Measurement(nothing, reason)) for pull, reason in reasons)
+
+    def tell_measurements(self, told: Iterable[tuple[Pull | int, Measurement]]) -> list[bool]:
+        """Tell what came back of several pulls in one durable step, all or none. Every way to tell leads through here.
+
+        Values that cannot be used are refused, before anything is written; `usable` makes failed pulls of them.
+        """
+        worker = self.worker
+        rows = []
+        for pull, came in told:
             number = _pull_number(pull)
-            if failed:
-                values, reason = (float("nan"),) * len(self.objectives), checked_reason(what, number)
-            else:
-                values, reason = checked_values(self.objectives, what, None, number), ""
-            tells.append(self._tell(number, values, reason))
-        return self._write(tells)
-
-    def _tell(self, number: int, values: tuple[float, ...], reason: str) -> Tell:
-        return Tell(number, values, reason, self.worker, time.time())
-
-    def _write(self, tells: list[Tell]) -> list[bool]:
+            values = checked_values(self.objectives, came.values, came.reason or None, number)
+            reason = came.reason and checked_reason(came.reason, number)
+            rows.append(Tell(number, values, reason, worker, came.at or time.time()))
         try:
-            return self.storage.tell(self.name, tells)
+            return self.storage.tell(self.name, rows)
         except BadInput:
             raise
         except ValueError as error:
@@ -273,10 +264,7 @@ class Study:
     def catch_up(self) -> None:
         """Read what other workers have told since."""
         with self._lock:
-            plans, told = self._replay.catch_up(self.storage, self.name)
-            for plan in plans:
-                self._watch.plan(plan.arms)
-            self._watch.tell(told.pulls, inner_values(self.objectives, told.values), told.reasons)
+            self._replay.catch_up(self.storage, self.name)
 
     @property
     def done(self) -> bool:
@@ -302,7 +290,7 @@ class Study:
 
     def result_of(self, replay: Replay) -> Result:
         """The result of a state."""
-        return result_of(replay, self.alarms())
+        return replay.result(self.alarms())
 
     def alarms(self) -> list[Alarm]:
         """Evidence that the data of an arm are dirtier than the declared contamination allows.
@@ -311,7 +299,7 @@ class Study:
         """
         with self._lock:
             self.catch_up()
-            return alarms_of(self._replay, self._watch)
+            return self._replay.alarms()
 
     def failures(self) -> dict[str, Counter[str]]:
         """How often pulls of each arm failed, by reason; arms without failures are left out."""
@@ -347,38 +335,6 @@ class Study:
 
     def __repr__(self) -> str:
         return f"<study {self.name!r}: {len(self.arms)} arms, {len(self.objectives)} objectives, {self.status}>"
-
-
-def result_of(replay: Replay, alarms: Sequence[Alarm]) -> Result:
-    """The answer of a replay in the units of its objectives, with what happened to arms and which alarms there are."""
-    settings, policy = replay.settings, replay.policy
-    result = policy.result(settings.arms, [objective.name for objective in settings.objectives])
-    aside = tuple(
-        SetAside(
-            arm=settings.arms[arm],
-            failed=sum(replay.failures[arm].values()),
-            pulls=int(result.pulls_per_arm[arm]),
-            reasons=reasons_of(replay.failures[arm]),
-        )
-        for arm in policy.aside.tolist()
-    )
-    status = replay.status if replay.stopped else "running"
-    notices = (*aside, *result.notices, *alarms, *_budget_over(settings.budget, status))
-    return replace(result, status=status, notices=notices).in_units(settings.objectives)
-
-
-def _budget_over(budget: Budget, status: str) -> tuple[BudgetOver, ...]:
-    if status != "budget":
-        return ()
-    if budget.pulls is not None:
-        return (BudgetOver("pulls", budget.pulls),)
-    return (BudgetOver("pulls_per_arm", budget.pulls_per_arm or LARGEST),)
-
-
-def alarms_of(replay: Replay, watch: Watch) -> list[Alarm]:
-    """The alarms, without those for failures of arms that were set aside by the last plan."""
-    aside = {replay.settings.arms[arm] for arm in replay.policy.aside.tolist()}
-    return [each for each in watch.alarms() if not isinstance(each, FailuresAlarm) or each.arm not in aside]
 
 
 def _taken_up(storage: Storage, name: str, wanted: Settings) -> Settings:
@@ -450,86 +406,3 @@ def _text(value: object, what: str) -> str:
     if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
         raise BadInput(f"{what} must be a text that has a UTF-8 form, without halves of surrogate pairs; got {value!r}")
     return value
-
-
-Values = Mapping[str, float | None] | Sequence[float | None] | float
-LONGEST_REASON = 2000
-"""Characters of a reason that are kept."""
-
-
-def checked_values(objectives: Sequence[Objective], values: object, reason: str | None, pull: int) -> tuple[float, ...]:
-    """The values of one pull in the order of the objectives, NaN where a measurement failed.
-
-    Values come by name or in order. A value that is missing, NaN or infinite is refused, because it may be a mistake
-    of the caller's; told as None together with a reason it is a failed measurement.
-
-    >>> metrics = [Objective("seconds", "minimize", "2%"), Objective("bytes", "minimize")]
-    >>> checked_values(metrics, {"bytes": 10, "seconds": 0.5}, None, 7)
-    (0.5, 10.0)
-    >>> checked_values(metrics, [0.5, None], "out of memory", 7)
-    (0.5, nan)
-    >>> checked_values(metrics, {"second": 0.5, "bytes": 10}, None, 7)
-    Traceback (most recent call last):
-    ...
-    frontguard.errors.BadInput: pull 7: no objective is called 'second' (did you mean 'seconds'?); wanted seconds, bytes
-    """
-    names = [objective.name for objective in objectives]
-    given = _in_order(names, values, pull)
-    return tuple(
-        _checked_value(objective, value, reason, pull) for objective, value in zip(objectives, given, strict=True)
-    )
-
-
-def checked_reason(reason: object, pull: int) -> str:
-    """Why a pull failed: a text that says something."""
-    if not isinstance(reason, str) or not reason.strip():
-        raise BadInput(f"pull {pull}: a failed pull needs a reason, a text that is not blank; got {reason!r}")
-    return reason.replace("\0", "�").encode("utf-8", "replace").decode("utf-8").strip()[:LONGEST_REASON]
-
-
-def _in_order(names: list[str], values: object, pull: int) -> list[object]:
-    if isinstance(values, Mapping):
-        for name in values:
-            if name not in names:
-                hint = did_you_mean(str(name), names)
-                raise BadInput(f"pull {pull}: no objective is called {name!r}{hint}; wanted {', '.join(names)}")
-        missing = [name for name in names if name not in values]
-        if missing:
-            raise BadInput(f"pull {pull}: no value for {', '.join(missing)}; wanted one for each of {', '.join(names)}")
-        return [values[name] for name in names]
-    if isinstance(values, (str, bytes)):
-        raise BadInput(f"pull {pull}: values must be numbers, by name or in order; got {shown(values, 120)}")
-    if isinstance(values, np.ndarray) and values.ndim <= 1:
-        values = values.tolist()
-    if isinstance(values, Sequence):
-        if len(values) != len(names):
-            raise BadInput(
-                f"pull {pull}: wanted {len(names)} values, one for each of {', '.join(names)}; got {len(values)}"
-            )
-        return list(values)
-    if len(names) == 1 and not isinstance(values, np.ndarray):
-        return [values]
-    raise BadInput(f"pull {pull}: values must be {len(names)} numbers, by name or in order; got {shown(values, 120)}")
-
-
-def _checked_value(objective: Objective, value: object, reason: str | None, pull: int) -> float:
-    if value is None and reason is not None:
-        return math.nan
-    where = f"pull {pull}: value of {objective.name!r}"
-    if value is None or isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
-        raise BadInput(f"{where} must be a real number{_or_failed(value)}; got {shown(value, 120)}")
-    try:
-        number = float(value)
-    except OverflowError:
-        raise BadInput(f"{where} must be a number below 1.8e308; got {len(str(value))} digits") from None
-    if not math.isfinite(number):
-        raise BadInput(f"{where} must be finite{_or_failed(None)}; got {number}")
-    if objective.relative and number <= 0.0:
-        raise BadInput(
-            f"{where} must be positive, since its tolerance {objective.tolerance!r} is relative; got {number}"
-        )
-    return number
-
-
-def _or_failed(value: object) -> str:
-    return "" if value is not None else ", or the pull told as failed with a reason: study.fail(pull, reason)"

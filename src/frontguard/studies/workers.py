@@ -3,6 +3,9 @@
 A worker that does not say what it is called gets a name made of the machine, its boot and process namespace, the
 process and the moment it began. So another process on the same machine can see that it is gone, without waiting for its
 leases to end; of workers elsewhere, and of those with names of their own, nothing is known but the lease.
+
+The moment is read from /proc, in ticks since boot, rather than asked of `psutil`, which tells it by the wall clock:
+after that was set, a living worker would look like another one with its number, and be called dead.
 """
 
 from __future__ import annotations

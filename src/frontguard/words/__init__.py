@@ -1,1 +1,12 @@
-"""Facts put into words."""
+"""Facts put into words: the one room in which records and numbers become sentences, tables and progress.
+
+It may know everything that holds facts (results, notices, studies, logs, plans); terminal, reports and the live page
+take their words from here, and nothing reads words back. Where to start:
+
+- `certificate`: what is guaranteed, what that assumes, how near the goal is, why an arm has its verdict.
+- `front`, `study`, `analysis`, `plan`: the answers in a sentence, and what to do next.
+- `arm_table`: the table of arms as data, and as it looks on a terminal.
+- `notices`: the sentence of each kind of notice.
+- `progress`: how far it is, for whoever waits.
+- `command_line`: commands as they would be typed.
+"""

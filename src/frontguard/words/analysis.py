@@ -10,9 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from frontguard.logs.analysis import WORDS, Analysis
+from frontguard.logs.analysis import Analysis
 from frontguard.logs.more_pulls import FARTHEST, LIMITS
 from frontguard.phrases import are, listed, number_of, percent, rounded
+from frontguard.results import WORDS
 from frontguard.verdicts import Verdict
 from frontguard.words.arm_table import ArmTable, arm_table, shown
 from frontguard.words.certificate import amounts_in_words, suggested_tolerances, tolerances_in_words

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
 _RANK = np.argsort(np.array(VERDICT_ORDER))  # of a verdict, by its number: what matters first
 
-WORDS = np.array([verdict.word for verdict in Verdict], object)
-"""The word of each verdict, by its number."""
-
 COLOURS = {
     Verdict.IN: "bold green",
     Verdict.COVERED: "cyan",

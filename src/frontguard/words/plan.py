@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from frontguard.planning.forecast import MOST_ARMS, Forecast, Plan, Task, in_units
+from frontguard.planning.cost import MOST_ARMS, CostPlan, SimulatedCost, Task, in_units
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -27,7 +27,7 @@ def _widths(task: Task, widths: Sequence[float]) -> str:
     return ", ".join(f"{part} in {metric.name}" for part, metric in zip(parts, task.metrics, strict=True))
 
 
-def answer(made: Plan) -> str:
+def answer(made: CostPlan) -> str:
     """The plan in a sentence."""
     task, row = made.task, made.of("certified")
     goal = f"accuracy {_widths(task, in_units(task, task.accuracy))}"
@@ -42,7 +42,7 @@ def answer(made: Plan) -> str:
     said = f"Expect {_pulls(row)} pulls ({_rounded(row.mean / task.arms):,} an arm) for {goal}"
     if row.certified < row.runs:
         said += _but(row)
-    for other in made.forecasts:
+    for other in made.costs:
         if (other.policy, other.attack) == ("certified", "worst"):
             said += f"; {_pulls(other)} under the worst attack"
             if other.certified < other.runs:
@@ -50,11 +50,11 @@ def answer(made: Plan) -> str:
     return f"{said}."
 
 
-def _but(row: Forecast) -> str:
+def _but(row: SimulatedCost) -> str:
     return f" (which then is reached in {row.certified} of {row.runs} runs only)"
 
 
-def _pulls(row: Forecast) -> str:
+def _pulls(row: SimulatedCost) -> str:
     return f"{'more than' if row.capped else 'about'} {_rounded(row.mean):,}"
 
 
@@ -63,11 +63,11 @@ def _rounded(number: float) -> int:
     return int(float(f"{number:.3g}"))
 
 
-def _who(row: Forecast) -> str:
+def _who(row: SimulatedCost) -> str:
     return f"{row.policy}{' under the worst attack' if row.attack == 'worst' else ''}"
 
 
-def warnings(made: Plan) -> list[str]:
+def warnings(made: CostPlan) -> list[str]:
     """What a reader of the numbers should know, each with a next step where there is one."""
     task = made.task
     said = []
@@ -79,13 +79,13 @@ def warnings(made: Plan) -> list[str]:
             f"safe against every attack {upto}: beyond, one may put the goal out of the certified policy's reach; "
             "a larger --accuracy or --coverage helps"
         )
-    unreachable = [f"{_who(row)} {row.unreachable} of {row.runs}" for row in made.forecasts if row.unreachable]
+    unreachable = [f"{_who(row)} {row.unreachable} of {row.runs}" for row in made.costs if row.unreachable]
     if unreachable:
         said.append(f"runs that ended because the goal was out of reach: {', '.join(unreachable)}")
-    capped = [f"{_who(row)} {row.capped} of {row.runs}" for row in made.forecasts if row.capped]
+    capped = [f"{_who(row)} {row.capped} of {row.runs}" for row in made.costs if row.capped]
     if capped:
         said.append(f"runs that were cut off, so that more pulls are needed than the table says: {', '.join(capped)}")
-    said += [row.note for row in made.forecasts if row.note and row.attack == "none"]
+    said += [row.note for row in made.costs if row.note and row.attack == "none"]
     rpsi = made.of("R-PSI")
     if rpsi.accuracy is not None and rpsi.coverage is not None:
         beyond = any(r > g * (1 + 1e-9) for r, g in zip(rpsi.accuracy, task.accuracy, strict=True))
@@ -107,7 +107,7 @@ def warnings(made: Plan) -> list[str]:
     return said
 
 
-def facts(made: Plan) -> list[str]:
+def facts(made: CostPlan) -> list[str]:
     """What the table rests on, and what holds however many pulls there are."""
     first = ", ".join(f"{pulls} ({name})" for name, pulls in made.first_pulls.items())
     source = "the pilot's arms" if made.task.pilot is not None else f"random normal arms, span {made.task.span:.3g}"
@@ -126,7 +126,7 @@ def facts(made: Plan) -> list[str]:
     return said
 
 
-def _floor(made: Plan) -> str:
+def _floor(made: CostPlan) -> str:
     task = made.task
     who = f"with ε = {task.threat.eps:g} {task.threat.name}"
     if task.pilot is None:
@@ -140,16 +140,16 @@ def _up_to(limit: float | None) -> str:
     return "none" if limit is None else f"{limit:.2%}"
 
 
-def table(made: Plan) -> Table:
+def table(made: CostPlan) -> Table:
     """The expected pulls by policy and attack, for rich to print."""
     from rich.table import Table as RichTable
 
     drawn = RichTable(title="Pulls of all arms: mean (least to most)", title_justify="left")
     drawn.add_column("policy")
-    attacks = list(dict.fromkeys(row.attack for row in made.forecasts))
+    attacks = list(dict.fromkeys(row.attack for row in made.costs))
     for attack in attacks:
         drawn.add_column("no attack" if attack == "none" else "worst attack", justify="right")
-    for name in dict.fromkeys(row.policy for row in made.forecasts):
+    for name in dict.fromkeys(row.policy for row in made.costs):
         cells = []
         for attack in attacks:
             row = made.of(name, attack)

@@ -9,9 +9,16 @@ from typing import Literal
 
 from frontguard.notices import reasons_of
 from frontguard.phrases import duration, listed, number_of, percent, rounded, rounded_up
-from frontguard.studies.snapshot import Snapshot
+from frontguard.studies.overview import Snapshot
 from frontguard.words.arm_table import ArmTable, arm_table, counts, shown
-from frontguard.words.certificate import FAILED_PULL, beside_goal, explanation, suggested_tolerances, tolerance
+from frontguard.words.certificate import (
+    FAILED_PULL,
+    beside_goal,
+    certificate_against_goal,
+    explanation,
+    suggested_tolerances,
+    tolerance,
+)
 from frontguard.words.command_line import command_line, commands_to_look
 from frontguard.words.front import best_of, front_in_words
 from frontguard.words.notices import reasons_in_words
@@ -81,6 +88,15 @@ def _why_unreachable(snapshot: Snapshot) -> str:
     return f"{lies}{failed} the answer stays uncertain by {beside_goal(reach, snapshot.objectives)}"
 
 
+def in_a_line(snapshot: Snapshot) -> str:
+    """The study in a line while it runs, for a log."""
+    failed = f", {snapshot.failed:,} failed" if snapshot.failed else ""
+    now = certificate_against_goal(snapshot.result.certificate, snapshot.objectives)
+    so_far = f"{snapshot.pulls:,} pulls{failed} in {duration(snapshot.seconds)}: {counts(snapshot.result)}"
+    short = f"; {too_short(snapshot)}" if snapshot.shortfall else ""
+    return f"{so_far}; {now}; {left_to_do(snapshot)}{short}"
+
+
 def table(snapshot: Snapshot, most: int = _MOST_ROWS) -> ArmTable:
     """The arms with verdict, medians and intervals in the user's units, pulls, failures; the front first."""
     result = snapshot.result
@@ -139,6 +155,15 @@ def enough_pulls(snapshot: Snapshot) -> int | None:
     if snapshot.pulls_left is None:
         return None
     return int(rounded_up(snapshot.pulls + 1.5 * snapshot.pulls_left, 2))
+
+
+def left_to_do(snapshot: Snapshot) -> str:
+    """How much is left by the forecast, briefly."""
+    if snapshot.pulls_left is None:
+        return "how long it takes cannot be foreseen yet"
+    seconds = snapshot.seconds_left
+    time_left = f" and {duration(seconds)}" if seconds is not None else ""
+    return f"about {rounded(snapshot.pulls_left)} pulls{time_left} left"
 
 
 def more_to_come(snapshot: Snapshot) -> str:

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tools import rebuild_diabetes
 
 from frontguard.errors import BadInput
 from frontguard.experiments.datasets.diabetes import ARMS_TABLE, DENSE_TABLE, bundled_treatments
 from frontguard.experiments.datasets.readers import bundled_text
 from frontguard.pareto.points import pareto_mask
+from tools import rebuild_diabetes
 
 
 @lru_cache

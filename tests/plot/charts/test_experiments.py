@@ -9,14 +9,14 @@ from frontguard import plot
 from frontguard.errors import BadInput
 from frontguard.experiments.metrics import judge, score
 from frontguard.experiments.published import published_row
-from frontguard.experiments.results import Result
+from frontguard.experiments.results import Row
 from frontguard.plot.picture import Lines, Panel, Points, Spans
 
 
-def row(dataset: str, policy: str, eps: float, pulls: list[int], good: int | None = None) -> Result:
+def row(dataset: str, policy: str, eps: float, pulls: list[int], good: int | None = None) -> Row:
     returned = [[True, k >= (len(pulls) if good is None else good)] for k in range(len(pulls))]
     verdict = judge(returned, [[1.0], [0.0]], bias=0.0, accuracy=0.1)
-    return Result(
+    return Row(
         dataset=dataset,
         variant="as published",
         policy=policy,

@@ -220,7 +220,7 @@ def test_without_a_history_the_quantile_of_the_values_is_drawn() -> None:
 
 
 def test_the_last_pulls_of_many_keep_their_numbers() -> None:
-    panel = plot.measurements(made_measurements(attacked(), (SECONDS, QUALITY), total=1000)).panels[0]
+    panel = plot.measurements(made_measurements(attacked(), (SECONDS, QUALITY), after=1000 - len(attacked()))).panels[0]
     numbers = [x for group in places(panel).values() for x in group]
     assert (min(numbers), max(numbers)) == (701.0, 1000.0)
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from tests.browsers import OpenPage
-from tests.half_way import half_way
+from tests.browsers import OpenPage, Watched, watched_page
 from tests.measuring import TRUTH
 from tests.serving import Served
 
-__all__ = ["half_way"]  # the fixture
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 ARMS = tuple(TRUTH)
 VIEWS = {
@@ -20,6 +22,27 @@ VIEWS = {
     "parallel": "/study/1?view=parallel",
     "arm": f"/study/1/arm/{ARMS.index('-O3 -funroll-all-loops')}",
 }
+
+Visited = Callable[[str], Watched]
+
+
+@pytest.fixture(scope="module")
+def visited(browser: Browser, half_way: Served) -> Iterator[Visited]:
+    """A function that gives a page of a view, opened once for all tests that only look at it."""
+    opened: dict[str, Watched] = {}
+
+    def visit(view: str) -> Watched:
+        if view not in opened:
+            opened[view] = watched_page(browser)
+            opened[view].page.goto(half_way.url + VIEWS[view])
+            opened[view].page.wait_for_selector("#connection[data-state=live]")
+        return opened[view]
+
+    yield visit
+    for watched in opened.values():
+        assert watched.complaints() == []
+        watched.context.close()
+
 
 # The name of an element as a screen reader computes it, near enough: label, text, title.
 NAMES = """
@@ -55,11 +78,8 @@ NAMES = """
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_everything_has_a_name_and_its_place(open_page: OpenPage, half_way: Served, view: str) -> None:
-    watched = open_page()
-    watched.page.goto(half_way.url + VIEWS[view])
-    watched.page.wait_for_selector("#connection[data-state=live]")
-    found = watched.page.evaluate(NAMES)
+def test_everything_has_a_name_and_its_place(visited: Visited, view: str) -> None:
+    found = visited(view).page.evaluate(NAMES)
     assert found["unnamed"] == []
     assert found["pictures"] == []
     assert found["twice"] == []
@@ -87,11 +107,8 @@ REACHED = """
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_everything_is_reached_by_tab(open_page: OpenPage, half_way: Served, view: str) -> None:
-    watched = open_page()
-    page = watched.page
-    page.goto(half_way.url + VIEWS[view])
-    page.wait_for_selector("#connection[data-state=live]")
+def test_everything_is_reached_by_tab(visited: Visited, view: str) -> None:
+    page = visited(view).page
     # One arm of each picture is in the order of tabs: the arrows go on from there.
     wanted = page.evaluate(
         """[...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, summary, pre[tabindex]')]
@@ -168,12 +185,12 @@ COLOURS = """
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("view", VIEWS)
 def test_texts_stand_out_from_what_is_behind_them(
-    open_page: OpenPage, half_way: Served, view: str, scheme: str
+    visited: Visited, view: str, scheme: Literal["light", "dark"]
 ) -> None:
-    watched = open_page(color_scheme=scheme, reduced_motion="reduce")
-    watched.page.goto(half_way.url + VIEWS[view])
-    watched.page.wait_for_selector("#connection[data-state=live]")
-    texts = watched.page.evaluate(COLOURS)
+    page = visited(view).page
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    texts = page.evaluate(COLOURS)
+    page.emulate_media(color_scheme="null", reduced_motion="null")
     assert len(texts) > 10
     assert [(round(ratio, 2), wanted, text) for ratio, wanted, text in texts if ratio < wanted - 0.01] == []
 
@@ -192,11 +209,10 @@ def test_the_measure_of_contrast_is_the_known_one(open_page: OpenPage) -> None:
 
 @pytest.mark.parametrize("width", [320, 380, 1200])
 @pytest.mark.parametrize("view", VIEWS)
-def test_nothing_has_to_be_scrolled_sideways(open_page: OpenPage, half_way: Served, view: str, width: int) -> None:
-    watched = open_page(viewport={"width": width, "height": 700})
-    watched.page.goto(half_way.url + VIEWS[view])
-    watched.page.wait_for_selector("#connection[data-state=live]")
-    assert watched.page.evaluate("document.documentElement.scrollWidth") <= width
+def test_nothing_has_to_be_scrolled_sideways(visited: Visited, view: str, width: int) -> None:
+    page = visited(view).page
+    page.set_viewport_size({"width": width, "height": 700})
+    assert page.evaluate("[innerWidth, document.documentElement.scrollWidth <= innerWidth]") == [width, True]
 
 
 def test_the_theme_is_kept(open_page: OpenPage, half_way: Served) -> None:

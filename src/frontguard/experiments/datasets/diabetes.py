@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from frontguard._typing import Floats, Ints
-from frontguard.experiments.datasets.readers import Row, bundled_text, rows_of
+from frontguard.experiments.datasets.readers import TableLine, bundled_text, rows_of
 
 ARMS_TABLE = "uva_padova_36.csv"
 DENSE_TABLE = "uva_padova_dense.csv"
@@ -69,10 +69,10 @@ def bundled_treatments() -> Treatments:
     )
 
 
-def _column(rows: list[Row], name: str) -> Floats:
+def _column(rows: list[TableLine], name: str) -> Floats:
     return np.array([row.real(name) for row in rows])
 
 
-def _minutes(rows: list[Row]) -> Floats:
+def _minutes(rows: list[TableLine]) -> Floats:
     """Minus the minutes above and below the safe range: to be maximised."""
     return -np.column_stack([_column(rows, "minutes_above"), _column(rows, "minutes_below")])

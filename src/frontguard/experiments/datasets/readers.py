@@ -30,7 +30,7 @@ def text_of(path: Path, *, encoding: str = "utf-8") -> str:
         raise BadInput(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
-class Row:
+class TableLine:
     """One line of a table: gives its fields as numbers and names the line when it cannot."""
 
     def __init__(self, fields: dict[str, str], place: str) -> None:
@@ -62,7 +62,7 @@ class Row:
         return BadInput(f"{self.place}, column {column}: wanted {wanted}, got {_shown(self._fields[column])}")
 
 
-def rows_of(text: str, columns: Sequence[str], *, where: str, delimiter: str = ",") -> Iterator[Row]:
+def rows_of(text: str, columns: Sequence[str], *, where: str, delimiter: str = ",") -> Iterator[TableLine]:
     """The lines of a table whose first line names its columns; `columns` must be among them."""
     reader = csv.reader(io.StringIO(text), delimiter=delimiter, strict=True)
     try:
@@ -76,22 +76,20 @@ def rows_of(text: str, columns: Sequence[str], *, where: str, delimiter: str = "
             place = f"{where}, line {reader.line_num}"
             if len(fields) != len(header):
                 raise BadInput(f"{place}: wanted {len(header)} fields, got {len(fields)} (is the file cut off?)")
-            yield Row(dict(zip(header, fields, strict=True)), place)
+            yield TableLine(dict(zip(header, fields, strict=True)), place)
     except csv.Error as error:
         raise BadInput(f"{where}, line {reader.line_num}: damaged: {error}") from None
 
 
-def lines_of(text: str, columns: Sequence[str], *, where: str, delimiter: str) -> Iterator[Row]:
-    """The lines of a table without a header; the first fields are named by `columns`, further ones are
-    ignored.
-    """
+def lines_of(text: str, columns: Sequence[str], *, where: str, delimiter: str) -> Iterator[TableLine]:
+    """The lines of a table without a header; the first fields are named by `columns`, further ones are ignored."""
     for number, line in enumerate(text.splitlines(), start=1):
         fields = line.split(delimiter)
         if len(fields) < len(columns):
             raise BadInput(
                 f"{where}, line {number}: wanted at least the fields {', '.join(columns)}, got {len(fields)}"
             )
-        yield Row(dict(zip(columns, fields, strict=False)), f"{where}, line {number}")
+        yield TableLine(dict(zip(columns, fields, strict=False)), f"{where}, line {number}")
 
 
 def _shown(text: str, limit: int = 60) -> str:

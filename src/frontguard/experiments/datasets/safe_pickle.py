@@ -132,7 +132,7 @@ class _Sealed:
         raise RefusedNameError("to change a function")
 
 
-class _Reader(pickle.Unpickler):
+class _Unpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         """Look a name up among the stand-ins only."""
         found = _STAND_INS.get((module, name))
@@ -146,8 +146,7 @@ class _Reader(pickle.Unpickler):
 
 
 def load_arrays(path: Path) -> object:
-    """Read a pickle made of dicts, lists, tuples, strings, numbers and numeric numpy arrays; refuse any
-    other.
+    """Read a pickle made of dicts, lists, tuples, strings, numbers and numeric numpy arrays; refuse any other.
 
     Arrays come back as stand-ins: pass what you need of the result to `as_array`.
     """
@@ -160,7 +159,7 @@ def load_arrays(path: Path) -> object:
     except OSError as error:
         raise BadInput(f"{path}: cannot be read: {error.strerror or error}") from None
     try:
-        return _Reader(io.BytesIO(content)).load()
+        return _Unpickler(io.BytesIO(content)).load()
     except RefusedNameError as error:
         wanted = "only numbers, text, dicts, lists and numeric numpy arrays are admitted"
         raise BadInput(f"{path}: refused: the pickle asks for {one_line(str(error), 120)}; {wanted}") from None

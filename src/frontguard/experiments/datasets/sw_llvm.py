@@ -1,5 +1,4 @@
-"""SW-LLVM: 16 groups of compiler settings as arms, performance and memory footprint as objectives (Section
-6.2).
+"""SW-LLVM: 16 groups of compiler settings as arms, performance and memory footprint as objectives (Section 6.2).
 
 The points are not part of the package (M. Zuluaga, G. Sergent, A. Krause, M. Pueschel, "Active Learning for
 Multi-Objective Optimization", ICML 2013; the scaled values come from a file without a licence). They are read
@@ -29,7 +28,7 @@ HOW_TO_GET = (
 
 
 @dataclass(frozen=True, eq=False)
-class Settings:
+class CompilerSettings:
     """The points (1023, 2) and the arm of each; both objectives maximised, as published."""
 
     points: Floats
@@ -47,7 +46,7 @@ def find_settings(path: Path) -> Path | None:
     )
 
 
-def read_settings(path: Path) -> Settings:
+def read_settings(path: Path) -> CompilerSettings:
     """Read the points from a CSV, a pickle, or a directory that contains either."""
     if not path.exists():
         raise BadInput(f"{path}: no such file or directory; {HOW_TO_GET}")
@@ -57,7 +56,7 @@ def read_settings(path: Path) -> Settings:
     pickled = file.suffix.lower() in (".pickle", ".pkl")
     points, arm_of_row = _from_pickle(file) if pickled else _from_csv(file)
     _check(points, arm_of_row, file)
-    return Settings(points, arm_of_row)
+    return CompilerSettings(points, arm_of_row)
 
 
 def _from_csv(path: Path) -> tuple[Floats, Ints]:

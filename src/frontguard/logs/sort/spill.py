@@ -317,8 +317,8 @@ def available_memory() -> int:
     >>> available_memory() > 0
     True
     """
-    of_machine, of_group = int(psutil.virtual_memory().available), _of_group(Path("/sys/fs/cgroup"))
-    return of_machine if of_group is None else min(of_machine, of_group)
+    limits = [psutil.virtual_memory().available, _of_group(Path("/sys/fs/cgroup"))]
+    return min(int(limit) for limit in limits if limit is not None)
 
 
 def _of_group(folder: Path) -> int | None:

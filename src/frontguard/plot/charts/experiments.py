@@ -4,23 +4,69 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 
 from frontguard.errors import BadInput
-from frontguard.experiments.results import Result
-from frontguard.experiments.tables import groups_of, title_of
-from frontguard.plot.arms import listed, number, number_of, said, sentences
+from frontguard.phrases import number, number_of
+from frontguard.plot.arms import listed, said, sentences
 from frontguard.plot.looks import CONTESTANTS, Look
 from frontguard.plot.picture import Axis, Layer, Lines, Panel, Picture, Points, Spans
 
 _APART = 0.0025  # in ε, so that policies with the same success do not hide each other
 
 
-def sample_complexity(rows: Sequence[Result]) -> Picture:
+class _Spread(Protocol):
+    @property
+    def mean(self) -> float: ...
+    @property
+    def low(self) -> float: ...
+    @property
+    def high(self) -> float: ...
+
+
+class _Score(Protocol):
+    @property
+    def sc(self) -> _Spread: ...
+    @property
+    def rsr(self) -> float: ...
+    @property
+    def rsr_low(self) -> float: ...
+    @property
+    def rsr_high(self) -> float: ...
+
+
+class _Printed(Protocol):
+    @property
+    def sc(self) -> float: ...
+    @property
+    def rsr(self) -> float: ...
+
+
+class _Row(Protocol):
+    """One policy at one ε: its samples `sc` and success `rsr` over so many runs, and what the paper printed."""
+
+    @property
+    def title(self) -> str: ...
+    @property
+    def policy(self) -> str: ...
+    @property
+    def policy_title(self) -> str: ...
+    @property
+    def epsilon(self) -> float: ...
+    @property
+    def runs(self) -> int: ...
+    @property
+    def score(self) -> _Score: ...
+    @property
+    def published(self) -> _Printed | None: ...
+
+
+def sample_complexity(rows: Sequence[_Row]) -> Picture:
     """Samples (logarithmic) and ratio of successful runs against ε; bars are 95 % intervals, hollow marks the paper's.
 
-    A row of panels for each data set and variant.
+    `rows` are those of an experiment, one a policy and ε; there is a row of panels for each data set and variant.
     """
     if not rows:
         raise BadInput("sample_complexity(rows) needs one result at least; got none")
@@ -30,10 +76,12 @@ def sample_complexity(rows: Sequence[Result]) -> Picture:
         policy: replace(CONTESTANTS[k % len(CONTESTANTS)], label=said(titles[policy], 40))
         for k, policy in enumerate(policies)
     }
-    groups = groups_of(rows)
+    groups: dict[str, list[_Row]] = {}
+    for row in rows:
+        groups.setdefault(row.title, []).append(row)
     grid = []
     for group, own in groups.items():
-        title = title_of(group) if len(groups) > 1 else ""
+        title = group if len(groups) > 1 else ""
         grid.append((_samples(own, looks, title), _success(own, looks, title)))
     printed = {row.policy for row in rows if row.published is not None}
     legend = [
@@ -44,7 +92,7 @@ def sample_complexity(rows: Sequence[Result]) -> Picture:
     ]
     return Picture(
         rows=tuple(grid),
-        title=title_of(next(iter(groups))) if len(groups) == 1 else "",
+        title=next(iter(groups)) if len(groups) == 1 else "",
         legend=tuple(legend),
         description=sentences(
             f"Samples and success against contamination for {listed([titles[policy] for policy in policies])}.",
@@ -57,7 +105,7 @@ def sample_complexity(rows: Sequence[Result]) -> Picture:
     )
 
 
-def _of(rows: Sequence[Result], policy: str) -> list[Result]:
+def _of(rows: Sequence[_Row], policy: str) -> list[_Row]:
     return sorted((row for row in rows if row.policy == policy), key=lambda row: row.epsilon)
 
 
@@ -65,7 +113,7 @@ def _printed(look: Look) -> Look:
     return replace(look, label=f"{look.label}, paper", filled=False, size=11.0)
 
 
-def _samples(rows: Sequence[Result], looks: dict[str, Look], title: str) -> Panel:
+def _samples(rows: Sequence[_Row], looks: dict[str, Look], title: str) -> Panel:
     layers: list[Layer] = []
     for policy, look in looks.items():
         own = _of(rows, policy)
@@ -94,7 +142,7 @@ def _samples(rows: Sequence[Result], looks: dict[str, Look], title: str) -> Pane
     return Panel(_epsilon_axis(), Axis(title="samples", better="lower", scale="log"), tuple(layers), title=top)
 
 
-def _success(rows: Sequence[Result], looks: dict[str, Look], title: str) -> Panel:
+def _success(rows: Sequence[_Row], looks: dict[str, Look], title: str) -> Panel:
     layers: list[Layer] = []
     present = [policy for policy in looks if any(row.policy == policy for row in rows)]
     for k, policy in enumerate(present):
@@ -141,7 +189,7 @@ def _measured(
     ]
 
 
-def _published(own: list[Result], look: Look, values: list[float], what: str, aside: float = 0.0) -> list[Layer]:
+def _published(own: list[_Row], look: Look, values: list[float], what: str, aside: float = 0.0) -> list[Layer]:
     if not values:
         return []
     x = np.array([row.epsilon + aside for row in own if row.published])
@@ -149,7 +197,7 @@ def _published(own: list[Result], look: Look, values: list[float], what: str, as
     return [Points(x, np.array(values), _printed(look), hints=hints)]
 
 
-def _told(rows: Sequence[Result], titles: dict[str, str]) -> str:
+def _told(rows: Sequence[_Row], titles: dict[str, str]) -> str:
     parts = []
     for policy in dict.fromkeys(row.policy for row in rows):
         own = _of(rows, policy)
@@ -159,4 +207,4 @@ def _told(rows: Sequence[Result], titles: dict[str, str]) -> str:
             f"{said(titles[policy], 24)} {number(samples[0])} to {number(samples[-1])} samples, "
             f"success {worst:.0%} at least"
         )
-    return f"{title_of((rows[0].dataset, rows[0].variant))}: {'; '.join(parts)}."
+    return f"{rows[0].title}: {'; '.join(parts)}."

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from frontguard.phrases import duration
-from frontguard.plot.arms import number, number_of, sentences
-from frontguard.plot.looks import FAILED, NOW, Look
+from frontguard.phrases import duration, number, number_of
+from frontguard.plot.arms import sentences
+from frontguard.plot.looks import FAILED, NOW, VERMILION, Look
 from frontguard.plot.picture import Axis, Bars, Panel, Picture
 from frontguard.studies.overview import Rate
 
 TOLD = replace(NOW, label="pulls a minute", mark="square")
-LOST = replace(FAILED, label="of these failed", colour="#D55E00", mark="square")
+LOST = replace(FAILED, label="of these failed", colour=VERMILION, mark="square")
 
 
 def rate(rate: Rate) -> Picture:

@@ -1,4 +1,9 @@
-"""Connections to a PostgreSQL server: opened when needed, replaced when lost, never shared by a fork."""
+"""Connections to a PostgreSQL server: opened when needed, replaced when lost, never shared by a fork.
+
+A list of our own rather than `psycopg_pool`: that connects in four threads of its own, which no fork survives, writes
+why it could not into a log, and answers with a bare timeout; we want the reason at once, without the password. It would
+replace a fifth of this module, not the retries, settings, forks and words that are the rest.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +23,6 @@ from frontguard.errors import BadInput
 if TYPE_CHECKING:
     from psycopg import Connection
 
-__all__ = ["Connections", "driver"]
 
 Answer = TypeVar("Answer")
 

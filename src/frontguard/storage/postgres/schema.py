@@ -1,4 +1,4 @@
-"""The tables and functions of studies on PostgreSQL, and how a database is brought to their current version.
+"""The tables and functions of studies on PostgreSQL.
 
 What changes several rows at once is a function on the server. A call is then one round trip and one transaction that
 ends whether or not its caller still lives: no worker that hangs or is stopped can hold a lock on a study.
@@ -20,72 +20,69 @@ import re
 from typing import TYPE_CHECKING, Any, LiteralString
 
 from frontguard.errors import BadInput
+from frontguard.storage.contract import NothingThere
 
 if TYPE_CHECKING:
     from psycopg import Connection
 
-__all__ = ["VERSION", "bring_up_to_date", "checked_schema", "in_schema", "stored_version"]
 
-# Step n leads from version n − 1 to n. Steps are never edited once released; add one.
-STEPS: tuple[str, ...] = (
-    """
-    CREATE TABLE {schema}.studies (
-        id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-        name text NOT NULL UNIQUE,
-        metrics int NOT NULL,
-        plans bigint NOT NULL DEFAULT 0,
-        planned bigint NOT NULL DEFAULT 0,   -- pulls of all plans
-        handed bigint NOT NULL DEFAULT 0,    -- pulls up to this one were handed out, or told without
-        told bigint NOT NULL DEFAULT 0,
-        call uuid NOT NULL,
-        created timestamptz NOT NULL DEFAULT now()
-    ) WITH (fillfactor = 50);                -- room on the page for the next version of a row that changes all the time
-    CREATE TABLE {schema}.settings (
-        study bigint NOT NULL REFERENCES {schema}.studies,
-        number bigint GENERATED ALWAYS AS IDENTITY,
-        settings text NOT NULL,
-        call uuid NOT NULL UNIQUE,
-        created timestamptz NOT NULL DEFAULT now(),
-        PRIMARY KEY (study, number)
-    );
-    CREATE TABLE {schema}.plans (
-        study bigint NOT NULL REFERENCES {schema}.studies,
-        number bigint NOT NULL,
-        told bigint NOT NULL,
-        first bigint NOT NULL,
-        arms bigint[] NOT NULL,
-        status text NOT NULL,
-        call uuid NOT NULL,
-        PRIMARY KEY (study, number)
-    );
-    CREATE TABLE {schema}.told (
-        study bigint NOT NULL,               -- no foreign key: it would lock the study's row once more for each pull
-        number bigint NOT NULL,
-        pull bigint NOT NULL,
-        measured float8[] NOT NULL,
-        reason text NOT NULL,
-        worker text NOT NULL,
-        at float8 NOT NULL,
-        call uuid NOT NULL,
-        PRIMARY KEY (study, number),
-        UNIQUE (study, pull)
-    );
-    CREATE TABLE {schema}.leases (
-        study bigint NOT NULL,
-        pull bigint NOT NULL,
-        worker text NOT NULL,
-        deadline float8 NOT NULL,
-        attempt bigint NOT NULL,
-        call uuid NOT NULL,
-        PRIMARY KEY (study, pull)
-    );
-    """,
-)
-VERSION = len(STEPS)
+VERSION = 2
+TABLES = """
+CREATE TABLE {schema}.version (version int NOT NULL);
+CREATE TABLE {schema}.studies (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name text NOT NULL UNIQUE,
+    metrics int NOT NULL,
+    plans bigint NOT NULL DEFAULT 0,
+    planned bigint NOT NULL DEFAULT 0,   -- pulls of all plans
+    handed bigint NOT NULL DEFAULT 0,    -- pulls up to this one were handed out, or told without
+    told bigint NOT NULL DEFAULT 0,
+    call uuid NOT NULL,
+    created timestamptz NOT NULL DEFAULT now()
+) WITH (fillfactor = 50);                -- room on the page for the next version of a row that changes all the time
+CREATE TABLE {schema}.settings (
+    study bigint NOT NULL REFERENCES {schema}.studies,
+    number bigint GENERATED ALWAYS AS IDENTITY,
+    settings text NOT NULL,
+    call uuid NOT NULL UNIQUE,
+    created timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (study, number)
+);
+CREATE TABLE {schema}.plans (
+    study bigint NOT NULL REFERENCES {schema}.studies,
+    number bigint NOT NULL,
+    told bigint NOT NULL,
+    first bigint NOT NULL,
+    arms bigint[] NOT NULL,
+    status text NOT NULL,
+    call uuid NOT NULL,
+    PRIMARY KEY (study, number)
+);
+CREATE TABLE {schema}.told (
+    study bigint NOT NULL,               -- no foreign key: it would lock the study's row once more for each pull
+    number bigint NOT NULL,
+    pull bigint NOT NULL,
+    measured float8[] NOT NULL,
+    reason text NOT NULL,
+    worker text NOT NULL,
+    at float8 NOT NULL,
+    call uuid NOT NULL,
+    PRIMARY KEY (study, number),
+    UNIQUE (study, pull)
+);
+CREATE TABLE {schema}.leases (
+    study bigint NOT NULL,
+    pull bigint NOT NULL,
+    worker text NOT NULL,
+    deadline float8 NOT NULL,
+    attempt bigint NOT NULL,
+    call uuid NOT NULL,
+    PRIMARY KEY (study, pull)
+);
+"""
 
-# Replaced as a whole with every step.
 FUNCTIONS = """
-CREATE OR REPLACE FUNCTION {schema}.lock_study(of_study bigint, durable bool) RETURNS {schema}.studies
+CREATE FUNCTION {schema}.lock_study(of_study bigint, durable bool) RETURNS {schema}.studies
 LANGUAGE plpgsql AS $body$
 DECLARE
     found_study {schema}.studies;
@@ -103,7 +100,7 @@ BEGIN
 END $body$;
 
 -- Whether this call made the study.
-CREATE OR REPLACE FUNCTION {schema}.create_study(new_name text, new_metrics int, new_settings text, this_call uuid)
+CREATE FUNCTION {schema}.create_study(new_name text, new_metrics int, new_settings text, this_call uuid)
 RETURNS bool LANGUAGE plpgsql AS $body$
 BEGIN
     IF current_setting('synchronous_commit') = 'off' THEN
@@ -120,7 +117,7 @@ END $body$;
 
 -- The pulls, of those given, that this call wrote. They differ from each other; each has as many values as there are
 -- metrics. Pulls are looked up by a subquery rather than a join, which may be planned as a pass over the whole log.
-CREATE OR REPLACE FUNCTION {schema}.tell(
+CREATE FUNCTION {schema}.tell(
     of_study bigint, pulls bigint[], flat_values float8[], reasons text[], workers text[], times float8[],
     this_call uuid
 ) RETURNS SETOF bigint LANGUAGE plpgsql AS $body$
@@ -143,7 +140,7 @@ BEGIN
         WHERE t.study = of_study AND t.pull = ANY (pulls) AND t.call = this_call;
 END $body$;
 
-CREATE OR REPLACE FUNCTION {schema}.add_plan(
+CREATE FUNCTION {schema}.add_plan(
     of_study bigint, new_number bigint, seen bigint, first_pull bigint, new_arms bigint[], new_status text,
     this_call uuid
 ) RETURNS bool LANGUAGE plpgsql AS $body$
@@ -161,7 +158,7 @@ BEGIN
     RETURN true;
 END $body$;
 
-CREATE OR REPLACE FUNCTION {schema}.hand_out(
+CREATE FUNCTION {schema}.hand_out(
     of_study bigint, most bigint, to_worker text, at_time float8, until float8, lost_workers text[], this_call uuid
 ) RETURNS TABLE (leased bigint, times bigint) LANGUAGE plpgsql AS $body$
 DECLARE
@@ -197,6 +194,19 @@ BEGIN
         RETURN QUERY SELECT f.pull, 1::bigint FROM unnest(fresh) AS f (pull);
     END IF;
 END $body$;
+
+-- How many leases this call gave back: those of a worker, of the pulls given if there are any. The next one to get such
+-- a pull has the attempt that this one had.
+CREATE FUNCTION {schema}.give_back(of_study bigint, of_worker text, of_pulls bigint[], this_call uuid) RETURNS bigint
+LANGUAGE plpgsql AS $body$
+DECLARE
+    locked {schema}.studies := {schema}.lock_study(of_study, false);
+BEGIN
+    UPDATE {schema}.leases l SET deadline = '-infinity', attempt = l.attempt - 1, call = this_call
+    WHERE l.study = of_study AND l.worker = of_worker AND l.deadline > '-infinity'
+        AND (of_pulls IS NULL OR l.pull = ANY (of_pulls));
+    RETURN (SELECT count(*) FROM {schema}.leases l WHERE l.study = of_study AND l.call = this_call);
+END $body$;
 """
 
 
@@ -212,7 +222,34 @@ def in_schema(text: str, schema: str) -> LiteralString:
     return text.format(schema=schema)
 
 
-def stored_version(connection: Connection[Any], schema: str) -> int:
+def create_tables(connection: Connection[Any], schema: str, where: str) -> None:
+    """Make the tables where there are none, in one transaction under a lock: of several processes one does it."""
+    if _version(connection, schema) == 0:
+        with connection.transaction():
+            connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"frontguard {schema}"])
+            if _version(connection, schema) == 0:
+                # Asked first: where an administrator made the schema, its user need not be allowed to make one.
+                if connection.execute("SELECT FROM pg_namespace WHERE nspname = %s", [schema]).fetchone() is None:
+                    connection.execute(in_schema("CREATE SCHEMA {schema}", schema))
+                connection.execute(in_schema(TABLES + FUNCTIONS, schema))
+                connection.execute(in_schema("INSERT INTO {schema}.version VALUES (%s)", schema), [VERSION])
+    refuse_others(connection, schema, where)
+
+
+def refuse_others(connection: Connection[Any], schema: str, where: str) -> None:
+    """Raise `NothingThere` where there are no tables, `BadInput` where they are of another version than ours."""
+    version = _version(connection, schema)
+    if version == 0:
+        raise NothingThere(f"cannot read schema {schema!r} of {where}: there are no studies; nothing was changed")
+    if version != VERSION:
+        update = ": update frontguard" if version > VERSION else ""
+        raise BadInput(
+            f"the studies at {where} have version {version} of the tables, and this frontguard knows version "
+            f"{VERSION}{update}; nothing was changed"
+        )
+
+
+def _version(connection: Connection[Any], schema: str) -> int:
     """The version of the tables in the database: 0 where there are none."""
     # The catalogue itself is read, since `to_regclass` remembers that there was nothing before another process made it.
     there = connection.execute("SELECT FROM pg_tables WHERE schemaname = %s AND tablename = 'version'", [schema])
@@ -220,32 +257,3 @@ def stored_version(connection: Connection[Any], schema: str) -> int:
         return 0
     row = connection.execute(in_schema("SELECT coalesce(max(version), 0) FROM {schema}.version", schema)).fetchone()
     return 0 if row is None else int(row[0])
-
-
-def bring_up_to_date(connection: Connection[Any], schema: str, where: str) -> None:
-    """Create the tables or migrate older ones, in one transaction under a lock: of several processes one does it."""
-    version = stored_version(connection, schema)
-    if version < VERSION:
-        with connection.transaction():
-            connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"frontguard {schema}"])
-            version = stored_version(connection, schema)
-            if version < VERSION:
-                _migrate(connection, schema, version)
-                version = VERSION
-    if version > VERSION:
-        raise BadInput(
-            f"the studies at {where} have version {version} of the tables, and this frontguard knows versions up to "
-            f"{VERSION}: update frontguard; nothing was changed"
-        )
-
-
-def _migrate(connection: Connection[Any], schema: str, version: int) -> None:
-    # Asked first: where an administrator made the schema, its user need not be allowed to make one.
-    if connection.execute("SELECT FROM pg_namespace WHERE nspname = %s", [schema]).fetchone() is None:
-        connection.execute(in_schema("CREATE SCHEMA {schema}", schema))
-    if version == 0:
-        connection.execute(in_schema("CREATE TABLE {schema}.version (version int NOT NULL)", schema))
-    for step in STEPS[version:]:
-        connection.execute(in_schema(step, schema))
-    connection.execute(in_schema(FUNCTIONS, schema))
-    connection.execute(in_schema("INSERT INTO {schema}.version VALUES (%s)", schema), [VERSION])

@@ -1,19 +1,19 @@
-"""Studies on a PostgreSQL server, for workers on many machines; `postgres_schema` says how the guarantees are kept."""
+"""Studies on a PostgreSQL server, for workers on many machines; `schema` says how the guarantees are kept."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple, TypeVar
 
 import numpy as np
 
 from frontguard.errors import BadInput
 from frontguard.storage.contract import (
+    GIVEN_BACK,
     Damaged,
-    Lease,
-    NothingThere,
     Plan,
+    Pull,
     Storage,
     StudyExists,
     Tell,
@@ -22,12 +22,11 @@ from frontguard.storage.contract import (
     checked_tells,
 )
 from frontguard.storage.postgres.connections import Connections
-from frontguard.storage.postgres.schema import VERSION, bring_up_to_date, checked_schema, in_schema, stored_version
+from frontguard.storage.postgres.schema import checked_schema, create_tables, in_schema, refuse_others
 
 if TYPE_CHECKING:
     from psycopg import Connection
 
-__all__ = ["PostgresStorage"]
 
 Answer = TypeVar("Answer")
 
@@ -164,7 +163,7 @@ class PostgresStorage(Storage):
             end = start + PAGE if up_to is None else min(start + PAGE, up_to)
             pages.append(self._page(study, known, start, end))
             start += len(pages[-1])
-        return _joined(after, known.metrics, pages)
+        return Told.joined([Told.nothing(after, known.metrics), *pages])
 
     def _page(self, study: str, known: _Known, start: int, end: int) -> Told:
         # Columns, as the server itself would send them: a row of the answer for each pull takes six times as long.
@@ -178,7 +177,7 @@ class PostgresStorage(Storage):
         )
         many, last, pulls, measured, at, reasons, workers = rows[0]
         if many == 0:
-            return _joined(start, known.metrics, [])
+            return Told.nothing(start, known.metrics)
         if last != start + many:
             raise Damaged(
                 f"study {study!r} at {self.where}: told pulls are missing between the {start + 1}-th and the "
@@ -230,7 +229,7 @@ class PostgresStorage(Storage):
 
     def hand_out(
         self, study: str, most: int, worker: str, *, now: float, deadline: float, lost: Callable[[str], bool]
-    ) -> list[Lease]:
+    ) -> list[Pull]:
         """Lease up to `most` pulls: first those whose lease has ended or whose holder is lost, then new ones."""
         self._writing()
         known = self._study(study)
@@ -245,15 +244,25 @@ class PostgresStorage(Storage):
             "SELECT leased, times FROM {schema}.hand_out(%s, %s, %s, %s, %s, %s::text[], %s)",
             [known.id, most, _written(worker), float(now), float(deadline), gone, uuid.uuid4()],
         )
-        return [Lease(pull, worker, deadline, attempt) for pull, attempt in rows]
+        return [Pull(pull, worker, deadline, attempt) for pull, attempt in rows]
 
-    def leases(self, study: str) -> list[Lease]:
-        """The pulls that are handed out and not told, lowest number first."""
+    def give_back(self, study: str, worker: str, pulls: Iterable[int] | None = None) -> int:
+        """End the leases that a worker holds on some pulls, or on any; how many these were."""
+        self._writing()
         rows = self._rows(
-            "SELECT pull, worker, deadline, attempt FROM {schema}.leases WHERE study = %s ORDER BY pull",
-            [self._id(study)],
+            "SELECT {schema}.give_back(%s, %s, %s::bigint[], %s)",
+            [self._id(study), _written(worker), None if pulls is None else list(pulls), uuid.uuid4()],
         )
-        return [Lease(pull, _read(worker), deadline, attempt) for pull, worker, deadline, attempt in rows]
+        return int(rows[0][0])
+
+    def leases(self, study: str) -> list[Pull]:
+        """The pulls that are in the hands of a worker, lowest number first."""
+        rows = self._rows(
+            "SELECT pull, worker, deadline, attempt FROM {schema}.leases WHERE study = %s AND deadline > %s "
+            "ORDER BY pull",
+            [self._id(study), GIVEN_BACK],
+        )
+        return [Pull(pull, _read(worker), deadline, attempt) for pull, worker, deadline, attempt in rows]
 
     # Housekeeping -----------------------------------------------------------------------------------------------------
 
@@ -265,14 +274,8 @@ class PostgresStorage(Storage):
         encoding = connection.execute("SHOW server_encoding").fetchone()
         if encoding != ("UTF8",):
             raise BadInput(f"the database {self.where} must have the encoding UTF8; it has {(encoding or '?')[0]}")
-        if not self._read_only:
-            bring_up_to_date(connection, self._schema, self.where)
-            return
-        version = stored_version(connection, self._schema)
-        if version != VERSION:
-            reason = "there are no studies" if version == 0 else f"its tables have version {version}, ours is {VERSION}"
-            refusal = NothingThere if version == 0 else BadInput
-            raise refusal(f"cannot read schema {self._schema!r} of {self.where}: {reason}; nothing was changed")
+        prepare = refuse_others if self._read_only else create_tables
+        prepare(connection, self._schema, self.where)
 
     def _writing(self) -> None:
         if self._read_only:
@@ -316,17 +319,6 @@ class PostgresStorage(Storage):
         if state in ("42501", "3F000", "42P01", "42P07", "54000"):  # rights, missing or foreign tables, a name too long
             return BadInput(f"cannot use schema {self._schema!r} of {self.where}: {said}")
         return OSError(f"the PostgreSQL server at {self.where} failed: {said}")
-
-
-def _joined(after: int, metrics: int, pages: list[Told]) -> Told:
-    return Told(
-        after=after,
-        pulls=np.concatenate([np.empty(0, np.int64), *(page.pulls for page in pages)]),
-        values=np.concatenate([np.empty((0, metrics)), *(page.values for page in pages)]),
-        reasons=tuple(reason for page in pages for reason in page.reasons),
-        workers=tuple(worker for page in pages for worker in page.workers),
-        at=np.concatenate([np.empty(0), *(page.at for page in pages)]),
-    )
 
 
 # PostgreSQL's text holds every character but NUL, which a worker's output may well hold. It is written as an escape

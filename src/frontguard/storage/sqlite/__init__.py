@@ -1,1 +1,9 @@
-"""Studies in an SQLite file."""
+"""Studies in an SQLite file, for any number of processes of one machine. In the order of reading:
+
+- `storage`: the contract in short transactions
+- `file`: the one connection of a process: opening, waiting, transactions, forks
+- `log`: rows in and out, with their checksums
+- `schema`: the tables
+- `errors`: what goes wrong, in words of the user
+- `rescue`: what can be saved of a damaged file
+"""

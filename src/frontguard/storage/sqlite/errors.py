@@ -6,14 +6,17 @@ import os
 from pathlib import Path
 
 import apsw
+import psutil
 
 from frontguard.errors import BadInput
 from frontguard.storage.contract import NothingThere, Unavailable
 
-__all__ = ["UNREADABLE", "Busy", "Unwritable", "checked_place", "disk_trouble", "held_by"]
-
 # What SQLite and apsw raise where a file does not hold what it should.
 UNREADABLE = (apsw.CorruptError, apsw.NotADBError, apsw.TooBigError, apsw.NoMemError, apsw.MismatchError)
+
+
+class NotAsWritten(Exception):
+    """A row that is missing or does not match its checksum; the message says which."""
 
 
 class Busy(Unavailable):
@@ -58,13 +61,10 @@ def disk_trouble(error: apsw.Error, name: str) -> BadInput | None:
 def held_by(path: Path) -> str:
     """Which processes have the file open, as far as this system tells."""
     holders = []
-    for process in Path("/proc").glob("[0-9]*"):
+    for process in psutil.process_iter():
         try:
-            if int(process.name) != os.getpid() and any(
-                os.readlink(opened) == str(path) for opened in (process / "fd").iterdir()
-            ):
-                words = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
-                holders.append(f"{process.name} ({words[:60]})")
-        except OSError:  # it ended meanwhile, or belongs to another user
+            if process.pid != os.getpid() and any(opened.path == str(path) for opened in process.open_files()):
+                holders.append(f"{process.pid} ({' '.join(process.cmdline())[:60]})")
+        except (psutil.Error, OSError):  # it ended meanwhile, or belongs to another user
             continue
     return "held by process " + ", ".join(holders[:5]) if holders else "the holder is unknown: another user or machine?"

@@ -33,28 +33,23 @@ import apsw
 
 from frontguard.errors import BadInput
 from frontguard.storage.contract import Damaged, NothingThere
-from frontguard.storage.sqlite.errors import UNREADABLE, Busy, Unwritable, checked_place, disk_trouble, held_by
-from frontguard.storage.sqlite.salvage import companion, looks_like_ours, readable
-from frontguard.storage.sqlite.schema import (
-    PAGE,
-    VERSION,
-    bring_up_to_date,
-    missing_definitions,
-    version_of,
-    wal_is_safe,
+from frontguard.storage.sqlite.errors import (
+    UNREADABLE,
+    Busy,
+    NotAsWritten,
+    Unwritable,
+    checked_place,
+    disk_trouble,
+    held_by,
 )
-
-__all__ = ["Journal", "NotAsWritten", "StudyFile"]
+from frontguard.storage.sqlite.rescue import companion, looks_like_ours, readable
+from frontguard.storage.sqlite.schema import PAGE, create_tables, has_tables, missing_definitions, wal_is_safe
 
 Journal = Literal["wal", "rollback"]
 Answer = TypeVar("Answer")
 
 _SMALLEST = 512  # bytes of an SQLite database
 _GIVE_WAY = 0.1  # seconds after the last wait in which a writer leaves the others a chance
-
-
-class NotAsWritten(Exception):
-    """A row that is missing or does not match its checksum; the message says which."""
 
 
 class StudyFile:
@@ -182,14 +177,14 @@ class StudyFile:
             db.set_busy_handler(self._busy)
             db.execute(f"PRAGMA page_size = {PAGE}")  # of a new file
             db.execute("PRAGMA fullfsync = ON")  # macOS: to the disk, not to its cache
-            version = self._checked_version(db)
+            new = not self._has_tables(db)
             if db.readonly("main"):
                 raise BadInput(f"{self.name} cannot be written: no permission; it can be opened read-only")
             self.journal, self.why = self._choose_journal(db)
             self._durable = False
             self._sync(db, True)
-            if version < VERSION:
-                bring_up_to_date(db)
+            if new:
+                create_tables(db)
         except BaseException:
             _leave_as_it_is(db, self.path)
             raise
@@ -210,19 +205,10 @@ class StudyFile:
             db = apsw.Connection(f"{self.path.as_uri()}?immutable=1", flags=flags)
         try:
             db.set_busy_handler(self._busy)
-            version = self._checked_version(db)
-            if version == 0:
+            if not self._has_tables(db):
                 raise NothingThere(f"{self.name} is empty: there is no study in it")
             self.journal = "wal" if db.pragma("journal_mode") == "wal" else "rollback"
             self.why = "opened read-only"
-            if version < VERSION:
-                copy = apsw.Connection(":memory:")  # migrate a copy: the file is not ours to write
-                with copy.backup("main", db, "main") as backup:
-                    backup.step()
-                bring_up_to_date(copy)
-                self._seen = self._stamp()
-                db.close()
-                return copy
         except apsw.CantOpenError as error:
             db.close()
             raise BadInput(
@@ -240,11 +226,13 @@ class StudyFile:
         if self.path.exists() and self.path.stat().st_size == 0 and log.exists() and log.stat().st_size > 0:
             self._raise_damaged(f"it is empty, but {log.name} beside it is not")
 
-    def _checked_version(self, db: apsw.Connection) -> int:
+    def _has_tables(self, db: apsw.Connection) -> bool:
+        """Whether there are tables of ours, all as they should be; False for an empty file."""
         try:
             if 0 < self.path.stat().st_size < _SMALLEST:
                 raise apsw.NotADBError("it is too short")  # SQLite takes a file of one byte for a new one
-            version = version_of(db, self.name)
+            if not has_tables(db, self.name):
+                return False
         except apsw.NotADBError:
             if looks_like_ours(self.path):
                 raise
@@ -252,10 +240,10 @@ class StudyFile:
                 f"{self.name} is not a study file (no SQLite database); if it was one, and its beginning was "
                 f"overwritten, `frontguard rescue {self.name} NEW` reads what is left; nothing was changed"
             ) from None
-        wrong = list(missing_definitions(db, version)) if version else []
+        wrong = list(missing_definitions(db))
         if wrong:
             raise NotAsWritten(f"the definition of {' and '.join(wrong)} is missing or changed")
-        return version
+        return True
 
     def _choose_journal(self, db: apsw.Connection) -> tuple[Journal, str]:
         """Bring the file into the journal mode that is safe here, and say why."""

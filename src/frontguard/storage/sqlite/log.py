@@ -1,21 +1,35 @@
-"""The log of a study in its tables: rows in, and rows out again, each checked against its checksum."""
+"""The log of a study in its tables: rows in, and rows out again, each checked against its checksum.
+
+SQLite keeps no checksums of its pages: a bit that flips inside a value would come back as another value. So every row
+carries the CRC-32 of all that it says, its place in the log included: a row that changed, moved or took another's place
+is noticed when it is read.
+
+Log rows (settings, plans, told pulls) have the key study · 2⁴⁰ + number: the rows of a study lie together in the order
+of the log, a new one goes to the end of its page, and no second index is needed to find the n-th.
+"""
 
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Iterable, Sequence
-from itertools import chain
+from functools import cache
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import apsw
 import numpy as np
+import numpy.typing as npt
 
-from frontguard._typing import Floats, Ints
-from frontguard.storage.contract import Lease, Plan, Told
-from frontguard.storage.sqlite.file import NotAsWritten
-from frontguard.storage.sqlite.rows import STRIDE, key, row_crc, told_crc, told_crcs
+from frontguard.storage.contract import Plan, Pull, Told
+from frontguard.storage.sqlite.errors import NotAsWritten
 
 _PAGE = 1024  # told pulls that are read at a time
+
+STRIDE = 1 << 40  # more pulls than a study can have; leaves room for 2²³ studies
+
+_THREE = struct.Struct("<3q")
+_TEXTS = struct.Struct("<2I")
 
 
 class StudyRow(NamedTuple):
@@ -26,7 +40,7 @@ class StudyRow(NamedTuple):
     metrics: int
 
 
-class Progress(NamedTuple):
+class Counts(NamedTuple):
     """How far the log of a study has come."""
 
     plans: int
@@ -63,12 +77,19 @@ def _confirm(db: apsw.Connection, study: StudyRow, pull: int) -> None:
         raise NotAsWritten(f"the index of the told pulls of study {study.name!r} is wrong about pull {pull}")
 
 
-def advance(db: apsw.Connection, study: StudyRow, progress: Progress) -> None:
+def advance(db: apsw.Connection, study: StudyRow, counts: Counts) -> None:
     """Write down how far the log has come."""
     db.execute(
         "UPDATE progress SET plans = ?, planned = ?, told = ?, handed = ?, crc = ? WHERE study = ?",
-        (*progress, row_crc(study.id, *progress), study.id),
+        (*counts, row_crc(study.id, *counts), study.id),
     )
+
+
+def write_leases(db: apsw.Connection, study: StudyRow, leases: Iterable[Pull]) -> None:
+    """Note leases, each in the place of an earlier one of its pull."""
+    for each in leases:
+        row = (study.id, each.id, each.worker, each.deadline, each.attempt)
+        db.execute("INSERT OR REPLACE INTO lease VALUES (?, ?, ?, ?, ?, ?)", (*row, row_crc(*row)))
 
 
 def add_settings(db: apsw.Connection, study: StudyRow, version: int, text: str) -> None:
@@ -88,13 +109,13 @@ def read_studies(db: apsw.Connection) -> list[StudyRow]:
     return [StudyRow(id, name, metrics) for id, name, metrics, _ in rows]
 
 
-def read_progress(db: apsw.Connection, study: StudyRow) -> Progress:
+def read_counts(db: apsw.Connection, study: StudyRow) -> Counts:
     """How far the log has come."""
     row = db.execute("SELECT plans, planned, told, handed, crc FROM progress WHERE study = ?", (study.id,)).fetchone()
     if row is None:
         raise NotAsWritten(f"the counts of study {study.name!r} are missing")
     _check((study.id, *row[:-1]), row[-1], f"the row of counts of study {study.name!r}")
-    return Progress(*row[:-1])
+    return Counts(*row[:-1])
 
 
 def read_settings(db: apsw.Connection, study: StudyRow) -> tuple[int, str]:
@@ -132,25 +153,13 @@ def read_told(db: apsw.Connection, study: StudyRow, after: int, last: int, *, to
     beyond = (key(study.id, last), key(study.id + 1, 0))
     if to_the_end and db.execute("SELECT id FROM told WHERE id > ? AND id < ? LIMIT 1", beyond).fetchone():
         raise NotAsWritten(f"study {study.name!r} should have {last} told pulls, but has more")
-    pulls = np.concatenate([np.empty(0, np.int64), *(page.pulls for page in pages)])
-    if len(pulls) and np.bincount(pulls - pulls.min()).max() > 1:
+    told = Told.joined([Told.nothing(after, study.metrics), *pages])
+    if len(told) and np.bincount(told.pulls - told.pulls.min()).max() > 1:
         raise NotAsWritten(f"study {study.name!r} has a pull that was told twice")
-    numbers = np.concatenate([np.empty((0, 1 + study.metrics)), *(page.numbers for page in pages)])
-    reasons = tuple(chain.from_iterable(page.reasons for page in pages))
-    workers = tuple(chain.from_iterable(page.workers for page in pages))
-    return Told(after, pulls, numbers[:, 1:], reasons, workers, numbers[:, 0])
+    return told
 
 
-class _Page(NamedTuple):
-    """Some told pulls that follow on each other, as columns."""
-
-    pulls: Ints
-    numbers: Floats
-    reasons: Sequence[str]
-    workers: Sequence[str]
-
-
-def _read_page(db: apsw.Connection, study: StudyRow, after: int, last: int) -> _Page:
+def _read_page(db: apsw.Connection, study: StudyRow, after: int, last: int) -> Told:
     """Told pulls `after` + 1 to `last`, gathered into columns by SQLite: half the time of a million Python rows."""
     try:
         row: Any = db.execute(
@@ -160,15 +169,27 @@ def _read_page(db: apsw.Connection, study: StudyRow, after: int, last: int) -> _
             (key(study.id, after), key(study.id, last)),
         ).fetchone()
         pulls, reasons, workers, crcs = (json.loads(column) for column in row[1:])
-        numbers = np.frombuffer(row[0], "<f8").reshape(last - after, 1 + study.metrics)
-        page = _Page(np.array(pulls, np.int64), numbers, reasons, workers)
-        right = told_crcs(study.id, after + 1, *page).tolist() == crcs
+        page = _columns(study, after, last, pulls, row[0], reasons, workers)
+        right = told_crcs(study.id, page).tolist() == crcs
     except (apsw.Error, TypeError, ValueError, OverflowError, AttributeError):
         right = False  # something is in it that is not ours, or that is too much for one piece of text
     return page if right else _read_row_by_row(db, study, after, last)
 
 
-def _read_row_by_row(db: apsw.Connection, study: StudyRow, after: int, last: int) -> _Page:
+def _columns(
+    study: StudyRow,
+    after: int,
+    last: int,
+    pulls: Sequence[int],
+    data: bytes,
+    reasons: Sequence[str],
+    workers: Sequence[str],
+) -> Told:
+    numbers = np.frombuffer(data, "<f8").reshape(last - after, 1 + study.metrics)
+    return Told(after, np.array(pulls, np.int64), numbers[:, 1:], tuple(reasons), tuple(workers), numbers[:, 0])
+
+
+def _read_row_by_row(db: apsw.Connection, study: StudyRow, after: int, last: int) -> Told:
     """The same; names the row that is wrong."""
     found = []
     for number in range(after + 1, last + 1):
@@ -185,30 +206,25 @@ def _read_row_by_row(db: apsw.Connection, study: StudyRow, after: int, last: int
             raise NotAsWritten(f"told pull {number} of study {study.name!r} does not match its checksum")
         found.append(row[:-1])
     pulls, numbers, reasons, workers = zip(*found, strict=True)
-    return _Page(
-        np.array(pulls, np.int64),
-        np.frombuffer(b"".join(numbers), "<f8").reshape(last - after, 1 + study.metrics),
-        reasons,
-        workers,
-    )
+    return _columns(study, after, last, pulls, b"".join(numbers), reasons, workers)
 
 
-def read_leases(db: apsw.Connection, study: StudyRow) -> list[Lease]:
-    """All leases, lowest pull first."""
+def read_leases(db: apsw.Connection, study: StudyRow) -> list[Pull]:
+    """All leases, those that were given back too, lowest pull first."""
     rows: list[Any] = db.execute(
         "SELECT pull, worker, deadline, attempt, crc FROM lease WHERE study = ? ORDER BY pull", (study.id,)
     ).fetchall()
     for *row, crc in rows:
         _check((study.id, *row), crc, f"the lease of pull {row[0]} of study {study.name!r}")
-    return [Lease(pull, worker, deadline, attempt) for pull, worker, deadline, attempt, _ in rows]
+    return [Pull(pull, worker, deadline, attempt) for pull, worker, deadline, attempt, _ in rows]
 
 
-def fresh_pulls(db: apsw.Connection, study: StudyRow, progress: Progress, most: int) -> tuple[list[int], int]:
+def fresh_pulls(db: apsw.Connection, study: StudyRow, counts: Counts, most: int) -> tuple[list[int], int]:
     """Up to `most` planned pulls that were neither handed out nor told, and the last pull that was looked at."""
     fresh: list[int] = []
-    handed = progress.handed
-    while len(fresh) < most and handed < progress.planned:
-        end = min(handed + max(most - len(fresh), 100), progress.planned)
+    handed = counts.handed
+    while len(fresh) < most and handed < counts.planned:
+        end = min(handed + max(most - len(fresh), 100), counts.planned)
         told = {
             pull
             for (pull,) in db.execute(
@@ -229,3 +245,81 @@ def _check(row: Iterable[object], crc: object, what: str) -> None:
         right = False
     if not right:
         raise NotAsWritten(f"{what} does not match its checksum")
+
+
+# Keys and checksums ---------------------------------------------------------------------------------------------------
+
+
+def key(study: int, number: int) -> int:
+    """Where a row of the log is kept."""
+    return study * STRIDE + number
+
+
+def pack_numbers(at: float, values: Sequence[float]) -> bytes:
+    """The time of a told pull and its values as little-endian doubles: bit for bit, and read by the million."""
+    try:
+        return struct.pack(f"<{1 + len(values)}d", at, *values)
+    except struct.error:
+        raise ValueError(
+            f"the time and the values of a pull must be numbers; got {at!r} and {tuple(values)!r}"
+        ) from None
+
+
+def row_crc(*fields: int | float | str | bytes) -> int:
+    """The checksum of a row. Each field goes in with its kind and length, so that none can pass for another.
+
+    >>> row_crc(1, "ab", "c") == row_crc(1, "a", "bc")
+    False
+    """
+    crc = 0
+    for field in fields:
+        if isinstance(field, int):
+            crc = crc32(b"i%d" % field, crc)
+        elif isinstance(field, float):
+            crc = crc32(b"d" + struct.pack("<d", field), crc)
+        else:
+            data = field if isinstance(field, bytes) else field.encode()
+            crc = crc32(data, crc32(b"b%d:" % len(data), crc))
+    return crc
+
+
+def told_crc(study: int, number: int, pull: int, numbers: bytes, reason: str, worker: str) -> int:
+    """The checksum of one told pull."""
+    texts = _TEXTS.pack(crc32(reason.encode()), crc32(worker.encode()))
+    return crc32(_THREE.pack(study, number, pull) + numbers + texts)
+
+
+def told_crcs(study: int, told: Told) -> npt.NDArray[np.uint32]:
+    """The checksums of told pulls: what `told_crc` gives for each, all at once."""
+    rows = np.empty(
+        len(told),
+        [
+            ("place", "<i8", (3,)),
+            ("at", "<f8"),
+            ("values", "<f8", (told.values.shape[1],)),
+            ("reason", "<u4"),
+            ("worker", "<u4"),
+        ],
+    )
+    rows["place"][:, 0] = study
+    rows["place"][:, 1] = told.after + 1 + np.arange(len(told))
+    rows["place"][:, 2] = told.pulls
+    rows["at"], rows["values"] = told.at, told.values
+    known = {text: crc32(text.encode()) for text in {*told.reasons, *told.workers}}  # few workers, few kinds of reasons
+    rows["reason"] = [known[text] for text in told.reasons]
+    rows["worker"] = [known[text] for text in told.workers]
+    words = np.ascontiguousarray(rows.view("<u2").reshape(len(told), -1).T)
+    table = _two_bytes()
+    crc = np.full(len(told), 0xFFFFFFFF, np.uint32)
+    for column in words:
+        crc = table[(crc ^ column) & 0xFFFF] ^ (crc >> 16)
+    return ~crc
+
+
+@cache
+def _two_bytes() -> npt.NDArray[np.uint32]:
+    """What two bytes do to a CRC-32, whose polynomial, its lowest power first, is 0xEDB88320."""
+    table = np.arange(1 << 16, dtype=np.uint32)
+    for _ in range(16):
+        table = np.where(table & 1, (table >> 1) ^ np.uint32(0xEDB88320), table >> 1)
+    return table

@@ -1,96 +1,51 @@
-"""The tables of a study file, their versions, and the way from one version to the next.
-
-A new file goes the same road as an old one: it gets the tables of version 1 and then every later step. So files of one
-version have the same tables at the same pages however old they are, and what is not as it should be is damage.
-"""
+"""The tables of a study file: the same, at the same pages, in all of them. What is not as it should be is damage."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 import apsw
 
 from frontguard.errors import BadInput
-from frontguard.storage.sqlite.rows import STRIDE, row_crc, told_crc
-
-__all__ = [
-    "APPLICATION",
-    "PAGE",
-    "VERSION",
-    "bring_up_to_date",
-    "definitions",
-    "first_page",
-    "missing_definitions",
-    "version_of",
-    "wal_is_safe",
-]
 
 APPLICATION = 0x46524744  # "FRGD", in the header of the file: `PRAGMA application_id`
-VERSION = 2  # `PRAGMA user_version`
+VERSION = 3  # `PRAGMA user_version`
 PAGE = 4096
 
+# `crc` is the checksum of all that a row says (`log.row_crc`).
 # `numbers` are little-endian doubles: the time (seconds since the epoch), then a value for each metric.
 # `progress` counts what the log holds, so that appending to it reads one row: plans, pulls planned by them, told pulls,
 # and `handed`: pulls up to this one were handed out or told. `lease` holds notes, not log.
-_VERSION_1 = (
-    "CREATE TABLE study (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, metrics INTEGER NOT NULL)",
-    "CREATE TABLE settings (id INTEGER PRIMARY KEY, text TEXT NOT NULL)",
+_CRC = "crc INTEGER NOT NULL"
+_TABLES = (
+    f"CREATE TABLE study (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, metrics INTEGER NOT NULL, {_CRC})",
+    f"CREATE TABLE settings (id INTEGER PRIMARY KEY, text TEXT NOT NULL, {_CRC})",
     "CREATE TABLE progress (study INTEGER PRIMARY KEY, plans INTEGER NOT NULL, planned INTEGER NOT NULL, "
-    "told INTEGER NOT NULL, handed INTEGER NOT NULL)",
+    f"told INTEGER NOT NULL, handed INTEGER NOT NULL, {_CRC})",
     "CREATE TABLE plan (id INTEGER PRIMARY KEY, told INTEGER NOT NULL, first INTEGER NOT NULL, arms BLOB NOT NULL, "
-    "status TEXT NOT NULL)",
+    f"status TEXT NOT NULL, {_CRC})",
     "CREATE TABLE told (id INTEGER PRIMARY KEY, study INTEGER NOT NULL, pull INTEGER NOT NULL, numbers BLOB NOT NULL, "
-    "reason TEXT NOT NULL, worker TEXT NOT NULL)",
+    f"reason TEXT NOT NULL, worker TEXT NOT NULL, {_CRC})",
     "CREATE UNIQUE INDEX told_pull ON told (study, pull)",
     "CREATE TABLE lease (study INTEGER NOT NULL, pull INTEGER NOT NULL, worker TEXT NOT NULL, deadline REAL NOT NULL, "
-    "attempt INTEGER NOT NULL, PRIMARY KEY (study, pull)) WITHOUT ROWID",
+    f"attempt INTEGER NOT NULL, {_CRC}, PRIMARY KEY (study, pull)) WITHOUT ROWID",
 )
 
-# Version 2: every row has a checksum. The columns are all that a row says, its place in the log first.
-_CHECKED: dict[str, tuple[str, Callable[..., int]]] = {
-    "study": ("id, name, metrics", row_crc),
-    "settings": (f"id / {STRIDE}, id % {STRIDE}, text", row_crc),
-    "progress": ("study, plans, planned, told, handed", row_crc),
-    "plan": (f"id / {STRIDE}, id % {STRIDE}, told, first, arms, status", row_crc),
-    "told": (f"study, id % {STRIDE}, pull, numbers, reason, worker", told_crc),
-    "lease": ("study, pull, worker, deadline, attempt", row_crc),
-}
 
+def create_tables(db: apsw.Connection) -> None:
+    """Make the tables of an empty file, in one transaction under the lock of the writers.
 
-def _to_version_1(db: apsw.Connection) -> None:
-    for statement in _VERSION_1:
-        db.execute(statement)
-    db.execute(f"PRAGMA application_id = {APPLICATION}")
-
-
-def _to_version_2(db: apsw.Connection) -> None:
-    for table, (columns, checksum) in _CHECKED.items():
-        db.execute(f"ALTER TABLE {table} ADD COLUMN crc INTEGER NOT NULL DEFAULT 0")
-        db.create_scalar_function("row_checksum", checksum, deterministic=True)
-        try:
-            db.execute(f"UPDATE {table} SET crc = row_checksum({columns})")
-        finally:
-            db.create_scalar_function("row_checksum", None)
-
-
-_STEPS: tuple[Callable[[apsw.Connection], None], ...] = (_to_version_1, _to_version_2)
-
-
-def bring_up_to_date(db: apsw.Connection, version: int = VERSION) -> None:
-    """Make the tables, or migrate those of an older version; all in one transaction, under the lock of the writers.
-
-    Of several processes that come at once the first does it, and the others find it done. A process that is killed here
-    leaves the file as it was.
+    Of several processes that come at once the first does it, and the others find it done.
     """
     db.execute("BEGIN IMMEDIATE")
     try:
-        now = db.pragma("user_version")
-        for number, step in enumerate(_STEPS[:version], start=1):
-            if number > now:
-                step(db)
-                db.execute(f"PRAGMA user_version = {number}")
+        if db.pragma("user_version") == 0:
+            for statement in _TABLES:
+                db.execute(statement)
+            db.execute(f"PRAGMA application_id = {APPLICATION}")
+            db.execute(f"PRAGMA user_version = {VERSION}")
         db.execute("COMMIT")
     except BaseException:
         if not db.get_autocommit():
@@ -98,8 +53,8 @@ def bring_up_to_date(db: apsw.Connection, version: int = VERSION) -> None:
         raise
 
 
-def version_of(db: apsw.Connection, name: str) -> int:
-    """The version of the tables, 0 for an empty file. Refuses what is not ours or newer than we are: `BadInput`."""
+def has_tables(db: apsw.Connection, name: str) -> bool:
+    """Whether there are tables of ours; False for an empty file. Refuses what is not ours to read: `BadInput`."""
     # One statement, so that all three are of one moment: another process may be creating the tables right now.
     application, version, tables = db.execute(
         "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) "
@@ -107,33 +62,34 @@ def version_of(db: apsw.Connection, name: str) -> int:
     ).get
     if application != APPLICATION:
         if application == version == tables == 0:
-            return 0
+            return False
         raise BadInput(f"{name} is a database of another program, not a study file; nothing was changed")
-    if version > VERSION:
+    if version != VERSION:
+        which, step = ("a newer", "; update frontguard") if version > VERSION else ("another", "")
         raise BadInput(
-            f"{name} was written by a newer frontguard: its format is version {version}, this one reads up to version "
-            f"{VERSION}; update frontguard"
+            f"{name} was written by {which} frontguard: its format is version {version}, this one reads version "
+            f"{VERSION}{step}; nothing was changed"
         )
-    return int(version)
+    return True
 
 
 @cache
-def definitions(version: int = VERSION) -> frozenset[tuple[str, str]]:
-    """Names and definitions of the tables and indexes of a version, as `sqlite_schema` has them."""
-    rows: list[Any] = _fresh(version).execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL").fetchall()
+def definitions() -> frozenset[tuple[str, str]]:
+    """Names and definitions of the tables and indexes, as `sqlite_schema` has them."""
+    rows: list[Any] = _fresh().execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL").fetchall()
     return frozenset(rows)
 
 
 @cache
-def first_page(version: int = VERSION) -> bytes:
-    """The first page of a new file: header, and where each table begins: the same in all files of a version."""
-    return _fresh(version).serialize("main")[:PAGE]
+def first_page() -> bytes:
+    """The first page of a new file: header, and where each table begins."""
+    return _fresh().serialize("main")[:PAGE]
 
 
-def _fresh(version: int) -> apsw.Connection:
+def _fresh() -> apsw.Connection:
     db = apsw.Connection(":memory:")
     db.execute(f"PRAGMA page_size = {PAGE}")
-    bring_up_to_date(db, version)
+    create_tables(db)
     return db
 
 
@@ -149,7 +105,7 @@ def wal_is_safe(version: str) -> bool:
     return numbers >= (3, 51, 3) or (3, 50, 7) <= numbers < (3, 51) or (3, 44, 6) <= numbers < (3, 45)
 
 
-def missing_definitions(db: apsw.Connection, version: int) -> Iterator[str]:
+def missing_definitions(db: apsw.Connection) -> Iterator[str]:
     """Tables and indexes that the file should have and has not, or has otherwise."""
     found = set(db.execute("SELECT name, sql FROM sqlite_schema"))
-    return (name for name, _ in sorted(definitions(version) - found))
+    return (name for name, _ in sorted(definitions() - found))

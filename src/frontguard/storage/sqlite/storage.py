@@ -1,9 +1,10 @@
-"""Studies in an SQLite file: the storage contract in short transactions. The file itself: `sqlite_file`."""
+"""Studies in an SQLite file: the storage contract in short transactions. The file itself: `file`."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from itertools import islice
 
 import apsw
@@ -11,34 +12,37 @@ import numpy as np
 
 from frontguard.errors import BadInput
 from frontguard.storage.contract import (
-    Lease,
+    GIVEN_BACK,
     Plan,
+    Pull,
     Storage,
     StudyExists,
     Tell,
     Told,
     UnknownStudy,
     checked_tells,
+    checked_texts,
     follows,
 )
 from frontguard.storage.sqlite.file import Journal, StudyFile
 from frontguard.storage.sqlite.log import (
-    Progress,
+    Counts,
     StudyRow,
     add_settings,
     advance,
     append,
     fresh_pulls,
+    key,
+    pack_numbers,
+    read_counts,
     read_leases,
     read_plans,
-    read_progress,
     read_settings,
     read_studies,
     read_told,
+    row_crc,
+    write_leases,
 )
-from frontguard.storage.sqlite.rows import key, pack_numbers, row_crc
-
-__all__ = ["SqliteStorage"]
 
 
 class SqliteStorage(Storage):
@@ -95,7 +99,7 @@ class SqliteStorage(Storage):
 
     def create(self, study: str, settings: str, metrics: int) -> None:
         """Begin a study. Raises `StudyExists`."""
-        _encodable(study, settings)
+        checked_texts(study, settings)
 
         def work(db: apsw.Connection) -> None:
             there = read_studies(db)
@@ -114,7 +118,7 @@ class SqliteStorage(Storage):
 
     def amend(self, study: str, settings: str) -> None:
         """Give the study new settings; the earlier ones are kept."""
-        _encodable(settings)
+        checked_texts(settings)
 
         def work(db: apsw.Connection) -> None:
             found = self._study(db, study)
@@ -128,8 +132,8 @@ class SqliteStorage(Storage):
         """How many plans and how many told pulls there are."""
 
         def work(db: apsw.Connection) -> tuple[int, int]:
-            progress = read_progress(db, self._study(db, study))
-            return progress.plans, progress.told
+            counts = read_counts(db, self._study(db, study))
+            return counts.plans, counts.told
 
         return self._file.read(work)
 
@@ -138,24 +142,24 @@ class SqliteStorage(Storage):
 
         def work(db: apsw.Connection) -> list[Plan]:
             found = self._study(db, study)
-            return read_plans(db, found, max(after, 0), read_progress(db, found).plans)
+            return read_plans(db, found, max(after, 0), read_counts(db, found).plans)
 
         return self._file.read(work)
 
     def add_plan(self, study: str, plan: Plan) -> bool:
         """Append a plan if it is the next one."""
-        _encodable(plan.status)
+        checked_texts(plan.status)
         arms = np.asarray(plan.arms, "<i8").tobytes()
 
         def work(db: apsw.Connection) -> bool:
             found = self._study(db, study)
-            progress = read_progress(db, found)
-            if not follows(plan, progress.plans, progress.planned):
+            counts = read_counts(db, found)
+            if not follows(plan, counts.plans, counts.planned):
                 return False
             row = (int(plan.told), int(plan.first), arms, plan.status)
             crc = row_crc(found.id, int(plan.number), *row)
             db.execute("INSERT INTO plan VALUES (?, ?, ?, ?, ?, ?)", (key(found.id, int(plan.number)), *row, crc))
-            advance(db, found, progress._replace(plans=progress.plans + 1, planned=progress.planned + len(plan.arms)))
+            advance(db, found, counts._replace(plans=counts.plans + 1, planned=counts.planned + len(plan.arms)))
             return True
 
         # Not worth a sync: a plan that is lost in a crash of the machine is made again by whoever asks next, and no
@@ -167,7 +171,7 @@ class SqliteStorage(Storage):
 
         def work(db: apsw.Connection) -> Told:
             found = self._study(db, study)
-            last = read_progress(db, found).told
+            last = read_counts(db, found).told
             first = max(after, 0)
             return read_told(db, found, first, last if up_to is None else min(up_to, last), to_the_end=up_to is None)
 
@@ -178,7 +182,7 @@ class SqliteStorage(Storage):
         # What can be done before the transaction is: writers wait for each other.
         rows = []
         for tell in tells:
-            _encodable(tell.reason, tell.worker)
+            checked_texts(tell.reason, tell.worker)
             rows.append((int(tell.pull), pack_numbers(tell.at, tell.values), tell.reason, tell.worker))
         if not rows:
             self.size(study)  # raises where a study is unknown
@@ -186,15 +190,15 @@ class SqliteStorage(Storage):
 
         def work(db: apsw.Connection) -> list[bool]:
             found = self._study(db, study)
-            progress = read_progress(db, found)
-            checked_tells(tells, progress.planned, found.metrics)
-            number, answers = progress.told, []
+            counts = read_counts(db, found)
+            checked_tells(tells, counts.planned, found.metrics)
+            number, answers = counts.told, []
             for row in rows:
                 new = append(db, found, number + 1, *row)
                 number += new
                 answers.append(new)
-            if number > progress.told:
-                advance(db, found, progress._replace(told=number))
+            if number > counts.told:
+                advance(db, found, counts._replace(told=number))
             return answers
 
         return self._file.write(work)
@@ -203,37 +207,51 @@ class SqliteStorage(Storage):
 
     def hand_out(
         self, study: str, most: int, worker: str, *, now: float, deadline: float, lost: Callable[[str], bool]
-    ) -> list[Lease]:
+    ) -> list[Pull]:
         """Lease up to `most` pulls: first those whose lease has ended or whose holder is lost, then new ones."""
-        _encodable(worker)
+        checked_texts(worker)
         # A look without a lock first: who is lost may take time to find out, and who asks in vain disturbs nobody.
-        held, progress = self._file.read(lambda db: self._handed_out(db, study))
-        gone = {holder for holder in {lease.worker for lease in held} if lost(holder)}
-        if progress.handed >= progress.planned and not any(_ended(lease, now, gone) for lease in held):
+        held, counts = self._file.read(lambda db: self._handed_out(db, study))
+        gone = {holder for holder in {pull.worker for pull in held if pull.deadline > now} if lost(holder)}
+        if counts.handed >= counts.planned and not any(_ended(pull, now, gone) for pull in held):
             return []
 
-        def work(db: apsw.Connection) -> list[Lease]:
+        def work(db: apsw.Connection) -> list[Pull]:
             found = self._study(db, study)
-            held, progress = self._handed_out(db, study)
-            ended = (lease for lease in held if _ended(lease, now, gone))
-            given = [
-                Lease(lease.pull, worker, float(deadline), lease.attempt + 1) for lease in islice(ended, max(most, 0))
-            ]
-            fresh, handed = fresh_pulls(db, found, progress, most - len(given))
-            given += [Lease(pull, worker, float(deadline)) for pull in fresh]
-            for lease in given:
-                row = (found.id, lease.pull, lease.worker, lease.deadline, lease.attempt)
-                db.execute("INSERT OR REPLACE INTO lease VALUES (?, ?, ?, ?, ?, ?)", (*row, row_crc(*row)))
-            if handed > progress.handed:
-                advance(db, found, progress._replace(handed=handed))
+            held, counts = self._handed_out(db, study)
+            ended = islice((pull for pull in held if _ended(pull, now, gone)), max(most, 0))
+            given = [Pull(pull.id, worker, float(deadline), pull.attempt + 1) for pull in ended]
+            fresh, handed = fresh_pulls(db, found, counts, most - len(given))
+            given += [Pull(pull, worker, float(deadline)) for pull in fresh]
+            write_leases(db, found, given)
+            if handed > counts.handed:
+                advance(db, found, counts._replace(handed=handed))
             return given
 
         # Not worth a sync: a lease that is lost in a crash of the machine, where its holder ended too, is given anew.
         return self._file.write(work, durable=False)
 
-    def leases(self, study: str) -> list[Lease]:
-        """The pulls that are handed out and not told, lowest number first."""
-        return self._file.read(lambda db: self._handed_out(db, study)[0])
+    def give_back(self, study: str, worker: str, pulls: Iterable[int] | None = None) -> int:
+        """End the leases that a worker holds on some pulls, or on any; how many these were."""
+        which = None if pulls is None else set(pulls)
+
+        def work(db: apsw.Connection) -> int:
+            found = self._study(db, study)
+            mine = [
+                pull
+                for pull in read_leases(db, found)
+                if pull.worker == worker and pull.deadline > GIVEN_BACK and (which is None or pull.id in which)
+            ]
+            # The next one to get it has the attempt that this one had.
+            write_leases(db, found, (replace(pull, deadline=GIVEN_BACK, attempt=pull.attempt - 1) for pull in mine))
+            return len(mine)
+
+        return self._file.write(work, durable=False)
+
+    def leases(self, study: str) -> list[Pull]:
+        """The pulls that are in the hands of a worker, lowest number first."""
+        held, _ = self._file.read(lambda db: self._handed_out(db, study))
+        return [pull for pull in held if pull.deadline > GIVEN_BACK]
 
     # Housekeeping -----------------------------------------------------------------------------------------------------
 
@@ -252,16 +270,10 @@ class SqliteStorage(Storage):
             raise UnknownStudy(f"there is no study {name!r} in {self._file.name}; there are: {names}")
         return self._known[name]
 
-    def _handed_out(self, db: apsw.Connection, name: str) -> tuple[list[Lease], Progress]:
+    def _handed_out(self, db: apsw.Connection, name: str) -> tuple[list[Pull], Counts]:
         study = self._study(db, name)
-        return read_leases(db, study), read_progress(db, study)
+        return read_leases(db, study), read_counts(db, study)
 
 
-def _ended(lease: Lease, now: float, gone: set[str]) -> bool:
-    return lease.deadline <= now or lease.worker in gone
-
-
-def _encodable(*texts: str) -> None:
-    """Refuse what no database takes: a lone surrogate has no UTF-8 form. `UnicodeEncodeError` is a `ValueError`."""
-    for text in texts:
-        text.encode()
+def _ended(pull: Pull, now: float, gone: set[str]) -> bool:
+    return pull.deadline <= now or pull.worker in gone

@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from frontguard.cli.run import as_dict
 from frontguard.commands.run import Ended
+from frontguard.documents.analysis import AnalyzeDocument
+from frontguard.documents.base import Origin, read
+from frontguard.documents.result import PlainDocument, RunDocument
 from frontguard.errors import BadInput
 from frontguard.logs.analyze import Analysis
-from frontguard.reports.json import analysis_in, result_in, snapshot_in
-from frontguard.reports.plain_values import Value
-from frontguard.reports.sources import _of_json, report_from_values
-from frontguard.reports.write import report_on, text_of
-from frontguard.studies.snapshot import Snapshot
+from frontguard.reports.sources import report_from_json, report_from_values, report_on
+from frontguard.reports.write import text_of
+from frontguard.studies.overview import Snapshot
 from frontguard.words import analysis as summary
 from frontguard.words.certificate import guarantee
 from tests.reports.samples import OBJECTIVES, flags, open_analysis, printed, rows, rows_json, study_in
@@ -37,12 +37,9 @@ def run_json() -> dict[str, Any]:
         pulls_left=0,
         seconds=1.5,
     )
-    plain: dict[str, Any] = json.loads(json.dumps(as_dict(Ended("done", snapshot), "flags.db")))
-    objectives = [
-        {"name": each.name, "direction": each.direction, "tolerance": each.tolerance, "quantile": each.quantile}
-        for each in OBJECTIVES
-    ]
-    return plain | {"objectives": objectives, "seed": 4, "spec": "[study]\nname = 'flags'", "version": "0.1.0"}
+    made = Origin(version="0.1.0", seed=4, spec="[study]\nname = 'flags'")
+    plain: dict[str, Any] = json.loads(RunDocument.of(Ended("done", snapshot), "flags.db", made, OBJECTIVES).text())
+    return plain
 
 
 def result_json() -> dict[str, Any]:
@@ -64,7 +61,7 @@ def guaranteed(found: Analysis) -> str:
 @pytest.mark.parametrize("found", [flags, open_analysis], ids=["certified", "open"])
 def test_an_analysis_comes_back_as_it_was(found: Any) -> None:
     before: Analysis = found()
-    after = analysis_in(Value(printed(before), "a.json"))
+    after = read(AnalyzeDocument, printed(before), "a.json").analysis()
     assert (after.arms, after.objectives, after.metrics) == (before.arms, before.objectives, before.metrics)
     assert (after.status, after.anytime, after.certificate) == (before.status, before.anytime, before.certificate)
     for name in ("verdict_codes", "pulls_per_arm", "decided_by", "failed", "mean_front"):
@@ -105,8 +102,9 @@ def test_a_report_of_json_is_the_report_of_the_analysis() -> None:
 
 def test_a_run_comes_back_with_its_failures() -> None:
     plain = run_json()
-    snapshot, directed = snapshot_in(Value(plain, "run.json"))
-    assert directed
+    document = read(RunDocument, plain, "run.json")
+    snapshot = document.snapshot()
+    assert document.directed
     assert snapshot.result.metrics == OBJECTIVES
     assert snapshot.aside == ["broken"]
     assert snapshot.failures["broken"] == plain["failures"]["broken"]
@@ -133,9 +131,9 @@ def test_old_json_without_objectives_says_nothing_of_directions() -> None:
 
 
 def test_a_plain_result_without_estimates_has_a_report() -> None:
-    result, directed = result_in(Value(result_json(), "r.json"))
-    assert not directed
-    assert np.isnan(result.estimates).all()
+    document = read(PlainDocument, result_json(), "r.json")
+    assert not document.directed
+    assert np.isnan(document.result().estimates).all()
     assert report_from_values(result_json()).kind == "result"
 
 
@@ -216,7 +214,7 @@ def test_broken_json_gives_a_report_or_one_clear_line(kind: str) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             try:
-                report = _of_json(bytes(data), "broken.json", None)
+                report = report_from_json(bytes(data), "broken.json")
                 for format in ("html", "markdown", "csv"):
                     "".join(text_of(report, format)).encode()  # type: ignore[arg-type]
             except BadInput as error:
@@ -224,9 +222,7 @@ def test_broken_json_gives_a_report_or_one_clear_line(kind: str) -> None:
             else:
                 made += 1
     assert len(refused) > 40
-    assert [
-        line for line in refused if not line.startswith(("broken.json", "threat must", "eps (ε)", "objectives must"))
-    ] == []
+    assert [line for line in refused if not line.startswith("broken.json") or "\n" in line] == []
     assert made > 20
 
 
@@ -235,17 +231,24 @@ def test_broken_json_gives_a_report_or_one_clear_line(kind: str) -> None:
     [
         (lambda j: j.pop("verdicts"), "wanted a study's storage"),
         (lambda j: j.pop("intervals"), "x.json: wanted an entry 'intervals'; got none"),
-        (lambda j: j.update(status="done"), "x.json: status: wanted certified or budget"),
-        (lambda j: j["verdicts"].update(a="maybe"), "verdicts: a: wanted in, out, covered or undecided; got 'maybe'"),
-        (lambda j: j["intervals"]["a"].update(seconds=[1]), "x.json: intervals: a: seconds: wanted two ends"),
-        (lambda j: j["intervals"]["a"].update(seconds=[-1.0, -0.5]), "wanted positive values of 'seconds'"),
-        (lambda j: j["pulls_per_arm"].update(a=1.5), "x.json: pulls_per_arm: a: wanted a whole number from 0"),
-        (lambda j: j["decided_by"].update(a="nobody"), "wanted the name of an arm that has a verdict; got 'nobody'"),
-        (lambda j: j["certificate"].update(confidence=1), "confidence: wanted a probability between 0 and 1; got 1"),
+        (lambda j: j.update(status="done"), "x.json: status: wanted 'certified', 'budget'"),
+        (lambda j: j["verdicts"].update(a="maybe"),
+         "verdicts: a: wanted 'in', 'undecided', 'covered', 'set aside' or 'out'; got 'maybe'"),
+        (lambda j: j["intervals"]["a"].update(seconds=[1]),
+         "x.json: intervals: a: seconds: wanted at least 2 elements; got a list of 1"),
+        (lambda j: j["intervals"]["a"].update(seconds=[-1.0, -0.5]),
+         "intervals: a: seconds: wanted positive values of 'seconds'"),
+        (lambda j: j["pulls_per_arm"].update(a=1.5), "x.json: pulls_per_arm: a: wanted a whole number; got 1.5"),
+        (lambda j: j["decided_by"].update(a="nobody"),
+         "decided_by: a: wanted the name of an arm that has a verdict; got 'nobody'"),
+        (lambda j: j["certificate"].update(confidence=1),
+         "certificate: confidence: wanted a number less than 1; got 1"),
         (lambda j: j["certificate"].update(accuracy=[1]), "accuracy: wanted a number for each of 2 objectives"),
-        (lambda j: j["objectives"][0].update(direction="up"), "direction of objective 'seconds' must be one of"),
-        (lambda j: j["stands_up_to"].update(b=0.7), "wanted a number from 0 to 0.5; got 0.7"),
-        (lambda j: j["more_pulls"].update(b="soon"), "wanted a number of pulls, or one of far"),
+        (lambda j: j["objectives"][0].update(direction="up"),
+         "objectives: element 1: direction: wanted 'maximize' or 'minimize'; got 'up'"),
+        (lambda j: j["stands_up_to"].update(b=0.7),
+         "stands_up_to: b: wanted a number less than or equal to 0.5; got 0.7"),
+        (lambda j: j["more_pulls"].update(b="soon"), "more_pulls: b: wanted a whole number or 'far', "),
         (lambda j: j.update(mean_set=["zz"]), "mean_set: element 1: wanted the name of an arm"),
     ],
 )  # fmt: skip
@@ -253,7 +256,7 @@ def test_what_is_wrong_is_said_with_its_place(change: Any, said: str) -> None:
     plain = printed(open_analysis())
     change(plain)
     with pytest.raises(BadInput, match=re.escape(said)):
-        _of_json(json.dumps(plain).encode(), "x.json", None)
+        report_from_json(json.dumps(plain).encode(), "x.json")
 
 
 @pytest.mark.parametrize(
@@ -263,7 +266,7 @@ def test_what_is_wrong_is_said_with_its_place(change: Any, said: str) -> None:
         (b"hello", "got a text that begins with 'hello'"),
         (b"\xff\xfe\x00", "got a file that is neither"),
         (b"{", "damaged at line 1, column 2"),
-        (b"[]", "wanted rows of reproduce, one at least"),
+        (b"[]", "x.json: wanted at least 1 element; got a list of 0"),
         (b"[[]]", "x.json: element 1: wanted an object; got a list of 0"),
         (b'{"verdicts": NaN}', "JSON has no NaN"),
         (b'{"verdicts": {"a": Infinity}}', "JSON has no Infinity"),
@@ -274,4 +277,4 @@ def test_what_is_wrong_is_said_with_its_place(change: Any, said: str) -> None:
 )
 def test_what_is_no_json_of_ours_is_refused(content: bytes, said: str) -> None:
     with pytest.raises(BadInput, match=re.escape(said)):
-        _of_json(content, "x.json", None)
+        report_from_json(content, "x.json")

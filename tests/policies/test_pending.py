@@ -1,4 +1,4 @@
-"""A decision tried on what is ahead: the same as on a copy that takes it, and nobody else notices."""
+"""A decision tried on what is pending: the same as on a copy that takes it, and nobody else notices."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from frontguard import Certified, Gaussian, Prescient
 from frontguard._compiled import kernel
 from frontguard._typing import Floats
-from frontguard.evidence.samples import Table, empty_pool, empty_table, push_sorted, ranked, reserve, take_in
-from frontguard.policies.ahead import Ahead
-from frontguard.studies.forecast import forecast
+from frontguard.evidence.samples import Samples, Table, empty_pool, empty_table, push_sorted, ranked, reserve, take_in
+from frontguard.policies.certified import Pending
+from frontguard.policies.forecast import forecast
 
 ARMS, OBJECTIVES = 4, 2
 VALUES = st.lists(st.sampled_from([-1.5, 0.0, 0.25, 1.0, 1e300, -np.inf, np.inf]) | st.floats(-3, 3), max_size=30)
@@ -23,7 +23,7 @@ VALUES = st.lists(st.sampled_from([-1.5, 0.0, 0.25, 1.0, 1e300, -np.inf, np.inf]
 @kernel
 def _all_ranked(pool: Floats, beside: Floats, table: Table, found: Floats) -> None:
     for place in range(found.shape[0]):
-        found[place] = ranked(pool, beside, table[0], place)
+        found[place] = ranked(Samples(pool, beside, table), table[0], place)
 
 
 @given(VALUES, VALUES)
@@ -91,31 +91,30 @@ def assert_same(one: Certified, other: Certified) -> None:
 
 
 def samples(policy: Certified) -> np.ndarray:
-    starts, counts = policy._columns["start"][:-1], policy._columns["count"][:-1]
+    starts, counts = policy.columns["start"][:-1], policy.columns["count"][:-1]
     return np.concatenate(
-        [[*policy._pool[s : s + n], np.inf] for s, n in zip(starts, counts, strict=True)]  # inf as a mark
+        [[*policy.pool[s : s + n], np.inf] for s, n in zip(starts, counts, strict=True)]  # inf as a mark
     )
 
 
 @given(seed=st.integers(0, 10**6), pulls=st.sampled_from([5, 60, 700]), parts=st.lists(st.integers(0, 60), max_size=4))
 @settings(max_examples=40)
-def test_it_decides_as_a_copy_that_takes_what_is_ahead(seed: int, pulls: int, parts: list[int]) -> None:
+def test_it_decides_as_a_copy_that_takes_what_is_pending(seed: int, pulls: int, parts: list[int]) -> None:
     rng = np.random.default_rng(seed)
     policy = a_policy(rng, pulls)
     before, copied = policy.copy(), policy.copy()
-    ahead = Ahead(ARMS, OBJECTIVES)
+    pending = Pending(ARMS, OBJECTIVES)
     for size in parts:
         arms = rng.integers(0, ARMS, size)
         values = measured(rng, arms)
-        ahead.add(arms, values)
+        pending.add(arms, values)
         copied.take(arms, values)
-    tried = policy.with_ahead(ahead)
+    tried = policy.with_pending(pending)
     for each in (tried, copied):
         each.set_aside([2])
         each.carry_on()
         each.decide()
-    np.testing.assert_array_equal(tried._boxes, copied._boxes)
-    np.testing.assert_array_equal(tried._centres, copied._centres)
+    np.testing.assert_array_equal(tried.standing.boxes, copied.standing.boxes)
     assert forecast(tried) == forecast(copied)
     assert tried.result().to_dict() == copied.result().to_dict()
     assert_same(policy, before)
@@ -125,44 +124,44 @@ def test_it_decides_as_a_copy_that_takes_what_is_ahead(seed: int, pulls: int, pa
 def test_whoever_goes_on_leaves_the_others_as_they_are() -> None:
     rng = np.random.default_rng(8)
     policy = a_policy(rng, 300)
-    ahead = Ahead(ARMS, OBJECTIVES)
+    pending = Pending(ARMS, OBJECTIVES)
     arms = np.arange(ARMS).repeat(20)
-    ahead.add(arms, measured(rng, arms))
-    tried = policy.with_ahead(ahead)
+    pending.add(arms, measured(rng, arms))
+    tried = policy.with_pending(pending)
     tried.decide()
     foreseen, before = forecast(tried), policy.copy()
     assert foreseen.pulls_left is not None
-    ahead.add(arms, measured(rng, arms) + 50.0)
+    pending.add(arms, measured(rng, arms) + 50.0)
     assert forecast(tried) == foreseen
     policy.take(arms, measured(rng, arms) - 50.0)
     assert forecast(tried) == foreseen
-    other = before.with_ahead(Ahead(ARMS, OBJECTIVES))
+    other = before.with_pending(Pending(ARMS, OBJECTIVES))
     other.take(arms, measured(rng, arms))
     assert_same(before, before.copy())
     tried.take(arms, measured(rng, arms))
-    assert tried._pool is not policy._pool
+    assert tried.pool is not policy.pool
 
 
 def test_samples_are_copied_only_if_somebody_else_still_reads_them() -> None:
     rng = np.random.default_rng(8)
     policy = a_policy(rng, 300)
-    pool, arms = policy._pool, np.arange(ARMS)
-    tried = policy.with_ahead(Ahead(ARMS, OBJECTIVES))
-    assert tried._pool is pool
+    pool, arms = policy.pool, np.arange(ARMS)
+    tried = policy.with_pending(Pending(ARMS, OBJECTIVES))
+    assert tried.pool is pool
     del policy
     gc.collect()
     tried.take(arms, measured(rng, arms))
-    assert tried._pool is pool
-    held = tried.with_ahead(Ahead(ARMS, OBJECTIVES))
+    assert tried.pool is pool
+    held = tried.with_pending(Pending(ARMS, OBJECTIVES))
     tried.take(arms, measured(rng, arms))
-    assert tried._pool is not pool
-    assert held._pool is pool
+    assert tried.pool is not pool
+    assert held.pool is pool
 
 
 def test_what_can_be_reached_by_pairs() -> None:
     policy = a_policy(np.random.default_rng(3), 400)
-    candidates = np.flatnonzero(policy._table["candidate"] > 0)
-    alive = np.flatnonzero(policy._table["status"] != 2)
+    candidates = np.flatnonzero(policy.standing.arms["candidate"] > 0)
+    alive = np.flatnonzero(policy.standing.arms["status"] != 2)
     low, high = policy.floors[..., 0], policy.floors[..., 1]
     worst = max(min(high[j, d] - low[i, d] for d in range(OBJECTIVES)) for i in candidates for j in alive if j != i)
     assert len(candidates) > 1

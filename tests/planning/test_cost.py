@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from frontguard import RPSI, BadInput, Certified, Gaussian, Malicious, Oblivious, Prescient, Subgaussian, Threat
-from frontguard.planning.forecast import MOST_ARMS, MOST_PULLS, Forecast, Task, forecast, make_plan, worst_attack
+from frontguard.planning.cost import MOST_ARMS, MOST_PULLS, SimulatedCost, Task, make_plan, simulate_cost, worst_attack
 from frontguard.planning.reach import (
     Pilot,
     affordable_width,
@@ -23,7 +23,7 @@ from frontguard.planning.reach import (
     lasting_length,
     pilot_limits,
 )
-from frontguard.simulation import Source, Streams, simulate_one
+from frontguard.simulation import RewardSource, Streams, simulate_one
 from frontguard.simulation.adversaries import worst_case, worst_case_prescient
 from frontguard.simulation.environments import gaussian
 
@@ -53,7 +53,7 @@ def test_two_normal_arms_at_the_floor_can_be_made_to_look_alike_and_no_farther()
 @pytest.mark.parametrize("threat", [Oblivious(0.1), Prescient(0.2), Malicious(0.15)])
 def test_attacked_levels_are_where_simulated_attacks_put_the_rewards(threat: Threat) -> None:
     environment = gaussian([[0.0], [-1.0]], 1.0)  # arm 0 is the front: pushed down; arm 1 up
-    streams = Streams(Source(environment, worst_attack(environment, threat)), seed=1)
+    streams = Streams(RewardSource(environment, worst_attack(environment, threat)), seed=1)
     down, up = streams.take(0, 200_000)[:, 0], streams.take(1, 200_000)[:, 0] + 1.0
     for t in (0.0, 0.05):
         kept = threat.keep(0.5 + t)
@@ -190,7 +190,7 @@ def test_a_pilot_plan_knows_its_floor_and_when_its_goal_is_lost() -> None:
     assert plan.possible_up_to is not None
     low, high = pilot_limits(pilot, Malicious(plan.possible_up_to + 1e-6))
     assert not can_certify(low, high, goal.accuracy, goal.coverage)
-    assert {row.policy for row in plan.forecasts} == {"certified", "R-PSI"}
+    assert {row.policy for row in plan.costs} == {"certified", "R-PSI"}
     with pytest.raises(BadInput, match=r"at least 5 rows of every arm.*got 2 of arm 'arm 0'"):
         pilot_of(np.arange(4.0))
 
@@ -201,7 +201,7 @@ def test_a_pilot_plan_knows_its_floor_and_when_its_goal_is_lost() -> None:
 @pytest.mark.parametrize("model", [Oblivious, Prescient, Malicious])
 def test_more_contamination_and_smaller_tolerances_take_more_pulls(model: type[Threat]) -> None:
     def pulls(eps: float, accuracy: float, policy: str, attack: str = "none") -> float:
-        rows = forecast(task(model(eps), accuracy, span=1.0), runs=4)
+        rows = simulate_cost(task(model(eps), accuracy, span=1.0), runs=4)
         return next(row.mean for row in rows if (row.policy, row.attack) == (policy, attack))
 
     for policy in ("certified", "certified without R", "R-PSI"):
@@ -229,7 +229,7 @@ def test_rpsi_is_run_for_the_goal_if_it_can_promise_it_and_says_what_it_promises
 
 
 def test_long_runs_are_cut_off_and_said_to_be() -> None:
-    rows = forecast(task(Prescient(0.0), 1e-5, span=1e-4), runs=2)
+    rows = simulate_cost(task(Prescient(0.0), 1e-5, span=1e-4), runs=2)
     certified = rows[0]
     assert (certified.capped, certified.most) == (2, MOST_PULLS)
     assert rows[-1].policy == "R-PSI"
@@ -237,16 +237,16 @@ def test_long_runs_are_cut_off_and_said_to_be() -> None:
 
 
 def test_many_arms_are_reckoned_from_some_with_the_same_share_of_delta() -> None:
-    def planned(arms: int, delta: float) -> list[Forecast]:
+    def planned(arms: int, delta: float) -> list[SimulatedCost]:
         goal = np.array(0.5)
-        return forecast(Task(Prescient(0.1), arms, 1, delta, goal, goal, sigma=0.2), runs=1)
+        return simulate_cost(Task(Prescient(0.1), arms, 1, delta, goal, goal, sigma=0.2), runs=1)
 
     some, many = planned(MOST_ARMS, 0.01)[0], planned(10 * MOST_ARMS, 0.1)[0]
     assert (many.mean, many.most) == (10 * some.mean, 10 * some.most)
 
 
 def test_the_same_seed_gives_the_same_plan_and_another_another() -> None:
-    first, again, other = (forecast(task(Prescient(0.1), 0.2), runs=3, seed=seed) for seed in (0, 0, 1))
+    first, again, other = (simulate_cost(task(Prescient(0.1), 0.2), runs=3, seed=seed) for seed in (0, 0, 1))
     assert first == again
     assert first != other
 

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from frontguard import Certified, Gaussian, Malicious, Prescient
-from frontguard.errors import BadInput
-from frontguard.simulation import Source, Streams, simulate_one
+from frontguard.policies.forecast import PullForecast, forecast
+from frontguard.simulation import RewardSource, Streams, simulate_one
 from frontguard.simulation.adversaries import worst_case_prescient
 from frontguard.simulation.environments import bimodal, cauchy, gaussian, skewed, uniform
-from frontguard.studies.forecast import Forecast, forecast
 
 RUNS = 20
 
@@ -63,7 +62,7 @@ def forecasts(case: str, share: float, runs: int = RUNS) -> np.ndarray:
         policy = Certified(arms, objectives, threat=threat, **goal)
         whole = simulate_one(policy, environment, adversary, seed=1, run=run)
         assert whole.result().status == "certified"
-        total, first_batch = int(whole.pulls_per_arm.sum()), arms * int(policy._control["first"][0])
+        total, first_batch = int(whole.pulls_per_arm.sum()), arms * int(policy.standing.control["first"][0])
         if total < 1.5 * first_batch:
             continue
         policy = Certified(arms, objectives, threat=threat, most_pulls=max(round(share * total), first_batch), **goal)
@@ -83,7 +82,7 @@ def test_half_way_the_forecast_of_the_total_is_within_a_factor_of_three(case):
 
 
 def _driven(policy: Certified, environment, pulls: int) -> Certified:
-    streams = Streams(Source(environment), 3)
+    streams = Streams(RewardSource(environment), 3)
     while not policy.done and policy.pulls_per_arm.sum() < pulls:
         arms = policy.ask()
         policy.tell(arms, streams.take_batch(arms))
@@ -124,7 +123,7 @@ def test_failed_pulls_make_it_take_longer():
     left = []
     for failing in (0, 10):
         policy = Certified(4, 2, threat=Prescient(0.02), accuracy=0.1)
-        streams = Streams(Source(environment), 3)
+        streams = Streams(RewardSource(environment), 3)
         for _ in range(6):
             arms = policy.ask()
             values = streams.take_batch(arms)
@@ -138,12 +137,12 @@ def test_failed_pulls_make_it_take_longer():
 
 def test_what_it_says_where_there_is_nothing_to_foresee():
     policy = Certified(3, 1, threat=Prescient(0.1), accuracy=0.1)
-    assert forecast(policy) == Forecast(None, "3 of 3 arms have not been measured yet")
-    policy.tell(policy.ask(), np.arange(3.0).repeat(policy._control["first"][0])[:, None])
+    assert forecast(policy) == PullForecast(None, "unmeasured", unmeasured=3)
+    policy.tell(policy.ask(), np.arange(3.0).repeat(policy.standing.control["first"][0])[:, None])
     while not policy.done:
         arms = policy.ask()
         policy.tell(arms, arms[:, None].astype(float))
-    assert forecast(policy) == Forecast(0, "it is certified")
+    assert forecast(policy) == PullForecast(0, "certified")
 
 
 def test_a_goal_out_of_reach_has_no_forecast():
@@ -153,12 +152,10 @@ def test_a_goal_out_of_reach_has_no_forecast():
     assert result.pulls_left is None
 
 
-def test_arms_are_named_and_names_counted():
+def test_the_pair_that_takes_most_is_named():
     policy = Certified(3, 1, threat=Prescient(0.0), accuracy=0.01)
     policy = _driven(policy, gaussian([[0.0], [0.95], [1.0]], 0.5), 100)
-    result = forecast(policy, ["slow", "fast", "faster"])
+    result = forecast(policy)
     assert result.pulls_left is not None
-    assert "'fast'" in result.reason
-    assert "'faster'" in result.reason
-    with pytest.raises(BadInput, match="3 names"):
-        forecast(policy, ["fast"])
+    assert result.outlook == "foreseen"
+    assert set(result.arms) == {1, 2}

@@ -1,6 +1,6 @@
 """What an identification would cost: simulated, on random instances or on the arms of a pilot log.
 
-What can be had at all, whatever it costs, is the matter of `frontguard.planning.reach`.
+What can be had at all, whatever it costs, is the matter of `planning.reach`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from frontguard._checks import checked_count, checked_delta
 from frontguard._typing import Floats
 from frontguard.errors import BadInput
 from frontguard.objectives import Objective
+from frontguard.pareto.rule import checked_tolerance
 from frontguard.planning.reach import (
     T_BAR,
     Pilot,
@@ -30,7 +31,7 @@ from frontguard.planning.reach import (
     pilot_limits,
 )
 from frontguard.policies import RPSI, Certified, Policy
-from frontguard.simulation import Adversary, Source, Streams, simulate_one
+from frontguard.simulation import Adversary, RewardSource, Streams, simulate_one
 from frontguard.simulation.adversaries import constant_attack, worst_case, worst_case_prescient
 from frontguard.simulation.environments import Quantiled, bootstrap, gaussian
 from frontguard.theory.bounds import theorem1_gap_dependent, theorem1_worst_case
@@ -92,10 +93,7 @@ class Task:
         if (self.sigma is None) == (self.pilot is None):
             raise BadInput("a plan needs either the deviation of the rewards (sigma) or a pilot log, and not both")
         for name in ("accuracy", "coverage"):
-            array = np.broadcast_to(np.asarray(getattr(self, name), np.float64), (self.objectives,)).copy()
-            if not (np.isfinite(array) & (array >= 0)).all():
-                raise BadInput(f"{name} must be finite and not negative; got {array.tolist()!r}")
-            object.__setattr__(self, name, array)
+            object.__setattr__(self, name, checked_tolerance(getattr(self, name), self.objectives, name))
         if not self.metrics:
             named = tuple(Objective(f"objective {d + 1}") for d in range(self.objectives))
             object.__setattr__(self, "metrics", named)
@@ -147,7 +145,7 @@ def worst_attack(environment: Quantiled, threat: Threat) -> Adversary | None:
 
 
 @dataclass(frozen=True)
-class Forecast:
+class SimulatedCost:
     """What simulated runs of a policy took: pulls of all arms together."""
 
     policy: str
@@ -164,7 +162,7 @@ class Forecast:
     note: str = ""
 
 
-class Watcher(Protocol):
+class RunWatcher(Protocol):
     """Is told how far the runs are: `show(what, finished, all, seconds left)`."""
 
     def show(self, cell: str, done: int, total: int, left: float | None) -> None:
@@ -172,7 +170,7 @@ class Watcher(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Contestant:
+class SimulatedPolicy:
     """A policy to be simulated, with the task it is simulated on, and what it promises in inner units."""
 
     name: str
@@ -183,7 +181,7 @@ class Contestant:
     note: str = ""
 
 
-def contestants(task: Task) -> list[Contestant]:
+def simulated_policies(task: Task) -> list[SimulatedPolicy]:
     """The certified policy, with R and without, and R-PSI for the same goal (or the nearest that it can promise)."""
     listed = []
     spreads = [("certified", task.spread), ("certified without R", None)]
@@ -196,7 +194,7 @@ def contestants(task: Task) -> list[Contestant]:
             note = ""
         except BadInput as error:  # h beyond t̄: nothing can be done with R
             policy, note = None, str(error)
-        listed.append(Contestant(name, task, policy, task.accuracy, task.coverage, note))
+        listed.append(SimulatedPolicy(name, task, policy, task.accuracy, task.coverage, note))
     listed.append(_rpsi(task))
     return listed
 
@@ -216,14 +214,14 @@ def rpsi_schedule(task: Task) -> tuple[Schedule, float] | None:
     return schedule, alpha
 
 
-def _rpsi(task: Task) -> Contestant:
+def _rpsi(task: Task) -> SimulatedPolicy:
     found = rpsi_schedule(task)
     nothing = np.full(task.objectives, math.inf)
     if found is None:
         why = (
             "needs a positive accuracy" if not task.accuracy.min() > 0 else "can do nothing at so large a contamination"
         )
-        return Contestant("R-PSI", task, None, nothing, nothing, f"R-PSI {why}")
+        return SimulatedPolicy("R-PSI", task, None, nothing, nothing, f"R-PSI {why}")
     schedule, alpha = found
     scaled = task.scaled()
     unit = np.ones(task.objectives) if task.pilot is None else task.unit
@@ -238,7 +236,7 @@ def _rpsi(task: Task) -> Contestant:
         )  # fmt: skip
     except BadInput:
         note = f"R-PSI is not simulated: it might take more than {MOST_PHASES:,} phases an arm"
-    return Contestant("R-PSI", scaled, policy, accuracy, coverage, note)
+    return SimulatedPolicy("R-PSI", scaled, policy, accuracy, coverage, note)
 
 
 def pilot_spread(pilot: Pilot) -> SpreadBound:
@@ -253,16 +251,16 @@ def pilot_spread(pilot: Pilot) -> SpreadBound:
     return CustomSpread(lambda t: np.interp(t, levels, bounds))
 
 
-def _one_run(contestant: Contestant, attacked: bool, seed: int, run: int) -> tuple[int, str]:
+def _one_run(simulated: SimulatedPolicy, attacked: bool, seed: int, run: int) -> tuple[int, str]:
     """Pulls of one run, and how it ended: certified, unreachable, or budget."""
-    policy = contestant.policy
+    policy = simulated.policy
     assert policy is not None
-    environment = contestant.task.environment(seed, run)
-    adversary = worst_attack(environment, contestant.task.threat) if attacked else None
+    environment = simulated.task.environment(seed, run)
+    adversary = worst_attack(environment, simulated.task.threat) if attacked else None
     if isinstance(policy, RPSI) and policy.arms * float(policy.phase_pulls.sum()) > WORST_OF_RPSI:
         # R-PSI knows no budget of its own: ask and tell, phase by phase, until it is used up.
         live = policy.fresh()
-        streams = Streams(Source(environment, adversary), seed, run)
+        streams = Streams(RewardSource(environment, adversary), seed, run)
         while not live.done and live.pulls_per_arm.sum() < MOST_PULLS_OF_RPSI:
             wanted = live.ask()
             live.tell(wanted, streams.take_batch(wanted))
@@ -271,7 +269,9 @@ def _one_run(contestant: Contestant, attacked: bool, seed: int, run: int) -> tup
     return int(ended.pulls_per_arm.sum()), ended.result().status
 
 
-def forecast(task: Task, *, runs: int = 20, seed: int = 0, watcher: Watcher | None = None) -> list[Forecast]:
+def simulate_cost(
+    task: Task, *, runs: int = 20, seed: int = 0, watcher: RunWatcher | None = None
+) -> list[SimulatedCost]:
     """Simulate every policy, without an attack and under the worst one; run r of a seed has the same arms for all.
 
     Where runs are long there are fewer of them, four at least: see `WORK`.
@@ -282,41 +282,41 @@ def forecast(task: Task, *, runs: int = 20, seed: int = 0, watcher: Watcher | No
         smaller = replace(task, arms=MOST_ARMS, delta=task.delta / factor)
         return [
             replace(row, mean=factor * row.mean, least=int(factor * row.least), most=int(factor * row.most))
-            for row in forecast(smaller, runs=runs, seed=seed, watcher=watcher)
+            for row in simulate_cost(smaller, runs=runs, seed=seed, watcher=watcher)
         ]
     jobs = [
-        (contestant, attacked)
-        for contestant in contestants(task)
+        (simulated, attacked)
+        for simulated in simulated_policies(task)
         for attacked in ((False, True) if task.threat.eps > 0 else (False,))
     ]
     started = time.monotonic()
-    forecasts: list[Forecast] = []
+    costs: list[SimulatedCost] = []
     with ThreadPoolExecutor() as threads:
-        for number, (contestant, attacked) in enumerate(jobs):
+        for number, (simulated, attacked) in enumerate(jobs):
             attack = "worst" if attacked else "none"
-            row = Forecast(
-                contestant.name, attack, _as_tuple(contestant.accuracy), _as_tuple(contestant.coverage),
-                note=contestant.note,
+            row = SimulatedCost(
+                simulated.name, attack, _as_tuple(simulated.accuracy), _as_tuple(simulated.coverage),
+                note=simulated.note,
             )  # fmt: skip
             ended: list[tuple[int, str]] = []
-            while contestant.policy is not None and len(ended) < runs and sum(pulls for pulls, _ in ended) < WORK:
+            while simulated.policy is not None and len(ended) < runs and sum(pulls for pulls, _ in ended) < WORK:
                 batch = range(len(ended), min(len(ended) + AT_A_TIME, runs))
-                futures = [threads.submit(_one_run, contestant, attacked, seed, run) for run in batch]
+                futures = [threads.submit(_one_run, simulated, attacked, seed, run) for run in batch]
                 busy = set(futures)
                 while busy:
                     _, busy = wait(busy, timeout=0.2)
                     if watcher is not None:
                         done = number * runs + batch.stop - len(busy)
                         left = (time.monotonic() - started) * (len(jobs) * runs / done - 1.0) if done else None
-                        watcher.show(f"{contestant.name}, attack: {attack}", done, len(jobs) * runs, left)
+                        watcher.show(f"{simulated.name}, attack: {attack}", done, len(jobs) * runs, left)
                 ended += [future.result() for future in futures]
                 if 2 * sum(stop == "budget" for _, stop in ended) >= len(ended):
                     break  # "more than" is all that further runs would say
-            forecasts.append(_summed_up(row, ended))
-    return forecasts
+            costs.append(_summed_up(row, ended))
+    return costs
 
 
-def _summed_up(row: Forecast, ended: list[tuple[int, str]]) -> Forecast:
+def _summed_up(row: SimulatedCost, ended: list[tuple[int, str]]) -> SimulatedCost:
     if not ended:
         return row
     pulls, stops = [pulls for pulls, _ in ended], [stop for _, stop in ended]
@@ -340,7 +340,7 @@ def _as_tuple(values: Floats) -> tuple[float, ...] | None:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class CostPlan:
     """All that can be said beforehand. Widths are in the units of the metrics, or shares of a relative one (M,)."""
 
     task: Task
@@ -352,7 +352,7 @@ class Plan:
     first_pulls: dict[str, int]  # of every arm, before which nothing can be said
     theorem1_worst_case: float | None
     theorem1_gaps: float | None  # mean over the instances
-    forecasts: tuple[Forecast, ...]
+    costs: tuple[SimulatedCost, ...]
 
     @property
     def possible(self) -> bool:
@@ -364,9 +364,9 @@ class Plan:
         """Whether in the end the certified policy's boxes allow the goal, whatever the attacker does."""
         return self.safe_up_to is not None and self.task.threat.eps <= self.safe_up_to
 
-    def of(self, policy: str, attack: str = "none") -> Forecast:
+    def of(self, policy: str, attack: str = "none") -> SimulatedCost:
         """The forecast of a policy."""
-        return next(row for row in self.forecasts if (row.policy, row.attack) == (policy, attack))
+        return next(row for row in self.costs if (row.policy, row.attack) == (policy, attack))
 
 
 def in_units(task: Task, widths: Sequence[float] | Floats) -> tuple[float, ...]:
@@ -377,7 +377,7 @@ def in_units(task: Task, widths: Sequence[float] | Floats) -> tuple[float, ...]:
     )
 
 
-def make_plan(task: Task, *, runs: int = 20, seed: int = 0, watcher: Watcher | None = None) -> Plan:
+def make_plan(task: Task, *, runs: int = 20, seed: int = 0, watcher: RunWatcher | None = None) -> CostPlan:
     """What the task costs and what can be had, from quantiles and simulated runs.
 
     >>> from frontguard import Gaussian, Prescient
@@ -419,9 +419,9 @@ def make_plan(task: Task, *, runs: int = 20, seed: int = 0, watcher: Watcher | N
         unit = np.ones(task.objectives) if task.pilot is None else task.unit
         rpsi_floor = in_units(task, 2.0 * schedule.bias * unit)
         worst, by_gaps = _theorem1(task, schedule, alpha, runs, seed)
-    return Plan(
+    return CostPlan(
         task, in_units(task, floor), floor_arms, rpsi_floor, possible, safe, first, worst, by_gaps,
-        tuple(forecast(task, runs=runs, seed=seed, watcher=watcher)),
+        tuple(simulate_cost(task, runs=runs, seed=seed, watcher=watcher)),
     )  # fmt: skip
 
 

@@ -1,0 +1,78 @@
+"""Values of options as they are written: METRIC=VALUE, sizes, times; and where commands print."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from frontguard.errors import BadInput
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+T = TypeVar("T")
+
+_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+
+def by_metric(option: str, texts: Sequence[str] | None, read: Callable[[str, str], T]) -> T | dict[str, T] | None:
+    """One value for all metrics, or a value for each that is named; None if nothing is said.
+
+    >>> by_metric("quantile", ["a=0.5", "b=0.9"], read_number), by_metric("tolerance", ["2 %"], read_tolerance)
+    ({'a': 0.5, 'b': 0.9}, '2 %')
+    """
+    if not texts:
+        return None
+    named: dict[str, T] = {}
+    for text in texts:
+        name, equals, value = text.rpartition("=")
+        if not equals:
+            if len(texts) > 1:
+                raise BadInput(f"--{option}: wanted one for all, or METRIC=VALUE several times; got {text!r} as well")
+            return read(option, text)
+        if name in named:
+            raise BadInput(f"--{option}: wanted once for each metric; got {name!r} again")
+        named[name] = read(option, value)
+    return named
+
+
+def read_number(option: str, text: str) -> float:
+    """A number, or METRIC=NUMBER without its name."""
+    try:
+        return float(text)
+    except ValueError:
+        raise BadInput(f"--{option}: wanted a number, or METRIC=NUMBER; got {text!r}") from None
+
+
+def read_tolerance(option: str, text: str) -> float | str:
+    """A number, or a percentage as it is written."""
+    from frontguard.objectives import parse_tolerance
+
+    amount, relative = parse_tolerance(text, f"--{option}")
+    return text.strip() if relative else amount
+
+
+def size_of(text: str) -> int:
+    """Bytes of a size as it is written.
+
+    >>> size_of("4G"), size_of("1.5 MiB"), size_of("123456")
+    (4294967296, 1572864, 123456)
+    """
+    match = re.fullmatch(r"\s*([0-9]+\.?[0-9]*)\s*([KMGT]?)(?:i?B)?\s*", text, re.I)
+    if match is None:
+        raise BadInput(f"--memory: wanted a size such as 4G or 500M; got {text!r}")
+    return int(float(match[1]) * _UNITS[match[2].upper()])
+
+
+def say(message: str) -> None:
+    """Tell the person in front of the terminal, who may have sent the output elsewhere."""
+    print(message, file=sys.stderr, flush=True)
+
+
+def console(width: int = 120) -> Console:
+    """Where answers are printed; a pipe has no width of its own."""
+    from rich.console import Console as RichConsole
+
+    return RichConsole(highlight=False) if sys.stdout.isatty() else RichConsole(width=width, highlight=False)

@@ -1,0 +1,155 @@
+"""Analyses of logs as documents, there and back. They are printed in pieces: there may be a million arms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from frontguard.documents.base import Count, Document, Number, Origin, Share, Text, Truth, wrong
+from frontguard.documents.result import ResultDocument, Values, values_of
+from frontguard.logs.analysis import Analysis
+from frontguard.logs.more_pulls import LIMITS, Needed
+from frontguard.logs.profile import Profile
+from frontguard.objectives import Objective
+
+
+class ProfileDocument(Document):
+    """How many arms are in, by the share of replaced measurements."""
+
+    levels: list[Share]
+    in_front: list[Count]
+    resolution: Annotated[Number, Field(ge=1e-9, le=0.5)]
+    """To how much levels are exact."""
+
+    @model_validator(mode="after")
+    def _rising(self) -> Self:
+        if len(self.levels) != len(self.in_front) or (np.diff(self.levels) <= 0.0).any():
+            raise wrong((), "rising levels, and for each how many arms are in", {})
+        return self
+
+
+class AnalysisDocument(ResultDocument):
+    """What `Analysis.to_dict()` gives."""
+
+    counts: dict[Text, Count] = {}
+    """How many arms have each verdict."""
+    anytime: Truth = False
+    """Whether the log may have been looked at while it grew."""
+    objectives: list[Objective] = []
+    estimates: Values = {}
+    means: Values = {}
+    mean_set: list[Text] = []
+    """The front that a comparison of means would have called."""
+    failed: dict[Text, dict[Text, Count]] = {}
+    """Values that failed, by arm and objective, of arms with any."""
+    stands_up_to: dict[Text, Share] | None = None
+    """The largest share of replaced measurements up to which an arm's verdict stands; null without a profile."""
+    front_changes_at: Share | None = None
+    """The share at which the front as a whole changes; null without a profile."""
+    more_pulls: dict[Text, Count | Literal["far", "contamination", "failures", "tolerance"]] = {}
+    """For each open arm how many more pulls of it would settle it, or why no number would."""
+
+    def measured(self) -> tuple[Sequence[Objective], Values]:
+        """Objectives and estimates."""
+        return self.objectives, self.estimates
+
+    def check(self) -> None:
+        """What is there besides a result is of its arms and objectives, too."""
+        super().check()
+        self.check_values([Objective(each.name) for each in self.metrics], failed=self.failed, means=self.means)
+        self.check_arms(stands_up_to=self.stands_up_to or {}, more_pulls=self.more_pulls)
+        for place, arm in enumerate(self.mean_set):
+            if arm not in self.verdicts:
+                raise wrong(("mean_set", place), "the name of an arm that has a verdict", arm)
+
+    def analysis(self) -> Analysis:
+        """The analysis."""
+        return self._analysis(None, {})
+
+    def _analysis(self, levels: ProfileDocument | None, rivals: Mapping[str, int]) -> Analysis:
+        known = self.result_fields()
+        arms, names = known["arms"], known["objectives"]
+        failed = values_of(self.failed, arms, names, 0.0)  # type: ignore[arg-type]  # counts are numbers
+        profile = None
+        if self.stands_up_to is not None and self.front_changes_at is not None:
+            profile = Profile(
+                per_arm=np.array([self.stands_up_to.get(arm, np.nan) for arm in arms], np.float64),
+                front=self.front_changes_at,
+                levels=np.array([] if levels is None else levels.levels, np.float64),
+                in_front=np.array([] if levels is None else levels.in_front, np.int64),
+                resolution=0.001 if levels is None else levels.resolution,
+            )
+        return Analysis(
+            **known,
+            failed=failed.astype(np.int64),
+            means=values_of(self.means, arms, names),
+            mean_front=np.isin(np.array(arms, object), np.array(self.mean_set, object)),
+            profile=profile,
+            needed=self._needed(arms, known["pulls_per_arm"], known["decided_by"], rivals),
+            anytime=self.anytime,
+        )
+
+    def _needed(
+        self, arms: tuple[str, ...], pulls: np.ndarray, decided: np.ndarray, rivals: Mapping[str, int]
+    ) -> Needed | None:
+        """What open arms need; what their rivals do follows from the level that this gives, unless it is said."""
+        if not self.more_pulls:
+            return None
+        places = {arm: place for place, arm in enumerate(arms)}
+        which = np.array([places[arm] for arm in self.more_pulls], np.int64)
+        extra = np.array([-1 if isinstance(each, str) else each for each in self.more_pulls.values()], np.int64)
+        limit = np.array([LIMITS.index(each) if isinstance(each, str) else 0 for each in self.more_pulls.values()])
+        against = decided[which]
+        level = np.where(limit == 0, pulls[which] + extra, -1)
+        rival_pulls = np.where((limit == 0) & (against >= 0), np.maximum(level - pulls[against], 0), -1)
+        if rivals:
+            rival_pulls = np.array([rivals.get(arm, -1) for arm in self.more_pulls], np.int64)
+        return Needed(which, against, extra, rival_pulls, level, limit)
+
+
+class AnalyzeDocument(AnalysisDocument):
+    """What `frontguard analyze --json` prints."""
+
+    answer: Text = ""
+    """The answer in a sentence or two."""
+    more_pulls_of_rival: dict[Text, Count] = {}
+    """For each open arm how many more pulls the arm that decides it would need."""
+    profile: ProfileDocument | None = None
+    version: Text | None = None
+    command: Text | None = None
+    source: Text | list[Text] | None = None
+    """The files of the log."""
+    at: Text | None = None
+    """When it was printed."""
+
+    def check(self) -> None:
+        """So are those of rivals."""
+        super().check()
+        self.check_arms(more_pulls_of_rival=self.more_pulls_of_rival)
+
+    def analysis(self) -> Analysis:
+        """The analysis."""
+        return self._analysis(self.profile, self.more_pulls_of_rival)
+
+
+def analyze_pieces(found: Analysis, answer: str, origin: Origin) -> Iterator[str]:
+    """The text of an `AnalyzeDocument`, in pieces: never all of it at once."""
+    needed, profile = found.needed, found.profile
+    reached = [] if needed is None else zip(needed.arms.tolist(), needed.rival_pulls.tolist(), strict=True)
+    return found.json_pieces(
+        answer=answer,
+        more_pulls_of_rival={found.arms[arm]: pulls for arm, pulls in reached if pulls >= 0},
+        profile=profile
+        and {
+            "levels": profile.levels.tolist(),
+            "in_front": profile.in_front.tolist(),
+            "resolution": profile.resolution,
+        },
+        version=origin.version,
+        command=origin.command,
+        source=origin.source,
+        at=origin.at,
+    )

@@ -1,0 +1,155 @@
+"""What all documents are made of: kinds of values, entries that say how something was made, and the check of JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, Strict, TypeAdapter, ValidationError
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from frontguard.errors import BadInput
+from frontguard.notices import AnyNotice
+
+FARTHEST = 1e300
+"""Values beyond are not read back: they would overflow as soon as anything is computed with them."""
+
+Text = Annotated[str, Strict()]
+Truth = Annotated[bool, Strict()]
+Count = Annotated[int, Field(strict=True, ge=0, le=2**53)]  # exact as floats, and far beyond any count of pulls
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Amount = Annotated[Number, Field(ge=0.0)]
+Share = Annotated[Number, Field(ge=0.0, le=0.5)]  # of measurements that are replaced
+Notices = tuple[
+    Annotated[AnyNotice, Field(discriminator="kind"), PlainSerializer(lambda notice: notice.to_dict())],
+    ...,
+]
+
+
+class Document(BaseModel):
+    """Base of all documents. What is not known or not finite is null; entries that nobody knows are left out."""
+
+    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
+
+    def text(self, indent: int | None = None) -> str:
+        """The JSON, in ASCII, so that any terminal, pipe or file takes it."""
+        return json.dumps(self.model_dump(), indent=indent, allow_nan=False)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """How something was made, as far as is known: entries of several documents."""
+
+    version: str | None = None
+    command: str | None = None
+    source: str | list[str] | None = None
+    at: str | None = None
+    seed: int | None = None
+    spec: str | None = None
+
+    @classmethod
+    def of(cls, document: Document) -> Origin:
+        """What a document says of it."""
+        return cls(**{field.name: getattr(document, field.name, None) for field in fields(cls)})
+
+
+# Reading --------------------------------------------------------------------------------------------------------------
+
+Read = TypeVar("Read")
+Place = tuple[str | int, ...]
+
+_OURS = "the JSON of run, analyze, demo or reproduce"
+
+
+def parsed(text: str, where: str) -> Any:
+    """The plain values of a JSON text."""
+    try:
+        return json.loads(text, parse_constant=_refused)
+    except json.JSONDecodeError as error:
+        at = f"line {error.lineno}, column {error.colno}: {error.msg}"
+        raise BadInput(f"{where}: wanted {_OURS}; it breaks off or is damaged at {at}") from None
+    except RecursionError:
+        raise BadInput(f"{where}: wanted {_OURS}; it is nested too deeply") from None
+    except ValueError as error:
+        raise BadInput(f"{where}: {error}") from None
+
+
+def _refused(constant: str) -> float:
+    raise ValueError(f"JSON has no {constant}: what is not known or not finite is null in frontguard's output")
+
+
+def read(kind: type[Read], value: Any, where: str) -> Read:
+    """The document that plain values are; an error says where in them something else was wanted."""
+    try:
+        # The context asks documents to check what their entries say of each other: those that we make ourselves agree.
+        return TypeAdapter(kind).validate_python(value, context=where)
+    except ValidationError as error:
+        raise BadInput(_complaint(error, value, where)) from None
+
+
+def wrong(place: Place, wanted: str, got: Any) -> ValidationError:
+    """The error that something else was wanted at a place within a document."""
+    kind = PydanticCustomError("wanted", "{wanted}", {"wanted": wanted})
+    return ValidationError.from_exception_data("document", [InitErrorDetails(type=kind, loc=place, input=got)])
+
+
+def _complaint(error: ValidationError, value: Any, where: str) -> str:
+    found = [(_place(each["loc"], value), each) for each in error.errors(include_url=False)]
+    place, _ = max(found, key=lambda pair: len(pair[0]))  # of several kinds that would do the one that came furthest
+    same = [each for at, each in found if at == place]
+    at = ": ".join([where, *(f"element {part + 1}" if isinstance(part, int) else part[:60] for part in place)])
+    if same[0]["type"] == "missing":
+        return f"{at}: wanted an entry {same[0]['loc'][-1]!r}; got none"
+    if same[0]["type"] == "value_error":
+        return f"{at}: {same[0]['ctx']['error']}"
+    wanted = " or ".join(dict.fromkeys(_wanted(each["type"], each["msg"], each.get("ctx", {})) for each in same))
+    return f"{at}: wanted {wanted}; got {_got(same[0]['input'])}"
+
+
+def _place(loc: Sequence[str | int], value: Any) -> Place:
+    """The parts of a place that are in the JSON: pydantic puts the kinds that it tried between them."""
+    place = []
+    for part in loc:
+        inside = isinstance(value, dict) and part in value
+        if inside or (isinstance(value, list) and isinstance(part, int) and part < len(value)):
+            place.append(part)
+            value = value[part]
+    return tuple(place)
+
+
+_KINDS = {
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type", "dataclass_type"), "an object"),
+    **dict.fromkeys(("list_type", "tuple_type"), "a list"),
+    **dict.fromkeys(("int_type", "int_from_float"), "a whole number"),
+    "float_type": "a number",
+    "string_type": "a text",
+    "bool_type": "true or false",
+}
+"""What pydantic's errors want, in words of JSON."""
+
+
+def _wanted(kind: str, message: str, context: dict[str, Any]) -> str:
+    if kind in _KINDS:
+        return _KINDS[kind]
+    if kind in ("too_short", "too_long"):
+        count = context.get("min_length", context.get("max_length"))
+        return f"at {'least' if kind == 'too_short' else 'most'} {count:,} {'element' if count == 1 else 'elements'}"
+    said = message.removeprefix("Input should be ")
+    return f"a number {said}" if said.startswith(("greater", "less")) else said
+
+
+def _got(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list):
+        return f"a list of {len(value):,}"
+    if isinstance(value, int) and abs(value) > 10**30:
+        return "a number of very many digits"
+    said = repr(value)
+    return said if len(said) <= 80 else said[:79] + "…"

@@ -1,0 +1,150 @@
+"""What `frontguard plan --json` prints."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator
+
+from frontguard.documents.base import Count, Document, Number, Text, Truth
+from frontguard.planning.cost import CostPlan, in_units
+from frontguard.words.plan import answer, warnings
+
+
+def _finite(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else value
+
+
+Finite = Annotated[Number | None, BeforeValidator(_finite)]
+Widths = list[Finite]
+
+
+class PlannedObjective(Document):
+    """An objective of a plan."""
+
+    name: Text
+    direction: Literal["maximize", "minimize"]
+    relative: Truth
+    """Whether its tolerances are shares of the metric."""
+
+
+class LargestContamination(Document):
+    """Up to which contamination the goal can be promised; null for none."""
+
+    any_method: Finite
+    whatever_the_attack: Finite
+    """By the certified policy, under every attack."""
+
+
+class TheoremOne(Document):
+    """The bound of Theorem 1 on R-PSI's pulls."""
+
+    worst_case: Finite
+    with_these_gaps: Finite
+
+
+class Instances(Document):
+    """What was simulated."""
+
+    source: Literal["normal", "pilot"]
+    sigma: Finite
+    span: Finite
+
+
+class ForecastDocument(Document):
+    """The pulls of all arms that a policy takes under an attack; null where nothing was simulated."""
+
+    policy: Text
+    attack: Text
+    accuracy: Widths | None
+    coverage: Widths | None
+    runs: Count
+    mean: Finite
+    least: Count | None
+    most: Count | None
+    more_than: Truth
+    """Whether runs were cut off, so that more pulls are needed."""
+    certified: Count
+    """Runs that ended with a certificate."""
+    unreachable: Count
+    """Runs that ended because the goal was out of reach."""
+    cut_off: Count
+
+
+class PlanDocument(Document):
+    """What an identification would cost, and what it can promise at all. Widths are in the metrics' units."""
+
+    answer: Text
+    arms: Count
+    objectives: list[PlannedObjective]
+    threat: Text
+    contamination: Number
+    confidence: Number
+    accuracy: Widths
+    coverage: Widths
+    possible: Truth
+    """Whether any method can promise the goal."""
+    floor: Widths
+    """What no number of pulls takes away."""
+    floor_arms: list[Text] | None
+    """Of a pilot: the arm with that floor, for each objective."""
+    rpsi_floor: Widths | None
+    largest_contamination: LargestContamination
+    first_pulls_per_arm: dict[Text, Count]
+    """Pulls of an arm before which a policy can say nothing."""
+    theorem1: TheoremOne
+    instances: Instances
+    expected_pulls: list[ForecastDocument]
+    warnings: list[Text]
+
+    @classmethod
+    def of(cls, made: CostPlan) -> PlanDocument:
+        """The document of a plan, with what is said of it."""
+        task = made.task
+
+        def outward(widths: Sequence[float] | None) -> list[float | None] | None:
+            return None if widths is None else list(in_units(task, widths))
+
+        return cls(
+            answer=answer(made),
+            arms=task.arms,
+            objectives=[
+                PlannedObjective(name=metric.name, direction=metric.direction, relative=metric.relative)
+                for metric in task.metrics
+            ],
+            threat=task.threat.name,
+            contamination=task.threat.eps,
+            confidence=round(1.0 - task.delta, 12),
+            accuracy=list(in_units(task, task.accuracy)),
+            coverage=list(in_units(task, task.coverage)),
+            possible=made.possible,
+            floor=list(made.floor),
+            floor_arms=None if made.floor_arms is None else list(made.floor_arms),
+            rpsi_floor=None if made.rpsi_floor is None else list(made.rpsi_floor),
+            largest_contamination=LargestContamination(
+                any_method=made.possible_up_to, whatever_the_attack=made.safe_up_to
+            ),
+            first_pulls_per_arm=made.first_pulls,
+            theorem1=TheoremOne(worst_case=made.theorem1_worst_case, with_these_gaps=made.theorem1_gaps),
+            instances=Instances(source="normal" if task.pilot is None else "pilot", sigma=task.sigma, span=task.span),
+            expected_pulls=[
+                ForecastDocument(
+                    policy=row.policy,
+                    attack=row.attack,
+                    accuracy=outward(row.accuracy),
+                    coverage=outward(row.coverage),
+                    runs=row.runs,
+                    mean=row.mean,
+                    least=row.least if row.runs else None,
+                    most=row.most if row.runs else None,
+                    more_than=row.capped > 0,
+                    certified=row.certified,
+                    unreachable=row.unreachable,
+                    cut_off=row.capped,
+                )
+                for row in made.costs
+            ],
+            warnings=warnings(made),
+        )

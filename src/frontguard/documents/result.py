@@ -1,0 +1,303 @@
+"""Results and runs of studies as documents, there and back."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+
+import numpy as np
+from pydantic import Field, ValidationInfo, model_validator
+
+from frontguard._typing import Floats
+from frontguard.documents.base import FARTHEST, Amount, Count, Document, Notices, Number, Origin, Share, Text, wrong
+from frontguard.objectives import Objective, parse_objectives
+from frontguard.results import Certificate, Result
+from frontguard.studies.overview import Snapshot
+from frontguard.theory.threats import threat_named
+from frontguard.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from frontguard.commands.run import Ended
+
+
+Word = Literal["in", "undecided", "covered", "set aside", "out"]
+Status = Literal["certified", "budget", "unreachable", "running"]
+Amounts = Amount | None | list[Amount | None]
+Ends = Annotated[list[Number | None], Field(min_length=2, max_length=2)]
+Values = dict[Text, dict[Text, Number | None]]
+
+
+class CertificateDocument(Document):
+    """What a result guarantees; null where nothing is bounded."""
+
+    accuracy: Amounts
+    """By how much a returned arm may be beaten at once: one number, or one for each objective."""
+    coverage: Amounts
+    """By how much a returned arm may be worse than one of the true front."""
+    confidence: Annotated[Number, Field(gt=0.0, lt=1.0)]
+    threat: Text
+    contamination: Share
+
+    @model_validator(mode="after")
+    def _known_threat(self) -> Self:
+        if self.threat not in ("", "none"):
+            threat_named(self.threat, self.contamination)
+        return self
+
+    def certificate(self, metrics: Sequence[Objective]) -> Certificate:
+        """The certificate, with a number for each objective."""
+
+        def each(given: Any) -> tuple[float, ...]:
+            amounts = given if isinstance(given, list) else [given] * len(metrics)
+            return tuple(math.inf if amount is None else amount for amount in amounts)
+
+        relative = tuple(metric.relative for metric in metrics)
+        return Certificate(
+            each(self.accuracy), each(self.coverage), self.confidence, self.threat, self.contamination, relative
+        )
+
+
+class ResultDocument(Document):
+    """What `Result.to_dict()` gives. Intervals are in the metrics' units; an end that is not known is null."""
+
+    policy: Text = "certified"
+    status: Status
+    pareto_set: list[Text] = []
+    """The arms that are in."""
+    verdicts: dict[Text, Word]
+    certificate: CertificateDocument
+    pulls: Count = 0
+    intervals: dict[Text, dict[Text, Ends]]
+    """By arm, then by objective: [low, high]."""
+    warnings: list[Text] = []
+    """What has to be said of the answer, in sentences."""
+    notices: Notices = ()
+    """What happened, as records."""
+    pulls_per_arm: dict[Text, Count] = {}
+    decided_by: dict[Text, Text] = {}
+    """The arm that put an arm out, or that keeps it open."""
+
+    def measured(self) -> tuple[Sequence[Objective], Values]:
+        """The objectives, none if their directions are not known; and the estimates by arm and objective."""
+        return (), {}
+
+    @property
+    def directed(self) -> bool:
+        """Whether it is known which direction of each objective is better."""
+        return bool(self.measured()[0])
+
+    @property
+    def metrics(self) -> tuple[Objective, ...]:
+        """The objectives; where there are only names, maximised ones."""
+        known = self.measured()[0] or [Objective(name) for name in next(iter(self.intervals.values()), ())]
+        return parse_objectives(known)
+
+    # What entries say of each other, where JSON is read ---------------------------------------------------------------
+
+    @model_validator(mode="after")
+    def _agrees(self, info: ValidationInfo) -> Self:
+        if info.context is not None:
+            self.check()
+        return self
+
+    def check(self) -> None:
+        """Refuse entries that do not agree with each other."""
+        if not self.verdicts:
+            raise wrong(("verdicts",), "a verdict for one arm at least", {})
+        if not self.directed and not next(iter(self.intervals.values()), None):
+            raise wrong(("intervals",), "an interval in one objective at least", self.intervals)
+        metrics = self.metrics
+        self.check_values(metrics, intervals=self.intervals, estimates=self.measured()[1])
+        self.check_arms(pulls_per_arm=self.pulls_per_arm, decided_by=self.decided_by)
+        for arm, rival in self.decided_by.items():
+            if rival not in self.verdicts:
+                raise wrong(("decided_by", arm), "the name of an arm that has a verdict", rival)
+        for name, given in (("accuracy", self.certificate.accuracy), ("coverage", self.certificate.coverage)):
+            if isinstance(given, list) and len(given) != len(metrics):
+                raise wrong(("certificate", name), f"a number for each of {len(metrics)} objectives", given)
+
+    def check_arms(self, **by_arm: Mapping[str, Any]) -> None:
+        """Refuse entries by arm that have one without a verdict."""
+        for entry, given in by_arm.items():
+            for arm in given:
+                if arm not in self.verdicts:
+                    raise wrong((entry,), "the names of arms that have a verdict", arm)
+
+    def check_values(self, metrics: Sequence[Objective], **by_arm: Mapping[str, Mapping[str, Any]]) -> None:
+        """Refuse entries by arm and objective that have unknown ones, or values that no such objective has."""
+        self.check_arms(**by_arm)
+        positive = {metric.name: metric.relative for metric in metrics}
+        for entry, given in by_arm.items():
+            for arm, row in given.items():
+                for name, value in row.items():
+                    if name not in positive:
+                        raise wrong((entry, arm), f"the objectives {', '.join(positive)[:200]}", name)
+                    numbers = [each for each in (value if isinstance(value, list) else [value]) if each is not None]
+                    if any(abs(each) > FARTHEST for each in numbers):
+                        raise wrong((entry, arm, name), f"numbers from {-FARTHEST:g} to {FARTHEST:g}", value)
+                    # The lower end of an interval may be 0, where nothing is known.
+                    upper = value[1] if isinstance(value, list) else value
+                    if positive[name] and upper is not None and upper <= 0.0:
+                        share = f"positive values of {name!r}, whose tolerance is a percentage"
+                        raise wrong((entry, arm, name), share, value)
+
+    # Back -------------------------------------------------------------------------------------------------------------
+
+    def result(self) -> Result:
+        """The result."""
+        return Result(**self.result_fields())
+
+    def result_fields(self) -> dict[str, Any]:
+        """What a result has."""
+        arms, metrics = list(self.verdicts), self.metrics
+        names = [metric.name for metric in metrics]
+        places = {arm: place for place, arm in enumerate(arms)}
+        low, high = (
+            values_of({arm: {name: ends[k] for name, ends in row.items()} for arm, row in self.intervals.items()},
+                      arms, names, instead)
+            for k, instead in ((0, -math.inf), (1, math.inf))
+        )  # fmt: skip
+        centre = values_of(self.measured()[1], arms, names)
+        inner = [_inward(metric, low[:, d], high[:, d], centre[:, d]) for d, metric in enumerate(metrics)]
+        lower, upper, middle = (np.stack(each, axis=1) for each in zip(*inner, strict=True))
+        return {
+            "policy": self.policy,
+            "status": self.status,
+            "arms": tuple(arms),
+            "objectives": tuple(names),
+            "verdict_codes": np.array([int(Verdict.of_word(word)) for word in self.verdicts.values()], np.int64),
+            "estimates": middle,
+            "lower": lower,
+            "upper": upper,
+            "pulls_per_arm": np.array([self.pulls_per_arm.get(arm, 0) for arm in arms], np.int64),
+            "decided_by": np.array([places.get(self.decided_by.get(arm, ""), -1) for arm in arms], np.int64),
+            "certificate": self.certificate.certificate(metrics),
+            "notices": self.notices,
+            "metrics": metrics,
+        }
+
+
+def values_of(by_arm: Values, arms: Sequence[str], names: Sequence[str], instead: float = math.nan) -> Floats:
+    """Numbers (K, M) by arm and objective; `instead` where there is null or nothing."""
+    table = np.full((len(arms), len(names)), instead)
+    for row, arm in enumerate(arms):
+        given = by_arm.get(arm, {})
+        for column, name in enumerate(names):
+            value = given.get(name)
+            if value is not None:
+                table[row, column] = value
+    return table
+
+
+def _inward(metric: Objective, low: Floats, high: Floats, centre: Floats) -> tuple[Floats, Floats, Floats]:
+    """Ends and centre of one objective as inner values: the way back of `Objective.outward_interval`."""
+    if metric.relative:  # an end at or below 0 is open there
+        low = np.where(low <= 0.0, np.nan, low)
+    with np.errstate(over="ignore", invalid="ignore"):
+        ends = [metric.inward(low), metric.inward(high)]
+    if metric.relative:
+        ends[0] = np.where(np.isnan(ends[0]), np.inf if metric.minimized else -np.inf, ends[0])
+    lower, upper = (ends[1], ends[0]) if metric.minimized else (ends[0], ends[1])
+    return lower, upper, metric.inward(centre)
+
+
+class PlainDocument(ResultDocument):
+    """A result with as much else as there may be: what is read where nothing says which command printed it."""
+
+    objectives: list[Objective] = []
+    medians: Values = {}
+    estimates: Values = {}
+    seed: Count | None = None
+    spec: Text | None = None
+    version: Text | None = None
+    command: Text | None = None
+    source: Text | list[Text] | None = None
+    at: Text | None = None
+
+    def measured(self) -> tuple[Sequence[Objective], Values]:
+        """What there is."""
+        return self.objectives, self.medians or self.estimates
+
+
+class RunDocument(ResultDocument):
+    """What `frontguard run --json` prints."""
+
+    answer: Text = ""
+    """The answer in a sentence or two."""
+    medians: Values = {}
+    """Estimates by arm and objective; of another quantile, where an objective asks for one."""
+    failures: dict[Text, dict[Text, Count]] = {}
+    """Failed pulls by arm and reason."""
+    set_aside: list[Text] = []
+    """Arms that cannot be measured: the answer is about the others."""
+    goal: dict[Text, Number | Text] = {}
+    """Tolerances by objective."""
+    pulls_left: Count | None = None
+    """Until certified, by the forecast."""
+    seconds: Amount = 0.0
+    study: Text
+    storage: Text | None = None
+    objectives: list[Objective] = []
+    seed: Count | None = None
+    spec: Text | None = None
+    """The text of the spec."""
+    version: Text | None = None
+    command: Text | None = None
+    source: Text | list[Text] | None = None
+    """The file of the spec."""
+    at: Text | None = None
+    """When it was printed."""
+
+    @classmethod
+    def of(cls, ended: Ended, where: str, origin: Origin, objectives: Sequence[Objective]) -> RunDocument:
+        """How a run ended. The status is `running` if it was interrupted, `budget` if its time was over."""
+        snapshot, result = ended.snapshot, ended.snapshot.result
+        medians = {
+            arm: {name: _finite(value) for name, value in zip(result.objectives, row, strict=True)}
+            for arm, row in zip(result.arms, result.medians.tolist(), strict=True)
+        }
+        return cls(
+            **result.to_dict()
+            | {
+                "status": "budget" if ended.how == "time" and result.status == "running" else result.status,
+                "answer": ended.answer,
+                "medians": medians,
+                "failures": {arm: dict(reasons) for arm, reasons in snapshot.failures.items()},
+                "set_aside": sorted(snapshot.aside),
+                "warnings": list(ended.warnings),
+                "notices": ended.notices,
+                "goal": {each.name: each.tolerance for each in snapshot.objectives},
+                "pulls_left": snapshot.pulls_left,
+                "seconds": round(snapshot.seconds, 3),
+                "study": snapshot.study,
+                "storage": where,
+                "objectives": list(objectives),
+            }
+            | asdict(origin)
+        )
+
+    def measured(self) -> tuple[Sequence[Objective], Values]:
+        """Objectives and medians."""
+        return self.objectives, self.medians
+
+    def check(self) -> None:
+        """The failures are of arms that have a verdict, too."""
+        super().check()
+        self.check_arms(failures=self.failures)
+
+    def snapshot(self) -> Snapshot:
+        """The study at the end of the run."""
+        return Snapshot(
+            study=self.study,
+            result=self.result(),
+            failures={arm: Counter(reasons) for arm, reasons in self.failures.items()},
+            pulls_left=self.pulls_left,
+            seconds=self.seconds,
+        )
+
+
+def _finite(value: float) -> float | None:
+    return value if abs(value) < math.inf else None

@@ -1,0 +1,154 @@
+"""The relations between arms by which the rule decides: each for one pair, and right below it for a million arms.
+
+What is known of arms i and j in one objective is an upper bound of m_j − m_i, the `difference`. With intervals [L, H]
+it is H_j − L_i; other evidence would bring bounds of its own, and everything below would stay. Differences are rounded
+as they are written, first the difference and then the tolerance, in both forms alike: `tests/pareto/test_relations.py`
+holds one against the other, and fails where only one is changed.
+
+For one pair, kernels read an array of boxes (K, M, COLUMNS); for many arms at once, functions take arrays (n, M) of the
+columns that they need, and ask `pareto.dominance`, which does not look at all pairs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from frontguard._compiled import inlined
+from frontguard._typing import Bools, Floats, Ints
+from frontguard.evidence.boxes import DOUBT_HIGH, DOUBT_LOW, ESTIMATE, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR, REFUTED
+from frontguard.pareto.dominance import best_leads, dominators, worst_lead
+
+_SMALLEST = float(np.nextafter(0.0, 1.0))
+
+
+@inlined
+def difference(boxes: Floats, j: int, i: int, d: int) -> float:
+    """An upper bound of m_j − m_i in objective d: H_j − L_i."""
+    bound: float = boxes[j, d, HIGH] - boxes[i, d, LOW]
+    return bound
+
+
+@inlined
+def lasting_difference(boxes: Floats, j: int, i: int, d: int) -> float:
+    """What more pulls can bring that bound down to, if the samples go on as they are."""
+    bound: float = boxes[j, d, HIGH_FLOOR] - boxes[i, d, LOW_FLOOR]
+    return bound
+
+
+@inlined
+def gain_below(boxes: Floats, i: int, d: int) -> float:
+    """How much more pulls can still raise L_i in one objective; ∞ as long as nothing is known."""
+    gain = boxes[i, d, LOW_FLOOR] - boxes[i, d, LOW]
+    return gain if gain == gain else (0.0 if boxes[i, d, REFUTED] == 2.0 else np.inf)
+
+
+@inlined
+def gain_above(boxes: Floats, j: int, d: int) -> float:
+    """How much more pulls can still lower H_j in one objective; ∞ as long as nothing is known."""
+    gain = boxes[j, d, HIGH] - boxes[j, d, HIGH_FLOOR]
+    return gain if gain == gain else (0.0 if boxes[j, d, REFUTED] == 2.0 else np.inf)
+
+
+# Out ---------------------------------------------------------------------------------------------------------------
+
+
+@inlined
+def dominated(boxes: Floats, i: int, j: int) -> bool:
+    """Whether m_i ≺ m_j for certain: H_i − L_j ≤ 0 in every objective, and < 0 in one."""
+    below, strictly = True, False
+    for d in range(boxes.shape[1]):
+        bound = difference(boxes, i, j, d)
+        if bound > 0.0:
+            below = False
+            break
+        strictly |= bound < 0.0
+    return below and strictly
+
+
+def find_dominating(upper: Floats, lower: Floats) -> Ints:
+    """For each arm, given by its H, one of those given by their L that it is `dominated` by; −1 for none."""
+    return dominators(upper, lower)
+
+
+# In ----------------------------------------------------------------------------------------------------------------
+
+
+@inlined
+def shortfall(boxes: Floats, accuracy: Floats, i: int, j: int) -> float:
+    """min over objectives of H_j − L_i − γ: at most 0 if j cannot beat i by more than γ in every objective."""
+    least = np.inf
+    for d in range(accuracy.shape[0]):
+        least = min(least, difference(boxes, j, i, d) - accuracy[d])
+    return least
+
+
+def find_strongest_rivals(lower: Floats, upper: Floats, accuracy: Floats, own: Ints) -> tuple[Ints, Floats]:
+    """For each arm, given by its L, which of those given by their H has the greatest `shortfall`, and that.
+
+    `own` (n,) says which of the rivals each arm is itself. −1 and −∞ where there is no other.
+    """
+    return best_leads(lower, upper, accuracy, exclude=own)
+
+
+# Covered -----------------------------------------------------------------------------------------------------------
+
+
+@inlined
+def uncovered(boxes: Floats, coverage: Floats, i: int, k: int) -> float:
+    """max over objectives of H_i − L_k − c: at most 0 if k covers i."""
+    most = -np.inf
+    for d in range(coverage.shape[0]):
+        most = max(most, difference(boxes, i, k, d) - coverage[d])
+    return most
+
+
+def find_covering(upper: Floats, lower: Floats, coverage: Floats) -> Ints:
+    """For each arm, given by its H, one of those given by their L by which it is not `uncovered`; −1 for none."""
+    covering, _ = best_leads(upper, lower, -coverage, least=0.0, settled=0.0)
+    return covering
+
+
+def worst_uncovered(upper: Floats, lower: Floats, coverage: Floats) -> float:
+    """How far the worst of the arms, given by their H, is `uncovered` by the nearest of those given by their L.
+
+    −∞ for no arm; +∞ where there is none to cover it.
+    """
+    return -worst_lead(upper, lower, -coverage)
+
+
+# Candidates --------------------------------------------------------------------------------------------------------
+
+
+@inlined
+def beaten(boxes: Floats, margin: Floats, i: int, j: int) -> bool:
+    """Whether j beats i in the estimates, beyond their doubt: by the margin, and by more than nothing, everywhere."""
+    behind = True
+    for d in range(margin.shape[0]):
+        ahead = boxes[j, d, DOUBT_LOW] - boxes[i, d, DOUBT_HIGH]
+        behind &= ahead >= margin[d] and ahead > 0.0
+    return behind
+
+
+def find_beaten(doubt_low: Floats, doubt_high: Floats, margin: Floats) -> Bools:
+    """Which of these arms are `beaten` by some other of them."""
+    known = doubt_low[(doubt_low > -np.inf).all(axis=1)]  # one of which nothing is known beats nobody
+    by, _ = best_leads(doubt_high, known, np.maximum(margin, _SMALLEST), least=0.0, settled=0.0)
+    return by >= 0
+
+
+@inlined
+def lead(boxes: Floats, k: int, i: int) -> float:
+    """min over objectives of the point estimates of k less those of i."""
+    least = np.inf
+    for d in range(boxes.shape[1]):
+        least = min(least, boxes[k, d, ESTIMATE] - boxes[i, d, ESTIMATE])
+    return least
+
+
+def find_leaders(estimates: Floats, of_others: Floats) -> Ints:
+    """For each arm which of the others has the greatest `lead` over it; the first one if none has all estimates."""
+    known = np.flatnonzero((of_others > -np.inf).all(axis=1))
+    if not len(known):
+        return np.full(len(estimates), 0 if len(of_others) else -1)
+    leaders, _ = best_leads(estimates, of_others[known], np.zeros(estimates.shape[1]))
+    return known[leaders]

@@ -1,0 +1,255 @@
+"""How many pulls are still to come until a certified policy is through: a cheap guess from where it stands now.
+
+It lets the policy go on in thought, as if the samples kept the proportions that they have: with n' pulls the bounds of
+an arm would be the values that now have the ranks q(n')/n' of its sample, so that they close in on their floors like
+1/√n, in the way of the rewards' own shape. For each arm that stands in the way of the certificate, whichever of it and
+of the rival that decides it can gain more is pulled some more, until the boxes allow what is to be returned. Nothing is
+drawn at random, nothing is measured, and the policy is left as it is. How good it is stands in docs/alarms.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from frontguard._compiled import kernel
+from frontguard._typing import Floats, Ints
+from frontguard.evidence.boundaries import read_rank
+from frontguard.evidence.boxes import HIGH, HIGH_FLOOR, LARGEST, LOW, LOW_FLOOR, REFUTED, BoxRule
+from frontguard.evidence.samples import Record, Samples, ranked
+from frontguard.pareto.relations import difference, lasting_difference
+from frontguard.pareto.rule import (
+    CERTIFIED,
+    RETURNED,
+    UNREACHABLE,
+    Goal,
+    Standing,
+    nearest_covering,
+    skyline,
+    who_gains,
+)
+from frontguard.policies.certified import Certified
+from frontguard.verdicts import IN
+
+STEP = 1.2
+"""By how much the pulls of an arm grow at a time, in thought."""
+
+FARTHEST = 100.0
+"""Times the pulls of an arm beyond which its sample says nothing."""
+
+DOUBT = 0.3
+"""Share of what is still to be gained by which the slack between tolerances and floors may be misjudged."""
+
+REACHED, BEYOND = range(2)
+
+Outlook = Literal["certified", "unreachable", "unmeasured", "undecided", "beyond", "foreseen"]
+
+
+@dataclass(frozen=True)
+class PullForecast:
+    """How many more pulls it takes until certified, or None where that cannot be foreseen, and why.
+
+    `outlook`: it is certified; no number of pulls would be enough; `unmeasured` arms have no pulls yet; nothing has
+    been decided yet; the measurements do not show when `arms` will be decided; or it is foreseen, and deciding `arms`
+    will take most.
+    """
+
+    pulls_left: int | None
+    outlook: Outlook
+    arms: tuple[int, ...] = ()
+    unmeasured: int = 0
+
+
+class Thought(NamedTuple):
+    """A policy that goes on in thought."""
+
+    standing: Standing  # with boxes of its own, which shrink as pulls grow
+    start: Floats  # the boxes before
+    pulls: Floats  # (K,): how many pulls each arm would have
+    samples: Samples
+    rule: BoxRule
+
+
+@kernel
+def _at_rank(samples: Samples, record: Record, failed: int, rank: float, from_above: bool) -> float:
+    """The value of a rank, which need not be whole, from the lowest or the highest; failed ones come before all."""
+    place = rank - failed - 1.0
+    if place < 0.0 or record.count == 0:
+        return -np.inf
+    near = min(int(place), record.count - 1)
+    far = min(near + 1, record.count - 1)
+    share = place - near if far > near else 0.0
+    value: float
+    if from_above:
+        last = record.count - 1
+        value = -((1.0 - share) * ranked(samples, record, last - near) + share * ranked(samples, record, last - far))
+    else:
+        value = (1.0 - share) * ranked(samples, record, near) + share * ranked(samples, record, far)
+    return value
+
+
+@kernel
+def _read_floors(boxes: Floats, i: int, have: int, samples: Samples, rule: BoxRule) -> None:
+    """What the boxes of arm i would come to if its sample went on for ever. Pulls that are out are left aside."""
+    for d in range(boxes.shape[1]):
+        box = boxes[i, d]
+        record: Record = samples.columns[i * boxes.shape[1] + d]
+        failed = have - record.count
+        low, high = box[LOW], box[HIGH]
+        for s in range(_usable_shifts(box, rule)):
+            rank = np.ceil(rule.low_keep[d, s] * have)
+            low = max(low, _at_rank(samples, record, failed, rank, False) - rule.costs[d, s])
+            rank = np.ceil(rule.high_keep[d, s] * have)
+            high = min(high, -_at_rank(samples, record, failed, rank, True) + rule.costs[d, s])
+        box[LOW_FLOOR], box[HIGH_FLOOR] = low, high
+
+
+@kernel
+def _read_boxes(thought: Thought, i: int) -> None:
+    """The boxes of arm i if it had its pulls of the thought in the proportions of its sample."""
+    boxes, samples, rule, pulls = thought.standing.boxes, thought.samples, thought.rule, thought.pulls[i]
+    have = thought.standing.arms[i].pulls
+    scale = have / pulls
+    for d in range(boxes.shape[1]):
+        box = boxes[i, d]
+        record: Record = samples.columns[i * boxes.shape[1] + d]
+        failed = have - record.count
+        for s in range(_usable_shifts(box, rule)):
+            rank = scale * read_rank(rule.low_ranks[d, s], int(pulls))
+            box[LOW] = max(box[LOW], _at_rank(samples, record, failed, rank, False) - rule.costs[d, s])
+            rank = scale * read_rank(rule.high_ranks[d, s], int(pulls))
+            box[HIGH] = min(box[HIGH], -_at_rank(samples, record, failed, rank, True) + rule.costs[d, s])
+
+
+@kernel
+def _usable_shifts(box: Floats, rule: BoxRule) -> int:
+    """How many of the shifts, the first of which needs no R, the data have not refuted."""
+    return rule.costs.shape[1] if box[REFUTED] == 0.0 else 1 if box[REFUTED] == 1.0 else 0
+
+
+@kernel
+def _gap(thought: Thought, tolerance: Floats, i: int, j: int, d: int) -> float:
+    """H_j − L_i less its tolerance, and less what may be noise.
+
+    What the floors leave to be gained is known to about a tenth or two of what is still to be gained, G, and the pulls
+    rise with its inverse square. Small slacks are therefore met half-way: s becomes (s + √(s² + (2 G · DOUBT)²)) / 2.
+    """
+    start = thought.start
+    gap = difference(thought.standing.boxes, j, i, d) - tolerance[d]
+    slack = tolerance[d] - lasting_difference(start, j, i, d)
+    gain = start[i, d, LOW_FLOOR] - start[i, d, LOW] + start[j, d, HIGH] - start[j, d, HIGH_FLOOR]
+    if gap > 0.0 and gain < np.inf:
+        gap -= 0.5 * (np.sqrt(slack * slack + (2.0 * DOUBT * gain) ** 2) - slack)
+    return float(gap)
+
+
+@kernel
+def _missing(thought: Thought, tolerance: Floats, i: int, j: int, every: bool) -> float:
+    """The gap in the best objective or, if `every` one counts, in the worst."""
+    missing = -np.inf if every else np.inf
+    for d in range(tolerance.shape[0]):
+        gap = _gap(thought, tolerance, i, j, d)
+        missing = max(missing, gap) if every else min(missing, gap)
+    return missing
+
+
+@kernel
+def _choice(thought: Thought, tolerance: Floats, i: int, j: int, every: bool) -> int:
+    """Which of i and j the policy would pull (0, 1, or 2 for both): as `rule.want`, less what may be noise."""
+    where, extreme = 0, np.inf
+    for d in range(tolerance.shape[0]):
+        if every:
+            key = -_gap(thought, tolerance, i, j, d)
+        else:
+            key = lasting_difference(thought.start, j, i, d) - tolerance[d]
+        if key < extreme:
+            where, extreme = d, key
+    return who_gains(thought.standing.boxes, i, j, where)
+
+
+@kernel
+def _settle(thought: Thought, tolerance: Floats, i: int, j: int, every: bool) -> bool:
+    """Pull i and j in thought until H_j − L_i is within its tolerance. False if that is out of sight."""
+    pulls = thought.pulls
+    while _missing(thought, tolerance, i, j, every) > 0.0:
+        choice = _choice(thought, tolerance, i, j, every)
+        for side in range(2):
+            if choice == 1 - side:
+                continue
+            k = i if side == 0 else j
+            pulls[k] = np.ceil(pulls[k] * STEP)
+            if pulls[k] > min(FARTHEST * thought.standing.arms[k].pulls, LARGEST):
+                return False
+            _read_boxes(thought, k)
+    return True
+
+
+@kernel
+def _go_on(standing: Standing, goal: Goal, pulls: Floats, samples: Samples, rule: BoxRule) -> Ints:
+    """Raise `pulls` (K,) in thought until the certificate is there. Returns a code, and the pair that takes most."""
+    arms, boxes = standing.arms, standing.boxes
+    alive = standing.alive[: standing.control[0].alive]
+    for i in alive:
+        _read_floors(boxes, i, arms[i].pulls, samples, rule)
+    thought = Thought(standing, boxes.copy(), pulls, samples, rule)
+    returned = alive[arms["candidate"][alive] == RETURNED]
+    answer, dearest = np.array([REACHED, -1, -1]), 0.0
+    # Those to be left out come first: they are the rivals of those to be returned.
+    for i in alive:
+        if arms[i].candidate == RETURNED:
+            continue
+        k, missing = nearest_covering(standing, goal.coverage, returned, i)
+        if missing <= 0.0:
+            continue
+        if arms[i].candidate == 0 and arms[i].decided_by >= 0:
+            k = arms[i].decided_by
+        before = pulls[i] + pulls[k] if k >= 0 else 0.0
+        if k < 0 or not _settle(thought, goal.coverage, k, i, True):
+            return np.array([BEYOND, i, k])
+        if pulls[i] + pulls[k] - before > dearest:
+            dearest, answer[1], answer[2] = pulls[i] + pulls[k] - before, i, k
+    # A rival that another one exceeds everywhere need not be looked at; candidates are, each may hide what is below it.
+    rivals = standing.front[: skyline(boxes, HIGH, alive, alive.size, standing.front)]
+    rivals = np.concatenate((returned, rivals[arms["candidate"][rivals] != RETURNED]))
+    for i in returned:
+        if arms[i].status == IN:
+            continue
+        for j in rivals:
+            if j == i:
+                continue
+            before = pulls[i] + pulls[j]
+            if not _settle(thought, goal.accuracy, i, j, False):
+                return np.array([BEYOND, i, j])
+            if pulls[i] + pulls[j] - before > dearest:
+                dearest, answer[1], answer[2] = pulls[i] + pulls[j] - before, i, j
+    return answer
+
+
+def forecast(policy: Certified) -> PullForecast:
+    """Guess how many pulls, beyond those told, it takes until the policy is certified, whatever its budget.
+
+    >>> from frontguard import Prescient
+    >>> policy = Certified(2, 1, threat=Prescient(0.1), accuracy=0.1)
+    >>> forecast(policy)
+    PullForecast(pulls_left=None, outlook='unmeasured', arms=(), unmeasured=2)
+    """
+    standing = policy.standing.copy()
+    control = standing.control[0]
+    if control["stop"] == CERTIFIED:
+        return PullForecast(0, "certified")
+    if control["stop"] == UNREACHABLE:
+        return PullForecast(None, "unreachable")
+    have = standing.arms["pulls"]
+    unmeasured = int((have[standing.alive[: control["alive"]]] == 0).sum())
+    if unmeasured:
+        return PullForecast(None, "unmeasured", unmeasured=unmeasured)
+    if control["decisions"] == 0:
+        return PullForecast(None, "undecided")
+    pulls = have.astype(np.float64)
+    code, *pair = _go_on(standing, policy.goal, pulls, policy.samples, policy.rule).tolist()
+    arms = tuple(arm for arm in pair if arm >= 0)
+    if code == BEYOND:
+        return PullForecast(None, "beyond", arms)
+    return PullForecast(max(1, round(float((pulls - have).sum()))), "foreseen", arms)

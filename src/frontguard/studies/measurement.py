@@ -1,0 +1,183 @@
+"""What came back of a pull, and the checks that it passes before it is stored.
+
+Evaluations and commands alike give a `Measurement`. Nothing heavy is imported here: worker processes that only evaluate
+a function import this module too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+from frontguard.errors import BadInput
+from frontguard.phrases import did_you_mean, shortened, shown
+
+if TYPE_CHECKING:
+    from frontguard.objectives import Objective
+
+
+CANCELLED = "cancelled"
+"""The cause of a pull that we ended because we stop: it was not measured, and is no failure of its arm."""
+
+DIED = "worker process died"
+"""Why a pull failed whose process is gone."""
+
+LONGEST_REASON = 2000
+"""Characters of a reason that are kept."""
+
+Values = Mapping[str, float | None] | Sequence[float | None] | float
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What came back of one pull: values by name or in order, None where a metric failed, and then the reason why."""
+
+    values: Any
+    reason: str = ""  # empty if nothing failed
+    kind: str = ""  # what failures of one cause have in common, where their reasons differ in particulars
+    at: float = 0.0  # seconds since the epoch when it came back; 0 if it is told at once
+
+    @classmethod
+    def failure(cls, error: BaseException) -> Measurement:
+        """What an exception means for the pull in which it was raised."""
+        return cls(None, failure_in_words(error), type(error).__name__)
+
+    @property
+    def failed(self) -> bool:
+        """Whether any metric is missing."""
+        return bool(self.reason)
+
+    @property
+    def cause(self) -> str:
+        """The kind of failure; its reason where no kind was given."""
+        return self.kind or self.reason
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether it was ended by us before its time, and so says nothing about the arm."""
+        return self.cause == CANCELLED
+
+
+def failure_in_words(error: BaseException, most: int = 200) -> str:
+    """An exception as the reason of a failed pull: its kind and the first line of its message.
+
+    >>> failure_in_words(ValueError("no such flag: -O9\\nsee the manual"))
+    'ValueError: no such flag: -O9'
+    """
+    kind = type(error).__name__
+    if kind == "KilledWorker":  # of Dask: several workers died of one task, whose key differs each time
+        return DIED
+    try:
+        lines = str(error).strip().splitlines()
+    except Exception:
+        lines = []
+    return shortened(f"{kind}: {lines[0].strip()}" if lines else kind, most)
+
+
+# Checks ---------------------------------------------------------------------------------------------------------------
+
+
+class BadValues(BadInput):
+    """Values that cannot be stored: `what` is wrong, the same for all pulls with the same fault, and `rather` what."""
+
+    def __init__(self, pull: int, what: str, rather: str, hint: str = "") -> None:
+        super().__init__(f"pull {pull}: {what}{hint}; {rather}")
+        self.what, self.rather = what, rather
+
+
+def usable(objectives: Sequence[Objective], came: Measurement, pull: int) -> Measurement:
+    """The measurement with values in the order of the objectives; one whose values cannot be used is a failed one."""
+    given, reason = came.values, came.reason and checked_reason(came.reason, pull)
+    if reason and isinstance(given, Mapping):
+        given = {objective.name: given.get(objective.name) for objective in objectives}
+    try:
+        numbers = checked_values(objectives, given, reason or None, pull)
+    except BadValues as error:
+        nothing = (None,) * len(objectives)
+        if reason:
+            return Measurement(nothing, reason, came.kind, came.at)
+        return Measurement(nothing, shortened(f"{error.what}; {error.rather}", 200), error.what, came.at)
+    return Measurement(tuple(None if math.isnan(x) else x for x in numbers), reason, came.kind, came.at)
+
+
+def checked_values(objectives: Sequence[Objective], values: object, reason: str | None, pull: int) -> tuple[float, ...]:
+    """The values of one pull in the order of the objectives, NaN where a measurement failed.
+
+    Values come by name or in order. A value that is missing, NaN or infinite is refused, because it may be a mistake
+    of the caller's; told as None together with a reason it is a failed measurement.
+
+    >>> from frontguard import Objective
+    >>> metrics = [Objective("seconds", "minimize", "2%"), Objective("bytes", "minimize")]
+    >>> checked_values(metrics, {"bytes": 10, "seconds": 0.5}, None, 7)
+    (0.5, 10.0)
+    >>> checked_values(metrics, [0.5, None], "out of memory", 7)
+    (0.5, nan)
+    >>> checked_values(metrics, {"second": 0.5, "bytes": 10}, None, 7)
+    Traceback (most recent call last):
+    ...
+    frontguard.studies.measurement.BadValues: pull 7: no objective is called 'second' (did you mean 'seconds'?); wanted
+    seconds, bytes
+    """
+    names = [objective.name for objective in objectives]
+    given = _in_order(names, values, pull)
+    return tuple(
+        _checked_value(objective, value, reason, pull) for objective, value in zip(objectives, given, strict=True)
+    )
+
+
+def checked_reason(reason: object, pull: int) -> str:
+    """Why a pull failed: a text that says something."""
+    if not isinstance(reason, str) or not reason.strip():
+        raise BadInput(f"pull {pull}: a failed pull needs a reason, a text that is not blank; got {reason!r}")
+    return reason.replace("\0", "�").encode("utf-8", "replace").decode("utf-8").strip()[:LONGEST_REASON]
+
+
+def _in_order(names: list[str], values: object, pull: int) -> list[object]:
+    each = ", ".join(names)
+    if isinstance(values, Mapping):
+        for name in values:
+            if name not in names:
+                hint = did_you_mean(str(name), names)
+                raise BadValues(pull, f"no objective is called {name!r}{hint}", f"wanted {each}")
+        missing = [name for name in names if name not in values]
+        if missing:
+            raise BadValues(pull, f"no value for {', '.join(missing)}", f"wanted one for each of {each}")
+        return [values[name] for name in names]
+    if isinstance(values, (str, bytes)):
+        raise BadValues(pull, "values must be numbers, by name or in order", f"got {shown(values, 120)}")
+    if not isinstance(values, Sequence):
+        import numpy as np  # not before it is needed
+
+        if isinstance(values, np.ndarray) and values.ndim <= 1:
+            return _in_order(names, values.tolist(), pull)
+        if len(names) == 1 and not isinstance(values, np.ndarray):
+            return [values]
+        raise BadValues(pull, f"values must be {len(names)} numbers, by name or in order", f"got {shown(values, 120)}")
+    if len(values) != len(names):
+        raise BadValues(pull, f"wanted {len(names)} values, one for each of {each}", f"got {len(values)}")
+    return list(values)
+
+
+def _checked_value(objective: Objective, value: object, reason: str | None, pull: int) -> float:
+    if value is None and reason is not None:
+        return math.nan
+    where = f"value of {objective.name!r}"
+    hint = ", or the pull told as failed with a reason: study.fail(pull, reason)"
+    if value is None or isinstance(value, bool) or not isinstance(value, Real):
+        raise BadValues(
+            pull, f"{where} must be a real number", f"got {shown(value, 120)}", hint if value is None else ""
+        )
+    try:
+        number = float(value)
+    except OverflowError:
+        digits = f"got {len(str(value))} digits"
+        raise BadValues(pull, f"{where} must be a number below 1.8e308", digits) from None
+    if not math.isfinite(number):
+        raise BadValues(pull, f"{where} must be finite", f"got {number}", hint)
+    if objective.relative and number <= 0.0:
+        what = f"{where} must be positive, since its tolerance {objective.tolerance!r} is relative"
+        raise BadValues(pull, what, f"got {number}")
+    return number

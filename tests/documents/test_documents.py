@@ -1,0 +1,75 @@
+"""What documents allow is what there is, and analyses are printed in pieces that together are one."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from typing import get_args
+
+import pytest
+from pydantic import ValidationError
+from tools.schemas import FOLDER, PRINTED, main, schema_of
+
+from frontguard.documents.analysis import AnalysisDocument, AnalyzeDocument, analyze_pieces
+from frontguard.documents.base import Origin, read
+from frontguard.documents.reproduce import RowDocument
+from frontguard.documents.result import ResultDocument, Word
+from frontguard.errors import BadInput
+from frontguard.experiments.plan import DATASETS
+from frontguard.logs.more_pulls import LIMITS
+from frontguard.notices import KINDS
+from frontguard.verdicts import VERDICT_ORDER
+from tests.documents.printed import as_published
+from tests.reports.samples import flags, large, open_analysis
+
+
+def test_words_are_those_that_are_printed() -> None:
+    assert get_args(Word) == tuple(verdict.word for verdict in VERDICT_ORDER)
+    assert get_args(RowDocument.model_fields["dataset"].annotation) == DATASETS
+    _, words = get_args(get_args(AnalysisDocument.model_fields["more_pulls"].annotation)[1])
+    assert get_args(words) == LIMITS[1:]
+
+
+def test_every_kind_of_notice_is_in_the_schema() -> None:
+    kinds = json.loads(schema_of("run"))["properties"]["notices"]["items"]["discriminator"]["mapping"]
+    assert sorted(kinds) == sorted(kind.__dataclass_fields__["kind"].default for kind in KINDS)
+
+
+def test_the_published_schemas_are_up_to_date() -> None:
+    assert main(["--check"]) == 0
+    assert sorted(path.stem for path in FOLDER.glob("*.json")) == sorted(PRINTED)
+
+
+@pytest.mark.parametrize("found", [flags, open_analysis], ids=["certified", "open"])
+def test_pieces_are_a_document(found: object) -> None:
+    pieces = analyze_pieces(found(), "the answer", Origin(version="1", source=["a.csv"]))  # type: ignore[operator]
+    assert as_published("analyze", "".join(pieces))["answer"] == "the answer"
+
+
+def test_many_arms_are_printed_without_holding_them_all() -> None:
+    found = large(60_000, 1, pulls=3)
+    tracemalloc.start()
+    length = sum(len(piece) for piece in analyze_pieces(found, "", Origin()))
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert length > 10_000_000
+    assert most < 2.5 * length  # all values at once, as Python has them, take ten times as much
+
+
+def test_a_name_that_is_no_text_of_unicode_is_printed() -> None:
+    """A path may hold bytes that are none; Python has them as lone surrogates."""
+    pieces = analyze_pieces(flags(), "", Origin(source=["\udcff.csv"]))
+    plain = json.loads("".join(pieces))
+    assert read(AnalyzeDocument, plain, "a.json").source == ["\udcff.csv"]
+    again = AnalyzeDocument(**plain).text()
+    assert again.isascii()
+    assert json.loads(again)["source"] == ["\udcff.csv"]
+
+
+def test_our_own_documents_need_not_be_consistent_but_those_that_are_read_are() -> None:
+    plain = flags().to_dict() | {"decided_by": {"nobody": "nothing"}}
+    assert ResultDocument(**plain).decided_by == {"nobody": "nothing"}
+    with pytest.raises(BadInput, match="x: decided_by: wanted the names of arms that have a verdict; got 'nobody'"):
+        read(ResultDocument, plain, "x")
+    with pytest.raises(ValidationError):
+        ResultDocument(**plain | {"pulls": -1})

@@ -1,0 +1,180 @@
+"""Every relation between arms: what it means for one pair, and what is found among many, are the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from frontguard._compiled import kernel
+from frontguard._typing import Floats, Ints
+from frontguard.evidence.boxes import ArmBoxes
+from frontguard.pareto import relations
+from frontguard.pareto.judge import judge
+from frontguard.verdicts import Verdict
+from tests.pareto.columns import as_columns
+from tests.pareto.test_judge import check_rivals, decided, naive_coverage_slack
+
+TOLERANCES = [0.0, 0.1, 0.2, 0.3, 1.0]
+
+
+def random_boxes(arms: int, objectives: int, seed: int, width: float, unknown: float, tenths: bool) -> ArmBoxes:
+    """Boxes of some width, a share of them half or wholly unknown.
+
+    Tenths are not exact, and often equal: differences fall on either side of tolerances, or on them.
+    """
+    rng = np.random.default_rng(seed)
+    ends = np.sort(rng.uniform(-width, width, (5, arms, objectives)), axis=0)
+    lower, doubt_low, estimates, doubt_high, upper = values = rng.uniform(-1, 1, (arms, objectives)) + ends
+    if tenths:
+        values[:] = np.round(values, 1)
+    lower[rng.random(lower.shape) < unknown] = -np.inf
+    upper[rng.random(upper.shape) < unknown] = np.inf
+    nothing = rng.random(arms) < unknown / 2
+    for array in (lower, doubt_low, estimates, doubt_high):
+        array[nothing] = -np.inf
+    upper[nothing] = np.inf
+    return ArmBoxes(lower, upper, estimates, doubt_low, doubt_high)
+
+
+MANY = st.builds(
+    random_boxes,
+    arms=st.integers(0, 12),
+    objectives=st.integers(1, 3),
+    seed=st.integers(0, 10**9),
+    width=st.sampled_from([0.0, 0.1, 0.3, 1.0]),
+    unknown=st.sampled_from([0.0, 0.0, 0.2, 1.0]),
+    tenths=st.booleans(),
+)
+
+
+def tolerances(objectives: int, seed: int) -> Floats:
+    return np.random.default_rng(seed).choice(TOLERANCES, objectives)
+
+
+@kernel
+def _pairs(boxes: Floats, tolerance: Floats, relation: int) -> Floats:
+    """A relation between every i and every j (K, K), by the functions for one pair."""
+    K = boxes.shape[0]
+    found = np.empty((K, K))
+    for i in range(K):
+        for j in range(K):
+            if relation == 0:
+                found[i, j] = relations.dominated(boxes, i, j)
+            elif relation == 1:
+                found[i, j] = relations.shortfall(boxes, tolerance, i, j)
+            elif relation == 2:
+                found[i, j] = relations.uncovered(boxes, tolerance, i, j)
+            elif relation == 3:
+                found[i, j] = relations.beaten(boxes, tolerance, i, j)
+            else:
+                found[i, j] = relations.lead(boxes, j, i)
+    return found
+
+
+def pairs(boxes: ArmBoxes, tolerance: Floats, relation: str) -> Floats:
+    number = ("dominated", "shortfall", "uncovered", "beaten", "lead").index(relation)
+    return _pairs(as_columns(boxes), tolerance, number)
+
+
+def others(array: Floats, nothing: float) -> Floats:
+    """The same without what an arm is to itself."""
+    array = array.copy()
+    np.fill_diagonal(array, nothing)
+    return array
+
+
+def check_found(found: Ints, holds: Any) -> None:
+    """What was found for each arm holds, and where nothing was found, nothing does."""
+    for i, j in enumerate(found.tolist()):
+        assert holds[i, j] if j >= 0 else not holds[i].any()
+
+
+ANY = given(boxes=MANY, seed=st.integers(0, 1000))
+
+
+@ANY
+def test_dominated(boxes: ArmBoxes, seed: int) -> None:
+    holds = pairs(boxes, np.zeros(boxes.lower.shape[1]), "dominated") == 1.0
+    check_found(relations.find_dominating(boxes.upper, boxes.lower), holds)
+    for i, j in zip(*np.nonzero(holds), strict=True):
+        assert (boxes.upper[i] <= boxes.lower[j]).all()
+        assert (boxes.upper[i] < boxes.lower[j]).any()
+
+
+@ANY
+def test_shortfall(boxes: ArmBoxes, seed: int) -> None:
+    accuracy = tolerances(boxes.lower.shape[1], seed)
+    short = others(pairs(boxes, accuracy, "shortfall"), -np.inf)
+    arms = np.arange(len(short))
+    rivals, found = relations.find_strongest_rivals(boxes.lower, boxes.upper, accuracy, arms)
+    np.testing.assert_array_equal(found, short.max(axis=1, initial=-np.inf))
+    for i in np.flatnonzero(rivals >= 0):
+        assert short[i, rivals[i]] == found[i]
+
+
+@ANY
+def test_uncovered(boxes: ArmBoxes, seed: int) -> None:
+    coverage = tolerances(boxes.lower.shape[1], seed)
+    missing = pairs(boxes, coverage, "uncovered")
+    check_found(relations.find_covering(boxes.upper, boxes.lower, coverage), missing <= 0.0)
+    nearest = missing.min(axis=1, initial=np.inf)
+    worst = relations.worst_uncovered(boxes.upper, boxes.lower, coverage)
+    assert worst == nearest.max(initial=-np.inf)
+    nobody = boxes.lower[:0]
+    assert relations.worst_uncovered(boxes.upper, nobody, coverage) == (np.inf if len(missing) else -np.inf)
+    assert (relations.find_covering(boxes.upper, nobody, coverage) == -1).all()
+
+
+@ANY
+def test_beaten(boxes: ArmBoxes, seed: int) -> None:
+    margin = tolerances(boxes.lower.shape[1], seed)
+    holds = others(pairs(boxes, margin, "beaten"), 0.0) == 1.0
+    found = relations.find_beaten(boxes.doubt_low, boxes.doubt_high, margin)
+    np.testing.assert_array_equal(found, holds.any(axis=1))
+
+
+@ANY
+def test_lead(boxes: ArmBoxes, seed: int) -> None:
+    leads = pairs(boxes, np.zeros(boxes.lower.shape[1]), "lead")
+    leaders = relations.find_leaders(boxes.estimates, boxes.estimates)
+    known = (boxes.estimates > -np.inf).all(axis=1)
+    for i in np.flatnonzero(known):
+        assert leads[i, leaders[i]] == leads[i, known].max()
+    if not known.any():
+        assert (leaders == 0).all()
+    assert (relations.find_leaders(boxes.estimates, boxes.estimates[:0]) == -1).all()
+
+
+@settings(max_examples=200)
+@ANY
+def test_whole_verdicts(boxes: ArmBoxes, seed: int) -> None:
+    if len(boxes.lower) == 0:
+        verdicts = judge(boxes, 0.1, 0.1, 0.0)
+        assert len(verdicts.codes) == 0
+        assert verdicts.accuracy_slack == verdicts.coverage_slack == -np.inf
+        return
+    accuracy, coverage, margin = (tolerances(boxes.lower.shape[1], 3 * seed + n) for n in range(3))
+    ours, theirs = judge(boxes, accuracy, coverage, margin), decided(boxes, accuracy, coverage, margin)
+    np.testing.assert_array_equal(ours.codes, theirs.codes)
+    assert ours.accuracy_slack == theirs.accuracy_slack
+    assert ours.coverage_slack == naive_coverage_slack(boxes, ours, coverage) <= theirs.coverage_slack
+    check_rivals(boxes, ours, theirs, accuracy, coverage)
+
+
+def test_the_boxes_above_bring_up_every_verdict() -> None:
+    seen: set[int] = set()
+    for seed in range(30):
+        seen.update(judge(random_boxes(8, 2, seed, 0.1, 0.0, True), 0.2, 0.2, 0.0).codes.tolist())
+    assert seen == {Verdict.UNDECIDED, Verdict.IN, Verdict.OUT, Verdict.COVERED}
+
+
+@pytest.mark.parametrize("relation", ["dominated", "shortfall", "uncovered", "beaten", "lead"])
+def test_an_arm_beside_itself(relation: str) -> None:
+    """Nobody dominates or beats itself; a box of no width covers itself and cannot fall short of itself."""
+    point = np.array([[0.3, -0.1]])
+    found = pairs(ArmBoxes(point, point, point, point, point), np.zeros(2), relation)
+    assert found.tolist() == [[0.0]]

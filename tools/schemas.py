@@ -1,0 +1,84 @@
+"""JSON schemas of what each command prints with `--json`: python -m tools.schemas writes docs/schemas/COMMAND.json.
+
+With `--check` nothing is written; it fails if a file is not what the models say.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
+
+from frontguard.documents.analysis import AnalyzeDocument
+from frontguard.documents.demo import DemoDocument
+from frontguard.documents.done import ReportDocument, RescueDocument, ServeDocument
+from frontguard.documents.plan import PlanDocument
+from frontguard.documents.reproduce import ReproduceDocument
+from frontguard.documents.result import RunDocument
+
+FOLDER = Path(__file__).parents[1] / "docs" / "schemas"
+
+PRINTED: dict[str, Any] = {
+    "run": RunDocument,
+    "analyze": AnalyzeDocument,
+    "plan": PlanDocument,
+    "demo": DemoDocument,
+    "reproduce": ReproduceDocument,
+    "report": ReportDocument,
+    "rescue": RescueDocument,
+    "serve": ServeDocument,
+}
+"""What each command prints."""
+
+
+class Printed(GenerateJsonSchema):
+    """Schemas of what is printed: every entry is there, so that none has a default; readers are more lenient."""
+
+    def field_is_required(self, field: Any, total: bool) -> bool:
+        """Every one."""
+        return True
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
+        """What is there instead of the default."""
+        return self.generate_inner(schema["schema"])
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        """A title would say the name again."""
+        return False
+
+    def dataclass_schema(self, schema: core_schema.DataclassSchema) -> JsonSchemaValue:
+        """Without the examples that our docstrings have."""
+        made = super().dataclass_schema(schema)
+        return made | {"description": " ".join(made["description"].split("\n\n")[0].split())}
+
+
+def schema_of(command: str) -> str:
+    """The text of a command's schema."""
+    found = TypeAdapter(PRINTED[command]).json_schema(mode="serialization", schema_generator=Printed)
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"frontguard {command} --json"}
+    return json.dumps(head | {key: value for key, value in found.items() if key != "title"}, indent=1) + "\n"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the schemas, or say which ones are out of date."""
+    check = "--check" in (sys.argv[1:] if arguments is None else arguments)
+    stale = []
+    for command in PRINTED:
+        path, text = FOLDER / f"{command}.json", schema_of(command)
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            stale.append(path.name)
+            if not check:
+                path.write_text(text, encoding="utf-8")
+    if check and stale:
+        print(f"out of date: {', '.join(stale)}; python -m tools.schemas writes them anew", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
