@@ -42,7 +42,7 @@ FLAGS = (
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 )
 
-PATIENCE = 120.0
+PATIENCE = 180.0
 """Seconds after which something that a browser is to show or to say has failed to come: other tests are at work too."""
 
 _missing: list[str] = []

@@ -93,7 +93,7 @@ def test_it_serves_until_it_is_interrupted_and_ends_at_once(number: signal.Signa
         began = time.monotonic()
         process.send_signal(number)
         assert process.wait(PATIENCE) == code
-        assert time.monotonic() - began < PATIENCE / 2
+        assert time.monotonic() - began < 30.0
         out, err = process.communicate()
         assert out == ""
         assert f"flags.db is shown at {url} (Ctrl-C ends it)" in err

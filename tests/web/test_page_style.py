@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from frontguard.plot.looks import VERDICTS
+from frontguard.plot.looks import COLOURS
 from frontguard.verdicts import Verdict
 from frontguard.web.app import static_files
 
@@ -51,10 +51,10 @@ def test_verdicts_have_the_colours_of_pictures_and_no_others() -> None:
     text = static_files()[0]["page.css"].decode()
     marks = dict(re.findall(r"--mark-([a-z]+): (#[0-9A-Fa-f]{6});", text))
     assert marks == {
-        "in": VERDICTS[Verdict.IN].colour,
-        "undecided": VERDICTS[Verdict.UNDECIDED].colour,
-        "covered": VERDICTS[Verdict.COVERED].colour,
-        "out": VERDICTS[Verdict.OUT].colour,
-        "aside": VERDICTS[Verdict.SET_ASIDE].colour,
+        "in": COLOURS[Verdict.IN],
+        "undecided": COLOURS[Verdict.UNDECIDED],
+        "covered": COLOURS[Verdict.COVERED],
+        "out": COLOURS[Verdict.OUT],
+        "aside": COLOURS[Verdict.SET_ASIDE],
     }
     assert not re.findall(r"--(?:in|undecided|covered|out): #", text)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from frontguard._typing import Floats
-from frontguard.pareto.points import pareto_mask
+from frontguard.plot.charts.front import beaten_by
 from frontguard.plot.layout.frames import limits
 from frontguard.plot.looks import BY_MEANS, OUT, SUSPECT, TRUTH, VERDICTS, Look
 from frontguard.plot.picture import Arrow, Axis, Boxes, Layer, Panel, Picture, Points, Region, Spans, looks_of
@@ -73,7 +73,8 @@ def _method(demo: Demo, result: Result, ring: Look, title: str, note: str) -> Pa
     lower, upper = demo.minutes(result.upper), demo.minutes(result.lower)  # minutes turn the order around
     true = np.array([result.arms.index(name) for name in demo.truth], np.int64)
     places = demo.true_minutes[true]
-    layers: list[Layer] = [_beaten(places)]
+    beaten, _ = beaten_by(places, np.array([-1.0, -1.0]))  # minutes are better the fewer they are
+    layers: list[Layer] = [Region(beaten[:, 0], beaten[:, 1], _BEATEN, "beaten by the true front")]
     for verdict in _LIFTED:
         (some,) = np.nonzero(result.verdict_codes == verdict)
         if some.size:
@@ -108,16 +109,6 @@ def _hint(result: Result, i: int, centre: Floats) -> str:
         f"{result.arms[i]}: {verdict}; estimated {centre[i, 0]:.0f} minutes above, {centre[i, 1]:.0f} below; "
         f"{int(result.pulls_per_arm[i]):,} pulls"
     )
-
-
-def _beaten(front: Floats) -> Region:
-    """What the points of a front (n, 2) beat, both minimised: above and right of the stairs through them."""
-    points = np.unique(front[pareto_mask(-front)], axis=0)  # in the order of x, so that y falls
-    corners = [(np.inf, np.inf), (points[0, 0], np.inf)]
-    for k, (x, y) in enumerate(points.tolist()):
-        corners += [(x, y), (points[k + 1, 0] if k + 1 < len(points) else np.inf, y)]
-    polygon = np.array(corners)
-    return Region(polygon[:, 0], polygon[:, 1], _BEATEN, "beaten by the true front")
 
 
 def _on_the_same_axes(panels: list[Panel]) -> list[Panel]:

@@ -16,8 +16,7 @@ from frontguard.policies import RPSI, AuerA1, AuerA1M, Certified
 
 @dataclass(frozen=True)
 class ExperimentPolicy:
-    """A policy in an experiment. `arguments` is all that determines it; `weight` how much a pull costs,
-    roughly.
+    """A policy in an experiment. `arguments` is all that determines it; `weight` how much a pull costs, roughly.
 
     The weight is used for the estimate of the time left until something has been measured, and for nothing
     else.

@@ -49,9 +49,7 @@ REPLACEMENT = -3.0
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """One decision of R-PSI: what it knew, which arms were in S before it, and what it decided. Arms count
-    from 0.
-    """
+    """One decision of R-PSI: what it knew, which arms were in S before it, and what it decided. Arms count from 0."""
 
     medians: Floats
     widths: Floats
@@ -67,15 +65,11 @@ class Decision:
         return [i for i in self.undecided_before if i not in self.eliminated]
 
     def holder(self, i: int) -> int | None:
-        """An arm j of S with m̂_i − U_i + α ⪯ m̂_j + U_j (line 20), which keeps i out of O₁; None if there is
-        none.
-        """
+        """An arm j of S with m̂_i − U_i + α ⪯ m̂_j + U_j (line 20), which keeps i out of O₁; None if there is none."""
         return next((j for j in self.remaining if j != i and self._holds(j, i)), None)
 
     def held(self, i: int) -> int | None:
-        """An arm j of S with m̂_j − U_j + α ⪯ m̂_i + U_i (line 23), which keeps i out of O₂; None if there is
-        none.
-        """
+        """An arm j of S with m̂_j − U_j + α ⪯ m̂_i + U_i (line 23), which keeps i out of O₂; None if there is none."""
         return next((j for j in self.remaining if j != i and self._holds(i, j)), None)
 
     def _holds(self, j: int, i: int) -> bool:
@@ -98,9 +92,7 @@ class Decision:
 
 
 def find_decision(seed: int = 0) -> Decision:
-    """Step R-PSI until a decision eliminates arm 4 by arm 3, has O₁ = {2, 3} and O₂ = {3} (arms counted from
-    1).
-    """
+    """Step R-PSI until a decision eliminates arm 4 by arm 3, has O₁ = {2, 3} and O₂ = {3} (arms counted from 1)."""
     generator = np.random.default_rng(seed)
     policy = RPSI(4, 2, threat=Oblivious(EPS), spread=Subgaussian(DEVIATION), accuracy=ACCURACY)
     while not policy.done:

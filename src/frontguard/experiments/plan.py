@@ -195,9 +195,7 @@ def compiler_flags() -> Experiment:
 
 
 def gaussian_suite() -> list[Experiment]:
-    """Synthetic instances over K and M; the attacker drags the Pareto arms down (prescient). σ = 0.1, α =
-    0.1.
-    """
+    """Synthetic instances over K and M; the attacker drags the Pareto arms down (prescient). σ = 0.1, α = 0.1."""
     return [_gaussian_instance(arms, objectives) for arms, objectives in synthetic.SUITE]
 
 
@@ -264,9 +262,7 @@ def _ml100k(data: Path) -> Path | None:
 
 
 def settings_of(experiments: Sequence[Experiment], epsilons: Sequence[float]) -> list[Setting]:
-    """Every experiment at every ε (the levels of Table 2 if none is given), each ε checked against what is
-    allowed.
-    """
+    """Every experiment at every ε (the levels of Table 2 if none is given), each ε checked against what is allowed."""
     levels = list(dict.fromkeys(epsilons)) or list(EPSILONS)
     for experiment in experiments:
         for eps in levels:

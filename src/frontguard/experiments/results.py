@@ -1,6 +1,4 @@
-"""Rows of results: one a data set, variant, policy and ε, with its spread and the published numbers beside
-it.
-"""
+"""Rows of results: one a data set, variant, policy and ε, with its spread and the published numbers beside it."""
 
 from __future__ import annotations
 
@@ -20,9 +18,7 @@ from frontguard.experiments.store import Run
 
 @dataclass(frozen=True)
 class Row:
-    """One measured row. `bias` is the D by which it was judged; `seconds` what its runs took, summed over
-    chunks.
-    """
+    """One measured row. `bias` is the D by which it was judged; `seconds` what its runs took, summed over chunks."""
 
     dataset: str
     variant: str

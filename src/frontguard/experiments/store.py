@@ -161,9 +161,7 @@ _ROOMS = ("_compiled.py", "theory", "evidence", "pareto", "policies", "simulatio
 
 @lru_cache(maxsize=1)
 def code_fingerprint() -> str:
-    """The library's version and a hash of the sources that decide what a run is: an edited library
-    recomputes.
-    """
+    """The library's version and a hash of the sources that decide what a run is: an edited library recomputes."""
     package = Path(str(resources.files("frontguard")))
     digest = hashlib.sha256()
     for room in _ROOMS:

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from frontguard.errors import BadInput
-
-__all__ = ["Before", "CountedFile", "counted_twice", "marked"]
 
 _BLOCK = 2**20
 
@@ -32,10 +30,6 @@ class CountedFile:
     def empty(self) -> bool:
         """A file without rows may come as often as it likes, and may be how others begin."""
         return self.size == 0 or self.rows == 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """As it is kept in a state."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -82,15 +76,11 @@ def marked(
     return CountedFile(str(file), size, digest.hexdigest(), rows), before
 
 
-def counted_twice(first: Sequence[CountedFile], second: Sequence[CountedFile]) -> list[tuple[CountedFile, CountedFile]]:
-    """The pairs of sources of two states that have the same content."""
-    by_digest = {(source.size, source.digest): source for source in first if not source.empty}
-    pairs = []
-    for source in second:
-        same = by_digest.get((source.size, source.digest))
-        if same is not None and not source.empty:
-            pairs.append((same, source))
-    return pairs
+def counted_twice(first: Sequence[CountedFile], second: Sequence[CountedFile]) -> list[Before]:
+    """The files of the second state whose content the first one has counted."""
+    known = {(file.size, file.digest): file for file in first if not file.empty}
+    keys = [(file.name, (file.size, file.digest)) for file in second if not file.empty]
+    return [Before(name, known[key], grew=False) for name, key in keys if key in known]
 
 
 def _hashed(content: Any, digest: Any, most: int | None) -> int:

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from frontguard._compiled import kernel
-from frontguard._typing import Bools, Floats, Ints
+from frontguard._typing import Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.logs.sort.merge import merge_ordered, same_metrics, united
 from frontguard.logs.sort.ordered import Ordered
@@ -166,14 +166,15 @@ class Sketches:
         with np.errstate(over="ignore", invalid="ignore"):
             together[:, theirs] += sums
         merged = merge_ordered(self._kept, ordered)
-        starts = np.zeros_like(merged.starts)
+        good, starts = merged.good, np.zeros_like(merged.starts)
         values = []
         for d, some in enumerate(self._sketches):
-            moved = merged.good[d] > exact_up_to(self.size)
+            moved = good[d] > exact_up_to(self.size)
             if some:
                 moved |= np.fromiter((name in some for name in arms), np.bool_, len(arms))
-            _apart(self._move, d, merged, np.flatnonzero(moved & (merged.good[d] > 0)))
-            values.append(_without(merged.values[d], merged.starts[d], moved, starts[d]))
+            _apart(self._move, d, merged, np.flatnonzero(moved & (good[d] > 0)))
+            values.append(merged.values[d][np.repeat(~moved, good[d])])
+            np.cumsum(np.where(moved, 0, good[d]), out=starts[d, 1:])
         self._sums = together
         self._kept = Ordered(arms, self.metrics, merged.pulls, starts, tuple(values))
 
@@ -339,61 +340,20 @@ def readable(
             lowest[d, arm], highest[d, arm] = each.lowest, each.highest
             errors[d, arm] = allowed_error(each.proxy, each.hard_error, share)
         np.cumsum(held, out=starts[d, 1:])
-        flat, weight = np.empty(starts[d, -1]), np.ones(starts[d, -1], np.int64)
-        _copy_runs(kept.values[d], kept.starts[d], flat, starts[d])
+        is_exact = np.ones(len(held), np.bool_)
+        is_exact[[arm for arm, _ in some]] = False
+        flat = np.empty(starts[d, -1])
+        flat[np.repeat(is_exact, held)] = kept.values[d][: kept.starts[d, -1]]
+        weight = 1 + np.arange(len(flat)) - np.repeat(starts[d, :-1], held)
         for arm, each in some:
-            flat[starts[d, arm] : starts[d, arm + 1]] = each.values
-            weight[starts[d, arm] : starts[d, arm + 1]] = each.weights
-        sketched = np.array([arm for arm, _ in some], np.int64)
-        _sort_runs(flat, weight, starts[d], sketched)
-        _cumulate(weight, starts[d])
+            run, order = slice(starts[d, arm], starts[d, arm + 1]), np.argsort(each.values)
+            flat[run], weight[run] = each.values[order], np.cumsum(each.weights[order])
         values.append(flat)
         weights.append(weight)
     means = sums / np.where(good > 0, good, np.nan)
     return SketchOrdered(
         kept.arms, kept.metrics, kept.pulls, good, errors, means, lowest, highest, starts, tuple(values), tuple(weights)
     )
-
-
-@kernel
-def _without(values: Floats, starts: Ints, dropped: Bools, kept_starts: Ints) -> Floats:
-    """The values of the arms that are not dropped; `kept_starts` (K + 1,) is filled in, dropped arms being empty."""
-    size = 0
-    for arm in range(len(dropped)):
-        kept_starts[arm] = size
-        if not dropped[arm]:
-            size += starts[arm + 1] - starts[arm]
-    kept_starts[len(dropped)] = size
-    kept = np.empty(size, np.float64)
-    for arm in range(len(dropped)):
-        if not dropped[arm]:
-            kept[kept_starts[arm] : kept_starts[arm + 1]] = values[starts[arm] : starts[arm + 1]]
-    return kept
-
-
-@kernel
-def _copy_runs(source: Floats, source_starts: Ints, target: Floats, target_starts: Ints) -> None:
-    for arm in range(len(source_starts) - 1):
-        size = source_starts[arm + 1] - source_starts[arm]
-        target[target_starts[arm] : target_starts[arm] + size] = source[source_starts[arm] : source_starts[arm + 1]]
-
-
-@kernel
-def _sort_runs(values: Floats, weights: Ints, starts: Ints, arms: Ints) -> None:
-    for arm in arms:
-        run, weight = values[starts[arm] : starts[arm + 1]], weights[starts[arm] : starts[arm + 1]]
-        order = np.argsort(run)
-        run[:] = run[order]
-        weight[:] = weight[order]
-
-
-@kernel
-def _cumulate(weights: Ints, starts: Ints) -> None:
-    for arm in range(len(starts) - 1):
-        total = 0
-        for j in range(starts[arm], starts[arm + 1]):
-            total += weights[j]
-            weights[j] = total
 
 
 @kernel

@@ -107,7 +107,7 @@ def new_standing(arms: int, objectives: int, control: Table) -> Standing:
     records = np.zeros(arms, ARM)
     records["wanted"], records["decided_by"] = 1, -1
     control["alive"] = arms
-    return Standing(records, unknown_boxes(arms, objectives), np.arange(arms), control, np.empty(arms, np.int64))
+    return Standing(records, unknown_boxes(arms, objectives), np.arange(arms), control, np.zeros(arms, np.int64))
 
 
 def checked_tolerance(value: npt.ArrayLike, objectives: int, name: str) -> Floats:

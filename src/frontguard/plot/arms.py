@@ -31,6 +31,7 @@ _OTHERS = 5.0  # other estimates are seen while an axis is at most so many times
 _WHOLE = 3.0  # and ends of intervals while it is at most so many times that range
 _BULK = 2.0  # or as that range with four fifths of all estimates in it, where that is longer
 _GOES_ON = 0.15  # of the range of the estimates, where boxes are cut off: so much of them is seen
+_MOST_OFFERED = 20  # names in an error's choice
 _EDGE = 0.05  # free space at either end, as a share of the axis
 
 
@@ -215,16 +216,16 @@ def drawable(values: npt.ArrayLike) -> Floats:
     return array
 
 
-def column_of(result: Result, which: str | int, argument: str) -> int:
-    """The number of an objective that is given by its name or number."""
-    names = result.objectives
+def position_of(names: Sequence[str], which: object, argument: str, what: str = "an objective") -> int:
+    """The number of an objective (or whatever else it is) that is given by its name or number."""
     if isinstance(which, str):
         if which in names:
-            return names.index(which)
+            return list(names).index(which)
     elif not isinstance(which, bool) and isinstance(which, (int, np.integer)) and 0 <= which < len(names):
         return int(which)
-    choice = ", ".join(f"{d} {name!r}" for d, name in enumerate(names))
-    raise BadInput(f"{argument} must be an objective, by its name or number: {choice}; got {which!r}")
+    choice = ", ".join(f"{d} {name!r}" for d, name in enumerate(names[:_MOST_OFFERED]))
+    more = ", …" if len(names) > _MOST_OFFERED else ""
+    raise BadInput(f"{argument} must be {what}, by its name or number: {choice}{more}; got {which!r}")
 
 
 def frame(
@@ -311,8 +312,6 @@ def _cut(inner: tuple[float, float], outer: tuple[float, float], width: float) -
     return inner[0] - below, inner[1] + above
 
 
-__all__ = ["MOST_TOLD", "interval", "listed", "number", "number_of", "said", "sentences", "share"]
-
 MOST_TOLD = 600
 """Characters that a description has at most: it is read aloud."""
 
@@ -352,7 +351,7 @@ def listed(names: Sequence[str], most: int = 6, wide: int = 32, total: int | Non
     return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]])) if shown else "none"
 
 
-def sentences(*parts: str, most: int = MOST_TOLD) -> str:
+def sentences(*parts: str, most: float = MOST_TOLD) -> str:
     """Sentences one after another, as many as there is room for; empty ones are left out.
 
     >>> sentences("Two arms are in.", "", "One is out.", most=30)
@@ -367,6 +366,11 @@ def sentences(*parts: str, most: int = MOST_TOLD) -> str:
             break
         told = longer
     return told
+
+
+def captioned(*parts: str) -> str:
+    """All of the sentences, empty ones left out."""
+    return sentences(*parts, most=math.inf)
 
 
 def share(value: float) -> str:

@@ -205,13 +205,12 @@ class Picture:
         """All panels, row by row."""
         return [panel for row in self.rows for panel in row if panel is not None]
 
-    def drawn_as(self, look: Look) -> frozenset[str]:
-        """What has this look, the label apart: "mark", "line", "bar", "box", "band" or another "area"."""
-        bare = replace(look, label="")
+    def drawn_as(self, look: Look, *, labelled: bool = False) -> frozenset[str]:
+        """What has this look: "mark", "line", "bar", "box", "band", "area"; only under its label if so said."""
         found: set[str] = set()
-        for layer in (
-            layer for panel in self.panels for layer in panel.layers if replace(layer.look, label="") == bare
-        ):
+        for layer in (layer for panel in self.panels for layer in panel.layers):
+            if layer.look != look and (labelled or replace(layer.look, label=look.label) != look):
+                continue
             match layer:
                 case Points():
                     found.add("mark")

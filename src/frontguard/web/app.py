@@ -25,7 +25,7 @@ from starlette.routing import Route
 
 import frontguard
 from frontguard.errors import BadInput
-from frontguard.plot.looks import VERDICTS
+from frontguard.plot.looks import COLOURS
 from frontguard.web.addresses import Address, ViewOptions
 from frontguard.web.events import HEARTBEAT, EventStream, region_events
 from frontguard.web.guard import Guard, Rules, plain_page
@@ -69,7 +69,7 @@ def static_files() -> tuple[dict[str, bytes], str]:
     folder = files("frontguard.web") / "static"
     found = {each.name: each.read_bytes() for each in folder.iterdir() if each.name.rpartition(".")[2] in _TYPES}
     # The words of verdicts have the colours that pictures give them.
-    marks = (f"--mark-{VERDICT_CLASS[verdict]}: {look.colour};" for verdict, look in VERDICTS.items())
+    marks = (f"--mark-{VERDICT_CLASS[verdict]}: {colour};" for verdict, colour in COLOURS.items())
     found["page.css"] = f":root {{ {' '.join(marks)} }}\n".encode() + found["page.css"]
     said = hashlib.sha256(frontguard.__version__.encode())
     for name in sorted(found):

@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from frontguard.studies.overview import Measurements, Overview
@@ -56,7 +57,8 @@ class MadePage:
     @classmethod
     def of(cls, page: Page) -> MadePage:
         """The page with its regions written out."""
-        return cls(page, {name: _json(region.plain()) for name, region in page.regions.items()})
+        write = partial(json.dumps, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return cls(page, {name: write(region.plain()) for name, region in page.regions.items()})
 
 
 class Views:
@@ -191,7 +193,3 @@ def _measurements(seen: Seen, arm: int) -> Measurements:
     if arm >= arms:
         raise NotThere(f"This study has {arms:,} arms, numbered from 0; there is no arm {arm}.")
     return seen.follower.measurements(arm, MEASUREMENTS)
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))

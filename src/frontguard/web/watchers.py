@@ -143,7 +143,7 @@ def in_words(error: Exception) -> str:
 # Watching -------------------------------------------------------------------------------------------------------------
 
 
-class Watcher(ABC):
+class StorageWatcher(ABC):
     """Polls in a thread as long as anybody looks, and rings its bell when something that is shown has changed.
 
     All but `_poll` runs in the loop of the server. `every` is the bell of all watchers together.
@@ -282,7 +282,7 @@ async def within(seconds: float, bell: Bell, reached: Callable[[], bool]) -> Non
                 await bell.news(bell.version)
 
 
-class ListWatcher(Watcher):
+class ListWatcher(StorageWatcher):
     """Which studies there are, by number: the oldest of the storage is number 1, whatever is shown of them."""
 
     def __init__(self, only: Sequence[str], source: StorageSource, threads: Threads, times: Times, every: Bell) -> None:
@@ -316,7 +316,7 @@ class Seen:
 _serials = count(1)
 
 
-class StudyWatcher(Watcher):
+class StudyWatcher(StorageWatcher):
     """Follows one study."""
 
     def __init__(

@@ -1,1 +1,1 @@
-"""The data sets of the experiments."""
+"""The data sets, one a module, each with a function that reads it; `readers` and `safe_pickle` are their tools."""

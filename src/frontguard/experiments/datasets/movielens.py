@@ -60,9 +60,7 @@ def bundled_movies(selection: str = "margin") -> Movies:
 
 
 def movies_from_ml100k(directory: Path, selection: str = "margin") -> Movies:
-    """Count the scores of the same 24 movies in a directory with `u.data`, `u.user` and `u.item` of MovieLens
-    100K.
-    """
+    """Count the scores of the same 24 movies in a directory with `u.data`, `u.user` and `u.item` of MovieLens 100K."""
     chosen = bundled_movies(selection)
     missing = [name for name in ("u.data", "u.user", "u.item") if not (directory / name).is_file()]
     if missing:

@@ -82,9 +82,7 @@ def rows_of(text: str, columns: Sequence[str], *, where: str, delimiter: str = "
 
 
 def lines_of(text: str, columns: Sequence[str], *, where: str, delimiter: str) -> Iterator[TableLine]:
-    """The lines of a table without a header; the first fields are named by `columns`, further ones are
-    ignored.
-    """
+    """The lines of a table without a header; the first fields are named by `columns`, further ones are ignored."""
     for number, line in enumerate(text.splitlines(), start=1):
         fields = line.split(delimiter)
         if len(fields) < len(columns):

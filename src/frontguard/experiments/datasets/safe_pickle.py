@@ -146,8 +146,7 @@ class _Unpickler(pickle.Unpickler):
 
 
 def load_arrays(path: Path) -> object:
-    """Read a pickle made of dicts, lists, tuples, strings, numbers and numeric numpy arrays; refuse any
-    other.
+    """Read a pickle made of dicts, lists, tuples, strings, numbers and numeric numpy arrays; refuse any other.
 
     Arrays come back as stand-ins: pass what you need of the result to `as_array`.
     """

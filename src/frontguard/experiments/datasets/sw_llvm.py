@@ -1,5 +1,4 @@
-"""SW-LLVM: 16 groups of compiler settings as arms, performance and memory footprint as objectives (Section
-6.2).
+"""SW-LLVM: 16 groups of compiler settings as arms, performance and memory footprint as objectives (Section 6.2).
 
 The points are not part of the package (M. Zuluaga, G. Sergent, A. Krause, M. Pueschel, "Active Learning for
 Multi-Objective Optimization", ICML 2013; the scaled values come from a file without a licence). They are read

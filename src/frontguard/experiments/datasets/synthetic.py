@@ -1,5 +1,4 @@
-"""Gaussian instances of any size: uniform medians, one deviation, and an attacker that drags the Pareto arms
-down.
+"""Gaussian instances of any size: uniform medians, one deviation, and an attacker that drags the Pareto arms down.
 
 The authors' synthetic setting is K = 10 arms, M = 2 objectives, deviation 0.1; the suite extends it over K
 and M. The medians are uniform on [0, SIDE]: SIDE is wide enough that some arms can be eliminated although

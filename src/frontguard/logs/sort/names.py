@@ -8,7 +8,7 @@ processes and machines that share a log agree on it. UTF-8 keeps the order of pl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,15 @@ _MIX_1 = np.uint64(0xFF51AFD7ED558CCD)  # the two multipliers of the finaliser o
 _MIX_2 = np.uint64(0xC4CEB9FE1A85EC53)
 
 
+class _Table(NamedTuple):
+    """The hash table of names: arms by code, with the bytes of their texts one after another."""
+
+    slots: Words  # 0 when empty, or the upper half of a hash and, below it, a code + 1
+    hashes: Words
+    starts: Ints
+    text: Bytes
+
+
 class ArmNames:
     """All arms met so far.
 
@@ -43,10 +52,12 @@ class ArmNames:
     """
 
     def __init__(self) -> None:
-        self._slots = np.zeros(_FEWEST_SLOTS, np.uint64)
-        self._hashes = np.empty(_FEWEST_SLOTS // 2, np.uint64)
-        self._starts = np.zeros(_FEWEST_SLOTS // 2 + 1, np.int64)
-        self._text = np.empty(16 * _FEWEST_SLOTS, np.uint8)
+        self._table = _Table(
+            slots=np.zeros(_FEWEST_SLOTS, np.uint64),
+            hashes=np.empty(_FEWEST_SLOTS // 2, np.uint64),
+            starts=np.zeros(_FEWEST_SLOTS // 2 + 1, np.int64),
+            text=np.empty(16 * _FEWEST_SLOTS, np.uint8),
+        )
         self._count = 0
         self._seen: tuple[Any, Codes] | None = None  # the last dictionary, and its entries' codes
         self._ordered: Codes = np.empty(0, np.int32)
@@ -57,7 +68,7 @@ class ArmNames:
     @property
     def hashes(self) -> Words:
         """A number for each arm (K,), by code, that depends on nothing but its text."""
-        return self._hashes[: self._count]
+        return self._table.hashes[: self._count]
 
     def codes(self, arms: Any) -> Codes:
         """The codes (n,) of these arms: an Arrow array of text, of integers or with a dictionary, or numpy's texts.
@@ -96,9 +107,7 @@ class ArmNames:
         found = np.empty(len(array), np.int32)
         done = 0
         while done < len(found):
-            done, self._count = _intern(
-                starts, text, found, done, self._slots, self._hashes, self._starts, self._text, self._count
-            )
+            done, self._count = _intern(starts, text, found, done, self._table, self._count)
             if done < len(found):
                 self._grow(int(starts[done + 1] - starts[done]))
         return found
@@ -107,21 +116,22 @@ class ArmNames:
         """Make room for twice as many arms, and for a text of `longest` bytes."""
         if self._count >= _MOST_ARMS // 2:
             raise BadInput(f"arm: a log may have {_MOST_ARMS // 2:,} arms at most")
-        if 2 * self._count >= len(self._slots) - 2:
-            self._slots = np.zeros(2 * len(self._slots), np.uint64)
-            self._hashes = np.concatenate([self._hashes, np.empty_like(self._hashes)])
-            self._starts = np.concatenate([self._starts, np.empty(len(self._starts) - 1, np.int64)])
-            _fill_slots(self._slots, self._hashes, self._count)
-        if self._starts[self._count] + longest > len(self._text):
-            more = np.empty(max(len(self._text), longest), np.uint8)
-            self._text = np.concatenate([self._text, more])
+        slots, hashes, starts, text = self._table
+        if 2 * self._count >= len(slots) - 2:
+            slots = np.zeros(2 * len(slots), np.uint64)
+            hashes = np.concatenate([hashes, np.empty_like(hashes)])
+            starts = np.concatenate([starts, np.empty(len(starts) - 1, np.int64)])
+            _fill_slots(slots, hashes, self._count)
+        if starts[self._count] + longest > len(text):
+            text = np.concatenate([text, np.empty(max(len(text), longest), np.uint8)])
+        self._table = _Table(slots, hashes, starts, text)
 
     def arrow(self) -> Any:
         """The names (K,) by code, as an Arrow array of text that owns its memory."""
         import pyarrow as pa
 
-        ends = self._starts[: self._count + 1].copy()
-        buffers = [None, pa.py_buffer(ends), pa.py_buffer(self._text[: ends[-1]].copy())]
+        ends = self._table.starts[: self._count + 1].copy()
+        buffers = [None, pa.py_buffer(ends), pa.py_buffer(self._table.text[: ends[-1]].copy())]
         return pa.Array.from_buffers(pa.large_string(), self._count, buffers)
 
     def in_order(self) -> Codes:
@@ -205,7 +215,6 @@ def _same(known: Any, dictionary: Any) -> bool:
 
 
 # The table ------------------------------------------------------------------------------------------------------------
-# A slot holds 0 when empty, or the upper half of a hash and, below it, a code + 1.
 
 
 @inlined
@@ -261,21 +270,14 @@ def _equal(text: Bytes, start: int, other: Bytes, other_start: int, length: int)
 
 @kernel
 def _intern(
-    starts: npt.NDArray[Any],
-    text: Bytes,
-    found: Codes,
-    first: int,
-    slots: Words,
-    hashes: Words,
-    name_starts: Ints,
-    name_text: Bytes,
-    count: int,
+    starts: npt.NDArray[Any], text: Bytes, found: Codes, first: int, table: _Table, count: int
 ) -> tuple[int, int]:
     """Write the codes of rows first, first + 1, … until the table needs to grow. Returns the next row and K.
 
     A large table is not in the cache. Going through a few rows step by step, rather than through the steps row by row,
     lets the processor wait for many places of the table at once.
     """
+    slots, hashes, name_starts, name_text = table
     mask = np.uint64(slots.shape[0] - 1)
     low = np.uint64(0xFFFFFFFF)
     hashed = np.empty(_STEP, np.uint64)

@@ -22,6 +22,7 @@ from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
+import psutil
 
 from frontguard._machine import usable_cores
 from frontguard._typing import Floats, Ints
@@ -316,21 +317,8 @@ def available_memory() -> int:
     >>> available_memory() > 0
     True
     """
-    limits = [_of_machine(), _of_group(Path("/sys/fs/cgroup"))]
-    return min(limit for limit in limits if limit is not None)
-
-
-def _of_machine() -> int:
-    try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return 1024 * int(line.split()[1])
-    except (OSError, ValueError):
-        pass
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2  # others need some of it
-    except (AttributeError, OSError, ValueError):
-        return 1 << 31
+    limits = [psutil.virtual_memory().available, _of_group(Path("/sys/fs/cgroup"))]
+    return min(int(limit) for limit in limits if limit is not None)
 
 
 def _of_group(folder: Path) -> int | None:

@@ -3,13 +3,16 @@
 A state is exact (all values that did not fail, sorted) or sketched (bounded memory for each arm). New rows are added to
 it without reading the old ones again; states of shards merge. In exact mode the answer is that of one log with all the
 rows, to the bit, whatever the order and grouping in which they came.
+
+It knows `logs.sort`, `logs.sketch` and `logs.counted`. `LogState` and `append_to` are here; `file` is how a state is
+kept on disk, whole or not at all.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +26,6 @@ from frontguard.logs.sketch import DEFAULT_SIZE, Sketches, SketchOrdered
 from frontguard.logs.sort.merge import merge_ordered, same_metrics
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.state.file import held, read_file, remove_leftovers, write_file
-
-__all__ = ["WAIT", "LogState", "append_to"]
-
 
 WAIT = 60.0
 """Seconds for which a writer waits while another one writes."""
@@ -114,10 +114,8 @@ class LogState:
         _same_about(self.about, other.about)
         twice = [] if again else counted_twice(self.sources, other.sources)
         if twice:
-            before, now = twice[0]
-            named = "" if before.name == now.name else f" as {before.name}"
             more = f", and {len(twice) - 1} more likewise" if len(twice) > 1 else ""
-            raise BadInput(f"{now.name}: it was counted before{named}{more}; --again (again=True) counts it once more")
+            raise BadInput(f"{twice[0]}{more}; --again (again=True) counts it once more")
         sources = _in_order([*self.sources, *other.sources])
         return LogState(_merged(self.data, other.data), self.about, sources)
 
@@ -169,7 +167,7 @@ class LogState:
         words = {
             "metrics": list(self.metrics),
             "about": dict(self.about),
-            "sources": [source.to_dict() for source in self.sources],
+            "sources": [asdict(source) for source in self.sources],
             "size": None if isinstance(self.data, Ordered) else self.data.size,
         }
         remove_leftovers(place)

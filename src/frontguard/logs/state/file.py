@@ -27,8 +27,6 @@ import numpy.typing as npt
 
 from frontguard.errors import BadInput
 
-__all__ = ["MAPPED_FROM", "VERSION", "read_file", "remove_leftovers", "write_file"]
-
 AnyArray = npt.NDArray[Any]
 
 VERSION = 1
@@ -167,8 +165,6 @@ def _sync_folder(folder: Path) -> None:
         finally:
             os.close(handle)
 
-
-__all__ = ["held"]
 
 _PAUSE = 0.05  # seconds between two tries
 

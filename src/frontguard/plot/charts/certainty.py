@@ -9,8 +9,8 @@ import numpy as np
 from frontguard._typing import Floats
 from frontguard.errors import BadInput
 from frontguard.objectives import Objective, parse_tolerance
-from frontguard.phrases import rounded
-from frontguard.plot.arms import drawable, listed, number, number_of, said, sentences
+from frontguard.phrases import number, number_of, rounded
+from frontguard.plot.arms import captioned, drawable, listed, said, sentences
 from frontguard.plot.looks import CONTESTANTS, FORECAST, GOAL, Look
 from frontguard.plot.picture import Axis, Layer, Lines, Panel, Picture, Points, Rule
 from frontguard.studies.overview import History
@@ -66,15 +66,10 @@ def certainty(history: History, pulls_left: int | None = None) -> Picture:
             _foreseen(pulls_left),
             f"Without a goal: {listed(without)}." if without else "",
         ),
-        caption=" ".join(
-            filter(
-                None,
-                (
-                    "At 1 the answer holds within the tolerance, which is the goal.",
-                    _foreseen(pulls_left),
-                    f"Left out, since their tolerance is 0: {listed(without)}." if without else "",
-                ),
-            )
+        caption=captioned(
+            "At 1 the answer holds within the tolerance, which is the goal.",
+            _foreseen(pulls_left),
+            f"Left out, since their tolerance is 0: {listed(without)}." if without else "",
         ),
         width=7.0,
         height=4.0,

@@ -10,7 +10,8 @@ import numpy as np
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.pareto.points import pareto_mask
-from frontguard.plot.arms import Arms, column_of, listed, number_of, read, said, sentences
+from frontguard.phrases import number_of
+from frontguard.plot.arms import Arms, captioned, listed, position_of, read, said, sentences
 from frontguard.plot.layout.frames import limits
 from frontguard.plot.looks import BLUE, BY_MEANS, VERDICTS, Look
 from frontguard.plot.many import CELLS, Chosen, choose, densities, density, edges_between, smaller, stretch
@@ -51,13 +52,11 @@ def front(result: Result, x: str | int | None = None, y: str | int | None = None
     arms = read(result)
     M = len(result.objectives)
     if x is None and y is None and M > 2:
-        from frontguard.plot.charts.front import pairs
-
         return pairs(result)
     if M == 1 and x in (None, 0, *result.objectives) and y in (None, 0, *result.objectives):
         return list_picture(arms)
-    column = 0 if x is None else column_of(result, x, "x")
-    row = next(d for d in (1, 0) if d != column) if y is None else column_of(result, y, "y")
+    column = 0 if x is None else position_of(result.objectives, x, "x")
+    row = next(d for d in (1, 0) if d != column) if y is None else position_of(result.objectives, y, "y")
     if x is None and row == 0:
         column = 1
     if column == row:
@@ -224,14 +223,22 @@ def beaten_region(arms: Arms, x: int, y: int) -> Region | None:
     if not len(some):
         return None
     signs = np.array([-1.0 if arms.minimized(d) else 1.0 for d in (x, y)])
-    points = np.unique(arms.medians[some][:, [x, y]] * signs, axis=0)  # larger is better, in the order of x
+    polygon, points = beaten_by(arms.medians[some][:, [x, y]], signs)
+    return Region(polygon[:, 0], polygon[:, 1], BEATEN, "beaten by the front" if _roomy(arms, x, y, points) else "")
+
+
+def beaten_by(points: Floats, signs: Floats) -> tuple[Floats, Floats]:
+    """The polygon of what points (n, 2) beat, and those on the stairs; a sign is −1 where smaller is better.
+
+    It goes off to infinity where values are worse. Points are returned with larger ones better, in the order of x.
+    """
+    points = np.unique(points * signs, axis=0)
     points = points[pareto_mask(points)]
     corners = [(-np.inf, -np.inf), (-np.inf, points[0, 1])]
     for k, (right, top) in enumerate(points.tolist()):
         corners.append((right, top))
         corners.append((right, points[k + 1, 1] if k + 1 < len(points) else -np.inf))
-    polygon = np.array(corners) * signs
-    return Region(polygon[:, 0], polygon[:, 1], BEATEN, "beaten by the front" if _roomy(arms, x, y, points) else "")
+    return np.array(corners) * signs, points
 
 
 def _roomy(arms: Arms, x: int, y: int, stairs: Floats) -> bool:
@@ -256,7 +263,7 @@ def front_caption(arms: Arms, chosen: Chosen, boxed: Bools, axes: Mapping[int, A
     columns = tuple(axes)
     telling = chosen.full & (arms.codes != Verdict.OUT)
     confidence = arms.result.certificate.confidence
-    parts = [
+    return captioned(
         f"Marks are estimates; with probability {confidence:.0%} all true values lie within the boxes at once.",
         "A box that is cut off at the edge goes on beyond it.",
         "Boxes that would hide one another are left out." if telling.any() and not boxed[telling].all() else "",
@@ -266,8 +273,7 @@ def front_caption(arms: Arms, chosen: Chosen, boxed: Bools, axes: Mapping[int, A
         _thinned(chosen),
         arms.not_seen(chosen.full | chosen.rest, axes),
         arms.not_drawn(*columns),
-    ]
-    return " ".join(filter(None, parts))
+    )
 
 
 def _some_are_equal(arms: Arms, chosen: Chosen, columns: tuple[int, ...]) -> bool:
@@ -320,17 +326,12 @@ def list_picture(arms: Arms) -> Picture:
         rows=((panel,),),
         legend=tuple(legend),
         description=sentences(*arms.told(), arms.ranges(), arms.not_drawn(0)),
-        caption=" ".join(
-            filter(
-                None,
-                (
-                    f"Marks are estimates, lines the intervals in which the true values lie with probability "
-                    f"{arms.result.certificate.confidence:.0%}.",
-                    thinned,
-                    arms.not_seen(places, {0: axis}),
-                    arms.not_drawn(0),
-                ),
-            )
+        caption=captioned(
+            f"Marks are estimates, lines the intervals in which the true values lie with probability "
+            f"{arms.result.certificate.confidence:.0%}.",
+            thinned,
+            arms.not_seen(places, {0: axis}),
+            arms.not_drawn(0),
         ),
         width=7.0,
         height=1.4 + 0.26 * max(3, len(names)),
@@ -409,11 +410,10 @@ def _titled_at_the_rim(panel: Panel, *, left: bool, bottom: bool) -> Panel:
 
 def _caption(arms: Arms, drawn: int, common: str) -> str:
     left_out = arms.objectives[drawn:]
-    parts = [
+    return captioned(
         common,
         "An arm that seems beaten in one pair can be on the front by another objective."
         if len(arms.objectives) > 2
         else "",
         f"Not drawn: the objectives {listed(left_out, 4)}." if left_out else "",
-    ]
-    return " ".join(filter(None, parts))
+    )

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from frontguard._typing import Bools, Floats
-from frontguard.errors import BadInput
 from frontguard.objectives import Objective
-from frontguard.plot.arms import RELATIVE_FACTOR, drawable, interval, number, number_of, said, sentences, share
+from frontguard.phrases import number, number_of
+from frontguard.plot.arms import RELATIVE_FACTOR, drawable, interval, position_of, said, sentences, share
 from frontguard.plot.looks import FAILED, IN, SUSPECT, VALUE, Look
 from frontguard.plot.picture import Axis, Band, Layer, Panel, Picture, Points, Rule
 from frontguard.studies.overview import History, Measurements
@@ -47,7 +47,9 @@ def measurements(
     `contamination` is the share ε that the threat model allows, to be compared with how many are suspected. To suspect
     is a hint for the eye: no verdict depends on it.
     """
-    columns = [_column(measurements, history, d) for d in _which(measurements, objective)]
+    names = [each.name for each in measurements.objectives]
+    shown = range(len(names)) if objective is None else [position_of(names, objective, "objective", "one of these")]
+    columns = [_column(measurements, history, d) for d in shown]
     first = measurements.total - len(measurements.values)
     x = np.arange(first + 1.0, first + 1.0 + len(measurements.values))
     panels = [_panel(measurements, column, x, contamination) for column in columns]
@@ -71,18 +73,6 @@ def measurements(
         height=1.2 + 3.8 * len(rows),
         name="measurements",
     )
-
-
-def _which(measurements: Measurements, objective: str | int | None) -> list[int]:
-    names = [each.name for each in measurements.objectives]
-    if objective is None:
-        return list(range(len(names)))
-    if isinstance(objective, str) and objective in names:
-        return [names.index(objective)]
-    if not isinstance(objective, (str, bool)) and 0 <= objective < len(names):
-        return [int(objective)]
-    choice = ", ".join(f"{d} {name!r}" for d, name in enumerate(names))
-    raise BadInput(f"objective must be one of these, by its name or number: {choice}; got {objective!r}")
 
 
 def _column(measurements: Measurements, history: History | None, d: int) -> _Column:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from frontguard._typing import Bools, Floats
-from frontguard.plot.arms import Arms, number, number_of, read, said, sentences
+from frontguard.phrases import number, number_of
+from frontguard.plot.arms import Arms, captioned, read, said, sentences
 from frontguard.plot.looks import MANY, PLAIN, VERDICTS, Look
 from frontguard.plot.many import choose
 from frontguard.plot.picture import Axis, Band, Layer, Lines, Panel, Picture, Points, Rule, Spans
@@ -116,16 +117,11 @@ def parallel(result: Result) -> Picture:
         description=sentences(
             f"Arms across {M} objectives, better always up.", *arms.told(), arms.ranges(), arms.not_drawn(*range(M))
         ),
-        caption=" ".join(
-            filter(
-                None,
-                (
-                    "Each line is an arm; a line that lies above another in every objective beats it.",
-                    "Bars are the intervals of the front." if 0 < len(ins) <= _WITH_INTERVALS else "",
-                    f"{rest:,} more arms are only in the band." if rest else "",
-                    arms.not_drawn(*range(M)),
-                ),
-            )
+        caption=captioned(
+            "Each line is an arm; a line that lies above another in every objective beats it.",
+            "Bars are the intervals of the front." if 0 < len(ins) <= _WITH_INTERVALS else "",
+            f"{rest:,} more arms are only in the band." if rest else "",
+            arms.not_drawn(*range(M)),
         ),
         width=max(6.0, 2.0 + 1.9 * M),
         height=5.0,

@@ -9,7 +9,8 @@ import numpy as np
 from frontguard._typing import Ints
 from frontguard.errors import BadInput
 from frontguard.logs.profile import Profile
-from frontguard.plot.arms import Arms, listed, number_of, read, said, sentences, share
+from frontguard.phrases import number_of
+from frontguard.plot.arms import Arms, captioned, listed, read, said, sentences, share
 from frontguard.plot.looks import BY_MEANS, GOAL, IN, VERDICTS, Look
 from frontguard.plot.picture import Axis, Layer, Lines, Panel, Picture, Points, Rule, Spans
 from frontguard.results import Result
@@ -155,9 +156,8 @@ def _caption(arms: Arms, known: Profile, order: Ints) -> str:
     decided = int((~np.isnan(known.per_arm)).sum())
     left = decided - len(order)
     open_arms = len(arms.names) - decided
-    parts = [
+    return captioned(
         "A longer bar is a verdict that more lies are needed to shake.",
         f"{number_of(left)} less fragile {'is' if left == 1 else 'are'} not drawn." if left else "",
         f"{number_of(open_arms)} undecided." if open_arms else "",
-    ]
-    return " ".join(filter(None, parts))
+    )

@@ -9,6 +9,7 @@ import numpy as np
 
 from frontguard._typing import Floats, Ints
 from frontguard.errors import BadInput
+from frontguard.phrases import number, number_of
 from frontguard.plot.arms import (
     FACTOR,
     RELATIVE_FACTOR,
@@ -16,8 +17,7 @@ from frontguard.plot.arms import (
     frame,
     interval,
     listed,
-    number,
-    number_of,
+    position_of,
     said,
     sentences,
 )
@@ -40,7 +40,11 @@ def shrinking(history: History, arms: Sequence[str | int] | None = None) -> Pict
     """
     if not history.moments:
         raise BadInput("shrinking(history) needs one moment at least; got none")
-    chosen = _telling(history) if arms is None else [_number(history, arm) for arm in arms]
+    chosen = (
+        _telling(history)
+        if arms is None
+        else [position_of(history.arms, arm, "each of `arms`", "an arm") for arm in arms]
+    )
     if not 0 < len(chosen) <= MOST or len(set(chosen)) < len(chosen):
         raise BadInput(
             f"arms must be 1 to {MOST} different ones; got {len(chosen)}: {listed([str(a) for a in chosen])}"
@@ -161,15 +165,6 @@ def _gaps(values: Floats, some: Ints, against: Ints) -> Floats:
         lead[some == j] = -np.inf
         gaps = np.maximum(gaps, lead)
     return gaps
-
-
-def _number(history: History, arm: str | int) -> int:
-    if isinstance(arm, str):
-        if arm in history.arms:
-            return history.arms.index(arm)
-    elif not isinstance(arm, bool) and isinstance(arm, (int, np.integer)) and 0 <= arm < len(history.arms):
-        return int(arm)
-    raise BadInput(f"arms must be names or numbers of arms, 0 to {len(history.arms) - 1}; got {arm!r}")
 
 
 def _ends_at(history: History, arm: int, last: Moment) -> str:

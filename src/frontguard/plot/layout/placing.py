@@ -50,11 +50,11 @@ def placed(
     for point, size in zip(points, sizes, strict=True):
         corners = _corners(np.asarray(point, np.float64), np.asarray(size, np.float64), gap)
         candidates = np.concatenate([corners, corners + np.asarray(size, np.float64)], axis=1)
-        free = _within(candidates, frame) & (_touching(candidates, hard) == 0)
+        free = _within(candidates, frame) & (touching(candidates, hard) == 0)
         if not free.any():
             answer.append(None)
             continue
-        disliked = np.where(free, _touching(candidates, soft), np.iinfo(np.int64).max)
+        disliked = np.where(free, touching(candidates, soft), np.iinfo(np.int64).max)
         best = int(disliked.argmin())  # the first of the least: sides are in the order of preference
         answer.append((float(corners[best, 0]), float(corners[best, 1])))
         hard = np.concatenate([hard, candidates[best : best + 1]])
@@ -81,9 +81,9 @@ def within_polygon(
     lowest = np.stack([axis.ravel() for axis in np.meshgrid(xs, ys)], axis=1)
     candidates = np.concatenate([lowest, lowest + np.array(size)], axis=1)
     hard = np.array(list(obstacles), np.float64).reshape(-1, 4)
-    fits = _within(candidates, frame) & (_touching(candidates, hard) == 0)
+    fits = _within(candidates, frame) & (touching(candidates, hard) == 0)
     for x, y in ((0, 1), (2, 1), (2, 3), (0, 3)):
-        fits &= _inside(candidates[:, [x, y]], corners)
+        fits &= contains(candidates[:, [x, y]], corners)
     if not fits.any():
         return None
     edges = np.array([(x, y, x, y) for x, y in corners])
@@ -112,7 +112,7 @@ def readable(layer: Points, panel: Panel, frame: Frame) -> list[str]:
     return [name if i in kept else "" for i, name in enumerate(layer.written)]
 
 
-def _inside(points: Floats, corners: Floats) -> npt.NDArray[np.bool_]:
+def contains(points: Floats, corners: Floats) -> npt.NDArray[np.bool_]:
     """Which points lie inside a polygon: those from which a ray crosses its outline an odd number of times."""
     x, y = points[:, 0, None], points[:, 1, None]
     (x0, y0), (x1, y1) = corners.T, np.roll(corners, -1, axis=0).T
@@ -140,7 +140,7 @@ def _within(candidates: Floats, frame: Rectangle) -> npt.NDArray[np.bool_]:
     return np.asarray(inside.all(axis=1))
 
 
-def _touching(candidates: Floats, others: Floats) -> npt.NDArray[np.int64]:
+def touching(candidates: Floats, others: Floats) -> npt.NDArray[np.int64]:
     """How many of the others each candidate overlaps; sharing an edge is no overlap, NaN overlaps nothing."""
     overlap = (candidates[:, None, :2] < others[None, :, 2:]) & (others[None, :, :2] < candidates[:, None, 2:])
     return np.asarray(overlap.all(axis=2).sum(axis=1), np.int64)

@@ -22,8 +22,8 @@ _FREE = 12.0  # right of a frame, where nothing else begins
 
 
 @dataclass
-class Plan:
-    """A panel with what it shows and what stands around it, before its place is known."""
+class PanelRoom:
+    """A panel with what it shows and the room that its surroundings need, before its place is known."""
 
     panel: Panel
     x_limits: Limits
@@ -37,7 +37,7 @@ class Plan:
     tick_lines: int  # lines of the words under the x ticks
 
 
-def planned(panel: Panel, cell_width: float, frame_height: float) -> Plan:
+def planned(panel: Panel, cell_width: float, frame_height: float) -> PanelRoom:
     """How much room a panel's surroundings need in a cell of that width."""
     x_limits, y_limits = (_drawable(shown, axis) for shown, axis in zip(limits(panel), (panel.x, panel.y), strict=True))
     title = broken(panel.title, BOLD * cell_width, TITLE) if panel.title else []
@@ -47,7 +47,7 @@ def planned(panel: Panel, cell_width: float, frame_height: float) -> Plan:
     found, size = beside(panel.y, y_limits, frame_height)
     widest = max((width(word, size) for _, word in found), default=0.0)
     left = min(widest, 0.44 * cell_width) + _GAP + 2.0 if widest else 4.0
-    plan = Plan(panel, x_limits, y_limits, title, note, left, 0.0, top + 6.0, 0.0, 1)
+    plan = PanelRoom(panel, x_limits, y_limits, title, note, left, 0.0, top + 6.0, 0.0, 1)
     wide = max(cell_width - left, 1.0)
     x, _ = scales(plan, (left, 0.0, left + wide, 1.0))
     plan.tick_lines = lines_needed(panel.x, x_limits, x, (0.0, cell_width + _FREE))
@@ -69,7 +69,7 @@ def _drawable(shown: Limits, axis: Axis) -> Limits:
     return (low, high) if low < high else (least, most)
 
 
-def scales(plan: Plan, frame: Rectangle) -> tuple[Scale, Scale]:
+def scales(plan: PanelRoom, frame: Rectangle) -> tuple[Scale, Scale]:
     """x and y; y grows upwards, unless it is read from the top."""
     left, top, right, bottom = frame
     across = (right, left) if plan.panel.x.reverse else (left, right)
@@ -80,7 +80,7 @@ def scales(plan: Plan, frame: Rectangle) -> tuple[Scale, Scale]:
     )
 
 
-def surroundings(plan: Plan, cell: Rectangle, frame: Rectangle) -> Element:
+def surroundings(plan: PanelRoom, cell: Rectangle, frame: Rectangle) -> Element:
     """The lines and words of a panel's axes, and its title."""
     x, y = scales(plan, frame)
     return element(
@@ -98,7 +98,7 @@ def _corner(frame: Rectangle) -> str:
     return f"M{left} {top}V{bottom}H{right}"
 
 
-def _headings(plan: Plan, cell: Rectangle, frame: Rectangle) -> Iterator[Element]:
+def _headings(plan: PanelRoom, cell: Rectangle, frame: Rectangle) -> Iterator[Element]:
     top = frame[1] - plan.top  # headings of panels in a row end at the same height
     x, y = cell[0], top
     for text in plan.title:
@@ -130,7 +130,7 @@ def _titled(axis: Axis, shown: Limits, x: float, y: float, room: float, *, uprig
     return element("text", attributes, title or None, beside if after else None)
 
 
-def _beside(plan: Plan, cell: Rectangle, frame: Rectangle, y: Scale) -> Iterator[Element]:
+def _beside(plan: PanelRoom, cell: Rectangle, frame: Rectangle, y: Scale) -> Iterator[Element]:
     left, top, right, bottom = frame
     axis = plan.panel.y
     found, size = beside(axis, plan.y_limits, bottom - top)
@@ -142,7 +142,7 @@ def _beside(plan: Plan, cell: Rectangle, frame: Rectangle, y: Scale) -> Iterator
     yield element("g", {"text-anchor": "end", "opacity": ".8", "class": "ticks"}, *labels)
 
 
-def _below(plan: Plan, cell: Rectangle, frame: Rectangle, x: Scale) -> Iterator[Element]:
+def _below(plan: PanelRoom, cell: Rectangle, frame: Rectangle, x: Scale) -> Iterator[Element]:
     left, top, right, bottom = frame
     axis = plan.panel.x
     # Words may reach a little beyond the frame, as far as nothing else begins.

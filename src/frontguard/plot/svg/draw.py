@@ -22,14 +22,13 @@ from zlib import crc32
 from frontguard.errors import BadInput
 from frontguard.markup import Element, element
 from frontguard.plot.layout.placing import Rectangle
-from frontguard.plot.picture import Axis, Panel, Picture, Points, Region
-from frontguard.plot.svg import legend as svg_legend
-from frontguard.plot.svg.axes import Plan, planned, scales, surroundings
+from frontguard.plot.looks import Look
+from frontguard.plot.picture import Panel, Picture, Region
+from frontguard.plot.svg.axes import PanelRoom, planned, scales, surroundings
 from frontguard.plot.svg.layers import elements, word_inside
 from frontguard.plot.svg.pen import Names, Pen, placed_remarks, placed_words
-from frontguard.plot.svg.text import BOLD, LINE, SIZE, broken, number, words
-
-__all__ = ["Axis", "Panel", "Picture", "Points", "drawn"]
+from frontguard.plot.svg.shapes import colour, shape, spaced
+from frontguard.plot.svg.text import BOLD, LINE, SIZE, broken, fitted, number, width, words
 
 _INCH = 72.0  # units of the drawing: sizes of looks are points
 _USUAL = 7.0  # inches
@@ -52,9 +51,9 @@ def drawn(picture: Picture, *, link: Callable[[int], str] | None = None, prefix:
     inch = _INCH * min(1.0, (_USUAL / picture.width) ** 0.4)
     wide = inch * picture.width
     heading = broken(picture.title, BOLD * (wide - 2 * EDGE), _HEADING) if picture.title else []
-    legend = svg_legend.rows(picture.legend, wide - 2 * EDGE)
+    legend = _legend_rows(picture.legend, wide - 2 * EDGE)
     top = EDGE + len(heading) * _HEADING * LINE + (4.0 if heading else 0.0)
-    room = inch * picture.height - top - svg_legend.height(legend) - EDGE
+    room = inch * picture.height - top - _legend_height(legend) - EDGE
     hatched: dict[str, str] = {}
 
     def hatch(colour: str) -> str:
@@ -66,7 +65,7 @@ def drawn(picture: Picture, *, link: Callable[[int], str] | None = None, prefix:
     for i, (plan, cell, frame) in enumerate(placed):
         names.panel = f"{i + 1}-" if len(placed) > 1 else ""
         panels.append(_panel(plan, cell, frame, names, link, hatch))
-    high = bottom + svg_legend.height(legend) + EDGE
+    high = bottom + _legend_height(legend) + EDGE
     title, description = picture.title or picture.name, picture.description
     labels = {"aria-labelledby": f"{base}title {base}desc" if description else f"{base}title"}
     if link is not None:
@@ -93,12 +92,12 @@ def drawn(picture: Picture, *, link: Callable[[int], str] | None = None, prefix:
             for i, text in enumerate(heading)
         ),
         *panels,
-        svg_legend.drawn(legend, picture.panels, EDGE, bottom) if legend else None,
+        _legend(legend, picture, EDGE, bottom) if legend else None,
     )
 
 
 def _panel(
-    plan: Plan,
+    plan: PanelRoom,
     cell: Rectangle,
     frame: Rectangle,
     names: Names,
@@ -170,7 +169,7 @@ def _frame(panel: Panel) -> float:
 
 def cells(
     picture: Picture, wide: float, top: float, room: float
-) -> tuple[list[tuple[Plan, Rectangle, Rectangle]], float]:
+) -> tuple[list[tuple[PanelRoom, Rectangle, Rectangle]], float]:
     """Each panel with its cell and frame, and where the last row ends. Frames are aligned in rows and columns."""
     columns = max((len(row) for row in picture.rows), default=0)
     if columns == 0:
@@ -208,7 +207,7 @@ def _shares(picture: Picture) -> list[float]:
     return [each / sum(wanted) for each in wanted]
 
 
-def _sides(plans: list[list[Plan | None]], columns: int) -> list[tuple[list[float], list[float]]]:
+def _sides(plans: list[list[PanelRoom | None]], columns: int) -> list[tuple[list[float], list[float]]]:
     """For each row, the room left and right of the frame in each column: the same in all rows, as frames are aligned.
 
     Panels below each other that show different things along x need not be.
@@ -226,3 +225,62 @@ def _sides(plans: list[list[Plan | None]], columns: int) -> list[tuple[list[floa
 
 def _most(values: Sequence[float]) -> float:
     return max(values, default=0.0)
+
+
+# The legend: each look as it occurs in the picture (a mark, a line, an area), with its label --------------------------
+
+_SAMPLE, _APART = 22.0, 16.0
+_ROW = SIZE * LINE + 3.0
+
+
+def _legend_rows(legend: Sequence[Look], room: float) -> list[list[tuple[Look, str]]]:
+    """The looks with their labels, cut where need be, over as many lines as they take."""
+    found: list[list[tuple[Look, str]]] = []
+    used = room
+    for look in legend:
+        label = fitted(look.label, room - _SAMPLE - 4.0)
+        if not label:
+            continue
+        needed = _SAMPLE + width(label) + _APART
+        if used + needed - _APART > room or not found:
+            found.append([])
+            used = 0.0
+        found[-1].append((look, label))
+        used += needed
+    return found
+
+
+def _legend_height(legend_rows: Sequence[object]) -> float:
+    """Of the whole legend."""
+    return len(legend_rows) * _ROW + 6.0 if legend_rows else 0.0
+
+
+def _legend(legend_rows: list[list[tuple[Look, str]]], picture: Picture, left: float, top: float) -> Element:
+    """Samples and labels from the upper left corner on."""
+    parts: list[Element] = []
+    for number_of_row, row in enumerate(legend_rows):
+        x, y = left, top + 6.0 + (number_of_row + 0.5) * _ROW
+        for look, label in row:
+            parts.extend(_sample(look, picture, x, y))
+            parts.append(words(x + _SAMPLE, y + 0.35 * SIZE, label))
+            x += _SAMPLE + width(label) + _APART
+    return element("g", {"class": "legend", "fill": "currentColor"}, *parts)
+
+
+def _sample(look: Look, picture: Picture, x: float, y: float) -> list[Element]:
+    kinds = picture.drawn_as(look, labelled=True)
+    parts = []
+    areas = [kind for kind in ("bar", "area", "box", "band") if kind in kinds]
+    if areas and "mark" not in kinds:
+        place = {"x": number(x), "y": number(y - 4.5), "width": "16", "height": "9", "fill": colour(look)}
+        shade = {"bar": "1" if look.filled else ".15", "area": ".6"}.get(areas[0], ".2")
+        edged = areas[0] != "bar" or not look.filled
+        edge = {"stroke": colour(look)} if edged else {}
+        parts.append(element("rect", place | {"fill-opacity": shade} | edge))
+    if kinds & {"line"} or ("mark" not in kinds and look.dash):
+        dashed = {"stroke-dasharray": spaced(look.dash)} if look.dash else {}
+        stroke = {"stroke": colour(look), "stroke-width": number(look.width), "fill": "none"}
+        parts.append(element("path", {"d": f"M{number(x)} {number(y)}h17"} | stroke | dashed))
+    if "mark" in kinds or not parts:
+        parts.append(element("g", {"transform": f"translate({number(x + 8.0)} {number(y)})"}, shape(look)))
+    return parts

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
 from frontguard._typing import Floats
 from frontguard.markup import Element, element
 from frontguard.plot.layout.frames import runs, steps
+from frontguard.plot.layout.placing import contains, touching
 from frontguard.plot.looks import Look
 from frontguard.plot.picture import Arrow, Band, Bars, Boxes, Density, Layer, Lines, Points, Region, Rule, Spans
 from frontguard.plot.svg.pen import Pen, Remark, Spot, Word, at, key_at
@@ -364,18 +364,12 @@ def word_inside(layer: Region, pen: Pen) -> Element | None:
     for across, down in places:
         box = np.array([(across - 2, down - 2), (across + wide + 2, down - 2), (across - 2, down + high + 2)])
         box = np.concatenate([box, [(across + wide + 2, down + high + 2)]])
-        touching = (marks[:, :2] < box[3]) & (marks[:, 2:] > box[0])
         within = across >= left and across + wide <= right and down >= top and down + high <= bottom
-        if within and not touching.all(axis=1).any() and _contains(x, y, box[:, 0], box[:, 1]).all():
+        if (
+            within
+            and not touching(np.array([[*box[0], *box[3]]]), marks).any()
+            and contains(box, np.stack([x, y], axis=1)).all()
+        ):
             pen.written.append(np.array([[across, down, across + wide, down + high]]))
             return words(across, down + 0.85 * size, text, size=size, opacity=".8", font_style="italic")
     return None
-
-
-def _contains(x: Floats, y: Floats, at_x: Floats, at_y: Floats) -> npt.NDArray[np.bool_]:
-    """Which places lie inside the polygon: a ray to the right crosses its border an odd number of times."""
-    next_x, next_y = np.roll(x, -1), np.roll(y, -1)
-    across = (y[None, :] > at_y[:, None]) != (next_y[None, :] > at_y[:, None])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        meets = x + (at_y[:, None] - y) / (next_y - y) * (next_x - x)
-    return np.asarray((across & (at_x[:, None] < meets)).sum(axis=1) % 2 == 1)

@@ -11,7 +11,7 @@ import numpy as np
 
 from frontguard._typing import Floats
 from frontguard.markup import Child, Element, element
-from frontguard.plot.layout.placing import Rectangle, placed
+from frontguard.plot.layout.placing import Rectangle, placed, touching
 from frontguard.plot.layout.scales import Scale
 from frontguard.plot.svg.text import HINT, LINE, SIZE, fitted, hint, number, width, words
 
@@ -141,7 +141,7 @@ def placed_remarks(pen: Pen) -> list[Element]:
     for remark in pen.remarks:
         boxes = np.array([spot.box(_SIZE) for spot in remark])
         within = (boxes[:, :2] >= (left, top)).all(axis=1) & (boxes[:, 2:] <= (right, bottom)).all(axis=1)
-        clear = [_touched(boxes, _all(taken)) == 0 for taken in (pen.written, pen.marks, pen.rules, pen.lines)]
+        clear = [touching(boxes, _all(taken)) == 0 for taken in (pen.written, pen.marks, pen.rules, pen.lines)]
         rank = np.stack([clear[0], within, *clear[1:]], axis=1) @ (16, 8, 4, 2, 1)
         best = int(np.argmax(rank))  # the first of the best
         pen.written.append(boxes[best : best + 1])
@@ -151,12 +151,6 @@ def placed_remarks(pen: Pen) -> list[Element]:
         for row, text in enumerate(spot.lines):
             found.append(words(start, spot.y + row * _SIZE * LINE, text, size=_SIZE, **anchor))
     return found
-
-
-def _touched(boxes: Floats, others: Floats) -> Floats:
-    """How many of the others each box touches."""
-    touching = (others[None, :, :2] < boxes[:, None, 2:]) & (others[None, :, 2:] > boxes[:, None, :2])
-    return np.asarray(touching.all(axis=2).sum(axis=1), np.float64)
 
 
 def placed_words(pen: Pen) -> list[Element]:

@@ -54,8 +54,7 @@ def region(name: str, heading: str | None, *children: Child | None, kind: str = 
 
 def nothing(name: str) -> Element:
     """A region that has nothing to say now. It stays in its place, unseen."""
-    bare = region(name, None)
-    return element("section", {**bare.attributes, "hidden": True})
+    return element("section", {**region(name, None).attributes, "hidden": True})
 
 
 def head(title: Child, *below: Child | None, above: Sequence[Child] = ()) -> Element:
