@@ -35,16 +35,6 @@ from frontguard._checks import real_number
 from frontguard._typing import Floats
 from frontguard.errors import BadInput
 
-__all__ = [
-    "Objective",
-    "Tolerance",
-    "inward_matrix",
-    "parse_objectives",
-    "parse_tolerance",
-    "quantiles",
-    "tolerances",
-]
-
 Direction = Literal["maximize", "minimize"]
 
 _DIRECTIONS: tuple[str, ...] = get_args(Direction)

@@ -8,9 +8,6 @@ import numpy.typing as npt
 from frontguard._typing import Bools, Floats
 from frontguard.errors import BadInput
 
-__all__ = ["FAR", "FEWEST", "suspects"]
-
-
 FAR = 7.0
 """Robust deviations from the median beyond which a value is suspected.
 

@@ -117,13 +117,18 @@ def test_an_order_that_is_no_permutation_is_refused() -> None:
         RPSI(3, 2, threat=Oblivious(0.1), spread=Subgaussian(0.1), accuracy=0.1, order=[0, 0, 1])
 
 
+def a_ring(medians: list[list[float]], accuracy: float, bias: float, widths: list[float]) -> rpsi.Ring:
+    """Arms before the first decision, with medians that floating point holds exactly."""
+    ring = rpsi.initial_ring(np.arange(len(medians)), len(medians[0]), accuracy, bias, np.array(widths))
+    ring.medians[:] = medians
+    return ring
+
+
 def first_decision(medians: list[list[float]], *, width: float, accuracy: float, bias: float) -> list[int]:
-    """Verdicts of the first decision, with numbers that floating point holds exactly."""
-    policy = RPSI(len(medians), len(medians[0]), threat=Oblivious(0.0), spread=Subgaussian(1.0), accuracy=0.5)
-    control = rpsi.initial_control(policy.arms, accuracy, bias)
-    arms = rpsi.initial_arms(policy.arms)
-    rpsi.decide_first(arms, np.array(medians), control, np.array([np.inf, width, width / 2]))
-    return [int(verdict) for verdict in arms["status"]]
+    """Verdicts of the first decision."""
+    ring = a_ring(medians, accuracy, bias, [np.inf, width, width / 2])
+    rpsi.decide_first(ring)
+    return [int(verdict) for verdict in ring.arms["status"]]
 
 
 def test_an_arm_is_held_where_the_bounds_just_touch() -> None:
@@ -139,19 +144,17 @@ def test_an_arm_is_beaten_only_if_one_objective_is_strictly_worse() -> None:
 
 
 def test_a_later_phase_has_the_same_strictness() -> None:
-    widths = np.array([np.inf, 1.0, 0.5, 0.25])
+    widths = [np.inf, 1.0, 0.5, 0.25]
     for lead, verdict in ((0.0, 0), (2**-40, 2)):
-        arms, control = rpsi.initial_arms(2), rpsi.initial_control(2, 1.0, 0.5)
-        medians = np.array([[2.0, 2.0], [-0.5, -0.5]])
-        rpsi.decide_first(arms, medians, control, widths)
-        assert arms["status"].tolist() == [0, 0]
-        rpsi.decide(arms, medians, control, widths, 0, np.array([2.0, 2.0 + lead]))  # 2 − 1 = −0.5 + 1.5 + 0
-        assert arms["status"][1] == verdict
-        arms, control = rpsi.initial_arms(2), rpsi.initial_control(2, 1.0, 0.5)
-        medians = np.array([[-0.5, -0.5], [2.0, 2.0]])
-        rpsi.decide_first(arms, medians, control, widths)
-        rpsi.decide(arms, medians, control, widths, 0, np.array([-0.5, -0.5 - lead]))  # the re-sampled arm is the worse
-        assert arms["status"][0] == (0 if lead == 0.0 else 2)
+        ring = a_ring([[2.0, 2.0], [-0.5, -0.5]], 1.0, 0.5, widths)
+        rpsi.decide_first(ring)
+        assert ring.arms["status"].tolist() == [0, 0]
+        rpsi.decide(ring, 0, np.array([2.0, 2.0 + lead]))  # 2 − 1 = −0.5 + 1.5 + 0
+        assert ring.arms["status"][1] == verdict
+        ring = a_ring([[-0.5, -0.5], [2.0, 2.0]], 1.0, 0.5, widths)
+        rpsi.decide_first(ring)
+        rpsi.decide(ring, 0, np.array([-0.5, -0.5 - lead]))  # the re-sampled arm is the worse
+        assert ring.arms["status"][0] == (0 if lead == 0.0 else 2)
 
 
 @pytest.mark.parametrize(("factor", "phases"), [(1 + 1e-9, 5), (1 - 1e-9, 6)])

@@ -36,8 +36,6 @@ from frontguard.objectives import Objective, parse_objectives
 from frontguard.phrases import one_line
 from frontguard.theory.threats import Threat, threat_named
 
-__all__ = ["Arm", "Limits", "Spec", "read_spec", "spec_from_arms"]
-
 if TYPE_CHECKING:  # pydantic comes with it, and is imported when a file is read
     from frontguard.commands.format import BudgetToml, Complaints, ObjectiveToml, SpecToml
 

@@ -15,8 +15,6 @@ from frontguard.logs.more_pulls import LIMITS, Needed
 from frontguard.logs.profile import Profile
 from frontguard.objectives import Objective
 
-__all__ = ["AnalysisDocument", "AnalyzeDocument", "ProfileDocument", "analyze_pieces"]
-
 
 class ProfileDocument(Document):
     """How many arms are in, by the share of replaced measurements."""

@@ -13,8 +13,6 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from frontguard.errors import BadInput
 from frontguard.notices import AnyNotice
 
-__all__ = ["Amount", "Count", "Document", "Notices", "Number", "Origin", "Share", "Text", "parsed", "read", "wrong"]
-
 FARTHEST = 1e300
 """Values beyond are not read back: they would overflow as soon as anything is computed with them."""
 

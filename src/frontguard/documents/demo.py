@@ -17,8 +17,6 @@ from frontguard.documents.base import Amount, Count, Document, Number, Origin, T
 from frontguard.documents.result import ResultDocument, Values, values_of
 from frontguard.objectives import Objective
 
-__all__ = ["DemoDocument", "ReviewsDocument", "ScaleDocument"]
-
 Pair = Annotated[list[Number], Field(min_length=2, max_length=2)]
 
 

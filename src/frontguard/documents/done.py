@@ -6,8 +6,6 @@ from typing import Literal
 
 from frontguard.documents.base import Count, Document, Text
 
-__all__ = ["ReportDocument", "RescueDocument", "ServeDocument"]
-
 
 class ReportDocument(Document):
     """What `frontguard report --json` prints: what was written, and where."""

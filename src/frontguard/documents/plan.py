@@ -12,8 +12,6 @@ from frontguard.documents.base import Count, Document, Number, Text, Truth
 from frontguard.planning.cost import CostPlan, in_units
 from frontguard.words.plan import answer, warnings
 
-__all__ = ["ForecastDocument", "PlanDocument"]
-
 
 def _finite(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else value

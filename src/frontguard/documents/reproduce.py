@@ -13,8 +13,6 @@ from frontguard.experiments.metrics import Score, Spread
 from frontguard.experiments.published import Published
 from frontguard.experiments.results import Row
 
-__all__ = ["ReproduceDocument", "RowDocument"]
-
 
 class RowDocument(Document):
     """What one policy did on one data set at one contamination, beside the published numbers; null without any.

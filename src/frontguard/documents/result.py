@@ -22,7 +22,6 @@ from frontguard.verdicts import Verdict
 if TYPE_CHECKING:
     from frontguard.commands.run import Ended
 
-__all__ = ["CertificateDocument", "PlainDocument", "ResultDocument", "RunDocument", "Values", "values_of"]
 
 Word = Literal["in", "undecided", "covered", "set aside", "out"]
 Status = Literal["certified", "budget", "unreachable", "running"]

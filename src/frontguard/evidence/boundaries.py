@@ -37,8 +37,6 @@ from frontguard._compiled import kernel
 from frontguard._typing import Ints
 from frontguard.errors import BadInput
 
-__all__ = ["MOST_PULLS", "STEPS", "anytime_rank", "first_useful_pulls", "fixed_rank", "rank_table", "read_rank"]
-
 AnyInts = npt.NDArray[np.integer]
 
 MOST_PULLS = 10**12

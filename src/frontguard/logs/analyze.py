@@ -38,8 +38,6 @@ from frontguard.phrases import did_you_mean, quoted, shown
 from frontguard.results import Certificate
 from frontguard.theory.threats import Threat, threat_named
 
-__all__ = ["Analysis", "Question", "analyze", "answer"]
-
 MOST_PROFILED = 20_000
 """Arms up to which the robustness profile is made unless it is asked for: beyond, it takes longer than the answer."""
 

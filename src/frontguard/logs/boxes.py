@@ -25,8 +25,6 @@ from frontguard.objectives import Objective
 from frontguard.pareto.dominance import dominators
 from frontguard.theory.threats import Threat
 
-__all__ = ["BoxReader", "log_boxes", "mean_front", "means"]
-
 
 class BoxReader:
     """Reads boxes off one sorted log for any threat model; nothing is sorted, and nothing read twice from the source.

@@ -31,8 +31,6 @@ from frontguard.logs.sources.files import LogFile, LogFiles, find
 from frontguard.logs.sources.reader import Request
 from frontguard.phrases import one_line
 
-__all__ = ["ClusterOrdered", "ordered_on_cluster"]
-
 DEFAULT_PORT = 8786
 PATIENCE = 60.0
 """Seconds to wait for a first worker."""

@@ -24,9 +24,6 @@ from frontguard.pareto.judge import Verdicts, judge
 from frontguard.theory.threats import Threat
 from frontguard.verdicts import Verdict
 
-__all__ = ["FARTHEST", "LIMITS", "Needed", "needed"]
-
-
 FARTHEST = 100
 """Times the pulls of an arm beyond which its sample says nothing about how many it takes."""
 

@@ -32,9 +32,6 @@ from frontguard.pareto.judge import judge
 from frontguard.theory.threats import Threat
 from frontguard.verdicts import Verdict
 
-__all__ = ["FINEST", "Profile", "profile", "resolution_for"]
-
-
 FINEST = 0.001
 """To how much in ε the profile is exact, up to `FINE_ARMS` arms."""
 

@@ -22,8 +22,6 @@ from frontguard.storage.contract import Pull, Unavailable
 from frontguard.studies.measurement import DIED, Measurement, failure_in_words, usable
 from frontguard.studies.study import Study
 
-__all__ = ["LASTING", "Broken", "Finished", "NotTold", "RunProgress", "drive"]
-
 LOOK = 0.2
 """Seconds between two looks at the clock, at `cancel` and, through `on_change`, at the study."""
 

@@ -32,8 +32,6 @@ from frontguard.errors import BadInput
 from frontguard.phrases import one_line
 from frontguard.studies.measurement import CANCELLED, DIED, Measurement, failure_in_words
 
-__all__ = ["Measure", "Workers", "open_workers"]
-
 KINDS = "'serial', 'threads', 'processes', 'dask://HOST:PORT', a concurrent.futures.Executor or a distributed.Client"
 DASK_PORT = 8786
 DASK_PATIENCE = 60.0

@@ -27,8 +27,6 @@ from frontguard.theory.spread import SpreadBound
 from frontguard.theory.threats import Threat
 from frontguard.words.progress import ProgressDisplay
 
-__all__ = ["identify"]
-
 LEASE = 86_400.0
 """Seconds for which a pull may be under way. On one machine a dead worker is noticed at once, so this may be long."""
 

@@ -27,8 +27,6 @@ from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.pareto.box_tree import NOBODY, BoxTree, dominates, find, find_below, find_leads, find_worst, plant
 
-__all__ = ["Strictness", "best_leads", "dominators", "maxima", "worst_lead"]
-
 T = TypeVar("T")
 Strictness = Literal["nowhere", "somewhere", "everywhere"]
 

@@ -35,9 +35,6 @@ from frontguard.pareto.relations import (
 from frontguard.pareto.rule import checked_tolerance
 from frontguard.verdicts import Verdict
 
-__all__ = ["Verdicts", "judge"]
-
-
 _MANY = 50_000
 _SAMPLE = 32_768
 

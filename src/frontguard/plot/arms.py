@@ -312,8 +312,6 @@ def _cut(inner: tuple[float, float], outer: tuple[float, float], width: float) -
     return inner[0] - below, inner[1] + above
 
 
-__all__ = ["MOST_TOLD", "captioned", "interval", "listed", "number", "number_of", "said", "sentences", "share"]
-
 MOST_TOLD = 600
 """Characters that a description has at most: it is read aloud."""
 

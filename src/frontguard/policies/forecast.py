@@ -33,9 +33,6 @@ from frontguard.pareto.rule import (
 from frontguard.policies.certified import Certified
 from frontguard.verdicts import IN
 
-__all__ = ["PullForecast", "forecast"]
-
-
 STEP = 1.2
 """By how much the pulls of an arm grow at a time, in thought."""
 

@@ -33,8 +33,6 @@ from frontguard.words import analysis as summary
 from frontguard.words.certificate import guarantee
 from frontguard.words.study import answer as study_answer
 
-__all__ = ["analysis_report", "open_part", "origin_steps", "pulls_part", "result_report", "robustness_part"]
-
 _MOST_FAILED = 100
 _MOST_LEVELS = 60
 

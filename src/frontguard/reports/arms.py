@@ -12,9 +12,6 @@ from frontguard.reports.model import Column, Entry, Records, ReportTable, Subjec
 from frontguard.results import WORDS
 from frontguard.words.arm_table import arm_table, shown
 
-__all__ = ["MOST_ROWS", "arms_records", "arms_table", "failures_table"]
-
-
 MOST_ROWS = 1000
 """Arms that a report shows; its CSV has all."""
 

@@ -14,8 +14,6 @@ from typing import Any
 
 from frontguard.reports.model import Report
 
-__all__ = ["document", "guarded", "lines"]
-
 # Full-width signs too: some spreadsheets fold them.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "'", "＝", "＋", "－", "＠", "%", "|")
 

@@ -20,8 +20,6 @@ from frontguard.results import Result
 from frontguard.words import analysis as summary
 from frontguard.words.certificate import guarantee
 
-__all__ = ["demo_report"]
-
 _METRICS = tuple(Objective(name, "minimize") for name in OBJECTIVES)
 
 

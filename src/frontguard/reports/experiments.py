@@ -15,8 +15,6 @@ from frontguard.reports.make import made_now
 from frontguard.reports.model import Column, Entry, Fact, Figure, Records, Report, ReportTable, Section
 from frontguard.words.certificate import status_in_words
 
-__all__ = ["experiments_report"]
-
 GOAL = 0.9
 """The paper asks for success with probability 1 − δ = 0.9."""
 

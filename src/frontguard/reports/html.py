@@ -18,8 +18,6 @@ from frontguard.phrases import one_line
 from frontguard.plot.svg.draw import drawn
 from frontguard.reports.model import Entry, Figure, Report, ReportTable, Section, Step
 
-__all__ = ["document", "policy"]
-
 _LONG = 400  # characters from which on an answer is set smaller
 _ROOM = 550_000  # characters for all pictures together; the table may need 400,000, and a report stays below 1 MB
 _FILTERED = 12  # rows from which on they can be filtered

@@ -13,8 +13,6 @@ from frontguard.reports.model import Fact, Figure, Report, Section, Subject, wit
 from frontguard.verdicts import Verdict
 from frontguard.words.certificate import assumptions, status_in_words, tolerance_in_words
 
-__all__ = ["made_now", "report_of", "shown", "without_directions"]
-
 MOST_MARKS = 500
 """In a matrix of all pairs of objectives; beyond, the first pair is shown, so that a report stays small."""
 

@@ -12,8 +12,6 @@ from collections.abc import Iterable
 from frontguard.markup import clean
 from frontguard.reports.model import Figure, Report, ReportTable, Section, Step
 
-__all__ = ["document", "escaped"]
-
 _SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
 _AT_START = re.compile(r"^([#+=-](?=[\s#+=-]|$)|\d{1,9}(?=[.)](?:\s|$)))")  # what would begin a list or a heading
 _TURNING = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C), "\ufffd")

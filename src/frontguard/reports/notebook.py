@@ -15,8 +15,6 @@ from frontguard.reports.model import Column, Entry, Subject, shown_in_units, wit
 from frontguard.results import Result
 from frontguard.studies.overview import Snapshot
 
-__all__ = ["MOST_ROWS", "result_html"]
-
 MOST_ROWS = 100
 """Arms that a notebook shows."""
 

@@ -20,7 +20,6 @@ from frontguard.reports.model import Report
 if TYPE_CHECKING:
     from frontguard.reports.study import Progress
 
-__all__ = ["report_from", "report_from_values", "report_on"]
 
 WANTED = (
     "a study's storage (a SQLite file or postgresql://…), or the JSON of frontguard run, analyze, demo or reproduce "

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from frontguard.studies.follow import Follower
     from frontguard.studies.overview import Measurements, Overview
 
-__all__ = ["as_analysis", "robustness_of", "run_report", "study_report"]
 
 Progress = Callable[[str, int, int], None]
 """Told what is being done, how much of it, and of how much."""

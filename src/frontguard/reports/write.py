@@ -13,8 +13,6 @@ from frontguard.errors import BadInput
 from frontguard.reports.model import Report
 from frontguard.reports.sources import report_on
 
-__all__ = ["Format", "format_of", "save", "text_of", "write_report"]
-
 Format = Literal["html", "markdown", "csv"]
 
 _ENDINGS = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "markdown", ".csv": "csv"}

@@ -23,8 +23,6 @@ from frontguard.storage.contract import (
     follows,
 )
 
-__all__ = ["MemoryStorage"]
-
 
 @dataclass
 class _Kept:

@@ -12,7 +12,6 @@ from frontguard.errors import BadInput
 if TYPE_CHECKING:  # the command line reads addresses before anything that computes is loaded
     from frontguard.storage.contract import Storage
 
-__all__ = ["open_storage"]
 
 ALLOWED = (
     "a path such as 'study.db', 'sqlite:///relative.db', 'sqlite:////absolute.db', "

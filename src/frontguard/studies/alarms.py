@@ -36,8 +36,6 @@ from frontguard.objectives import Objective, parse_objectives
 from frontguard.theory.spread import SpreadBound, as_spread_bound
 from frontguard.theory.threats import Oblivious, Prescient, Threat, checked_t_bar
 
-__all__ = ["FIRST_CHECK", "RATE", "Alarm", "Watch", "alarms"]
-
 Kind = Literal["failures", "drift", "spread"]
 
 RATE = 0.01

@@ -25,8 +25,6 @@ from frontguard.studies.replay import NOT_USABLE, Replay, inner_values
 from frontguard.studies.settings import Settings
 from frontguard.verdicts import Verdict
 
-__all__ = ["Follower"]
-
 Progress = Callable[[int, int], None]
 
 PIECE = 20_000

@@ -18,17 +18,6 @@ from frontguard.phrases import did_you_mean, shortened, shown
 if TYPE_CHECKING:
     from frontguard.objectives import Objective
 
-__all__ = [
-    "CANCELLED",
-    "DIED",
-    "BadValues",
-    "Measurement",
-    "Values",
-    "checked_reason",
-    "checked_values",
-    "failure_in_words",
-    "usable",
-]
 
 CANCELLED = "cancelled"
 """The cause of a pull that we ended because we stop: it was not measured, and is no failure of its arm."""

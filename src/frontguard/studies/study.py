@@ -15,7 +15,8 @@ from frontguard.errors import BadInput
 from frontguard.notices import Alarm
 from frontguard.objectives import Objective, parse_objectives
 from frontguard.results import Result
-from frontguard.storage.contract import Pull, Storage, StudyExists, Tell, UnknownStudy
+from frontguard.storage.contract import Pull as Pull
+from frontguard.storage.contract import Storage, StudyExists, Tell, UnknownStudy
 from frontguard.storage.open import open_storage
 from frontguard.studies.measurement import Measurement, Values, checked_reason, checked_values
 from frontguard.studies.replay import Replay
@@ -23,8 +24,6 @@ from frontguard.studies.settings import Budget, Settings
 from frontguard.studies.workers import is_lost, this_worker
 from frontguard.theory.spread import SpreadBound
 from frontguard.theory.threats import Threat
-
-__all__ = ["LEASE", "MOST_ATTEMPTS", "Pull", "Study"]
 
 MOST_ATTEMPTS = 10
 """How often a pull is handed out before it is taken for one that kills its workers, unless said otherwise."""

@@ -20,29 +20,6 @@ from frontguard.theory.schedule import Schedule, checked_accuracy
 from frontguard.theory.spread import LinearAroundMedian, SpreadBound, Subgaussian, as_spread_bound
 from frontguard.theory.threats import Threat, checked_t_bar
 
-__all__ = [
-    "adjusted_gaps",
-    "corollary1",
-    "corollary1_largest_accuracy",
-    "corollary1_phases",
-    "corollary1_phases_always",
-    "corollary2",
-    "corollary2_phases",
-    "effective_gaps",
-    "failure_probability",
-    "median_deviation",
-    "phase_failure",
-    "phases_for_gap",
-    "pulls_for_deviation",
-    "pulls_required",
-    "theorem1_gap_dependent",
-    "theorem1_worst_case",
-    "total_pulls_lower",
-    "total_pulls_upper",
-    "unavoidable_bias",
-]
-
-
 # One sample median under attack: Lemmas 1 and 2, Section 3.2.
 
 

@@ -22,13 +22,6 @@ from frontguard.errors import BadInput
 from frontguard.theory.spread import SpreadBound, as_spread_bound
 from frontguard.theory.threats import Threat, checked_t_bar
 
-__all__ = [
-    "MOST_PHASES",
-    "Schedule",
-    "checked_accuracy",
-]
-
-
 MOST_PHASES = 5 * 10**7
 """Phases beyond which a schedule is refused: its tables would fill the memory, its pulls a lifetime."""
 

@@ -27,17 +27,6 @@ from frontguard._typing import Floats
 from frontguard.errors import BadInput
 from frontguard.theory.threats import checked_t_bar
 
-__all__ = [
-    "CustomSpread",
-    "Gaussian",
-    "LinearAroundMedian",
-    "SpreadBound",
-    "Subgaussian",
-    "Uniform",
-    "as_spread_bound",
-]
-
-
 _GRID = 513
 """Levels at which `SpreadBound.check` looks, both ends included."""
 

@@ -20,8 +20,6 @@ from typing import ClassVar
 from frontguard._checks import real_number
 from frontguard.errors import BadInput
 
-__all__ = ["Malicious", "Oblivious", "Prescient", "Threat", "checked_t_bar", "threat_named"]
-
 
 @dataclass(frozen=True)
 class Threat(ABC):

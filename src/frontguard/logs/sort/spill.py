@@ -318,7 +318,7 @@ def available_memory() -> int:
     True
     """
     limits = [psutil.virtual_memory().available, _of_group(Path("/sys/fs/cgroup"))]
-    return min(limit for limit in limits if limit is not None)
+    return min(int(limit) for limit in limits if limit is not None)
 
 
 def _of_group(folder: Path) -> int | None:

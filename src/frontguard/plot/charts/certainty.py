@@ -9,8 +9,8 @@ import numpy as np
 from frontguard._typing import Floats
 from frontguard.errors import BadInput
 from frontguard.objectives import Objective, parse_tolerance
-from frontguard.phrases import rounded
-from frontguard.plot.arms import captioned, drawable, listed, number, number_of, said, sentences
+from frontguard.phrases import number, number_of, rounded
+from frontguard.plot.arms import captioned, drawable, listed, said, sentences
 from frontguard.plot.looks import CONTESTANTS, FORECAST, GOAL, Look
 from frontguard.plot.picture import Axis, Layer, Lines, Panel, Picture, Points, Rule
 from frontguard.studies.overview import History

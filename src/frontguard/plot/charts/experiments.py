@@ -9,7 +9,8 @@ from typing import Protocol
 import numpy as np
 
 from frontguard.errors import BadInput
-from frontguard.plot.arms import listed, number, number_of, said, sentences
+from frontguard.phrases import number, number_of
+from frontguard.plot.arms import listed, said, sentences
 from frontguard.plot.looks import CONTESTANTS, Look
 from frontguard.plot.picture import Axis, Layer, Lines, Panel, Picture, Points, Spans
 

@@ -10,7 +10,8 @@ import numpy as np
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.pareto.points import pareto_mask
-from frontguard.plot.arms import Arms, captioned, listed, number_of, position_of, read, said, sentences
+from frontguard.phrases import number_of
+from frontguard.plot.arms import Arms, captioned, listed, position_of, read, said, sentences
 from frontguard.plot.layout.frames import limits
 from frontguard.plot.looks import BLUE, BY_MEANS, VERDICTS, Look
 from frontguard.plot.many import CELLS, Chosen, choose, densities, density, edges_between, smaller, stretch

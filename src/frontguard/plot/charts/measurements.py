@@ -8,17 +8,8 @@ import numpy as np
 
 from frontguard._typing import Bools, Floats
 from frontguard.objectives import Objective
-from frontguard.plot.arms import (
-    RELATIVE_FACTOR,
-    drawable,
-    interval,
-    number,
-    number_of,
-    position_of,
-    said,
-    sentences,
-    share,
-)
+from frontguard.phrases import number, number_of
+from frontguard.plot.arms import RELATIVE_FACTOR, drawable, interval, position_of, said, sentences, share
 from frontguard.plot.looks import FAILED, IN, SUSPECT, VALUE, Look
 from frontguard.plot.picture import Axis, Band, Layer, Panel, Picture, Points, Rule
 from frontguard.studies.overview import History, Measurements

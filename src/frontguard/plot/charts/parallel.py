@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from frontguard._typing import Bools, Floats
-from frontguard.plot.arms import Arms, captioned, number, number_of, read, said, sentences
+from frontguard.phrases import number, number_of
+from frontguard.plot.arms import Arms, captioned, read, said, sentences
 from frontguard.plot.looks import MANY, PLAIN, VERDICTS, Look
 from frontguard.plot.many import choose
 from frontguard.plot.picture import Axis, Band, Layer, Lines, Panel, Picture, Points, Rule, Spans

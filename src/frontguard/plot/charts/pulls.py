@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from frontguard._typing import Ints
-from frontguard.plot.arms import Arms, listed, number, number_of, read, sentences
+from frontguard.phrases import number, number_of
+from frontguard.plot.arms import Arms, listed, read, sentences
 from frontguard.plot.looks import VERDICTS, Look
 from frontguard.plot.picture import Axis, Bars, Panel, Picture
 from frontguard.results import Result

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from frontguard.phrases import duration
-from frontguard.plot.arms import number, number_of, sentences
+from frontguard.phrases import duration, number, number_of
+from frontguard.plot.arms import sentences
 from frontguard.plot.looks import FAILED, NOW, VERMILION, Look
 from frontguard.plot.picture import Axis, Bars, Panel, Picture
 from frontguard.studies.overview import Rate

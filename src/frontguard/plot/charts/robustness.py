@@ -9,7 +9,8 @@ import numpy as np
 from frontguard._typing import Ints
 from frontguard.errors import BadInput
 from frontguard.logs.profile import Profile
-from frontguard.plot.arms import Arms, captioned, listed, number_of, read, said, sentences, share
+from frontguard.phrases import number_of
+from frontguard.plot.arms import Arms, captioned, listed, read, said, sentences, share
 from frontguard.plot.looks import BY_MEANS, GOAL, IN, VERDICTS, Look
 from frontguard.plot.picture import Axis, Layer, Lines, Panel, Picture, Points, Rule, Spans
 from frontguard.results import Result

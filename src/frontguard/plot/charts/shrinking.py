@@ -9,6 +9,7 @@ import numpy as np
 
 from frontguard._typing import Floats, Ints
 from frontguard.errors import BadInput
+from frontguard.phrases import number, number_of
 from frontguard.plot.arms import (
     FACTOR,
     RELATIVE_FACTOR,
@@ -16,8 +17,6 @@ from frontguard.plot.arms import (
     frame,
     interval,
     listed,
-    number,
-    number_of,
     position_of,
     said,
     sentences,

@@ -23,14 +23,12 @@ from frontguard.errors import BadInput
 from frontguard.markup import Element, element
 from frontguard.plot.layout.placing import Rectangle
 from frontguard.plot.looks import Look
-from frontguard.plot.picture import Axis, Panel, Picture, Points, Region
+from frontguard.plot.picture import Panel, Picture, Region
 from frontguard.plot.svg.axes import PanelRoom, planned, scales, surroundings
 from frontguard.plot.svg.layers import elements, word_inside
 from frontguard.plot.svg.pen import Names, Pen, placed_remarks, placed_words
 from frontguard.plot.svg.shapes import colour, shape, spaced
 from frontguard.plot.svg.text import BOLD, LINE, SIZE, broken, fitted, number, width, words
-
-__all__ = ["Axis", "Panel", "Picture", "Points", "drawn"]
 
 _INCH = 72.0  # units of the drawing: sizes of looks are points
 _USUAL = 7.0  # inches

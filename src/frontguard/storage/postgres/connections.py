@@ -23,7 +23,6 @@ from frontguard.errors import BadInput
 if TYPE_CHECKING:
     from psycopg import Connection
 
-__all__ = ["Connections", "driver"]
 
 Answer = TypeVar("Answer")
 

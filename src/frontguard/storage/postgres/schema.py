@@ -25,7 +25,6 @@ from frontguard.storage.contract import NothingThere
 if TYPE_CHECKING:
     from psycopg import Connection
 
-__all__ = ["checked_schema", "create_tables", "in_schema", "refuse_others"]
 
 VERSION = 2
 TABLES = """

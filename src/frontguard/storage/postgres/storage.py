@@ -27,7 +27,6 @@ from frontguard.storage.postgres.schema import checked_schema, create_tables, in
 if TYPE_CHECKING:
     from psycopg import Connection
 
-__all__ = ["PostgresStorage"]
 
 Answer = TypeVar("Answer")
 

@@ -11,8 +11,6 @@ import psutil
 from frontguard.errors import BadInput
 from frontguard.storage.contract import NothingThere, Unavailable
 
-__all__ = ["UNREADABLE", "Busy", "NotAsWritten", "Unwritable", "checked_place", "disk_trouble", "held_by"]
-
 # What SQLite and apsw raise where a file does not hold what it should.
 UNREADABLE = (apsw.CorruptError, apsw.NotADBError, apsw.TooBigError, apsw.NoMemError, apsw.MismatchError)
 

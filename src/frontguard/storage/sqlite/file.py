@@ -45,8 +45,6 @@ from frontguard.storage.sqlite.errors import (
 from frontguard.storage.sqlite.rescue import companion, looks_like_ours, readable
 from frontguard.storage.sqlite.schema import PAGE, create_tables, has_tables, missing_definitions, wal_is_safe
 
-__all__ = ["Journal", "StudyFile"]
-
 Journal = Literal["wal", "rollback"]
 Answer = TypeVar("Answer")
 

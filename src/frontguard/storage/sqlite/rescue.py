@@ -26,8 +26,6 @@ from frontguard.storage.sqlite.errors import UNREADABLE, checked_place, disk_tro
 from frontguard.storage.sqlite.log import STRIDE, key, row_crc, told_crc
 from frontguard.storage.sqlite.schema import APPLICATION, PAGE, create_tables, definitions, first_page
 
-__all__ = ["Remains", "Rescued", "companion", "looks_like_ours", "readable", "remains_of", "rescue"]
-
 _MOST_STUDIES = 100_000  # a larger number is damage
 _DAMAGE = (*UNREADABLE, apsw.Error, UnicodeDecodeError)
 _SMALLEST_ROW = 24  # bytes of a told pull at least: bounds how many a file can hold

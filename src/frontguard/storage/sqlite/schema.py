@@ -10,17 +10,6 @@ import apsw
 
 from frontguard.errors import BadInput
 
-__all__ = [
-    "APPLICATION",
-    "PAGE",
-    "create_tables",
-    "definitions",
-    "first_page",
-    "has_tables",
-    "missing_definitions",
-    "wal_is_safe",
-]
-
 APPLICATION = 0x46524744  # "FRGD", in the header of the file: `PRAGMA application_id`
 VERSION = 3  # `PRAGMA user_version`
 PAGE = 4096

@@ -44,8 +44,6 @@ from frontguard.storage.sqlite.log import (
     write_leases,
 )
 
-__all__ = ["SqliteStorage"]
-
 
 class SqliteStorage(Storage):
     """Studies in one file, for any number of processes of one machine.
