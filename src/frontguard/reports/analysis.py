@@ -53,7 +53,7 @@ def origin_steps(origin: Origin) -> list[Step]:
 # Analyses -------------------------------------------------------------------------------------------------------------
 
 
-def analysis_report(found: Analysis, origin: Origin | None = None, *, title: str = "") -> Report:
+def analysis_report(found: Analysis, origin: Origin | None = None) -> Report:
     """The report on an analysis."""
     plain = with_short_names(found)
     origin = origin or Origin()
@@ -61,7 +61,7 @@ def analysis_report(found: Analysis, origin: Origin | None = None, *, title: str
     return report_of(
         Subject(
             kind="analysis",
-            title=title or _title(plain, origin),
+            title=_title(plain, origin),
             answer=summary.answer(plain),
             status=found.status,
             result=found,
@@ -192,7 +192,6 @@ def result_report(
     kind: Kind = "result",
     title: str = "",
     directed: bool = True,
-    said: Sequence[str] = (),
 ) -> Report:
     """The report on what a policy answered."""
     directed = directed and bool(result.metrics)
@@ -207,7 +206,7 @@ def result_report(
         Subject(
             kind=kind,
             title=title or f"{result.policy}: {len(result.arms):,} arms",
-            answer=said[0] if said else answer,
+            answer=answer,
             status=full.status,
             result=full,
             guarantee=(guarantee(snapshot.result, failed=snapshot.failed),),

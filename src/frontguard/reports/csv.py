@@ -28,11 +28,6 @@ def guarded(text: str) -> str:
     return "'" + text if text.lstrip(" ").startswith(_FORMULA) else text
 
 
-def document(report: Report) -> str:
-    """The whole file."""
-    return "".join(lines(report))
-
-
 def lines(report: Report) -> Iterator[str]:
     """The file in pieces: a million arms are never all in memory as text."""
     text = io.StringIO()

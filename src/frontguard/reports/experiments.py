@@ -12,7 +12,7 @@ from frontguard.experiments.tables import number
 from frontguard.plot.picture import Picture
 from frontguard.reports.analysis import origin_steps
 from frontguard.reports.make import made_now
-from frontguard.reports.model import Column, Entry, Fact, Figure, Records, Report, ReportTable, Section
+from frontguard.reports.model import Column, Entry, Fact, Figure, Records, Report, ReportTable
 from frontguard.words.certificate import status_in_words
 
 GOAL = 0.9
@@ -53,12 +53,7 @@ def experiments_report(rows: Sequence[Row], origin: Origin | None = None) -> Rep
             "wrong.",
         ),
         assumptions=tuple(_assumptions(rows)),
-        robustness=Section("How robust it is"),
-        open=Section("What would settle the open arms"),
-        failures=Section("Failures"),
         warnings=tuple(_warnings(rows)),
-        course=Section("How it came about"),
-        more=(),
         reproduce=tuple(origin_steps(origin or _derived(rows))),
         records=Records(tuple(records[0]), [list(record.values()) for record in records]),
         made=made_now(),

@@ -1,7 +1,7 @@
 """A report as data: the answer, pictures, tables and sentences, in the order in which they are read.
 
-`make` fills it from a study, an analysis, a demonstration or an experiment; `as_html`, `as_markdown` and `as_csv` write
-it down. Texts are plain and hostile: whoever writes them down escapes them.
+`make` fills it from a study, an analysis, a demonstration or an experiment; `html`, `markdown` and `csv` write it
+down. Texts are plain and hostile: whoever writes them down escapes them.
 """
 
 from __future__ import annotations
@@ -113,21 +113,21 @@ class Report:
     kind: Kind
     answer: str
     status: str
+    status_words: str
     facts: tuple[Fact, ...]
     pictures: tuple[Figure, ...]  # right below the answer
     table: ReportTable
     certificate: tuple[str, ...]  # what holds, in plain words
     assumptions: tuple[str, ...]  # what it rests on
-    robustness: Section
-    open: Section  # arms that are not settled, and what would settle them
-    failures: Section
     warnings: tuple[str, ...]
-    course: Section  # how it came about
-    more: tuple[Section, ...]  # further answers, as in the demonstration
     reproduce: tuple[Step, ...]
     records: Records
-    made: str = ""  # by which version and when
-    status_words: str = field(default="")
+    made: str  # by which version and when
+    robustness: Section = Section("How robust it is")
+    open: Section = Section("What would settle the open arms")  # and which these are
+    failures: Section = Section("Failures")
+    course: Section = Section("How it came about")
+    more: tuple[Section, ...] = ()  # further answers, as in the demonstration
 
     @property
     def parts(self) -> tuple[Section, ...]:
@@ -158,9 +158,9 @@ class Subject:
     reasons: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # of failures, by arm
     failed: Ints | None = None  # (K,) pulls, or values, that failed
     facts: tuple[Fact, ...] = ()
-    robustness: Section = field(default_factory=lambda: Section("How robust it is"))
-    open: Section = field(default_factory=lambda: Section("What would settle the open arms"))
-    course: Section = field(default_factory=lambda: Section("How it came about"))
+    robustness: Section = Report.robustness
+    open: Section = Report.open
+    course: Section = Report.course
     pictures: tuple[Figure, ...] | None = None  # instead of those that are made of the result
     steps: tuple[Step, ...] = ()
     warnings: tuple[str, ...] = ()
