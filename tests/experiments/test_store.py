@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from importlib import resources
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import frontguard
 from frontguard.errors import BadInput
 from frontguard.experiments.contestants import CONTESTANTS
 from frontguard.experiments.datasets.sw_llvm import CompilerSettings
 from frontguard.experiments.plan import Experiment, Setting, diabetes, gaussian_suite, sw_llvm
-from frontguard.experiments.store import FILE_NAME, Run, RunStore, key_of
+from frontguard.experiments.store import FILE_NAME, Run, RunStore, code_fingerprint, key_of
 from frontguard.simulation.environments import gaussian
 
+PACKAGE = Path(frontguard.__file__).parent
 RUNS = [Run(120, (0, 3), 0.5), Run(99, (), 0.5)]
 
 
@@ -119,3 +122,19 @@ def test_rows_that_differ_in_judgement_only_share_their_runs() -> None:
     published, demanded = (Setting(experiment, 0.1) for experiment in llvm_like())
     assert key_of(published, CONTESTANTS["auer-a1"], 0) == key_of(demanded, CONTESTANTS["auer-a1"], 0)
     assert key_of(published, CONTESTANTS["rpsi"], 0) != key_of(demanded, CONTESTANTS["rpsi"], 0)
+
+
+@pytest.mark.parametrize("room", ["theory", "evidence", "pareto", "policies", "simulation"])
+def test_an_edit_of_what_decides_a_run_changes_the_fingerprint(
+    room: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("_compiled.py", "theory", "evidence", "pareto", "policies", "simulation"):
+        for source in [*(PACKAGE / name).rglob("*.py")] or [PACKAGE / name]:
+            copy = tmp_path / source.relative_to(PACKAGE)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(source.read_bytes())
+    monkeypatch.setattr(resources, "files", lambda package: tmp_path)
+    before = code_fingerprint.__wrapped__()
+    edited = next((tmp_path / room).rglob("*.py"))
+    edited.write_bytes(edited.read_bytes() + b"# edited\n")
+    assert code_fingerprint.__wrapped__() != before

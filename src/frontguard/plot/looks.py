@@ -78,3 +78,13 @@ CONTESTANTS: tuple[Look, ...] = (
     Look("", GREY, "cross", dash=(10.0, 4.0)),
 )
 """For things that have no verdict, such as policies or arms beside each other; by their order."""
+
+
+def style_sheet() -> str:
+    """The colours of verdicts for style sheets, which take their shades from them.
+
+    >>> style_sheet()[:25]
+    ':root { --mark-in: #0072B'
+    """
+    marks = (f"--mark-{verdict.word.removeprefix('set ')}: {colour};" for verdict, colour in COLOURS.items())
+    return f":root {{ {' '.join(marks)} }}\n"

@@ -13,6 +13,7 @@ from html import escape
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from frontguard._typing import Floats
 from frontguard.errors import BadInput
@@ -40,11 +41,11 @@ def drawn(picture: Picture) -> Any:
     specs: list[list[Settings | None]] = [[None] * across for _ in picture.rows] or [[{}]]
     cells = []
     for i, row in enumerate(picture.rows):
-        wide = across // len(row) if row and across % len(row) == 0 else 1  # a shorter row has wider panels
+        span = across // len(row) if row and across % len(row) == 0 else 1  # a shorter row has wider panels
         for j, panel in enumerate(row):
             if panel is not None:
-                specs[i][j * wide] = {"colspan": wide}
-                cells.append((panel, {"row": i + 1, "col": j * wide + 1}, _INCH * picture.width / len(row)))
+                specs[i][j * span] = {"colspan": span}
+                cells.append((panel, {"row": i + 1, "col": j * span + 1}, _INCH * picture.width / len(row)))
     names = [columns(name) for row in picture.rows for panel in row[1:] if panel for name in panel.y.names]
     figure = Figure().set_subplots(
         len(specs), across, specs=specs, subplot_titles=[_heading(panel, wide) for panel, _, wide in cells],
@@ -165,7 +166,7 @@ def _joined(layer: parts.Layer, panel: Panel, frame: Frame, picture: Picture) ->
         yield common | trace | {"x": _coordinates(trace["x"], panel.x), "y": _coordinates(trace["y"], panel.y)}
 
 
-def _coordinates(values: Floats, axis: Axis) -> list[Any]:
+def _coordinates(values: npt.ArrayLike, axis: Axis) -> list[Any]:
     """Values for an axis of plotly: dates in milliseconds, None for what is no number."""
     given = np.ravel(np.asarray(values, np.float64)) * (1000.0 if axis.dates else 1.0)
     return [value if math.isfinite(value) else None for value in given.tolist()]
@@ -186,26 +187,23 @@ def _traces(layer: parts.Layer, panel: Panel, frame: Frame) -> Iterator[Settings
         case parts.Points():
             marks = {"x": layer.x, "y": layer.y, "marker": _mark(look), "cliponaxis": False, **_hints(layer.hints)}
             names = [plain(name, 30) for name in readable(layer, panel, frame)]
-            yield marks | {
-                "mode": "markers+text" if names else "markers",
-                "text": names,
-                "textposition": "middle right",
-            }
+            mode = "markers+text" if names else "markers"
+            yield marks | {"mode": mode, "text": names, "textposition": "middle right"}
         case parts.Boxes():
             fill, edge = (0.05, 0.3) if look.mark in PALE else (0.13, 0.6)
             corners = rectangles(layer.x_low, layer.y_low, layer.x_high, layer.y_high)
             closed = np.concatenate([corners, corners[:, :1], np.full_like(corners[:, :1], np.nan)], axis=1)
             yield _area(closed[..., 0], closed[..., 1], look, fill, edge)
-            marks = [each for each in panel.layers if isinstance(each, parts.Points) and each.hints]
-            marked = {key for each in marks for key in each.keys}
+            others = [each for each in panel.layers if isinstance(each, parts.Points) and each.hints]
+            marked = {key for each in others for key in each.keys}
             if layer.hints and not (layer.keys and marked.issuperset(layer.keys)):  # marks show the same hints
                 x, y = middle(layer.x_low, layer.x_high, frame[0]), middle(layer.y_low, layer.y_high, frame[1])
                 yield {"x": x, "y": y, "mode": "markers", "marker": unseen, **_hints(layer.hints)}
         case parts.Lines():
-            style = {"line": _line(look) | {"shape": "hv" if layer.step else "linear"}, "marker": _mark(look)}
-            style |= {"mode": "lines+markers" if layer.marks else "lines", "opacity": layer.opacity}
+            stroke, mode = _line(look) | {"shape": "hv" if layer.step else "linear"}, "lines" + "+markers" * layer.marks
+            style = Settings(line=stroke, marker=_mark(look), mode=mode, opacity=layer.opacity)
             for i, (x, y) in enumerate(zip(layer.x, layer.y, strict=True)):
-                said = {"hoverinfo": "text", "hovertext": _hint(layer.hints[i])} if layer.hints else {}
+                said = {"hoverinfo": "text", "hovertext": _hint(layer.hints[i])} if i < len(layer.hints) else {}
                 yield {"x": x, "y": y} | style | said
         case parts.Band():
             for first, behind in runs(layer.x, layer.low + layer.high):
@@ -240,11 +238,12 @@ def _traces(layer: parts.Layer, panel: Panel, frame: Frame) -> Iterator[Settings
         case parts.Region() if layer.x.size > 2:
             yield _area(layer.x, layer.y, look, 0.07, 0.3, layer.written)
         case parts.Rule():
-            ends = ([layer.at] * 2, shown)[:: 1 if upright else -1]
-            text = {"text": ["", plain(layer.written, 40)], "textposition": "bottom right" if upright else "top left"}
-            yield {"x": ends[0], "y": ends[1], "mode": "lines+text", "line": _line(look), "textfont": words} | text
+            x, y = (np.full(2, layer.at), np.array(shown))[:: 1 if upright else -1]
+            side, text = "bottom right" if upright else "top left", ["", plain(layer.written, 40)]
+            style = Settings(mode="lines+text", line=_line(look), text=text, textfont=words, textposition=side)
+            yield {"x": x, "y": y} | style
         case parts.Arrow():
             head = {"symbol": "arrow", "size": [0, 12], "angleref": "previous", "color": _shade(look)}
-            text = {"text": [plain(layer.written, 40), ""], "textposition": "top center", "textfont": words}
-            style = {"mode": "lines+markers+text", "line": _line(look), "marker": head, "cliponaxis": False}
-            yield {"x": layer.x, "y": layer.y} | style | text
+            style = Settings(mode="lines+markers+text", line=_line(look), marker=head, cliponaxis=False, textfont=words)
+            text = [plain(layer.written, 40), ""]
+            yield {"x": layer.x, "y": layer.y, "text": text, "textposition": "top center"} | style

@@ -15,6 +15,7 @@ from importlib.resources import files
 
 from frontguard.markup import Child, Element, clean, element
 from frontguard.phrases import one_line
+from frontguard.plot.looks import style_sheet
 from frontguard.plot.svg.draw import drawn
 from frontguard.reports.model import Entry, Figure, Report, ReportTable, Section, Step
 
@@ -27,7 +28,7 @@ _TALL = 40  # rows from which on a table gets a box of its own to scroll in
 
 def document(report: Report) -> str:
     """The whole file."""
-    css, script = _static("report.css"), _static("report.js")
+    css, script = style_sheet() + _static("report.css"), _static("report.js")
     body = _Body(report)
     # Here alone markup is put together by hand, of our own files and of escaped text.
     return (

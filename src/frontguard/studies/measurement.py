@@ -136,15 +136,14 @@ def checked_reason(reason: object, pull: int) -> str:
 
 
 def _in_order(names: list[str], values: object, pull: int) -> list[object]:
-    each = ", ".join(names)
     if isinstance(values, Mapping):
         for name in values:
             if name not in names:
                 hint = did_you_mean(str(name), names)
-                raise BadValues(pull, f"no objective is called {name!r}{hint}", f"wanted {each}")
+                raise BadValues(pull, f"no objective is called {name!r}{hint}", f"wanted {', '.join(names)}")
         missing = [name for name in names if name not in values]
         if missing:
-            raise BadValues(pull, f"no value for {', '.join(missing)}", f"wanted one for each of {each}")
+            raise BadValues(pull, f"no value for {', '.join(missing)}", f"wanted one for each of {', '.join(names)}")
         return [values[name] for name in names]
     if isinstance(values, (str, bytes)):
         raise BadValues(pull, "values must be numbers, by name or in order", f"got {shown(values, 120)}")
@@ -157,11 +156,14 @@ def _in_order(names: list[str], values: object, pull: int) -> list[object]:
             return [values]
         raise BadValues(pull, f"values must be {len(names)} numbers, by name or in order", f"got {shown(values, 120)}")
     if len(values) != len(names):
-        raise BadValues(pull, f"wanted {len(names)} values, one for each of {each}", f"got {len(values)}")
+        what = f"wanted {len(names)} values, one for each of {', '.join(names)}"
+        raise BadValues(pull, what, f"got {len(values)}")
     return list(values)
 
 
 def _checked_value(objective: Objective, value: object, reason: str | None, pull: int) -> float:
+    if type(value) is float and math.isfinite(value) and (value > 0.0 or not objective.relative):
+        return value  # as nearly all are
     if value is None and reason is not None:
         return math.nan
     where = f"value of {objective.name!r}"

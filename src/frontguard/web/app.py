@@ -25,12 +25,11 @@ from starlette.routing import Route
 
 import frontguard
 from frontguard.errors import BadInput
-from frontguard.plot.looks import COLOURS
+from frontguard.plot.looks import style_sheet
 from frontguard.web.addresses import Address, ViewOptions
 from frontguard.web.events import HEARTBEAT, EventStream, region_events
 from frontguard.web.guard import Guard, Rules, plain_page
 from frontguard.web.pages import document
-from frontguard.web.pages.parts import VERDICT_CLASS
 from frontguard.web.views import NotThere, Views
 from frontguard.web.watchers import Watchers
 
@@ -69,8 +68,7 @@ def static_files() -> tuple[dict[str, bytes], str]:
     folder = files("frontguard.web") / "static"
     found = {each.name: each.read_bytes() for each in folder.iterdir() if each.name.rpartition(".")[2] in _TYPES}
     # The words of verdicts have the colours that pictures give them.
-    marks = (f"--mark-{VERDICT_CLASS[verdict]}: {colour};" for verdict, colour in COLOURS.items())
-    found["page.css"] = f":root {{ {' '.join(marks)} }}\n".encode() + found["page.css"]
+    found["page.css"] = style_sheet().encode() + found["page.css"]
     said = hashlib.sha256(frontguard.__version__.encode())
     for name in sorted(found):
         said.update(name.encode() + b"\0" + found[name])

@@ -11,8 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from frontguard.plot import looks
-from frontguard.plot.layout.frames import PADDING, clipped, inside, limits, steps
-from frontguard.plot.picture import Axis, Bars, Boxes, Panel, Points, Region, Rule
+from frontguard.plot.layout.frames import PADDING, bounded, clipped, inside, limits, steps
+from frontguard.plot.picture import Axis, Bars, Boxes, Lines, Panel, Points, Region, Rule
 from tests.plot.samples import SAMPLES, array
 
 FLOATS = st.floats(allow_nan=True, allow_infinity=True)
@@ -105,3 +105,19 @@ def test_steps_stay_until_the_next(points: list[tuple[float, float]]) -> None:
     for before, now in pairwise(points):
         wanted += [(now[0], before[1]), now]
     assert corners == wanted
+
+
+def test_what_goes_on_for_ever_ends_beyond_the_edge() -> None:
+    panel, shown = Panel(Axis(), Axis(scale="log"), ()), ((0.0, 10.0), (1.0, 100.0))
+    box = bounded(Boxes(array(-np.inf), array(0.0), array(5.0), array(np.inf), looks.IN), panel, shown, beyond=0.5)
+    assert isinstance(box, Boxes)
+    assert (box.x_low[0], box.x_high[0]) == (-5.0, 5.0)
+    assert (box.y_low[0], box.y_high[0]) == pytest.approx((0.1, 1000.0))
+    mark = bounded(Points(array(np.inf, 50.0), array(5.0, 5.0), looks.IN), panel, shown, beyond=0.5)
+    line = bounded(Lines(array(np.inf, 50.0)[None], array(5.0, 5.0)[None], looks.IN), panel, shown, beyond=0.5)
+    assert isinstance(mark, Points)
+    assert isinstance(line, Lines)
+    assert mark.x.tolist() == [10.0, 50.0]  # on the edge; what has a place keeps it
+    assert line.x.tolist() == [[15.0, 50.0]]
+    rule = Rule(np.inf, looks.GOAL)
+    assert bounded(rule, panel, shown, beyond=0.5) is rule

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -138,7 +138,7 @@ def bounded(layer: Layer, panel: Panel, frame: Frame, beyond: float) -> Layer:
             names = ((), ("low", "high")) if layer.upright else (("low", "high"), ())
         case _:
             return layer
-    cut: dict[str, Floats] = {}
+    cut: dict[str, Any] = {}
     for along, within, axis in zip(names, frame, (panel.x, panel.y), strict=True):
         log = axis.scale == "log"
         for name in along:

@@ -67,7 +67,7 @@ def draw(axes: Axes, layer: Layer, panel: Panel, frame: Frame, depth: float) -> 
                 edgecolors=[shade(layer.look, 0.3 if pale else 0.6)],
             )  # fmt: skip
         case Lines():
-            style = {"alpha": layer.opacity, "zorder": depth}
+            style: dict[str, Any] = {"alpha": layer.opacity, "zorder": depth}
             for x, y in zip(layer.x, layer.y, strict=True):
                 axes.plot(*(steps(x, y) if layer.step else (x, y)), **line(layer.look), **style)
                 if layer.marks:
