@@ -1,4 +1,12 @@
-"""The command line: thin. Every command answers first; messages go to stderr, `--json` to stdout."""
+"""The command line: thin. Every command answers first; messages go to stderr, `--json` to stdout.
+
+It may know every room, and none knows it. A command parses its options, calls what does the work, and prints: sentences
+come from `words`, JSON from `documents`. Where to start:
+
+- `app`: the commands there are.
+- `run` (with `run_options`), `analyze`, `plan`, `report`, `serve`, `rescue`, `reproduce`, `demo`: one module a command.
+- `values`: numbers, sizes and METRIC=VALUE as options take them.
+"""
 
 from __future__ import annotations
 
