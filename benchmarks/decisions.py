@@ -44,9 +44,9 @@ def certified_decision(arms: int, alive: int, objectives: int = 3) -> float:
     on_front = rng.dirichlet(np.ones(objectives), arms)  # nobody dominates anybody
     centre = on_front - np.where(np.arange(arms) < alive, 0.0, 5.0)[:, None]
     width = 0.02
-    boxes[..., LOW], boxes[..., HIGH] = centre - width, centre + width
+    boxes[:, LOW], boxes[:, HIGH] = centre - width, centre + width
     for column in (LOW_FLOOR, HIGH_FLOOR, ESTIMATE, DOUBT_LOW, DOUBT_HIGH):
-        boxes[..., column] = centre
+        boxes[:, column] = centre
     standing.arms["pulls"] = 100
     decide(standing, policy.goal)
     assert control["alive"][0] == alive

@@ -74,7 +74,7 @@ def test_estimates_and_their_doubt_are_those_of_the_certified_policy() -> None:
     boxes = log_boxes(ordered_log(samples), OBJECTIVES, Prescient(0.1), 0.1)
     read = {ESTIMATE: boxes.estimates, DOUBT_LOW: boxes.doubt_low, DOUBT_HIGH: boxes.doubt_high}
     for column, ours in read.items():
-        np.testing.assert_array_equal(ours, policy.standing.boxes[..., column])
+        np.testing.assert_array_equal(ours, policy.standing.boxes[:, column])
 
 
 def test_an_arm_whose_values_all_failed_is_unknown() -> None:

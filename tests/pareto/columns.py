@@ -19,12 +19,12 @@ from frontguard.evidence.boxes import (
 
 
 def as_columns(boxes: ArmBoxes) -> Floats:
-    """The same as an array (K, M, COLUMNS) in which no bound can gain anything any more."""
+    """The same as an array (K, COLUMNS, M) in which no bound can gain anything any more."""
     array = unknown_boxes(*boxes.lower.shape)
     for column in (LOW, LOW_FLOOR, PLAIN_LOW):
-        array[..., column] = boxes.lower
+        array[:, column] = boxes.lower
     for column in (HIGH, HIGH_FLOOR, PLAIN_HIGH):
-        array[..., column] = boxes.upper
-    array[..., ESTIMATE] = boxes.estimates
-    array[..., DOUBT_LOW], array[..., DOUBT_HIGH] = boxes.doubt_low, boxes.doubt_high
+        array[:, column] = boxes.upper
+    array[:, ESTIMATE] = boxes.estimates
+    array[:, DOUBT_LOW], array[:, DOUBT_HIGH] = boxes.doubt_low, boxes.doubt_high
     return array

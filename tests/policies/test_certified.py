@@ -25,7 +25,7 @@ class NaiveDecision:
     """`decide` over all pairs, from the definitions."""
 
     def __init__(self, boxes: Floats, accuracy: Floats, coverage: Floats, margin: Floats) -> None:
-        low, high = boxes[..., LOW], boxes[..., HIGH]
+        low, high = boxes[:, LOW], boxes[:, HIGH]
         K = len(boxes)
         everyone = range(K)
         self.out = {
@@ -33,7 +33,7 @@ class NaiveDecision:
             if any((high[i] <= low[j]).all() and (high[i] < low[j]).any() for j in everyone if j != i)
         }  # fmt: skip
         alive = [i for i in everyone if i not in self.out]
-        least, most = boxes[..., DOUBT_LOW], boxes[..., DOUBT_HIGH]
+        least, most = boxes[:, DOUBT_LOW], boxes[:, DOUBT_HIGH]
 
         def beaten(i: int, j: int) -> bool:
             lead = least[j] - most[i]
@@ -71,10 +71,10 @@ def test_the_rule_is_what_the_definitions_say_over_all_pairs(
     standing = policy.standing
     boxes, table, control = standing.boxes, standing.arms, standing.control
     centre = rng.integers(0, 5, (arms, objectives)).astype(float)  # whole numbers: ties and equal bounds abound
-    boxes[..., LOW] = np.where(rng.random(centre.shape) < unknown, -np.inf, centre - rng.integers(0, width + 1))
-    boxes[..., HIGH] = np.where(rng.random(centre.shape) < unknown, np.inf, centre + rng.integers(0, width + 1))
-    boxes[..., LOW_FLOOR] = boxes[..., HIGH_FLOOR] = boxes[..., ESTIMATE] = centre
-    boxes[..., DOUBT_LOW], boxes[..., DOUBT_HIGH] = centre - 0.25, centre + 0.25
+    boxes[:, LOW] = np.where(rng.random(centre.shape) < unknown, -np.inf, centre - rng.integers(0, width + 1))
+    boxes[:, HIGH] = np.where(rng.random(centre.shape) < unknown, np.inf, centre + rng.integers(0, width + 1))
+    boxes[:, LOW_FLOOR] = boxes[:, HIGH_FLOOR] = boxes[:, ESTIMATE] = centre
+    boxes[:, DOUBT_LOW], boxes[:, DOUBT_HIGH] = centre - 0.25, centre + 0.25
     table["pulls"] = 10
     tolerances = np.full(objectives, accuracy), np.full(objectives, coverage), np.full(objectives, 0.5)
     rule.decide(standing, rule.Goal(*tolerances))

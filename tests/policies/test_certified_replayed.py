@@ -42,9 +42,9 @@ def test_take_decides_nothing_even_when_nothing_is_out() -> None:
     policy = policy_for()
     arms = policy.ask()
     policy.take(arms, measured(np.random.default_rng(0), arms))
-    assert np.isinf(policy.standing.boxes[..., [LOW, HIGH]]).all()
+    assert np.isinf(policy.standing.boxes[:, [LOW, HIGH]]).all()
     policy.decide()
-    assert np.isfinite(policy.standing.boxes[..., [LOW, HIGH]]).all()
+    assert np.isfinite(policy.standing.boxes[:, [LOW, HIGH]]).all()
 
 
 def test_next_pulls_begin_with_a_probe_and_count_what_is_out() -> None:

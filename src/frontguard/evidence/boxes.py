@@ -45,7 +45,7 @@ DOUBT = 0.5
 """Standard errors of a point estimate that count as doubt when candidates are chosen."""
 
 LOW, HIGH, LOW_FLOOR, HIGH_FLOOR, REFUTED, PLAIN_LOW, PLAIN_HIGH, ESTIMATE, DOUBT_LOW, DOUBT_HIGH = range(10)
-"""Columns of an array of boxes (K, M, COLUMNS), for every arm and objective:
+"""Columns of an array of boxes (K, COLUMNS, M), for every arm and objective:
 
 - `LOW`, `HIGH`: L and H, the interval so far;
 - `LOW_FLOOR`, `HIGH_FLOOR`: what would be left of it if the sample went on like this for ever;
@@ -54,7 +54,7 @@ LOW, HIGH, LOW_FLOOR, HIGH_FLOOR, REFUTED, PLAIN_LOW, PLAIN_HIGH, ESTIMATE, DOUB
 - `ESTIMATE`: the point estimate, and `DOUBT_LOW`, `DOUBT_HIGH`: how far sampling noise may have moved it.
 """
 
-COLUMNS = 10
+COLUMNS = 10  # before the objectives: a column of an arm is one piece of memory, as the rule reads it
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,10 +78,10 @@ class ArmBoxes:
 
 
 def unknown_boxes(arms: int, objectives: int) -> Floats:
-    """Boxes (K, M, COLUMNS) of arms of which nothing is known."""
-    boxes = np.zeros((arms, objectives, COLUMNS))
-    boxes[..., [LOW, LOW_FLOOR, PLAIN_LOW, ESTIMATE, DOUBT_LOW, DOUBT_HIGH]] = -np.inf
-    boxes[..., [HIGH, HIGH_FLOOR, PLAIN_HIGH]] = np.inf
+    """Boxes (K, COLUMNS, M) of arms of which nothing is known."""
+    boxes = np.zeros((arms, COLUMNS, objectives))
+    boxes[:, [LOW, LOW_FLOOR, PLAIN_LOW, ESTIMATE, DOUBT_LOW, DOUBT_HIGH]] = -np.inf
+    boxes[:, [HIGH, HIGH_FLOOR, PLAIN_HIGH]] = np.inf
     return boxes
 
 
@@ -198,16 +198,31 @@ def tighten(box: Floats, samples: Samples, record: Record, pulls: int, rule: Box
         low, high = plain_low, plain_high
     elif box[REFUTED] == 2.0:
         low, high = -np.inf, np.inf
-    low_floor, high_floor = low, high
-    for s in range(shifts if box[REFUTED] == 0.0 else 1 if box[REFUTED] == 1.0 else 0):
+    box[LOW], box[HIGH], box[PLAIN_LOW], box[PLAIN_HIGH] = low, high, plain_low, plain_high
+    box[LOW_FLOOR], box[HIGH_FLOOR] = lasting_bounds(box, samples, record, pulls, rule, d)
+
+
+@kernel
+def usable_shifts(box: Floats, rule: BoxRule) -> int:
+    """How many of the shifts, the first of which needs no R, the data have not refuted."""
+    return rule.costs.shape[1] if box[REFUTED] == 0.0 else 1 if box[REFUTED] == 1.0 else 0
+
+
+@kernel
+def lasting_bounds(
+    box: Floats, samples: Samples, record: Record, pulls: int, rule: BoxRule, d: int
+) -> tuple[float, float]:
+    """What would be left of a box (COLUMNS,) of objective d if the sample went on like this for ever."""
+    low, high = box[LOW], box[HIGH]
+    failed = pulls - record.count
+    for s in range(usable_shifts(box, rule)):
         rank = min(int(np.ceil(rule.low_keep[d, s] * pulls)), pulls)
         if rank > failed:
-            low_floor = max(low_floor, ranked(samples, record, rank - failed - 1) - rule.costs[d, s])
+            low = max(low, ranked(samples, record, rank - failed - 1) - rule.costs[d, s])
         rank = min(int(np.ceil(rule.high_keep[d, s] * pulls)), pulls)
         if rank > failed:
-            high_floor = min(high_floor, ranked(samples, record, last - (rank - failed - 1)) + rule.costs[d, s])
-    box[LOW], box[HIGH], box[LOW_FLOOR], box[HIGH_FLOOR] = low, high, low_floor, high_floor
-    box[PLAIN_LOW], box[PLAIN_HIGH] = plain_low, plain_high
+            high = min(high, ranked(samples, record, pulls - rank) + rule.costs[d, s])
+    return low, high
 
 
 @kernel
@@ -217,10 +232,10 @@ def refresh(boxes: Floats, i: int, samples: Samples, pulls: int, rule: BoxRule) 
     `pulls` counts all that were asked for: one that failed, or has not come back yet, may be anything. (To leave those
     out that are still on their way would be wrong: which of them come first may depend on what they measure.)
     """
-    M = boxes.shape[1]
+    M = boxes.shape[2]
     found_false = False
     for d in range(M):
-        box = boxes[i, d]
+        box = boxes[i, :, d]
         record: Record = samples.columns[i * M + d]
         refuted = box[REFUTED]
         tighten(box, samples, record, pulls, rule, d)

@@ -5,7 +5,7 @@ it is H_j − L_i; other evidence would bring bounds of its own, and everything 
 as they are written, first the difference and then the tolerance, in both forms alike: `tests/pareto/test_relations.py`
 holds one against the other, and fails where only one is changed.
 
-For one pair, kernels read an array of boxes (K, M, COLUMNS); for many arms at once, functions take arrays (n, M) of the
+For one pair, kernels read an array of boxes (K, COLUMNS, M); for many arms at once, functions take arrays (n, M) of the
 columns that they need, and ask `pareto.dominance`, which does not look at all pairs.
 """
 
@@ -24,29 +24,29 @@ _SMALLEST = float(np.nextafter(0.0, 1.0))
 @inlined
 def difference(boxes: Floats, j: int, i: int, d: int) -> float:
     """An upper bound of m_j − m_i in objective d: H_j − L_i."""
-    bound: float = boxes[j, d, HIGH] - boxes[i, d, LOW]
+    bound: float = boxes[j, HIGH, d] - boxes[i, LOW, d]
     return bound
 
 
 @inlined
 def lasting_difference(boxes: Floats, j: int, i: int, d: int) -> float:
     """What more pulls can bring that bound down to, if the samples go on as they are."""
-    bound: float = boxes[j, d, HIGH_FLOOR] - boxes[i, d, LOW_FLOOR]
+    bound: float = boxes[j, HIGH_FLOOR, d] - boxes[i, LOW_FLOOR, d]
     return bound
 
 
 @inlined
 def gain_below(boxes: Floats, i: int, d: int) -> float:
     """How much more pulls can still raise L_i in one objective; ∞ as long as nothing is known."""
-    gain = boxes[i, d, LOW_FLOOR] - boxes[i, d, LOW]
-    return gain if gain == gain else (0.0 if boxes[i, d, REFUTED] == 2.0 else np.inf)
+    gain = boxes[i, LOW_FLOOR, d] - boxes[i, LOW, d]
+    return gain if gain == gain else (0.0 if boxes[i, REFUTED, d] == 2.0 else np.inf)
 
 
 @inlined
 def gain_above(boxes: Floats, j: int, d: int) -> float:
     """How much more pulls can still lower H_j in one objective; ∞ as long as nothing is known."""
-    gain = boxes[j, d, HIGH] - boxes[j, d, HIGH_FLOOR]
-    return gain if gain == gain else (0.0 if boxes[j, d, REFUTED] == 2.0 else np.inf)
+    gain = boxes[j, HIGH, d] - boxes[j, HIGH_FLOOR, d]
+    return gain if gain == gain else (0.0 if boxes[j, REFUTED, d] == 2.0 else np.inf)
 
 
 # Out ---------------------------------------------------------------------------------------------------------------
@@ -56,7 +56,7 @@ def gain_above(boxes: Floats, j: int, d: int) -> float:
 def dominated(boxes: Floats, i: int, j: int) -> bool:
     """Whether m_i ≺ m_j for certain: H_i − L_j ≤ 0 in every objective, and < 0 in one."""
     below, strictly = True, False
-    for d in range(boxes.shape[1]):
+    for d in range(boxes.shape[2]):
         bound = difference(boxes, i, j, d)
         if bound > 0.0:
             below = False
@@ -124,7 +124,7 @@ def beaten(boxes: Floats, margin: Floats, i: int, j: int) -> bool:
     """Whether j beats i in the estimates, beyond their doubt: by the margin, and by more than nothing, everywhere."""
     behind = True
     for d in range(margin.shape[0]):
-        ahead = boxes[j, d, DOUBT_LOW] - boxes[i, d, DOUBT_HIGH]
+        ahead = boxes[j, DOUBT_LOW, d] - boxes[i, DOUBT_HIGH, d]
         behind &= ahead >= margin[d] and ahead > 0.0
     return behind
 
@@ -140,8 +140,8 @@ def find_beaten(doubt_low: Floats, doubt_high: Floats, margin: Floats) -> Bools:
 def lead(boxes: Floats, k: int, i: int) -> float:
     """min over objectives of the point estimates of k less those of i."""
     least = np.inf
-    for d in range(boxes.shape[1]):
-        least = min(least, boxes[k, d, ESTIMATE] - boxes[i, d, ESTIMATE])
+    for d in range(boxes.shape[2]):
+        least = min(least, boxes[k, ESTIMATE, d] - boxes[i, ESTIMATE, d])
     return least
 
 

@@ -92,7 +92,7 @@ class Standing(NamedTuple):
     """Where K arms stand: what the rule reads and writes."""
 
     arms: Table  # (K,) of `ARM`
-    boxes: Floats  # (K, M, COLUMNS), see `evidence.boxes`
+    boxes: Floats  # (K, COLUMNS, M), see `evidence.boxes`
     alive: Ints  # (K,), of which the first `control.alive` are the arms that are not out
     control: Table  # (1,) of `CONTROL`
     front: Ints  # (K,), a workspace
@@ -191,21 +191,21 @@ def skyline(boxes: Floats, column: int, alive: Ints, count: int, front: Ints) ->
     One of several equal ones is enough: the front is asked for maxima only. Arms that nothing is known of (−∞
     somewhere) cannot exceed anybody.
     """
-    M = boxes.shape[1]
+    M = boxes.shape[2]
     size = 0
     for a in range(count):
         i = alive[a]
         kept = True
         for d in range(M):
-            if boxes[i, d, column] == -np.inf:
+            if boxes[i, column, d] == -np.inf:
                 kept = False
         f = 0
         while kept and f < size:
             j = front[f]
             i_up_to_j, j_up_to_i = True, True
             for d in range(M):
-                i_up_to_j &= boxes[i, d, column] <= boxes[j, d, column]
-                j_up_to_i &= boxes[j, d, column] <= boxes[i, d, column]
+                i_up_to_j &= boxes[i, column, d] <= boxes[j, column, d]
+                j_up_to_i &= boxes[j, column, d] <= boxes[i, column, d]
             if i_up_to_j:
                 kept = False
             elif j_up_to_i:
@@ -445,10 +445,10 @@ def lasting_boxes(boxes: Floats) -> Floats:
     """Boxes as endless samples that go on as they are would leave them."""
     lasting = boxes.copy()
     for i in range(boxes.shape[0]):
-        for d in range(boxes.shape[1]):
-            low, high = boxes[i, d, LOW_FLOOR], boxes[i, d, HIGH_FLOOR]
+        for d in range(boxes.shape[2]):
+            low, high = boxes[i, LOW_FLOOR, d], boxes[i, HIGH_FLOOR, d]
             # In the long run R may promise more than can be: an empty interval.
-            lasting[i, d, LOW], lasting[i, d, HIGH] = min(low, high), max(low, high)
+            lasting[i, LOW, d], lasting[i, HIGH, d] = min(low, high), max(low, high)
     return lasting
 
 

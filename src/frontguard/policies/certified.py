@@ -217,7 +217,7 @@ class Certified(Policy):
     @property
     def estimates(self) -> Floats:
         """Empirical quantiles (K, M) of the pulls that did not fail; −∞ where there are none."""
-        return self.standing.boxes[..., ESTIMATE].copy()
+        return self.standing.boxes[:, ESTIMATE].copy()
 
     @property
     def status(self) -> str:
@@ -416,14 +416,14 @@ class Certified(Policy):
     @property
     def floors(self) -> Floats:
         """Per arm and objective the interval (K, M, 2) that no further pull can shrink, as far as samples show it."""
-        ends = self.standing.boxes[..., [LOW_FLOOR, HIGH_FLOOR]]
+        ends = np.stack([self.standing.boxes[:, LOW_FLOOR], self.standing.boxes[:, HIGH_FLOOR]], axis=-1)
         return np.sort(ends, axis=-1)  # in the long run R may promise more than can be: an empty interval
 
     def result(self, arm_names: Sequence[str] | None = None, objective_names: Sequence[str] | None = None) -> Result:
         """The answer so far; final once `done`."""
         return self._result(
-            lower=self.standing.boxes[..., LOW],
-            upper=self.standing.boxes[..., HIGH],
+            lower=self.standing.boxes[:, LOW],
+            upper=self.standing.boxes[:, HIGH],
             decided_by=self.standing.arms["decided_by"],
             certificate=self.certificate(),
             arm_names=arm_names,
@@ -433,7 +433,7 @@ class Certified(Policy):
 
     def _notices(self) -> tuple[Notice, ...]:
         """Which assumptions were given up, because measurements contradict them."""
-        refuted = self.standing.boxes[..., REFUTED]
+        refuted = self.standing.boxes[:, REFUTED]
         spread, threat = (int((refuted == what).any(axis=1).sum()) for what in (1, 2))
         found: list[Notice] = []
         if spread:

@@ -17,7 +17,7 @@ import numpy as np
 from frontguard._compiled import kernel
 from frontguard._typing import Floats, Ints
 from frontguard.evidence.boundaries import read_rank
-from frontguard.evidence.boxes import HIGH, HIGH_FLOOR, LARGEST, LOW, LOW_FLOOR, REFUTED, BoxRule
+from frontguard.evidence.boxes import HIGH, HIGH_FLOOR, LARGEST, LOW, LOW_FLOOR, BoxRule, lasting_bounds, usable_shifts
 from frontguard.evidence.samples import Record, Samples, ranked
 from frontguard.pareto.relations import difference, lasting_difference
 from frontguard.pareto.rule import (
@@ -91,42 +91,20 @@ def _at_rank(samples: Samples, record: Record, failed: int, rank: float, from_ab
 
 
 @kernel
-def _read_floors(boxes: Floats, i: int, have: int, samples: Samples, rule: BoxRule) -> None:
-    """What the boxes of arm i would come to if its sample went on for ever. Pulls that are out are left aside."""
-    for d in range(boxes.shape[1]):
-        box = boxes[i, d]
-        record: Record = samples.columns[i * boxes.shape[1] + d]
-        failed = have - record.count
-        low, high = box[LOW], box[HIGH]
-        for s in range(_usable_shifts(box, rule)):
-            rank = np.ceil(rule.low_keep[d, s] * have)
-            low = max(low, _at_rank(samples, record, failed, rank, False) - rule.costs[d, s])
-            rank = np.ceil(rule.high_keep[d, s] * have)
-            high = min(high, -_at_rank(samples, record, failed, rank, True) + rule.costs[d, s])
-        box[LOW_FLOOR], box[HIGH_FLOOR] = low, high
-
-
-@kernel
 def _read_boxes(thought: Thought, i: int) -> None:
     """The boxes of arm i if it had its pulls of the thought in the proportions of its sample."""
     boxes, samples, rule, pulls = thought.standing.boxes, thought.samples, thought.rule, thought.pulls[i]
     have = thought.standing.arms[i].pulls
     scale = have / pulls
-    for d in range(boxes.shape[1]):
-        box = boxes[i, d]
-        record: Record = samples.columns[i * boxes.shape[1] + d]
+    for d in range(boxes.shape[2]):
+        box = boxes[i, :, d]
+        record: Record = samples.columns[i * boxes.shape[2] + d]
         failed = have - record.count
-        for s in range(_usable_shifts(box, rule)):
+        for s in range(usable_shifts(box, rule)):
             rank = scale * read_rank(rule.low_ranks[d, s], int(pulls))
             box[LOW] = max(box[LOW], _at_rank(samples, record, failed, rank, False) - rule.costs[d, s])
             rank = scale * read_rank(rule.high_ranks[d, s], int(pulls))
             box[HIGH] = min(box[HIGH], -_at_rank(samples, record, failed, rank, True) + rule.costs[d, s])
-
-
-@kernel
-def _usable_shifts(box: Floats, rule: BoxRule) -> int:
-    """How many of the shifts, the first of which needs no R, the data have not refuted."""
-    return rule.costs.shape[1] if box[REFUTED] == 0.0 else 1 if box[REFUTED] == 1.0 else 0
 
 
 @kernel
@@ -139,7 +117,7 @@ def _gap(thought: Thought, tolerance: Floats, i: int, j: int, d: int) -> float:
     start = thought.start
     gap = difference(thought.standing.boxes, j, i, d) - tolerance[d]
     slack = tolerance[d] - lasting_difference(start, j, i, d)
-    gain = start[i, d, LOW_FLOOR] - start[i, d, LOW] + start[j, d, HIGH] - start[j, d, HIGH_FLOOR]
+    gain = start[i, LOW_FLOOR, d] - start[i, LOW, d] + start[j, HIGH, d] - start[j, HIGH_FLOOR, d]
     if gap > 0.0 and gain < np.inf:
         gap -= 0.5 * (np.sqrt(slack * slack + (2.0 * DOUBT * gain) ** 2) - slack)
     return float(gap)
@@ -191,8 +169,11 @@ def _go_on(standing: Standing, goal: Goal, pulls: Floats, samples: Samples, rule
     """Raise `pulls` (K,) in thought until the certificate is there. Returns a code, and the pair that takes most."""
     arms, boxes = standing.arms, standing.boxes
     alive = standing.alive[: standing.control[0].alive]
-    for i in alive:
-        _read_floors(boxes, i, arms[i].pulls, samples, rule)
+    M = boxes.shape[2]
+    for i in alive:  # pulls that are out are left aside
+        for d in range(M):
+            box, record = boxes[i, :, d], samples.columns[i * M + d]
+            box[LOW_FLOOR], box[HIGH_FLOOR] = lasting_bounds(box, samples, record, arms[i].pulls, rule, d)
     thought = Thought(standing, boxes.copy(), pulls, samples, rule)
     returned = alive[arms["candidate"][alive] == RETURNED]
     answer, dearest = np.array([REACHED, -1, -1]), 0.0

@@ -173,7 +173,7 @@ def _run_certified(
 ) -> Floats:  # fmt: skip
     """One run of the certified policy. Returns the pool of the samples, as `_run_rpsi` does."""
     arms, boxes, alive, control = standing.arms, standing.boxes, standing.alive, standing.control
-    count, objectives = boxes.shape[:2]
+    count, _, objectives = boxes.shape
     blocks = np.empty((count, objectives, BLOCK))
     used = np.full(count, BLOCK)
     streams = run_streams(rewards, attacks, objectives)
