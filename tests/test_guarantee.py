@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import insort
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -88,7 +87,7 @@ def test_constants_of_a_weaker_threat_are_caught() -> None:
 def test_a_spread_bound_that_is_too_small_is_caught() -> None:
     cell = Cell("malicious: worst case", "Cauchy", with_spread=True)
     narrow = Cell("malicious: worst case", "Cauchy", with_spread=True)
-    narrow.__dict__["rule"] = replace(cell.rule, costs=0.8 * cell.rule.costs)
+    narrow.__dict__["rule"] = cell.rule._replace(costs=0.8 * cell.rule.costs)
     assert refuted(find_misses(narrow, QUICK_RUNS, seed=5))
 
 
