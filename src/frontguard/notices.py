@@ -7,7 +7,8 @@ a sentence there.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import math
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args
 
 from frontguard._attached import attached
@@ -30,7 +31,7 @@ class Notice:
 
     def to_dict(self) -> dict[str, Any]:
         """The record as plain values that JSON can hold."""
-        return {"kind": vars(self)["kind"], **{name: _plain(value) for name, value in asdict(self).items()}}
+        return {name: plain(value) for name, value in {"kind": vars(self)["kind"], **vars(self)}.items()}
 
     def __str__(self) -> str:
         return str(attached("sentence")(self))
@@ -234,10 +235,8 @@ AnyNotice = (
 KINDS: tuple[type[Notice], ...] = get_args(AnyNotice)
 
 
-def _plain(value: Any) -> Any:
-    return [_plain(part) for part in value] if isinstance(value, tuple) else value
-
-
-def reasons_of(counts: dict[str, int]) -> Reasons:
-    """Reasons with their counts as a notice holds them: most frequent first, then as they came."""
-    return tuple(sorted(counts.items(), key=lambda each: -each[1]))
+def plain(value: Any) -> Any:
+    """A value of a record as JSON can hold it: tuples as lists, and None for what is not finite."""
+    if isinstance(value, tuple):
+        return [plain(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

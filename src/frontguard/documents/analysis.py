@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal, Self
 
 import numpy as np
@@ -52,18 +52,12 @@ class AnalysisDocument(ResultDocument):
     more_pulls: dict[Text, Count | Literal["far", "contamination", "failures", "tolerance"]] = {}
     """For each open arm how many more pulls of it would settle it, or why no number would."""
 
-    def measured(self) -> tuple[Sequence[Objective], Values]:
-        """Objectives and estimates."""
-        return self.objectives, self.estimates
-
     def check(self) -> None:
         """What is there besides a result is of its arms and objectives, too."""
         super().check()
         self.check_values([Objective(each.name) for each in self.metrics], failed=self.failed, means=self.means)
         self.check_arms(stands_up_to=self.stands_up_to or {}, more_pulls=self.more_pulls)
-        for place, arm in enumerate(self.mean_set):
-            if arm not in self.verdicts:
-                raise wrong(("mean_set", place), "the name of an arm that has a verdict", arm)
+        self.check_named("mean_set", enumerate(self.mean_set))
 
     def analysis(self) -> Analysis:
         """The analysis."""
@@ -72,7 +66,6 @@ class AnalysisDocument(ResultDocument):
     def _analysis(self, levels: ProfileDocument | None, rivals: Mapping[str, int]) -> Analysis:
         known = self.result_fields()
         arms, names = known["arms"], known["objectives"]
-        failed = values_of(self.failed, arms, names, 0.0)  # type: ignore[arg-type]  # counts are numbers
         profile = None
         if self.stands_up_to is not None and self.front_changes_at is not None:
             profile = Profile(
@@ -84,7 +77,7 @@ class AnalysisDocument(ResultDocument):
             )
         return Analysis(
             **known,
-            failed=failed.astype(np.int64),
+            failed=values_of(self.failed, arms, names, 0.0).astype(np.int64),
             means=values_of(self.means, arms, names),
             mean_front=np.isin(np.array(arms, object), np.array(self.mean_set, object)),
             profile=profile,

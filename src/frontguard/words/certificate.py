@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from frontguard.objectives import Objective, parse_tolerance
-from frontguard.phrases import article, number, percent, rounded_up
+from frontguard.phrases import article, number, percent, percentage, rounded_up
 from frontguard.results import Certificate, Result
 from frontguard.verdicts import Verdict
 
@@ -107,19 +107,17 @@ def sentence(certificate: Certificate) -> str:
     """What a certificate guarantees, in one sentence."""
     share, attacker = certificate.contamination, article(certificate.threat)
     source = f"up to {share:.0%} of the measurements replaced by {attacker} attacker" if share else "clean measurements"
-    accuracy, coverage = (_shown(each, certificate.relative) for each in (certificate.accuracy, certificate.coverage))
+    accuracy, coverage = (_bounds(each, certificate.relative) for each in (certificate.accuracy, certificate.coverage))
     return (
         f"with probability {certificate.confidence:.0%}, {source}: no returned arm is beaten by more than "
         f"{accuracy} in every objective, and none on the front is missed by more than {coverage}"
     )
 
 
-def _shown(tolerance: float | tuple[float, ...], relative: tuple[bool, ...] = ()) -> str:
+def _bounds(tolerance: float | tuple[float, ...], relative: tuple[bool, ...]) -> str:
     parts = tolerance if isinstance(tolerance, tuple) else (tolerance,)
     shares = relative or (False,) * len(parts)
-    return " / ".join(
-        f"{100 * part:.3g}%" if share else f"{part:.3g}" for part, share in zip(parts, shares, strict=True)
-    )
+    return " / ".join(percentage(part) if share else f"{part:.3g}" for part, share in zip(parts, shares, strict=True))
 
 
 # What it assumes ------------------------------------------------------------------------------------------------------
@@ -292,7 +290,7 @@ def amount(value: float, objective: Objective) -> str:
     """A difference of a metric in its units, or as a percentage of it where the tolerance is one."""
     if not math.isfinite(value):
         return "any amount"
-    return f"{100.0 * value:.3g}%" if objective.relative else number(value)
+    return percentage(value) if objective.relative else number(value)
 
 
 def tolerance(objective: Objective) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from frontguard.phrases import percentage, rounded
 from frontguard.planning.cost import MOST_ARMS, CostPlan, SimulatedCost, Task, in_units
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ FEW_ROWS = 50
 def _widths(task: Task, widths: Sequence[float]) -> str:
     """Widths in the units of the metrics, once if they are all the same."""
     parts = [
-        f"{width:.3g}" if not metric.relative else f"{100.0 * width:.3g} %"
+        percentage(width) if metric.relative else f"{width:.3g}"
         for metric, width in zip(task.metrics, widths, strict=True)
     ]
     if len(set(parts)) == 1:
@@ -39,7 +40,7 @@ def answer(made: CostPlan) -> str:
         return f"{goal} cannot be promised: {limit} {who} can, and {task.threat.eps:.2%} are declared."
     if not row.runs:
         return f"{goal} is not simulated: {row.note}."
-    said = f"Expect {_pulls(row)} pulls ({_rounded(row.mean / task.arms):,} an arm) for {goal}"
+    said = f"Expect {_pulls(row)} pulls ({rounded(row.mean / task.arms, 3)} an arm) for {goal}"
     if row.certified < row.runs:
         said += _but(row)
     for other in made.costs:
@@ -55,12 +56,7 @@ def _but(row: SimulatedCost) -> str:
 
 
 def _pulls(row: SimulatedCost) -> str:
-    return f"{'more than' if row.capped else 'about'} {_rounded(row.mean):,}"
-
-
-def _rounded(number: float) -> int:
-    """To three digits: the fourth is noise."""
-    return int(float(f"{number:.3g}"))
+    return f"{'more than' if row.capped else 'about'} {rounded(row.mean, 3)}"
 
 
 def _who(row: SimulatedCost) -> str:
@@ -120,8 +116,8 @@ def facts(made: CostPlan) -> list[str]:
     ]
     if made.theorem1_worst_case is not None and made.theorem1_gaps is not None:
         said.append(
-            f"Theorem 1 bounds R-PSI's pulls by {_rounded(made.theorem1_gaps):,} with these gaps, "
-            f"{_rounded(made.theorem1_worst_case):,} with any."
+            f"Theorem 1 bounds R-PSI's pulls by {rounded(made.theorem1_gaps, 3)} with these gaps, "
+            f"{rounded(made.theorem1_worst_case, 3)} with any."
         )
     return said
 
@@ -155,7 +151,7 @@ def table(made: CostPlan) -> Table:
             row = made.of(name, attack)
             more = "> " if row.capped else ""
             cells.append(
-                f"{more}{_rounded(row.mean):,} ({row.least:,} to {row.most:,})" if row.runs else "not simulated"
+                f"{more}{rounded(row.mean, 3)} ({row.least:,} to {row.most:,})" if row.runs else "not simulated"
             )
         drawn.add_row(name, *cells)
     return drawn

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
-from frontguard.notices import reasons_of
 from frontguard.phrases import duration, listed, number_of, percent, rounded, rounded_up
 from frontguard.studies.overview import Snapshot
 from frontguard.words.arm_table import ArmTable, arm_table, counts, shown
@@ -110,7 +109,7 @@ def why(snapshot: Snapshot, arm: int) -> str:
         return explanation(snapshot.result, arm)
     reasons = snapshot.failures.get(name, Counter())
     failed = f"{sum(reasons.values()):,} of {number_of(int(snapshot.result.pulls_per_arm[arm]), 'pull')} failed"
-    return f"set aside: {failed} ({reasons_in_words(reasons_of(reasons))}); the answer is about the other arms"
+    return f"set aside: {failed} ({reasons_in_words(tuple(reasons.most_common()))}); the answer is about the other arms"
 
 
 def failures_in_words(snapshot: Snapshot) -> str:
