@@ -43,6 +43,15 @@ def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:
     return ", ".join(names[:most]) + more
 
 
+def joined(names: Sequence[str]) -> str:
+    """All of some names, as in a sentence.
+
+    >>> joined(["a"]), joined(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
 def quoted(names: Iterable[str], most: int = MOST_NAMES) -> str:
     """The same with each name as `shown` does it, for messages on names that may be anything."""
     every = list(names)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -14,7 +13,7 @@ import numpy as np
 from frontguard._attached import attached
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.notices import Notice, plain
-from frontguard.objectives import Objective
+from frontguard.objectives import Objective, differences_in_units
 from frontguard.phrases import listed
 from frontguard.verdicts import VERDICT_ORDER, Verdict
 
@@ -48,8 +47,8 @@ class Certificate:
         """
         return replace(
             self,
-            accuracy=_tolerances_in_units(self.accuracy, objectives),
-            coverage=_tolerances_in_units(self.coverage, objectives),
+            accuracy=differences_in_units(objectives, _each(self.accuracy, objectives)),
+            coverage=differences_in_units(objectives, _each(self.coverage, objectives)),
             relative=tuple(objective.relative for objective in objectives),
         )
 
@@ -63,19 +62,8 @@ class Certificate:
         return str(attached("certificate")(self))
 
 
-def _tolerances_in_units(inner: float | tuple[float, ...], objectives: Sequence[Objective]) -> tuple[float, ...]:
-    return tuple(
-        _share(value) if objective.relative else value
-        for value, objective in zip(_each(inner, objectives), objectives, strict=True)
-    )
-
-
 def _each(value: float | tuple[float, ...], objectives: Sequence[Objective]) -> tuple[float, ...]:
     return value if isinstance(value, tuple) else (value,) * len(objectives)
-
-
-def _share(logarithm: float) -> float:
-    return math.expm1(logarithm) if logarithm < 700.0 else math.inf
 
 
 AT_A_TIME = 20_000

@@ -135,7 +135,7 @@ def _wanted(kind: str, message: str, context: dict[str, Any]) -> str:
     if kind in _KINDS:
         return _KINDS[kind]
     if kind in ("too_short", "too_long"):
-        count = context.get("min_length", context.get("max_length"))
+        count = context["min_length" if kind == "too_short" else "max_length"]
         return f"at {'least' if kind == 'too_short' else 'most'} {number_of(count, 'element')}"
     said = message.removeprefix("Input should be ")
     return f"a number {said}" if said.startswith(("greater", "less")) else said

@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator
 
 from frontguard.documents.base import Count, Document, Number, Text, Truth
-from frontguard.planning.cost import CostPlan, SimulatedCost, Task, in_units
+from frontguard.objectives import differences_in_units
+from frontguard.planning.cost import CostPlan, SimulatedCost, Task
 from frontguard.words.plan import answer, warnings
 
 
@@ -111,8 +112,8 @@ class PlanDocument(Document):
                 "threat": task.threat.name,
                 "contamination": task.threat.eps,
                 "confidence": round(1.0 - task.delta, 12),
-                "accuracy": in_units(task, task.accuracy),
-                "coverage": in_units(task, task.coverage),
+                "accuracy": differences_in_units(task.metrics, task.accuracy),
+                "coverage": differences_in_units(task.metrics, task.coverage),
                 "possible": made.possible,
                 "largest_contamination": {
                     "any_method": made.possible_up_to,
@@ -130,8 +131,8 @@ class PlanDocument(Document):
 def _forecast(task: Task, row: SimulatedCost) -> dict[str, Any]:
     return {
         **vars(row),
-        "accuracy": row.accuracy and in_units(task, row.accuracy),
-        "coverage": row.coverage and in_units(task, row.coverage),
+        "accuracy": row.accuracy and differences_in_units(task.metrics, row.accuracy),
+        "coverage": row.coverage and differences_in_units(task.metrics, row.coverage),
         "least": row.least if row.runs else None,
         "most": row.most if row.runs else None,
         "more_than": row.capped > 0,

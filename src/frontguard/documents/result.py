@@ -160,6 +160,7 @@ class ResultDocument(Document):
         arms, metrics = list(self.verdicts), self.metrics
         names = [metric.name for metric in metrics]
         places = {arm: place for place, arm in enumerate(arms)}
+        codes = {verdict.word: int(verdict) for verdict in Verdict}
         low, high = (
             values_of({arm: {name: ends[k] for name, ends in row.items()} for arm, row in self.intervals.items()},
                       arms, names, instead)
@@ -173,7 +174,7 @@ class ResultDocument(Document):
             "status": self.status,
             "arms": tuple(arms),
             "objectives": tuple(names),
-            "verdict_codes": np.array([int(Verdict.of_word(word)) for word in self.verdicts.values()], np.int64),
+            "verdict_codes": np.array([codes[word] for word in self.verdicts.values()], np.int64),
             "estimates": middle,
             "lower": lower,
             "upper": upper,

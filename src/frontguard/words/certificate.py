@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from frontguard.objectives import Objective, parse_tolerance
-from frontguard.phrases import article, number, percent, percentage, rounded_up
+from frontguard.phrases import are, article, joined, number, percent, percentage, rounded_up
 from frontguard.results import Certificate, Result
 from frontguard.verdicts import Verdict
 
@@ -203,11 +203,9 @@ def _shape(spread: str | None, policy: str, objectives: Sequence[Objective]) -> 
     if policy not in ("certified", "analysis"):
         return f"The values of an arm spread around their middle no further than {policy} was told."
     positive = [objective.name for objective in objectives if objective.relative]
+    only = ""
     if positive:
-        verb = "is" if len(positive) == 1 else "are"
-        only = f", except that {' and '.join(positive)} {verb} positive (compared by ratios)"
-    else:
-        only = ""
+        only = f", except that {joined(positive)} {are(len(positive))} positive (compared by ratios)"
     return f"Nothing is assumed about the shape of the measurements{only}."
 
 
@@ -353,14 +351,10 @@ def explanation(result: Result, i: int) -> str:
     better = [name for name, value in zip(result.objectives, lead, strict=True) if value >= 0]
     worse = [name for name, value in zip(result.objectives, ahead, strict=True) if value > 0]
     if word == "out":
-        return f"out: certainly worse than {rival} in {_listed(better)}"
+        return f"out: certainly worse than {rival} in {joined(better)}"
     if word == "in":
-        why = f"certainly better in {_listed(worse)}" if worse else "not beaten by more than is tolerated"
+        why = f"certainly better in {joined(worse)}" if worse else "not beaten by more than is tolerated"
         return f"in: against {rival}, which comes nearest to beating it, {why}"
     if word == "covered":
         return f"covered: {rival} is returned, and is in no objective worse by more than is tolerated"
     return f"undecided: what is left open is how it compares with {rival}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(names) if len(names) < 3 else f"all of {', '.join(names)}"

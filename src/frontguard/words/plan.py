@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from frontguard.objectives import differences_in_units
 from frontguard.phrases import percentage, rounded
-from frontguard.planning.cost import MOST_ARMS, CostPlan, SimulatedCost, Task, in_units
+from frontguard.planning.cost import MOST_ARMS, CostPlan, SimulatedCost, Task
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -31,7 +32,7 @@ def _widths(task: Task, widths: Sequence[float]) -> str:
 def answer(made: CostPlan) -> str:
     """The plan in a sentence."""
     task, row = made.task, made.of("certified")
-    goal = f"accuracy {_widths(task, in_units(task, task.accuracy))}"
+    goal = f"accuracy {_widths(task, differences_in_units(task.metrics, task.accuracy))}"
     if not made.possible:
         if made.possible_up_to is None:
             return f"{goal} cannot be had: not even without contamination."
@@ -88,8 +89,8 @@ def warnings(made: CostPlan) -> list[str]:
         if beyond or any(r > g * (1 + 1e-9) for r, g in zip(rpsi.coverage, task.coverage, strict=True)):
             said.append(
                 f"R-PSI cannot promise this goal: its pulls are for accuracy "
-                f"{_widths(task, in_units(task, rpsi.accuracy))} and coverage "
-                f"{_widths(task, in_units(task, rpsi.coverage))}"
+                f"{_widths(task, differences_in_units(task.metrics, rpsi.accuracy))} and coverage "
+                f"{_widths(task, differences_in_units(task.metrics, rpsi.coverage))}"
             )
     if task.pilot is not None:
         said.append("the pilot is taken as clean: if part of it lies, so do these numbers")
