@@ -96,11 +96,6 @@ class Alarm(Notice):
     pulls: int
     contamination: float
 
-    @property
-    def evidence(self) -> str:
-        """What was seen and what would have been expected, as a sentence."""
-        return str(self)
-
 
 @dataclass(frozen=True)
 class FailuresAlarm(Alarm):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Annotated, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
+from frontguard._typing import Ints
 from frontguard.documents.base import Count, Document, Number, Origin, Share, Text, Truth, wrong
 from frontguard.documents.result import ResultDocument, Values, values_of
 from frontguard.logs.analysis import Analysis
@@ -57,15 +58,14 @@ class AnalysisDocument(ResultDocument):
         super().check()
         self.check_values([Objective(each.name) for each in self.metrics], failed=self.failed, means=self.means)
         self.check_arms(stands_up_to=self.stands_up_to or {}, more_pulls=self.more_pulls)
+        self.check_arms(more_pulls_of_rival=self.entry("more_pulls_of_rival") or {})
         self.check_named("mean_set", enumerate(self.mean_set))
 
     def analysis(self) -> Analysis:
         """The analysis."""
-        return self._analysis(None, {})
-
-    def _analysis(self, levels: ProfileDocument | None, rivals: Mapping[str, int]) -> Analysis:
         known = self.result_fields()
         arms, names = known["arms"], known["objectives"]
+        levels: ProfileDocument | None = self.entry("profile")
         profile = None
         if self.stands_up_to is not None and self.front_changes_at is not None:
             profile = Profile(
@@ -81,13 +81,11 @@ class AnalysisDocument(ResultDocument):
             means=values_of(self.means, arms, names),
             mean_front=np.isin(np.array(arms, object), np.array(self.mean_set, object)),
             profile=profile,
-            needed=self._needed(arms, known["pulls_per_arm"], known["decided_by"], rivals),
+            needed=self._needed(arms, known["pulls_per_arm"], known["decided_by"]),
             anytime=self.anytime,
         )
 
-    def _needed(
-        self, arms: tuple[str, ...], pulls: np.ndarray, decided: np.ndarray, rivals: Mapping[str, int]
-    ) -> Needed | None:
+    def _needed(self, arms: tuple[str, ...], pulls: Ints, decided: Ints) -> Needed | None:
         """What open arms need; what their rivals do follows from the level that this gives, unless it is said."""
         if not self.more_pulls:
             return None
@@ -98,7 +96,7 @@ class AnalysisDocument(ResultDocument):
         against = decided[which]
         level = np.where(limit == 0, pulls[which] + extra, -1)
         rival_pulls = np.where((limit == 0) & (against >= 0), np.maximum(level - pulls[against], 0), -1)
-        if rivals:
+        if rivals := self.entry("more_pulls_of_rival"):
             rival_pulls = np.array([rivals.get(arm, -1) for arm in self.more_pulls], np.int64)
         return Needed(which, against, extra, rival_pulls, level, limit)
 
@@ -117,15 +115,6 @@ class AnalyzeDocument(AnalysisDocument):
     """The files of the log."""
     at: Text | None = None
     """When it was printed."""
-
-    def check(self) -> None:
-        """So are those of rivals."""
-        super().check()
-        self.check_arms(more_pulls_of_rival=self.more_pulls_of_rival)
-
-    def analysis(self) -> Analysis:
-        """The analysis."""
-        return self._analysis(self.profile, self.more_pulls_of_rival)
 
 
 def analyze_pieces(found: Analysis, answer: str, origin: Origin) -> Iterator[str]:

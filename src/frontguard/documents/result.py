@@ -80,21 +80,25 @@ class ResultDocument(Document):
     decided_by: dict[Text, Text] = {}
     """The arm that put an arm out, or that keeps it open."""
 
+    def entry(self, name: str) -> Any:
+        """An entry that only some documents have; None if this one does not tell it."""
+        return getattr(self, name, None)
+
     @property
     def directed(self) -> bool:
-        """Whether it is known which direction of each objective is better: documents without objectives do not say."""
-        return bool(getattr(self, "objectives", ()))
+        """Whether it is known which direction of each objective is better."""
+        return bool(self.entry("objectives"))
 
     @property
     def metrics(self) -> tuple[Objective, ...]:
         """The objectives; where there are only names, maximised ones."""
         names = next(iter(self.intervals.values()), ())
-        return parse_objectives(getattr(self, "objectives", ()) or [Objective(name) for name in names])
+        return parse_objectives(self.entry("objectives") or [Objective(name) for name in names])
 
     @property
     def centres(self) -> Values:
         """The estimates by arm and objective, which some documents call medians; none if they are not told."""
-        return getattr(self, "medians", {}) or getattr(self, "estimates", {})
+        return self.entry("medians") or self.entry("estimates") or {}
 
     # What entries say of each other, where JSON is read ---------------------------------------------------------------
 
