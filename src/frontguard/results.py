@@ -100,19 +100,15 @@ class Drawing(Protocol):
 
     def save(self, path: str | Path) -> Path:
         """Write the picture to a file, in the format that its ending names."""
-        ...
 
     def svg(self) -> str:
         """The picture as SVG text."""
-        ...
 
     def matplotlib(self) -> Any:
         """The picture as a matplotlib figure."""
-        ...
 
     def plotly(self) -> Any:
         """The picture as a plotly figure."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -339,22 +339,21 @@ def suggested_tolerances(
 
 def explanation(result: Result, i: int) -> str:
     """Why an arm has its verdict: the arm that decides it, and in which objectives."""
-    j = int(result.decided_by[i])
-    word = result.verdict(i).word
-    if result.verdict(i) == Verdict.SET_ASIDE:
+    verdict, j = result.verdict(i), int(result.decided_by[i])
+    if verdict == Verdict.SET_ASIDE:
         return "set aside: it cannot be measured, and the answer is about the other arms"
     if j < 0:
-        return f"{word}: no other arm bears on it" if result.pulls_per_arm[i] else f"{word}: not measured yet"
+        return f"{verdict.word}: {'no other arm bears on it' if result.pulls_per_arm[i] else 'not measured yet'}"
     rival = result.arms[j]
     lead = result.lower[j] - result.upper[i]  # where positive, the rival is certainly better
     ahead = result.lower[i] - result.upper[j]
     better = [name for name, value in zip(result.objectives, lead, strict=True) if value >= 0]
     worse = [name for name, value in zip(result.objectives, ahead, strict=True) if value > 0]
-    if word == "out":
+    if verdict == Verdict.OUT:
         return f"out: certainly worse than {rival} in {joined(better)}"
-    if word == "in":
+    if verdict == Verdict.IN:
         why = f"certainly better in {joined(worse)}" if worse else "not beaten by more than is tolerated"
         return f"in: against {rival}, which comes nearest to beating it, {why}"
-    if word == "covered":
+    if verdict == Verdict.COVERED:
         return f"covered: {rival} is returned, and is in no objective worse by more than is tolerated"
     return f"undecided: what is left open is how it compares with {rival}"
