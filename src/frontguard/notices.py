@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal
 
 from frontguard._attached import attached
 
@@ -226,8 +226,6 @@ AnyNotice = (
     | StorageTrouble
 )
 """Every kind of notice, told apart by its `kind`: for those who read records back."""
-
-KINDS: tuple[type[Notice], ...] = get_args(AnyNotice)
 
 
 def plain(value: Any) -> Any:

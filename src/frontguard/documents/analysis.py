@@ -8,13 +8,13 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from frontguard._typing import Ints
 from frontguard.documents.base import Count, Document, Number, Origin, Share, Text, Truth, wrong
 from frontguard.documents.result import ResultDocument, Values, values_of
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.more_pulls import LIMITS, Needed
 from frontguard.logs.profile import Profile
 from frontguard.objectives import Objective
+from frontguard.results import Result
 
 
 class ProfileDocument(Document):
@@ -63,8 +63,8 @@ class AnalysisDocument(ResultDocument):
 
     def analysis(self) -> Analysis:
         """The analysis."""
-        known = self.result_fields()
-        arms, names = known["arms"], known["objectives"]
+        known = self.result()
+        arms, names = known.arms, known.objectives
         levels: ProfileDocument | None = self.entry("profile")
         profile = None
         if self.stands_up_to is not None and self.front_changes_at is not None:
@@ -76,24 +76,24 @@ class AnalysisDocument(ResultDocument):
                 resolution=0.001 if levels is None else levels.resolution,
             )
         return Analysis(
-            **known,
+            **vars(known),
             failed=values_of(self.failed, arms, names, 0.0).astype(np.int64),
             means=values_of(self.means, arms, names),
             mean_front=np.isin(np.array(arms, object), np.array(self.mean_set, object)),
             profile=profile,
-            needed=self._needed(arms, known["pulls_per_arm"], known["decided_by"]),
+            needed=self._needed(known),
             anytime=self.anytime,
         )
 
-    def _needed(self, arms: tuple[str, ...], pulls: Ints, decided: Ints) -> Needed | None:
+    def _needed(self, known: Result) -> Needed | None:
         """What open arms need; what their rivals do follows from the level that this gives, unless it is said."""
         if not self.more_pulls:
             return None
-        places = {arm: place for place, arm in enumerate(arms)}
+        places, pulls = {arm: place for place, arm in enumerate(known.arms)}, known.pulls_per_arm
         which = np.array([places[arm] for arm in self.more_pulls], np.int64)
         extra = np.array([-1 if isinstance(each, str) else each for each in self.more_pulls.values()], np.int64)
         limit = np.array([LIMITS.index(each) if isinstance(each, str) else 0 for each in self.more_pulls.values()])
-        against = decided[which]
+        against = known.decided_by[which]
         level = np.where(limit == 0, pulls[which] + extra, -1)
         rival_pulls = np.where((limit == 0) & (against >= 0), np.maximum(level - pulls[against], 0), -1)
         if rivals := self.entry("more_pulls_of_rival"):

@@ -70,7 +70,7 @@ class DemoDocument(ResultDocument):
             "mean_estimates": dict(found.by_means.by_arm(found.by_means.estimates).pairs),
             "scale": {"centre": found.centre.tolist(), "deviation": found.deviation.tolist()},
         }
-        return cls(**found.to_dict() | more | asdict(origin))
+        return cls.model_validate(found.to_dict() | more | asdict(origin))
 
     def check(self) -> None:
         """Both methods saw the same treatments."""

@@ -157,10 +157,6 @@ class ResultDocument(Document):
 
     def result(self) -> Result:
         """The result."""
-        return Result(**self.result_fields())
-
-    def result_fields(self) -> dict[str, Any]:
-        """What a result has."""
         arms, metrics = list(self.verdicts), self.metrics
         names = [metric.name for metric in metrics]
         places = {arm: place for place, arm in enumerate(arms)}
@@ -173,21 +169,21 @@ class ResultDocument(Document):
         centre = values_of(self.centres, arms, names)
         inner = [_inward(metric, low[:, d], high[:, d], centre[:, d]) for d, metric in enumerate(metrics)]
         lower, upper, middle = (np.stack(each, axis=1) for each in zip(*inner, strict=True))
-        return {
-            "policy": self.policy,
-            "status": self.status,
-            "arms": tuple(arms),
-            "objectives": tuple(names),
-            "verdict_codes": np.array([codes[word] for word in self.verdicts.values()], np.int64),
-            "estimates": middle,
-            "lower": lower,
-            "upper": upper,
-            "pulls_per_arm": np.array([self.pulls_per_arm.get(arm, 0) for arm in arms], np.int64),
-            "decided_by": np.array([places.get(self.decided_by.get(arm, ""), -1) for arm in arms], np.int64),
-            "certificate": self.certificate.certificate(metrics),
-            "notices": self.notices,
-            "metrics": metrics,
-        }
+        return Result(
+            policy=self.policy,
+            status=self.status,
+            arms=tuple(arms),
+            objectives=tuple(names),
+            verdict_codes=np.array([codes[word] for word in self.verdicts.values()], np.int64),
+            estimates=middle,
+            lower=lower,
+            upper=upper,
+            pulls_per_arm=np.array([self.pulls_per_arm.get(arm, 0) for arm in arms], np.int64),
+            decided_by=np.array([places.get(self.decided_by.get(arm, ""), -1) for arm in arms], np.int64),
+            certificate=self.certificate.certificate(metrics),
+            notices=self.notices,
+            metrics=metrics,
+        )
 
 
 def values_of(
@@ -252,25 +248,22 @@ class RunDocument(ResultDocument):
     def of(cls, ended: Ended, where: str, origin: Origin, objectives: Sequence[Objective]) -> RunDocument:
         """How a run ended. The status is `running` if it was interrupted, `budget` if its time was over."""
         snapshot, result = ended.snapshot, ended.snapshot.result
-        return cls(
-            **result.to_dict()
-            | {
-                "status": "budget" if ended.how == "time" and result.status == "running" else result.status,
-                "answer": ended.answer,
-                "medians": dict(result.by_arm(result.medians).pairs),
-                "failures": {arm: dict(reasons) for arm, reasons in snapshot.failures.items()},
-                "set_aside": sorted(snapshot.aside),
-                "warnings": list(ended.warnings),
-                "notices": ended.notices,
-                "goal": {each.name: each.tolerance for each in snapshot.objectives},
-                "pulls_left": snapshot.pulls_left,
-                "seconds": round(snapshot.seconds, 3),
-                "study": snapshot.study,
-                "storage": where,
-                "objectives": list(objectives),
-            }
-            | asdict(origin)
-        )
+        more = {
+            "status": "budget" if ended.how == "time" and result.status == "running" else result.status,
+            "answer": ended.answer,
+            "medians": dict(result.by_arm(result.medians).pairs),
+            "failures": snapshot.failures,
+            "set_aside": sorted(snapshot.aside),
+            "warnings": ended.warnings,
+            "notices": ended.notices,
+            "goal": {each.name: each.tolerance for each in snapshot.objectives},
+            "pulls_left": snapshot.pulls_left,
+            "seconds": round(snapshot.seconds, 3),
+            "study": snapshot.study,
+            "storage": where,
+            "objectives": objectives,
+        }
+        return cls.model_validate(result.to_dict() | more | asdict(origin))
 
     def check(self) -> None:
         """The failures are of arms that have a verdict, too."""

@@ -235,10 +235,8 @@ def certificate_against_goal(certificate: Certificate, objectives: tuple[Objecti
     >>> certificate_against_goal(Certificate((math.inf,), (0.05,), 0.95, "prescient", 0.1), (seconds,))
     'nothing certain yet (goal: 5% of seconds)'
     """
-    goal = [tolerance(objective) for objective in objectives]
-    now = certificate.amounts(objectives)
-    if not all(math.isfinite(value) for value in now):
-        wanted = ", ".join(f"{text} of {each.name}" for text, each in zip(goal, objectives, strict=True))
+    if not np.isfinite(certificate.amounts(objectives)).all():
+        wanted = ", ".join(f"{tolerance(each)} of {each.name}" for each in objectives)
         return f"nothing certain yet (goal: {wanted})"
     return f"certain within {beside_goal(certificate, objectives)}"
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
+
+import numpy as np
 
 from frontguard.phrases import duration, listed, number_of, percent, rounded, rounded_up
 from frontguard.studies.overview import Snapshot
@@ -82,7 +83,7 @@ def _why_unreachable(snapshot: Snapshot) -> str:
     share = certificate.contamination
     lies = f"with {percent(share)} contamination" if share else "with these arms"
     failed = f" and {snapshot.failed / snapshot.pulls:.1%} of the pulls failing" if snapshot.failed else ""
-    if reach is None or not all(math.isfinite(value) for value in reach.amounts(snapshot.objectives)):
+    if reach is None or not np.isfinite(reach.amounts(snapshot.objectives)).all():
         return f"{lies}{failed} medians stay uncertain by any amount"
     return f"{lies}{failed} the answer stays uncertain by {beside_goal(reach, snapshot.objectives)}"
 
