@@ -46,7 +46,7 @@ def test_the_plain_values_follow_the_contract() -> None:
 
 def test_the_repr_is_a_sentence_and_names_are_data_in_html() -> None:
     assert repr(result()) == (
-        "<R-PSI result, certified: 2 in, 1 out, 1 covered of 4 arms after 35 pulls; set {<b>a</b>, b}>"
+        "<R-PSI result, certified: 2 in, 1 covered, 1 out of 4 arms after 35 pulls; set {<b>a</b>, b}>"
     )
     html = result()._repr_html_()
     assert "<b>a</b>" not in html

@@ -7,7 +7,7 @@ and nothing is imported before it is first called.
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any
 
 _PLACES: dict[str, str] = {}
@@ -25,6 +25,5 @@ def attached(name: str) -> Callable[..., Any]:
     >>> attached("plot").__module__
     'frontguard.plot.charts.front'
     """
-    module, _, function = _PLACES[name].partition(":")
-    made: Callable[..., Any] = getattr(import_module(module), function)
-    return made
+    found: Callable[..., Any] = resolve_name(_PLACES[name])
+    return found

@@ -7,8 +7,9 @@ a sentence there.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, Literal, get_args
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 from frontguard._attached import attached
 
@@ -30,7 +31,7 @@ class Notice:
 
     def to_dict(self) -> dict[str, Any]:
         """The record as plain values that JSON can hold."""
-        return {"kind": vars(self)["kind"], **{name: _plain(value) for name, value in asdict(self).items()}}
+        return {name: plain(value) for name, value in {"kind": vars(self)["kind"], **vars(self)}.items()}
 
     def __str__(self) -> str:
         return str(attached("sentence")(self))
@@ -94,11 +95,6 @@ class Alarm(Notice):
     objective: str | None
     pulls: int
     contamination: float
-
-    @property
-    def evidence(self) -> str:
-        """What was seen and what would have been expected, as a sentence."""
-        return str(self)
 
 
 @dataclass(frozen=True)
@@ -231,13 +227,9 @@ AnyNotice = (
 )
 """Every kind of notice, told apart by its `kind`: for those who read records back."""
 
-KINDS: tuple[type[Notice], ...] = get_args(AnyNotice)
 
-
-def _plain(value: Any) -> Any:
-    return [_plain(part) for part in value] if isinstance(value, tuple) else value
-
-
-def reasons_of(counts: dict[str, int]) -> Reasons:
-    """Reasons with their counts as a notice holds them: most frequent first, then as they came."""
-    return tuple(sorted(counts.items(), key=lambda each: -each[1]))
+def plain(value: Any) -> Any:
+    """A value of a record as JSON can hold it: tuples as lists, and None for what is not finite."""
+    if isinstance(value, tuple):
+        return [plain(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

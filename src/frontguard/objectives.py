@@ -271,6 +271,20 @@ def inward_matrix(objectives: Sequence[Objective], values: npt.ArrayLike) -> Flo
     return inner
 
 
+def differences_in_units(objectives: Sequence[Objective], inner: Iterable[float]) -> tuple[float, ...]:
+    """Differences of inner values (M,) as a user knows them: themselves, or shares e^d − 1 of a relative objective.
+
+    >>> [round(each, 6) for each in differences_in_units([Objective("seconds", "minimize", "2%")], [0.019803])]
+    [0.02]
+    """
+    pairs = zip(objectives, inner, strict=True)
+    return tuple(_share(width) if objective.relative else float(width) for objective, width in pairs)
+
+
+def _share(logarithm: float) -> float:
+    return math.expm1(logarithm) if logarithm < 700.0 else math.inf
+
+
 def tolerances(objectives: Sequence[Objective]) -> Floats:
     """Inner tolerances (M,)."""
     return np.array([objective.inner_tolerance for objective in objectives], np.float64)

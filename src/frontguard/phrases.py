@@ -43,6 +43,15 @@ def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:
     return ", ".join(names[:most]) + more
 
 
+def joined(names: Sequence[str]) -> str:
+    """All of some names, as in a sentence.
+
+    >>> joined(["a"]), joined(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
 def quoted(names: Iterable[str], most: int = MOST_NAMES) -> str:
     """The same with each name as `shown` does it, for messages on names that may be anything."""
     every = list(names)
@@ -117,6 +126,15 @@ def percent(share: float) -> str:
     return f"{round(100.0 * share + 1e-9, 1):g}%"
 
 
+def percentage(share: float) -> str:
+    """A share with three digits that count.
+
+    >>> percentage(0.05), percentage(0.0504), percentage(0.00123)
+    ('5%', '5.04%', '0.123%')
+    """
+    return f"{100.0 * share:.3g}%"
+
+
 def number(value: float) -> str:
     """A number with four digits that count, as short as can be.
 
@@ -148,16 +166,13 @@ def duration(seconds: float) -> str:
     return f"{whole} s"
 
 
-def rounded(pulls: int) -> str:
-    """A forecast with two digits that count: more would promise too much.
+def rounded(pulls: float, digits: int = 2) -> str:
+    """A forecast with two digits that count, unless more are wanted: these would promise too much.
 
-    >>> rounded(7), rounded(1234)
-    ('7', '1,200')
+    >>> rounded(7), rounded(1234), rounded(1234.5, 3)
+    ('7', '1,200', '1,230')
     """
-    if pulls < 10:
-        return str(pulls)
-    step = 10 ** (len(str(pulls)) - 2)
-    return f"{round(pulls / step) * step:,}"
+    return f"{float(f'{pulls:.{digits}g}'):,.0f}"
 
 
 def rounded_up(value: float, digits: int) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -13,8 +12,9 @@ import numpy as np
 
 from frontguard._attached import attached
 from frontguard._typing import Bools, Floats, Ints
-from frontguard.notices import Notice
-from frontguard.objectives import Objective
+from frontguard.notices import Notice, plain
+from frontguard.objectives import Objective, differences_in_units
+from frontguard.phrases import listed
 from frontguard.verdicts import VERDICT_ORDER, Verdict
 
 
@@ -35,7 +35,7 @@ class Certificate:
 
     def to_dict(self) -> dict[str, Any]:
         """The certificate as plain values that JSON can hold; what is not bounded becomes None."""
-        return {name: _plain(value) for name, value in vars(self).items() if name != "relative"}
+        return {name: plain(value) for name, value in vars(self).items() if name != "relative"}
 
     def in_units(self, objectives: Sequence[Objective]) -> Certificate:
         """The same in the objectives' units: differences of a metric, or shares of it where the tolerance is one.
@@ -47,41 +47,23 @@ class Certificate:
         """
         return replace(
             self,
-            accuracy=_tolerances_in_units(self.accuracy, objectives),
-            coverage=_tolerances_in_units(self.coverage, objectives),
+            accuracy=differences_in_units(objectives, _each(self.accuracy, objectives)),
+            coverage=differences_in_units(objectives, _each(self.coverage, objectives)),
             relative=tuple(objective.relative for objective in objectives),
         )
 
     def amounts(self, objectives: Sequence[Objective]) -> tuple[float, ...]:
         """The larger of accuracy and coverage for each objective: within what the answer holds in every respect."""
         return tuple(
-            max(pair)
-            for pair in zip(*(_each(value, objectives) for value in (self.accuracy, self.coverage)), strict=True)
+            max(pair) for pair in zip(_each(self.accuracy, objectives), _each(self.coverage, objectives), strict=True)
         )
 
     def __str__(self) -> str:
         return str(attached("certificate")(self))
 
 
-def _tolerances_in_units(inner: float | tuple[float, ...], objectives: Sequence[Objective]) -> tuple[float, ...]:
-    return tuple(
-        _share(value) if objective.relative else value
-        for value, objective in zip(_each(inner, objectives), objectives, strict=True)
-    )
-
-
 def _each(value: float | tuple[float, ...], objectives: Sequence[Objective]) -> tuple[float, ...]:
     return value if isinstance(value, tuple) else (value,) * len(objectives)
-
-
-def _share(logarithm: float) -> float:
-    return math.expm1(logarithm) if logarithm < 700.0 else math.inf
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [_plain(part) for part in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 AT_A_TIME = 20_000
@@ -118,19 +100,15 @@ class Drawing(Protocol):
 
     def save(self, path: str | Path) -> Path:
         """Write the picture to a file, in the format that its ending names."""
-        ...
 
     def svg(self) -> str:
         """The picture as SVG text."""
-        ...
 
     def matplotlib(self) -> Any:
         """The picture as a matplotlib figure."""
-        ...
 
     def plotly(self) -> Any:
         """The picture as a plotly figure."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,9 +152,10 @@ class Result:
         """The verdict of an arm by its number."""
         return Verdict(int(self.verdict_codes[arm]))
 
-    def tally(self) -> dict[Verdict, int]:
-        """How many arms have which verdict, without those that none has; what matters first."""
-        counts = np.bincount(self.verdict_codes, minlength=len(Verdict))
+    def tally(self, arms: Ints | None = None) -> dict[Verdict, int]:
+        """How many arms (of those given) have which verdict, without those that none has; what matters first."""
+        codes = self.verdict_codes if arms is None else self.verdict_codes[arms]
+        counts = np.bincount(codes, minlength=len(Verdict))
         return {verdict: int(counts[verdict]) for verdict in VERDICT_ORDER if counts[verdict]}
 
     @property
@@ -223,6 +202,11 @@ class Result:
             for i, arm in enumerate(self.arms)
         }
 
+    def by_arm(self, table: Floats) -> ByArm:
+        """The numbers of a table (K, M) by arm and objective; None where they are not finite."""
+        rows = zip(self.arms, finite_rows(table), strict=True)
+        return ByArm((arm, dict(zip(self.objectives, row, strict=True))) for arm, row in rows)
+
     def in_units(self, objectives: Sequence[Objective]) -> Result:
         """The same result, shown in the units and directions of these objectives."""
         return replace(self, metrics=tuple(objectives), certificate=self.certificate.in_units(objectives))
@@ -265,7 +249,19 @@ class Result:
             import pandas as pd
         except ImportError as error:
             raise ImportError("Result.to_frame() needs pandas: pip install pandas") from error
-        return pd.DataFrame(self._rows()).set_index("arm")
+        return pd.DataFrame(self.columns()).set_index("arm")
+
+    def columns(self) -> dict[str, Any]:
+        """The table of arms as columns: verdict, estimates, bounds, pulls, who decides."""
+        medians, (low, high) = self.medians, self.bounds
+        columns: dict[str, Any] = {"arm": list(self.arms), "verdict": WORDS[self.verdict_codes].tolist()}
+        for d, name in enumerate(self.objectives):
+            columns[name] = medians[:, d]
+            columns[f"{name} low"] = low[:, d]
+            columns[f"{name} high"] = high[:, d]
+        columns["pulls"] = self.pulls_per_arm
+        columns["decided by"] = [self.arms[j] if j >= 0 else "" for j in self.decided_by.tolist()]
+        return columns
 
     def plot(self, path: str | Path | None = None, x: str | int | None = None, y: str | int | None = None) -> Drawing:
         """The arms' boxes and verdicts as a picture, by objectives x and y or by all pairs; saved if a path is given.
@@ -277,26 +273,11 @@ class Result:
             picture.save(path)
         return picture
 
-    def _rows(self) -> list[dict[str, Any]]:
-        rows = []
-        medians, (low, high) = self.medians, self.bounds
-        for i, arm in enumerate(self.arms):
-            row: dict[str, Any] = {"arm": arm, "verdict": Verdict(int(self.verdict_codes[i])).word}
-            for d, objective in enumerate(self.objectives):
-                row[objective] = float(medians[i, d])
-                row[f"{objective} low"] = float(low[i, d])
-                row[f"{objective} high"] = float(high[i, d])
-            row["pulls"] = int(self.pulls_per_arm[i])
-            row["decided by"] = self.arms[int(self.decided_by[i])] if self.decided_by[i] >= 0 else ""
-            rows.append(row)
-        return rows
-
     def __repr__(self) -> str:
-        counts = {v.word: int((self.verdict_codes == v).sum()) for v in Verdict}
-        said = ", ".join(f"{n} {word}" for word, n in counts.items() if n)
+        said = ", ".join(f"{count} {verdict.word}" for verdict, count in self.tally().items())
         return (
             f"<{self.policy} result, {self.status}: {said} of {len(self.arms)} arms after {self.pulls} pulls; "
-            f"set {_shortened(self.pareto_set)}>"
+            f"set {{{listed(self.pareto_set, 8)}}}>"
         )
 
     def report(self, path: str | Path, format: str | None = None) -> Path:
@@ -306,8 +287,3 @@ class Result:
 
     def _repr_html_(self) -> str:
         return str(attached("notebook")(self))
-
-
-def _shortened(names: Sequence[str], most: int = 8) -> str:
-    shown = ", ".join(names[:most])
-    return f"{{{shown}{', …' if len(names) > most else ''}}}"

@@ -23,15 +23,6 @@ class Verdict(IntEnum):
         """
         return self.name.lower().replace("_", " ")
 
-    @classmethod
-    def of_word(cls, word: str) -> Verdict:
-        """The verdict that is written so; `KeyError` if none is.
-
-        >>> Verdict.of_word("set aside").name
-        'SET_ASIDE'
-        """
-        return cls[word.upper().replace(" ", "_")]
-
 
 VERDICT_ORDER = (Verdict.IN, Verdict.UNDECIDED, Verdict.COVERED, Verdict.SET_ASIDE, Verdict.OUT)
 """As lists show them: what matters first."""

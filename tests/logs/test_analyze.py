@@ -333,7 +333,7 @@ def test_progress_knows_how_much_is_left_where_only_bytes_are_known(tmp_path: Pa
 def test_an_analysis_is_shown_in_short_whatever_its_size() -> None:
     found = analyze(frame(), **ASKED)
     assert repr(found) == (
-        "<analysis result, budget: 1 undecided, 4 in of 5 arms after 750 pulls; set {arm 0, arm 2, arm 3, arm 4}>"
+        "<analysis result, budget: 4 in, 1 undecided of 5 arms after 750 pulls; set {arm 0, arm 2, arm 3, arm 4}>"
     )
     assert found._repr_html_().count("<tr>") == 6
     many = analyze({"arm": [str(i) for i in range(1000)], "x": np.arange(1000.0)}, maximize="x")

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from frontguard import analyze
-from frontguard.words.analysis import answer, by_means, robustness, settling_tolerance, table, to_settle
+from frontguard.words.analysis import answer, by_means, robustness, table, to_settle
+from frontguard.words.certificate import suggested_tolerances
 
 
 def found_in(samples: dict[str, list[float]], **options: Any) -> Any:
@@ -49,7 +50,7 @@ def test_the_tolerance_that_is_suggested_settles_everything() -> None:
             found = found_in(samples, tolerance=tolerance)
             if found.status == "certified":
                 continue
-            suggested = settling_tolerance(found)
+            suggested = suggested_tolerances(found.certificate, found.metrics)
             assert suggested is not None
             text = suggested[0]
             settled = found_in(samples, tolerance=text if text.endswith("%") else float(text))

@@ -11,10 +11,11 @@ from frontguard.logs.sort.progress import LogProgress
 from frontguard.words.progress import ProgressDisplay
 
 
-def test_plain_progress_is_rare_and_estimates() -> None:
+def test_plain_progress_is_rare_and_estimates(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
     text = io.StringIO()
-    lines = ProgressDisplay(text, first=2.0, every=10.0, clock=lambda: now[0])
+    lines = ProgressDisplay(text)
     for second, done in ((1.0, 10), (2.5, 20), (3.0, 30), (13.0, 60), (30.0, 100)):
         now[0] = second
         lines.show("MovieLens", done, 100, 80.0 - second)

@@ -65,10 +65,7 @@ class Reviews:
         return {
             **self.analysis.to_dict(),
             "bombed": [BOMBED],
-            "true_means": {
-                arm: dict(zip(AGES, row, strict=True))
-                for arm, row in zip(self.analysis.arms, self.true_means.tolist(), strict=True)
-            },
+            "true_means": dict(self.analysis.by_arm(self.true_means).pairs),
             "true_mean_set": self.true_front_by_means,
         }
 

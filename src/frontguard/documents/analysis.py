@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Annotated, Literal, Self
 
 import numpy as np
@@ -14,6 +14,7 @@ from frontguard.logs.analysis import Analysis
 from frontguard.logs.more_pulls import LIMITS, Needed
 from frontguard.logs.profile import Profile
 from frontguard.objectives import Objective
+from frontguard.results import Result
 
 
 class ProfileDocument(Document):
@@ -52,27 +53,19 @@ class AnalysisDocument(ResultDocument):
     more_pulls: dict[Text, Count | Literal["far", "contamination", "failures", "tolerance"]] = {}
     """For each open arm how many more pulls of it would settle it, or why no number would."""
 
-    def measured(self) -> tuple[Sequence[Objective], Values]:
-        """Objectives and estimates."""
-        return self.objectives, self.estimates
-
     def check(self) -> None:
         """What is there besides a result is of its arms and objectives, too."""
         super().check()
         self.check_values([Objective(each.name) for each in self.metrics], failed=self.failed, means=self.means)
         self.check_arms(stands_up_to=self.stands_up_to or {}, more_pulls=self.more_pulls)
-        for place, arm in enumerate(self.mean_set):
-            if arm not in self.verdicts:
-                raise wrong(("mean_set", place), "the name of an arm that has a verdict", arm)
+        self.check_arms(more_pulls_of_rival=self.entry("more_pulls_of_rival") or {})
+        self.check_named("mean_set", enumerate(self.mean_set))
 
     def analysis(self) -> Analysis:
         """The analysis."""
-        return self._analysis(None, {})
-
-    def _analysis(self, levels: ProfileDocument | None, rivals: Mapping[str, int]) -> Analysis:
-        known = self.result_fields()
-        arms, names = known["arms"], known["objectives"]
-        failed = values_of(self.failed, arms, names, 0.0)  # type: ignore[arg-type]  # counts are numbers
+        known = self.result()
+        arms, names = known.arms, known.objectives
+        levels: ProfileDocument | None = self.entry("profile")
         profile = None
         if self.stands_up_to is not None and self.front_changes_at is not None:
             profile = Profile(
@@ -83,29 +76,27 @@ class AnalysisDocument(ResultDocument):
                 resolution=0.001 if levels is None else levels.resolution,
             )
         return Analysis(
-            **known,
-            failed=failed.astype(np.int64),
+            **vars(known),
+            failed=values_of(self.failed, arms, names, 0.0).astype(np.int64),
             means=values_of(self.means, arms, names),
             mean_front=np.isin(np.array(arms, object), np.array(self.mean_set, object)),
             profile=profile,
-            needed=self._needed(arms, known["pulls_per_arm"], known["decided_by"], rivals),
+            needed=self._needed(known),
             anytime=self.anytime,
         )
 
-    def _needed(
-        self, arms: tuple[str, ...], pulls: np.ndarray, decided: np.ndarray, rivals: Mapping[str, int]
-    ) -> Needed | None:
+    def _needed(self, known: Result) -> Needed | None:
         """What open arms need; what their rivals do follows from the level that this gives, unless it is said."""
         if not self.more_pulls:
             return None
-        places = {arm: place for place, arm in enumerate(arms)}
+        places, pulls = {arm: place for place, arm in enumerate(known.arms)}, known.pulls_per_arm
         which = np.array([places[arm] for arm in self.more_pulls], np.int64)
         extra = np.array([-1 if isinstance(each, str) else each for each in self.more_pulls.values()], np.int64)
         limit = np.array([LIMITS.index(each) if isinstance(each, str) else 0 for each in self.more_pulls.values()])
-        against = decided[which]
+        against = known.decided_by[which]
         level = np.where(limit == 0, pulls[which] + extra, -1)
         rival_pulls = np.where((limit == 0) & (against >= 0), np.maximum(level - pulls[against], 0), -1)
-        if rivals:
+        if rivals := self.entry("more_pulls_of_rival"):
             rival_pulls = np.array([rivals.get(arm, -1) for arm in self.more_pulls], np.int64)
         return Needed(which, against, extra, rival_pulls, level, limit)
 
@@ -124,15 +115,6 @@ class AnalyzeDocument(AnalysisDocument):
     """The files of the log."""
     at: Text | None = None
     """When it was printed."""
-
-    def check(self) -> None:
-        """So are those of rivals."""
-        super().check()
-        self.check_arms(more_pulls_of_rival=self.more_pulls_of_rival)
-
-    def analysis(self) -> Analysis:
-        """The analysis."""
-        return self._analysis(self.profile, self.more_pulls_of_rival)
 
 
 def analyze_pieces(found: Analysis, answer: str, origin: Origin) -> Iterator[str]:

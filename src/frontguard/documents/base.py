@@ -12,6 +12,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from frontguard.errors import BadInput
 from frontguard.notices import AnyNotice
+from frontguard.phrases import number_of, shortened
 
 FARTHEST = 1e300
 """Values beyond are not read back: they would overflow as soon as anything is computed with them."""
@@ -31,7 +32,7 @@ Notices = tuple[
 class Document(BaseModel):
     """Base of all documents. What is not known or not finite is null; entries that nobody knows are left out."""
 
-    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True, from_attributes=True)
 
     def text(self, indent: int | None = None) -> str:
         """The JSON, in ASCII, so that any terminal, pipe or file takes it."""
@@ -134,8 +135,8 @@ def _wanted(kind: str, message: str, context: dict[str, Any]) -> str:
     if kind in _KINDS:
         return _KINDS[kind]
     if kind in ("too_short", "too_long"):
-        count = context.get("min_length", context.get("max_length"))
-        return f"at {'least' if kind == 'too_short' else 'most'} {count:,} {'element' if count == 1 else 'elements'}"
+        count = context["min_length" if kind == "too_short" else "max_length"]
+        return f"at {'least' if kind == 'too_short' else 'most'} {number_of(count, 'element')}"
     said = message.removeprefix("Input should be ")
     return f"a number {said}" if said.startswith(("greater", "less")) else said
 
@@ -151,5 +152,4 @@ def _got(value: Any) -> str:
         return f"a list of {len(value):,}"
     if isinstance(value, int) and abs(value) > 10**30:
         return "a number of very many digits"
-    said = repr(value)
-    return said if len(said) <= 80 else said[:79] + "…"
+    return shortened(repr(value), 80)

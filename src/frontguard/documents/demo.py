@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Annotated
 
 import numpy as np
 from pydantic import Field
 
-from frontguard._typing import Floats
 from frontguard.demo.reviews import BOMBED, Reviews
 from frontguard.demo.treatments import OBJECTIVES, Demo
 from frontguard.documents.analysis import AnalysisDocument
 from frontguard.documents.base import Amount, Count, Document, Number, Origin, Text, wrong
 from frontguard.documents.result import ResultDocument, Values, values_of
-from frontguard.objectives import Objective
 
 Pair = Annotated[list[Number], Field(min_length=2, max_length=2)]
 
@@ -69,15 +66,11 @@ class DemoDocument(ResultDocument):
     def of(cls, found: Demo, origin: Origin) -> DemoDocument:
         """The demonstration."""
         more = {
-            "estimates": _by_arm(found.robust.arms, found.robust.estimates),
-            "mean_estimates": _by_arm(found.by_means.arms, found.by_means.estimates),
+            "estimates": dict(found.robust.by_arm(found.robust.estimates).pairs),
+            "mean_estimates": dict(found.by_means.by_arm(found.by_means.estimates).pairs),
             "scale": {"centre": found.centre.tolist(), "deviation": found.deviation.tolist()},
         }
-        return cls(**found.to_dict() | more | asdict(origin))
-
-    def measured(self) -> tuple[Sequence[Objective], Values]:
-        """Estimates of objectives that are maximised, as they are in the JSON."""
-        return (), self.estimates
+        return cls.model_validate(found.to_dict() | more | asdict(origin))
 
     def check(self) -> None:
         """Both methods saw the same treatments."""
@@ -106,7 +99,3 @@ class DemoDocument(ResultDocument):
             flags=self.compiler_flags.analysis(),
             seconds=self.seconds,
         )
-
-
-def _by_arm(arms: Sequence[str], estimates: Floats) -> dict[str, dict[str, float]]:
-    return {arm: dict(zip(OBJECTIVES, row, strict=True)) for arm, row in zip(arms, estimates.tolist(), strict=True)}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator
 
 from frontguard.documents.base import Count, Document, Number, Text, Truth
-from frontguard.planning.cost import CostPlan, in_units
+from frontguard.objectives import differences_in_units
+from frontguard.planning.cost import CostPlan, SimulatedCost, Task
 from frontguard.words.plan import answer, warnings
 
 
@@ -103,48 +103,38 @@ class PlanDocument(Document):
     def of(cls, made: CostPlan) -> PlanDocument:
         """The document of a plan, with what is said of it."""
         task = made.task
-
-        def outward(widths: Sequence[float] | None) -> list[float | None] | None:
-            return None if widths is None else list(in_units(task, widths))
-
-        return cls(
-            answer=answer(made),
-            arms=task.arms,
-            objectives=[
-                PlannedObjective(name=metric.name, direction=metric.direction, relative=metric.relative)
-                for metric in task.metrics
-            ],
-            threat=task.threat.name,
-            contamination=task.threat.eps,
-            confidence=round(1.0 - task.delta, 12),
-            accuracy=list(in_units(task, task.accuracy)),
-            coverage=list(in_units(task, task.coverage)),
-            possible=made.possible,
-            floor=list(made.floor),
-            floor_arms=None if made.floor_arms is None else list(made.floor_arms),
-            rpsi_floor=None if made.rpsi_floor is None else list(made.rpsi_floor),
-            largest_contamination=LargestContamination(
-                any_method=made.possible_up_to, whatever_the_attack=made.safe_up_to
-            ),
-            first_pulls_per_arm=made.first_pulls,
-            theorem1=TheoremOne(worst_case=made.theorem1_worst_case, with_these_gaps=made.theorem1_gaps),
-            instances=Instances(source="normal" if task.pilot is None else "pilot", sigma=task.sigma, span=task.span),
-            expected_pulls=[
-                ForecastDocument(
-                    policy=row.policy,
-                    attack=row.attack,
-                    accuracy=outward(row.accuracy),
-                    coverage=outward(row.coverage),
-                    runs=row.runs,
-                    mean=row.mean,
-                    least=row.least if row.runs else None,
-                    most=row.most if row.runs else None,
-                    more_than=row.capped > 0,
-                    certified=row.certified,
-                    unreachable=row.unreachable,
-                    cut_off=row.capped,
-                )
-                for row in made.costs
-            ],
-            warnings=warnings(made),
+        return cls.model_validate(
+            {
+                **vars(made),
+                "answer": answer(made),
+                "arms": task.arms,
+                "objectives": task.metrics,
+                "threat": task.threat.name,
+                "contamination": task.threat.eps,
+                "confidence": round(1.0 - task.delta, 12),
+                "accuracy": differences_in_units(task.metrics, task.accuracy),
+                "coverage": differences_in_units(task.metrics, task.coverage),
+                "possible": made.possible,
+                "largest_contamination": {
+                    "any_method": made.possible_up_to,
+                    "whatever_the_attack": made.safe_up_to,
+                },
+                "first_pulls_per_arm": made.first_pulls,
+                "theorem1": {"worst_case": made.theorem1_worst_case, "with_these_gaps": made.theorem1_gaps},
+                "instances": {**vars(task), "source": "normal" if task.pilot is None else "pilot"},
+                "expected_pulls": [_forecast(task, row) for row in made.costs],
+                "warnings": warnings(made),
+            }
         )
+
+
+def _forecast(task: Task, row: SimulatedCost) -> dict[str, Any]:
+    return {
+        **vars(row),
+        "accuracy": row.accuracy and differences_in_units(task.metrics, row.accuracy),
+        "coverage": row.coverage and differences_in_units(task.metrics, row.coverage),
+        "least": row.least if row.runs else None,
+        "most": row.most if row.runs else None,
+        "more_than": row.capped > 0,
+        "cut_off": row.capped,
+    }

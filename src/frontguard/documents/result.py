@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
@@ -80,20 +80,25 @@ class ResultDocument(Document):
     decided_by: dict[Text, Text] = {}
     """The arm that put an arm out, or that keeps it open."""
 
-    def measured(self) -> tuple[Sequence[Objective], Values]:
-        """The objectives, none if their directions are not known; and the estimates by arm and objective."""
-        return (), {}
+    def entry(self, name: str) -> Any:
+        """An entry that only some documents have; None if this one does not tell it."""
+        return getattr(self, name, None)
 
     @property
     def directed(self) -> bool:
         """Whether it is known which direction of each objective is better."""
-        return bool(self.measured()[0])
+        return bool(self.entry("objectives"))
 
     @property
     def metrics(self) -> tuple[Objective, ...]:
         """The objectives; where there are only names, maximised ones."""
-        known = self.measured()[0] or [Objective(name) for name in next(iter(self.intervals.values()), ())]
-        return parse_objectives(known)
+        names = next(iter(self.intervals.values()), ())
+        return parse_objectives(self.entry("objectives") or [Objective(name) for name in names])
+
+    @property
+    def centres(self) -> Values:
+        """The estimates by arm and objective, which some documents call medians; none if they are not told."""
+        return self.entry("medians") or self.entry("estimates") or {}
 
     # What entries say of each other, where JSON is read ---------------------------------------------------------------
 
@@ -110,11 +115,9 @@ class ResultDocument(Document):
         if not self.directed and not next(iter(self.intervals.values()), None):
             raise wrong(("intervals",), "an interval in one objective at least", self.intervals)
         metrics = self.metrics
-        self.check_values(metrics, intervals=self.intervals, estimates=self.measured()[1])
+        self.check_values(metrics, intervals=self.intervals, estimates=self.centres)
         self.check_arms(pulls_per_arm=self.pulls_per_arm, decided_by=self.decided_by)
-        for arm, rival in self.decided_by.items():
-            if rival not in self.verdicts:
-                raise wrong(("decided_by", arm), "the name of an arm that has a verdict", rival)
+        self.check_named("decided_by", self.decided_by.items())
         for name, given in (("accuracy", self.certificate.accuracy), ("coverage", self.certificate.coverage)):
             if isinstance(given, list) and len(given) != len(metrics):
                 raise wrong(("certificate", name), f"a number for each of {len(metrics)} objectives", given)
@@ -125,6 +128,12 @@ class ResultDocument(Document):
             for arm in given:
                 if arm not in self.verdicts:
                     raise wrong((entry,), "the names of arms that have a verdict", arm)
+
+    def check_named(self, entry: str, named: Iterable[tuple[str | int, str]]) -> None:
+        """Refuse an entry that names, at some place, an arm without a verdict."""
+        for place, arm in named:
+            if arm not in self.verdicts:
+                raise wrong((entry, place), "the name of an arm that has a verdict", arm)
 
     def check_values(self, metrics: Sequence[Objective], **by_arm: Mapping[str, Mapping[str, Any]]) -> None:
         """Refuse entries by arm and objective that have unknown ones, or values that no such objective has."""
@@ -148,39 +157,41 @@ class ResultDocument(Document):
 
     def result(self) -> Result:
         """The result."""
-        return Result(**self.result_fields())
-
-    def result_fields(self) -> dict[str, Any]:
-        """What a result has."""
         arms, metrics = list(self.verdicts), self.metrics
         names = [metric.name for metric in metrics]
         places = {arm: place for place, arm in enumerate(arms)}
+        codes = {verdict.word: int(verdict) for verdict in Verdict}
         low, high = (
             values_of({arm: {name: ends[k] for name, ends in row.items()} for arm, row in self.intervals.items()},
                       arms, names, instead)
             for k, instead in ((0, -math.inf), (1, math.inf))
         )  # fmt: skip
-        centre = values_of(self.measured()[1], arms, names)
+        centre = values_of(self.centres, arms, names)
         inner = [_inward(metric, low[:, d], high[:, d], centre[:, d]) for d, metric in enumerate(metrics)]
         lower, upper, middle = (np.stack(each, axis=1) for each in zip(*inner, strict=True))
-        return {
-            "policy": self.policy,
-            "status": self.status,
-            "arms": tuple(arms),
-            "objectives": tuple(names),
-            "verdict_codes": np.array([int(Verdict.of_word(word)) for word in self.verdicts.values()], np.int64),
-            "estimates": middle,
-            "lower": lower,
-            "upper": upper,
-            "pulls_per_arm": np.array([self.pulls_per_arm.get(arm, 0) for arm in arms], np.int64),
-            "decided_by": np.array([places.get(self.decided_by.get(arm, ""), -1) for arm in arms], np.int64),
-            "certificate": self.certificate.certificate(metrics),
-            "notices": self.notices,
-            "metrics": metrics,
-        }
+        return Result(
+            policy=self.policy,
+            status=self.status,
+            arms=tuple(arms),
+            objectives=tuple(names),
+            verdict_codes=np.array([codes[word] for word in self.verdicts.values()], np.int64),
+            estimates=middle,
+            lower=lower,
+            upper=upper,
+            pulls_per_arm=np.array([self.pulls_per_arm.get(arm, 0) for arm in arms], np.int64),
+            decided_by=np.array([places.get(self.decided_by.get(arm, ""), -1) for arm in arms], np.int64),
+            certificate=self.certificate.certificate(metrics),
+            notices=self.notices,
+            metrics=metrics,
+        )
 
 
-def values_of(by_arm: Values, arms: Sequence[str], names: Sequence[str], instead: float = math.nan) -> Floats:
+def values_of(
+    by_arm: Mapping[str, Mapping[str, float | None]],
+    arms: Sequence[str],
+    names: Sequence[str],
+    instead: float = math.nan,
+) -> Floats:
     """Numbers (K, M) by arm and objective; `instead` where there is null or nothing."""
     table = np.full((len(arms), len(names)), instead)
     for row, arm in enumerate(arms):
@@ -202,24 +213,6 @@ def _inward(metric: Objective, low: Floats, high: Floats, centre: Floats) -> tup
         ends[0] = np.where(np.isnan(ends[0]), np.inf if metric.minimized else -np.inf, ends[0])
     lower, upper = (ends[1], ends[0]) if metric.minimized else (ends[0], ends[1])
     return lower, upper, metric.inward(centre)
-
-
-class PlainDocument(ResultDocument):
-    """A result with as much else as there may be: what is read where nothing says which command printed it."""
-
-    objectives: list[Objective] = []
-    medians: Values = {}
-    estimates: Values = {}
-    seed: Count | None = None
-    spec: Text | None = None
-    version: Text | None = None
-    command: Text | None = None
-    source: Text | list[Text] | None = None
-    at: Text | None = None
-
-    def measured(self) -> tuple[Sequence[Objective], Values]:
-        """What there is."""
-        return self.objectives, self.medians or self.estimates
 
 
 class RunDocument(ResultDocument):
@@ -255,33 +248,22 @@ class RunDocument(ResultDocument):
     def of(cls, ended: Ended, where: str, origin: Origin, objectives: Sequence[Objective]) -> RunDocument:
         """How a run ended. The status is `running` if it was interrupted, `budget` if its time was over."""
         snapshot, result = ended.snapshot, ended.snapshot.result
-        medians = {
-            arm: {name: _finite(value) for name, value in zip(result.objectives, row, strict=True)}
-            for arm, row in zip(result.arms, result.medians.tolist(), strict=True)
+        more = {
+            "status": "budget" if ended.how == "time" and result.status == "running" else result.status,
+            "answer": ended.answer,
+            "medians": dict(result.by_arm(result.medians).pairs),
+            "failures": snapshot.failures,
+            "set_aside": sorted(snapshot.aside),
+            "warnings": ended.warnings,
+            "notices": ended.notices,
+            "goal": {each.name: each.tolerance for each in snapshot.objectives},
+            "pulls_left": snapshot.pulls_left,
+            "seconds": round(snapshot.seconds, 3),
+            "study": snapshot.study,
+            "storage": where,
+            "objectives": objectives,
         }
-        return cls(
-            **result.to_dict()
-            | {
-                "status": "budget" if ended.how == "time" and result.status == "running" else result.status,
-                "answer": ended.answer,
-                "medians": medians,
-                "failures": {arm: dict(reasons) for arm, reasons in snapshot.failures.items()},
-                "set_aside": sorted(snapshot.aside),
-                "warnings": list(ended.warnings),
-                "notices": ended.notices,
-                "goal": {each.name: each.tolerance for each in snapshot.objectives},
-                "pulls_left": snapshot.pulls_left,
-                "seconds": round(snapshot.seconds, 3),
-                "study": snapshot.study,
-                "storage": where,
-                "objectives": list(objectives),
-            }
-            | asdict(origin)
-        )
-
-    def measured(self) -> tuple[Sequence[Objective], Values]:
-        """Objectives and medians."""
-        return self.objectives, self.medians
+        return cls.model_validate(result.to_dict() | more | asdict(origin))
 
     def check(self) -> None:
         """The failures are of arms that have a verdict, too."""
@@ -299,5 +281,8 @@ class RunDocument(ResultDocument):
         )
 
 
-def _finite(value: float) -> float | None:
-    return value if abs(value) < math.inf else None
+class PlainDocument(RunDocument):
+    """A result with as much else as there may be: what is read where nothing says which command printed it."""
+
+    study: Text = ""
+    estimates: Values = {}

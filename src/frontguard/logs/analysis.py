@@ -13,7 +13,7 @@ from frontguard._typing import Bools, Floats, Ints
 from frontguard.logs.more_pulls import LIMITS, Needed
 from frontguard.logs.profile import Profile
 from frontguard.logs.sources.frames import same_kind
-from frontguard.results import WORDS, ByArm, Result, finite_rows
+from frontguard.results import WORDS, ByArm, Result
 from frontguard.verdicts import Verdict
 
 
@@ -70,9 +70,8 @@ class Analysis(Result):
         yield "counts", self.counts
         yield "anytime", self.anytime
         yield "objectives", [asdict(metric) for metric in self.metrics]
-        for what, table in (("estimates", self.medians), ("means", self.means)):
-            rows = zip(arms, finite_rows(table), strict=True)
-            yield what, ByArm((arm, dict(zip(names, row, strict=True))) for arm, row in rows)
+        yield "estimates", self.by_arm(self.medians)
+        yield "means", self.by_arm(self.means)
         yield "mean_set", self.mean_set
         yield (
             "failed",
@@ -135,10 +134,3 @@ class Analysis(Result):
             more[self.needed.arms] = self.needed.pulls
         columns["more pulls"] = more
         return columns
-
-    def _rows(self) -> list[dict[str, Any]]:
-        return self._some_rows(len(self.arms))
-
-    def _some_rows(self, most: int) -> list[dict[str, Any]]:
-        plain = {name: np.asarray(column, dtype=object)[:most].tolist() for name, column in self.columns().items()}
-        return [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -17,7 +16,7 @@ import numpy as np
 from frontguard._checks import checked_count, checked_delta
 from frontguard._typing import Floats
 from frontguard.errors import BadInput
-from frontguard.objectives import Objective
+from frontguard.objectives import Objective, differences_in_units
 from frontguard.pareto.rule import checked_tolerance
 from frontguard.planning.reach import (
     T_BAR,
@@ -369,14 +368,6 @@ class CostPlan:
         return next(row for row in self.costs if (row.policy, row.attack) == (policy, attack))
 
 
-def in_units(task: Task, widths: Sequence[float] | Floats) -> tuple[float, ...]:
-    """Inner widths (M,) as a user knows them: themselves, or for a relative objective the share e^w − 1."""
-    return tuple(
-        float(np.expm1(width)) if metric.relative else float(width)
-        for metric, width in zip(task.metrics, widths, strict=True)
-    )
-
-
 def make_plan(task: Task, *, runs: int = 20, seed: int = 0, watcher: RunWatcher | None = None) -> CostPlan:
     """What the task costs and what can be had, from quantiles and simulated runs.
 
@@ -417,10 +408,10 @@ def make_plan(task: Task, *, runs: int = 20, seed: int = 0, watcher: RunWatcher 
         schedule, alpha = bounded
         first["R-PSI"] = schedule.first_pulls
         unit = np.ones(task.objectives) if task.pilot is None else task.unit
-        rpsi_floor = in_units(task, 2.0 * schedule.bias * unit)
+        rpsi_floor = differences_in_units(task.metrics, 2.0 * schedule.bias * unit)
         worst, by_gaps = _theorem1(task, schedule, alpha, runs, seed)
     return CostPlan(
-        task, in_units(task, floor), floor_arms, rpsi_floor, possible, safe, first, worst, by_gaps,
+        task, differences_in_units(task.metrics, floor), floor_arms, rpsi_floor, possible, safe, first, worst, by_gaps,
         tuple(simulate_cost(task, runs=runs, seed=seed, watcher=watcher)),
     )  # fmt: skip
 

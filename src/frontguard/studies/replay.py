@@ -17,7 +17,7 @@ from scipy.special import bdtrc
 
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.evidence.boxes import LARGEST
-from frontguard.notices import Alarm, BudgetOver, FailuresAlarm, SetAside, reasons_of
+from frontguard.notices import Alarm, BudgetOver, FailuresAlarm, SetAside
 from frontguard.objectives import Objective
 from frontguard.policies.certified import Pending
 from frontguard.results import Result
@@ -284,7 +284,7 @@ class Replay:
                 arm=settings.arms[arm],
                 failed=sum(self.failures[arm].values()),
                 pulls=int(result.pulls_per_arm[arm]),
-                reasons=reasons_of(self.failures[arm]),
+                reasons=tuple(self.failures[arm].most_common()),
             )
             for arm in policy.aside.tolist()
         )

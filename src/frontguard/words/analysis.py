@@ -172,14 +172,6 @@ def to_settle(found: Analysis, most: int = 5) -> list[str]:
     return lines
 
 
-def settling_tolerance(found: Analysis) -> list[str] | None:
-    """Tolerances, as --tolerance takes them, with which nothing would be open now; None if there are none.
-
-    The certificate that holds now, rounded up.
-    """
-    return suggested_tolerances(found.certificate, found.metrics)
-
-
 def holds_now(found: Analysis) -> str | None:
     """What holds of the arms that are in or may be, although some are open; None if nothing is bounded."""
     within = _settled_within(found)
@@ -201,8 +193,8 @@ def next_step(found: Analysis, arguments: Sequence[str], append: Path | None = N
     if found.status == "budget":
         where = f"--append {append}" if append is not None else "--append STATE for both"
         steps.append(f"measure the open arms and those that decide them, and add the new rows ({where})")
-    suggested, within = settling_tolerance(found), _settled_within(found)
-    if suggested is not None:
+    suggested, within = suggested_tolerances(found.certificate, found.metrics), _settled_within(found)
+    if suggested is not None:  # the certificate that holds now, rounded up
         with_it = command_line(arguments, tolerance=suggested)
         steps.append(f"settle for less: within {within} everything is settled now (`{with_it}`)")
     if found.status == "unreachable":

@@ -75,16 +75,9 @@ def shown(result: Result, most: int, likely: Bools | None = None) -> Ints:
     return np.concatenate([front[:kept], rest])[:most]
 
 
-def rank(verdict: Verdict) -> int:
-    """Where a verdict stands in the order."""
-    return int(_RANK[verdict])
-
-
-def counts(result: Result, arms: Sequence[int] | Ints | None = None) -> str:
+def counts(result: Result, arms: Ints | None = None) -> str:
     """How many arms (of those given) have which verdict: "2 in, 1 set aside, 1,005 out"; "" if there are none."""
-    codes = result.verdict_codes if arms is None else result.verdict_codes[np.asarray(arms, np.int64)]
-    found = np.bincount(codes, minlength=len(Verdict))
-    return ", ".join(f"{found[verdict]:,} {verdict.word}" for verdict in VERDICT_ORDER if found[verdict])
+    return ", ".join(f"{count:,} {verdict.word}" for verdict, count in result.tally(arms).items())
 
 
 def rest_in_words(result: Result, arms: Sequence[int] | Ints, dots: str = "…") -> str:
@@ -161,7 +154,7 @@ def arm_table(
     columns = [ArmColumn("arm", "arm"), ArmColumn("verdict", "verdict")]
     cells = [
         [ArmCell(result.arms[arm]) for arm in chosen.tolist()],
-        [ArmCell(verdict.word, float(rank(verdict))) for verdict in verdicts],
+        [ArmCell(verdict.word, float(_RANK[verdict])) for verdict in verdicts],
     ]
     for d, metric in enumerate(result.metrics):
         columns.append(ArmColumn(f"m{d}", metric.name, f"{metric.quantile_word} [low, high]", number=True))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from frontguard.objectives import Objective, parse_tolerance
-from frontguard.phrases import article, number, percent, rounded_up
+from frontguard.phrases import are, article, joined, number, percent, percentage, rounded_up
 from frontguard.results import Certificate, Result
 from frontguard.verdicts import Verdict
 
@@ -107,19 +107,17 @@ def sentence(certificate: Certificate) -> str:
     """What a certificate guarantees, in one sentence."""
     share, attacker = certificate.contamination, article(certificate.threat)
     source = f"up to {share:.0%} of the measurements replaced by {attacker} attacker" if share else "clean measurements"
-    accuracy, coverage = (_shown(each, certificate.relative) for each in (certificate.accuracy, certificate.coverage))
+    accuracy, coverage = (_bounds(each, certificate.relative) for each in (certificate.accuracy, certificate.coverage))
     return (
         f"with probability {certificate.confidence:.0%}, {source}: no returned arm is beaten by more than "
         f"{accuracy} in every objective, and none on the front is missed by more than {coverage}"
     )
 
 
-def _shown(tolerance: float | tuple[float, ...], relative: tuple[bool, ...] = ()) -> str:
+def _bounds(tolerance: float | tuple[float, ...], relative: tuple[bool, ...]) -> str:
     parts = tolerance if isinstance(tolerance, tuple) else (tolerance,)
     shares = relative or (False,) * len(parts)
-    return " / ".join(
-        f"{100 * part:.3g}%" if share else f"{part:.3g}" for part, share in zip(parts, shares, strict=True)
-    )
+    return " / ".join(percentage(part) if share else f"{part:.3g}" for part, share in zip(parts, shares, strict=True))
 
 
 # What it assumes ------------------------------------------------------------------------------------------------------
@@ -205,11 +203,9 @@ def _shape(spread: str | None, policy: str, objectives: Sequence[Objective]) -> 
     if policy not in ("certified", "analysis"):
         return f"The values of an arm spread around their middle no further than {policy} was told."
     positive = [objective.name for objective in objectives if objective.relative]
+    only = ""
     if positive:
-        verb = "is" if len(positive) == 1 else "are"
-        only = f", except that {' and '.join(positive)} {verb} positive (compared by ratios)"
-    else:
-        only = ""
+        only = f", except that {joined(positive)} {are(len(positive))} positive (compared by ratios)"
     return f"Nothing is assumed about the shape of the measurements{only}."
 
 
@@ -239,10 +235,8 @@ def certificate_against_goal(certificate: Certificate, objectives: tuple[Objecti
     >>> certificate_against_goal(Certificate((math.inf,), (0.05,), 0.95, "prescient", 0.1), (seconds,))
     'nothing certain yet (goal: 5% of seconds)'
     """
-    goal = [tolerance(objective) for objective in objectives]
-    now = certificate.amounts(objectives)
-    if not all(math.isfinite(value) for value in now):
-        wanted = ", ".join(f"{text} of {each.name}" for text, each in zip(goal, objectives, strict=True))
+    if not np.isfinite(certificate.amounts(objectives)).all():
+        wanted = ", ".join(f"{tolerance(each)} of {each.name}" for each in objectives)
         return f"nothing certain yet (goal: {wanted})"
     return f"certain within {beside_goal(certificate, objectives)}"
 
@@ -292,7 +286,7 @@ def amount(value: float, objective: Objective) -> str:
     """A difference of a metric in its units, or as a percentage of it where the tolerance is one."""
     if not math.isfinite(value):
         return "any amount"
-    return f"{100.0 * value:.3g}%" if objective.relative else number(value)
+    return percentage(value) if objective.relative else number(value)
 
 
 def tolerance(objective: Objective) -> str:
@@ -343,26 +337,21 @@ def suggested_tolerances(
 
 def explanation(result: Result, i: int) -> str:
     """Why an arm has its verdict: the arm that decides it, and in which objectives."""
-    j = int(result.decided_by[i])
-    word = result.verdict(i).word
-    if result.verdict(i) == Verdict.SET_ASIDE:
+    verdict, j = result.verdict(i), int(result.decided_by[i])
+    if verdict == Verdict.SET_ASIDE:
         return "set aside: it cannot be measured, and the answer is about the other arms"
     if j < 0:
-        return f"{word}: no other arm bears on it" if result.pulls_per_arm[i] else f"{word}: not measured yet"
+        return f"{verdict.word}: {'no other arm bears on it' if result.pulls_per_arm[i] else 'not measured yet'}"
     rival = result.arms[j]
     lead = result.lower[j] - result.upper[i]  # where positive, the rival is certainly better
     ahead = result.lower[i] - result.upper[j]
     better = [name for name, value in zip(result.objectives, lead, strict=True) if value >= 0]
     worse = [name for name, value in zip(result.objectives, ahead, strict=True) if value > 0]
-    if word == "out":
-        return f"out: certainly worse than {rival} in {_listed(better)}"
-    if word == "in":
-        why = f"certainly better in {_listed(worse)}" if worse else "not beaten by more than is tolerated"
+    if verdict == Verdict.OUT:
+        return f"out: certainly worse than {rival} in {joined(better)}"
+    if verdict == Verdict.IN:
+        why = f"certainly better in {joined(worse)}" if worse else "not beaten by more than is tolerated"
         return f"in: against {rival}, which comes nearest to beating it, {why}"
-    if word == "covered":
+    if verdict == Verdict.COVERED:
         return f"covered: {rival} is returned, and is in no objective worse by more than is tolerated"
     return f"undecided: what is left open is how it compares with {rival}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(names) if len(names) < 3 else f"all of {', '.join(names)}"

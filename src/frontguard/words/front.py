@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from frontguard.objectives import Objective
-from frontguard.phrases import are, listed
+from frontguard.phrases import are, joined, listed
 
 
 def front_in_words(front: Sequence[str], metrics: Sequence[Objective], measured: str, within: str = "") -> str:
@@ -28,10 +28,8 @@ def on_the_front(metrics: Sequence[Objective]) -> str:
     >>> on_the_front([Objective("a"), Objective("b"), Objective("c")]), on_the_front([Objective("a")])
     ('on the trade-off front of a, b and c', 'the best in a')
     """
-    names = [metric.name for metric in metrics]
-    if len(names) == 1:
-        return f"the best in {names[0]}"
-    return f"on the trade-off front of {', '.join(names[:-1])} and {names[-1]}"
+    names = joined([metric.name for metric in metrics])
+    return f"the best in {names}" if len(metrics) == 1 else f"on the trade-off front of {names}"
 
 
 def best_of(metric: Objective) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from frontguard import notices
-from frontguard.phrases import one_line
+from frontguard.phrases import one_line, percentage
 
 _REASONS_SHOWN = 3
 
@@ -17,7 +17,8 @@ def sentence(notice: notices.Notice) -> str:
     >>> sentence(notices.SetAside("O3", failed=5, pulls=5, reasons=(("exit code 1", 5),)))
     "arm 'O3' was set aside: 5 of 5 pulls failed (5 × exit code 1); the answer is about the other arms"
     """
-    return _SENTENCES[type(notice)](notice)
+    said = _SENTENCES[type(notice)]
+    return said.format(**vars(notice)) if isinstance(said, str) else said(notice)
 
 
 def reasons_in_words(reasons: notices.Reasons) -> str:
@@ -27,22 +28,8 @@ def reasons_in_words(reasons: notices.Reasons) -> str:
     '3 × exit code 1, 1 × timeout after 10 s'
     """
     shown = [f"{count} × {one_line(reason)}" for reason, count in reasons[:_REASONS_SHOWN]]
-    rest = len(reasons) - len(shown)
-    return ", ".join(shown) + (f" and {rest} other reasons" if rest else "")
-
-
-def _spread_refuted(notice: notices.SpreadRefuted) -> str:
-    return (
-        f"the measurements of {notice.arms} of {notice.of} arms contradict the spread bound R: "
-        "their boxes go on without it; leave R away to be safe"
-    )
-
-
-def _contamination_refuted(notice: notices.ContaminationRefuted) -> str:
-    return (
-        f"the measurements of {notice.arms} of {notice.of} arms cannot come from one distribution with at most "
-        f"{notice.contamination:.0%} of them replaced: they drift, or there is more contamination than declared"
-    )
+    rest = sum(count for _, count in reasons[_REASONS_SHOWN:])
+    return ", ".join([*shown, f"{rest} for other reasons"] if rest else shown)
 
 
 def _set_aside(notice: notices.SetAside) -> str:
@@ -62,13 +49,14 @@ def _budget_over(notice: notices.BudgetOver) -> str:
 
 def _failures(notice: notices.FailuresAlarm) -> str:
     failed = "failed" if notice.objective is None else f"gave no {notice.objective!r}"
+    why = f" ({reasons_in_words(notice.reasons)})" if notice.reasons else ""
     seen = (
         f"of its first {notice.of} pulls {notice.failed} {failed}"
         if notice.diluted
-        else f"{notice.failed} of {notice.of} pulls {failed}{_why(notice.reasons)}"
+        else f"{notice.failed} of {notice.of} pulls {failed}{why}"
     )
     against = (
-        f"{_percent(notice.contamination)} contamination would make it {notice.failed} or more with probability "
+        f"{percentage(notice.contamination)} contamination would make it {notice.failed} or more with probability "
         f"{notice.chance:.2g}"
         if notice.contamination
         else "without contamination none would"
@@ -76,20 +64,11 @@ def _failures(notice: notices.FailuresAlarm) -> str:
     return f"arm {notice.arm!r}: {seen}; {against}"
 
 
-def _why(reasons: notices.Reasons) -> str:
-    """The most frequent reasons in brackets; nothing where none is known."""
-    if not reasons:
-        return ""
-    shown = ", ".join(f"{count} × {reason}" for reason, count in reasons[:_REASONS_SHOWN])
-    rest = sum(count for _, count in reasons[_REASONS_SHOWN:])
-    return f" ({shown}{f', {rest} for other reasons' if rest else ''})"
-
-
 def _drift(notice: notices.DriftAlarm) -> str:
     return (
-        f"arm {notice.arm!r}, {notice.objective!r}: {_percent(notice.same_side)} of successive values among the first "
-        f"{notice.pulls} lie on the same side of {notice.value:.4g}; in random order, "
-        f"{_allowed(notice.contamination)}, it would be {_percent(notice.most)} at most: a drift, throttling, or a "
+        f"arm {notice.arm!r}, {notice.objective!r}: {percentage(notice.same_side)} of successive values among the "
+        f"first {notice.pulls} lie on the same side of {notice.value:.4g}; in random order, "
+        f"{_allowed(notice.contamination)}, it would be {percentage(notice.most)} at most: a drift, throttling, or a "
         "neighbour in bursts"
     )
 
@@ -104,11 +83,7 @@ def _spread(notice: notices.SpreadAlarm) -> str:
 
 
 def _allowed(contamination: float) -> str:
-    return f"with at most {_percent(contamination)} contamination" if contamination else "without contamination"
-
-
-def _percent(share: float) -> str:
-    return f"{100.0 * share:.3g}%"
+    return f"with at most {percentage(contamination)} contamination" if contamination else "without contamination"
 
 
 def _too_few_pulls(notice: notices.TooFewPulls) -> str:
@@ -120,27 +95,22 @@ def _too_few_pulls(notice: notices.TooFewPulls) -> str:
     )
 
 
+def _arms_without_rows(notice: notices.ArmsWithoutRows) -> str:
+    arms = "1 arm has" if notice.arms == 1 else f"{notice.arms} arms have"
+    return f"{notice.where}: {arms} no row of any of the metrics; left out"
+
+
 def _rows_without_arm(notice: notices.RowsWithoutArm) -> str:
     rows = "1 row has" if notice.rows == 1 else f"{notice.rows} rows have"
     columns = " and ".join(map(repr, notice.columns))
     return f"{rows} no arm (column {columns} is missing or empty), the first is {notice.first}; dropped"
 
 
-def _arms_without_rows(notice: notices.ArmsWithoutRows) -> str:
-    arms = "1 arm has" if notice.arms == 1 else f"{notice.arms} arms have"
-    return f"{notice.where}: {arms} no row of any of the metrics; left out"
-
-
-def _unfinished_line(notice: notices.UnfinishedLine) -> str:
-    return (
-        f"{notice.where}: the last line does not end with a line break; if the file was cut there, its last row "
-        "may be wrong"
-    )
-
-
-_SENTENCES: dict[type[notices.Notice], Callable[[Any], str]] = {
-    notices.SpreadRefuted: _spread_refuted,
-    notices.ContaminationRefuted: _contamination_refuted,
+_SENTENCES: dict[type[notices.Notice], str | Callable[[Any], str]] = {
+    notices.SpreadRefuted: "the measurements of {arms} of {of} arms contradict the spread bound R: their boxes go on "
+    "without it; leave R away to be safe",
+    notices.ContaminationRefuted: "the measurements of {arms} of {of} arms cannot come from one distribution with at "
+    "most {contamination:.0%} of them replaced: they drift, or there is more contamination than declared",
     notices.SetAside: _set_aside,
     notices.BudgetOver: _budget_over,
     notices.FailuresAlarm: _failures,
@@ -149,10 +119,10 @@ _SENTENCES: dict[type[notices.Notice], Callable[[Any], str]] = {
     notices.TooFewPulls: _too_few_pulls,
     notices.RowsWithoutArm: _rows_without_arm,
     notices.ArmsWithoutRows: _arms_without_rows,
-    notices.UnfinishedLine: _unfinished_line,
-    notices.AllFailed: lambda notice: (
-        f"all of the first {notice.pulls} pulls failed; one of arm {notice.arm!r}: {notice.last}"
-    ),
-    notices.Stopping: lambda notice: f"stopping, {notice.under_way} under way; once more leaves at once",
-    notices.StorageTrouble: lambda notice: f"the storage cannot be read, trying again: {notice.why}",
+    notices.UnfinishedLine: "{where}: the last line does not end with a line break; if the file was cut there, its "
+    "last row may be wrong",
+    notices.AllFailed: "all of the first {pulls} pulls failed; one of arm {arm!r}: {last}",
+    notices.Stopping: "stopping, {under_way} under way; once more leaves at once",
+    notices.StorageTrouble: "the storage cannot be read, trying again: {why}",
 }
+"""The sentence of each kind of notice: a template of its fields, or what makes it of the notice."""

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from frontguard.planning.cost import MOST_ARMS, CostPlan, SimulatedCost, Task, in_units
+from frontguard.objectives import differences_in_units
+from frontguard.phrases import percentage, rounded
+from frontguard.planning.cost import MOST_ARMS, CostPlan, SimulatedCost, Task
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -19,7 +21,7 @@ FEW_ROWS = 50
 def _widths(task: Task, widths: Sequence[float]) -> str:
     """Widths in the units of the metrics, once if they are all the same."""
     parts = [
-        f"{width:.3g}" if not metric.relative else f"{100.0 * width:.3g} %"
+        percentage(width) if metric.relative else f"{width:.3g}"
         for metric, width in zip(task.metrics, widths, strict=True)
     ]
     if len(set(parts)) == 1:
@@ -30,7 +32,7 @@ def _widths(task: Task, widths: Sequence[float]) -> str:
 def answer(made: CostPlan) -> str:
     """The plan in a sentence."""
     task, row = made.task, made.of("certified")
-    goal = f"accuracy {_widths(task, in_units(task, task.accuracy))}"
+    goal = f"accuracy {_widths(task, differences_in_units(task.metrics, task.accuracy))}"
     if not made.possible:
         if made.possible_up_to is None:
             return f"{goal} cannot be had: not even without contamination."
@@ -39,7 +41,7 @@ def answer(made: CostPlan) -> str:
         return f"{goal} cannot be promised: {limit} {who} can, and {task.threat.eps:.2%} are declared."
     if not row.runs:
         return f"{goal} is not simulated: {row.note}."
-    said = f"Expect {_pulls(row)} pulls ({_rounded(row.mean / task.arms):,} an arm) for {goal}"
+    said = f"Expect {_pulls(row)} pulls ({rounded(row.mean / task.arms, 3)} an arm) for {goal}"
     if row.certified < row.runs:
         said += _but(row)
     for other in made.costs:
@@ -55,12 +57,7 @@ def _but(row: SimulatedCost) -> str:
 
 
 def _pulls(row: SimulatedCost) -> str:
-    return f"{'more than' if row.capped else 'about'} {_rounded(row.mean):,}"
-
-
-def _rounded(number: float) -> int:
-    """To three digits: the fourth is noise."""
-    return int(float(f"{number:.3g}"))
+    return f"{'more than' if row.capped else 'about'} {rounded(row.mean, 3)}"
 
 
 def _who(row: SimulatedCost) -> str:
@@ -92,8 +89,8 @@ def warnings(made: CostPlan) -> list[str]:
         if beyond or any(r > g * (1 + 1e-9) for r, g in zip(rpsi.coverage, task.coverage, strict=True)):
             said.append(
                 f"R-PSI cannot promise this goal: its pulls are for accuracy "
-                f"{_widths(task, in_units(task, rpsi.accuracy))} and coverage "
-                f"{_widths(task, in_units(task, rpsi.coverage))}"
+                f"{_widths(task, differences_in_units(task.metrics, rpsi.accuracy))} and coverage "
+                f"{_widths(task, differences_in_units(task.metrics, rpsi.coverage))}"
             )
     if task.pilot is not None:
         said.append("the pilot is taken as clean: if part of it lies, so do these numbers")
@@ -120,8 +117,8 @@ def facts(made: CostPlan) -> list[str]:
     ]
     if made.theorem1_worst_case is not None and made.theorem1_gaps is not None:
         said.append(
-            f"Theorem 1 bounds R-PSI's pulls by {_rounded(made.theorem1_gaps):,} with these gaps, "
-            f"{_rounded(made.theorem1_worst_case):,} with any."
+            f"Theorem 1 bounds R-PSI's pulls by {rounded(made.theorem1_gaps, 3)} with these gaps, "
+            f"{rounded(made.theorem1_worst_case, 3)} with any."
         )
     return said
 
@@ -155,7 +152,7 @@ def table(made: CostPlan) -> Table:
             row = made.of(name, attack)
             more = "> " if row.capped else ""
             cells.append(
-                f"{more}{_rounded(row.mean):,} ({row.least:,} to {row.most:,})" if row.runs else "not simulated"
+                f"{more}{rounded(row.mean, 3)} ({row.least:,} to {row.most:,})" if row.runs else "not simulated"
             )
         drawn.add_row(name, *cells)
     return drawn

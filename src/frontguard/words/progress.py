@@ -6,14 +6,14 @@ by the method of `ProgressDisplay` for its kind of work.
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 import time
-from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
-from frontguard.phrases import number_of
+from frontguard.phrases import duration, number_of
 
 if TYPE_CHECKING:
     from frontguard.logs.sort.progress import LogProgress
@@ -25,26 +25,12 @@ FIRST, EVERY = 2.0, 10.0
 class ProgressDisplay:
     """Shows how far it is. As a context, it clears its bar at the end.
 
-    Parameters
-    ----------
-    stream
-        Where to: stderr as it is by then, unless given.
-    bar
-        Whether to draw a bar: on a terminal only, unless said otherwise.
+    It goes to stderr as it is by then, unless a stream is given; and has a bar on a terminal, unless said otherwise.
     """
 
-    def __init__(
-        self,
-        stream: TextIO | None = None,
-        *,
-        bar: bool | None = None,
-        first: float = FIRST,
-        every: float = EVERY,
-        clock: Callable[[], float] | None = None,
-    ) -> None:
-        self._stream, self._every = stream, every
-        self._clock = clock or time.monotonic
-        self._next = self._clock() + first
+    def __init__(self, stream: TextIO | None = None, *, bar: bool | None = None, first: float = FIRST) -> None:
+        self._stream = stream
+        self._next = time.monotonic() + first
         self._wants_bar = (stream or sys.stderr).isatty() if bar is None else bar
         self._bar: Any = None  # once there is something to show
         self._lock = threading.Lock()
@@ -80,13 +66,13 @@ class ProgressDisplay:
     def tell(self, sentence: str, done: int = 0, total: int | None = None) -> None:
         """Show a sentence, with a bar for the share that is done, if it is time for it."""
         with self._lock:
-            now = self._clock()
+            now = time.monotonic()
             if now < self._next:
                 return
             if self._wants_bar:
                 self._draw(sentence, done, total)
             else:
-                self._next = now + self._every
+                self._next = now + EVERY
                 print(sentence, file=self._stream or sys.stderr, flush=True)
 
     def _draw(self, sentence: str, done: int, total: int | None) -> None:
@@ -125,9 +111,4 @@ def time_left(seconds: float | None) -> str:
     """
     if seconds is None:
         return "time left not known yet"
-    whole = int(-(-seconds // 1))
-    if whole < 60:
-        return f"{whole} s left"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s left"
-    return f"{whole // 3600} h {whole % 3600 // 60} min left"
+    return f"{math.ceil(seconds)} s left" if seconds < 60.0 else f"{duration(seconds)} left"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
-from frontguard.notices import reasons_of
+import numpy as np
+
 from frontguard.phrases import duration, listed, number_of, percent, rounded, rounded_up
 from frontguard.studies.overview import Snapshot
 from frontguard.words.arm_table import ArmTable, arm_table, counts, shown
@@ -83,7 +83,7 @@ def _why_unreachable(snapshot: Snapshot) -> str:
     share = certificate.contamination
     lies = f"with {percent(share)} contamination" if share else "with these arms"
     failed = f" and {snapshot.failed / snapshot.pulls:.1%} of the pulls failing" if snapshot.failed else ""
-    if reach is None or not all(math.isfinite(value) for value in reach.amounts(snapshot.objectives)):
+    if reach is None or not np.isfinite(reach.amounts(snapshot.objectives)).all():
         return f"{lies}{failed} medians stay uncertain by any amount"
     return f"{lies}{failed} the answer stays uncertain by {beside_goal(reach, snapshot.objectives)}"
 
@@ -110,7 +110,7 @@ def why(snapshot: Snapshot, arm: int) -> str:
         return explanation(snapshot.result, arm)
     reasons = snapshot.failures.get(name, Counter())
     failed = f"{sum(reasons.values()):,} of {number_of(int(snapshot.result.pulls_per_arm[arm]), 'pull')} failed"
-    return f"set aside: {failed} ({reasons_in_words(reasons_of(reasons))}); the answer is about the other arms"
+    return f"set aside: {failed} ({reasons_in_words(tuple(reasons.most_common()))}); the answer is about the other arms"
 
 
 def failures_in_words(snapshot: Snapshot) -> str:
