@@ -5,5 +5,6 @@
 - `log`: rows in and out, with their checksums
 - `schema`: the tables
 - `errors`: what goes wrong, in words of the user
-- `rescue`: what can be saved of a damaged file
+- `remains`: what can be read of a damaged file, past the places that cannot
+- `rescue`: that, saved into a new file
 """

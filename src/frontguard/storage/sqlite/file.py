@@ -42,8 +42,15 @@ from frontguard.storage.sqlite.errors import (
     disk_trouble,
     held_by,
 )
-from frontguard.storage.sqlite.rescue import companion, looks_like_ours, readable
-from frontguard.storage.sqlite.schema import PAGE, create_tables, has_tables, missing_definitions, wal_is_safe
+from frontguard.storage.sqlite.remains import companion, looks_like_ours, readable
+from frontguard.storage.sqlite.schema import (
+    PAGE,
+    create_tables,
+    has_tables,
+    missing_definitions,
+    transaction,
+    wal_is_safe,
+)
 
 Journal = Literal["wal", "rollback"]
 Answer = TypeVar("Answer")
@@ -81,13 +88,8 @@ class StudyFile:
 
         def attempt() -> Answer:
             db = self._connection()
-            db.execute("BEGIN")
-            try:
+            with transaction(db, "DEFERRED"):
                 return work(db)
-            finally:
-                # Whatever happened, and also if SQLite has ended the transaction itself.
-                if not db.get_autocommit():
-                    db.execute("ROLLBACK")
 
         with self._lock:
             for _ in range(3 if self.read_only else 0):
@@ -115,15 +117,8 @@ class StudyFile:
             self._sync(db, durable or self.journal == "rollback")
             if time.monotonic() - self._last_wait < _GIVE_WAY:
                 time.sleep(random.uniform(0.0, 0.001))
-            db.execute("BEGIN IMMEDIATE")
-            try:
-                answer = work(db)
-                db.execute("COMMIT")
-            except BaseException:
-                if not db.get_autocommit():
-                    db.execute("ROLLBACK")
-                raise
-            return answer
+            with transaction(db, "IMMEDIATE"):
+                return work(db)
 
         with self._lock:
             if self._damage is not None:
@@ -145,9 +140,7 @@ class StudyFile:
     # Opening ----------------------------------------------------------------------------------------------------------
 
     def _connection(self) -> apsw.Connection:
-        if self._db is not None and self._pid != os.getpid():
-            self.close()
-        if self._db is not None and self._changed():
+        if self._db is not None and (self._pid != os.getpid() or self._changed()):
             self.close()
         if self._db is None:
             self._pid = os.getpid()
@@ -240,7 +233,7 @@ class StudyFile:
                 f"{self.name} is not a study file (no SQLite database); if it was one, and its beginning was "
                 f"overwritten, `frontguard rescue {self.name} NEW` reads what is left; nothing was changed"
             ) from None
-        wrong = list(missing_definitions(db))
+        wrong = missing_definitions(db)
         if wrong:
             raise NotAsWritten(f"the definition of {' and '.join(wrong)} is missing or changed")
         return True
@@ -282,17 +275,14 @@ class StudyFile:
 
     # Readers without locks --------------------------------------------------------------------------------------------
 
-    def _stamp(self) -> object:
-        status = os.stat(self.path)
-        return status.st_ino, status.st_size, status.st_mtime_ns
-
     def _look(self) -> object:
         """What the file looks like when nobody writes to it, None when somebody does."""
         for suffix in ("-wal", "-journal"):
             beside = companion(self.path, suffix)
             if beside.exists() and beside.stat().st_size > 0:
                 return None
-        return self._stamp()
+        status = os.stat(self.path)
+        return status.st_ino, status.st_size, status.st_mtime_ns
 
     def _changed(self) -> bool:
         """Whether a connection without locks has read, or would read, a file that somebody changes."""
@@ -313,9 +303,7 @@ class StudyFile:
         """Run work; what SQLite raises becomes what the user can understand."""
         try:
             return work()
-        except UNREADABLE as error:
-            self._raise_damaged(str(error), error)
-        except (NotAsWritten, UnicodeDecodeError) as error:
+        except (*UNREADABLE, NotAsWritten, UnicodeDecodeError) as error:
             self._raise_damaged(str(error), error)
         except (apsw.BusyError, apsw.ProtocolError) as error:
             raise Busy(

@@ -24,7 +24,7 @@ from frontguard.storage.contract import (
     checked_texts,
     follows,
 )
-from frontguard.storage.sqlite.file import Journal, StudyFile
+from frontguard.storage.sqlite.file import Answer, Journal, StudyFile
 from frontguard.storage.sqlite.log import (
     Counts,
     StudyRow,
@@ -114,45 +114,34 @@ class SqliteStorage(Storage):
 
     def settings(self, study: str) -> str:
         """The latest settings. Raises `UnknownStudy`."""
-        return self._file.read(lambda db: read_settings(db, self._study(db, study))[1])
+        return self._read(study, read_settings)[1]
 
     def amend(self, study: str, settings: str) -> None:
         """Give the study new settings; the earlier ones are kept."""
         checked_texts(settings)
 
-        def work(db: apsw.Connection) -> None:
-            found = self._study(db, study)
+        def work(db: apsw.Connection, found: StudyRow) -> None:
             add_settings(db, found, read_settings(db, found)[0] + 1, settings)
 
-        self._file.write(work)
+        self._write(study, work)
 
     # The log ----------------------------------------------------------------------------------------------------------
 
     def size(self, study: str) -> tuple[int, int]:
         """How many plans and how many told pulls there are."""
-
-        def work(db: apsw.Connection) -> tuple[int, int]:
-            counts = read_counts(db, self._study(db, study))
-            return counts.plans, counts.told
-
-        return self._file.read(work)
+        counts = self._read(study, read_counts)
+        return counts.plans, counts.told
 
     def plans(self, study: str, after: int = 0) -> list[Plan]:
         """The plans with numbers above `after`, in order."""
-
-        def work(db: apsw.Connection) -> list[Plan]:
-            found = self._study(db, study)
-            return read_plans(db, found, max(after, 0), read_counts(db, found).plans)
-
-        return self._file.read(work)
+        return self._read(study, lambda db, found: read_plans(db, found, max(after, 0)))
 
     def add_plan(self, study: str, plan: Plan) -> bool:
         """Append a plan if it is the next one."""
         checked_texts(plan.status)
         arms = np.asarray(plan.arms, "<i8").tobytes()
 
-        def work(db: apsw.Connection) -> bool:
-            found = self._study(db, study)
+        def work(db: apsw.Connection, found: StudyRow) -> bool:
             counts = read_counts(db, found)
             if not follows(plan, counts.plans, counts.planned):
                 return False
@@ -164,32 +153,21 @@ class SqliteStorage(Storage):
 
         # Not worth a sync: a plan that is lost in a crash of the machine is made again by whoever asks next, and no
         # pull of it can have survived, because the sync of a told pull takes along all that was written before it.
-        return self._file.write(work, durable=False)
+        return self._write(study, work, durable=False)
 
     def told(self, study: str, after: int = 0, up_to: int | None = None) -> Told:
         """The told pulls with numbers above `after`, up to `up_to` or the last."""
-
-        def work(db: apsw.Connection) -> Told:
-            found = self._study(db, study)
-            last = read_counts(db, found).told
-            first = max(after, 0)
-            return read_told(db, found, first, last if up_to is None else min(up_to, last), to_the_end=up_to is None)
-
-        return self._file.read(work)
+        return self._read(study, lambda db, found: read_told(db, found, max(after, 0), up_to))
 
     def tell(self, study: str, tells: Sequence[Tell]) -> list[bool]:
         """Append told pulls, all or none, in one durable step; end their leases. False for those told before."""
         # What can be done before the transaction is: writers wait for each other.
-        rows = []
-        for tell in tells:
-            checked_texts(tell.reason, tell.worker)
-            rows.append((int(tell.pull), pack_numbers(tell.at, tell.values), tell.reason, tell.worker))
+        rows = [(int(tell.pull), pack_numbers(tell.at, tell.values), tell.reason, tell.worker) for tell in tells]
         if not rows:
             self.size(study)  # raises where a study is unknown
             return []
 
-        def work(db: apsw.Connection) -> list[bool]:
-            found = self._study(db, study)
+        def work(db: apsw.Connection, found: StudyRow) -> list[bool]:
             counts = read_counts(db, found)
             checked_tells(tells, counts.planned, found.metrics)
             number, answers = counts.told, []
@@ -201,7 +179,7 @@ class SqliteStorage(Storage):
                 advance(db, found, counts._replace(told=number))
             return answers
 
-        return self._file.write(work)
+        return self._write(study, work)
 
     # Leases -----------------------------------------------------------------------------------------------------------
 
@@ -211,17 +189,16 @@ class SqliteStorage(Storage):
         """Lease up to `most` pulls: first those whose lease has ended or whose holder is lost, then new ones."""
         checked_texts(worker)
         # A look without a lock first: who is lost may take time to find out, and who asks in vain disturbs nobody.
-        held, counts = self._file.read(lambda db: self._handed_out(db, study))
+        held, counts = self._read(study, _handed_out)
         gone = {holder for holder in {pull.worker for pull in held if pull.deadline > now} if lost(holder)}
         if counts.handed >= counts.planned and not any(_ended(pull, now, gone) for pull in held):
             return []
 
-        def work(db: apsw.Connection) -> list[Pull]:
-            found = self._study(db, study)
-            held, counts = self._handed_out(db, study)
+        def work(db: apsw.Connection, found: StudyRow) -> list[Pull]:
+            held, counts = _handed_out(db, found)
             ended = islice((pull for pull in held if _ended(pull, now, gone)), max(most, 0))
             given = [Pull(pull.id, worker, float(deadline), pull.attempt + 1) for pull in ended]
-            fresh, handed = fresh_pulls(db, found, counts, most - len(given))
+            fresh, handed = fresh_pulls(db, found, counts, max(most - len(given), 0))
             given += [Pull(pull, worker, float(deadline)) for pull in fresh]
             write_leases(db, found, given)
             if handed > counts.handed:
@@ -229,14 +206,13 @@ class SqliteStorage(Storage):
             return given
 
         # Not worth a sync: a lease that is lost in a crash of the machine, where its holder ended too, is given anew.
-        return self._file.write(work, durable=False)
+        return self._write(study, work, durable=False)
 
     def give_back(self, study: str, worker: str, pulls: Iterable[int] | None = None) -> int:
         """End the leases that a worker holds on some pulls, or on any; how many these were."""
         which = None if pulls is None else set(pulls)
 
-        def work(db: apsw.Connection) -> int:
-            found = self._study(db, study)
+        def work(db: apsw.Connection, found: StudyRow) -> int:
             mine = [
                 pull
                 for pull in read_leases(db, found)
@@ -246,12 +222,11 @@ class SqliteStorage(Storage):
             write_leases(db, found, (replace(pull, deadline=GIVEN_BACK, attempt=pull.attempt - 1) for pull in mine))
             return len(mine)
 
-        return self._file.write(work, durable=False)
+        return self._write(study, work, durable=False)
 
     def leases(self, study: str) -> list[Pull]:
         """The pulls that are in the hands of a worker, lowest number first."""
-        held, _ = self._file.read(lambda db: self._handed_out(db, study))
-        return [pull for pull in held if pull.deadline > GIVEN_BACK]
+        return [pull for pull in self._read(study, read_leases) if pull.deadline > GIVEN_BACK]
 
     # Housekeeping -----------------------------------------------------------------------------------------------------
 
@@ -259,20 +234,28 @@ class SqliteStorage(Storage):
         """Let go of the file. May be called twice."""
         self._file.close()
 
+    def _read(self, study: str, work: Callable[[apsw.Connection, StudyRow], Answer]) -> Answer:
+        """Run work that reads from a study."""
+        return self._file.read(lambda db: work(db, self._study(db, study)))
+
+    def _write(
+        self, study: str, work: Callable[[apsw.Connection, StudyRow], Answer], *, durable: bool = True
+    ) -> Answer:
+        """Run work that writes to a study."""
+        return self._file.write(lambda db: work(db, self._study(db, study)), durable=durable)
+
     def _study(self, db: apsw.Connection, name: str) -> StudyRow:
         if name not in self._known:
-            there = read_studies(db)
-            for study in there:
-                if study.name == name:
-                    self._known[name] = study
-                    return study
-            names = ", ".join(repr(study.name) for study in there) or "none"
-            raise UnknownStudy(f"there is no study {name!r} in {self._file.name}; there are: {names}")
+            there = {study.name: study for study in read_studies(db)}
+            if name not in there:
+                names = ", ".join(map(repr, there)) or "none"
+                raise UnknownStudy(f"there is no study {name!r} in {self._file.name}; there are: {names}")
+            self._known[name] = there[name]
         return self._known[name]
 
-    def _handed_out(self, db: apsw.Connection, name: str) -> tuple[list[Pull], Counts]:
-        study = self._study(db, name)
-        return read_leases(db, study), read_counts(db, study)
+
+def _handed_out(db: apsw.Connection, study: StudyRow) -> tuple[list[Pull], Counts]:
+    return read_leases(db, study), read_counts(db, study)
 
 
 def _ended(pull: Pull, now: float, gone: set[str]) -> bool:
