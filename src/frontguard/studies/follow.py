@@ -11,10 +11,8 @@ import math
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
@@ -76,6 +74,7 @@ class Follower:
         self._recorder = Recorder(settings)
         self._spans = RateCounter()
         self._pulls = _PullsByArm(settings)
+        self._recent: Floats = np.empty(0)  # when the last pulls were told, in their order
         self._failed_at: dict[tuple[str, str], float] = {}
         self._began: float | None = None
         self._last: float | None = None
@@ -140,6 +139,7 @@ class Follower:
         for row in np.flatnonzero(any_failed).tolist():
             self._failed_at[replay.settings.arms[arms[row]], reasons[row]] = float(told.at[row])
         self._spans.add(told.at, any_failed)
+        self._recent = np.concatenate([self._recent, told.at])[-RECENT:]
         known = told.at[told.at > 0.0]
         if len(known):
             first, last = float(known.min()), float(known.max())
@@ -197,7 +197,7 @@ class Follower:
 
     def _rate(self) -> float | None:
         """Pulls a second in the last minute before the last one, as far as can be told."""
-        at = np.sort(self._pulls.recent(RECENT))
+        at = np.sort(self._recent)
         at = at[(at > 0.0) & (at >= at[-1] - 60.0)] if len(at) else at
         if len(at) < 2 or at[-1] == at[0]:
             return None
@@ -329,85 +329,55 @@ class RateCounter:
 
 
 class _PullsByArm:
-    """Told pulls in columns that grow by doubling; every row has a link to the row before it of the same arm."""
+    """Told pulls with their arms, in pieces of up to `PIECE`: those of one arm are picked out when it is looked at."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._size = 0
-        whole = [(name, np.int64) for name in ("pull", "arm", "before", "reason", "worker")]
-        values = ("values", np.float64, (self._metrics,))
-        self._rows: npt.NDArray[np.void] = np.empty(256, np.dtype([*whole, ("at", np.float64), values]))
-        self._last = np.full(len(settings.arms), -1, np.int64)  # row of each arm
+        self._pieces: list[tuple[Ints, Told]] = []
         self._count = np.zeros(len(settings.arms), np.int64)
-        self._texts: list[str] = []  # reasons and names of workers, each once ...
-        self._numbers: dict[str, int] = {}  # ... and where they stand
-
-    @property
-    def _metrics(self) -> int:
-        return len(self._settings.objectives)
-
-    def __len__(self) -> int:
-        return self._size
+        self._texts: dict[str, str] = {}  # reasons and names of workers, each kept once
 
     def add(self, arms: Ints, told: Told) -> None:
         """Append told pulls, of these arms (n,)."""
-        start, end = self._size, self._size + len(told)
-        if end > len(self._rows):
-            grown: npt.NDArray[Any] = np.empty(max(end, 2 * len(self._rows)), self._rows.dtype)
-            grown[:start] = self._rows[:start]
-            self._rows = grown
-        rows = self._rows[start:end]
-        rows["pull"], rows["arm"], rows["at"], rows["values"] = told.pulls, arms, told.at, told.values
-        rows["reason"], rows["worker"] = self._numbered(told.reasons), self._numbered(told.workers)
-        order = np.argsort(arms, kind="stable")
-        ordered = arms[order]
-        first = np.ones(len(order), np.bool_)  # of its arm, among the new ones
-        first[1:] = ordered[1:] != ordered[:-1]
-        before = np.empty(len(order), np.int64)
-        before[1:] = start + order[:-1]
-        before[first] = self._last[ordered[first]]
-        rows["before"][order] = before
-        self._last[arms] = start + np.arange(len(arms))  # of several of one arm the last one stays
         self._count += np.bincount(arms, minlength=len(self._count))
-        self._size = end
+        told = replace(told, reasons=self._once(told.reasons), workers=self._once(told.workers))
+        if self._pieces and len(self._pieces[-1][1]) + len(told) <= PIECE:
+            earlier, before = self._pieces.pop()
+            arms, told = np.concatenate([earlier, arms]), Told.joined([before, told])
+        self._pieces.append((arms, told))
 
-    def _numbered(self, texts: tuple[str, ...]) -> list[int]:
-        numbers = self._numbers
-        for text in set(texts) - numbers.keys():
-            numbers[text] = len(self._texts)
-            self._texts.append(text)
-        return [numbers[text] for text in texts]
-
-    def recent(self, most: int) -> Floats:
-        """When the last `most` pulls were told, in their order."""
-        at: Floats = self._rows["at"][max(0, self._size - most) : self._size].copy()
-        return at
+    def _once(self, texts: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(self._texts.setdefault(text, text) for text in texts)
 
     def values(self, most: int) -> tuple[Ints, Floats]:
         """Arms (n,) and values (n, M) of the first `most` pulls, in their order."""
-        rows = self._rows[: min(most, self._size)]
-        return rows["arm"].copy(), rows["values"].reshape(len(rows), self._metrics).copy()
+        arms = np.concatenate([np.empty(0, np.int64), *(arms for arms, _ in self._pieces)])
+        return arms[:most], self._joined([told for _, told in self._pieces]).values[:most]
 
     def of(self, arm: int, most: int) -> Measurements:
         """The last `most` pulls of an arm in their order."""
-        if not 0 <= arm < len(self._last):
-            raise BadInput(f"arm must be a position from 0 to {len(self._last) - 1}; got {arm!r}")
+        if not 0 <= arm < len(self._count):
+            raise BadInput(f"arm must be a position from 0 to {len(self._count) - 1}; got {arm!r}")
         if most < 1:
             raise BadInput(f"most must be a whole number from 1; got {most!r}")
-        places: list[int] = []
-        place, before = int(self._last[arm]), self._rows["before"]
-        while place >= 0 and len(places) < most:
-            places.append(place)
-            place = int(before[place])
-        rows = self._rows[np.array(places[::-1], np.int64)]
+        found: list[Told] = []
+        for arms, piece in reversed(self._pieces):
+            found.append(piece.rows(np.flatnonzero(arms == arm)[-most:]))
+            most -= len(found[-1])
+            if most == 0:
+                break
+        told = self._joined(found[::-1])
         return Measurements(
             arm=arm,
             name=self._settings.arms[arm],
             objectives=self._settings.objectives,
-            after=int(self._count[arm]) - len(rows),
-            pulls=rows["pull"].copy(),
-            values=rows["values"].reshape(len(rows), self._metrics).copy(),
-            reasons=tuple(self._texts[number] for number in rows["reason"].tolist()),
-            workers=tuple(self._texts[number] for number in rows["worker"].tolist()),
-            at=rows["at"].copy(),
+            after=int(self._count[arm]) - len(told),
+            pulls=told.pulls,
+            values=told.values,
+            reasons=told.reasons,
+            workers=told.workers,
+            at=told.at,
         )
+
+    def _joined(self, pieces: list[Told]) -> Told:
+        return Told.joined([Told.nothing(0, len(self._settings.objectives)), *pieces])

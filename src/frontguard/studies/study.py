@@ -95,7 +95,7 @@ class Study:
         settings = Settings(
             arms=_arm_names(arms),
             objectives=_objectives(objectives),
-            threat=_a_threat(threat),
+            threat=threat,
             confidence=_probability(confidence),
             coverage=None if coverage is None else tuple(float(value) for value in coverage),
             spread=spread,
@@ -286,11 +286,7 @@ class Study:
 
     def result(self) -> Result:
         """The answer so far, in the units of the objectives; final once `done`."""
-        return self.result_of(self.state())
-
-    def result_of(self, replay: Replay) -> Result:
-        """The result of a state."""
-        return replay.result(self.alarms())
+        return self.state().result(self.alarms())
 
     def alarms(self) -> list[Alarm]:
         """Evidence that the data of an arm are dirtier than the declared contamination allows.
@@ -379,12 +375,6 @@ def _objectives(objectives: Iterable[Objective | str | tuple[str, str]]) -> tupl
     for objective in parsed:
         _text(objective.name, "the name of an objective")
     return parsed
-
-
-def _a_threat(threat: object) -> Threat:
-    if not isinstance(threat, Threat):
-        raise BadInput(f"threat must be Oblivious(ε), Prescient(ε) or Malicious(ε); got {threat!r}")
-    return threat
 
 
 def _probability(confidence: object) -> float:
