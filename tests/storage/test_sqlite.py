@@ -17,9 +17,8 @@ import pytest
 
 from frontguard.errors import BadInput
 from frontguard.storage.contract import Damaged, Plan, Tell
-from frontguard.storage.sqlite import file as sqlite_file
 from frontguard.storage.sqlite import schema as sqlite_schema
-from frontguard.storage.sqlite.errors import Busy, Unwritable
+from frontguard.storage.sqlite.file import Busy, Unwritable
 from frontguard.storage.sqlite.schema import wal_is_safe
 from frontguard.storage.sqlite.storage import SqliteStorage
 from tests.forks import fork
@@ -80,7 +79,7 @@ def test_a_safe_library_uses_a_write_ahead_log(tmp_path: Path) -> None:
 
 def test_an_old_library_uses_a_rollback_journal_and_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     begin(tmp_path / "a.db", told=3)  # written with a write-ahead log
-    monkeypatch.setattr(sqlite_file, "wal_is_safe", lambda version: False)
+    monkeypatch.setattr(sqlite_schema, "wal_is_safe", lambda version: False)
     with SqliteStorage(tmp_path / "a.db") as storage:
         assert storage.journal == "rollback"
         assert "fixed in 3.51.3" in storage.describe()

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Self
 
@@ -240,6 +240,16 @@ class Storage(ABC):
 def follows(plan: Plan, last_number: int, planned: int) -> bool:
     """Whether a plan is the next one after `last_number` plans with `planned` pulls altogether."""
     return plan.number == last_number + 1 and plan.first == planned + 1
+
+
+def given_back(leases: Iterable[Pull], worker: str, pulls: Iterable[int] | None) -> list[Pull]:
+    """Of these leases those that a worker holds on some pulls, or on any, as they are noted once given back."""
+    which = None if pulls is None else set(pulls)
+    return [
+        replace(each, deadline=GIVEN_BACK, attempt=each.attempt - 1)  # the next one has the attempt that this one had
+        for each in leases
+        if each.worker == worker and each.deadline > GIVEN_BACK and (which is None or each.id in which)
+    ]
 
 
 def checked_tells(tells: Sequence[Tell], planned: int, metrics: int) -> None:

@@ -13,7 +13,8 @@ import re
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote
@@ -82,14 +83,8 @@ class Connections:
         attempt = 0
         while True:
             try:
-                connection = self._take()
-                try:
-                    answer = work(connection)
-                except BaseException:
-                    connection.close()  # whatever state it is in
-                    raise
-                self._give_back(connection)
-                return answer
+                with self._connection() as connection:
+                    return work(connection)
             except self._psycopg.Error as error:
                 if not self._is_passing(error):
                     raise
@@ -106,7 +101,8 @@ class Connections:
     def first(self, work: Callable[[Connection[Any]], Answer]) -> Answer:
         """As `run`, for the first work of all: a server that is not there is then a wrong address, told at once."""
         try:
-            self._give_back(self._take())
+            with self._connection():
+                pass
         except self._psycopg.OperationalError as error:
             if error.sqlstate != "57P03":  # it is starting up: worth our patience
                 raise BadInput(f"cannot open the PostgreSQL database {self.where}: {self.said(error)}") from None
@@ -125,13 +121,23 @@ class Connections:
             self._closed = True
         self._drop_idle()
 
-    def _take(self) -> Connection[Any]:
+    @contextmanager
+    def _connection(self) -> Iterator[Connection[Any]]:
         with self._lock:
             if self._closed:
                 raise BadInput(f"the storage at {self.where} was closed")
-            if self._idle:
-                return self._idle.pop()
-        return self._connect()
+            idle = self._idle.pop() if self._idle else None
+        connection = idle or self._connect()
+        try:
+            yield connection
+        except BaseException:
+            connection.close()  # whatever state it is in
+            raise
+        with self._lock:
+            if not self._closed:
+                self._idle.append(connection)
+                return
+        connection.close()
 
     def _connect(self) -> Connection[Any]:
         connection: Connection[Any] = self._psycopg.connect(**self._parameters, autocommit=True)
@@ -150,13 +156,6 @@ class Connections:
             [list(settings), list(settings.values())],
         )
         return connection
-
-    def _give_back(self, connection: Connection[Any]) -> None:
-        with self._lock:
-            if not self._closed:
-                self._idle.append(connection)
-                return
-        connection.close()
 
     def _drop_idle(self) -> None:
         with self._lock:

@@ -11,7 +11,7 @@ of the log, a new one goes to the end of its page, and no second index is needed
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -20,7 +20,6 @@ import apsw
 import numpy as np
 
 from frontguard.storage.contract import Plan, Pull, Told
-from frontguard.storage.sqlite.errors import NotAsWritten
 
 _PAGE = 1024  # told pulls that are read at a time
 
@@ -28,6 +27,10 @@ STRIDE = 1 << 40  # more pulls than a study can have; leaves room for 2²³ stud
 
 _THREE = struct.Struct("<3q")
 _TEXTS = struct.Struct("<2I")
+
+
+class NotAsWritten(Exception):
+    """A row that is missing or does not match its checksum; the message says which."""
 
 
 class StudyRow(NamedTuple):
@@ -102,8 +105,8 @@ def add_settings(db: apsw.Connection, study: StudyRow, version: int, text: str) 
 def read_studies(db: apsw.Connection) -> list[StudyRow]:
     """All studies, oldest first."""
     rows: list[Any] = db.execute("SELECT id, name, metrics, crc FROM study ORDER BY id").fetchall()
-    for *row, crc in rows:
-        _check(row, crc, f"study {row[0]}")
+    for row in rows:
+        _check(row, f"study {row[0]}")
     return [StudyRow(id, name, metrics) for id, name, metrics, _ in rows]
 
 
@@ -112,7 +115,7 @@ def read_counts(db: apsw.Connection, study: StudyRow) -> Counts:
     row = db.execute("SELECT plans, planned, told, handed, crc FROM progress WHERE study = ?", (study.id,)).fetchone()
     if row is None:
         raise NotAsWritten(f"the counts of study {study.name!r} are missing")
-    _check((study.id, *row[:-1]), row[-1], f"the row of counts of study {study.name!r}")
+    _check((study.id, *row), f"the row of counts of study {study.name!r}")
     return Counts(*row[:-1])
 
 
@@ -125,20 +128,20 @@ def read_settings(db: apsw.Connection, study: StudyRow) -> tuple[int, str]:
     if row is None:
         raise NotAsWritten(f"the settings of study {study.name!r} are missing")
     place, text, crc = row
-    _check((study.id, place % STRIDE, text), crc, f"the row of settings of study {study.name!r}")
+    _check((study.id, place % STRIDE, text, crc), f"the row of settings of study {study.name!r}")
     return place % STRIDE, text
 
 
 def read_plans(db: apsw.Connection, study: StudyRow, after: int) -> list[Plan]:
     """Plans above `after`."""
     plans = []
-    rows = db.execute(
+    rows: Iterable[Any] = db.execute(
         "SELECT told, first, arms, status, crc FROM plan WHERE id > ? AND id < ? ORDER BY id",
         (key(study.id, after), key(study.id + 1, 0)),
     )
-    for number, (*row, crc) in enumerate(rows, start=after + 1):
-        _check((study.id, number, *row), crc, f"plan {number} of study {study.name!r}")
-        told, first, arms, status = row
+    for number, row in enumerate(rows, start=after + 1):
+        _check((study.id, number, *row), f"plan {number} of study {study.name!r}")
+        told, first, arms, status, _ = row
         plans.append(Plan(number, told, first, np.frombuffer(arms, "<i8").astype(np.int64, copy=False), status))
     last = read_counts(db, study).plans
     if len(plans) != max(last - after, 0):
@@ -189,8 +192,8 @@ def read_leases(db: apsw.Connection, study: StudyRow) -> list[Pull]:
     rows: list[Any] = db.execute(
         "SELECT pull, worker, deadline, attempt, crc FROM lease WHERE study = ? ORDER BY pull", (study.id,)
     ).fetchall()
-    for *row, crc in rows:
-        _check((study.id, *row), crc, f"the lease of pull {row[0]} of study {study.name!r}")
+    for row in rows:
+        _check((study.id, *row), f"the lease of pull {row[0]} of study {study.name!r}")
     return [Pull(pull, worker, deadline, attempt) for pull, worker, deadline, attempt, _ in rows]
 
 
@@ -204,15 +207,6 @@ def fresh_pulls(db: apsw.Connection, study: StudyRow, counts: Counts, most: int)
     )
     fresh = [pull for (pull,) in rows]
     return fresh, counts.planned if len(fresh) < most else max([counts.handed, *fresh])
-
-
-def _check(row: Iterable[object], crc: object, what: str) -> None:
-    try:
-        right = row_crc(*row) == crc  # type: ignore[arg-type]
-    except Exception:  # something that is no number and no text
-        right = False
-    if not right:
-        raise NotAsWritten(f"{what} does not match its checksum")
 
 
 # Keys and checksums ---------------------------------------------------------------------------------------------------
@@ -260,3 +254,16 @@ def told_crc(study: int, number: int, pull: int, numbers: bytes, reason: str, wo
     """The checksum of one told pull."""
     texts = _TEXTS.pack(_text_crc(reason), _text_crc(worker))
     return crc32(_THREE.pack(study, number, pull) + numbers + texts)
+
+
+def _check(row: Sequence[Any], what: str) -> None:
+    if not is_right(row):
+        raise NotAsWritten(f"{what} does not match its checksum")
+
+
+def is_right(row: Sequence[Any], checksum: Callable[..., int] = row_crc) -> bool:
+    """Whether a row matches its checksum, which stands last."""
+    try:
+        return bool(checksum(*row[:-1]) == row[-1])
+    except Exception:  # something that is no number and no text
+        return False

@@ -19,7 +19,7 @@ import apsw
 import numpy as np
 
 from frontguard.storage.contract import Plan
-from frontguard.storage.sqlite.log import STRIDE, key, row_crc, told_crc
+from frontguard.storage.sqlite.log import STRIDE, is_right, key, row_crc, told_crc
 from frontguard.storage.sqlite.schema import APPLICATION, PAGE, first_page, missing_definitions
 
 _MOST_STUDIES = 100_000  # a larger number is damage
@@ -74,12 +74,9 @@ def remains_of(path: Path) -> list[Remains]:
             _copy(path, copy, beginning)
             with _opened(copy) as db:
                 if beginning is not None or _is_sound(db):
-                    return [study for study in _read(db, copy.stat().st_size) if _weight(study)]
+                    found = _read(db, copy.stat().st_size)
+                    return [study for study in found if study.settings or study.plans or study.told]
     return []
-
-
-def _weight(study: Remains) -> int:
-    return len(study.settings) + len(study.plans) + len(study.told)
 
 
 # The copy -------------------------------------------------------------------------------------------------------------
@@ -177,14 +174,7 @@ def _rows(db: apsw.Connection, table: str, columns: str, by: str, id: int) -> li
     found: list[Any] = []
     with suppress(*_DAMAGE):
         found.extend(db.execute(f"SELECT {columns}, crc FROM {table} WHERE {by} = {id} ORDER BY {by}"))
-    return [row for row in found if _right(row, row_crc)]
-
-
-def _right(row: Any, checksum: Callable[..., int]) -> bool:
-    try:
-        return bool(checksum(*row[:-1]) == row[-1])
-    except Exception:  # something that is no number and no text
-        return False
+    return [row for row in found if is_right(row)]
 
 
 def _log(
@@ -202,7 +192,7 @@ def _log(
             for row in db.execute(
                 f"{select} > ? AND id < ? ORDER BY id", (key(study.id, number), key(study.id + 1, 0))
             ):
-                if _right(row, checksum):
+                if is_right(row, checksum):
                     number = max(number, row[1])
                     yield row[1], row
             return
@@ -216,6 +206,6 @@ def _log(
                 one = db.execute(f"{select} = ?", (key(study.id, number),)).fetchone()
             except _DAMAGE:
                 continue
-            if one is not None and _right(one, checksum):
+            if one is not None and is_right(one, checksum):
                 yield number, one
                 break

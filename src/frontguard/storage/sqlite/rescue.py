@@ -11,8 +11,8 @@ from tempfile import TemporaryDirectory
 
 from frontguard.errors import BadInput
 from frontguard.storage.contract import Plan, Tell
-from frontguard.storage.sqlite.errors import Unwritable, checked_place
-from frontguard.storage.sqlite.remains import Remains, ToldRow, remains_of
+from frontguard.storage.sqlite.file import Unwritable, checked_place
+from frontguard.storage.sqlite.remains import Remains, ToldRow, companion, remains_of
 from frontguard.storage.sqlite.storage import SqliteStorage
 
 
@@ -60,6 +60,8 @@ def rescue(path: str | os.PathLike[str], new_path: str | os.PathLike[str]) -> Re
         try:
             with SqliteStorage(draft) as storage:
                 rescued = _write(storage, found)
+            if companion(draft, "-wal").exists():  # closing could not move it into the file, and does not say so
+                raise Unwritable(f"{draft} could not be written in full: is the disk full?")
             os.link(draft, target)  # unlike a rename, never over another file
         except FileExistsError:
             raise BadInput(f"{os.fspath(new_path)} exists already; a rescue writes a new file") from None
