@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -76,8 +77,7 @@ class Follower:
         self._pulls = _PullsByArm(settings)
         self._recent: Floats = np.empty(0)  # when the last pulls were told, in their order
         self._failed_at: dict[tuple[str, str], float] = {}
-        self._began: float | None = None
-        self._last: float | None = None
+        self._began, self._last = math.inf, -math.inf  # when the first and the last known pull were told
         self._shown: tuple[int, int, int] | None = None  # plans, told pulls and leases of the last overview
         self._foreseen: tuple[int, int | None] = (-1, None)  # after so many pulls, so many were left
 
@@ -141,10 +141,8 @@ class Follower:
         self._spans.add(told.at, any_failed)
         self._recent = np.concatenate([self._recent, told.at])[-RECENT:]
         known = told.at[told.at > 0.0]
-        if len(known):
-            first, last = float(known.min()), float(known.max())
-            self._began = first if self._began is None else min(first, self._began)
-            self._last = last if self._last is None else max(last, self._last)
+        self._began = float(known.min(initial=self._began))
+        self._last = float(known.max(initial=self._last))
 
     def _look(self) -> Overview:
         replay = self._replay
@@ -164,8 +162,8 @@ class Follower:
             version=self._version,
             told=replay.read,
             out=out,
-            began=self._began,
-            last=self._last,
+            began=self._began if math.isfinite(self._began) else None,
+            last=self._last if math.isfinite(self._last) else None,
         )
         self._shown = now
         return self._overview
@@ -180,7 +178,7 @@ class Follower:
             reachable=policy.reachable().in_units(settings.objectives) if state.stopped else None,
             pulls_left=self._pulls_left(state),
             most_pulls=settings.budget.pulls,
-            seconds=0.0 if self._began is None or self._last is None else self._last - self._began,
+            seconds=max(self._last - self._began, 0.0),
             rate=self._rate(),
             busy=out,
         )
@@ -210,7 +208,7 @@ MOST_MOMENTS = 200
 MOST_BYTES = 50_000_000
 
 MOST_SPANS = 120
-"""RateCounter of time that are kept at most."""
+"""Spans of time that are kept at most."""
 
 FIRST_SPAN = 0.25
 """Seconds of a span at first. A power of two, so that edges are exact however often it is doubled."""
@@ -290,42 +288,39 @@ class RateCounter:
         self._most = most
         self._origin = 0.0
         self._width = FIRST_SPAN
-        self._counts = np.zeros((0, 2), np.int64)  # told, and failed ones among them
+        # By the number of the span, which may be negative: workers' clocks differ.
+        self._told: Counter[int] = Counter()
+        self._failed: Counter[int] = Counter()
 
     def add(self, at: Floats, failed: Bools) -> None:
         """Count pulls (n,) told at these moments. Those whose moment is not known (0) are left out."""
         known = np.isfinite(at) & (at > 0.0)
-        at, failed = at[known], failed[known]
-        if not len(at):
+        if not known.any():
             return
-        self._make_room(float(at.min()), float(at.max()))
-        place = np.searchsorted(self._edges(), at, side="right") - 1
-        self._counts[:, 0] += np.bincount(place, minlength=len(self._counts))
-        self._counts[:, 1] += np.bincount(place[failed], minlength=len(self._counts))
+        if not self._told:
+            self._origin = math.floor(at[known].min() / _GRAIN) * _GRAIN
+        for counts, which in ((self._told, known), (self._failed, known & failed)):
+            counts.update(map(int, ((at[which] - self._origin) // self._width).tolist()))
+        while max(self._told) - min(self._told) >= self._most:
+            self._width *= 2.0
+            self._told, self._failed = _in_pairs(self._told), _in_pairs(self._failed)
 
     def rate(self) -> Rate:
         """The counts so far."""
-        return Rate(self._edges(), self._counts[:, 0].copy(), self._counts[:, 1].copy())
+        first, end = min(self._told, default=0), max(self._told, default=-1) + 1
+        edges = np.asarray(self._origin + self._width * np.arange(first, end + 1), np.float64)
+        told, failed = (
+            np.array([counts[span] for span in range(first, end)], np.int64) for counts in (self._told, self._failed)
+        )
+        return Rate(edges, told, failed)
 
-    def _edges(self) -> Floats:
-        return np.asarray(self._origin + self._width * np.arange(len(self._counts) + 1), np.float64)
 
-    def _make_room(self, first: float, last: float) -> None:
-        """Have spans from the first moment to the last; workers' clocks differ, so that the first may come later."""
-        if not len(self._counts):
-            self._origin = math.floor(first / _GRAIN) * _GRAIN
-        while True:
-            before = max(0, math.ceil((self._origin - first) / self._width))
-            after = max(0, math.floor((last - self._origin) / self._width) + 1 - len(self._counts))
-            if before + len(self._counts) + after <= self._most:
-                break
-            self._width *= 2.0
-            odd = len(self._counts) % 2
-            padded = np.concatenate([self._counts, np.zeros((odd, 2), np.int64)])
-            self._counts = padded.reshape(-1, 2, 2).sum(axis=1)
-        self._origin -= before * self._width
-        room = (np.zeros((count, 2), np.int64) for count in (before, after))
-        self._counts = np.concatenate([next(room), self._counts, next(room)])
+def _in_pairs(counts: Counter[int]) -> Counter[int]:
+    """The counts of spans that are twice as long."""
+    pairs: Counter[int] = Counter()
+    for span, count in counts.items():
+        pairs[span // 2] += count
+    return pairs
 
 
 class _PullsByArm:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -35,23 +35,6 @@ HOPELESS = 1e-3
 
 NOT_USABLE = "not a usable value"
 """Why a pull failed that measured something which its objective cannot use."""
-
-
-@dataclass
-class _Growing:
-    """A column that grows by doubling."""
-
-    data: Ints
-    size: int = 0
-
-    def extend(self, values: Ints) -> None:
-        needed = self.size + len(values)
-        if needed > len(self.data):
-            grown = np.empty(max(needed, 2 * len(self.data)), np.int64)
-            grown[: self.size] = self.data[: self.size]
-            self.data = grown
-        self.data[self.size : needed] = values
-        self.size = needed
 
 
 class _Failures:
@@ -99,16 +82,12 @@ class Replay:
         self.at = 0.0  # when the last of them was told, in seconds since the epoch
         self.failures: list[Counter[str]] = [Counter() for _ in settings.arms]
         self._failed = np.zeros((len(settings.arms), len(settings.objectives)), np.int64)
-        self._arm_of = _Growing(np.empty(64, np.int64))  # of every planned pull
+        self.planned = 0  # pulls of all plans so far ...
+        self._arm_of = np.empty(64, np.int64)  # ... and their arms, with room to grow
         self._ahead: list[Told] = []  # told pulls that were read and that no plan counts yet, in pieces ...
         self._count_ahead = 0  # ... how many they are ...
         self._noted: _Noted | None = None  # ... and what of them was prepared for a decision
         self._later: list[Plan] = []  # plans that were read and that count told pulls that were not
-
-    @property
-    def planned(self) -> int:
-        """Pulls of all plans so far."""
-        return self._arm_of.size
 
     @property
     def read(self) -> int:
@@ -127,7 +106,7 @@ class Replay:
 
     def arms_of(self, pulls: npt.ArrayLike) -> Ints:
         """The arms of planned pulls."""
-        arms: Ints = self._arm_of.data[: self._arm_of.size][np.asarray(pulls, np.int64) - 1]
+        arms: Ints = self._arm_of[: self.planned][np.asarray(pulls, np.int64) - 1]
         return arms
 
     def catch_up(
@@ -151,23 +130,23 @@ class Replay:
         if len(new):
             self._ahead.append(new)
             self._count_ahead += len(new)
-        added = []
-        for plan in self._later:
-            if plan.told > self.read:
-                break
+        while self._later and self._later[0].told <= self.read:
+            plan = self._later.pop(0)
             self._take(plan.told - self.told)
             self._decide()
             if on_decision is not None:
                 on_decision(self)
             self._add(plan)
-            added.append(plan)
             self.watch.plan(plan.arms)
-        self._later = self._later[len(added) :]
         self.watch.tell(new.pulls, inner_values(self.settings.objectives, new.values), new.reasons)
         return new
 
     def _add(self, plan: Plan) -> None:
-        self._arm_of.extend(plan.arms)
+        before, self.planned = self.planned, self.planned + len(plan.arms)
+        if self.planned > len(self._arm_of):
+            self._arm_of = np.concatenate([self._arm_of, np.empty(self.planned, np.int64)])
+        # A copy of this replay shares the array, and writes where this one does not look.
+        self._arm_of[before : self.planned] = plan.arms
         self.policy.expect(plan.arms)
         self.plans, self.status = plan.number, plan.status
 
@@ -274,7 +253,6 @@ class Replay:
         after.told = self.read
         after.at = float(self._ahead[-1].at[-1]) if self._ahead else self.at
         after._count(noted.failures)
-        after._arm_of = replace(self._arm_of)  # appending to the copy writes where the original does not look
         after._ahead, after._count_ahead, after._noted = [], 0, None
         after._later = list(self._later)
         return after

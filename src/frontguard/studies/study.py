@@ -6,6 +6,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -187,10 +188,7 @@ class Study:
             if max(pull.id for pull in leased) > self._replay.planned:
                 self.catch_up()
             arms = self._replay.arms_of([pull.id for pull in leased]).tolist()
-        pulls = [
-            Pull(pull.id, pull.worker, pull.deadline, pull.attempt, self.arms[arm], arm)
-            for pull, arm in zip(leased, arms, strict=True)
-        ]
+        pulls = [replace(pull, arm=self.arms[arm], index=arm) for pull, arm in zip(leased, arms, strict=True)]
         deadly = [pull for pull in pulls if pull.attempt > self.most_attempts]
         if deadly:
             self.tell_many([(pull, f"lost with its worker {self.most_attempts} times") for pull in deadly], failed=True)
