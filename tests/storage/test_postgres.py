@@ -379,7 +379,7 @@ def test_tables_of_another_version_are_refused(
 
 
 def test_tables_are_made_once_by_many(postgres: PostgresServer, schema: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgres_schema, "TABLES", postgres_schema.TABLES + "SELECT pg_sleep(0.05);")
+    monkeypatch.setattr(postgres_schema, "DEFINITIONS", postgres_schema.DEFINITIONS + "SELECT pg_sleep(0.05);")
 
     def open_it() -> list[str]:
         with PostgresStorage(postgres.url(), schema=schema) as own:
@@ -395,7 +395,7 @@ def test_making_tables_that_is_killed_leaves_nothing(
     postgres: PostgresServer, schema: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(postgres_schema, "TABLES", postgres_schema.TABLES + "SELECT pg_sleep(60);")
+        patched.setattr(postgres_schema, "DEFINITIONS", postgres_schema.DEFINITIONS + "SELECT pg_sleep(60);")
         child = fork(lambda: PostgresStorage(postgres.url(), schema=schema))
         with psycopg.connect(postgres.url(), autocommit=True) as connection:
             sleeping = "FROM pg_stat_activity WHERE wait_event = 'PgSleep'"

@@ -16,11 +16,9 @@ import numpy as np
 import pytest
 
 from frontguard.errors import BadInput
-from frontguard.storage.contract import Damaged, Plan, Tell, Told
-from frontguard.storage.sqlite import file as sqlite_file
+from frontguard.storage.contract import Damaged, Plan, Tell
 from frontguard.storage.sqlite import schema as sqlite_schema
-from frontguard.storage.sqlite.errors import Busy, Unwritable
-from frontguard.storage.sqlite.log import pack_numbers, told_crc, told_crcs
+from frontguard.storage.sqlite.file import Busy, Unwritable
 from frontguard.storage.sqlite.schema import wal_is_safe
 from frontguard.storage.sqlite.storage import SqliteStorage
 from tests.forks import fork
@@ -81,7 +79,7 @@ def test_a_safe_library_uses_a_write_ahead_log(tmp_path: Path) -> None:
 
 def test_an_old_library_uses_a_rollback_journal_and_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     begin(tmp_path / "a.db", told=3)  # written with a write-ahead log
-    monkeypatch.setattr(sqlite_file, "wal_is_safe", lambda version: False)
+    monkeypatch.setattr(sqlite_schema, "wal_is_safe", lambda version: False)
     with SqliteStorage(tmp_path / "a.db") as storage:
         assert storage.journal == "rollback"
         assert "fixed in 3.51.3" in storage.describe()
@@ -472,20 +470,3 @@ def test_a_full_database_says_so(tmp_path: Path) -> None:
             storage.tell("s", [good(pull) for pull in range(1, 20_001)])
         assert storage.size("s") == (1, 0)
         assert storage.tell("s", [good(7)]) == [True]
-
-
-# Checksums ------------------------------------------------------------------------------------------------------------
-
-
-def test_checksums_of_many_are_those_of_each() -> None:
-    rng = np.random.default_rng(1)
-    pulls, numbers = rng.integers(1, 1000, 50), rng.normal(size=(50, 4))
-    reasons = tuple(["", "timeout", "ü\0"][i % 3] for i in range(50))
-    workers = tuple(f"w{i % 7}" for i in range(50))
-    each = [
-        told_crc(3, 11 + i, int(pulls[i]), pack_numbers(numbers[i, 0], tuple(numbers[i, 1:])), reasons[i], workers[i])
-        for i in range(50)
-    ]
-    told = Told(10, pulls, numbers[:, 1:], reasons, workers, numbers[:, 0])
-    assert told_crcs(3, told).tolist() == each
-    assert len(set(each)) == 50

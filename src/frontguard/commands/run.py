@@ -184,7 +184,7 @@ class CommandedRun:
         names, policy = study.arms, state.policy
         return Snapshot(
             study=study.name,
-            result=study.result_of(state),
+            result=state.result(study.alarms()),
             failures={name: count for name, count in zip(names, state.failures, strict=True) if count},
             reachable=policy.reachable().in_units(study.objectives) if final else None,
             pulls_left=forecast(policy).pulls_left,

@@ -32,9 +32,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
-from types import TracebackType
 from typing import Self
 
 import numpy as np
@@ -146,6 +145,11 @@ class Told:
         reasons, workers = self.reasons[where], self.workers[where]
         return Told(self.after + start, self.pulls[where], self.values[where], reasons, workers, self.at[where])
 
+    def rows(self, where: Ints) -> Told:
+        """Those at these positions, counted from 0."""
+        reasons, workers = (tuple(texts[row] for row in where.tolist()) for texts in (self.reasons, self.workers))
+        return Told(self.after, self.pulls[where], self.values[where], reasons, workers, self.at[where])
+
 
 class Storage(ABC):
     """Where studies are kept. Safe to use from several threads; a process that forks opens its own after it."""
@@ -229,9 +233,7 @@ class Storage(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 
@@ -240,9 +242,20 @@ def follows(plan: Plan, last_number: int, planned: int) -> bool:
     return plan.number == last_number + 1 and plan.first == planned + 1
 
 
+def given_back(leases: Iterable[Pull], worker: str, pulls: Iterable[int] | None) -> list[Pull]:
+    """Of these leases those that a worker holds on some pulls, or on any, as they are noted once given back."""
+    which = None if pulls is None else set(pulls)
+    return [
+        replace(each, deadline=GIVEN_BACK, attempt=each.attempt - 1)  # the next one has the attempt that this one had
+        for each in leases
+        if each.worker == worker and each.deadline > GIVEN_BACK and (which is None or each.id in which)
+    ]
+
+
 def checked_tells(tells: Sequence[Tell], planned: int, metrics: int) -> None:
     """Refuse tells that no log may hold: pulls that are not planned, a wrong number of values, infinite values."""
     for tell in tells:
+        checked_texts(tell.reason, tell.worker)
         if not 1 <= tell.pull <= planned:
             raise ValueError(f"pull {tell.pull} was never planned: this study has {planned} pulls so far")
         if len(tell.values) != metrics:

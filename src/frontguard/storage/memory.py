@@ -21,6 +21,7 @@ from frontguard.storage.contract import (
     checked_tells,
     checked_texts,
     follows,
+    given_back,
 )
 
 
@@ -133,8 +134,6 @@ class MemoryStorage(Storage):
 
     def tell(self, study: str, tells: Sequence[Tell]) -> list[bool]:
         """Append told pulls, all or none; end their leases. False for those told before."""
-        for tell in tells:
-            checked_texts(tell.reason, tell.worker)
         with self._lock:
             kept = self._kept(study)
             checked_tells(tells, kept.planned, kept.metrics)
@@ -165,11 +164,9 @@ class MemoryStorage(Storage):
         """End the leases that a worker holds on some pulls, or on any; how many these were."""
         with self._lock:
             leases = self._kept(study).leases
-            held = [leases[pull] for pull in (list(leases) if pulls is None else set(pulls) & leases.keys())]
-            mine = [pull for pull in held if pull.worker == worker and pull.deadline > GIVEN_BACK]
-            for pull in mine:  # the next one to get it has the attempt that this one had
-                leases[pull.id] = replace(pull, deadline=GIVEN_BACK, attempt=pull.attempt - 1)
-            return len(mine)
+            back = given_back(leases.values(), worker, pulls)
+            leases.update((pull.id, pull) for pull in back)
+            return len(back)
 
     def leases(self, study: str) -> list[Pull]:
         """The pulls that are in the hands of a worker, lowest number first."""

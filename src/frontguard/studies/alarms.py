@@ -20,7 +20,6 @@ import functools
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -88,9 +87,8 @@ class Watch:
         kinds = 2 if bound is None else 3
         self._delta = checked_delta(rate) / (kinds * len(self.arm_names) * len(self.objectives))
         self._planned = 0
-        self._arm_of = np.empty(0, np.int64)  # by pull, from 0; these three have room to grow
-        self._values = np.empty((0, len(self.objectives)))
-        self._told = np.empty(0, np.bool_)
+        row = np.dtype([("arm", np.int64), ("told", np.bool_), ("values", np.float64, (len(self.objectives),))])
+        self._pulls = np.zeros(1024, row)  # from 0, with room to grow
         self._reasons: dict[int, str] = {}  # of pulls that failed and were not looked at yet
         self._arms = [_ArmState(len(self.objectives)) for _ in self.arm_names]
         self._touched: set[int] = set()
@@ -103,13 +101,15 @@ class Watch:
             return
         if added.min() < 0 or added.max() >= len(self.arm_names):
             raise BadInput(f"arms of a plan must be positions from 0 to {len(self.arm_names) - 1}; got {arms!r}")
-        self._make_room(self._planned + added.size)
-        self._arm_of[self._planned : self._planned + added.size] = added
+        end = self._planned + added.size
+        if end > len(self._pulls):
+            self._pulls = np.concatenate([self._pulls, np.zeros(end, self._pulls.dtype)])
+        self._pulls["arm"][self._planned : end] = added
         order = np.argsort(added, kind="stable")
         present, starts = np.unique(added[order], return_index=True)
         for arm, members in zip(present.tolist(), np.split(order, starts[1:]), strict=True):
             self._arms[arm].pulls.extend((members + self._planned).tolist())
-        self._planned += added.size
+        self._planned = end
 
     def tell(self, pulls: npt.ArrayLike | range, values: npt.ArrayLike, reasons: Sequence[str] = ()) -> None:
         """Take told pulls by their numbers: inner values (n, M), NaN where one failed, and why, if known.
@@ -125,10 +125,10 @@ class Watch:
         if numbers.min() < 1 or numbers.max() > self._planned:
             raise BadInput(f"pulls must have been planned: 1 to {self._planned} were; got {pulls!r}")
         at = numbers - 1
-        new = ~self._told[at]
-        self._values[at[new]] = rows[new]
-        self._told[at[new]] = True
-        self._touched.update(np.unique(self._arm_of[at[new]]).tolist())
+        new = ~self._pulls["told"][at]
+        self._pulls["values"][at[new]] = rows[new]
+        self._pulls["told"][at[new]] = True
+        self._touched.update(np.unique(self._pulls["arm"][at[new]]).tolist())
         if reasons:
             for position in np.flatnonzero(new & np.isnan(rows).any(axis=1)).tolist():
                 self._reasons[int(at[position])] = reasons[position]
@@ -140,29 +140,21 @@ class Watch:
         self._touched.clear()
         return [self._found[key] for key in sorted(self._found)]
 
-    def _make_room(self, pulls: int) -> None:
-        if pulls <= len(self._told):
-            return
-        room = max(pulls, 2 * len(self._told), 1024)
-        extra = room - len(self._told)
-        self._arm_of = np.concatenate([self._arm_of, np.zeros(extra, np.int64)])
-        self._values = np.concatenate([self._values, np.empty((extra, len(self.objectives)))])
-        self._told = np.concatenate([self._told, np.zeros(extra, np.bool_)])
-
     def _look_at(self, arm: int) -> None:
         state = self._arms[arm]
         rest = np.array(state.pulls[state.seen :], np.int64)
-        out = np.flatnonzero(~self._told[rest])
+        out = np.flatnonzero(~self._pulls["told"][rest])
         fresh = rest[: out[0]] if out.size else rest
         if fresh.size == 0:
             return
-        failed = np.isnan(self._values[fresh])
+        values = self._pulls["values"]
+        failed = np.isnan(values[fresh])
         before, state.seen = state.seen, state.seen + fresh.size
         if failed.any():
             self._note_failures(arm, fresh, failed, before)
         self._report_failures(arm)
-        while state.seen >= state.next_check:
-            rows = self._values[np.array(state.pulls[: state.next_check], np.int64)]
+        while state.seen >= (first := FIRST_CHECK << state.checks):
+            rows = values[np.array(state.pulls[:first], np.int64)]
             for d in range(len(self.objectives)):
                 self._check(arm, d, rows[:, d], state.checks)
             state.checks += 1
@@ -224,20 +216,19 @@ class Watch:
     def _check(self, arm: int, d: int, column: Floats, earlier: int) -> None:
         """Look at the first n values of an objective, n fixed beforehand, for the (earlier + 1)-th time."""
         delta = self._delta / ((earlier + 1) * (earlier + 2))  # adds up to the whole over all checks
+        objective = self.objectives[d]
         if (arm, d, "drift") not in self._found:
             drift = find_drift(column, self.threat, delta)
             if drift is not None:
-                self._found[arm, d, "drift"] = self._drifts(arm, d, drift, len(column))
-        if self._windows and self.objectives[d].quantile == 0.5 and (arm, d, "spread") not in self._found:
+                split, seen, most = drift
+                value = float(objective.outward(split))
+                self._found[arm, d, "drift"] = DriftAlarm(
+                    self.arm_names[arm], objective.name, len(column), self.threat.eps, value, seen, most
+                )
+        if self._windows and objective.quantile == 0.5 and (arm, d, "spread") not in self._found:
             spread = self._too_spread(arm, d, column, delta)
             if spread is not None:
                 self._found[arm, d, "spread"] = spread
-
-    def _drifts(self, arm: int, d: int, drift: Drift, n: int) -> DriftAlarm:
-        objective = self.objectives[d]
-        seen, most = (1.0 - changes / drift.pairs for changes in (drift.changes, drift.expected))
-        value = float(objective.outward(drift.value))
-        return DriftAlarm(self.arm_names[arm], objective.name, n, self.threat.eps, value, seen, most)
 
     def _too_spread(self, arm: int, d: int, column: Floats, delta: float) -> SpreadAlarm | None:
         n, objective = len(column), self.objectives[d]
@@ -268,10 +259,6 @@ class _ArmState:
         self.failures = [0] * objectives
         self.reasons: list[Counter[str]] = [Counter() for _ in range(objectives)]
         self.first_excess: list[tuple[int, int] | None] = [None] * objectives  # pulls and failures when it was too much
-
-    @property
-    def next_check(self) -> int:
-        return FIRST_CHECK << self.checks
 
 
 def alarms(
@@ -309,18 +296,10 @@ SPLITS = np.array([0.15, 0.3, 0.5, 0.7, 0.85])
 _SAFETY = 1e-6  # of logarithms of probabilities, above their rounding errors
 
 
-@dataclass(frozen=True)
-class Drift:
-    """Of so many pairs of successive values so few are on different sides of a value; more were to be expected."""
-
-    value: float
-    pairs: int
-    changes: int
-    expected: int
-
-
-def find_drift(column: Floats, threat: Threat, delta: float) -> Drift | None:
+def find_drift(column: Floats, threat: Threat, delta: float) -> tuple[float, float, float] | None:
     """The clearest sign that values change sides too rarely, n having been fixed beforehand; None without any.
+
+    It is a value, the share of the pairs of successive values that lie on one side of it, and the most to be expected.
 
     Let the values be split into an upper and a lower part anywhere, and D count the changes of side between successive
     ones. Leaving values out never adds changes and takes away two a value at most. So D is at least that of the values
@@ -354,7 +333,8 @@ def find_drift(column: Floats, threat: Threat, delta: float) -> Drift | None:
     clearest = int(np.argmax(expected - changes))
     if changes[clearest] >= expected[clearest]:
         return None
-    return Drift(float(splits[clearest]), size - 1, int(changes[clearest]), int(expected[clearest]))
+    seen, most = (1.0 - int(counts[clearest]) / (size - 1) for counts in (changes, expected))
+    return float(splits[clearest]), seen, most
 
 
 @functools.lru_cache(maxsize=4096)

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import math
 import threading
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
@@ -76,9 +75,9 @@ class Follower:
         self._recorder = Recorder(settings)
         self._spans = RateCounter()
         self._pulls = _PullsByArm(settings)
+        self._recent: Floats = np.empty(0)  # when the last pulls were told, in their order
         self._failed_at: dict[tuple[str, str], float] = {}
-        self._began: float | None = None
-        self._last: float | None = None
+        self._began, self._last = math.inf, -math.inf  # when the first and the last known pull were told
         self._shown: tuple[int, int, int] | None = None  # plans, told pulls and leases of the last overview
         self._foreseen: tuple[int, int | None] = (-1, None)  # after so many pulls, so many were left
 
@@ -140,11 +139,10 @@ class Follower:
         for row in np.flatnonzero(any_failed).tolist():
             self._failed_at[replay.settings.arms[arms[row]], reasons[row]] = float(told.at[row])
         self._spans.add(told.at, any_failed)
+        self._recent = np.concatenate([self._recent, told.at])[-RECENT:]
         known = told.at[told.at > 0.0]
-        if len(known):
-            first, last = float(known.min()), float(known.max())
-            self._began = first if self._began is None else min(first, self._began)
-            self._last = last if self._last is None else max(last, self._last)
+        self._began = float(known.min(initial=self._began))
+        self._last = float(known.max(initial=self._last))
 
     def _look(self) -> Overview:
         replay = self._replay
@@ -164,8 +162,8 @@ class Follower:
             version=self._version,
             told=replay.read,
             out=out,
-            began=self._began,
-            last=self._last,
+            began=self._began if math.isfinite(self._began) else None,
+            last=self._last if math.isfinite(self._last) else None,
         )
         self._shown = now
         return self._overview
@@ -180,7 +178,7 @@ class Follower:
             reachable=policy.reachable().in_units(settings.objectives) if state.stopped else None,
             pulls_left=self._pulls_left(state),
             most_pulls=settings.budget.pulls,
-            seconds=0.0 if self._began is None or self._last is None else self._last - self._began,
+            seconds=max(self._last - self._began, 0.0),
             rate=self._rate(),
             busy=out,
         )
@@ -197,7 +195,7 @@ class Follower:
 
     def _rate(self) -> float | None:
         """Pulls a second in the last minute before the last one, as far as can be told."""
-        at = np.sort(self._pulls.recent(RECENT))
+        at = np.sort(self._recent)
         at = at[(at > 0.0) & (at >= at[-1] - 60.0)] if len(at) else at
         if len(at) < 2 or at[-1] == at[0]:
             return None
@@ -210,7 +208,7 @@ MOST_MOMENTS = 200
 MOST_BYTES = 50_000_000
 
 MOST_SPANS = 120
-"""RateCounter of time that are kept at most."""
+"""Spans of time that are kept at most."""
 
 FIRST_SPAN = 0.25
 """Seconds of a span at first. A power of two, so that edges are exact however often it is doubled."""
@@ -290,124 +288,91 @@ class RateCounter:
         self._most = most
         self._origin = 0.0
         self._width = FIRST_SPAN
-        self._counts = np.zeros((0, 2), np.int64)  # told, and failed ones among them
+        # By the number of the span, which may be negative: workers' clocks differ.
+        self._told: Counter[int] = Counter()
+        self._failed: Counter[int] = Counter()
 
     def add(self, at: Floats, failed: Bools) -> None:
         """Count pulls (n,) told at these moments. Those whose moment is not known (0) are left out."""
         known = np.isfinite(at) & (at > 0.0)
-        at, failed = at[known], failed[known]
-        if not len(at):
+        if not known.any():
             return
-        self._make_room(float(at.min()), float(at.max()))
-        place = np.searchsorted(self._edges(), at, side="right") - 1
-        self._counts[:, 0] += np.bincount(place, minlength=len(self._counts))
-        self._counts[:, 1] += np.bincount(place[failed], minlength=len(self._counts))
+        if not self._told:
+            self._origin = math.floor(at[known].min() / _GRAIN) * _GRAIN
+        for counts, which in ((self._told, known), (self._failed, known & failed)):
+            counts.update(map(int, ((at[which] - self._origin) // self._width).tolist()))
+        while max(self._told) - min(self._told) >= self._most:
+            self._width *= 2.0
+            self._told, self._failed = _in_pairs(self._told), _in_pairs(self._failed)
 
     def rate(self) -> Rate:
         """The counts so far."""
-        return Rate(self._edges(), self._counts[:, 0].copy(), self._counts[:, 1].copy())
+        first, end = min(self._told, default=0), max(self._told, default=-1) + 1
+        edges = np.asarray(self._origin + self._width * np.arange(first, end + 1), np.float64)
+        told, failed = (
+            np.array([counts[span] for span in range(first, end)], np.int64) for counts in (self._told, self._failed)
+        )
+        return Rate(edges, told, failed)
 
-    def _edges(self) -> Floats:
-        return np.asarray(self._origin + self._width * np.arange(len(self._counts) + 1), np.float64)
 
-    def _make_room(self, first: float, last: float) -> None:
-        """Have spans from the first moment to the last; workers' clocks differ, so that the first may come later."""
-        if not len(self._counts):
-            self._origin = math.floor(first / _GRAIN) * _GRAIN
-        while True:
-            before = max(0, math.ceil((self._origin - first) / self._width))
-            after = max(0, math.floor((last - self._origin) / self._width) + 1 - len(self._counts))
-            if before + len(self._counts) + after <= self._most:
-                break
-            self._width *= 2.0
-            odd = len(self._counts) % 2
-            padded = np.concatenate([self._counts, np.zeros((odd, 2), np.int64)])
-            self._counts = padded.reshape(-1, 2, 2).sum(axis=1)
-        self._origin -= before * self._width
-        room = (np.zeros((count, 2), np.int64) for count in (before, after))
-        self._counts = np.concatenate([next(room), self._counts, next(room)])
+def _in_pairs(counts: Counter[int]) -> Counter[int]:
+    """The counts of spans that are twice as long."""
+    pairs: Counter[int] = Counter()
+    for span, count in counts.items():
+        pairs[span // 2] += count
+    return pairs
 
 
 class _PullsByArm:
-    """Told pulls in columns that grow by doubling; every row has a link to the row before it of the same arm."""
+    """Told pulls with their arms, in pieces of up to `PIECE`: those of one arm are picked out when it is looked at."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._size = 0
-        whole = [(name, np.int64) for name in ("pull", "arm", "before", "reason", "worker")]
-        values = ("values", np.float64, (self._metrics,))
-        self._rows: npt.NDArray[np.void] = np.empty(256, np.dtype([*whole, ("at", np.float64), values]))
-        self._last = np.full(len(settings.arms), -1, np.int64)  # row of each arm
+        self._pieces: list[tuple[Ints, Told]] = []
         self._count = np.zeros(len(settings.arms), np.int64)
-        self._texts: list[str] = []  # reasons and names of workers, each once ...
-        self._numbers: dict[str, int] = {}  # ... and where they stand
-
-    @property
-    def _metrics(self) -> int:
-        return len(self._settings.objectives)
-
-    def __len__(self) -> int:
-        return self._size
+        self._texts: dict[str, str] = {}  # reasons and names of workers, each kept once
 
     def add(self, arms: Ints, told: Told) -> None:
         """Append told pulls, of these arms (n,)."""
-        start, end = self._size, self._size + len(told)
-        if end > len(self._rows):
-            grown: npt.NDArray[Any] = np.empty(max(end, 2 * len(self._rows)), self._rows.dtype)
-            grown[:start] = self._rows[:start]
-            self._rows = grown
-        rows = self._rows[start:end]
-        rows["pull"], rows["arm"], rows["at"], rows["values"] = told.pulls, arms, told.at, told.values
-        rows["reason"], rows["worker"] = self._numbered(told.reasons), self._numbered(told.workers)
-        order = np.argsort(arms, kind="stable")
-        ordered = arms[order]
-        first = np.ones(len(order), np.bool_)  # of its arm, among the new ones
-        first[1:] = ordered[1:] != ordered[:-1]
-        before = np.empty(len(order), np.int64)
-        before[1:] = start + order[:-1]
-        before[first] = self._last[ordered[first]]
-        rows["before"][order] = before
-        self._last[arms] = start + np.arange(len(arms))  # of several of one arm the last one stays
         self._count += np.bincount(arms, minlength=len(self._count))
-        self._size = end
+        told = replace(told, reasons=self._once(told.reasons), workers=self._once(told.workers))
+        if self._pieces and len(self._pieces[-1][1]) + len(told) <= PIECE:
+            earlier, before = self._pieces.pop()
+            arms, told = np.concatenate([earlier, arms]), Told.joined([before, told])
+        self._pieces.append((arms, told))
 
-    def _numbered(self, texts: tuple[str, ...]) -> list[int]:
-        numbers = self._numbers
-        for text in set(texts) - numbers.keys():
-            numbers[text] = len(self._texts)
-            self._texts.append(text)
-        return [numbers[text] for text in texts]
-
-    def recent(self, most: int) -> Floats:
-        """When the last `most` pulls were told, in their order."""
-        at: Floats = self._rows["at"][max(0, self._size - most) : self._size].copy()
-        return at
+    def _once(self, texts: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(self._texts.setdefault(text, text) for text in texts)
 
     def values(self, most: int) -> tuple[Ints, Floats]:
         """Arms (n,) and values (n, M) of the first `most` pulls, in their order."""
-        rows = self._rows[: min(most, self._size)]
-        return rows["arm"].copy(), rows["values"].reshape(len(rows), self._metrics).copy()
+        arms = np.concatenate([np.empty(0, np.int64), *(arms for arms, _ in self._pieces)])
+        return arms[:most], self._joined([told for _, told in self._pieces]).values[:most]
 
     def of(self, arm: int, most: int) -> Measurements:
         """The last `most` pulls of an arm in their order."""
-        if not 0 <= arm < len(self._last):
-            raise BadInput(f"arm must be a position from 0 to {len(self._last) - 1}; got {arm!r}")
+        if not 0 <= arm < len(self._count):
+            raise BadInput(f"arm must be a position from 0 to {len(self._count) - 1}; got {arm!r}")
         if most < 1:
             raise BadInput(f"most must be a whole number from 1; got {most!r}")
-        places: list[int] = []
-        place, before = int(self._last[arm]), self._rows["before"]
-        while place >= 0 and len(places) < most:
-            places.append(place)
-            place = int(before[place])
-        rows = self._rows[np.array(places[::-1], np.int64)]
+        found: list[Told] = []
+        for arms, piece in reversed(self._pieces):
+            found.append(piece.rows(np.flatnonzero(arms == arm)[-most:]))
+            most -= len(found[-1])
+            if most == 0:
+                break
+        told = self._joined(found[::-1])
         return Measurements(
             arm=arm,
             name=self._settings.arms[arm],
             objectives=self._settings.objectives,
-            after=int(self._count[arm]) - len(rows),
-            pulls=rows["pull"].copy(),
-            values=rows["values"].reshape(len(rows), self._metrics).copy(),
-            reasons=tuple(self._texts[number] for number in rows["reason"].tolist()),
-            workers=tuple(self._texts[number] for number in rows["worker"].tolist()),
-            at=rows["at"].copy(),
+            after=int(self._count[arm]) - len(told),
+            pulls=told.pulls,
+            values=told.values,
+            reasons=told.reasons,
+            workers=told.workers,
+            at=told.at,
         )
+
+    def _joined(self, pieces: list[Told]) -> Told:
+        return Told.joined([Told.nothing(0, len(self._settings.objectives)), *pieces])

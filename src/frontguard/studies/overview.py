@@ -110,12 +110,6 @@ class Rate:
     told: Ints  # (n,)
     failed: Ints  # (n,)
 
-    @property
-    def per_minute(self) -> Floats:
-        """Pulls a minute (n,)."""
-        seconds = np.diff(self.edges)
-        return np.asarray(60.0 * self.told / seconds, np.float64)
-
 
 @dataclass(frozen=True, eq=False)
 class Measurements(Told):

@@ -8,14 +8,14 @@ that reads the log, whoever made the plan, and the state of a study that was int
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import bdtrc
 
-from frontguard._typing import Bools, Floats, Ints
+from frontguard._typing import Floats, Ints
 from frontguard.evidence.boxes import LARGEST
 from frontguard.notices import Alarm, BudgetOver, FailuresAlarm, SetAside
 from frontguard.objectives import Objective
@@ -37,21 +37,22 @@ NOT_USABLE = "not a usable value"
 """Why a pull failed that measured something which its objective cannot use."""
 
 
-@dataclass
-class _Growing:
-    """A column that grows by doubling."""
+class _Failures:
+    """How often told pulls failed, by arm and objective (K, M), and why, by arm."""
 
-    data: Ints
-    size: int = 0
+    def __init__(self, arms: int, objectives: int) -> None:
+        self.counts = np.zeros((arms, objectives), np.int64)
+        self.reasons: dict[int, Counter[str]] = {}
 
-    def extend(self, values: Ints) -> None:
-        needed = self.size + len(values)
-        if needed > len(self.data):
-            grown = np.empty(max(needed, 2 * len(self.data)), np.int64)
-            grown[: self.size] = self.data[: self.size]
-            self.data = grown
-        self.data[self.size : needed] = values
-        self.size = needed
+    def add(self, arms: Ints, inner: Floats, reasons: Sequence[str]) -> None:
+        failed = np.isnan(inner)
+        if not failed.any():
+            return
+        for d in range(failed.shape[1]):
+            self.counts[:, d] += np.bincount(arms[failed[:, d]], minlength=len(self.counts))
+        for position in np.flatnonzero(failed.any(axis=1)).tolist():
+            of_arm = self.reasons.setdefault(int(arms[position]), Counter())
+            of_arm[reasons[position] or NOT_USABLE] += 1
 
 
 class _Noted:
@@ -59,18 +60,13 @@ class _Noted:
 
     def __init__(self, arms: int, objectives: int) -> None:
         self.pending = Pending(arms, objectives)
-        self.failed = np.zeros((arms, objectives), np.int64)
-        self.reasons: dict[int, Counter[str]] = {}  # of failures, by arm
+        self.failures = _Failures(arms, objectives)
         self.pieces = 0  # of what was read
 
     def add(self, arms: Ints, inner: Floats, reasons: Sequence[str]) -> None:
         self.pending.add(arms, inner)
-        failed = np.isnan(inner)
+        self.failures.add(arms, inner, reasons)
         self.pieces += 1
-        if failed.any():
-            _count_failed(self.failed, arms, failed)
-            for arm, reason in _failures(arms, failed, reasons):
-                self.reasons.setdefault(arm, Counter())[reason] += 1
 
 
 class Replay:
@@ -84,18 +80,14 @@ class Replay:
         self.status = "running"  # of the last plan
         self.told = 0  # told pulls that the policy has taken
         self.at = 0.0  # when the last of them was told, in seconds since the epoch
-        self.failures: list[Counter[str]] = [Counter() for _ in settings.arms]  # replaced, never changed
+        self.failures: list[Counter[str]] = [Counter() for _ in settings.arms]
         self._failed = np.zeros((len(settings.arms), len(settings.objectives)), np.int64)
-        self._arm_of = _Growing(np.empty(64, np.int64))  # of every planned pull
+        self.planned = 0  # pulls of all plans so far ...
+        self._arm_of = np.empty(64, np.int64)  # ... and their arms, with room to grow
         self._ahead: list[Told] = []  # told pulls that were read and that no plan counts yet, in pieces ...
         self._count_ahead = 0  # ... how many they are ...
         self._noted: _Noted | None = None  # ... and what of them was prepared for a decision
         self._later: list[Plan] = []  # plans that were read and that count told pulls that were not
-
-    @property
-    def planned(self) -> int:
-        """Pulls of all plans so far."""
-        return self._arm_of.size
 
     @property
     def read(self) -> int:
@@ -114,7 +106,7 @@ class Replay:
 
     def arms_of(self, pulls: npt.ArrayLike) -> Ints:
         """The arms of planned pulls."""
-        arms: Ints = self._arm_of.data[: self._arm_of.size][np.asarray(pulls, np.int64) - 1]
+        arms: Ints = self._arm_of[: self.planned][np.asarray(pulls, np.int64) - 1]
         return arms
 
     def catch_up(
@@ -138,23 +130,23 @@ class Replay:
         if len(new):
             self._ahead.append(new)
             self._count_ahead += len(new)
-        added = []
-        for plan in self._later:
-            if plan.told > self.read:
-                break
+        while self._later and self._later[0].told <= self.read:
+            plan = self._later.pop(0)
             self._take(plan.told - self.told)
             self._decide()
             if on_decision is not None:
                 on_decision(self)
             self._add(plan)
-            added.append(plan)
             self.watch.plan(plan.arms)
-        self._later = self._later[len(added) :]
         self.watch.tell(new.pulls, inner_values(self.settings.objectives, new.values), new.reasons)
         return new
 
     def _add(self, plan: Plan) -> None:
-        self._arm_of.extend(plan.arms)
+        before, self.planned = self.planned, self.planned + len(plan.arms)
+        if self.planned > len(self._arm_of):
+            self._arm_of = np.concatenate([self._arm_of, np.empty(self.planned, np.int64)])
+        # A copy of this replay shares the array, and writes where this one does not look.
+        self._arm_of[before : self.planned] = plan.arms
         self.policy.expect(plan.arms)
         self.plans, self.status = plan.number, plan.status
 
@@ -170,15 +162,18 @@ class Replay:
         self.policy.take(arms, inner)
         self.told += len(taken)
         self.at = float(taken.at[-1])
-        failed = np.isnan(inner)
-        if failed.any():
-            _count_failed(self._failed, arms, failed)
-            mine: set[int] = set()
-            for arm, reason in _failures(arms, failed, taken.reasons):
-                if arm not in mine:  # others may hold the old one
-                    self.failures[arm] = self.failures[arm].copy()
-                    mine.add(arm)
-                self.failures[arm][reason] += 1
+        failures = _Failures(*self._failed.shape)
+        failures.add(arms, inner, taken.reasons)
+        self._count(failures)
+
+    def _count(self, new: _Failures) -> None:
+        """Count failures. Copies of this replay share what there was, which stays as it is."""
+        self._failed = self._failed + new.counts
+        self.failures = list(self.failures)
+        for arm, reasons in new.reasons.items():
+            self.failures[arm] = self.failures[arm].copy()
+            for reason, count in reasons.items():  # one after another, as they came: where counts are equal, the
+                self.failures[arm][reason] += count  # first stands first
 
     def _decide(self) -> None:
         self.policy.carry_on()  # if an earlier stop were to stand, there would be nothing left to decide
@@ -257,13 +252,7 @@ class Replay:
         after.policy = self.policy.with_pending(noted.pending)
         after.told = self.read
         after.at = float(self._ahead[-1].at[-1]) if self._ahead else self.at
-        after.failures = list(self.failures)
-        for arm, reasons in noted.reasons.items():
-            after.failures[arm] = self.failures[arm].copy()
-            for reason, count in reasons.items():  # one after another, as they came: where counts are equal, the
-                after.failures[arm][reason] += count  # first stands first
-        after._failed = self._failed + noted.failed
-        after._arm_of = replace(self._arm_of)  # appending to the copy writes where the original does not look
+        after._count(noted.failures)
         after._ahead, after._count_ahead, after._noted = [], 0, None
         after._later = list(self._later)
         return after
@@ -299,18 +288,6 @@ def _budget_over(budget: Budget, status: str) -> tuple[BudgetOver, ...]:
     if budget.pulls is not None:
         return (BudgetOver("pulls", budget.pulls),)
     return (BudgetOver("pulls_per_arm", budget.pulls_per_arm or LARGEST),)
-
-
-def _count_failed(counts: Ints, arms: Ints, failed: Bools) -> None:
-    """Add to the counts (K, M) the failures (n, M) of pulls of `arms` (n,)."""
-    for d in range(counts.shape[1]):
-        counts[:, d] += np.bincount(arms[failed[:, d]], minlength=len(counts))
-
-
-def _failures(arms: Ints, failed: Bools, reasons: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """Arm and reason of every pull of which something failed, in their order."""
-    for position in np.flatnonzero(failed.any(axis=1)).tolist():
-        yield int(arms[position]), reasons[position] or NOT_USABLE
 
 
 def inner_values(objectives: Sequence[Objective], values: Floats) -> Floats:

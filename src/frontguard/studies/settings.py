@@ -61,45 +61,28 @@ class Settings:
 
     def to_json(self) -> str:
         """The text that is stored."""
-        return json.dumps(
-            {
-                "format": FORMAT,
-                "arms": self.arms,
-                "objectives": [asdict(objective) for objective in self.objectives],
-                "threat": self.threat.name,
-                "contamination": self.threat.eps,
-                "confidence": self.confidence,
-                "coverage": self.coverage,
-                "spread": None if self.spread is None else _spread_to_dict(self.spread),
-                "seed": self.seed,
-                "budget": asdict(self.budget),
-                "about": self.about,
-                "reopened_after": self.reopened_after,
-            },
-            ensure_ascii=False,
-        )
+        spread = None if self.spread is None else _spread_to_dict(self.spread)
+        threat = {"threat": self.threat.name, "contamination": self.threat.eps}
+        settings = {"format": FORMAT, **vars(self), **threat, "spread": spread}
+        return json.dumps(settings, ensure_ascii=False, default=asdict)
 
     @classmethod
     def from_json(cls, text: str) -> Settings:
         """Read what `to_json` wrote."""
         read = json.loads(text)
-        if read.get("format") != FORMAT:
+        written_in = read.pop("format", None)
+        if written_in != FORMAT:
             raise BadInput(
-                f"this study has settings of format {read.get('format')!r}; this version of frontguard reads {FORMAT}: "
+                f"this study has settings of format {written_in!r}; this version of frontguard reads {FORMAT}: "
                 "update frontguard"
             )
-        return cls(
-            arms=tuple(read["arms"]),
-            objectives=tuple(Objective(**each) for each in read["objectives"]),
-            threat=threat_named(read["threat"], read["contamination"]),
-            confidence=read["confidence"],
-            coverage=None if read["coverage"] is None else tuple(read["coverage"]),
-            spread=None if read["spread"] is None else _spread_from_dict(read["spread"]),
-            seed=read["seed"],
-            budget=Budget(**read["budget"]),
-            about=read["about"],
-            reopened_after=read["reopened_after"],
-        )
+        read["arms"] = tuple(read["arms"])
+        read["objectives"] = tuple(Objective(**each) for each in read["objectives"])
+        read["threat"] = threat_named(read["threat"], read.pop("contamination"))
+        read["coverage"] = None if read["coverage"] is None else tuple(read["coverage"])
+        read["spread"] = None if read["spread"] is None else _spread_from_dict(read["spread"])
+        read["budget"] = Budget(**read["budget"])
+        return cls(**read)
 
     def taken_up(self, wanted: Settings, plans: int) -> Settings:
         """These settings, changed to the wanted ones where that is sound once pulls were made.

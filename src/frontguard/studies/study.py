@@ -6,6 +6,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,7 @@ class Study:
         settings = Settings(
             arms=_arm_names(arms),
             objectives=_objectives(objectives),
-            threat=_a_threat(threat),
+            threat=threat,
             confidence=_probability(confidence),
             coverage=None if coverage is None else tuple(float(value) for value in coverage),
             spread=spread,
@@ -187,10 +188,7 @@ class Study:
             if max(pull.id for pull in leased) > self._replay.planned:
                 self.catch_up()
             arms = self._replay.arms_of([pull.id for pull in leased]).tolist()
-        pulls = [
-            Pull(pull.id, pull.worker, pull.deadline, pull.attempt, self.arms[arm], arm)
-            for pull, arm in zip(leased, arms, strict=True)
-        ]
+        pulls = [replace(pull, arm=self.arms[arm], index=arm) for pull, arm in zip(leased, arms, strict=True)]
         deadly = [pull for pull in pulls if pull.attempt > self.most_attempts]
         if deadly:
             self.tell_many([(pull, f"lost with its worker {self.most_attempts} times") for pull in deadly], failed=True)
@@ -286,11 +284,7 @@ class Study:
 
     def result(self) -> Result:
         """The answer so far, in the units of the objectives; final once `done`."""
-        return self.result_of(self.state())
-
-    def result_of(self, replay: Replay) -> Result:
-        """The result of a state."""
-        return replay.result(self.alarms())
+        return self.state().result(self.alarms())
 
     def alarms(self) -> list[Alarm]:
         """Evidence that the data of an arm are dirtier than the declared contamination allows.
@@ -379,12 +373,6 @@ def _objectives(objectives: Iterable[Objective | str | tuple[str, str]]) -> tupl
     for objective in parsed:
         _text(objective.name, "the name of an objective")
     return parsed
-
-
-def _a_threat(threat: object) -> Threat:
-    if not isinstance(threat, Threat):
-        raise BadInput(f"threat must be Oblivious(ε), Prescient(ε) or Malicious(ε); got {threat!r}")
-    return threat
 
 
 def _probability(confidence: object) -> float:

@@ -25,7 +25,7 @@ from typing import Any
 from frontguard.errors import BadInput
 from frontguard.storage.contract import NothingThere, Storage, UnknownStudy
 from frontguard.storage.open import open_storage, without_password
-from frontguard.storage.sqlite.errors import Busy
+from frontguard.storage.sqlite.file import Busy
 from frontguard.studies.follow import Follower
 from frontguard.studies.overview import Overview
 from frontguard.web.threads import Threads

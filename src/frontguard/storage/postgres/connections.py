@@ -13,7 +13,8 @@ import re
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote
@@ -21,6 +22,7 @@ from urllib.parse import unquote
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:
+    import psycopg
     from psycopg import Connection
 
 
@@ -35,6 +37,7 @@ DEFAULTS = {
     "keepalives_count": "3",
     "tcp_user_timeout": "60000",
 }
+RETRY = ("40001", "40P01")  # the server asks to try again: serialization failures and deadlocks
 ALLOWED = "postgresql://USER:PASSWORD@HOST:PORT/DATABASE, with special characters as %-codes (@ is %40, / is %2F)"
 
 
@@ -55,9 +58,6 @@ class Connections:
     Work must be safe to repeat: when its connection is lost it is run again on a new one, for up to `patience` seconds.
     """
 
-    _lock: threading.Lock
-    _idle: list[Connection[Any]]
-
     def __init__(self, url: str, *, read_only: bool, patience: float) -> None:
         self._psycopg = driver()
         self._parameters = _parsed(self._psycopg, url)
@@ -65,7 +65,8 @@ class Connections:
         self._read_only = read_only
         self._patience = patience
         self._closed = False
-        self._forget()
+        self._lock = threading.Lock()
+        self._idle: list[Connection[Any]] = []
         _alive.add(self)
 
     @property
@@ -82,14 +83,8 @@ class Connections:
         attempt = 0
         while True:
             try:
-                connection = self._take()
-                try:
-                    answer = work(connection)
-                except BaseException:
-                    connection.close()  # whatever state it is in
-                    raise
-                self._give_back(connection)
-                return answer
+                with self._connection() as connection:
+                    return work(connection)
             except self._psycopg.Error as error:
                 if not self._is_passing(error):
                     raise
@@ -98,7 +93,7 @@ class Connections:
                     raise ConnectionError(
                         f"no answer from the PostgreSQL server at {self.where} for {waited:.0f} s: {self.said(error)}"
                     ) from None
-                if not self._is_retry(error):
+                if error.sqlstate not in RETRY:
                     self._drop_idle()  # what this connection met, the others will meet
                 attempt += 1
                 time.sleep(random.uniform(0.5, 1.0) * min(0.02 * 2**attempt, 1.0))
@@ -106,7 +101,8 @@ class Connections:
     def first(self, work: Callable[[Connection[Any]], Answer]) -> Answer:
         """As `run`, for the first work of all: a server that is not there is then a wrong address, told at once."""
         try:
-            self._give_back(self._take())
+            with self._connection():
+                pass
         except self._psycopg.OperationalError as error:
             if error.sqlstate != "57P03":  # it is starting up: worth our patience
                 raise BadInput(f"cannot open the PostgreSQL database {self.where}: {self.said(error)}") from None
@@ -125,13 +121,23 @@ class Connections:
             self._closed = True
         self._drop_idle()
 
-    def _take(self) -> Connection[Any]:
+    @contextmanager
+    def _connection(self) -> Iterator[Connection[Any]]:
         with self._lock:
             if self._closed:
                 raise BadInput(f"the storage at {self.where} was closed")
-            if self._idle:
-                return self._idle.pop()
-        return self._connect()
+            idle = self._idle.pop() if self._idle else None
+        connection = idle or self._connect()
+        try:
+            yield connection
+        except BaseException:
+            connection.close()  # whatever state it is in
+            raise
+        with self._lock:
+            if not self._closed:
+                self._idle.append(connection)
+                return
+        connection.close()
 
     def _connect(self) -> Connection[Any]:
         connection: Connection[Any] = self._psycopg.connect(**self._parameters, autocommit=True)
@@ -151,39 +157,18 @@ class Connections:
         )
         return connection
 
-    def _give_back(self, connection: Connection[Any]) -> None:
-        with self._lock:
-            if not self._closed:
-                self._idle.append(connection)
-                return
-        connection.close()
-
     def _drop_idle(self) -> None:
         with self._lock:
             dropped, self._idle = self._idle, []
         for connection in dropped:
             connection.close()
 
-    def _is_retry(self, error: Exception) -> bool:
-        """Whether the server asks to try again: serialization failures and deadlocks."""
-        return getattr(error, "sqlstate", None) in ("40001", "40P01")
-
-    def _is_passing(self, error: Exception) -> bool:
+    def _is_passing(self, error: psycopg.Error) -> bool:
         """Whether the same work may succeed later: no connection, or a server that is going or coming."""
-        state = getattr(error, "sqlstate", None)
+        state = error.sqlstate
         if state is None:  # from the client's side: nobody answered
             return isinstance(error, self._psycopg.OperationalError)
-        return self._is_retry(error) or state[:2] == "08" or state in ("57P01", "57P02", "57P03", "53300")
-
-    def _forget(self) -> None:
-        """Begin without connections."""
-        self._lock = threading.Lock()
-        self._idle = []
-
-    def after_fork(self) -> None:
-        """In a child process: the parent's connections are the parent's; closing them here would end them there."""
-        _of_parents.extend(self._idle)
-        self._forget()
+        return state in RETRY or state[:2] == "08" or state in ("57P01", "57P02", "57P03", "53300")
 
 
 _alive: weakref.WeakSet[Connections] = weakref.WeakSet()
@@ -191,8 +176,11 @@ _of_parents: list[Connection[Any]] = []  # kept, so that nothing is said on them
 
 
 def _after_fork() -> None:
+    """In a child process: the parent's connections are the parent's; closing them here would end them there."""
     for connections in list(_alive):
-        connections.after_fork()
+        _of_parents.extend(connections._idle)
+        connections._idle = []
+        connections._lock = threading.Lock()
 
 
 os.register_at_fork(after_in_child=_after_fork)

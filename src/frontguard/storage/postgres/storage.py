@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple
 
 import numpy as np
 
@@ -27,8 +27,6 @@ from frontguard.storage.postgres.schema import checked_schema, create_tables, in
 if TYPE_CHECKING:
     from psycopg import Connection
 
-
-Answer = TypeVar("Answer")
 
 PAGE = 50_000  # told pulls read at once: enough to be fast, little enough to fit in any memory
 
@@ -96,7 +94,6 @@ class PostgresStorage(Storage):
 
     def create(self, study: str, settings: str, metrics: int) -> None:
         """Begin a study. Raises `StudyExists`."""
-        self._writing()
         rows = self._rows(
             "SELECT {schema}.create_study(%s, %s, %s, %s)",
             [_written(study), metrics, _written(settings), uuid.uuid4()],
@@ -107,26 +104,26 @@ class PostgresStorage(Storage):
     def settings(self, study: str) -> str:
         """The latest settings. Raises `UnknownStudy`."""
         rows = self._rows(
-            "SELECT settings FROM {schema}.settings WHERE study = %s ORDER BY number DESC LIMIT 1", [self._id(study)]
+            "SELECT settings FROM {schema}.settings WHERE study = %s ORDER BY number DESC LIMIT 1",
+            [self._study(study).id],
         )
         return _read(rows[0][0])
 
     def amend(self, study: str, settings: str) -> None:
         """Give the study new settings; the earlier ones are kept."""
-        self._writing()
         self._rows(
             """
             INSERT INTO {schema}.settings (study, settings, call)
             SELECT id, %s, %s FROM {schema}.lock_study(%s, true) ON CONFLICT (call) DO NOTHING RETURNING number
             """,
-            [_written(settings), uuid.uuid4(), self._id(study)],
+            [_written(settings), uuid.uuid4(), self._study(study).id],
         )
 
     # The log ----------------------------------------------------------------------------------------------------------
 
     def size(self, study: str) -> tuple[int, int]:
         """How many plans and how many told pulls there are."""
-        rows = self._rows("SELECT plans, told FROM {schema}.studies WHERE id = %s", [self._id(study)])
+        rows = self._rows("SELECT plans, told FROM {schema}.studies WHERE id = %s", [self._study(study).id])
         plans, told = rows[0]
         return plans, told
 
@@ -135,7 +132,7 @@ class PostgresStorage(Storage):
         rows = self._rows(
             "SELECT number, told, first, arms, status FROM {schema}.plans "
             "WHERE study = %s AND number > %s ORDER BY number",
-            [self._id(study), after],
+            [self._study(study).id, after],
         )
         return [
             Plan(number, told, first, np.array(arms, np.int64), _read(status))
@@ -144,11 +141,10 @@ class PostgresStorage(Storage):
 
     def add_plan(self, study: str, plan: Plan) -> bool:
         """Append a plan if it is the next one."""
-        self._writing()
         arms = np.asarray(plan.arms).tolist()
         rows = self._rows(
             "SELECT {schema}.add_plan(%s, %s, %s, %s, %b::bigint[], %s, %s)",
-            [self._id(study), plan.number, plan.told, plan.first, arms, _written(plan.status), uuid.uuid4()],
+            [self._study(study).id, plan.number, plan.told, plan.first, arms, _written(plan.status), uuid.uuid4()],
         )
         return bool(rows[0][0])
 
@@ -196,7 +192,6 @@ class PostgresStorage(Storage):
 
     def tell(self, study: str, tells: Sequence[Tell]) -> list[bool]:
         """Append told pulls, all or none; end their leases. False for those told before."""
-        self._writing()
         known = self._study(study)
         if any(tell.pull > known.planned for tell in tells):
             known = self._study(study, fresh=True)
@@ -231,7 +226,6 @@ class PostgresStorage(Storage):
         self, study: str, most: int, worker: str, *, now: float, deadline: float, lost: Callable[[str], bool]
     ) -> list[Pull]:
         """Lease up to `most` pulls: first those whose lease has ended or whose holder is lost, then new ones."""
-        self._writing()
         known = self._study(study)
         if most <= 0:
             return []
@@ -248,10 +242,9 @@ class PostgresStorage(Storage):
 
     def give_back(self, study: str, worker: str, pulls: Iterable[int] | None = None) -> int:
         """End the leases that a worker holds on some pulls, or on any; how many these were."""
-        self._writing()
         rows = self._rows(
             "SELECT {schema}.give_back(%s, %s, %s::bigint[], %s)",
-            [self._id(study), _written(worker), None if pulls is None else list(pulls), uuid.uuid4()],
+            [self._study(study).id, _written(worker), None if pulls is None else list(pulls), uuid.uuid4()],
         )
         return int(rows[0][0])
 
@@ -260,7 +253,7 @@ class PostgresStorage(Storage):
         rows = self._rows(
             "SELECT pull, worker, deadline, attempt FROM {schema}.leases WHERE study = %s AND deadline > %s "
             "ORDER BY pull",
-            [self._id(study), GIVEN_BACK],
+            [self._study(study).id, GIVEN_BACK],
         )
         return [Pull(pull, _read(worker), deadline, attempt) for pull, worker, deadline, attempt in rows]
 
@@ -277,13 +270,6 @@ class PostgresStorage(Storage):
         prepare = refuse_others if self._read_only else create_tables
         prepare(connection, self._schema, self.where)
 
-    def _writing(self) -> None:
-        if self._read_only:
-            raise BadInput(f"the storage at {self.where} was opened read-only")
-
-    def _id(self, study: str) -> int:
-        return self._study(study).id
-
     def _study(self, study: str, *, fresh: bool = False) -> _Known:
         """What is known of a study, asked of the server the first time. Raises `UnknownStudy`."""
         known = self._known.get(study)
@@ -296,10 +282,11 @@ class PostgresStorage(Storage):
 
     def _rows(self, text: str, parameters: Sequence[Any] = ()) -> list[Any]:
         query: LiteralString = in_schema(text, self._schema)
-        # Binary answers: doubles come back bit for bit, and there is nothing to parse.
-        return self._run(lambda connection: connection.execute(query, parameters or None, binary=True).fetchall())
 
-    def _run(self, work: Callable[[Connection[Any]], Answer]) -> Answer:
+        def work(connection: Connection[Any]) -> list[Any]:
+            # Binary answers: doubles come back bit for bit, and there is nothing to parse.
+            return connection.execute(query, parameters or None, binary=True).fetchall()
+
         try:
             return self._connections.run(work)
         except Exception as error:
@@ -311,6 +298,8 @@ class PostgresStorage(Storage):
         if state is None:
             return error
         said = self._connections.said(error)
+        if state == "25006" and self._read_only:
+            return BadInput(f"the storage at {self.where} was opened read-only")
         if state == "P0002":
             self._known.clear()
             return UnknownStudy(f"a study is gone from {self.where}: {said}")

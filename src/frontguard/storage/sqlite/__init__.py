@@ -1,9 +1,9 @@
 """Studies in an SQLite file, for any number of processes of one machine. In the order of reading:
 
 - `storage`: the contract in short transactions
-- `file`: the one connection of a process: opening, waiting, transactions, forks
+- `file`: the one connection of a process: opening, waiting, forks, and what goes wrong, in words of the user
 - `log`: rows in and out, with their checksums
 - `schema`: the tables
-- `errors`: what goes wrong, in words of the user
-- `rescue`: what can be saved of a damaged file
+- `remains`: what can be read of a damaged file, past the places that cannot
+- `rescue`: that, saved into a new file
 """

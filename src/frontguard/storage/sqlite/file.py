@@ -30,26 +30,30 @@ from pathlib import Path
 from typing import Literal, NoReturn, TypeVar
 
 import apsw
+import psutil
 
 from frontguard.errors import BadInput
-from frontguard.storage.contract import Damaged, NothingThere
-from frontguard.storage.sqlite.errors import (
-    UNREADABLE,
-    Busy,
-    NotAsWritten,
-    Unwritable,
-    checked_place,
-    disk_trouble,
-    held_by,
-)
-from frontguard.storage.sqlite.rescue import companion, looks_like_ours, readable
-from frontguard.storage.sqlite.schema import PAGE, create_tables, has_tables, missing_definitions, wal_is_safe
+from frontguard.storage.contract import Damaged, NothingThere, Unavailable
+from frontguard.storage.sqlite import schema
+from frontguard.storage.sqlite.log import NotAsWritten
+from frontguard.storage.sqlite.remains import companion, looks_like_ours, readable
 
 Journal = Literal["wal", "rollback"]
 Answer = TypeVar("Answer")
 
 _SMALLEST = 512  # bytes of an SQLite database
 _GIVE_WAY = 0.1  # seconds after the last wait in which a writer leaves the others a chance
+
+# What SQLite and apsw raise where a file does not hold what it should.
+_UNREADABLE = (apsw.CorruptError, apsw.NotADBError, apsw.TooBigError, apsw.NoMemError, apsw.MismatchError)
+
+
+class Busy(Unavailable):
+    """Another process held the file for longer than we were to wait. Nothing was written."""
+
+
+class Unwritable(Unavailable):
+    """The disk refused: full, failing, or gone. Nothing was written of what was to be written."""
 
 
 class StudyFile:
@@ -70,7 +74,6 @@ class StudyFile:
         self._seen: object = None  # read-only: what the files looked like when the connection was opened
         self._waiting_since = 0.0
         self._last_wait = -1.0
-        self._durable = True
         self._damage: str | None = None
         _files.add(self)
         with self._lock:
@@ -81,13 +84,8 @@ class StudyFile:
 
         def attempt() -> Answer:
             db = self._connection()
-            db.execute("BEGIN")
-            try:
+            with schema.transaction(db, "DEFERRED"):
                 return work(db)
-            finally:
-                # Whatever happened, and also if SQLite has ended the transaction itself.
-                if not db.get_autocommit():
-                    db.execute("ROLLBACK")
 
         with self._lock:
             for _ in range(3 if self.read_only else 0):
@@ -112,18 +110,12 @@ class StudyFile:
 
         def attempt() -> Answer:
             db = self._connection()
-            self._sync(db, durable or self.journal == "rollback")
+            full = durable or self.journal == "rollback"
+            db.execute(f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}")
             if time.monotonic() - self._last_wait < _GIVE_WAY:
                 time.sleep(random.uniform(0.0, 0.001))
-            db.execute("BEGIN IMMEDIATE")
-            try:
-                answer = work(db)
-                db.execute("COMMIT")
-            except BaseException:
-                if not db.get_autocommit():
-                    db.execute("ROLLBACK")
-                raise
-            return answer
+            with schema.transaction(db, "IMMEDIATE"):
+                return work(db)
 
         with self._lock:
             if self._damage is not None:
@@ -145,9 +137,7 @@ class StudyFile:
     # Opening ----------------------------------------------------------------------------------------------------------
 
     def _connection(self) -> apsw.Connection:
-        if self._db is not None and self._pid != os.getpid():
-            self.close()
-        if self._db is not None and self._changed():
+        if self._db is not None and (self._pid != os.getpid() or self._changed()):
             self.close()
         if self._db is None:
             self._pid = os.getpid()
@@ -175,16 +165,15 @@ class StudyFile:
         db = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READWRITE | create)
         try:
             db.set_busy_handler(self._busy)
-            db.execute(f"PRAGMA page_size = {PAGE}")  # of a new file
+            db.execute(f"PRAGMA page_size = {schema.PAGE}")  # of a new file
             db.execute("PRAGMA fullfsync = ON")  # macOS: to the disk, not to its cache
             new = not self._has_tables(db)
             if db.readonly("main"):
                 raise BadInput(f"{self.name} cannot be written: no permission; it can be opened read-only")
             self.journal, self.why = self._choose_journal(db)
-            self._durable = False
-            self._sync(db, True)
             if new:
-                create_tables(db)
+                db.execute("PRAGMA synchronous = FULL")
+                schema.create_tables(db)
         except BaseException:
             _leave_as_it_is(db, self.path)
             raise
@@ -231,7 +220,7 @@ class StudyFile:
         try:
             if 0 < self.path.stat().st_size < _SMALLEST:
                 raise apsw.NotADBError("it is too short")  # SQLite takes a file of one byte for a new one
-            if not has_tables(db, self.name):
+            if not schema.has_tables(db, self.name):
                 return False
         except apsw.NotADBError:
             if looks_like_ours(self.path):
@@ -240,7 +229,7 @@ class StudyFile:
                 f"{self.name} is not a study file (no SQLite database); if it was one, and its beginning was "
                 f"overwritten, `frontguard rescue {self.name} NEW` reads what is left; nothing was changed"
             ) from None
-        wrong = list(missing_definitions(db))
+        wrong = schema.missing_definitions(db)
         if wrong:
             raise NotAsWritten(f"the definition of {' and '.join(wrong)} is missing or changed")
         return True
@@ -248,7 +237,7 @@ class StudyFile:
     def _choose_journal(self, db: apsw.Connection) -> tuple[Journal, str]:
         """Bring the file into the journal mode that is safe here, and say why."""
         library = apsw.sqlite_lib_version()
-        if self._wanted == "rollback" or not wal_is_safe(library):
+        if self._wanted == "rollback" or not schema.wal_is_safe(library):
             self._set_journal(db, "truncate", self.wait)
             if self._wanted == "rollback":
                 return "rollback", "as asked for"
@@ -271,20 +260,11 @@ class StudyFile:
             except apsw.BusyError:
                 if time.monotonic() > end:
                     raise Busy(
-                        f"{self.name} cannot be brought to the journal that is safe here: {held_by(self.path)}"
+                        f"{self.name} cannot be brought to the journal that is safe here: {_held_by(self.path)}"
                     ) from None
                 time.sleep(random.uniform(0.001, 0.005))
 
-    def _sync(self, db: apsw.Connection, durable: bool) -> None:
-        if durable != self._durable:
-            db.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
-            self._durable = durable
-
     # Readers without locks --------------------------------------------------------------------------------------------
-
-    def _stamp(self) -> object:
-        status = os.stat(self.path)
-        return status.st_ino, status.st_size, status.st_mtime_ns
 
     def _look(self) -> object:
         """What the file looks like when nobody writes to it, None when somebody does."""
@@ -292,7 +272,8 @@ class StudyFile:
             beside = companion(self.path, suffix)
             if beside.exists() and beside.stat().st_size > 0:
                 return None
-        return self._stamp()
+        status = os.stat(self.path)
+        return status.st_ino, status.st_size, status.st_mtime_ns
 
     def _changed(self) -> bool:
         """Whether a connection without locks has read, or would read, a file that somebody changes."""
@@ -313,16 +294,14 @@ class StudyFile:
         """Run work; what SQLite raises becomes what the user can understand."""
         try:
             return work()
-        except UNREADABLE as error:
-            self._raise_damaged(str(error), error)
-        except (NotAsWritten, UnicodeDecodeError) as error:
+        except (*_UNREADABLE, NotAsWritten, UnicodeDecodeError) as error:
             self._raise_damaged(str(error), error)
         except (apsw.BusyError, apsw.ProtocolError) as error:
             raise Busy(
-                f"{self.name} was held by another process for more than {self.wait:g} s; {held_by(self.path)}"
+                f"{self.name} was held by another process for more than {self.wait:g} s; {_held_by(self.path)}"
             ) from error
         except apsw.Error as error:
-            trouble = disk_trouble(error, self.name)
+            trouble = _disk_trouble(error, self.name)
             if trouble is None:
                 raise
             raise trouble from error
@@ -336,6 +315,49 @@ class StudyFile:
             "saves them into a new file. Nothing was changed"
         )
         raise Damaged(self._damage) from error
+
+
+def checked_place(path: Path, name: str, *, read_only: bool) -> None:
+    """Refuse a path that cannot be a study file, before SQLite says it in fewer words."""
+    if path.is_dir():
+        raise BadInput(f"{name} is a folder; wanted a study file")
+    if not path.parent.is_dir():
+        raise BadInput(f"{name} cannot be opened: there is no folder {path.parent}")
+    if not path.exists():
+        if read_only:
+            raise NothingThere(f"{name} does not exist")
+        if not os.access(path.parent, os.W_OK):
+            raise BadInput(f"{name} cannot be made: no permission to write in {path.parent}")
+        return
+    if not os.access(path, os.R_OK):
+        raise BadInput(f"{name} cannot be opened: no permission to read it")
+    if not read_only and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
+        raise BadInput(f"{name} cannot be written: no permission for it or its folder; it can be opened read-only")
+
+
+def _disk_trouble(error: apsw.Error, name: str) -> BadInput | None:
+    """The errors of a disk, and None if it is something else."""
+    if isinstance(error, apsw.FullError):
+        return Unwritable(f"{name} could not be written: the disk is full ({error}); nothing of it was written")
+    if isinstance(error, apsw.ReadOnlyError):
+        return Unwritable(f"{name} could not be written: the file or its folder is read-only ({error})")
+    if isinstance(error, apsw.IOError):
+        return Unwritable(f"{name}: the disk reports an error ({error}); nothing of it was written")
+    if isinstance(error, apsw.CantOpenError | apsw.PermissionsError):
+        return Unwritable(f"{name} cannot be opened, or the files beside it ({error})")
+    return None
+
+
+def _held_by(path: Path) -> str:
+    """Which processes have the file open, as far as this system tells."""
+    holders = []
+    for process in psutil.process_iter():
+        try:
+            if process.pid != os.getpid() and any(opened.path == str(path) for opened in process.open_files()):
+                holders.append(f"{process.pid} ({' '.join(process.cmdline())[:60]})")
+        except (psutil.Error, OSError):  # it ended meanwhile, or belongs to another user
+            continue
+    return "held by process " + ", ".join(holders[:5]) if holders else "the holder is unknown: another user or machine?"
 
 
 def _leave_as_it_is(db: apsw.Connection, path: Path) -> None:

@@ -10,19 +10,16 @@ of the log, a new one goes to the end of its page, and no second index is needed
 
 from __future__ import annotations
 
-import json
 import struct
-from collections.abc import Iterable, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 from zlib import crc32
 
 import apsw
 import numpy as np
-import numpy.typing as npt
 
 from frontguard.storage.contract import Plan, Pull, Told
-from frontguard.storage.sqlite.errors import NotAsWritten
 
 _PAGE = 1024  # told pulls that are read at a time
 
@@ -30,6 +27,10 @@ STRIDE = 1 << 40  # more pulls than a study can have; leaves room for 2²³ stud
 
 _THREE = struct.Struct("<3q")
 _TEXTS = struct.Struct("<2I")
+
+
+class NotAsWritten(Exception):
+    """A row that is missing or does not match its checksum; the message says which."""
 
 
 class StudyRow(NamedTuple):
@@ -104,8 +105,8 @@ def add_settings(db: apsw.Connection, study: StudyRow, version: int, text: str) 
 def read_studies(db: apsw.Connection) -> list[StudyRow]:
     """All studies, oldest first."""
     rows: list[Any] = db.execute("SELECT id, name, metrics, crc FROM study ORDER BY id").fetchall()
-    for *row, crc in rows:
-        _check(row, crc, f"study {row[0]}")
+    for row in rows:
+        _check(row, f"study {row[0]}")
     return [StudyRow(id, name, metrics) for id, name, metrics, _ in rows]
 
 
@@ -114,7 +115,7 @@ def read_counts(db: apsw.Connection, study: StudyRow) -> Counts:
     row = db.execute("SELECT plans, planned, told, handed, crc FROM progress WHERE study = ?", (study.id,)).fetchone()
     if row is None:
         raise NotAsWritten(f"the counts of study {study.name!r} are missing")
-    _check((study.id, *row[:-1]), row[-1], f"the row of counts of study {study.name!r}")
+    _check((study.id, *row), f"the row of counts of study {study.name!r}")
     return Counts(*row[:-1])
 
 
@@ -127,31 +128,34 @@ def read_settings(db: apsw.Connection, study: StudyRow) -> tuple[int, str]:
     if row is None:
         raise NotAsWritten(f"the settings of study {study.name!r} are missing")
     place, text, crc = row
-    _check((study.id, place % STRIDE, text), crc, f"the row of settings of study {study.name!r}")
+    _check((study.id, place % STRIDE, text, crc), f"the row of settings of study {study.name!r}")
     return place % STRIDE, text
 
 
-def read_plans(db: apsw.Connection, study: StudyRow, after: int, last: int) -> list[Plan]:
-    """Plans above `after`, of which `last` is known to be the last."""
+def read_plans(db: apsw.Connection, study: StudyRow, after: int) -> list[Plan]:
+    """Plans above `after`."""
     plans = []
-    rows = db.execute(
+    rows: Iterable[Any] = db.execute(
         "SELECT told, first, arms, status, crc FROM plan WHERE id > ? AND id < ? ORDER BY id",
         (key(study.id, after), key(study.id + 1, 0)),
     )
-    for number, (*row, crc) in enumerate(rows, start=after + 1):
-        _check((study.id, number, *row), crc, f"plan {number} of study {study.name!r}")
-        told, first, arms, status = row
+    for number, row in enumerate(rows, start=after + 1):
+        _check((study.id, number, *row), f"plan {number} of study {study.name!r}")
+        told, first, arms, status, _ = row
         plans.append(Plan(number, told, first, np.frombuffer(arms, "<i8").astype(np.int64, copy=False), status))
+    last = read_counts(db, study).plans
     if len(plans) != max(last - after, 0):
         raise NotAsWritten(f"study {study.name!r} should have {last} plans, but has {after + len(plans)}")
     return plans
 
 
-def read_told(db: apsw.Connection, study: StudyRow, after: int, last: int, *, to_the_end: bool) -> Told:
-    """Told pulls above `after` up to `last`; `to_the_end` if that is known to be the last there is."""
-    pages = [_read_page(db, study, start, min(start + _PAGE, last)) for start in range(after, last, _PAGE)]
+def read_told(db: apsw.Connection, study: StudyRow, after: int, up_to: int | None) -> Told:
+    """Told pulls above `after`, up to `up_to` or the last."""
+    last = read_counts(db, study).told
+    end = last if up_to is None else min(up_to, last)
+    pages = [_read_page(db, study, start, min(start + _PAGE, end)) for start in range(after, end, _PAGE)]
     beyond = (key(study.id, last), key(study.id + 1, 0))
-    if to_the_end and db.execute("SELECT id FROM told WHERE id > ? AND id < ? LIMIT 1", beyond).fetchone():
+    if up_to is None and db.execute("SELECT id FROM told WHERE id > ? AND id < ? LIMIT 1", beyond).fetchone():
         raise NotAsWritten(f"study {study.name!r} should have {last} told pulls, but has more")
     told = Told.joined([Told.nothing(after, study.metrics), *pages])
     if len(told) and np.bincount(told.pulls - told.pulls.min()).max() > 1:
@@ -160,53 +164,27 @@ def read_told(db: apsw.Connection, study: StudyRow, after: int, last: int, *, to
 
 
 def _read_page(db: apsw.Connection, study: StudyRow, after: int, last: int) -> Told:
-    """Told pulls `after` + 1 to `last`, gathered into columns by SQLite: half the time of a million Python rows."""
-    try:
-        row: Any = db.execute(
-            "SELECT CAST(group_concat(CAST(numbers AS TEXT), '') AS BLOB), json_group_array(pull), "
-            "json_group_array(reason), json_group_array(worker), json_group_array(crc) "
-            "FROM told WHERE id > ? AND id <= ?",
-            (key(study.id, after), key(study.id, last)),
-        ).fetchone()
-        pulls, reasons, workers, crcs = (json.loads(column) for column in row[1:])
-        page = _columns(study, after, last, pulls, row[0], reasons, workers)
-        right = told_crcs(study.id, page).tolist() == crcs
-    except (apsw.Error, TypeError, ValueError, OverflowError, AttributeError):
-        right = False  # something is in it that is not ours, or that is too much for one piece of text
-    return page if right else _read_row_by_row(db, study, after, last)
-
-
-def _columns(
-    study: StudyRow,
-    after: int,
-    last: int,
-    pulls: Sequence[int],
-    data: bytes,
-    reasons: Sequence[str],
-    workers: Sequence[str],
-) -> Told:
-    numbers = np.frombuffer(data, "<f8").reshape(last - after, 1 + study.metrics)
-    return Told(after, np.array(pulls, np.int64), numbers[:, 1:], tuple(reasons), tuple(workers), numbers[:, 0])
-
-
-def _read_row_by_row(db: apsw.Connection, study: StudyRow, after: int, last: int) -> Told:
-    """The same; names the row that is wrong."""
-    found = []
-    for number in range(after + 1, last + 1):
-        row: Any = db.execute(
-            "SELECT pull, numbers, reason, worker, crc FROM told WHERE id = ?", (key(study.id, number),)
-        ).fetchone()
-        if row is None:
+    """Told pulls `after` + 1 to `last`."""
+    rows: list[Any] = db.execute(
+        "SELECT pull, numbers, reason, worker, crc, id FROM told WHERE id > ? AND id <= ? ORDER BY id",
+        (key(study.id, after), key(study.id, last)),
+    ).fetchall()
+    start, width = key(study.id, 0), 8 + 8 * study.metrics
+    number = after
+    for number, (pull, numbers, reason, worker, crc, place) in enumerate(rows, start=after + 1):
+        if place != start + number:
             raise NotAsWritten(f"told pull {number} of study {study.name!r} is missing")
         try:
-            right = told_crc(study.id, number, *row[:-1]) == row[-1] and len(row[1]) == 8 + 8 * study.metrics
+            right = told_crc(study.id, number, pull, numbers, reason, worker) == crc and len(numbers) == width
         except Exception:  # something that is no number, no bytes, no text
             right = False
         if not right:
             raise NotAsWritten(f"told pull {number} of study {study.name!r} does not match its checksum")
-        found.append(row[:-1])
-    pulls, numbers, reasons, workers = zip(*found, strict=True)
-    return _columns(study, after, last, pulls, b"".join(numbers), reasons, workers)
+    if number < last:
+        raise NotAsWritten(f"told pull {number + 1} of study {study.name!r} is missing")
+    pulls, data, reasons, workers, _, _ = zip(*rows, strict=True)
+    columns = np.frombuffer(b"".join(data), "<f8").reshape(len(rows), 1 + study.metrics)
+    return Told(after, np.array(pulls, np.int64), columns[:, 1:], reasons, workers, columns[:, 0])
 
 
 def read_leases(db: apsw.Connection, study: StudyRow) -> list[Pull]:
@@ -214,37 +192,21 @@ def read_leases(db: apsw.Connection, study: StudyRow) -> list[Pull]:
     rows: list[Any] = db.execute(
         "SELECT pull, worker, deadline, attempt, crc FROM lease WHERE study = ? ORDER BY pull", (study.id,)
     ).fetchall()
-    for *row, crc in rows:
-        _check((study.id, *row), crc, f"the lease of pull {row[0]} of study {study.name!r}")
+    for row in rows:
+        _check((study.id, *row), f"the lease of pull {row[0]} of study {study.name!r}")
     return [Pull(pull, worker, deadline, attempt) for pull, worker, deadline, attempt, _ in rows]
 
 
 def fresh_pulls(db: apsw.Connection, study: StudyRow, counts: Counts, most: int) -> tuple[list[int], int]:
     """Up to `most` planned pulls that were neither handed out nor told, and the last pull that was looked at."""
-    fresh: list[int] = []
-    handed = counts.handed
-    while len(fresh) < most and handed < counts.planned:
-        end = min(handed + max(most - len(fresh), 100), counts.planned)
-        told = {
-            pull
-            for (pull,) in db.execute(
-                "SELECT pull FROM told WHERE study = ? AND pull > ? AND pull <= ?", (study.id, handed, end)
-            )
-        }
-        while len(fresh) < most and handed < end:
-            handed += 1
-            if handed not in told:
-                fresh.append(handed)
-    return fresh, handed
-
-
-def _check(row: Iterable[object], crc: object, what: str) -> None:
-    try:
-        right = row_crc(*row) == crc  # type: ignore[arg-type]
-    except Exception:  # something that is no number and no text
-        right = False
-    if not right:
-        raise NotAsWritten(f"{what} does not match its checksum")
+    rows = db.execute(
+        "WITH RECURSIVE next (pull) AS (VALUES (:handed) UNION ALL SELECT pull + 1 FROM next WHERE pull < :planned) "
+        "SELECT pull FROM next WHERE pull > :handed "
+        "AND NOT EXISTS (SELECT 1 FROM told WHERE study = :study AND told.pull = next.pull) LIMIT :most",
+        {"handed": counts.handed, "planned": counts.planned, "study": study.id, "most": most},
+    )
+    fresh = [pull for (pull,) in rows]
+    return fresh, counts.planned if len(fresh) < most else max([counts.handed, *fresh])
 
 
 # Keys and checksums ---------------------------------------------------------------------------------------------------
@@ -283,43 +245,25 @@ def row_crc(*fields: int | float | str | bytes) -> int:
     return crc
 
 
+@lru_cache(4096)  # few workers, few kinds of reasons, many pulls
+def _text_crc(text: str) -> int:
+    return crc32(text.encode())
+
+
 def told_crc(study: int, number: int, pull: int, numbers: bytes, reason: str, worker: str) -> int:
     """The checksum of one told pull."""
-    texts = _TEXTS.pack(crc32(reason.encode()), crc32(worker.encode()))
+    texts = _TEXTS.pack(_text_crc(reason), _text_crc(worker))
     return crc32(_THREE.pack(study, number, pull) + numbers + texts)
 
 
-def told_crcs(study: int, told: Told) -> npt.NDArray[np.uint32]:
-    """The checksums of told pulls: what `told_crc` gives for each, all at once."""
-    rows = np.empty(
-        len(told),
-        [
-            ("place", "<i8", (3,)),
-            ("at", "<f8"),
-            ("values", "<f8", (told.values.shape[1],)),
-            ("reason", "<u4"),
-            ("worker", "<u4"),
-        ],
-    )
-    rows["place"][:, 0] = study
-    rows["place"][:, 1] = told.after + 1 + np.arange(len(told))
-    rows["place"][:, 2] = told.pulls
-    rows["at"], rows["values"] = told.at, told.values
-    known = {text: crc32(text.encode()) for text in {*told.reasons, *told.workers}}  # few workers, few kinds of reasons
-    rows["reason"] = [known[text] for text in told.reasons]
-    rows["worker"] = [known[text] for text in told.workers]
-    words = np.ascontiguousarray(rows.view("<u2").reshape(len(told), -1).T)
-    table = _two_bytes()
-    crc = np.full(len(told), 0xFFFFFFFF, np.uint32)
-    for column in words:
-        crc = table[(crc ^ column) & 0xFFFF] ^ (crc >> 16)
-    return ~crc
+def _check(row: Sequence[Any], what: str) -> None:
+    if not is_right(row):
+        raise NotAsWritten(f"{what} does not match its checksum")
 
 
-@cache
-def _two_bytes() -> npt.NDArray[np.uint32]:
-    """What two bytes do to a CRC-32, whose polynomial, its lowest power first, is 0xEDB88320."""
-    table = np.arange(1 << 16, dtype=np.uint32)
-    for _ in range(16):
-        table = np.where(table & 1, (table >> 1) ^ np.uint32(0xEDB88320), table >> 1)
-    return table
+def is_right(row: Sequence[Any], checksum: Callable[..., int] = row_crc) -> bool:
+    """Whether a row matches its checksum, which stands last."""
+    try:
+        return bool(checksum(*row[:-1]) == row[-1])
+    except Exception:  # something that is no number and no text
+        return False

@@ -1,232 +1,19 @@
-"""Read what can still be read of a damaged study file, past the places that cannot, and save it into a new one.
-
-It works on a copy in a folder of its own, together with the write-ahead log or journal beside the file, so the damaged
-file stays as it is byte for byte. Where the beginning of the file is gone, the copy gets the first page of a new file:
-tables begin at the same pages in all files.
-"""
+"""Save what can be read of a damaged study file into a new one."""
 
 from __future__ import annotations
 
 import os
-import shutil
+import struct
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
-
-import apsw
-import numpy as np
 
 from frontguard.errors import BadInput
-from frontguard.storage.contract import Plan
-from frontguard.storage.sqlite.errors import UNREADABLE, checked_place, disk_trouble
-from frontguard.storage.sqlite.log import STRIDE, key, row_crc, told_crc
-from frontguard.storage.sqlite.schema import APPLICATION, PAGE, create_tables, definitions, first_page
-
-_MOST_STUDIES = 100_000  # a larger number is damage
-_DAMAGE = (*UNREADABLE, apsw.Error, UnicodeDecodeError)
-_SMALLEST_ROW = 24  # bytes of a told pull at least: bounds how many a file can hold
-
-ToldRow = tuple[int, int, bytes, str, str]  # number, pull, numbers, reason, worker
-
-
-@dataclass
-class Remains:
-    """What is left of one study. Rows that do not match their checksums are not among it."""
-
-    id: int
-    name: str | None = None
-    metrics: int | None = None
-    settings: dict[int, str] = field(default_factory=dict)
-    plans: dict[int, Plan] = field(default_factory=dict)
-    told: dict[int, ToldRow] = field(default_factory=dict)
-    plans_written: int | None = None  # as counted when they were written, if that can be read
-    told_written: int | None = None
-
-
-def companion(path: Path, suffix: str) -> Path:
-    """The file that SQLite keeps beside a database: `-wal`, `-journal`."""
-    return path.with_name(path.name + suffix)
-
-
-def readable(path: Path) -> str:
-    """How many told pulls can be read, in words."""
-    try:
-        found = remains_of(path)
-    except (OSError, apsw.Error) as error:
-        return f"it could not be found out ({error}) how many told pulls"
-    told = sum(len(study.told) for study in found)
-    written = [study.told_written for study in found]
-    of = "" if None in written or not written else f" of {sum(n for n in written if n is not None)}"
-    return f"{told}{of} told pulls"
-
-
-def looks_like_ours(path: Path) -> bool:
-    """Whether a file that SQLite does not take has our number in its header, or our tables on its first page."""
-    start = _bytes(path, PAGE)
-    return start[68:72] == APPLICATION.to_bytes(4, "big") or b"CREATE TABLE told" in start
-
-
-def remains_of(path: Path) -> list[Remains]:
-    """All studies of which something can be read, lowest number first."""
-    with TemporaryDirectory(prefix="frontguard-rescue-") as folder:
-        for beginning in (None, first_page()):  # as it is; then with a new beginning
-            copy = Path(folder) / f"copy-{beginning is None}.db"
-            _copy(path, copy, beginning)
-            with _opened(copy) as db:
-                if beginning is not None or _is_sound(db):
-                    return [study for study in _read(db, copy.stat().st_size) if _weight(study)]
-    return []
-
-
-def _weight(study: Remains) -> int:
-    return len(study.settings) + len(study.plans) + len(study.told)
-
-
-# The copy -------------------------------------------------------------------------------------------------------------
-
-
-def _bytes(path: Path, most: int | None = None) -> bytes:
-    """The file's bytes, read through SQLite: a plain `open` and `close` would drop this process's locks on it."""
-    if path.stat().st_size == 0:
-        return b""
-    file = apsw.VFSFile("", str(path), [apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_MAIN_DB, 0])
-    try:
-        size = file.xFileSize()
-        return file.xRead(size if most is None else min(size, most), 0)
-    finally:
-        file.xClose()
-
-
-def _copy(path: Path, copy: Path, beginning: bytes | None) -> None:
-    data = bytearray(_bytes(path))
-    if beginning is not None:
-        data[: len(beginning)] = beginning
-    data += bytes(-len(data) % PAGE)  # the rest of a page that was cut
-    # Two numbers that differ say "the number of pages in this header is out of date": the size of the file counts then.
-    data[24:28], data[92:96] = b"\0\0\0\2", b"\0\0\0\1"
-    copy.write_bytes(data)
-    for suffix in ("-wal", "-journal"):
-        if companion(path, suffix).exists():
-            shutil.copyfile(companion(path, suffix), companion(copy, suffix))
-
-
-@contextmanager
-def _opened(copy: Path) -> Iterator[apsw.Connection]:
-    db = apsw.Connection(str(copy))
-    try:
-        db.execute("PRAGMA writable_schema = ON")  # SQLite overlooks more then
-        yield db
-    finally:
-        db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-        db.close()
-
-
-def _is_sound(db: apsw.Connection) -> bool:
-    """Whether the tables are defined as they should be."""
-    try:
-        found = set(db.execute("SELECT name, sql FROM sqlite_schema"))
-        db.execute("SELECT id FROM told LIMIT 0")
-    except _DAMAGE:
-        return False
-    return definitions() <= found
-
-
-# The rows -------------------------------------------------------------------------------------------------------------
-
-
-def _read(db: apsw.Connection, size: int) -> list[Remains]:
-    studies = {id: Remains(id) for id in _ids(db)}
-    for study in studies.values():
-        for row in _rows(db, "study", "id, name, metrics", "id", study.id):
-            study.name, study.metrics = row[1], row[2]
-        for row in _rows(db, "progress", "study, plans, planned, told, handed", "study", study.id):
-            study.plans_written, study.told_written = row[1], row[3]
-        most = size // _SMALLEST_ROW
-        place = f"{study.id}, id % {STRIDE}"
-        for number, row in _log(db, study, "settings", f"{place}, text", row_crc, min(most, 1000)):
-            study.settings[number] = row[2]
-        plans = most if study.plans_written is None else study.plans_written
-        for number, row in _log(db, study, "plan", f"{place}, told, first, arms, status", row_crc, plans):
-            study.plans[number] = Plan(number, row[2], row[3], np.frombuffer(row[4], "<i8").astype(np.int64), row[5])
-        told = most if study.told_written is None else study.told_written
-        for number, row in _log(db, study, "told", f"{place}, pull, numbers, reason, worker", told_crc, told):
-            study.told[number] = row[1:6]
-    return [studies[id] for id in sorted(studies)]
-
-
-def _ids(db: apsw.Connection) -> set[int]:
-    """Numbers of studies, from wherever one can be seen; a file has a study 1 unless nothing is left."""
-    ids = {1}
-    for table, column in (
-        ("study", "id"),
-        ("progress", "study"),
-        ("settings", f"id / {STRIDE}"),
-        ("plan", f"id / {STRIDE}"),
-    ):
-        for order in ("ASC", "DESC"):
-            try:
-                for (id,) in db.execute(f"SELECT {column} FROM {table} ORDER BY 1 {order}"):
-                    if isinstance(id, int) and 0 < id < _MOST_STUDIES:
-                        ids.add(id)
-            except _DAMAGE:
-                continue
-    return ids
-
-
-def _rows(db: apsw.Connection, table: str, columns: str, by: str, id: int) -> list[Any]:
-    """The good rows of a study in a table, as far as they can be read in one go, the checksum last."""
-    found: list[Any] = []
-    with suppress(*_DAMAGE):
-        found.extend(db.execute(f"SELECT {columns}, crc FROM {table} WHERE {by} = {id} ORDER BY {by}"))
-    return [row for row in found if _right(row, row_crc)]
-
-
-def _right(row: Any, checksum: Callable[..., int]) -> bool:
-    try:
-        return bool(checksum(*row[:-1]) == row[-1])
-    except Exception:  # something that is no number and no text
-        return False
-
-
-def _log(
-    db: apsw.Connection, study: Remains, table: str, columns: str, checksum: Callable[..., int], last: int
-) -> Iterator[tuple[int, Any]]:
-    """Good rows of a log with their numbers.
-
-    Read on from the last good row for as long as it goes; where it does not go on, try the numbers that follow one by
-    one, each by its own way through the tree, until one can be read, and go on from there.
-    """
-    select = f"SELECT {columns}, crc FROM {table} WHERE id"
-    number = 0
-    while True:
-        try:
-            for row in db.execute(
-                f"{select} > ? AND id < ? ORDER BY id", (key(study.id, number), key(study.id + 1, 0))
-            ):
-                if _right(row, checksum):
-                    number = max(number, row[1])
-                    yield row[1], row
-            return
-        except _DAMAGE:
-            pass
-        while True:
-            number += 1
-            if number > last:
-                return
-            try:
-                one = db.execute(f"{select} = ?", (key(study.id, number),)).fetchone()
-            except _DAMAGE:
-                continue
-            if one is not None and _right(one, checksum):
-                yield number, one
-                break
-
-
-# The new file ---------------------------------------------------------------------------------------------------------
+from frontguard.storage.contract import Plan, Tell
+from frontguard.storage.sqlite.file import Unwritable, checked_place
+from frontguard.storage.sqlite.remains import Remains, ToldRow, companion, remains_of
+from frontguard.storage.sqlite.storage import SqliteStorage
 
 
 @dataclass(frozen=True)
@@ -267,47 +54,37 @@ def rescue(path: str | os.PathLike[str], new_path: str | os.PathLike[str]) -> Re
     found = remains_of(source)
     if not found:
         raise BadInput(f"nothing of a study can be read in {os.fspath(path)}; nothing was written")
-    # Written under another name first: the new name either has everything or does not exist.
-    draft = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        rescued = _write(draft, found)
-        os.link(draft, target)  # unlike a rename, never over another file
-    except FileExistsError:
-        raise BadInput(f"{os.fspath(new_path)} exists already; a rescue writes a new file") from None
-    except apsw.Error as error:
-        raise disk_trouble(error, os.fspath(new_path)) or error from error
-    finally:
-        draft.unlink(missing_ok=True)
-        draft.with_name(draft.name + "-journal").unlink(missing_ok=True)
+    # Written in a folder of its own first: the new name either has everything or does not exist.
+    with TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as folder:
+        draft = Path(folder) / target.name
+        try:
+            with SqliteStorage(draft) as storage:
+                rescued = _write(storage, found)
+            if companion(draft, "-wal").exists():  # closing could not move it into the file, and does not say so
+                raise Unwritable(f"{draft} could not be written in full: is the disk full?")
+            os.link(draft, target)  # unlike a rename, never over another file
+        except FileExistsError:
+            raise BadInput(f"{os.fspath(new_path)} exists already; a rescue writes a new file") from None
+        except Unwritable as error:
+            raise Unwritable(str(error).replace(str(draft), os.fspath(new_path))) from error
     return rescued
 
 
-def _write(draft: Path, found: list[Remains]) -> Rescued:
-    names: list[str] = []
+def _write(storage: SqliteStorage, found: list[Remains]) -> Rescued:
     notes: list[str] = []
+    taken = {study.name for study in found}
     plans = told = lost_plans = lost = dropped = 0
-    db = apsw.Connection(str(draft))
-    try:
-        db.execute(f"PRAGMA page_size = {PAGE}")
-        db.execute("PRAGMA synchronous = FULL")
-        create_tables(db)
-        db.execute("BEGIN IMMEDIATE")
-        for number, study in enumerate(found, start=1):
-            kept_plans, kept_told = _kept(study)
-            name, metrics = _identity(study, kept_told, names, notes)
-            fitting = [row for row in kept_told if len(row[2]) == 8 * (1 + metrics)]
-            _write_study(db, number, name, metrics, study, kept_plans, fitting)
-            names.append(name)
-            plans += len(kept_plans)
-            told += len(fitting)
-            dropped += len(study.told) - len(fitting)
-            written = max([study.plans_written or 0, *study.plans])
-            lost_plans += written - len(kept_plans)
-            lost += max([study.told_written or 0, *study.told]) - len(study.told)
-        db.execute("COMMIT")
-    finally:
-        db.close()
-    return Rescued(tuple(names), plans, told, lost_plans, lost, dropped, tuple(notes))
+    for study in found:
+        kept_plans, kept_told = _kept(study)
+        name, metrics = _identity(study, kept_told, taken, notes)
+        fitting = [row for row in kept_told if len(row[2]) == 8 * (1 + metrics)]
+        _write_study(storage, name, metrics, study, kept_plans, fitting)
+        plans += len(kept_plans)
+        told += len(fitting)
+        dropped += len(study.told) - len(fitting)
+        lost_plans += max([study.plans_written or 0, *study.plans]) - len(kept_plans)
+        lost += max([study.told_written or 0, *study.told]) - len(study.told)
+    return Rescued(tuple(storage.studies()), plans, told, lost_plans, lost, dropped, tuple(notes))
 
 
 def _kept(study: Remains) -> tuple[list[Plan], list[ToldRow]]:
@@ -317,22 +94,21 @@ def _kept(study: Remains) -> tuple[list[Plan], list[ToldRow]]:
     while (plan := study.plans.get(len(plans) + 1)) is not None and plan.first == planned + 1:
         plans.append(plan)
         planned += len(plan.arms)
-    seen: set[int] = set()
-    told = []
+    told: dict[int, ToldRow] = {}  # by pull
     for number in sorted(study.told):
         row = study.told[number]
-        if 1 <= row[1] <= planned and row[1] not in seen:
-            seen.add(row[1])
-            told.append(row)
-    return plans, told
+        if 1 <= row[1] <= planned:
+            told.setdefault(row[1], row)
+    return plans, list(told.values())
 
 
-def _identity(study: Remains, told: list[ToldRow], names: list[str], notes: list[str]) -> tuple[str, int]:
+def _identity(study: Remains, told: list[ToldRow], taken: set[str | None], notes: list[str]) -> tuple[str, int]:
     name, metrics = study.name, study.metrics
     if name is None or metrics is None:
         name, metrics = f"rescued-{study.id}", len(told[0][2]) // 8 - 1 if told else 1
-        while name in names:
+        while name in taken:
             name += "-again"
+        taken.add(name)
         notes.append(f"the name of a study was lost: it is {name!r} now")
     if not study.settings:
         notes.append(f"the settings of study {name!r} were lost")
@@ -340,18 +116,17 @@ def _identity(study: Remains, told: list[ToldRow], names: list[str], notes: list
 
 
 def _write_study(
-    db: apsw.Connection, id: int, name: str, metrics: int, study: Remains, plans: list[Plan], told: list[ToldRow]
+    storage: SqliteStorage, name: str, metrics: int, study: Remains, plans: list[Plan], told: list[ToldRow]
 ) -> None:
-    db.execute("INSERT INTO study VALUES (?, ?, ?, ?)", (id, name, metrics, row_crc(id, name, metrics)))
-    for version, (_, text) in enumerate(sorted(study.settings.items()) or [(1, "")], start=1):
-        db.execute("INSERT INTO settings VALUES (?, ?, ?)", (key(id, version), text, row_crc(id, version, text)))
+    first, *amended = [text for _, text in sorted(study.settings.items())] or [""]
+    storage.create(name, first, metrics)
+    for text in amended:
+        storage.amend(name, text)
     numbers = [row[0] for row in told]
-    for number, plan in enumerate(plans, start=1):
-        row = (bisect_right(numbers, plan.told), plan.first, np.asarray(plan.arms, "<i8").tobytes(), plan.status)
-        db.execute("INSERT INTO plan VALUES (?, ?, ?, ?, ?, ?)", (key(id, number), *row, row_crc(id, number, *row)))
-    db.executemany(
-        "INSERT INTO told VALUES (?, ?, ?, ?, ?, ?, ?)",
-        ((key(id, number), id, *row[1:], told_crc(id, number, *row[1:])) for number, row in enumerate(told, start=1)),
-    )
-    counts = (len(plans), sum(len(plan.arms) for plan in plans), len(told), 0)
-    db.execute("INSERT INTO progress VALUES (?, ?, ?, ?, ?, ?)", (id, *counts, row_crc(id, *counts)))
+    for plan in plans:
+        storage.add_plan(name, replace(plan, told=bisect_right(numbers, plan.told)))
+    tells = []
+    for _, pull, data, reason, worker in told:
+        at, *values = struct.unpack(f"<{1 + metrics}d", data)
+        tells.append(Tell(pull, tuple(values), reason, worker, at))
+    storage.tell(name, tells)

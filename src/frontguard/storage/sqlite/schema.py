@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import apsw
 
@@ -34,23 +35,30 @@ _TABLES = (
 )
 
 
+@contextmanager
+def transaction(db: apsw.Connection, kind: Literal["DEFERRED", "IMMEDIATE"]) -> Iterator[None]:
+    """All that is done within it, or nothing."""
+    db.execute(f"BEGIN {kind}")
+    try:
+        yield
+        db.execute("COMMIT")
+    except BaseException:
+        if not db.get_autocommit():  # SQLite may have ended it itself
+            db.execute("ROLLBACK")
+        raise
+
+
 def create_tables(db: apsw.Connection) -> None:
     """Make the tables of an empty file, in one transaction under the lock of the writers.
 
     Of several processes that come at once the first does it, and the others find it done.
     """
-    db.execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(db, "IMMEDIATE"):
         if db.pragma("user_version") == 0:
             for statement in _TABLES:
                 db.execute(statement)
             db.execute(f"PRAGMA application_id = {APPLICATION}")
             db.execute(f"PRAGMA user_version = {VERSION}")
-        db.execute("COMMIT")
-    except BaseException:
-        if not db.get_autocommit():
-            db.execute("ROLLBACK")
-        raise
 
 
 def has_tables(db: apsw.Connection, name: str) -> bool:
@@ -73,11 +81,15 @@ def has_tables(db: apsw.Connection, name: str) -> bool:
     return True
 
 
+def missing_definitions(db: apsw.Connection) -> list[str]:
+    """Tables and indexes that the file should have and has not, or has otherwise."""
+    found = set(db.execute("SELECT name, sql FROM sqlite_schema"))
+    return [name for name, _ in sorted(_definitions() - found)]
+
+
 @cache
-def definitions() -> frozenset[tuple[str, str]]:
-    """Names and definitions of the tables and indexes, as `sqlite_schema` has them."""
-    rows: list[Any] = _fresh().execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL").fetchall()
-    return frozenset(rows)
+def _definitions() -> set[Any]:
+    return set(_fresh().execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL"))
 
 
 @cache
@@ -103,9 +115,3 @@ def wal_is_safe(version: str) -> bool:
     """
     numbers = tuple(int(part) for part in version.split("."))
     return numbers >= (3, 51, 3) or (3, 50, 7) <= numbers < (3, 51) or (3, 44, 6) <= numbers < (3, 45)
-
-
-def missing_definitions(db: apsw.Connection) -> Iterator[str]:
-    """Tables and indexes that the file should have and has not, or has otherwise."""
-    found = set(db.execute("SELECT name, sql FROM sqlite_schema"))
-    return (name for name, _ in sorted(definitions() - found))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from itertools import islice
 
 import apsw
@@ -23,26 +22,10 @@ from frontguard.storage.contract import (
     checked_tells,
     checked_texts,
     follows,
+    given_back,
 )
-from frontguard.storage.sqlite.file import Journal, StudyFile
-from frontguard.storage.sqlite.log import (
-    Counts,
-    StudyRow,
-    add_settings,
-    advance,
-    append,
-    fresh_pulls,
-    key,
-    pack_numbers,
-    read_counts,
-    read_leases,
-    read_plans,
-    read_settings,
-    read_studies,
-    read_told,
-    row_crc,
-    write_leases,
-)
+from frontguard.storage.sqlite import log
+from frontguard.storage.sqlite.file import Answer, Journal, StudyFile
 
 
 class SqliteStorage(Storage):
@@ -73,7 +56,7 @@ class SqliteStorage(Storage):
         if journal not in (None, "wal", "rollback"):
             raise BadInput(f"journal must be 'wal', 'rollback' or None; got {journal!r}")
         self._file = StudyFile(path, read_only=read_only, journal=journal, wait=wait)
-        self._known: dict[str, StudyRow] = {}
+        self._known: dict[str, log.StudyRow] = {}
 
     @property
     def journal(self) -> Journal:
@@ -95,113 +78,91 @@ class SqliteStorage(Storage):
 
     def studies(self) -> list[str]:
         """Names of the studies, oldest first."""
-        return [study.name for study in self._file.read(read_studies)]
+        return [study.name for study in self._file.read(log.read_studies)]
 
     def create(self, study: str, settings: str, metrics: int) -> None:
         """Begin a study. Raises `StudyExists`."""
         checked_texts(study, settings)
 
         def work(db: apsw.Connection) -> None:
-            there = read_studies(db)
+            there = log.read_studies(db)
             if any(study == other.name for other in there):
                 raise StudyExists(f"there is a study {study!r} already in {self._file.name}")
-            new = StudyRow(1 + max((other.id for other in there), default=0), study, int(metrics))
-            db.execute("INSERT INTO study VALUES (?, ?, ?, ?)", (*new, row_crc(*new)))
-            db.execute("INSERT INTO progress VALUES (?, 0, 0, 0, 0, ?)", (new.id, row_crc(new.id, 0, 0, 0, 0)))
-            add_settings(db, new, 1, settings)
+            new = log.StudyRow(1 + max((other.id for other in there), default=0), study, int(metrics))
+            db.execute("INSERT INTO study VALUES (?, ?, ?, ?)", (*new, log.row_crc(*new)))
+            db.execute("INSERT INTO progress VALUES (?, 0, 0, 0, 0, ?)", (new.id, log.row_crc(new.id, 0, 0, 0, 0)))
+            log.add_settings(db, new, 1, settings)
 
         self._file.write(work)
 
     def settings(self, study: str) -> str:
         """The latest settings. Raises `UnknownStudy`."""
-        return self._file.read(lambda db: read_settings(db, self._study(db, study))[1])
+        return self._read(study, log.read_settings)[1]
 
     def amend(self, study: str, settings: str) -> None:
         """Give the study new settings; the earlier ones are kept."""
         checked_texts(settings)
 
-        def work(db: apsw.Connection) -> None:
-            found = self._study(db, study)
-            add_settings(db, found, read_settings(db, found)[0] + 1, settings)
+        def work(db: apsw.Connection, found: log.StudyRow) -> None:
+            log.add_settings(db, found, log.read_settings(db, found)[0] + 1, settings)
 
-        self._file.write(work)
+        self._write(study, work)
 
     # The log ----------------------------------------------------------------------------------------------------------
 
     def size(self, study: str) -> tuple[int, int]:
         """How many plans and how many told pulls there are."""
-
-        def work(db: apsw.Connection) -> tuple[int, int]:
-            counts = read_counts(db, self._study(db, study))
-            return counts.plans, counts.told
-
-        return self._file.read(work)
+        counts = self._read(study, log.read_counts)
+        return counts.plans, counts.told
 
     def plans(self, study: str, after: int = 0) -> list[Plan]:
         """The plans with numbers above `after`, in order."""
-
-        def work(db: apsw.Connection) -> list[Plan]:
-            found = self._study(db, study)
-            return read_plans(db, found, max(after, 0), read_counts(db, found).plans)
-
-        return self._file.read(work)
+        return self._read(study, lambda db, found: log.read_plans(db, found, max(after, 0)))
 
     def add_plan(self, study: str, plan: Plan) -> bool:
         """Append a plan if it is the next one."""
         checked_texts(plan.status)
         arms = np.asarray(plan.arms, "<i8").tobytes()
 
-        def work(db: apsw.Connection) -> bool:
-            found = self._study(db, study)
-            counts = read_counts(db, found)
+        def work(db: apsw.Connection, found: log.StudyRow) -> bool:
+            counts = log.read_counts(db, found)
             if not follows(plan, counts.plans, counts.planned):
                 return False
             row = (int(plan.told), int(plan.first), arms, plan.status)
-            crc = row_crc(found.id, int(plan.number), *row)
-            db.execute("INSERT INTO plan VALUES (?, ?, ?, ?, ?, ?)", (key(found.id, int(plan.number)), *row, crc))
-            advance(db, found, counts._replace(plans=counts.plans + 1, planned=counts.planned + len(plan.arms)))
+            crc = log.row_crc(found.id, int(plan.number), *row)
+            db.execute("INSERT INTO plan VALUES (?, ?, ?, ?, ?, ?)", (log.key(found.id, int(plan.number)), *row, crc))
+            log.advance(db, found, counts._replace(plans=counts.plans + 1, planned=counts.planned + len(plan.arms)))
             return True
 
         # Not worth a sync: a plan that is lost in a crash of the machine is made again by whoever asks next, and no
         # pull of it can have survived, because the sync of a told pull takes along all that was written before it.
-        return self._file.write(work, durable=False)
+        return self._write(study, work, durable=False)
 
     def told(self, study: str, after: int = 0, up_to: int | None = None) -> Told:
         """The told pulls with numbers above `after`, up to `up_to` or the last."""
-
-        def work(db: apsw.Connection) -> Told:
-            found = self._study(db, study)
-            last = read_counts(db, found).told
-            first = max(after, 0)
-            return read_told(db, found, first, last if up_to is None else min(up_to, last), to_the_end=up_to is None)
-
-        return self._file.read(work)
+        return self._read(study, lambda db, found: log.read_told(db, found, max(after, 0), up_to))
 
     def tell(self, study: str, tells: Sequence[Tell]) -> list[bool]:
         """Append told pulls, all or none, in one durable step; end their leases. False for those told before."""
         # What can be done before the transaction is: writers wait for each other.
-        rows = []
-        for tell in tells:
-            checked_texts(tell.reason, tell.worker)
-            rows.append((int(tell.pull), pack_numbers(tell.at, tell.values), tell.reason, tell.worker))
+        rows = [(int(tell.pull), log.pack_numbers(tell.at, tell.values), tell.reason, tell.worker) for tell in tells]
         if not rows:
             self.size(study)  # raises where a study is unknown
             return []
 
-        def work(db: apsw.Connection) -> list[bool]:
-            found = self._study(db, study)
-            counts = read_counts(db, found)
+        def work(db: apsw.Connection, found: log.StudyRow) -> list[bool]:
+            counts = log.read_counts(db, found)
             checked_tells(tells, counts.planned, found.metrics)
             number, answers = counts.told, []
             for row in rows:
-                new = append(db, found, number + 1, *row)
+                new = log.append(db, found, number + 1, *row)
                 number += new
                 answers.append(new)
             if number > counts.told:
-                advance(db, found, counts._replace(told=number))
+                log.advance(db, found, counts._replace(told=number))
             return answers
 
-        return self._file.write(work)
+        return self._write(study, work)
 
     # Leases -----------------------------------------------------------------------------------------------------------
 
@@ -211,47 +172,39 @@ class SqliteStorage(Storage):
         """Lease up to `most` pulls: first those whose lease has ended or whose holder is lost, then new ones."""
         checked_texts(worker)
         # A look without a lock first: who is lost may take time to find out, and who asks in vain disturbs nobody.
-        held, counts = self._file.read(lambda db: self._handed_out(db, study))
+        held, counts = self._read(study, _handed_out)
         gone = {holder for holder in {pull.worker for pull in held if pull.deadline > now} if lost(holder)}
         if counts.handed >= counts.planned and not any(_ended(pull, now, gone) for pull in held):
             return []
 
-        def work(db: apsw.Connection) -> list[Pull]:
-            found = self._study(db, study)
-            held, counts = self._handed_out(db, study)
+        def work(db: apsw.Connection, found: log.StudyRow) -> list[Pull]:
+            held, counts = _handed_out(db, found)
             ended = islice((pull for pull in held if _ended(pull, now, gone)), max(most, 0))
             given = [Pull(pull.id, worker, float(deadline), pull.attempt + 1) for pull in ended]
-            fresh, handed = fresh_pulls(db, found, counts, most - len(given))
+            fresh, handed = log.fresh_pulls(db, found, counts, max(most - len(given), 0))
             given += [Pull(pull, worker, float(deadline)) for pull in fresh]
-            write_leases(db, found, given)
+            log.write_leases(db, found, given)
             if handed > counts.handed:
-                advance(db, found, counts._replace(handed=handed))
+                log.advance(db, found, counts._replace(handed=handed))
             return given
 
         # Not worth a sync: a lease that is lost in a crash of the machine, where its holder ended too, is given anew.
-        return self._file.write(work, durable=False)
+        return self._write(study, work, durable=False)
 
     def give_back(self, study: str, worker: str, pulls: Iterable[int] | None = None) -> int:
         """End the leases that a worker holds on some pulls, or on any; how many these were."""
-        which = None if pulls is None else set(pulls)
+        which = None if pulls is None else set(pulls)  # work may be run twice, what is given read only once
 
-        def work(db: apsw.Connection) -> int:
-            found = self._study(db, study)
-            mine = [
-                pull
-                for pull in read_leases(db, found)
-                if pull.worker == worker and pull.deadline > GIVEN_BACK and (which is None or pull.id in which)
-            ]
-            # The next one to get it has the attempt that this one had.
-            write_leases(db, found, (replace(pull, deadline=GIVEN_BACK, attempt=pull.attempt - 1) for pull in mine))
-            return len(mine)
+        def work(db: apsw.Connection, found: log.StudyRow) -> int:
+            back = given_back(log.read_leases(db, found), worker, which)
+            log.write_leases(db, found, back)
+            return len(back)
 
-        return self._file.write(work, durable=False)
+        return self._write(study, work, durable=False)
 
     def leases(self, study: str) -> list[Pull]:
         """The pulls that are in the hands of a worker, lowest number first."""
-        held, _ = self._file.read(lambda db: self._handed_out(db, study))
-        return [pull for pull in held if pull.deadline > GIVEN_BACK]
+        return [pull for pull in self._read(study, log.read_leases) if pull.deadline > GIVEN_BACK]
 
     # Housekeeping -----------------------------------------------------------------------------------------------------
 
@@ -259,20 +212,28 @@ class SqliteStorage(Storage):
         """Let go of the file. May be called twice."""
         self._file.close()
 
-    def _study(self, db: apsw.Connection, name: str) -> StudyRow:
+    def _read(self, study: str, work: Callable[[apsw.Connection, log.StudyRow], Answer]) -> Answer:
+        """Run work that reads from a study."""
+        return self._file.read(lambda db: work(db, self._study(db, study)))
+
+    def _write(
+        self, study: str, work: Callable[[apsw.Connection, log.StudyRow], Answer], *, durable: bool = True
+    ) -> Answer:
+        """Run work that writes to a study."""
+        return self._file.write(lambda db: work(db, self._study(db, study)), durable=durable)
+
+    def _study(self, db: apsw.Connection, name: str) -> log.StudyRow:
         if name not in self._known:
-            there = read_studies(db)
-            for study in there:
-                if study.name == name:
-                    self._known[name] = study
-                    return study
-            names = ", ".join(repr(study.name) for study in there) or "none"
-            raise UnknownStudy(f"there is no study {name!r} in {self._file.name}; there are: {names}")
+            there = {study.name: study for study in log.read_studies(db)}
+            if name not in there:
+                names = ", ".join(map(repr, there)) or "none"
+                raise UnknownStudy(f"there is no study {name!r} in {self._file.name}; there are: {names}")
+            self._known[name] = there[name]
         return self._known[name]
 
-    def _handed_out(self, db: apsw.Connection, name: str) -> tuple[list[Pull], Counts]:
-        study = self._study(db, name)
-        return read_leases(db, study), read_counts(db, study)
+
+def _handed_out(db: apsw.Connection, study: log.StudyRow) -> tuple[list[Pull], log.Counts]:
+    return log.read_leases(db, study), log.read_counts(db, study)
 
 
 def _ended(pull: Pull, now: float, gone: set[str]) -> bool:
