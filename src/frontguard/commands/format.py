@@ -24,9 +24,9 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from frontguard import phrases
+from frontguard import objectives, phrases
+from frontguard.commands import metrics
 from frontguard.errors import BadInput
-from frontguard.objectives import parse_tolerance
 from frontguard.phrases import did_you_mean
 
 Path = tuple[str | int, ...]
@@ -96,7 +96,7 @@ def _is_command(value: object) -> bool:
 
 
 def _tolerance(value: object) -> object:
-    parse_tolerance(value)
+    objectives.parse_tolerance(value)
     return value
 
 
@@ -133,12 +133,9 @@ Tolerance = Annotated[
     _wanted("the difference that does not matter, a number from 0 such as 0.5 or a percentage such as '2%'"),
 ]
 Threat = Annotated[Literal["oblivious", "prescient", "malicious"], _wanted("'oblivious', 'prescient' or 'malicious'")]
-Direction = Annotated[Literal["minimize", "maximize"], _wanted("'minimize' or 'maximize'")]
-SourceName = Annotated[
-    Literal["json", "regex", "seconds", "cpu_seconds", "max_rss"],
-    _wanted("one of 'json', 'regex', 'seconds', 'cpu_seconds', 'max_rss'"),
-]
-Stream = Annotated[Literal["stdout", "stderr"], _wanted("'stdout' or 'stderr'")]
+Direction = Annotated[objectives.Direction, _wanted("'minimize' or 'maximize'")]
+SourceKind = Annotated[metrics.SourceKind, _wanted("one of 'json', 'regex', 'seconds', 'cpu_seconds', 'max_rss'")]
+Stream = Annotated[metrics.Stream, _wanted("'stdout' or 'stderr'")]
 Scalar = Annotated[str | int | float | bool, _only(_is_scalar), _wanted("a text, a finite number or a truth value")]
 CommandLine = Annotated[
     list[str] | str,
@@ -152,6 +149,9 @@ Values = Annotated[list[Scalar], Field(min_length=1), _wanted("a list of values,
 
 MISSING: Any = None
 """Where a key must be given: TOML has no such value, and no key takes it."""
+
+EMPTY: Any = {}
+"""A table that is left out: whatever it would hold has its default."""
 
 
 class _Toml(BaseModel):
@@ -193,7 +193,7 @@ class ObjectiveToml(_Toml):
     direction: Direction | None = None
     tolerance: Tolerance = MISSING
     quantile: Level = 0.5
-    source: SourceName | None = None
+    source: SourceKind | None = None
     key: Text | None = None
     pattern: Text | None = None
     stream: Stream | None = None
@@ -210,7 +210,7 @@ class RunToml(_Toml):
     prepare_timeout: Seconds = 600.0
     lease: Seconds | None = None
     cwd: Text = "."
-    env: Environment = {}  # noqa: RUF012 - pydantic makes a new one each time
+    env: Environment = {}
 
 
 class ArmToml(_Toml):
@@ -222,7 +222,7 @@ class ArmToml(_Toml):
     name: Text = MISSING
     command: CommandLine | None = None
     prepare: CommandLine | None = None
-    env: Environment = {}  # noqa: RUF012
+    env: Environment = {}
 
 
 class ArmsToml(_Toml):
@@ -236,9 +236,9 @@ class ArmsToml(_Toml):
 class SpecToml(_Toml):
     """A whole spec."""
 
-    study: Annotated[StudyToml, _wanted("a table [study]")] = Field({})
+    study: Annotated[StudyToml, _wanted("a table [study]")] = EMPTY
     objective: Annotated[list[ObjectiveToml], Field(min_length=1), _wanted("one [[objective]] or more")] = MISSING
-    run: Annotated[RunToml, _wanted("a table [run]")] = Field({})
+    run: Annotated[RunToml, _wanted("a table [run]")] = EMPTY
     arm: Annotated[list[ArmToml], Field(min_length=1), _wanted("a list of [[arm]]")] | None = None
     arms: Annotated[ArmsToml, _wanted("a table [arms.grid]")] | None = None
     budget: Budget | None = None
