@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from frontguard.cli.values import say
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
@@ -89,17 +89,25 @@ def written(made: Report, path: str | Path, format: str | None = None, *, json: 
         print(said.text())
     else:
         print(made.answer)
-    print(f"report: {saved} ({size / 1000:,.0f} kB)", file=sys.stderr)
+    say(f"report: {saved} ({size / 1000:,.0f} kB)")
 
 
 # What other commands say of themselves --------------------------------------------------------------------------------
 
 
-def origin(arguments: Sequence[str], source: str | list[str] | None = None, **more: Any) -> Origin:
+def keep(made: Report, path: Path) -> None:
+    """Write the report that --report asks for, and say so."""
+    from frontguard.reports.write import save
+
+    save(made, path)
+    say(f"report: {path}")
+
+
+def origin(source: str | list[str] | None = None, **more: Any) -> Origin:
     """How a command makes what it prints or writes: by which version, how it was called, of what, and when."""
     from frontguard import __version__
     from frontguard.documents.base import Origin
     from frontguard.words.command_line import command_line
 
     now = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
-    return Origin(version=__version__, command=command_line(arguments), source=source, at=now, **more)
+    return Origin(version=__version__, command=command_line(sys.argv[1:]), source=source, at=now, **more)

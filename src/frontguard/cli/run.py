@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from frontguard.cli.report import checked_target, origin
+from frontguard.cli.report import checked_target, keep, origin
 from frontguard.cli.run_options import RunOptions, spec_of, storage_of
-from frontguard.cli.values import console, say
+from frontguard.cli.values import console, print_answer, say
 from frontguard.storage.open import without_password
 
 if TYPE_CHECKING:
@@ -58,13 +58,13 @@ def run(
     confidence: Annotated[
         float | None, typer.Option(help="Probability with which the answer must hold (without: 0.95).")
     ] = None,
-    pulls: Annotated[int | None, typer.Option(help="Stop after so many pulls of all arms together.")] = None,
+    pulls: Annotated[int | None, typer.Option(help="Stop after so many pulls of all arms together.", min=1)] = None,
     time: Annotated[str | None, typer.Option(help='Stop this run after so long, such as "30 min".')] = None,
-    workers: Annotated[int | None, typer.Option(help="Pulls at a time (without: 1).")] = None,
+    workers: Annotated[int | None, typer.Option(help="Pulls at a time (without: 1).", min=1)] = None,
     timeout: Annotated[
         str | None, typer.Option(help="Time after which a pull has failed (without: 600 seconds).")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Of the order in which arms are measured.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Of the order in which arms are measured.", min=0)] = None,
     name: Annotated[str | None, typer.Option(help="Of the study in its storage (without: the spec's).")] = None,
     report: Annotated[
         Path | None, typer.Option(help="Write a report to this file, .html, .md or .csv, when the run ends.")
@@ -93,13 +93,16 @@ def run(
             from frontguard.documents.result import RunDocument
 
             file, text = None if spec is None else str(spec), wanted.source_text or None
-            made = origin(sys.argv[1:], file, seed=wanted.seed, spec=text)
+            made = origin(file, seed=wanted.seed, spec=text)
             print(RunDocument.of(ended, without_password(where), made, wanted.objectives).text())
             _print_warnings_on_stderr(ended)
         else:
             _print(ended, without_password(where), several=len(opened.studies()) > 1)
         if report is not None:
-            _write_report(report, opened, ended, without_password(where))
+            from frontguard.reports.study import study_report
+
+            shown = without_password(where)
+            keep(study_report(opened, ended.snapshot.study, where=shown, said=ended.answer), report)
     raise typer.Exit(exit_code(ended))
 
 
@@ -201,14 +204,6 @@ def exit_code(ended: Ended) -> int:
     return INTERRUPTED if ended.how == "cancelled" else NOT_CERTIFIED
 
 
-def _write_report(path: Path, storage: Storage, ended: Ended, where: str) -> None:
-    from frontguard.reports.study import study_report
-    from frontguard.reports.write import save
-
-    save(study_report(storage, ended.snapshot.study, where=where, said=ended.answer), path)
-    say(f"report: {path}")
-
-
 def _print_warnings_on_stderr(ended: Ended) -> None:
     """On a terminal the view has shown them, and is gone."""
     if sys.stderr.isatty():
@@ -217,33 +212,22 @@ def _print_warnings_on_stderr(ended: Ended) -> None:
 
 
 def _print(ended: Ended, where: str, *, several: bool = False) -> None:
-    from rich.text import Text
-
     from frontguard.phrases import duration
-    from frontguard.words.arm_table import on_terminal
     from frontguard.words.certificate import guarantee
     from frontguard.words.command_line import commands_to_look
     from frontguard.words.study import next_step, table
 
     screen = console()
     snapshot = ended.snapshot
-    screen.print(Text(ended.answer, style="bold"))
-    screen.print()
-    arms = table(snapshot)
-    screen.print(on_terminal(arms))
-    if arms.rest:
-        screen.print(Text(arms.rest))
-    screen.print()
+    print_answer(screen, ended.answer, table(snapshot))
     if len(snapshot.aside) < len(snapshot.result.arms):
-        screen.print(Text(guarantee(snapshot.result, failed=snapshot.failed)))
+        screen.print(guarantee(snapshot.result, failed=snapshot.failed))
     for warning in ended.warnings:
-        screen.print(Text(f"Warning: {warning}", style="yellow"))
+        screen.print(f"Warning: {warning}", style="yellow")
     failed = f", {snapshot.failed:,} of them failed" if snapshot.failed else ""
-    screen.print(
-        Text(f"{snapshot.pulls:,} pulls{failed}; this run took {duration(snapshot.seconds)}. Stored in {where}.")
-    )
+    screen.print(f"{snapshot.pulls:,} pulls{failed}; this run took {duration(snapshot.seconds)}. Stored in {where}.")
     screen.print()
     look = commands_to_look(where, snapshot.study, several=several)
     if look and snapshot.result.status != "certified" and snapshot.pulls:
-        screen.print(Text(f"So far: {look}."))
-    screen.print(Text(f"Next: {next_step(snapshot, ended.how, sys.argv[1:], where, several=several)}"))
+        screen.print(f"So far: {look}.")
+    screen.print(f"Next: {next_step(snapshot, ended.how, sys.argv[1:], where, several=several)}")

@@ -42,7 +42,7 @@ class RunOptions:
 
 def spec_of(file: Path | None, options: RunOptions) -> Spec:
     """The spec of a file, or of --arm options, with the other options in their places."""
-    from frontguard.commands.spec import read_spec, spec_from_arms
+    from frontguard.commands.spec import default_lease, read_spec, spec_from_arms
     from frontguard.theory.threats import threat_named
 
     if file is not None and options.arms:
@@ -62,13 +62,6 @@ def spec_of(file: Path | None, options: RunOptions) -> Spec:
         changes["threat"] = threat_named(options.threat or spec.threat.name, eps)
     if options.confidence is not None and not 0.0 < options.confidence < 1.0:
         raise BadInput(f"--confidence: wanted a probability between 0 and 1, such as 0.95; got {options.confidence}")
-    for option, number, least in (
-        ("workers", options.workers, 1),
-        ("seed", options.seed, 0),
-        ("pulls", options.pulls, 1),
-    ):
-        if number is not None and number < least:
-            raise BadInput(f"--{option}: wanted a whole number from {least}, got {number}")
     plain = {"confidence": options.confidence, "workers": options.workers, "seed": options.seed}
     changes |= {name: value for name, value in plain.items() if value is not None}
     if options.pulls is not None or options.time is not None:
@@ -79,7 +72,7 @@ def spec_of(file: Path | None, options: RunOptions) -> Spec:
         )
     if options.timeout is not None:
         timeout = _seconds("--timeout", options.timeout)
-        changes |= {"timeout": timeout, "lease": max(spec.lease, 1.5 * (timeout + spec.prepare_timeout) + 60.0)}
+        changes |= {"timeout": timeout, "lease": max(spec.lease, default_lease(timeout, spec.prepare_timeout))}
     objectives = tuple(with_tolerances(spec.objectives, options.tolerance))
     sources = zip(spec.sources, objectives, strict=True)
     changes["sources"] = tuple(replace(source, positive=objective.relative) for source, objective in sources)
