@@ -45,12 +45,34 @@ def report(
     if json and output == "-":
         raise BadInput("--json: wanted with a file to write to; standard output cannot have both")
     checked_target(output, format)
+    from frontguard.documents.done import ReportDocument
     from frontguard.reports.sources import report_from
+    from frontguard.reports.write import format_of, save
     from frontguard.words.progress import ProgressDisplay
 
     with ProgressDisplay() as display:
         made = report_from(source, study, progress=display.counted)
-    written(made, output, format, json=json)
+    saved = save(made, output, format)
+    if output == "-":
+        return
+    size = saved.stat().st_size
+    if json:
+        said = ReportDocument(
+            answer=made.answer,
+            status=made.status,
+            kind=made.kind,
+            title=made.title,
+            path=str(saved),
+            format=format_of(output, format),
+            bytes=size,
+            rows=len(made.table.rows),
+            pictures=len(made.pictures) + sum(len(part.shown) for part in made.parts),
+            warnings=list(made.warnings),
+        )
+        print(said.text())
+    else:
+        print(made.answer)
+    say(f"report: {saved} ({size / 1000:,.0f} kB)")
 
 
 def checked_target(path: str | Path, format: str | None = None) -> None:
@@ -61,35 +83,6 @@ def checked_target(path: str | Path, format: str | None = None) -> None:
     folder = Path(path).parent
     if str(path) != "-" and not folder.is_dir():
         raise BadInput(f"{path}: wanted a file in a folder that is there; got {folder}, which is not")
-
-
-def written(made: Report, path: str | Path, format: str | None = None, *, json: bool = False) -> None:
-    """Write a report and say where it is."""
-    from frontguard.reports.write import format_of, save
-
-    saved = save(made, path, format)
-    if str(path) == "-":
-        return
-    size = saved.stat().st_size
-    if json:
-        from frontguard.documents.done import ReportDocument
-
-        said = ReportDocument(
-            answer=made.answer,
-            status=made.status,
-            kind=made.kind,
-            title=made.title,
-            path=str(saved),
-            format=format_of(path, format),
-            bytes=size,
-            rows=len(made.table.rows),
-            pictures=len(made.pictures) + sum(len(part.shown) for part in made.parts),
-            warnings=list(made.warnings),
-        )
-        print(said.text())
-    else:
-        print(made.answer)
-    say(f"report: {saved} ({size / 1000:,.0f} kB)")
 
 
 # What other commands say of themselves --------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from frontguard.cli.report import checked_target, keep, origin
-from frontguard.cli.run_options import RunOptions, spec_of, storage_of
+from frontguard.cli.run_options import QUICK_STORAGE, spec_of, with_options
 from frontguard.cli.values import console, print_answer, say
 from frontguard.storage.open import without_password
 
@@ -76,14 +76,14 @@ def run(
     Every measurement is stored as it comes: after an interruption the same command goes on. Exit code 0 if certified,
     3 if stopped without a certificate, 130 if interrupted.
     """
-    options = RunOptions(
-        storage, tuple(arm or ()), tuple(minimize or ()), tuple(maximize or ()), tuple(tolerance or ()), threat,
-        contamination, confidence, pulls, time, workers, timeout, seed, name,
-    )  # fmt: skip
     if report is not None:
         checked_target(report)
-    wanted = spec_of(spec, options)
-    where = storage_of(wanted, options)
+    wanted = with_options(
+        spec_of(spec, arm or (), minimize or (), maximize or ()),
+        tolerance=tolerance or (), threat=threat, contamination=contamination, confidence=confidence, pulls=pulls,
+        time=time, workers=workers, timeout=timeout, seed=seed, name=name,
+    )  # fmt: skip
+    where = storage or wanted.storage or QUICK_STORAGE
     from frontguard.storage.open import open_storage
 
     with open_storage(where) as opened:

@@ -15,7 +15,7 @@ from typing import cast
 from frontguard.commands.arm import CommandMeasurement, Commands
 from frontguard.commands.live import View
 from frontguard.commands.spec import Spec
-from frontguard.measure.drive import LASTING, RunProgress, drive
+from frontguard.measure.drive import RunProgress, drive, lasting
 from frontguard.notices import AllFailed, Notice, SetAside, Stopping, StorageTrouble
 from frontguard.objectives import Objective
 from frontguard.policies.forecast import forecast
@@ -71,12 +71,11 @@ class CommandedRun:
 
     def __init__(self, spec: Spec, study: Study, view: View, *, cancel: threading.Event | None = None) -> None:
         self.spec, self.study, self.view = spec, study, view
+        self.commands = Commands(spec)
         self.cancel = cancel or threading.Event()
         self._stop = threading.Event()  # whatever is under way is no longer wanted
         self._lock = threading.Lock()  # of what workers and the view share
         self._failures: dict[str, CommandMeasurement] = {}  # the last of each arm
-        self._preparing: list[str] = []
-        self._ready: set[int] = set()  # arms that need no preparing any more
         self._succeeded = 0
         self._said: set[tuple[str, ...]] = set()
 
@@ -90,11 +89,11 @@ class CommandedRun:
             last = progress
             self._look(progress)
 
-        with Commands(self.spec) as commands, _attentive(), ThreadPoolExecutor(self.spec.workers, "pull") as pool:
+        with self.commands, _attentive(), ThreadPoolExecutor(self.spec.workers, "pull") as pool:
             try:
                 how = drive(
                     self.study,
-                    lambda pull: pool.submit(self._pulled, commands, pull),
+                    lambda pull: pool.submit(self._pulled, pull),
                     workers=self.spec.workers,
                     until=None if seconds is None else time.monotonic() + seconds,
                     on_change=look,
@@ -109,9 +108,8 @@ class CommandedRun:
 
     # In the threads of workers ----------------------------------------------------------------------------------------
 
-    def _pulled(self, commands: Commands, pull: Pull) -> CommandMeasurement:
-        self._prepare(commands, pull)
-        outcome = self._unless_it_was_meant_for_us(commands.pull(pull.index, pull.id, self._stop))
+    def _pulled(self, pull: Pull) -> CommandMeasurement:
+        outcome = self._unless_it_was_meant_for_us(self.commands.pull(pull.index, pull.id, self._stop))
         with self._lock:
             if outcome.failed and not outcome.cancelled:
                 self._failures[pull.arm] = outcome
@@ -125,19 +123,6 @@ class CommandedRun:
         if outcome.returncode in [-number for number in STOPS] and self.cancel.wait(MOMENT):
             return replace(outcome, reason=CANCELLED)
         return outcome
-
-    def _prepare(self, commands: Commands, pull: Pull) -> None:
-        """Let the view know while an arm is prepared; `commands` sees to it that it happens once."""
-        if pull.index in self._ready or self.spec.arms[pull.index].prepare is None:
-            return
-        with self._lock:
-            self._preparing.append(pull.arm)
-        try:
-            commands.prepare(pull.index, self._stop)
-        finally:
-            with self._lock:
-                self._preparing.remove(pull.arm)
-                self._ready.add(pull.index)
 
     # In the thread that drives ----------------------------------------------------------------------------------------
 
@@ -158,9 +143,10 @@ class CommandedRun:
 
         try:
             self.view.show(look)
-        except LASTING:
-            raise
-        except Exception as error:  # the storage is out of order for the moment: the loop that tells looks after that
+        except Exception as error:
+            if lasting(error):
+                raise
+            # The storage is out of order for the moment: the loop that tells looks after that.
             self._say_once(StorageTrouble(failure_in_words(error)))
 
     def _tell_news(self, snapshot: Snapshot) -> None:
@@ -178,8 +164,6 @@ class CommandedRun:
 
     def snapshot(self, progress: RunProgress, *, final: bool = False) -> Snapshot:
         """The study as it is now; what further pulls could bring at best is looked at in the end only."""
-        with self._lock:
-            preparing = tuple(dict.fromkeys(self._preparing))
         study, state = self.study, self.study.state()
         names, policy = study.arms, state.policy
         return Snapshot(
@@ -193,7 +177,7 @@ class CommandedRun:
             seconds_allowed=self.spec.budget.seconds,
             rate=progress.rate or None,
             busy=progress.out,
-            preparing=preparing,
+            preparing=tuple(self.commands.preparing),
         )
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from frontguard.commands.metrics import MEASURED, MetricSource, source_of
+from frontguard.commands.metrics import MEASURED, MetricSource, usual_kind
 from frontguard.commands.templates import (
     NAME,
     OF_A_PULL,
@@ -147,7 +147,7 @@ def spec_from_arms(arms: Sequence[str], *, minimize: Sequence[str] = (), maximiz
         name="arms",
         arms=found,
         objectives=objectives,
-        sources=tuple(source_of(objective) for objective in objectives),
+        sources=tuple(MetricSource(each.name, usual_kind(each.name), positive=each.relative) for each in objectives),
         threat=threat_named("prescient", 0.1),
         cwd=Path.cwd(),
     )
@@ -232,7 +232,7 @@ def _objective(table: ObjectiveToml, number: int, complain: Complaints) -> tuple
     def wrong(key: str, message: str) -> BadInput:
         return complain(("objective", number, key), message)
 
-    kind = table.source or (table.name if table.name in MEASURED else "json")
+    kind = table.source or usual_kind(table.name)
     direction = table.direction or ("minimize" if kind in MEASURED else None)
     if direction is None:
         raise wrong("direction", "missing; wanted 'minimize' or 'maximize'")
@@ -251,7 +251,7 @@ def _objective(table: ObjectiveToml, number: int, complain: Complaints) -> tuple
     objective = Objective(table.name, direction, table.tolerance, table.quantile)
     source = MetricSource(
         table.name,
-        kind,  # type: ignore[arg-type]
+        kind,
         key=table.key or "",
         pattern=table.pattern or "",
         stream=table.stream or "stdout",
@@ -372,7 +372,7 @@ def _check_placeholders(
     """Refuse placeholders that cannot be filled in for this arm, naming the place where they are written."""
     for path, template, known in _templates(arm):
         try:
-            check_placeholders(template, known, known)
+            check_placeholders(template, known)
         except BadPlaceholder as problem:
             mine = getattr(own, str(path[0]), None) or ()
             its_own = path[1] in mine if path[0] == "env" else bool(mine)
