@@ -14,7 +14,7 @@ import signal
 import tempfile
 import threading
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
@@ -160,7 +160,8 @@ class Commands:
         self._temporary = tempfile.TemporaryDirectory(prefix="frontguard-", ignore_cleanup_errors=True)
         self.base = Path(self._temporary.name)
         self.preparing: dict[str, None] = {}
-        self._prepared = [_Once() for _ in spec.arms]
+        self._locks = [threading.Lock() for _ in spec.arms]
+        self._prepared: dict[int, CommandMeasurement | None] = {}  # by arm
 
     def pull(self, arm: int, pull: int, cancel: threading.Event | None = None) -> CommandMeasurement:
         """Pull the arm with this index, as the pull of this number; prepare it before, if need be. Never raises for
@@ -175,7 +176,13 @@ class Commands:
 
     def prepare(self, arm: int, cancel: threading.Event | None = None) -> CommandMeasurement | None:
         """Make the arm's folder and run its `prepare`, once. None if it is ready, else what went wrong."""
-        return self._prepared[arm].done(lambda: self._prepare(arm, cancel))
+        with self._locks[arm]:
+            if arm not in self._prepared:
+                outcome = self._prepare(arm, cancel)
+                if outcome is not None and outcome.cancelled:  # the next one tries again
+                    return outcome
+                self._prepared[arm] = outcome
+            return self._prepared[arm]
 
     def workdir(self, arm: int) -> Path:
         """The folder of the arm with this index."""
@@ -227,24 +234,6 @@ class Commands:
         chosen = self.spec.arms[arm]
         own = {"workdir": str(self.workdir(arm)), "arm": chosen.name}
         return {name: as_text(value) for name, value in chosen.parameters.items()} | own
-
-
-class _Once:
-    """Something that is done once, however many threads want it; unless it is cancelled, then it is tried again."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.result: tuple[CommandMeasurement | None] | None = None
-
-    def done(self, do: Callable[[], CommandMeasurement | None]) -> CommandMeasurement | None:
-        if self.result is None:
-            with self.lock:
-                if self.result is None:
-                    outcome = do()
-                    if outcome is not None and outcome.cancelled:
-                        return outcome
-                    self.result = (outcome,)
-        return self.result[0]
 
 
 def seed_of_pull(seed: int, pull: int) -> int:

@@ -22,6 +22,7 @@ from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Verdict
 from frontguard.words.arm_table import COLOURS, arm_table, counts, order
 from frontguard.words.certificate import certificate_against_goal
+from frontguard.words.progress import EVERY, FIRST
 from frontguard.words.study import in_a_line, left_to_do, too_short
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 _NARROWEST_BAR, _WIDEST_BAR = 7, 32
 _WIDEST_NAME = 40
+_PLAIN = str.maketrans("─●├┤◂▸█░…", "-o||<>#.~")  # for terminals that know no more
 
 
 class Pace:
@@ -64,18 +66,15 @@ class Pace:
 
 
 class PlainLines:
-    """A plain line after `first` seconds and then every `every` seconds: for logs and pipes."""
+    """A plain line now and then, as `ProgressDisplay` writes them: for logs and pipes."""
 
     def __init__(
         self,
         stream: TextIO | None = None,
-        *,
-        first: float = 2.0,
-        every: float = 10.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._stream = stream
-        self._pace = Pace(first=first, every=every, clock=clock)
+        self._pace = Pace(first=FIRST, every=EVERY, clock=clock)
 
     def show(self, look: Callable[[], Snapshot]) -> None:
         """Write a line on the study, if it is time for one: only then is `look` called, which costs something."""
@@ -136,14 +135,15 @@ def drawn(snapshot: Snapshot, width: int, height: int, news: Sequence[str] = (),
     """The whole view as lines of `width` characters at most, `height` of them at most; with the latest news."""
     from rich.console import Group as RichGroup
 
-    strokes = ASCII if plain else FINE
-    foot = [*_foot(snapshot, width, strokes), *_latest(news, width, max(height // 5, 2), strokes)]
+    foot = [*_foot(snapshot, width), *_latest(news, width, max(height // 5, 2))]
     foot = foot[: max(height - 5, 1)]  # on the lowest of screens two lines of arms come first
     room = max(height - len(foot) - 3, 1)
-    lines = [_headline(snapshot), *_arms(snapshot, width, room, strokes), *foot]
+    lines = [_headline(snapshot), *_arms(snapshot, width, room), *foot]
     for text in lines:
         text.truncate(width, overflow="ellipsis")
         text.no_wrap = True
+        if plain:
+            text.plain = text.plain.translate(_PLAIN)
     return RichGroup(*lines)
 
 
@@ -156,7 +156,7 @@ def _headline(snapshot: Snapshot) -> Text:
     return Text.assemble((snapshot.study, "bold"), said)
 
 
-def _foot(snapshot: Snapshot, width: int, strokes: Strokes) -> list[Text]:
+def _foot(snapshot: Snapshot, width: int) -> list[Text]:
     from rich.text import Text
 
     now = certificate_against_goal(snapshot.result.certificate, snapshot.objectives)
@@ -165,7 +165,7 @@ def _foot(snapshot: Snapshot, width: int, strokes: Strokes) -> list[Text]:
     share = 0.0 if left is None else snapshot.pulls / max(snapshot.pulls + left, 1)
     length = min(24, width // 4)
     done = int(share * length)
-    bar = strokes.full * done + strokes.empty * (length - done)
+    bar = "█" * done + "░" * (length - done)
     said = left_to_do(snapshot)
     lines.append(Text.assemble((bar, "green"), "  ", said[0].upper() + said[1:]))
     if snapshot.shortfall:
@@ -176,24 +176,24 @@ def _foot(snapshot: Snapshot, width: int, strokes: Strokes) -> list[Text]:
     return lines
 
 
-def _latest(news: Sequence[str], width: int, room: int, strokes: Strokes) -> list[Text]:
+def _latest(news: Sequence[str], width: int, room: int) -> list[Text]:
     """The latest news in so many lines, two lines each at most."""
     from rich.text import Text
 
     lines: list[str] = []
     left = len(news)
     for each in reversed(news):
-        wrapped = textwrap.wrap(" ".join(each.split()), width, max_lines=2, placeholder=f" {strokes.cut}")
+        wrapped = textwrap.wrap(" ".join(each.split()), width, max_lines=2, placeholder=" …")
         if len(lines) + len(wrapped) > room - (left > 1):  # the last line is for those that find no room
             break
         lines = wrapped + lines
         left -= 1
     if left:
-        lines.append(f"{strokes.cut} and {left} more warnings")
+        lines.append(f"… and {left} more warnings")
     return [Text(text, style="yellow") for text in lines]
 
 
-def _arms(snapshot: Snapshot, width: int, room: int, strokes: Strokes) -> list[Text]:
+def _arms(snapshot: Snapshot, width: int, room: int) -> list[Text]:
     """Headings in two lines, then the arms: all in their order, or those that matter first if there is no room.
 
     Lines rather than a table of rich's: that takes five times as long to draw, at the expense of what is measured.
@@ -223,13 +223,12 @@ def _arms(snapshot: Snapshot, width: int, room: int, strokes: Strokes) -> list[T
     for row, texts in zip(table.rows, medians, strict=True):
         cells = row.cells
         text = Text(style=COLOURS[row.verdict])
-        text.append(f"{_fitted(cells['arm'].text, name, strokes)}  {row.verdict.word:<9} {cells['pulls'].text:>6} ")
+        text.append(f"{_fitted(cells['arm'].text, name)}  {row.verdict.word:<9} {cells['pulls'].text:>6} ")
         text.append(f"{cells['failed'].text:>6}", style="red")
         for median, scale in zip(texts, scales, strict=True):
-            text.append(f"  {median:>{digits}}" + (f" {scale.bar(row.arm, bar, strokes)}" if bar else ""))
+            text.append(f"  {median:>{digits}}" + (f" {scale.bar(row.arm, bar)}" if bar else ""))
         lines.append(text)
-    rest = table.rest.replace("…", strokes.cut)
-    return [*lines, Text(rest, style="dim")] if rest else lines
+    return [*lines, Text(table.rest, style="dim")] if table.rest else lines
 
 
 def _title(objective: Objective, width: int) -> str:
@@ -242,33 +241,14 @@ def _title(objective: Objective, width: int) -> str:
     return set_cell_size(objective.name, width)
 
 
-def _fitted(name: str, width: int, strokes: Strokes) -> str:
+def _fitted(name: str, width: int) -> str:
     """A name in so many characters, its beginning and its end: names out of a grid may differ in either."""
     from rich.cells import cell_len, set_cell_size
 
     if cell_len(name) > width:
         tail = (width - 1) // 2
-        name = f"{set_cell_size(name, width - 1 - tail)}{strokes.cut}{name[len(name) - tail :]}"
+        name = f"{set_cell_size(name, width - 1 - tail)}…{name[len(name) - tail :]}"
     return set_cell_size(name, width)
-
-
-@dataclass(frozen=True)
-class Strokes:
-    """What bars are drawn with."""
-
-    dash: str = "─"
-    centre: str = "●"
-    left: str = "├"
-    right: str = "┤"
-    beyond_left: str = "◂"
-    beyond_right: str = "▸"
-    full: str = "█"
-    empty: str = "░"
-    cut: str = "…"
-
-
-FINE = Strokes()
-ASCII = Strokes("-", "o", "|", "|", "<", ">", "#", ".", "~")
 
 
 @dataclass(frozen=True, eq=False)
@@ -306,15 +286,15 @@ class BarScale:
         low, high = map(number, self.objective.outward([sign * self.start, sign * self.end]).tolist())
         return low + high.rjust(width - len(low)) if len(low) + len(high) < width else " " * width
 
-    def bar(self, arm: int, width: int, strokes: Strokes = FINE) -> str:
+    def bar(self, arm: int, width: int) -> str:
         """The interval and the estimate of an arm; blank if it has none."""
         ends = float(self.low[arm]), float(self.centre[arm]), float(self.high[arm])
         if not math.isfinite(ends[1]):
             return " " * width
-        return bar(*ends, on=(self.start, self.end), width=width, strokes=strokes)
+        return bar(*ends, on=(self.start, self.end), width=width)
 
 
-def bar(low: float, centre: float, high: float, *, on: tuple[float, float], width: int, strokes: Strokes = FINE) -> str:
+def bar(low: float, centre: float, high: float, *, on: tuple[float, float], width: int) -> str:
     """An interval and the estimate in it on the scale `on`; an arrow where it goes on beyond the scale.
 
     >>> bar(1.0, 2.0, 4.0, on=(0.0, 10.0), width=21)
@@ -334,12 +314,12 @@ def bar(low: float, centre: float, high: float, *, on: tuple[float, float], widt
 
     cells = [" "] * width
     first, last = place(low), place(high)
-    cells[first : last + 1] = strokes.dash * (last - first + 1)
-    cells[first], cells[last] = strokes.left, strokes.right
+    cells[first : last + 1] = "─" * (last - first + 1)
+    cells[first], cells[last] = "├", "┤"
     if low < start:
-        cells[first] = strokes.beyond_left
+        cells[first] = "◂"
     if high > end:
-        cells[last] = strokes.beyond_right
+        cells[last] = "▸"
     if start <= centre <= end:
-        cells[place(centre)] = strokes.centre
+        cells[place(centre)] = "●"
     return "".join(cells)

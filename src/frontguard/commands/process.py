@@ -124,17 +124,12 @@ class _Tail:
 
     def add(self, data: bytes) -> None:
         self.buffer += data
-        if len(self.buffer) > 2 * KEPT:
-            self._trim()
+        self.cut = self.cut or len(self.buffer) > KEPT
+        if len(self.buffer) > 2 * KEPT:  # not at every piece: each time as much is moved as is kept
+            del self.buffer[:-KEPT]
 
     def kept(self) -> bytes:
-        if len(self.buffer) > KEPT:
-            self._trim()
-        return bytes(self.buffer)
-
-    def _trim(self) -> None:
-        del self.buffer[:-KEPT]
-        self.cut = True
+        return bytes(self.buffer[-KEPT:])
 
 
 class _Group:

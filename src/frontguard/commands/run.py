@@ -77,18 +77,12 @@ class CommandedRun:
         self._lock = threading.Lock()  # of what workers and the view share
         self._failures: dict[str, CommandMeasurement] = {}  # the last of each arm
         self._succeeded = 0
+        self._progress = RunProgress(0, 0, 0, 0.0, 0.0)
         self._said: set[tuple[str, ...]] = set()
 
     def until_done(self) -> Ended:
         """Pull until the study is done, its time is over, or `cancel` is set."""
         seconds = self.spec.budget.seconds
-        last = RunProgress(0, 0, 0, 0.0, 0.0)
-
-        def look(progress: RunProgress) -> None:
-            nonlocal last
-            last = progress
-            self._look(progress)
-
         with self.commands, _attentive(), ThreadPoolExecutor(self.spec.workers, "pull") as pool:
             try:
                 how = drive(
@@ -96,13 +90,13 @@ class CommandedRun:
                     lambda pull: pool.submit(self._pulled, pull),
                     workers=self.spec.workers,
                     until=None if seconds is None else time.monotonic() + seconds,
-                    on_change=look,
+                    on_change=self._look,
                     cancel=self.cancel,
                     abandon=self._stop.set,
                 )
             finally:
                 self._stop.set()
-        snapshot = self.snapshot(last, final=True)
+        snapshot = self.snapshot(final=True)
         self._tell_news(snapshot)
         return Ended(cast(How, how), snapshot, dict(self._failures))
 
@@ -127,6 +121,7 @@ class CommandedRun:
     # In the thread that drives ----------------------------------------------------------------------------------------
 
     def _look(self, progress: RunProgress) -> None:
+        self._progress = progress
         with self._lock:
             succeeded = self._succeeded
             failures = list(self._failures.items())
@@ -137,7 +132,7 @@ class CommandedRun:
             self._say_once(Stopping(progress.out))
 
         def look() -> Snapshot:
-            snapshot = self.snapshot(progress)
+            snapshot = self.snapshot()
             self._tell_news(snapshot)
             return snapshot
 
@@ -162,9 +157,9 @@ class CommandedRun:
             self._said.add(notice.subject)
             self.view.say(str(notice), warning=notice.warns)
 
-    def snapshot(self, progress: RunProgress, *, final: bool = False) -> Snapshot:
+    def snapshot(self, *, final: bool = False) -> Snapshot:
         """The study as it is now; what further pulls could bring at best is looked at in the end only."""
-        study, state = self.study, self.study.state()
+        study, state, progress = self.study, self.study.state(), self._progress
         names, policy = study.arms, state.policy
         return Snapshot(
             study=study.name,
