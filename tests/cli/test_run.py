@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from frontguard import Malicious
-from frontguard.cli.run_options import spec_of, with_options
+from frontguard.cli.run import spec_of, with_options
 from frontguard.commands.arm import seed_of_pull
 from frontguard.errors import BadInput
 from frontguard.storage import open_storage

@@ -32,24 +32,18 @@ if TYPE_CHECKING:
 
 _NARROWEST_BAR, _WIDEST_BAR = 7, 32
 _WIDEST_NAME = 40
+_SHARE = 0.02  # of the time, for looking
 _PLAIN = str.maketrans("─●├┤◂▸█░…", "-o||<>#.~")  # for terminals that know no more
 
 
 class Pace:
-    """When to look again: every `every` seconds at most, and less often if looking takes more than `share` of the time.
+    """When to look again: every `every` seconds at most, and less often if looking takes more than 2 % of the time.
 
     A look that takes long once, because something is loaded, is not held against the next one.
     """
 
-    def __init__(
-        self,
-        *,
-        first: float = 0.0,
-        every: float = 0.5,
-        share: float = 0.02,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._clock, self._every, self._share = clock, every, share
+    def __init__(self, *, first: float = 0.0, every: float = 0.5, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._every = clock, every
         self._next = clock() + first
         self._last = 0.0  # seconds that the last look took
 
@@ -61,18 +55,14 @@ class Pace:
         look()
         now = self._clock()
         took = now - began
-        self._next = now + max(self._every, min(took, self._last) / self._share)
+        self._next = now + max(self._every, min(took, self._last) / _SHARE)
         self._last = took
 
 
 class PlainLines:
     """A plain line now and then, as `ProgressDisplay` writes them: for logs and pipes."""
 
-    def __init__(
-        self,
-        stream: TextIO | None = None,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self._stream = stream
         self._pace = Pace(first=FIRST, every=EVERY, clock=clock)
 
