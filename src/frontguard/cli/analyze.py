@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from frontguard.cli.report import checked_target, keep, origin
-from frontguard.cli.values import by_metric, console, print_answer, read_number, read_tolerance, size_of
+from frontguard.cli.values import by_metric, console, print_answer, read_number, read_tolerance, size_of, whole_from
 from frontguard.errors import BadInput
 from frontguard.storage.open import without_password
 
@@ -86,7 +86,7 @@ def analyze(
     ] = None,
     cluster: Annotated[str | None, typer.Option(help="HOST:PORT of a Dask scheduler, for Parquet.")] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit code 3 if any arm is open.")] = False,
-    top: Annotated[int, typer.Option(help="Arms to show; the rest is counted.", min=1)] = 30,
+    top: Annotated[int, whole_from(1, "Arms to show; the rest is counted.")] = 30,
     csv: Annotated[Path | None, typer.Option(help="Write a row for every arm to this file.")] = None,
     report: Annotated[Path | None, typer.Option(help="Write a report to this file: .html, .md or .csv.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON on stdout.")] = False,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from frontguard.cli.report import origin
-from frontguard.cli.values import console, say
+from frontguard.cli.values import console, say, whole_from
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
@@ -27,7 +27,7 @@ def demo(
     contamination: Annotated[
         float, typer.Option(help="Share of the best treatments' records that the saboteur replaces.")
     ] = 0.2,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same records.", min=0)] = 0,
+    seed: Annotated[int, whole_from(0, "The same seed gives the same records.")] = 0,
     output: Annotated[Path, typer.Option(help="Where the picture and the report go.")] = Path("frontguard-demo"),
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")] = False,
 ) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from frontguard.cli.values import console
+from frontguard.cli.values import console, whole_from
 from frontguard.errors import BadInput
 from frontguard.phrases import nearest
 
@@ -27,8 +27,8 @@ def plan(
         typer.Option(help="By how much a returned arm may be beaten; 0.1, or 2% on a pilot. Repeat for each."),
     ],
     contamination: Annotated[float, typer.Option(help="Share of the measurements that may be replaced.")],
-    arms: Annotated[int | None, typer.Option(help="How many candidates (without a pilot).", min=2)] = None,
-    objectives: Annotated[int | None, typer.Option(help="How many metrics (without a pilot).", min=1)] = None,
+    arms: Annotated[int | None, whole_from(2, "How many candidates (without a pilot).")] = None,
+    objectives: Annotated[int | None, whole_from(1, "How many metrics (without a pilot).")] = None,
     threat: Annotated[str, typer.Option(help="oblivious, prescient or malicious.")] = "prescient",
     confidence: Annotated[float, typer.Option(help="Probability with which the answer must hold.")] = 0.95,
     coverage: Annotated[
@@ -43,8 +43,8 @@ def plan(
     arm: Annotated[str | None, typer.Option(help="Column of the pilot that names the arm.")] = None,
     maximize: Annotated[list[str] | None, typer.Option(help="Column to be maximised; repeat for several.")] = None,
     minimize: Annotated[list[str] | None, typer.Option(help="Column to be minimised; repeat for several.")] = None,
-    runs: Annotated[int, typer.Option(help="Simulated runs for every policy and attack.", min=1)] = 20,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same plan.", min=0)] = 0,
+    runs: Annotated[int, whole_from(1, "Simulated runs for every policy and attack.")] = 20,
+    seed: Annotated[int, whole_from(0, "The same seed gives the same plan.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON on stdout.")] = False,
 ) -> None:
     """Say how many pulls an identification would take, and what can be promised at all, before the first one."""

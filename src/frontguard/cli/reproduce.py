@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from frontguard.cli.report import checked_target, keep, origin
-from frontguard.cli.values import console, say
+from frontguard.cli.values import console, say, whole_from
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
@@ -24,7 +24,7 @@ def reproduce(
             help="movielens, sw-llvm, diabetes, compiler-flags (our own), synthetic, or all (the three of Table 2)"
         ),
     ],
-    runs: Annotated[int, typer.Option(help="Simulated runs for every policy and contamination.", min=1)] = 100,
+    runs: Annotated[int, whole_from(1, "Simulated runs for every policy and contamination.")] = 100,
     epsilon: Annotated[
         list[float] | None, typer.Option(help="Contamination; repeat for several (without: the paper's six).")
     ] = None,
@@ -37,8 +37,8 @@ def reproduce(
         typer.Option(help="SW-LLVM: sw_llvm.csv, llvm_dict.pickle or their directory. MovieLens: ml-100k."),
     ] = None,
     selection: Annotated[str, typer.Option(help="MovieLens: which 24 movies, margin or tradeoff.")] = "margin",
-    seed: Annotated[int, typer.Option(help="Run r of a seed is always the same run.", min=0)] = 0,
-    workers: Annotated[int | None, typer.Option(help="Threads (without: one for every core).", min=1)] = None,
+    seed: Annotated[int, whole_from(0, "Run r of a seed is always the same run.")] = 0,
+    workers: Annotated[int | None, whole_from(1, "Threads (without: one for every core).")] = None,
     output: Annotated[Path, typer.Option(help="Where runs, tables and figures are kept.")] = Path("frontguard-results"),
     report: Annotated[Path | None, typer.Option(help="Write a report to this file: .html, .md or .csv.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the rows as JSON on stdout.")] = False,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from frontguard.cli.report import checked_target, keep, origin
-from frontguard.cli.values import by_metric, console, print_answer, read_tolerance, say
+from frontguard.cli.values import by_metric, console, print_answer, read_tolerance, say, whole_from
 from frontguard.errors import BadInput
 from frontguard.storage.open import without_password
 
@@ -65,13 +65,13 @@ def run(
     confidence: Annotated[
         float | None, typer.Option(help="Probability with which the answer must hold (without: 0.95).")
     ] = None,
-    pulls: Annotated[int | None, typer.Option(help="Stop after so many pulls of all arms together.", min=1)] = None,
+    pulls: Annotated[int | None, whole_from(1, "Stop after so many pulls of all arms together.")] = None,
     time: Annotated[str | None, typer.Option(help='Stop this run after so long, such as "30 min".')] = None,
-    workers: Annotated[int | None, typer.Option(help="Pulls at a time (without: 1).", min=1)] = None,
+    workers: Annotated[int | None, whole_from(1, "Pulls at a time (without: 1).")] = None,
     timeout: Annotated[
         str | None, typer.Option(help="Time after which a pull has failed (without: 600 seconds).")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Of the order in which arms are measured.", min=0)] = None,
+    seed: Annotated[int | None, whole_from(0, "Of the order in which arms are measured.")] = None,
     name: Annotated[str | None, typer.Option(help="Of the study in its storage (without: the spec's).")] = None,
     report: Annotated[
         Path | None, typer.Option(help="Write a report to this file, .html, .md or .csv, when the run ends.")

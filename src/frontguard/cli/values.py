@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import typer
 
 from frontguard.errors import BadInput
 
@@ -17,6 +19,17 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+
+def whole_from(least: int, help: str) -> Any:
+    """An option that takes whole numbers from `least` on."""
+
+    def checked(param: typer.CallbackParam, value: int | None) -> int | None:
+        if value is not None and value < least:
+            raise BadInput(f"--{param.name}: wanted a whole number from {least}, got {value}")
+        return value
+
+    return typer.Option(help=help, callback=checked)
 
 
 def by_metric(option: str, texts: Sequence[str] | None, read: Callable[[str, str], T]) -> T | dict[str, T] | None:
