@@ -123,7 +123,7 @@ def test_strict_is_for_scripts(folder: Path) -> None:
         (["log.csv", *TWO, "--contamination", "0.6"], "0 <= eps < 1/2"),
         (["log.csv", *TWO, "--threat", "nice"], "threat must be one of"),
         (["log.csv", *TWO, "--memory", "much"], "--memory: wanted a size such as 4G"),
-        (["log.csv", *TWO, "--top", "0"], "--top: wanted a number from 1"),
+        (["log.csv", *TWO, "--top", "0"], "--top: wanted a whole number from 1, got 0"),
         (["log.csv", *TWO, "--format", "xml"], "format must be one of csv"),
         (["log.csv", *TWO, "--csv", "no/where.csv"], "--csv no/where.csv: cannot be written"),
         (["log.csv", *TWO, "--append", "log.csv"], "log.csv"),

@@ -17,7 +17,7 @@ from tests.cli.commands import process, run
     [
         (["demo", "--contamination", "0.5"], "0 <= eps < 1/2"),
         (["demo", "--contamination", "nan"], "finite"),
-        (["demo", "--seed", "-1"], "--seed: wanted a number from 0, got -1"),
+        (["demo", "--seed", "-1"], "--seed: wanted a whole number from 0, got -1"),
         (["demo", "--output", "taken/inside"], "--output taken/inside: cannot be written"),
         (["demo", "--seed", "x"], "--seed"),
         (["demo", "--sed", "1"], "--sed"),

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from frontguard import Malicious
-from frontguard.cli.run_options import RunOptions, spec_of
+from frontguard.cli.run import spec_of, with_options
 from frontguard.commands.arm import seed_of_pull
 from frontguard.errors import BadInput
 from frontguard.storage import open_storage
@@ -255,11 +255,11 @@ def test_what_cannot_be_reached_is_said_with_what_could_be(folder: Path) -> None
 
 
 def test_options_take_the_place_of_what_the_spec_says(folder: Path) -> None:
-    options = RunOptions(
+    spec = with_options(
+        spec_of(folder / "toy.toml", (), (), ()),
         tolerance=("size=5%",), threat="malicious", contamination=0.05, confidence=0.9, pulls=70, time="2 min",
         workers=3, timeout="1 h", seed=4, name="other",
     )  # fmt: skip
-    spec = spec_of(folder / "toy.toml", options)
     assert [objective.tolerance for objective in spec.objectives] == ["10%", "5%"]
     assert [source.positive for source in spec.sources] == [True, True]  # its logarithm will be taken
     assert (spec.threat, spec.confidence, spec.seed, spec.name) == (Malicious(0.05), 0.9, 4, "other")
@@ -272,12 +272,11 @@ def test_options_take_the_place_of_what_the_spec_says(folder: Path) -> None:
     [
         ({"threat": "none"}, "threat must be one of"),
         ({"confidence": 1.0}, "--confidence: wanted"),
-        ({"workers": 0}, "--workers: wanted"),
     ],
 )
 def test_options_that_cannot_be(options: dict[str, Any], message: str) -> None:
     with pytest.raises(BadInput, match=message):
-        spec_of(None, RunOptions(arms=("a=true", "b=x"), **options))
+        with_options(spec_of(None, ("a=true", "b=x"), (), ()), **options)
 
 
 def test_a_study_on_a_server(folder: Path, postgres: PostgresServer) -> None:
@@ -526,6 +525,7 @@ def test_on_a_terminal_there_is_a_view_that_gives_way_to_the_answer(folder: Path
         (["toy.toml", "--tolerance", "2 percent"], "--tolerance must be a number such as 0.5"),
         (["toy.toml", "--tolerance", "price=2"], "no objective is called 'price'; there is cost, size"),
         (["toy.toml", "--pulls", "0"], "--pulls: wanted a whole number from 1, got 0"),
+        (["toy.toml", "--workers", "0"], "--workers: wanted a whole number from 1, got 0"),
         (["toy.toml", "--time", "soon"], "--time: wanted a number of seconds"),
         (["toy.toml", "--threat", "evil"], "evil"),
         (["toy.toml", "--contamination", "0.7"], "0 <= eps < 1/2"),

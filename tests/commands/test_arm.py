@@ -463,11 +463,12 @@ def test_an_arm_is_prepared_once_however_many_want_it(tmp_path):
     spec = spec_with(
         tmp_path, "sleep 0.2; echo x >> {workdir}/prepared", "cat {workdir}/prepared; echo '{{\"size\": {n}}}'"
     )
-    with Commands(spec, tmp_path / "work") as commands, ThreadPoolExecutor(8) as pool:
+    with Commands(spec) as commands, ThreadPoolExecutor(8) as pool:
         outcomes = list(pool.map(lambda pull: commands.pull(pull % 2, pull), range(16)))
+        folders = sorted(path.name for path in commands.base.iterdir())
     assert [outcome.values["size"] for outcome in outcomes] == [1.0, 2.0] * 8
     assert {outcome.stdout.count("x") for outcome in outcomes} == {1}
-    assert sorted(path.name for path in (tmp_path / "work").iterdir()) == ["0-a-b", "1"]
+    assert folders == ["0-a-b", "1"]
 
 
 def test_an_arm_that_cannot_be_prepared_fails_at_once(tmp_path):
@@ -506,7 +507,8 @@ def test_a_pull_knows_its_number_and_a_seed_of_its_own(tmp_path):
 
 def test_a_folder_that_cannot_be_made_is_a_failure_of_the_pull(tmp_path):
     (tmp_path / "file").touch()
-    with Commands(spec_with(tmp_path, "true"), tmp_path / "file") as commands:
+    with Commands(spec_with(tmp_path, "true")) as commands:
+        commands.base = tmp_path / "file"
         assert commands.pull(0, 1).reason.startswith("prepare: could not make its folder")
 
 

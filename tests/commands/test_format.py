@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
-
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
-from frontguard.commands.format import lines_of, nearest_line
+from frontguard.commands.format import Complaints
 
 TRICKY = '''\
 title = "a # no comment"  # a comment with "quotes" and [brackets]
@@ -60,25 +58,15 @@ EXPECTED = {
 }
 
 
-def paths_in(value, path=()):
-    yield path
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield from paths_in(inner, (*path, key))
-    elif isinstance(value, list):
-        for number, inner in enumerate(value):
-            yield from paths_in(inner, (*path, number))
-
-
 def test_lines_of_a_tricky_text():
-    lines = lines_of(TRICKY)
-    assert {path: lines.get(path) for path in EXPECTED} == EXPECTED
-    assert set(paths_in(tomllib.loads(TRICKY))) - {()} == set(lines)
+    complain = Complaints("tricky.toml", TRICKY)
+    assert {path: complain.line(path) for path in EXPECTED} == EXPECTED
 
 
 def test_what_is_missing_has_the_line_of_what_is_around_it():
-    assert nearest_line(lines_of(TRICKY), ("row", 1, "weight")) == 25
-    assert nearest_line(lines_of(TRICKY), ("nothing", "here")) is None
+    complain = Complaints("tricky.toml", TRICKY)
+    assert complain.line(("row", 1, "weight")) == 25
+    assert complain.line(("nothing", "here")) is None
 
 
 keys = st.text("abc", min_size=1, max_size=3)
@@ -95,12 +83,7 @@ def test_lines_of_texts_that_were_built_line_by_line(pairs, table):
         text += "\n" * blanks
         expected[("t", 1, key) if table else (key,)] = text.count("\n") + 1
         text += f"{key} = {value} # {key} = 0\n"
-    tomllib.loads(text)
-    lines = lines_of(text)
-    assert {path: lines[path] for path in expected} == expected
-
-
-@given(st.text("[]{}\"'=.#,\n ab\\", max_size=40))
-@example('"\\="')
-def test_what_is_no_toml_does_no_harm(text):
-    lines_of(text)
+    complain = Complaints("built.toml", text)
+    assert {path: complain.line(path) for path in expected} == expected
+    if expected:
+        assert complain.first(list(expected)) == min((line, path) for path, line in expected.items())

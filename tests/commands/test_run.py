@@ -62,5 +62,5 @@ def test_a_command_that_fails_while_we_stop_has_failed() -> None:
     run, study = run_of("sh -c 'exit 3'", cancel)
     (pull,) = study.ask(1)
     cancel.set()
-    with commanded.Commands(run.spec) as commands:
-        assert run._pulled(commands, pull).reason == "exit code 3"
+    with run.commands:
+        assert run._pulled(pull).reason == "exit code 3"

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from frontguard.cli.report import checked_target, origin
-from frontguard.cli.values import by_metric, console, read_number, read_tolerance, say, size_of
+from frontguard.cli.report import checked_target, keep, origin
+from frontguard.cli.values import by_metric, console, print_answer, read_number, read_tolerance, size_of, whole_from
 from frontguard.errors import BadInput
 from frontguard.storage.open import without_password
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
+    from frontguard.documents.base import Origin
     from frontguard.logs.analysis import Analysis
 
 OPEN = 3
@@ -85,7 +86,7 @@ def analyze(
     ] = None,
     cluster: Annotated[str | None, typer.Option(help="HOST:PORT of a Dask scheduler, for Parquet.")] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit code 3 if any arm is open.")] = False,
-    top: Annotated[int, typer.Option(help="Arms to show; the rest is counted.")] = 30,
+    top: Annotated[int, whole_from(1, "Arms to show; the rest is counted.")] = 30,
     csv: Annotated[Path | None, typer.Option(help="Write a row for every arm to this file.")] = None,
     report: Annotated[Path | None, typer.Option(help="Write a report to this file: .html, .md or .csv.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON on stdout.")] = False,
@@ -94,8 +95,6 @@ def analyze(
 
     Exit code 0; 2 if the log cannot be read; 3 with --strict if arms are open.
     """
-    if top < 1:
-        raise BadInput(f"--top: wanted a number from 1, got {top}")
     if report is not None:
         checked_target(report)
     given: dict[str, Any] = {
@@ -137,7 +136,9 @@ def analyze(
     else:
         _print(found, top, append)
     if report is not None:
-        _write_report(found, report, log)
+        from frontguard.reports.analysis import analysis_report
+
+        keep(analysis_report(found, _origin(log)), report)
     opened = found.status != "certified"
     raise typer.Exit(OPEN if strict and opened else 0)
 
@@ -145,21 +146,16 @@ def analyze(
 # Output ---------------------------------------------------------------------------------------------------------------
 
 
+def _origin(log: Sequence[str]) -> Origin:
+    return origin([without_password(each) for each in log])
+
+
 def _print_json(found: Analysis, log: Sequence[str]) -> None:
     from frontguard.documents.analysis import analyze_pieces
     from frontguard.words.analysis import answer
 
-    made = origin(sys.argv[1:], [without_password(each) for each in log])
-    sys.stdout.writelines(analyze_pieces(found, answer(found), made))
+    sys.stdout.writelines(analyze_pieces(found, answer(found), _origin(log)))
     sys.stdout.write("\n")
-
-
-def _write_report(found: Analysis, path: Path, log: Sequence[str]) -> None:
-    from frontguard.reports.analysis import analysis_report
-    from frontguard.reports.write import save
-
-    save(analysis_report(found, origin(sys.argv[1:], [without_password(each) for each in log])), path)
-    say(f"report: {path}")
 
 
 def write_csv(found: Analysis, path: Path) -> None:
@@ -176,33 +172,23 @@ def write_csv(found: Analysis, path: Path) -> None:
 
 
 def _print(found: Analysis, top: int, append: Path | None) -> None:
-    from rich.text import Text
-
     from frontguard.words import analysis as summary
-    from frontguard.words.arm_table import on_terminal
     from frontguard.words.certificate import guarantee
 
     screen = console()
-    screen.print(Text(summary.answer(found), style="bold"))
-    screen.print()
-    arms = summary.table(found, top)
-    screen.print(on_terminal(arms))
-    if arms.rest:
-        screen.print(Text(arms.rest))
-    screen.print()
-    screen.print(Text(guarantee(found, anytime=found.anytime)))
-    robust = summary.robustness(found)
-    for said in (robust, summary.by_means(found), summary.failures(found)):
+    print_answer(screen, summary.answer(found), summary.table(found, top))
+    screen.print(guarantee(found, anytime=found.anytime))
+    for said in (summary.robustness(found), summary.by_means(found), summary.failures(found)):
         if said is not None:
-            screen.print(Text(said))
+            screen.print(said)
     for warning in found.warnings:
-        screen.print(Text(f"Warning: {warning}", style="yellow"))
+        screen.print(f"Warning: {warning}", style="yellow")
     settle = summary.to_settle(found)
     if settle:
         screen.print()
-        screen.print(Text("To settle what is open:"))
+        screen.print("To settle what is open:")
         for line in settle:
-            screen.print(Text(f"  {line}"))
+            screen.print(f"  {line}")
     screen.print()
-    screen.print(Text(f"{found.pulls:,} pulls of {len(found.arms):,} arms."))
-    screen.print(Text(f"Next: {summary.next_step(found, sys.argv[1:], append)}"))
+    screen.print(f"{found.pulls:,} pulls of {len(found.arms):,} arms.")
+    screen.print(f"Next: {summary.next_step(found, sys.argv[1:], append)}")

@@ -17,20 +17,13 @@ from frontguard.cli.serve import serve
 
 app = typer.Typer(
     name="frontguard",
-    help="Find the trade-off (Pareto) set among noisy candidates when part of the measurements lie.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("demo")(demo)
-app.command("plan")(plan)
-app.command("run")(run)
-app.command("analyze")(analyze)
-app.command("rescue")(rescue)
-app.command("report")(report)
-app.command("serve")(serve)
-app.command("reproduce")(reproduce)
+for command in (demo, plan, run, analyze, rescue, report, serve, reproduce):  # in the order of the help
+    app.command()(command)
 
 
 def _version(wanted: bool) -> None:

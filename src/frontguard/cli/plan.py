@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from frontguard.cli.values import console
+from frontguard.cli.values import console, whole_from
 from frontguard.errors import BadInput
 from frontguard.phrases import nearest
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
     from frontguard.objectives import Objective
-    from frontguard.planning.cost import CostPlan, Task
+    from frontguard.planning.cost import CostPlan
     from frontguard.planning.reach import Pilot
+    from frontguard.theory.spread import Gaussian, Subgaussian
 
 
 def plan(
@@ -26,8 +27,8 @@ def plan(
         typer.Option(help="By how much a returned arm may be beaten; 0.1, or 2% on a pilot. Repeat for each."),
     ],
     contamination: Annotated[float, typer.Option(help="Share of the measurements that may be replaced.")],
-    arms: Annotated[int | None, typer.Option(help="How many candidates (without a pilot).")] = None,
-    objectives: Annotated[int | None, typer.Option(help="How many metrics (without a pilot).")] = None,
+    arms: Annotated[int | None, whole_from(2, "How many candidates (without a pilot).")] = None,
+    objectives: Annotated[int | None, whole_from(1, "How many metrics (without a pilot).")] = None,
     threat: Annotated[str, typer.Option(help="oblivious, prescient or malicious.")] = "prescient",
     confidence: Annotated[float, typer.Option(help="Probability with which the answer must hold.")] = 0.95,
     coverage: Annotated[
@@ -42,36 +43,54 @@ def plan(
     arm: Annotated[str | None, typer.Option(help="Column of the pilot that names the arm.")] = None,
     maximize: Annotated[list[str] | None, typer.Option(help="Column to be maximised; repeat for several.")] = None,
     minimize: Annotated[list[str] | None, typer.Option(help="Column to be minimised; repeat for several.")] = None,
-    runs: Annotated[int, typer.Option(help="Simulated runs for every policy and attack.")] = 20,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same plan.")] = 0,
+    runs: Annotated[int, whole_from(1, "Simulated runs for every policy and attack.")] = 20,
+    seed: Annotated[int, whole_from(0, "The same seed gives the same plan.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON on stdout.")] = False,
 ) -> None:
     """Say how many pulls an identification would take, and what can be promised at all, before the first one."""
-    if runs < 1:
-        raise BadInput(f"--runs: wanted at least 1, got {runs}")
-    if seed < 0:
-        raise BadInput(f"--seed: wanted a number from 0, got {seed}")
     if not 0.0 < confidence < 1.0:
         raise BadInput(f"--confidence: wanted a probability between 0 and 1, such as 0.95; got {confidence}")
+    import numpy as np
+
+    from frontguard.objectives import tolerances
+    from frontguard.planning.cost import Task, make_plan
     from frontguard.theory.threats import threat_named
+    from frontguard.words.progress import ProgressDisplay
 
     model = threat_named(threat, contamination)
-    delta = round(1.0 - confidence, 12)
+    measured, spread = None, None
     if pilot is None:
         _refuse({"--arm": arm, "--maximize": maximize, "--minimize": minimize}, "belongs to a pilot log: give --pilot")
-        task = _without_pilot(model, delta, arms, objectives, accuracy, coverage, sigma, gaussian, span)
+        if arms is None or objectives is None:
+            raise BadInput("--arms and --objectives are needed, or a pilot log (--pilot)")
+        described, spread = _described(objectives, sigma, gaussian, span)
+        metrics, covering = _tolerances(described, accuracy, coverage, with_pilot=False)
     else:
         _refuse(
             {"--sigma": sigma, "--gaussian": gaussian, "--span": span},
             "cannot be combined with --pilot, which shows how rewards spread",
         )
-        task = _with_pilot(model, delta, pilot, arm, maximize or [], minimize or [], accuracy, coverage)
-        for name, given, found in (("--arms", arms, task.arms), ("--objectives", objectives, task.objectives)):
+        if arm is None:
+            raise BadInput("--arm: name the column of the pilot that says which arm a row belongs to")
+        metrics, covering = _tolerances(_named(maximize or [], minimize or []), accuracy, coverage)
+        measured = read_pilot(pilot, arm, metrics)
+        for name, given, found in (("--arms", arms, measured.arms), ("--objectives", objectives, len(metrics))):
             if given is not None and given != found:
                 raise BadInput(f"{name}: {pilot} has {found}, got {given}; leave it away")
-    from frontguard.planning.cost import make_plan
-    from frontguard.words.progress import ProgressDisplay
-
+        arms = measured.arms
+    task = Task(
+        model,
+        arms,
+        len(metrics),
+        round(1.0 - confidence, 12),
+        tolerances(metrics),
+        np.array(covering),
+        sigma=None if spread is None else spread.sigma,
+        spread=spread,
+        span=span,
+        pilot=measured,
+        metrics=metrics,
+    )
     with ProgressDisplay() as progress:
         made = make_plan(task, runs=runs, seed=seed, watcher=progress)
     if json:
@@ -88,73 +107,34 @@ def _refuse(given: dict[str, Any], why: str) -> None:
             raise BadInput(f"{option} {why}")
 
 
-def _without_pilot(
-    model: Any,
-    delta: float,
-    arms: int | None,
-    objectives: int | None,
-    accuracy: list[str],
-    coverage: list[str] | None,
-    sigma: float | None,
-    gaussian: float | None,
-    span: float | None,
-) -> Task:
+def _described(
+    objectives: int, sigma: float | None, gaussian: float | None, span: float | None
+) -> tuple[tuple[Objective, ...], Gaussian | Subgaussian]:
+    """The objectives and how far rewards spread, without a pilot."""
     from frontguard.objectives import Objective
-    from frontguard.planning.cost import Task
     from frontguard.theory.spread import Gaussian, Subgaussian
 
-    if arms is None or objectives is None:
-        raise BadInput("--arms and --objectives are needed, or a pilot log (--pilot)")
-    if arms < 2 or objectives < 1:
-        wanted = ("--arms", 2, arms) if arms < 2 else ("--objectives", 1, objectives)
-        raise BadInput("{}: wanted at least {}, got {}".format(*wanted))
     if (sigma is None) == (gaussian is None):
         raise BadInput(
             "how far rewards spread must be said in one way: --sigma (subgaussian), --gaussian (normal) or --pilot"
         )
     if span is not None and not 0.0 < span < math.inf:
         raise BadInput(f"--span: wanted a positive number, got {span}")
-    for option, texts in (("--accuracy", accuracy), ("--coverage", coverage or [])):
-        for text in texts:
-            if "%" in text:
-                raise BadInput(f"{option} {text}: a percentage needs a pilot log with positive metrics (--pilot)")
     spread = Gaussian(gaussian) if gaussian is not None else Subgaussian(sigma or 0.0)
-    metrics = tuple(Objective(f"objective {d + 1}") for d in range(objectives))
-    metrics, covering = _tolerances(metrics, accuracy, coverage)
-    return Task(
-        model, arms, objectives, delta, [m.inner_tolerance for m in metrics], covering,  # type: ignore[arg-type]
-        sigma=spread.sigma, spread=spread, span=span, metrics=metrics,
-    )  # fmt: skip
+    return tuple(Objective(f"objective {d + 1}") for d in range(objectives)), spread
 
 
-def _with_pilot(
-    model: Any,
-    delta: float,
-    path: Path,
-    arm: str | None,
-    maximize: list[str],
-    minimize: list[str],
-    accuracy: list[str],
-    coverage: list[str] | None,
-) -> Task:
+def _named(maximize: list[str], minimize: list[str]) -> tuple[Objective, ...]:
+    """The objectives that are columns of a pilot."""
     from frontguard.objectives import parse_objectives
-    from frontguard.planning.cost import Task
 
-    if arm is None:
-        raise BadInput("--arm: name the column of the pilot that says which arm a row belongs to")
     if not maximize and not minimize:
         raise BadInput("name at least one column of the pilot with --maximize or --minimize")
-    pairs = [*((name, "maximize") for name in maximize), *((name, "minimize") for name in minimize)]
-    metrics, covering = _tolerances(parse_objectives(pairs), accuracy, coverage)
-    pilot = read_pilot(path, arm, metrics)
-    return Task(
-        model, pilot.arms, pilot.objectives, delta,
-        [m.inner_tolerance for m in metrics], covering, pilot=pilot, metrics=metrics,  # type: ignore[arg-type]
-    )  # fmt: skip
+    return parse_objectives([*((name, "maximize") for name in maximize), *((name, "minimize") for name in minimize)])
 
 
 def _tolerances(
-    metrics: tuple[Objective, ...], accuracy: list[str], coverage: list[str] | None
+    metrics: tuple[Objective, ...], accuracy: list[str], coverage: list[str] | None, *, with_pilot: bool = True
 ) -> tuple[tuple[Objective, ...], list[float]]:
     """The objectives with their accuracies as tolerances, and inner coverages: one text for all, or one for each."""
     from dataclasses import replace
@@ -166,22 +146,20 @@ def _tolerances(
         if len(given) not in (1, len(metrics)):
             raise BadInput(f"{option}: wanted one, or {len(metrics)}, one for each objective; got {len(given)}")
         texts[option] = given * len(metrics) if len(given) == 1 else given
-    for text in texts["--accuracy"]:
-        parse_tolerance(text, "--accuracy")
-    measured = tuple(
-        replace(metric, tolerance=text if parse_tolerance(text).relative else float(text))
-        for metric, text in zip(metrics, texts["--accuracy"], strict=True)
-    )
-    covering = []
-    for metric, text in zip(measured, texts["--coverage"], strict=True):
-        amount, relative = parse_tolerance(text, "--coverage")
-        if relative != metric.relative and amount > 0.0:
+        for text in given:
+            if parse_tolerance(text, option).relative and not with_pilot:
+                raise BadInput(f"{option} {text}: a percentage needs a pilot log with positive metrics (--pilot)")
+    measured, covering = [], []
+    for metric, accurate, covered in zip(metrics, *texts.values(), strict=True):
+        measured.append(replace(metric, tolerance=accurate))
+        amount, relative = parse_tolerance(covered)
+        if relative != measured[-1].relative and amount > 0.0:
             raise BadInput(
                 f"--coverage of {metric.name!r}: both tolerances must be percentages or both numbers; "
-                f"got {text!r} with --accuracy {metric.tolerance!r}"
+                f"got {covered!r} with --accuracy {accurate!r}"
             )
         covering.append(math.log1p(amount) if relative else amount)
-    return measured, covering
+    return tuple(measured), covering
 
 
 def read_pilot(path: Path, arm: str, metrics: Sequence[Objective]) -> Pilot:
@@ -256,15 +234,13 @@ def _number(path: Path, line: int, column: str, text: str) -> float:
 
 
 def _print(made: CostPlan) -> None:
-    from rich.text import Text
-
     from frontguard.words import plan as words
 
     screen = console()
     sentence = words.answer(made)
-    screen.print(Text(f"\n{sentence[0].upper()}{sentence[1:]}\n", style="bold"))
+    screen.print(f"\n{sentence[0].upper()}{sentence[1:]}\n", style="bold")
     screen.print(words.table(made))
     for line in words.facts(made):
-        screen.print(Text(line))
+        screen.print(line)
     for warning in words.warnings(made):
-        screen.print(Text(f"Warning: {warning}.", style="yellow"))
+        screen.print(f"Warning: {warning}.", style="yellow")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from frontguard.cli.values import say
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
@@ -45,12 +45,34 @@ def report(
     if json and output == "-":
         raise BadInput("--json: wanted with a file to write to; standard output cannot have both")
     checked_target(output, format)
+    from frontguard.documents.done import ReportDocument
     from frontguard.reports.sources import report_from
+    from frontguard.reports.write import format_of, save
     from frontguard.words.progress import ProgressDisplay
 
     with ProgressDisplay() as display:
         made = report_from(source, study, progress=display.counted)
-    written(made, output, format, json=json)
+    saved = save(made, output, format)
+    if output == "-":
+        return
+    size = saved.stat().st_size
+    if json:
+        said = ReportDocument(
+            answer=made.answer,
+            status=made.status,
+            kind=made.kind,
+            title=made.title,
+            path=str(saved),
+            format=format_of(output, format),
+            bytes=size,
+            rows=len(made.table.rows),
+            pictures=len(made.pictures) + sum(len(part.shown) for part in made.parts),
+            warnings=list(made.warnings),
+        )
+        print(said.text())
+    else:
+        print(made.answer)
+    say(f"report: {saved} ({size / 1000:,.0f} kB)")
 
 
 def checked_target(path: str | Path, format: str | None = None) -> None:
@@ -63,43 +85,22 @@ def checked_target(path: str | Path, format: str | None = None) -> None:
         raise BadInput(f"{path}: wanted a file in a folder that is there; got {folder}, which is not")
 
 
-def written(made: Report, path: str | Path, format: str | None = None, *, json: bool = False) -> None:
-    """Write a report and say where it is."""
-    from frontguard.reports.write import format_of, save
-
-    saved = save(made, path, format)
-    if str(path) == "-":
-        return
-    size = saved.stat().st_size
-    if json:
-        from frontguard.documents.done import ReportDocument
-
-        said = ReportDocument(
-            answer=made.answer,
-            status=made.status,
-            kind=made.kind,
-            title=made.title,
-            path=str(saved),
-            format=format_of(path, format),
-            bytes=size,
-            rows=len(made.table.rows),
-            pictures=len(made.pictures) + sum(len(part.shown) for part in made.parts),
-            warnings=list(made.warnings),
-        )
-        print(said.text())
-    else:
-        print(made.answer)
-    print(f"report: {saved} ({size / 1000:,.0f} kB)", file=sys.stderr)
-
-
 # What other commands say of themselves --------------------------------------------------------------------------------
 
 
-def origin(arguments: Sequence[str], source: str | list[str] | None = None, **more: Any) -> Origin:
+def keep(made: Report, path: Path) -> None:
+    """Write the report that --report asks for, and say so."""
+    from frontguard.reports.write import save
+
+    save(made, path)
+    say(f"report: {path}")
+
+
+def origin(source: str | list[str] | None = None, **more: Any) -> Origin:
     """How a command makes what it prints or writes: by which version, how it was called, of what, and when."""
     from frontguard import __version__
     from frontguard.documents.base import Origin
     from frontguard.words.command_line import command_line
 
     now = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
-    return Origin(version=__version__, command=command_line(arguments), source=source, at=now, **more)
+    return Origin(version=__version__, command=command_line(sys.argv[1:]), source=source, at=now, **more)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from frontguard.cli.report import checked_target, origin
-from frontguard.cli.values import console, say
+from frontguard.cli.report import checked_target, keep, origin
+from frontguard.cli.values import console, say, whole_from
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
@@ -25,7 +24,7 @@ def reproduce(
             help="movielens, sw-llvm, diabetes, compiler-flags (our own), synthetic, or all (the three of Table 2)"
         ),
     ],
-    runs: Annotated[int, typer.Option(help="Simulated runs for every policy and contamination.")] = 100,
+    runs: Annotated[int, whole_from(1, "Simulated runs for every policy and contamination.")] = 100,
     epsilon: Annotated[
         list[float] | None, typer.Option(help="Contamination; repeat for several (without: the paper's six).")
     ] = None,
@@ -38,8 +37,8 @@ def reproduce(
         typer.Option(help="SW-LLVM: sw_llvm.csv, llvm_dict.pickle or their directory. MovieLens: ml-100k."),
     ] = None,
     selection: Annotated[str, typer.Option(help="MovieLens: which 24 movies, margin or tradeoff.")] = "margin",
-    seed: Annotated[int, typer.Option(help="Run r of a seed is always the same run.")] = 0,
-    workers: Annotated[int | None, typer.Option(help="Threads (without: one for every core).")] = None,
+    seed: Annotated[int, whole_from(0, "Run r of a seed is always the same run.")] = 0,
+    workers: Annotated[int | None, whole_from(1, "Threads (without: one for every core).")] = None,
     output: Annotated[Path, typer.Option(help="Where runs, tables and figures are kept.")] = Path("frontguard-results"),
     report: Annotated[Path | None, typer.Option(help="Write a report to this file: .html, .md or .csv.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the rows as JSON on stdout.")] = False,
@@ -50,7 +49,6 @@ def reproduce(
     Finished runs are kept in the output directory as they come: after an interruption the same command goes
     on.
     """
-    _check_counts(runs, seed, workers)
     if report is not None:
         checked_target(report)
     from frontguard.experiments.contestants import contestants_named
@@ -76,16 +74,9 @@ def reproduce(
     _print(outcome.results, json=json)
     say(_written(outcome.results, output))
     if report is not None:
-        _write_report(outcome.results, report, seed)
+        from frontguard.reports.experiments import experiments_report
 
-
-def _check_counts(runs: int, seed: int, workers: int | None) -> None:
-    if runs < 1:
-        raise BadInput(f"--runs: wanted at least 1, got {runs}")
-    if seed < 0:
-        raise BadInput(f"--seed: wanted a number from 0, got {seed}")
-    if workers is not None and workers < 1:
-        raise BadInput(f"--workers: wanted at least 1, got {workers}")
+        keep(experiments_report(outcome.results, origin(seed=seed)), report)
 
 
 def _print(results: Sequence[Row], *, json: bool) -> None:
@@ -102,14 +93,6 @@ def _print(results: Sequence[Row], *, json: bool) -> None:
         "|P|: arms returned; off front: of them not Pareto optimal. Success: accuracy 2D + α, coverage 2D.",
         style="dim",
     )
-
-
-def _write_report(results: Sequence[Row], path: Path, seed: int) -> None:
-    from frontguard.reports.experiments import experiments_report
-    from frontguard.reports.write import save
-
-    save(experiments_report(results, origin(sys.argv[1:], seed=seed)), path)
-    say(f"report: {path}")
 
 
 def _written(results: Sequence[Row], output: Path) -> str:

@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from json import dumps
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from frontguard.cli.report import checked_target, origin
-from frontguard.cli.run_options import RunOptions, spec_of, storage_of
-from frontguard.cli.values import console, say
+from frontguard.cli.report import checked_target, keep, origin
+from frontguard.cli.values import by_metric, console, print_answer, read_tolerance, say, whole_from
+from frontguard.errors import BadInput
 from frontguard.storage.open import without_password
 
 if TYPE_CHECKING:
     from frontguard.commands.run import Ended
     from frontguard.commands.spec import Spec
+    from frontguard.objectives import Objective
     from frontguard.storage.contract import Storage
     from frontguard.studies.study import Study
 
 INTERRUPTED, NOT_CERTIFIED = 130, 3
 """Exit codes."""
+
+QUICK_STORAGE = "frontguard-run.db"
+"""Where studies without a spec file are kept, in the current folder."""
 
 
 def run(
@@ -58,13 +65,13 @@ def run(
     confidence: Annotated[
         float | None, typer.Option(help="Probability with which the answer must hold (without: 0.95).")
     ] = None,
-    pulls: Annotated[int | None, typer.Option(help="Stop after so many pulls of all arms together.")] = None,
+    pulls: Annotated[int | None, whole_from(1, "Stop after so many pulls of all arms together.")] = None,
     time: Annotated[str | None, typer.Option(help='Stop this run after so long, such as "30 min".')] = None,
-    workers: Annotated[int | None, typer.Option(help="Pulls at a time (without: 1).")] = None,
+    workers: Annotated[int | None, whole_from(1, "Pulls at a time (without: 1).")] = None,
     timeout: Annotated[
         str | None, typer.Option(help="Time after which a pull has failed (without: 600 seconds).")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Of the order in which arms are measured.")] = None,
+    seed: Annotated[int | None, whole_from(0, "Of the order in which arms are measured.")] = None,
     name: Annotated[str | None, typer.Option(help="Of the study in its storage (without: the spec's).")] = None,
     report: Annotated[
         Path | None, typer.Option(help="Write a report to this file, .html, .md or .csv, when the run ends.")
@@ -76,14 +83,14 @@ def run(
     Every measurement is stored as it comes: after an interruption the same command goes on. Exit code 0 if certified,
     3 if stopped without a certificate, 130 if interrupted.
     """
-    options = RunOptions(
-        storage, tuple(arm or ()), tuple(minimize or ()), tuple(maximize or ()), tuple(tolerance or ()), threat,
-        contamination, confidence, pulls, time, workers, timeout, seed, name,
-    )  # fmt: skip
     if report is not None:
         checked_target(report)
-    wanted = spec_of(spec, options)
-    where = storage_of(wanted, options)
+    wanted = with_options(
+        spec_of(spec, arm or (), minimize or (), maximize or ()),
+        tolerance=tolerance or (), threat=threat, contamination=contamination, confidence=confidence, pulls=pulls,
+        time=time, workers=workers, timeout=timeout, seed=seed, name=name,
+    )  # fmt: skip
+    where = storage or wanted.storage or QUICK_STORAGE
     from frontguard.storage.open import open_storage
 
     with open_storage(where) as opened:
@@ -93,14 +100,117 @@ def run(
             from frontguard.documents.result import RunDocument
 
             file, text = None if spec is None else str(spec), wanted.source_text or None
-            made = origin(sys.argv[1:], file, seed=wanted.seed, spec=text)
+            made = origin(file, seed=wanted.seed, spec=text)
             print(RunDocument.of(ended, without_password(where), made, wanted.objectives).text())
-            _print_warnings_on_stderr(ended)
+            if sys.stderr.isatty():  # the view has shown them, and is gone
+                for warning in ended.warnings:
+                    say(f"warning: {warning}")
         else:
             _print(ended, without_password(where), several=len(opened.studies()) > 1)
         if report is not None:
-            _write_report(report, opened, ended, without_password(where))
-    raise typer.Exit(exit_code(ended))
+            from frontguard.reports.study import study_report
+
+            shown = without_password(where)
+            keep(study_report(opened, ended.snapshot.study, where=shown, said=ended.answer), report)
+    certified = ended.snapshot.result.status == "certified"
+    raise typer.Exit(0 if certified else INTERRUPTED if ended.how == "cancelled" else NOT_CERTIFIED)
+
+
+# The options and the spec ---------------------------------------------------------------------------------------------
+
+
+def spec_of(file: Path | None, arms: Sequence[str], minimize: Sequence[str], maximize: Sequence[str]) -> Spec:
+    """The spec of a file, or of --arm options."""
+    from frontguard.commands.spec import read_spec, spec_from_arms
+
+    if file is not None and arms:
+        raise BadInput(f"wanted a spec file or --arm, not both; got {file} and {len(arms)} arms")
+    if file is None:
+        if not arms:
+            raise BadInput("wanted a spec file, or two or more --arm NAME=COMMAND; see frontguard run --help")
+        return spec_from_arms(arms, minimize=minimize, maximize=maximize)
+    for option, given in (("--minimize", minimize), ("--maximize", maximize)):
+        if given:
+            raise BadInput(f"{option} goes with --arm; the objectives of {file} are written in the file")
+    return read_spec(file)
+
+
+def with_options(
+    spec: Spec,
+    *,
+    tolerance: Sequence[str] = (),
+    threat: str | None = None,
+    contamination: float | None = None,
+    confidence: float | None = None,
+    pulls: int | None = None,
+    time: str | None = None,
+    workers: int | None = None,
+    timeout: str | None = None,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Spec:
+    """The spec with what else the command line says; nothing changes where it says nothing."""
+    from frontguard.commands.spec import default_lease
+    from frontguard.theory.threats import threat_named
+
+    changes: dict[str, Any] = {"confidence": confidence, "workers": workers, "seed": seed}
+    if threat is not None or contamination is not None:
+        eps = spec.threat.eps if contamination is None else contamination
+        changes["threat"] = threat_named(threat or spec.threat.name, eps)
+    if confidence is not None and not 0.0 < confidence < 1.0:
+        raise BadInput(f"--confidence: wanted a probability between 0 and 1, such as 0.95; got {confidence}")
+    changes["budget"] = replace(
+        spec.budget,
+        pulls=pulls or spec.budget.pulls,
+        seconds=spec.budget.seconds if time is None else _seconds("--time", time),
+    )
+    if timeout is not None:
+        changes["timeout"] = _seconds("--timeout", timeout)
+        changes["lease"] = max(spec.lease, default_lease(changes["timeout"], spec.prepare_timeout))
+    objectives = with_tolerances(spec.objectives, tolerance)
+    sources = zip(spec.sources, objectives, strict=True)
+    changes["objectives"] = tuple(objectives)
+    changes["sources"] = tuple(replace(source, positive=objective.relative) for source, objective in sources)
+    spec = replace(spec, **{key: value for key, value in changes.items() if value is not None})
+    return replace(spec, name=name or (spec.name if spec.source_text else _quick_name(spec)))
+
+
+def _seconds(option: str, text: str) -> float:
+    from frontguard.commands.format import duration
+
+    try:
+        return duration(text)
+    except ValueError:
+        raise BadInput(f'{option}: wanted a number of seconds, or a text such as "30 min"; got {text!r}') from None
+
+
+def with_tolerances(objectives: Sequence[Objective], texts: Sequence[str]) -> list[Objective]:
+    """The objectives with other tolerances: one for all, or NAME=TOLERANCE for some.
+
+    >>> from frontguard.objectives import Objective
+    >>> both = [Objective("seconds", "minimize", "5%"), Objective("size", "minimize", 10.0)]
+    >>> [each.tolerance for each in with_tolerances(both, ["size=20", "seconds=2 %"])]
+    ['2%', 20.0]
+    """
+    given = by_metric("tolerance", texts, read_tolerance)
+    if given is None:
+        return list(objectives)
+    if not isinstance(given, dict):
+        return [replace(objective, tolerance=given) for objective in objectives]
+    known = [objective.name for objective in objectives]
+    for name in given:
+        if name not in known:
+            raise BadInput(f"--tolerance: no objective is called {name!r}; there is {', '.join(known)}")
+    return [replace(objective, tolerance=given.get(objective.name, objective.tolerance)) for objective in objectives]
+
+
+def _quick_name(spec: Spec) -> str:
+    """A name for a study without a file: the same for the same arms, so that the same command goes on with it."""
+    text = dumps([spec.identity(), spec.seed], sort_keys=True)
+    return f"arms-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+# The run --------------------------------------------------------------------------------------------------------------
 
 
 def _study(spec: Spec, storage: Storage, where: str) -> Study:
@@ -194,56 +304,23 @@ def _stopped_by_signals(cancel: threading.Event) -> Iterator[None]:
 # The end --------------------------------------------------------------------------------------------------------------
 
 
-def exit_code(ended: Ended) -> int:
-    """0 certified, 3 stopped without a certificate, 130 interrupted."""
-    if ended.snapshot.result.status == "certified":
-        return 0
-    return INTERRUPTED if ended.how == "cancelled" else NOT_CERTIFIED
-
-
-def _write_report(path: Path, storage: Storage, ended: Ended, where: str) -> None:
-    from frontguard.reports.study import study_report
-    from frontguard.reports.write import save
-
-    save(study_report(storage, ended.snapshot.study, where=where, said=ended.answer), path)
-    say(f"report: {path}")
-
-
-def _print_warnings_on_stderr(ended: Ended) -> None:
-    """On a terminal the view has shown them, and is gone."""
-    if sys.stderr.isatty():
-        for warning in ended.warnings:
-            say(f"warning: {warning}")
-
-
 def _print(ended: Ended, where: str, *, several: bool = False) -> None:
-    from rich.text import Text
-
     from frontguard.phrases import duration
-    from frontguard.words.arm_table import on_terminal
     from frontguard.words.certificate import guarantee
     from frontguard.words.command_line import commands_to_look
     from frontguard.words.study import next_step, table
 
     screen = console()
     snapshot = ended.snapshot
-    screen.print(Text(ended.answer, style="bold"))
-    screen.print()
-    arms = table(snapshot)
-    screen.print(on_terminal(arms))
-    if arms.rest:
-        screen.print(Text(arms.rest))
-    screen.print()
+    print_answer(screen, ended.answer, table(snapshot))
     if len(snapshot.aside) < len(snapshot.result.arms):
-        screen.print(Text(guarantee(snapshot.result, failed=snapshot.failed)))
+        screen.print(guarantee(snapshot.result, failed=snapshot.failed))
     for warning in ended.warnings:
-        screen.print(Text(f"Warning: {warning}", style="yellow"))
+        screen.print(f"Warning: {warning}", style="yellow")
     failed = f", {snapshot.failed:,} of them failed" if snapshot.failed else ""
-    screen.print(
-        Text(f"{snapshot.pulls:,} pulls{failed}; this run took {duration(snapshot.seconds)}. Stored in {where}.")
-    )
+    screen.print(f"{snapshot.pulls:,} pulls{failed}; this run took {duration(snapshot.seconds)}. Stored in {where}.")
     screen.print()
     look = commands_to_look(where, snapshot.study, several=several)
     if look and snapshot.result.status != "certified" and snapshot.pulls:
-        screen.print(Text(f"So far: {look}."))
-    screen.print(Text(f"Next: {next_step(snapshot, ended.how, sys.argv[1:], where, several=several)}"))
+        screen.print(f"So far: {look}.")
+    screen.print(f"Next: {next_step(snapshot, ended.how, sys.argv[1:], where, several=several)}")

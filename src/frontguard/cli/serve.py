@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import Annotated
 
 import typer
@@ -44,18 +43,16 @@ def serve(
     The page keeps itself up to date and never changes anything. Ctrl-C ends it, with exit code 130.
     """
     try:
-        _serve(storage, host, port, study or [], allow_host or [], open, json)
-    except KeyboardInterrupt:  # before the server listens to it
-        raise typer.Exit(INTERRUPTED) from None
-
-
-def _serve(storage: str, host: str, port: int, only: list[str], allowed: list[str], show: bool, json: bool) -> None:
-    _need_web()
+        from frontguard.web.server import LiveServer, bind
+        from frontguard.web.watchers import NotBegun, StorageSource, Watchers
+    except ModuleNotFoundError as error:
+        raise BadInput(
+            f'the live page needs {error.name}, which is not installed: pip install "frontguard[web]"'
+        ) from None
     from frontguard.documents.done import ServeDocument
     from frontguard.storage.open import without_password
-    from frontguard.web.server import bind
-    from frontguard.web.watchers import NotBegun, StorageSource
 
+    only, allowed = study or [], allow_host or []
     where = without_password(storage)
     source = StorageSource(storage)
     notes = []
@@ -77,31 +74,11 @@ def _serve(storage: str, host: str, port: int, only: list[str], allowed: list[st
     say(f"{where} is shown at {bound.url} (Ctrl-C ends it)")
     for note in notes:
         say(note)
-    if show:
+    if open:
         import webbrowser
 
         webbrowser.open(bound.url)
-    # It listens already: who asks while the rest is loaded is answered a moment later.
-    from frontguard.web.server import LiveServer
-    from frontguard.web.watchers import Watchers
-
     server = LiveServer(bound, Watchers(source, only))
     server.run()
     if server.interrupted:
         raise typer.Exit(INTERRUPTED)
-
-
-def _need_web() -> None:
-    """Say how to get what serves, if it is not there."""
-    missing = [name for name in ("starlette", "uvicorn") if not _is_there(name)]
-    if missing:
-        raise BadInput(
-            f'the live page needs {" and ".join(missing)}, which is not installed: pip install "frontguard[web]"'
-        )
-
-
-def _is_there(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except ValueError:  # it was made unimportable
-        return False

@@ -5,16 +5,31 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import typer
 
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from frontguard.words.arm_table import ArmTable
+
 T = TypeVar("T")
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+
+def whole_from(least: int, help: str) -> Any:
+    """An option that takes whole numbers from `least` on."""
+
+    def checked(param: typer.CallbackParam, value: int | None) -> int | None:
+        if value is not None and value < least:
+            raise BadInput(f"--{param.name}: wanted a whole number from {least}, got {value}")
+        return value
+
+    return typer.Option(help=help, callback=checked)
 
 
 def by_metric(option: str, texts: Sequence[str] | None, read: Callable[[str, str], T]) -> T | dict[str, T] | None:
@@ -66,13 +81,25 @@ def size_of(text: str) -> int:
     return int(float(match[1]) * _UNITS[match[2].upper()])
 
 
+def print_answer(screen: Console, answer: str, arms: ArmTable) -> None:
+    """What every answer begins with: a sentence or two, and the table of arms."""
+    from frontguard.words.arm_table import on_terminal
+
+    screen.print(answer, style="bold")
+    screen.print()
+    screen.print(on_terminal(arms))
+    if arms.rest:
+        screen.print(arms.rest)
+    screen.print()
+
+
 def say(message: str) -> None:
     """Tell the person in front of the terminal, who may have sent the output elsewhere."""
     print(message, file=sys.stderr, flush=True)
 
 
 def console(width: int = 120) -> Console:
-    """Where answers are printed; a pipe has no width of its own."""
+    """Where answers are printed, as they are: no name is markup. A pipe has no width of its own."""
     from rich.console import Console as RichConsole
 
-    return RichConsole(highlight=False) if sys.stdout.isatty() else RichConsole(width=width, highlight=False)
+    return RichConsole(width=None if sys.stdout.isatty() else width, highlight=False, markup=False, emoji=False)

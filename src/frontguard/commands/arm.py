@@ -10,19 +10,18 @@ import errno
 import hashlib
 import os
 import re
-import shutil
 import signal
 import tempfile
 import threading
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from frontguard.commands.metrics import MetricSource, last_line, read_metrics
-from frontguard.commands.process import GRACE, Cancel, EndedProcess, run_group
+from frontguard.commands.process import GRACE, EndedProcess, run_group
 from frontguard.commands.templates import Command, as_text, filled, filled_command
 from frontguard.studies.measurement import CANCELLED, Measurement
 
@@ -60,7 +59,7 @@ def run_pull(
     cwd: str | os.PathLike[str] = ".",
     env: Mapping[str, str] | None = None,
     timeout: float | None = None,
-    cancel: Cancel | None = None,
+    cancel: threading.Event | None = None,
     grace: float = GRACE,
 ) -> CommandMeasurement:
     """Run a command (arguments, or a text for `/bin/sh`) as one process group and read its metrics.
@@ -151,18 +150,20 @@ def _not_started(problem: OSError, program: str, cwd: str | os.PathLike[str]) ->
 class Commands:
     """The commands of a spec, ready to pull its arms from any number of threads. Use it in a `with` statement.
 
-    Every arm has a folder of its own, `{workdir}`, below `base`: a temporary one, removed at the end, unless given. An
-    arm is prepared once, before its first pull; other threads that want the arm wait for that. If it cannot be
-    prepared, every pull of it fails at once, with the reason. Processes must not share a base.
+    Every arm has a folder of its own, `{workdir}`, below `base`, which is removed at the end. An arm is prepared once,
+    before its first pull; other threads that want the arm wait for that. If it cannot be prepared, every pull of it
+    fails at once, with the reason. The names of arms that are being prepared now are in `preparing`.
     """
 
-    def __init__(self, spec: Spec, base: str | os.PathLike[str] | None = None) -> None:
+    def __init__(self, spec: Spec) -> None:
         self.spec = spec
-        self._temporary = base is None
-        self.base = Path(tempfile.mkdtemp(prefix="frontguard-") if base is None else base).absolute()
-        self._preparing = [_Once() for _ in spec.arms]
+        self._temporary = tempfile.TemporaryDirectory(prefix="frontguard-", ignore_cleanup_errors=True)
+        self.base = Path(self._temporary.name)
+        self.preparing: dict[str, None] = {}
+        self._locks = [threading.Lock() for _ in spec.arms]
+        self._prepared: dict[int, CommandMeasurement | None] = {}  # by arm
 
-    def pull(self, arm: int, pull: int, cancel: Cancel | None = None) -> CommandMeasurement:
+    def pull(self, arm: int, pull: int, cancel: threading.Event | None = None) -> CommandMeasurement:
         """Pull the arm with this index, as the pull of this number; prepare it before, if need be. Never raises for
         what a command does.
         """
@@ -173,18 +174,19 @@ class Commands:
         values = self._placeholders(arm) | {"pull": str(pull), "seed": str(seed_of_pull(self.spec.seed, pull))}
         return self._run(arm, self.spec.arms[arm].command, values, self.spec.sources, self.spec.timeout, cancel)
 
-    def prepare(self, arm: int, cancel: Cancel | None = None) -> CommandMeasurement | None:
+    def prepare(self, arm: int, cancel: threading.Event | None = None) -> CommandMeasurement | None:
         """Make the arm's folder and run its `prepare`, once. None if it is ready, else what went wrong."""
-        return self._preparing[arm].done(lambda: self._prepared(arm, cancel))
+        with self._locks[arm]:
+            if arm not in self._prepared:
+                outcome = self._prepare(arm, cancel)
+                if outcome is not None and outcome.cancelled:  # the next one tries again
+                    return outcome
+                self._prepared[arm] = outcome
+            return self._prepared[arm]
 
     def workdir(self, arm: int) -> Path:
         """The folder of the arm with this index."""
         return self.base / folder_name(self.spec.arms[arm].name, arm)
-
-    def close(self) -> None:
-        """Remove the temporary folders."""
-        if self._temporary:
-            shutil.rmtree(self.base, ignore_errors=True)
 
     def __enter__(self) -> Self:
         return self
@@ -192,17 +194,21 @@ class Commands:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        self._temporary.cleanup()
 
-    def _prepared(self, arm: int, cancel: Cancel | None) -> CommandMeasurement | None:
+    def _prepare(self, arm: int, cancel: threading.Event | None) -> CommandMeasurement | None:
         try:
             self.workdir(arm).mkdir(parents=True, exist_ok=True)
         except OSError as problem:
             return CommandMeasurement({}, f"could not make its folder: {problem.strerror}", detail=str(problem))
-        command = self.spec.arms[arm].prepare
-        if command is None:
+        chosen = self.spec.arms[arm]
+        if chosen.prepare is None:
             return None
-        outcome = self._run(arm, command, self._placeholders(arm), (), self.spec.prepare_timeout, cancel)
+        self.preparing[chosen.name] = None
+        try:
+            outcome = self._run(arm, chosen.prepare, self._placeholders(arm), (), self.spec.prepare_timeout, cancel)
+        finally:
+            del self.preparing[chosen.name]
         return outcome if outcome.failed else None
 
     def _run(
@@ -212,7 +218,7 @@ class Commands:
         values: dict[str, str],
         sources: Sequence[MetricSource],
         timeout: float,
-        cancel: Cancel | None,
+        cancel: threading.Event | None,
     ) -> CommandMeasurement:
         extra = {name: filled(template, values) for name, template in self.spec.arms[arm].env.items()}
         return run_pull(
@@ -228,24 +234,6 @@ class Commands:
         chosen = self.spec.arms[arm]
         own = {"workdir": str(self.workdir(arm)), "arm": chosen.name}
         return {name: as_text(value) for name, value in chosen.parameters.items()} | own
-
-
-class _Once:
-    """Something that is done once, however many threads want it; unless it is cancelled, then it is tried again."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.result: tuple[CommandMeasurement | None] | None = None
-
-    def done(self, do: Callable[[], CommandMeasurement | None]) -> CommandMeasurement | None:
-        if self.result is None:
-            with self.lock:
-                if self.result is None:
-                    outcome = do()
-                    if outcome is not None and outcome.cancelled:
-                        return outcome
-                    self.result = (outcome,)
-        return self.result[0]
 
 
 def seed_of_pull(seed: int, pull: int) -> int:

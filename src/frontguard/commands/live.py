@@ -6,162 +6,116 @@ import math
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import numpy as np
 
 from frontguard._typing import Floats
 from frontguard.objectives import Objective
 from frontguard.phrases import duration, number
+from frontguard.plot.arms import frame
 from frontguard.results import Result
 from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Verdict
-from frontguard.words.arm_table import COLOURS, counts, order, rest_in_words
+from frontguard.words.arm_table import COLOURS, arm_table, counts, order
 from frontguard.words.certificate import certificate_against_goal
+from frontguard.words.progress import EVERY, FIRST
 from frontguard.words.study import in_a_line, left_to_do, too_short
 
 if TYPE_CHECKING:
-    from rich.console import Console, Group
+    from rich.console import Group
+    from rich.live import Live
     from rich.text import Text
 
 _NARROWEST_BAR, _WIDEST_BAR = 7, 32
 _WIDEST_NAME = 40
-
-
-class View(Protocol):
-    """What a run tells of itself: how it looks now, as often as it likes, and news that are to stay."""
-
-    def show(self, look: Callable[[], Snapshot]) -> None:
-        """Show the study as it is now, if it is time for it: only then is `look` called, which costs something."""
-
-    def say(self, news: str, *, warning: bool = False) -> None:
-        """Show a line that stays."""
+_SHARE = 0.02  # of the time, for looking
+_PLAIN = str.maketrans("─●├┤◂▸█░…", "-o||<>#.~")  # for terminals that know no more
 
 
 class Pace:
-    """When to look again: every `every` seconds at most, and less often if looking takes more than `share` of the time.
+    """When to look again: every `every` seconds at most, and less often if looking takes more than 2 % of the time.
 
     A look that takes long once, because something is loaded, is not held against the next one.
-
-    >>> now = 0.0
-    >>> pace = Pace(every=0.5, share=0.02, clock=lambda: now)
-    >>> pace.due()
-    True
-    >>> for _ in range(2):  # two looks of 0.05 s
-    ...     with pace:
-    ...         now += 0.05
-    >>> now += 2.4; pace.due()
-    False
-    >>> now += 0.1; pace.due()
-    True
     """
 
-    def __init__(
-        self,
-        *,
-        first: float = 0.0,
-        every: float = 0.5,
-        share: float = 0.02,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._clock, self._every, self._share = clock, every, share
-        self._began = clock()
-        self._next = self._began + first
+    def __init__(self, *, first: float = 0.0, every: float = 0.5, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._every = clock, every
+        self._next = clock() + first
         self._last = 0.0  # seconds that the last look took
 
-    def due(self) -> bool:
-        """Whether it is time to look."""
-        return self._clock() >= self._next
-
-    def __enter__(self) -> Self:
-        self._began = self._clock()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def look_if_due(self, look: Callable[[], None]) -> None:
+        """Look if it is time for it."""
+        began = self._clock()
+        if began < self._next:
+            return
+        look()
         now = self._clock()
-        took = now - self._began
-        self._next = now + max(self._every, min(took, self._last) / self._share)
+        took = now - began
+        self._next = now + max(self._every, min(took, self._last) / _SHARE)
         self._last = took
 
 
 class PlainLines:
-    """A plain line after `first` seconds and then every `every` seconds: for logs and pipes."""
+    """A plain line now and then, as `ProgressDisplay` writes them: for logs and pipes."""
 
-    def __init__(
-        self,
-        stream: TextIO | None = None,
-        *,
-        first: float = 2.0,
-        every: float = 10.0,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self._stream = stream
-        self._pace = Pace(first=first, every=every, clock=clock)
+        self._pace = Pace(first=FIRST, every=EVERY, clock=clock)
 
     def show(self, look: Callable[[], Snapshot]) -> None:
-        """Write a line if it is time for one."""
-        if self._pace.due():
-            with self._pace:
-                self.say(in_a_line(look()))
+        """Write a line on the study, if it is time for one: only then is `look` called, which costs something."""
+        self._pace.look_if_due(lambda: self.say(in_a_line(look())))
 
     def say(self, news: str, *, warning: bool = False) -> None:
         """Write a line."""
         stream = self._stream or sys.stderr
         print(f"warning: {news}" if warning else news, file=stream, flush=True)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Nothing to put in order."""
-
 
 class Screen:
-    """A view that is drawn anew on a terminal, as high as the terminal at most. Use as a context."""
+    """A view that is drawn anew on a terminal, as high as the terminal at most."""
 
-    def __init__(self, console: Console | None = None) -> None:
-        from rich.console import Console as RichConsole
-        from rich.live import Live
-
-        self.console = console or RichConsole(stderr=True, highlight=False)
-        # Drawn by us, when there is something new: a thread that redraws would disturb what is measured.
-        self._live = Live(console=self.console, auto_refresh=False, transient=True, vertical_overflow="crop")
+    def __init__(self, live: Live) -> None:
+        self._live = live
         self._pace = Pace()
         self._news: list[str] = []
 
-    def __enter__(self) -> Self:
-        self._live.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._live.stop()
-
     def show(self, look: Callable[[], Snapshot]) -> None:
-        """Draw if it is time for it."""
-        if self._pace.due():
-            with self._pace:
-                snapshot = look()
-                width, height = self.console.size
-                plain = not (self.console.encoding or "").lower().startswith("utf")
-                self._live.update(drawn(snapshot, width - 1, height - 1, self._news, plain=plain), refresh=True)
+        """Draw the study, if it is time for it: only then is `look` called, which costs something."""
+        self._pace.look_if_due(lambda: self._draw(look()))
 
     def say(self, news: str, *, warning: bool = False) -> None:
         """Keep a line below the arms, from the next drawing on."""
         self._news.append(f"Warning: {news}" if warning else news)
 
+    def _draw(self, snapshot: Snapshot) -> None:
+        console = self._live.console
+        width, height = console.size
+        plain = not (console.encoding or "").lower().startswith("utf")
+        self._live.update(drawn(snapshot, width - 1, height - 1, self._news, plain=plain), refresh=True)
 
-def view_for(stream: TextIO) -> Screen | PlainLines:
-    """A screen if the stream is a terminal, plain lines otherwise."""
-    return Screen() if stream.isatty() else PlainLines(stream)
+
+View = Screen | PlainLines
+"""What a run tells of itself: how it looks now, as often as it likes, and news that are to stay."""
+
+
+@contextmanager
+def view_for(stream: TextIO) -> Iterator[View]:
+    """A screen if the stream, which is stderr, is a terminal; plain lines otherwise."""
+    if not stream.isatty():
+        yield PlainLines(stream)
+        return
+    from rich.console import Console
+    from rich.live import Live
+
+    console = Console(stderr=True, highlight=False)
+    # Drawn by us, when there is something new: a thread that redraws would disturb what is measured.
+    with Live(console=console, auto_refresh=False, transient=True, vertical_overflow="crop") as live:
+        yield Screen(live)
 
 
 # On a screen ----------------------------------------------------------------------------------------------------------
@@ -171,14 +125,15 @@ def drawn(snapshot: Snapshot, width: int, height: int, news: Sequence[str] = (),
     """The whole view as lines of `width` characters at most, `height` of them at most; with the latest news."""
     from rich.console import Group as RichGroup
 
-    strokes = ASCII if plain else FINE
-    foot = [*_foot(snapshot, width, strokes), *_latest(news, width, max(height // 5, 2), strokes)]
+    foot = [*_foot(snapshot, width), *_latest(news, width, max(height // 5, 2))]
     foot = foot[: max(height - 5, 1)]  # on the lowest of screens two lines of arms come first
     room = max(height - len(foot) - 3, 1)
-    lines = [_headline(snapshot), *_arms(snapshot, width, room, strokes), *foot]
+    lines = [_headline(snapshot), *_arms(snapshot, width, room), *foot]
     for text in lines:
         text.truncate(width, overflow="ellipsis")
         text.no_wrap = True
+        if plain:
+            text.plain = text.plain.translate(_PLAIN)
     return RichGroup(*lines)
 
 
@@ -191,7 +146,7 @@ def _headline(snapshot: Snapshot) -> Text:
     return Text.assemble((snapshot.study, "bold"), said)
 
 
-def _foot(snapshot: Snapshot, width: int, strokes: Strokes) -> list[Text]:
+def _foot(snapshot: Snapshot, width: int) -> list[Text]:
     from rich.text import Text
 
     now = certificate_against_goal(snapshot.result.certificate, snapshot.objectives)
@@ -200,7 +155,7 @@ def _foot(snapshot: Snapshot, width: int, strokes: Strokes) -> list[Text]:
     share = 0.0 if left is None else snapshot.pulls / max(snapshot.pulls + left, 1)
     length = min(24, width // 4)
     done = int(share * length)
-    bar = strokes.full * done + strokes.empty * (length - done)
+    bar = "█" * done + "░" * (length - done)
     said = left_to_do(snapshot)
     lines.append(Text.assemble((bar, "green"), "  ", said[0].upper() + said[1:]))
     if snapshot.shortfall:
@@ -211,24 +166,24 @@ def _foot(snapshot: Snapshot, width: int, strokes: Strokes) -> list[Text]:
     return lines
 
 
-def _latest(news: Sequence[str], width: int, room: int, strokes: Strokes) -> list[Text]:
+def _latest(news: Sequence[str], width: int, room: int) -> list[Text]:
     """The latest news in so many lines, two lines each at most."""
     from rich.text import Text
 
     lines: list[str] = []
     left = len(news)
     for each in reversed(news):
-        wrapped = textwrap.wrap(" ".join(each.split()), width, max_lines=2, placeholder=f" {strokes.cut}")
+        wrapped = textwrap.wrap(" ".join(each.split()), width, max_lines=2, placeholder=" …")
         if len(lines) + len(wrapped) > room - (left > 1):  # the last line is for those that find no room
             break
         lines = wrapped + lines
         left -= 1
     if left:
-        lines.append(f"{strokes.cut} and {left} more warnings")
+        lines.append(f"… and {left} more warnings")
     return [Text(text, style="yellow") for text in lines]
 
 
-def _arms(snapshot: Snapshot, width: int, room: int, strokes: Strokes) -> list[Text]:
+def _arms(snapshot: Snapshot, width: int, room: int) -> list[Text]:
     """Headings in two lines, then the arms: all in their order, or those that matter first if there is no room.
 
     Lines rather than a table of rich's: that takes five times as long to draw, at the expense of what is measured.
@@ -236,11 +191,13 @@ def _arms(snapshot: Snapshot, width: int, room: int, strokes: Strokes) -> list[T
     from rich.cells import cell_len, set_cell_size
     from rich.text import Text
 
-    result, failed = snapshot.result, snapshot.failed_per_arm
+    result = snapshot.result
     shown = list(range(len(result.arms)))
     if len(shown) > room:
         shown = order(result).tolist()[: room - 1]
-    medians = [[number(x) if math.isfinite(x) else "-" for x in row] for row in result.medians[shown].tolist()]
+    table = arm_table(result, shown, failed=snapshot.failed_per_arm, deciders=False)
+    estimates = [[row.cells[f"m{d}"] for d in range(len(result.metrics))] for row in table.rows]
+    medians = [[cell.text if cell.text and cell.beside else "-" for cell in row] for row in estimates]
     digits = max([len(text) for row in medians for text in row] + [len("median")])
     longest = max((cell_len(result.arms[arm]) for arm in shown), default=0)
     name = max(min(longest, _WIDEST_NAME, width // 4), len("arm"))
@@ -251,18 +208,17 @@ def _arms(snapshot: Snapshot, width: int, room: int, strokes: Strokes) -> list[T
     above = " " * len(heading)
     for scale in scales:
         above += "  " + _title(scale.objective, digits + (1 + bar if bar else 0))
-        heading += f"  {scale.objective.quantile_word:>{digits}}" + (f" {_ends(scale, bar)}" if bar else "")
+        heading += f"  {scale.objective.quantile_word:>{digits}}" + (f" {scale.ends(bar)}" if bar else "")
     lines = [Text(above, style="bold"), Text(heading, style="dim")]
-    for arm, row in zip(shown, medians, strict=True):
-        verdict = result.verdict(arm)
-        text = Text(style=COLOURS[verdict])
-        text.append(f"{_fitted(result.arms[arm], name, strokes)}  {verdict.word:<9} {result.pulls_per_arm[arm]:>6} ")
-        text.append(f"{failed[arm] or '':>6}", style="red")
-        for median, scale in zip(row, scales, strict=True):
-            text.append(f"  {median:>{digits}}" + (f" {scale.bar(arm, bar, strokes)}" if bar else ""))
+    for row, texts in zip(table.rows, medians, strict=True):
+        cells = row.cells
+        text = Text(style=COLOURS[row.verdict])
+        text.append(f"{_fitted(cells['arm'].text, name)}  {row.verdict.word:<9} {cells['pulls'].text:>6} ")
+        text.append(f"{cells['failed'].text:>6}", style="red")
+        for median, scale in zip(texts, scales, strict=True):
+            text.append(f"  {median:>{digits}}" + (f" {scale.bar(row.arm, bar)}" if bar else ""))
         lines.append(text)
-    rest = rest_in_words(result, shown, strokes.cut)
-    return [*lines, Text(rest, style="dim")] if rest else lines
+    return [*lines, Text(table.rest, style="dim")] if table.rest else lines
 
 
 def _title(objective: Objective, width: int) -> str:
@@ -275,44 +231,14 @@ def _title(objective: Objective, width: int) -> str:
     return set_cell_size(objective.name, width)
 
 
-def _fitted(name: str, width: int, strokes: Strokes) -> str:
+def _fitted(name: str, width: int) -> str:
     """A name in so many characters, its beginning and its end: names out of a grid may differ in either."""
     from rich.cells import cell_len, set_cell_size
 
     if cell_len(name) > width:
         tail = (width - 1) // 2
-        name = f"{set_cell_size(name, width - 1 - tail)}{strokes.cut}{name[len(name) - tail :]}"
+        name = f"{set_cell_size(name, width - 1 - tail)}…{name[len(name) - tail :]}"
     return set_cell_size(name, width)
-
-
-def _ends(scale: BarScale, width: int) -> str:
-    """The ends of the scale, left and right above the bars; blank if there is no room for them."""
-    if not scale.start < scale.end:
-        return " " * width
-    low, high = (number(end) for end in scale.ends())
-    return low + high.rjust(width - len(low)) if len(low) + len(high) < width else " " * width
-
-
-_FARTHEST = 6.0  # how many times as long a scale may get for the sake of arms that are out
-
-
-@dataclass(frozen=True)
-class Strokes:
-    """What bars are drawn with."""
-
-    dash: str = "─"
-    centre: str = "●"
-    left: str = "├"
-    right: str = "┤"
-    beyond_left: str = "◂"
-    beyond_right: str = "▸"
-    full: str = "█"
-    empty: str = "░"
-    cut: str = "…"
-
-
-FINE = Strokes()
-ASCII = Strokes("-", "o", "|", "|", "<", ">", "#", ".", "~")
 
 
 @dataclass(frozen=True, eq=False)
@@ -331,39 +257,34 @@ class BarScale:
 
     @classmethod
     def of(cls, result: Result, d: int) -> BarScale:
-        """The d-th objective of a result in units.
-
-        The scale holds all estimates, unless they lie so far apart that those of the arms that are not out would fall
-        together; then these.
-        """
+        """The d-th objective of a result in units; on the scale is what a picture would show of it."""
         objective = result.metrics[d]
         low, centre, high = result.lower[:, d], result.estimates[:, d], result.upper[:, d]
         if objective.minimized:
             low, centre, high = -high, -centre, -low
         usable = np.isfinite(centre) & (result.verdict_codes != Verdict.SET_ASIDE)
-        start, end = _scale(low[usable], centre[usable], high[usable])
         kept = usable & (result.verdict_codes != Verdict.OUT)
-        if kept.any():
-            nearer = _scale(low[kept], centre[kept], high[kept])
-            if end - start > _FARTHEST * (nearer[1] - nearer[0]):
-                start, end = nearer
-        return cls(objective, low, centre, high, start, end)
+        ends = np.concatenate([low[usable], high[usable]])
+        start, end, _ = frame(centre[usable], ends, math.inf, matter=centre[kept])
+        return cls(objective, low, centre, high, start or 0.0, end or 0.0)
 
-    def ends(self) -> tuple[float, float]:
-        """The ends of the scale in the metric's units."""
+    def ends(self, width: int) -> str:
+        """The ends of the scale in the metric's units, left and right; blank if there is no room for them."""
+        if not self.start < self.end:
+            return " " * width
         sign = -1.0 if self.objective.minimized else 1.0
-        first, last = self.objective.outward([sign * self.start, sign * self.end]).tolist()
-        return first, last
+        low, high = map(number, self.objective.outward([sign * self.start, sign * self.end]).tolist())
+        return low + high.rjust(width - len(low)) if len(low) + len(high) < width else " " * width
 
-    def bar(self, arm: int, width: int, strokes: Strokes = FINE) -> str:
+    def bar(self, arm: int, width: int) -> str:
         """The interval and the estimate of an arm; blank if it has none."""
         ends = float(self.low[arm]), float(self.centre[arm]), float(self.high[arm])
         if not math.isfinite(ends[1]):
             return " " * width
-        return bar(*ends, on=(self.start, self.end), width=width, strokes=strokes)
+        return bar(*ends, on=(self.start, self.end), width=width)
 
 
-def bar(low: float, centre: float, high: float, *, on: tuple[float, float], width: int, strokes: Strokes = FINE) -> str:
+def bar(low: float, centre: float, high: float, *, on: tuple[float, float], width: int) -> str:
     """An interval and the estimate in it on the scale `on`; an arrow where it goes on beyond the scale.
 
     >>> bar(1.0, 2.0, 4.0, on=(0.0, 10.0), width=21)
@@ -383,27 +304,12 @@ def bar(low: float, centre: float, high: float, *, on: tuple[float, float], widt
 
     cells = [" "] * width
     first, last = place(low), place(high)
-    cells[first : last + 1] = strokes.dash * (last - first + 1)
-    cells[first], cells[last] = strokes.left, strokes.right
+    cells[first : last + 1] = "─" * (last - first + 1)
+    cells[first], cells[last] = "├", "┤"
     if low < start:
-        cells[first] = strokes.beyond_left
+        cells[first] = "◂"
     if high > end:
-        cells[last] = strokes.beyond_right
+        cells[last] = "▸"
     if start <= centre <= end:
-        cells[place(centre)] = strokes.centre
+        cells[place(centre)] = "●"
     return "".join(cells)
-
-
-def _scale(low: Floats, centre: Floats, high: Floats) -> tuple[float, float]:
-    """From the least estimate to the greatest, with the intervals as far as these do not dwarf that."""
-    if not len(centre):
-        return 0.0, 0.0
-    start, end = float(centre.min()), float(centre.max())
-    ends = np.concatenate([low, high])
-    ends = ends[np.isfinite(ends)]
-    room = end - start
-    if room == 0.0:
-        room = float(np.abs(ends - start).max(initial=0.0)) or 0.1 * abs(start) or 1.0
-        start, end = start - room / 2, end + room / 2  # an estimate alone stands in the middle
-    near = ends[(ends >= start - room) & (ends <= end + room)]
-    return float(near.min(initial=start)), float(near.max(initial=end))

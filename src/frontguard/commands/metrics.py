@@ -13,9 +13,8 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
-from frontguard.objectives import Objective
 from frontguard.phrases import one_line
 
 SourceKind = Literal["json", "regex", "seconds", "cpu_seconds", "max_rss"]
@@ -46,14 +45,9 @@ class MetricSource:
         return found
 
 
-def source_of(objective: Objective) -> MetricSource:
-    """The source of an objective of which nothing more was said: measured by us if so named, else a key of the JSON.
-
-    >>> source_of(Objective("seconds", "minimize", "2%")).kind, source_of(Objective("quality")).kind
-    ('seconds', 'json')
-    """
-    kind: SourceKind = objective.name if objective.name in MEASURED else "json"  # type: ignore[assignment]
-    return MetricSource(objective.name, kind, positive=objective.relative)
+def usual_kind(name: str) -> SourceKind:
+    """Where an objective of this name comes from if nothing more is said: measured by us, or a key of the JSON."""
+    return cast(SourceKind, name) if name in MEASURED else "json"
 
 
 class Reading(NamedTuple):

@@ -15,12 +15,13 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 import psutil
 
@@ -38,14 +39,6 @@ _LOOK = 0.05  # seconds between two looks at whether we are cancelled
 _LOOK_SOON = 0.005  # where only looking tells that a process has ended
 _LAUNCHER = Path(__file__).with_name("_launcher.py")
 _MAX_RSS_UNIT = 1 if sys.platform == "darwin" else 1024
-
-
-class Cancel(Protocol):
-    """What says that a command is to be ended, such as a `threading.Event`."""
-
-    def is_set(self) -> bool:
-        """Whether it is to be ended now."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -68,7 +61,7 @@ def run_group(
     cwd: str | os.PathLike[str],
     env: Mapping[str, str],
     timeout: float | None,
-    cancel: Cancel | None = None,
+    cancel: threading.Event | None = None,
     memory: bool = False,
     grace: float = GRACE,
 ) -> EndedProcess:
@@ -131,17 +124,12 @@ class _Tail:
 
     def add(self, data: bytes) -> None:
         self.buffer += data
-        if len(self.buffer) > 2 * KEPT:
-            self._trim()
+        self.cut = self.cut or len(self.buffer) > KEPT
+        if len(self.buffer) > 2 * KEPT:  # not at every piece: each time as much is moved as is kept
+            del self.buffer[:-KEPT]
 
     def kept(self) -> bytes:
-        if len(self.buffer) > KEPT:
-            self._trim()
-        return bytes(self.buffer)
-
-    def _trim(self) -> None:
-        del self.buffer[:-KEPT]
-        self.cut = True
+        return bytes(self.buffer[-KEPT:])
 
 
 class _Group:
@@ -171,7 +159,7 @@ class _Group:
         except (AttributeError, OSError):
             pass
 
-    def wait(self, timeout: float | None, cancel: Cancel | None) -> Literal["exit", "timeout", "cancelled"]:
+    def wait(self, timeout: float | None, cancel: threading.Event | None) -> Literal["exit", "timeout", "cancelled"]:
         """Drain both streams until the leader exits, time is over, or it is cancelled."""
         limit = None if timeout is None else self.begun + timeout
         while True:

@@ -15,7 +15,7 @@ from typing import cast
 from frontguard.commands.arm import CommandMeasurement, Commands
 from frontguard.commands.live import View
 from frontguard.commands.spec import Spec
-from frontguard.measure.drive import LASTING, RunProgress, drive
+from frontguard.measure.drive import RunProgress, drive, lasting
 from frontguard.notices import AllFailed, Notice, SetAside, Stopping, StorageTrouble
 from frontguard.objectives import Objective
 from frontguard.policies.forecast import forecast
@@ -71,47 +71,39 @@ class CommandedRun:
 
     def __init__(self, spec: Spec, study: Study, view: View, *, cancel: threading.Event | None = None) -> None:
         self.spec, self.study, self.view = spec, study, view
+        self.commands = Commands(spec)
         self.cancel = cancel or threading.Event()
         self._stop = threading.Event()  # whatever is under way is no longer wanted
         self._lock = threading.Lock()  # of what workers and the view share
         self._failures: dict[str, CommandMeasurement] = {}  # the last of each arm
-        self._preparing: list[str] = []
-        self._ready: set[int] = set()  # arms that need no preparing any more
         self._succeeded = 0
+        self._progress = RunProgress(0, 0, 0, 0.0, 0.0)
         self._said: set[tuple[str, ...]] = set()
 
     def until_done(self) -> Ended:
         """Pull until the study is done, its time is over, or `cancel` is set."""
         seconds = self.spec.budget.seconds
-        last = RunProgress(0, 0, 0, 0.0, 0.0)
-
-        def look(progress: RunProgress) -> None:
-            nonlocal last
-            last = progress
-            self._look(progress)
-
-        with Commands(self.spec) as commands, _attentive(), ThreadPoolExecutor(self.spec.workers, "pull") as pool:
+        with self.commands, _attentive(), ThreadPoolExecutor(self.spec.workers, "pull") as pool:
             try:
                 how = drive(
                     self.study,
-                    lambda pull: pool.submit(self._pulled, commands, pull),
+                    lambda pull: pool.submit(self._pulled, pull),
                     workers=self.spec.workers,
                     until=None if seconds is None else time.monotonic() + seconds,
-                    on_change=look,
+                    on_change=self._look,
                     cancel=self.cancel,
                     abandon=self._stop.set,
                 )
             finally:
                 self._stop.set()
-        snapshot = self.snapshot(last, final=True)
+        snapshot = self.snapshot(final=True)
         self._tell_news(snapshot)
         return Ended(cast(How, how), snapshot, dict(self._failures))
 
     # In the threads of workers ----------------------------------------------------------------------------------------
 
-    def _pulled(self, commands: Commands, pull: Pull) -> CommandMeasurement:
-        self._prepare(commands, pull)
-        outcome = self._unless_it_was_meant_for_us(commands.pull(pull.index, pull.id, self._stop))
+    def _pulled(self, pull: Pull) -> CommandMeasurement:
+        outcome = self._unless_it_was_meant_for_us(self.commands.pull(pull.index, pull.id, self._stop))
         with self._lock:
             if outcome.failed and not outcome.cancelled:
                 self._failures[pull.arm] = outcome
@@ -126,22 +118,10 @@ class CommandedRun:
             return replace(outcome, reason=CANCELLED)
         return outcome
 
-    def _prepare(self, commands: Commands, pull: Pull) -> None:
-        """Let the view know while an arm is prepared; `commands` sees to it that it happens once."""
-        if pull.index in self._ready or self.spec.arms[pull.index].prepare is None:
-            return
-        with self._lock:
-            self._preparing.append(pull.arm)
-        try:
-            commands.prepare(pull.index, self._stop)
-        finally:
-            with self._lock:
-                self._preparing.remove(pull.arm)
-                self._ready.add(pull.index)
-
     # In the thread that drives ----------------------------------------------------------------------------------------
 
     def _look(self, progress: RunProgress) -> None:
+        self._progress = progress
         with self._lock:
             succeeded = self._succeeded
             failures = list(self._failures.items())
@@ -152,15 +132,16 @@ class CommandedRun:
             self._say_once(Stopping(progress.out))
 
         def look() -> Snapshot:
-            snapshot = self.snapshot(progress)
+            snapshot = self.snapshot()
             self._tell_news(snapshot)
             return snapshot
 
         try:
             self.view.show(look)
-        except LASTING:
-            raise
-        except Exception as error:  # the storage is out of order for the moment: the loop that tells looks after that
+        except Exception as error:
+            if lasting(error):
+                raise
+            # The storage is out of order for the moment: the loop that tells looks after that.
             self._say_once(StorageTrouble(failure_in_words(error)))
 
     def _tell_news(self, snapshot: Snapshot) -> None:
@@ -176,11 +157,9 @@ class CommandedRun:
             self._said.add(notice.subject)
             self.view.say(str(notice), warning=notice.warns)
 
-    def snapshot(self, progress: RunProgress, *, final: bool = False) -> Snapshot:
+    def snapshot(self, *, final: bool = False) -> Snapshot:
         """The study as it is now; what further pulls could bring at best is looked at in the end only."""
-        with self._lock:
-            preparing = tuple(dict.fromkeys(self._preparing))
-        study, state = self.study, self.study.state()
+        study, state, progress = self.study, self.study.state(), self._progress
         names, policy = study.arms, state.policy
         return Snapshot(
             study=study.name,
@@ -193,7 +172,7 @@ class CommandedRun:
             seconds_allowed=self.spec.budget.seconds,
             rate=progress.rate or None,
             busy=progress.out,
-            preparing=preparing,
+            preparing=tuple(self.commands.preparing),
         )
 
 

@@ -7,18 +7,19 @@ has been checked that can be before the first command runs; an error is one line
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import os
 import re
 import shlex
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from frontguard.commands.metrics import MEASURED, MetricSource, source_of
+from frontguard.commands.metrics import MEASURED, MetricSource, usual_kind
 from frontguard.commands.templates import (
     NAME,
     OF_A_PULL,
@@ -37,7 +38,7 @@ from frontguard.phrases import one_line
 from frontguard.theory.threats import Threat, threat_named
 
 if TYPE_CHECKING:  # pydantic comes with it, and is imported when a file is read
-    from frontguard.commands.format import BudgetToml, Complaints, ObjectiveToml, SpecToml
+    from frontguard.commands.format import ArmToml, Complaints, ObjectiveToml, RunToml, SpecToml
 
 QUICK_TOLERANCE = "5%"
 """Tolerance of an objective that was named on the command line only."""
@@ -57,7 +58,7 @@ class Spec:
     """What is compared, by which commands, and how surely.
 
     `storage` is an absolute path or a URL, None if nothing was said and there is no file to put it beside. `cwd` is
-    where commands run, absolute; `written_cwd` as the file has it. `file` is for messages, `source_text` for reports.
+    where commands run, absolute; `written_cwd` as the file has it. `source_text` is the file, for reports.
     """
 
     name: str
@@ -65,35 +66,25 @@ class Spec:
     objectives: tuple[Objective, ...]
     sources: tuple[MetricSource, ...]
     threat: Threat
-    confidence: float
-    seed: int
-    budget: Limits
-    workers: int
-    timeout: float
-    prepare_timeout: float
-    lease: float
     cwd: Path
-    written_cwd: str
-    storage: str | None
-    file: str
-    source_text: str
+    confidence: float = 0.95
+    seed: int = 0
+    budget: Limits = Limits()
+    workers: int = 1
+    timeout: float = 600.0
+    prepare_timeout: float = 600.0
+    lease: float = 960.0
+    written_cwd: str = "."
+    storage: str | None = None
+    source_text: str = ""
 
     def identity(self) -> dict[str, Any]:
         """All that must not change when a study is taken up again, in a form that JSON can hold.
 
         Tolerances, budget, workers and timeouts may change, and so may the folder of the spec. The seed is the study's.
         """
-        return {
-            "arms": [
-                {
-                    "name": arm.name,
-                    "parameters": dict(arm.parameters),
-                    "prepare": _jsonable(arm.prepare),
-                    "command": _jsonable(arm.command),
-                    "env": dict(arm.env),
-                }
-                for arm in self.arms
-            ],
+        identity = {
+            "arms": [vars(arm) for arm in self.arms],
             "cwd": self.written_cwd,
             "objectives": [
                 {
@@ -108,10 +99,7 @@ class Spec:
             "contamination": self.threat.eps,
             "confidence": self.confidence,
         }
-
-
-def _jsonable(command: Command | None) -> list[str] | str | None:
-    return list(command) if isinstance(command, tuple) else command
+        return cast(dict[str, Any], json.loads(json.dumps(identity)))
 
 
 def read_spec(path: str | os.PathLike[str]) -> Spec:
@@ -159,20 +147,9 @@ def spec_from_arms(arms: Sequence[str], *, minimize: Sequence[str] = (), maximiz
         name="arms",
         arms=found,
         objectives=objectives,
-        sources=tuple(source_of(objective) for objective in objectives),
+        sources=tuple(MetricSource(each.name, usual_kind(each.name), positive=each.relative) for each in objectives),
         threat=threat_named("prescient", 0.1),
-        confidence=0.95,
-        seed=0,
-        budget=Limits(),
-        workers=1,
-        timeout=600.0,
-        prepare_timeout=600.0,
-        lease=_default_lease(600.0, 0.0),
         cwd=Path.cwd(),
-        written_cwd=".",
-        storage=None,
-        file="--arm",
-        source_text="",
     )
 
 
@@ -206,6 +183,8 @@ def _read_text(file: Path) -> str:
 
 
 def _built(table: SpecToml, complain: Complaints, file: Path) -> Spec:
+    from frontguard.commands.format import BudgetToml
+
     objectives = tuple(_objective(each, number, complain) for number, each in enumerate(table.objective))
     names = [objective.name for objective, _ in objectives]
     for number, name in enumerate(names):
@@ -214,59 +193,46 @@ def _built(table: SpecToml, complain: Complaints, file: Path) -> Spec:
     run, study = table.run, table.study
     if study.budget is not None and table.budget is not None:
         raise complain(("budget",), "wanted once; it is given in [study] as well")
-    in_study = study.budget is not None
-    where: tuple[str, ...] = ("study", "budget") if in_study else ("budget",)
-    folder = file.parent
-    cwd = folder / run.cwd
+    budget = study.budget or table.budget or BudgetToml()
+    if budget.seconds is not None and budget.time is not None:
+        where = ("study", "budget") if study.budget else ("budget",)
+        raise complain((*where, "time"), "wanted seconds or time, not both")
+    cwd = file.parent / run.cwd
     if not cwd.is_dir():
         raise complain(("run", "cwd"), f"wanted a folder that exists; got {run.cwd!r}")
     arms = arms_of(table, complain)
     preparing = run.prepare_timeout if any(arm.prepare is not None for arm in arms) else 0.0
+    storage = study.storage or f"{file.stem}.db"
     return Spec(
         name=study.name or file.stem,
         arms=arms,
         objectives=tuple(objective for objective, _ in objectives),
         sources=tuple(source for _, source in objectives),
         threat=threat_named(study.threat, study.contamination),
+        cwd=cwd,
         confidence=study.confidence,
         seed=study.seed,
-        budget=_limits(study.budget if in_study else table.budget, where, complain),
+        budget=Limits(budget.pulls, budget.pulls_per_arm, budget.seconds or budget.time),
         workers=run.workers,
         timeout=run.timeout,
         prepare_timeout=run.prepare_timeout,
-        lease=run.lease or _default_lease(run.timeout, preparing),
-        cwd=cwd,
+        lease=run.lease or default_lease(run.timeout, preparing),
         written_cwd=run.cwd,
-        storage=_storage(study.storage, folder, file.stem),
-        file=complain.file,
+        storage=storage if "://" in storage else str(file.parent / storage),
         source_text=complain.text,
     )
 
 
-def _default_lease(timeout: float, prepare_timeout: float) -> float:
+def default_lease(timeout: float, prepare_timeout: float) -> float:
     """Time to wait for an arm to be prepared and to pull it, and some to spare: ended leases are given out again."""
     return 1.5 * (timeout + prepare_timeout) + 60.0
-
-
-def _storage(written: str | None, folder: Path, stem: str) -> str:
-    if written is not None and "://" in written:
-        return written
-    return str(folder / (written or f"{stem}.db"))
-
-
-def _limits(table: BudgetToml | None, where: tuple[str, ...], complain: Complaints) -> Limits:
-    if table is None:
-        return Limits()
-    if table.seconds is not None and table.time is not None:
-        raise complain((*where, "time"), "wanted seconds or time, not both")
-    return Limits(table.pulls, table.pulls_per_arm, table.seconds or table.time)
 
 
 def _objective(table: ObjectiveToml, number: int, complain: Complaints) -> tuple[Objective, MetricSource]:
     def wrong(key: str, message: str) -> BadInput:
         return complain(("objective", number, key), message)
 
-    kind = table.source or (table.name if table.name in MEASURED else "json")
+    kind = table.source or usual_kind(table.name)
     direction = table.direction or ("minimize" if kind in MEASURED else None)
     if direction is None:
         raise wrong("direction", "missing; wanted 'minimize' or 'maximize'")
@@ -285,7 +251,7 @@ def _objective(table: ObjectiveToml, number: int, complain: Complaints) -> tuple
     objective = Objective(table.name, direction, table.tolerance, table.quantile)
     source = MetricSource(
         table.name,
-        kind,  # type: ignore[arg-type]
+        kind,
         key=table.key or "",
         pattern=table.pattern or "",
         stream=table.stream or "stdout",
@@ -307,41 +273,38 @@ class Arm:
 
 def arms_of(table: SpecToml, complain: Complaints) -> tuple[Arm, ...]:
     """The arms of a spec, two at least, each with commands that can be filled in."""
-    _check_shell(table.run.command, table.run.shell, ("run", "command"), complain)
-    _check_shell(table.run.prepare, table.run.shell, ("run", "prepare"), complain)
+    _check_shell(table.run, table.run.shell, ("run",), complain)
     if table.arm is not None and table.arms is not None:
         raise complain(("arms",), "wanted [[arm]] or [arms.grid], not both")
-    if table.arm is None and table.arms is None:
+    if table.arm is not None:
+        arms = _listed_arms(table, table.arm, complain)
+    elif table.arms is not None:
+        arms = _grid_arms(table, table.arms.grid, complain)
+    else:
         raise complain((), "arms missing; wanted a list of [[arm]] or a table [arms.grid]")
-    arms = _listed_arms(table, complain) if table.arm is not None else _grid_arms(table, complain)
     if len(arms) < 2:
-        raise complain(
-            ("arm",) if table.arm is not None else ("arms", "grid"), f"wanted two arms at least; got {len(arms)}"
-        )
+        raise complain(("arm",) if table.arm else ("arms", "grid"), f"wanted two arms at least; got {len(arms)}")
     return arms
 
 
-def _listed_arms(table: SpecToml, complain: Complaints) -> tuple[Arm, ...]:
+def _listed_arms(table: SpecToml, listed: Sequence[ArmToml], complain: Complaints) -> tuple[Arm, ...]:
     arms: list[Arm] = []
     seen: set[str] = set()
-    for number, each in enumerate(table.arm or ()):
+    for number, own in enumerate(listed):
         where = ("arm", number)
-        if each.name in seen:
-            raise complain((*where, "name"), f"wanted a different name for each; got {each.name!r} again")
-        seen.add(each.name)
-        for key, command in (("command", each.command), ("prepare", each.prepare)):
-            _check_shell(command, table.run.shell, (*where, key), complain)
-        parameters = dict(each.model_extra or {})
+        if own.name in seen:
+            raise complain((*where, "name"), f"wanted a different name for each; got {own.name!r} again")
+        seen.add(own.name)
+        _check_shell(own, table.run.shell, where, complain)
+        parameters = dict(own.model_extra or {})
         _check_names(parameters, where, complain)
-        arm = _arm(table, each.name, parameters, complain, each.command, each.prepare, each.env)
-        _check_arm(arm, number, each.command is not None, each.prepare is not None, set(each.env), complain)
+        arm = _arm(table.run, own.name, parameters, complain, own)
+        _check_placeholders(arm, own, where, f" (arm {arm.name!r})", complain)
         arms.append(arm)
     return tuple(arms)
 
 
-def _grid_arms(table: SpecToml, complain: Complaints) -> tuple[Arm, ...]:
-    assert table.arms is not None
-    grid = table.arms.grid
+def _grid_arms(table: SpecToml, grid: Mapping[str, Sequence[Scalar]], complain: Complaints) -> tuple[Arm, ...]:
     where = ("arms", "grid")
     _check_names(grid, where, complain)
     for key, values in grid.items():
@@ -350,12 +313,12 @@ def _grid_arms(table: SpecToml, complain: Complaints) -> tuple[Arm, ...]:
             if text in seen:
                 raise complain((*where, key, number), f"wanted different values; got {text!r} again")
             seen.add(text)
-    try:
-        arms = tuple(_arm(table, name, parameters, complain) for name, parameters in grid_arms(grid))
-    except BadInput as problem:
-        raise complain(where, str(problem)) if table.run.command is not None else problem from None
-    _check_arm(arms[0], None, False, False, set(), complain)
-    used = {name for text in _templates(arms[0]) for name in placeholders(text)}
+    size = math.prod(len(values) for values in grid.values())
+    if size > MOST_ARMS:
+        raise complain(where, f"the grid has {size} combinations; wanted at most {MOST_ARMS}")
+    arms = tuple(_arm(table.run, name, parameters, complain) for name, parameters in grid_arms(grid))
+    _check_placeholders(arms[0], None, where, "", complain)  # all have the same commands
+    used = {name for _, text, _ in _templates(arms[0]) for name in placeholders(text)}
     for key, values in grid.items():
         if len(values) > 1 and key not in used:
             raise complain(
@@ -364,7 +327,7 @@ def _grid_arms(table: SpecToml, complain: Complaints) -> tuple[Arm, ...]:
     return arms
 
 
-def _check_names(parameters: Any, where: tuple[str | int, ...], complain: Complaints) -> None:
+def _check_names(parameters: Iterable[str], where: tuple[str | int, ...], complain: Complaints) -> None:
     for key in parameters:
         if key in RESERVED:
             raise complain((*where, key), f"wanted another name: {{{key}}} is filled in by frontguard")
@@ -373,68 +336,57 @@ def _check_names(parameters: Any, where: tuple[str | int, ...], complain: Compla
 
 
 def _arm(
-    table: SpecToml,
-    name: str,
-    parameters: dict[str, Scalar],
-    complain: Complaints,
-    command: list[str] | str | None = None,
-    prepare: list[str] | str | None = None,
-    env: dict[str, str] | None = None,
+    run: RunToml, name: str, parameters: dict[str, Scalar], complain: Complaints, own: ArmToml | None = None
 ) -> Arm:
-    pulled = command if command is not None else table.run.command
-    if pulled is None:
+    """An arm with what it has of its own, and for the rest with what all have."""
+    command = run.command if own is None or own.command is None else own.command
+    prepare = run.prepare if own is None or own.prepare is None else own.prepare
+    if command is None:
         raise complain(("run", "command"), "missing; wanted a list of texts such as ['./measure', '{opt}']")
-    prepared = prepare if prepare is not None else table.run.prepare
     return Arm(
         name,
         parameters,
-        tuple(pulled) if isinstance(pulled, list) else pulled,
-        tuple(prepared) if isinstance(prepared, list) else prepared,
-        {**table.run.env, **(env or {})},
+        tuple(command) if isinstance(command, list) else command,
+        tuple(prepare) if isinstance(prepare, list) else prepare,
+        {**run.env, **(own.env if own else {})},
     )
 
 
-def _templates(arm: Arm) -> list[str]:
-    found = list(arm.env.values())
-    for command in (arm.command, arm.prepare):
-        found += [command] if isinstance(command, str) else list(command or ())
-    return found
-
-
-def _check_arm(
-    arm: Arm, number: int | None, own_command: bool, own_prepare: bool, own_env: set[str], complain: Complaints
-) -> None:
-    """Refuse placeholders that cannot be filled in for this arm, naming the place where they are written."""
-    in_run, in_arm = ("run",), ("arm", number or 0)
-    suffix = f" (arm {arm.name!r})" if number is not None else ""
+def _templates(arm: Arm) -> Iterator[tuple[tuple[str | int, ...], str, list[str]]]:
+    """All texts of an arm that may have placeholders: below which keys each stands, and what may be filled in."""
     of_arm = [*arm.parameters, *OF_AN_ARM]
-    places: list[tuple[tuple[str | int, ...], Command | None, list[str]]] = [
-        ((*(in_arm if own_command else in_run), "command"), arm.command, [*of_arm, *OF_A_PULL]),
-        ((*(in_arm if own_prepare else in_run), "prepare"), arm.prepare, of_arm),
-    ]
+    for key, command, known in (("command", arm.command, [*of_arm, *OF_A_PULL]), ("prepare", arm.prepare, of_arm)):
+        if isinstance(command, str):
+            yield (key,), command, known
+        for position, template in enumerate(command if isinstance(command, tuple) else ()):
+            yield (key, position), template, known
     # The environment is that of prepare, too, where a pull has no number yet.
     in_env = of_arm if arm.prepare is not None else [*of_arm, *OF_A_PULL]
-    places += [
-        ((*(in_arm if name in own_env else in_run), "env", name), template, in_env)
-        for name, template in arm.env.items()
-    ]
-    for path, command, known in places:
-        texts = [command] if isinstance(command, str) else list(command or ())
-        for position, template in enumerate(texts):
-            try:
-                check_placeholders(template, known, known)
-            except BadPlaceholder as problem:
-                at = path if isinstance(command, str) else (*path, position)
-                raise complain(at, f"{problem}{suffix}") from None
+    for name, template in arm.env.items():
+        yield ("env", name), template, in_env
 
 
-def _check_shell(
-    command: list[str] | str | None, shell: bool, path: tuple[str | int, ...], complain: Complaints
+def _check_placeholders(
+    arm: Arm, own: ArmToml | None, where: tuple[str | int, ...], suffix: str, complain: Complaints
 ) -> None:
-    if isinstance(command, str) and not shell:
-        raise complain(
-            path, f"wanted a list of texts, such as {_as_list(command)}; a single text is run by a shell: shell = true"
-        )
+    """Refuse placeholders that cannot be filled in for this arm, naming the place where they are written."""
+    for path, template, known in _templates(arm):
+        try:
+            check_placeholders(template, known)
+        except BadPlaceholder as problem:
+            mine = getattr(own, str(path[0]), None) or ()
+            its_own = path[1] in mine if path[0] == "env" else bool(mine)
+            raise complain((*(where if its_own else ("run",)), *path), f"{problem}{suffix}") from None
+
+
+def _check_shell(table: RunToml | ArmToml, shell: bool, where: tuple[str | int, ...], complain: Complaints) -> None:
+    for key in ("command", "prepare"):
+        command = getattr(table, key)
+        if isinstance(command, str) and not shell:
+            raise complain(
+                (*where, key),
+                f"wanted a list of texts, such as {_as_list(command)}; a single text is run by a shell: shell = true",
+            )
 
 
 def _as_list(command: str) -> str:
@@ -458,9 +410,6 @@ def grid_arms(grid: Mapping[str, Sequence[Scalar]]) -> Iterator[tuple[str, dict[
     >>> [name for name, _ in grid_arms({"opt": ["-O1", "-O2"], "unroll": ["", "-funroll-loops"]})]
     ['opt=-O1 unroll=none', 'opt=-O1 unroll=-funroll-loops', 'opt=-O2 unroll=none', 'opt=-O2 unroll=-funroll-loops']
     """
-    size = math.prod(len(values) for values in grid.values())
-    if size > MOST_ARMS:
-        raise BadInput(f"the grid has {size} combinations; wanted at most {MOST_ARMS}")
     labels = [_labels(values) for values in grid.values()]
     for chosen in itertools.product(*(range(len(values)) for values in grid.values())):
         picked = [
@@ -472,10 +421,7 @@ def grid_arms(grid: Mapping[str, Sequence[Scalar]]) -> Iterator[tuple[str, dict[
 
 def _labels(values: Sequence[Scalar]) -> list[str]:
     """A label for each value: itself, shortened if long, numbered if that made two equal."""
-    labels = [_label(as_text(value)) for value in values]
+    texts = [as_text(value) for value in values]
+    labels = [one_line(text, _LONGEST_VALUE) if text else "none" for text in texts]
     often = Counter(labels)
     return [label if often[label] == 1 else f"{label}#{i + 1}" for i, label in enumerate(labels)]
-
-
-def _label(text: str) -> str:
-    return one_line(text, _LONGEST_VALUE) if text else "none"

@@ -7,7 +7,7 @@ empty text. An argument that is written empty stays. In a text for a shell the v
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 
 from frontguard.errors import BadInput
 from frontguard.phrases import nearest
@@ -48,13 +48,13 @@ def placeholders(template: str) -> list[str]:
     return found
 
 
-def check_placeholders(template: str, known: Container[str], listed: list[str]) -> None:
-    """Refuse a text with a placeholder that is not known; `listed` are those to name."""
+def check_placeholders(template: str, known: list[str]) -> None:
+    """Refuse a text with a placeholder that is not known."""
     for name in placeholders(template):
         if name not in known:
-            near = nearest(name, listed)
+            near = nearest(name, known)
             hint = "" if near is None else f" (did you mean {{{near}}}?)"
-            names = ", ".join(f"{{{each}}}" for each in listed)
+            names = ", ".join(f"{{{each}}}" for each in known)
             raise BadPlaceholder(f"placeholder {{{name}}} is not known{hint}; known: {names}")
 
 

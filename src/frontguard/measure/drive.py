@@ -31,8 +31,13 @@ SHORTEST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 STORAGE_LIMIT = 300.0
 """Seconds for which a storage may be out of order before the run is given up."""
 
-LASTING = (ArithmeticError, AssertionError, AttributeError, LookupError, NameError, TypeError, ValueError)
-"""Errors that no waiting mends. All others that a storage raises may pass: a server that restarts, a full disk."""
+_LASTING = (ArithmeticError, AssertionError, AttributeError, LookupError, NameError, TypeError, ValueError)
+
+
+def lasting(error: Exception) -> bool:
+    """Whether no waiting mends an error of a storage. All others may pass: a server that restarts, a full disk."""
+    return isinstance(error, _LASTING) and not isinstance(error, Unavailable)
+
 
 Finished = tuple[Pull, Measurement]
 Submit = Callable[[Pull], Future[Measurement]]
@@ -172,12 +177,9 @@ class _Loop:
             if not (pulls or done or self.under_way or self.reclaimed) and self.pause >= LONGEST_PAUSE:
                 # All that is left is in other hands, or in ours by a question whose answer never reached us.
                 self.reclaimed = self.study.give_back() >= 0
-        except LASTING as error:
-            if not isinstance(error, Unavailable):
-                raise
-            self._note_trouble(error)
-            return False
         except Exception as error:
+            if lasting(error):
+                raise
             self._note_trouble(error)
             return False
         if not self.finished:
@@ -258,12 +260,9 @@ class _Loop:
         self.hold_back = None
         try:
             new = self.study.tell_measurements(self.finished)
-        except LASTING as error:
-            if not isinstance(error, Unavailable):
-                raise self._not_told(error) from error
-            self._note_trouble(error)
-            return
         except Exception as error:
+            if lasting(error):
+                raise self._not_told(error) from error
             self._note_trouble(error)
             return
         self._note_recovery()

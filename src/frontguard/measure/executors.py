@@ -129,7 +129,13 @@ class Processes(Workers):
     def __init__(self, measure: Measure, count: int, timeout: float | None) -> None:
         super().__init__(measure)
         self.count, self._timeout = count, timeout
-        self._pickled = _pickled(measure)
+        try:
+            self._pickled = pickle.dumps(measure)
+        except Exception as error:
+            raise BadInput(
+                f"evaluate cannot be sent to a worker process: {failure_in_words(error)}. Define it at the top of a "
+                "module, or use executor='threads'"
+            ) from None
         self._idle = [_Process(self._pickled)]  # the first at once: a function that cannot be sent is refused here
         self._all = set(self._idle)
         self._lock = threading.Lock()
@@ -285,16 +291,6 @@ def _lost_on_the_way(what: str, error: Exception) -> Measurement:
     return Measurement(None, f"{what}: {failure_in_words(error)}", what)
 
 
-def _pickled(measure: Measure) -> bytes:
-    try:
-        return pickle.dumps(measure)
-    except Exception as error:
-        raise BadInput(
-            f"evaluate cannot be sent to a worker process: {failure_in_words(error)}. Define it at the top of a "
-            "module, or use executor='threads'"
-        ) from None
-
-
 def open_workers(
     executor: object, measure: Measure, *, workers: int | None = None, timeout: float | None = None
 ) -> Workers:
@@ -319,18 +315,13 @@ def open_workers(
         return Pool(measure, ThreadPoolExecutor(count, "frontguard"), count, ours=True)
     if isinstance(executor, str) and executor.startswith("dask:"):
         return Dask(measure, _dask_client(executor), workers, ours=True)
-    if isinstance(executor, _loaded_client()):
+    distributed = sys.modules.get("distributed")  # a client could not be given if nobody had imported it
+    if distributed is not None and isinstance(executor, distributed.Client):
         return Dask(measure, executor, workers, ours=False)
     if isinstance(executor, Executor):
         count = workers or getattr(executor, "_max_workers", None) or usable_cores()
         return Pool(measure, executor, count, ours=False)
     raise BadInput(f"executor must be {KINDS}; got {executor!r}")
-
-
-def _loaded_client() -> type | tuple[type, ...]:
-    """The class of Dask clients, if anybody has imported it: a client could not be given otherwise."""
-    distributed = sys.modules.get("distributed")
-    return () if distributed is None else distributed.Client
 
 
 def _check_cluster(client: Any, measure: Measure) -> None:
