@@ -28,12 +28,3 @@ TABLE2: dict[tuple[str, str, float], Published] = {
 
 EPSILONS: tuple[float, ...] = tuple(sorted({eps for _, _, eps in TABLE2}))
 """The contamination levels of Table 2."""
-
-
-def published_row(dataset: str, policy: str, eps: float) -> Published | None:
-    """The printed row, or None where the paper has none.
-
-    >>> published_row("sw-llvm", "rpsi", 0.1).sc
-    57822.5
-    """
-    return TABLE2.get((dataset, policy, eps))
