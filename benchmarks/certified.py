@@ -119,8 +119,8 @@ def spread_violations(setting: Setting) -> tuple[int, float]:
 
 def max_reach(environment: Any, t: float) -> npt.NDArray[np.float64]:
     """The larger distance (K, M) of the quantiles of level 1/2 ± t from the median."""
-    above = environment.quantile(0.5 + t) - environment.medians
-    below = environment.medians - environment.quantile(0.5 - t)
+    above = environment.law.quantile(0.5 + t) - environment.medians
+    below = environment.medians - environment.law.quantile(0.5 - t)
     return np.asarray(np.maximum(above, below), np.float64)
 
 

@@ -196,13 +196,14 @@ def _medians(reviews: Reviews) -> Panel:
     for look, rows in _by_verdict(found.verdict_codes[order]):
         arms = order[rows]
         for d, shift in enumerate((-0.17, 0.17)):
+            at = np.asarray(rows + shift, np.float64)
             hints = tuple(
                 f"{found.arms[i]}, {AGES[d]}: median {medians[i, d]:g} [{low[i, d]:g}, {high[i, d]:g}]"
                 for i in arms.tolist()
             )
             layers += [
-                Spans(rows + shift, low[arms, d], high[arms, d], look, hints=hints, opacity=0.4),
-                Points(medians[arms, d], rows + shift, replace(look, size=5.0, label=""), hints),
+                Spans(at, low[arms, d], high[arms, d], look, hints=hints, opacity=0.4),
+                Points(medians[arms, d], at, replace(look, size=5.0, label=""), hints),
             ]
     names = tuple(f"{'✱ ' if found.arms[i] == BOMBED else ''}{found.arms[i]}" for i in order.tolist())
     certain = " and ".join(found.pareto_set) or "no movie yet"

@@ -165,16 +165,17 @@ def _panel(
 ) -> Panel:
     """The boxes of some arms and lines between the points compared, on the axes that all panels share."""
     centres, widths = decision.medians[list(arms)], decision.widths[list(arms)]
+    x, y = centres.T
     layers: list[Layer] = []
     for reach, look in ((widths + decision.bias, _OUTER), (widths, _INNER)):
-        layers.append(Boxes(*(centres.T - reach), *(centres.T + reach), look))
+        layers.append(Boxes(x - reach, y - reach, x + reach, y + reach, look))
     ends = np.reshape(compared, (-1, 2, 2))
     layers.append(Lines(ends[:, :, 0], ends[:, :, 1], _COMPARED, marks=True))
-    layers.append(Points(*centres.T, _CENTRE, written=tuple(f"arm {i + 1}" for i in arms)))
+    layers.append(Points(x, y, _CENTRE, written=tuple(f"arm {i + 1}" for i in arms)))
     farthest = (decision.widths + decision.bias + 0.1)[:, None]
     lows, highs = (decision.medians - farthest).min(axis=0), (decision.medians + farthest).max(axis=0)
-    x, y = (
+    across, along = (
         Axis(f"objective {d + 1}", low=float(low), high=float(high))
         for d, (low, high) in enumerate(zip(lows, highs, strict=True))
     )
-    return Panel(x, y, tuple(layers), title, note)
+    return Panel(across, along, tuple(layers), title, note)

@@ -25,7 +25,6 @@ from frontguard.experiments.published import EPSILONS, TABLE2, Published
 from frontguard.simulation.adversaries import other_distribution, paper_malicious, review_bomber
 from frontguard.simulation.contracts import Adversary, Environment
 from frontguard.simulation.environments import bootstrap, categorical, gaussian, noisy_bootstrap
-from frontguard.theory.schedule import Schedule
 from frontguard.theory.spread import SpreadBound, Subgaussian
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Threat
 
@@ -62,11 +61,6 @@ class Experiment:
     bias: Callable[[float], float | None] = lambda eps: None
     in_table2: bool = True
 
-    @property
-    def title(self) -> str:
-        """The data set and the variant, for headings."""
-        return f"{TITLES[self.dataset]}, {self.variant}"
-
 
 @dataclass(frozen=True, eq=False)
 class Setting:
@@ -88,17 +82,7 @@ class Setting:
     @property
     def bias(self) -> float:
         """D, by which every policy is judged: accuracy 2D + α, coverage 2D."""
-        environment = self.experiment.environment
-        schedule = Schedule(
-            self.threat,
-            self.experiment.spread,
-            environment.arms,
-            environment.objectives,
-            DELTA,
-            t_bar=T_BAR,
-            bias_override=self.bias_override,
-        )
-        return float(schedule.bias)
+        return self.experiment.spread(self.threat.shift) if self.bias_override is None else self.bias_override
 
     @property
     def adversary(self) -> Adversary | None:
@@ -256,19 +240,15 @@ def settings_of(experiments: Sequence[Experiment], epsilons: Sequence[float]) ->
     """Every experiment at every ε (the levels of Table 2 if none is given), each ε checked against what is allowed."""
     levels = list(dict.fromkeys(epsilons)) or list(EPSILONS)
     for experiment in experiments:
+        model = experiment.threat(0.0)
+        limit = model.largest_eps(T_BAR)
         for eps in levels:
-            _check_eps(experiment, eps)
+            if not 0.0 <= eps < limit:
+                raise BadInput(
+                    f"--epsilon {eps:g}: wanted 0 <= epsilon < {limit:.4g} on {experiment.dataset}: there the "
+                    f"{model.name} attacker can shift a median by {T_BAR} in level, beyond which R bounds nothing"
+                )
     return [Setting(experiment, eps) for experiment in experiments for eps in levels]
-
-
-def _check_eps(experiment: Experiment, eps: float) -> None:
-    model = experiment.threat(0.0)
-    limit = model.largest_eps(T_BAR)
-    if not 0.0 <= eps < limit:
-        raise BadInput(
-            f"--epsilon {eps:g}: wanted 0 <= epsilon < {limit:.4g} on {experiment.dataset}: there the "
-            f"{model.name} attacker can shift a median by {T_BAR} in level, beyond which R bounds nothing"
-        )
 
 
 def nearest(what: str, got: str, known: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from frontguard.experiments.contestants import ExperimentPolicy
-from frontguard.experiments.plan import Setting
+from frontguard.experiments.plan import TITLES, Setting
 from frontguard.experiments.published import EPSILONS, TABLE2
 from frontguard.experiments.results import Row, result_of
 from frontguard.experiments.store import Run, RunStore, key_of
@@ -39,7 +39,8 @@ class PlannedRow:
     @property
     def name(self) -> str:
         """For progress: data set, variant, policy and ε."""
-        return f"{self.setting.experiment.title}, {self.contestant.title}, ε = {self.setting.eps:g}"
+        experiment = self.setting.experiment
+        return f"{TITLES[experiment.dataset]}, {experiment.variant}, {self.contestant.title}, ε = {self.setting.eps:g}"
 
     def missing(self, wanted: int, most: int) -> range:
         """The first gap in the run numbers 0..wanted−1, at most so many of it; empty if there is none.

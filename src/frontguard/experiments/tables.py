@@ -180,8 +180,8 @@ def as_latex(rows: Sequence[Row]) -> str:
         lines.append(rf"\multirow{{{2 * len(epsilons)}}}{{*}}{{{_escaped(name)}}}")
         for eps in epsilons:
             own = [by_place.get((title, policy, eps)) for title in groups]
-            ours = [_latex_cells(row and row.as_printed) for row in own]
-            papers = [_latex_cells(row and row.published, r"{{\scriptsize ({})}}") for row in own]
+            ours = [_latex_cells(None if row is None else row.as_printed) for row in own]
+            papers = [_latex_cells(None if row is None else row.published, r"{{\scriptsize ({})}}") for row in own]
             lines.append(rf" & {eps:g} & " + " & ".join(ours) + r" \\")
             lines.append(r" & & " + " & ".join(papers) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}"]

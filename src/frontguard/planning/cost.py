@@ -129,7 +129,7 @@ def worst_attack(environment: Quantiled, threat: Threat) -> Adversary | None:
     if threat.eps == 0.0:
         return None
     direction = np.where(environment.pareto_mask, -1, 1)
-    spread = (environment.quantile(0.99) - environment.quantile(0.01)).max()
+    spread = (environment.law.quantile(0.99) - environment.law.quantile(0.01)).max()
     far = 10.0 * float(np.ptp(environment.medians)) + 10.0 * float(spread)
     return strongest(environment, threat, direction, distance=far or 1.0)
 

@@ -256,7 +256,7 @@ def worst_case(
     if threat.eps == 0.0:
         none = np.zeros_like(signs)
         return _malicious(eps, known.medians, (none, none, none), offsets, signs == 0.0)
-    edge = np.where(signs < 0, known.quantile(1.0 - threat.eps), known.quantile(threat.eps))
+    edge = np.where(signs < 0, known.law.quantile(1.0 - threat.eps), known.law.quantile(threat.eps))
     below, upto = known.law.mass(edge)
     beyond = np.where(signs < 0, 1.0 - upto, below)
     atom = upto - below
@@ -319,7 +319,7 @@ def paper_malicious(
             )
         return _malicious(eps, environment.medians, (rates, rates, rates), offsets, nothing_kept)
     known = known_law(environment, "paper_malicious with per_arm")
-    middle = known.quantile(0.5)
+    middle = known.law.quantile(0.5)
     below, upto = known.law.mass(middle)
     atom = upto - below
     lower_part = np.where(atom > 0.0, np.clip((0.5 - below) / np.where(atom > 0.0, atom, 1.0), 0.0, 1.0), 0.5)

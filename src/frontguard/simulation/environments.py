@@ -37,14 +37,6 @@ class Quantiled(Environment):
 
     law: Law = field(kw_only=True)
 
-    def quantile(self, level: float) -> Floats:
-        """Left quantiles Q_L(level) of every arm and objective, (K, M).
-
-        >>> uniform([[0.0, 1.0]], width=2.0).quantile(0.75)
-        array([[0.5, 1.5]])
-        """
-        return self.law.quantile(level)
-
 
 def per_entry(value: npt.ArrayLike, medians: Floats, name: str, *, zero: bool = False, sign: bool = False) -> Floats:
     """Spread a parameter over (K, M) and check that it is finite and positive (or zero, or of any sign)."""
@@ -176,7 +168,11 @@ def skewed(medians: npt.ArrayLike, scale: npt.ArrayLike, shape: npt.ArrayLike) -
 
 
 def uniform(medians: npt.ArrayLike, width: npt.ArrayLike) -> Quantiled:
-    """Uniform on [median − width/2, median + width/2)."""
+    """Uniform on [median − width/2, median + width/2).
+
+    >>> uniform([[0.0, 1.0]], width=2.0).law.quantile(0.75)
+    array([[0.5, 1.5]])
+    """
     centre = _centres(medians)
     widths = per_entry(width, centre, "width")
     law = LocationScale(centre, widths, lambda level: level - 0.5, lambda x: np.clip(x + 0.5, 0.0, 1.0))
