@@ -20,11 +20,11 @@ import numpy as np
 import numpy.typing as npt
 from tools.document import with_tables
 
+from benchmarks.covboost import APE_AT_A_TENTH, covboost
 from benchmarks.datasets import SHARED_DATA
 from benchmarks.tables import Row, heading
 from frontguard import Gaussian, Oblivious
 from frontguard.experiments.contestants import CONTESTANTS, ExperimentPolicy
-from frontguard.experiments.datasets.covboost import APE_AT_A_TENTH, bundled_covboost
 from frontguard.experiments.metrics import Score, judge, score
 from frontguard.experiments.plan import DELTA, T_BAR, TITLES, Experiment, Setting, choose, settings_of
 from frontguard.policies import AuerA1, Certified
@@ -119,8 +119,8 @@ def spread_violations(setting: Setting) -> tuple[int, float]:
 
 def max_reach(environment: Any, t: float) -> npt.NDArray[np.float64]:
     """The larger distance (K, M) of the quantiles of level 1/2 ± t from the median."""
-    above = environment.quantile(0.5 + t) - environment.medians
-    below = environment.medians - environment.quantile(0.5 - t)
+    above = environment.law.quantile(0.5 + t) - environment.medians
+    below = environment.medians - environment.law.quantile(0.5 - t)
     return np.asarray(np.maximum(above, below), np.float64)
 
 
@@ -323,7 +323,7 @@ def without_spread(every: Sequence[Setting]) -> tuple[list[Row], str]:
 def clean(runs: int = RUNS) -> tuple[list[Row], str]:
     """Table D: COV-BOOST without an attacker, the exact front."""
     heading("COV-BOOST, clean, exact front: Auer-A1's pulls / certified's")
-    instance = bundled_covboost()
+    instance = covboost()
     plain, standardised = instance.environment(), instance.environment(standardised=True)
     ape = instance.published[APE_AT_A_TENTH]
     K, M = instance.means.shape

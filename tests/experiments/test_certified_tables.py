@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import math
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+from benchmarks.covboost import covboost
 
 from frontguard import Oblivious
-from frontguard.errors import BadInput
 from frontguard.experiments.contestants import CONTESTANTS
-from frontguard.experiments.datasets.covboost import TABLE, bundled_covboost, read_covboost
-from frontguard.experiments.datasets.readers import bundled_text
 from frontguard.experiments.metrics import Score, judge, score
 from frontguard.experiments.plan import AS_PUBLISHED, AS_THEORY, Experiment, Setting, choose
 from frontguard.policies import AuerA1, Certified
@@ -66,7 +61,7 @@ def test_fewer_pulls_without_any_spread_bound(dataset: str, eps: float) -> None:
 
 
 def test_clean_rewards_need_fewer_pulls_than_means_with_the_right_variances() -> None:
-    instance = bundled_covboost()
+    instance = covboost()
     environment = instance.environment()
     K, M = instance.means.shape
     auer = AuerA1(K, M, accuracy=0.98 * instance.smallest_gap, scale=instance.deviations)
@@ -74,42 +69,3 @@ def test_clean_rewards_need_fewer_pulls_than_means_with_the_right_variances() ->
     theirs, ours = (simulate(policy, environment, runs=8) for policy in (auer, certified))
     assert (ours.returned == environment.pareto_mask).all()
     assert ours.pulls.mean() < 0.85 * theirs.pulls.mean()
-
-
-def test_covboost_is_the_published_instance() -> None:
-    instance = bundled_covboost()
-    assert instance.means.shape == (20, 3)
-    assert instance.means[8].tolist() == [10.42726889, 7.61035762, 4.71849887]
-    assert instance.deviations.tolist() == pytest.approx([math.sqrt(v) for v in (0.70437039, 0.82845749, 1.53743137)])
-    assert instance.pareto == (8, 18)
-    assert instance.published["ape_samples_delta_0.1"] == 18165
-    # Arm 14 is the nearest to the front: arm 18 beats it everywhere, least so in the third objective.
-    assert instance.smallest_gap == pytest.approx(min(instance.means[18] - instance.means[14]), abs=1e-12)
-
-
-@pytest.mark.parametrize("standardised", [False, True])
-def test_rewards_of_covboost(standardised: bool) -> None:
-    instance = bundled_covboost()
-    environment = instance.environment(standardised=standardised)
-    assert environment.pareto_set == [8, 18]
-    sample = environment.sample(4, 40_000, seed=1)
-    scale = np.ones(3) if standardised else instance.deviations
-    centre = instance.means[4] / instance.deviations if standardised else instance.means[4]
-    assert np.asarray(sample).mean(axis=0) == pytest.approx(centre, abs=5 * scale.max() / 200)
-    assert np.asarray(sample).std(axis=0) == pytest.approx(scale, rel=0.02)
-
-
-@pytest.mark.parametrize(
-    ("changes", "complaint"),
-    [
-        ({"K": 19}, r"covboost: wanted means \(19, 3\)"),
-        ({"cov": [[1, 0.1, 0], [0.1, 1, 0], [0, 0, 1]]}, "covboost: cov: wanted a diagonal"),
-        ({"cov": [[1, 0, 0], [0, 0, 0], [0, 0, 1]]}, "covboost: cov: wanted a diagonal of positive variances"),
-        ({"means": "none"}, "covboost: damaged"),
-        ({"published": None}, "covboost: damaged"),
-    ],
-)
-def test_damage_is_named(changes: dict[str, Any], complaint: str) -> None:
-    fields = {**json.loads(bundled_text(TABLE)), **changes}
-    with pytest.raises(BadInput, match=complaint):
-        read_covboost(fields, where="covboost")

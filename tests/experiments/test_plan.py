@@ -10,8 +10,7 @@ import pytest
 
 from frontguard.errors import BadInput
 from frontguard.experiments.contestants import CONTESTANTS, contestants_named
-from frontguard.experiments.datasets import synthetic
-from frontguard.experiments.plan import AS_PUBLISHED, AS_THEORY, Setting, choose, settings_of
+from frontguard.experiments.plan import AS_PUBLISHED, AS_THEORY, SIDE, SUITE, Setting, choose, settings_of
 from frontguard.experiments.runner import Job, TimeLeft
 from frontguard.simulation.contracts import MaliciousAdversary, ObliviousAdversary, PrescientAdversary
 
@@ -64,13 +63,14 @@ def test_diabetes_miscounts_both_objectives_at_once() -> None:
 
 def test_the_synthetic_suite() -> None:
     experiments = choose("synthetic", None).experiments
-    assert [experiment.environment.medians.shape for experiment in experiments] == list(synthetic.SUITE)
-    assert synthetic.SUITE[0] == (10, 2)
+    assert [experiment.environment.medians.shape for experiment in experiments] == list(SUITE)
+    assert SUITE[0] == (10, 2)
     for experiment in experiments:
         medians = experiment.environment.medians
         assert medians.min() >= 0.0
-        assert medians.max() <= synthetic.SIDE
-    np.testing.assert_array_equal(synthetic.uniform_medians(10, 3), synthetic.uniform_medians(10, 3))
+        assert medians.max() <= SIDE
+    for again, experiment in zip(choose("synthetic", None).experiments, experiments, strict=True):
+        np.testing.assert_array_equal(again.environment.medians, experiment.environment.medians)
 
 
 def test_all_leaves_out_what_has_no_data_and_says_so() -> None:

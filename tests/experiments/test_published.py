@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from frontguard.experiments.published import EPSILONS, TABLE2, Published, published_row
+from frontguard.experiments.published import EPSILONS, TABLE2, Published
 
 
 @pytest.mark.parametrize(
@@ -22,9 +22,9 @@ from frontguard.experiments.published import EPSILONS, TABLE2, Published, publis
     ],
 )
 def test_literals(dataset: str, policy: str, eps: float, row: Published) -> None:
-    assert published_row(dataset, policy, eps) == row
+    assert TABLE2[dataset, policy, eps] == row
 
 
 def test_the_table_is_whole() -> None:
     assert len(TABLE2) == 3 * 3 * len(EPSILONS)
-    assert published_row("sw-llvm", "rpsi", 0.15) is None
+    assert TABLE2.get(("sw-llvm", "rpsi", 0.15)) is None

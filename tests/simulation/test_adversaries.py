@@ -24,7 +24,7 @@ from frontguard.simulation.contracts import (
 )
 from frontguard.simulation.draws import draw_gaussian
 from frontguard.simulation.random import stream_states
-from frontguard.simulation.streams import traced_block
+from frontguard.simulation.streams import RewardSource, Streams
 from frontguard.theory.threats import Malicious, Oblivious, Prescient
 
 EPS = 0.15
@@ -71,7 +71,10 @@ PLACES = {"gaussian": GAUSSIAN, "stars": STARS}
 def trace(
     environment: Environment, adversary: Adversary, arm: int, blocks: int = BLOCKS, seed: int = 1
 ) -> tuple[Floats, Floats, Bools]:
-    return traced_block(environment, adversary, arm, blocks, seed)
+    """Clean rewards, observed rewards and hits, each (n, M), of the first `blocks` blocks of an arm."""
+    clean, _ = Streams(RewardSource(environment), seed).blocks(arm, blocks)
+    observed, hits = Streams(RewardSource(environment, adversary), seed).blocks(arm, blocks)
+    return clean, observed, hits
 
 
 @cache

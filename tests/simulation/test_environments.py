@@ -96,9 +96,9 @@ def test_truths_are_those_of_the_law(name: str) -> None:
         for d, law in enumerate(row):
             assert law.cdf(environment.medians[arm, d]) == pytest.approx(0.5, abs=1e-9)
             for level in (0.05, 0.5, 0.8):
-                reached = law.cdf(environment.quantile(level)[arm, d])
+                reached = law.cdf(environment.law.quantile(level)[arm, d])
                 assert reached == pytest.approx(level, abs=2e-6 if "many" in name else 1e-9)
-                below, upto = environment.law.mass(environment.quantile(level))
+                below, upto = environment.law.mass(environment.law.quantile(level))
                 assert below[arm, d] == upto[arm, d] == pytest.approx(level, abs=1e-9)
 
 
@@ -119,7 +119,7 @@ def test_skewed_to_the_left_mirrors_skewed_to_the_right() -> None:
     right = env.skewed([[0.0]], 2.0, 0.7)
     left = env.skewed([[0.0]], 2.0, -0.7)
     assert stats.ks_2samp(left.sample(0, 20_000, seed=1)[:, 0], -right.sample(0, 20_000, seed=2)[:, 0]).pvalue > 1e-3
-    assert left.quantile(0.9) == pytest.approx(-right.quantile(0.1))
+    assert left.law.quantile(0.9) == pytest.approx(-right.law.quantile(0.1))
     beyond_the_support = left.law.mass(np.array([[2.0 / 0.7 + 0.1]]))
     assert beyond_the_support[1].item() == 1.0
 
@@ -152,7 +152,7 @@ def test_correlated_draws_have_their_covariance() -> None:
 def test_constant() -> None:
     environment = env.constant(MEDIANS)
     assert environment.sample(1, 70).tolist() == [[2.0, -3.0]] * 70
-    assert environment.quantile(0.01).tolist() == MEDIANS.tolist()
+    assert environment.law.quantile(0.01).tolist() == MEDIANS.tolist()
 
 
 def test_gaussian_without_deviation_is_constant() -> None:
@@ -241,7 +241,7 @@ def test_relabelled_arms_draw_what_their_originals_draw(name: str) -> None:
     assert other.arms == 4
     assert other.medians.tolist() == original.medians[order].tolist()
     assert again.medians.tolist() == original.medians[[1, 2]].tolist()
-    assert again.quantile(0.3).tolist() == original.quantile(0.3)[[1, 2]].tolist()  # type: ignore[attr-defined]
+    assert again.law.quantile(0.3).tolist() == original.law.quantile(0.3)[[1, 2]].tolist()  # type: ignore[attr-defined]
     if original.means is not None:
         assert other.means is not None
         assert np.array_equal(other.means, original.means[order], equal_nan=True)

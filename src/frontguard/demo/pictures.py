@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from frontguard._typing import Floats
+from frontguard._typing import Floats, Ints
+from frontguard.demo.reviews import AGES, BOMBED, Reviews
+from frontguard.demo.treatments import Demo
 from frontguard.plot.charts.front import beaten_by
 from frontguard.plot.layout.frames import limits
 from frontguard.plot.looks import BY_MEANS, OUT, SUSPECT, TRUTH, VERDICTS, Look
 from frontguard.plot.picture import Arrow, Axis, Boxes, Layer, Panel, Picture, Points, Region, Spans, looks_of
 from frontguard.results import Result
 from frontguard.verdicts import Verdict
-
-if TYPE_CHECKING:
-    from frontguard.demo.reviews import Reviews
-    from frontguard.demo.treatments import Demo
-
+from frontguard.words import arm_table
 
 _WORDS = {
     Verdict.IN: "returned: not clearly beaten",
@@ -29,7 +27,20 @@ _WORDS = {
 _LOOKS = {verdict: replace(look, label=_WORDS[verdict]) for verdict, look in VERDICTS.items() if verdict in _WORDS}
 _LIES = replace(SUSPECT, label="moved by the lies", mark="bar", width=1.3)
 _BEATEN = replace(OUT, label="")
-_LIFTED = (Verdict.OUT, Verdict.COVERED, Verdict.UNDECIDED, Verdict.IN)  # what matters most lies on top
+
+
+def _by_verdict(codes: Ints) -> Iterator[tuple[Look, Ints]]:
+    """Where each verdict stands among codes (n,), and its look; what matters most comes last and lies on top."""
+    for verdict in (Verdict.OUT, Verdict.COVERED, Verdict.UNDECIDED, Verdict.IN):
+        (some,) = np.nonzero(codes == verdict)
+        if some.size:
+            yield _LOOKS[verdict], some
+
+
+def _legend(panels: Sequence[Panel], *others: Look) -> tuple[Look, ...]:
+    """The looks that occur in the panels: verdicts first, then the others."""
+    drawn = looks_of([layer for panel in panels for layer in panel.layers])
+    return tuple(look for look in (*_LOOKS.values(), *others) if look in drawn)
 
 
 # The treatments -------------------------------------------------------------------------------------------------------
@@ -49,14 +60,12 @@ def demo_picture(demo: Demo) -> Picture:
                 f"boxes are what it takes for certain{', although records lie' if attacked else ''}"),
     ]  # fmt: skip
     panels = _on_the_same_axes(panels)
-    layers = [layer for panel in panels for layer in panel.layers]
     kept, kept_by_means = len(demo.found(robust)), len(demo.found(by_means))
-    order = {look: k for k, look in enumerate((*_LOOKS.values(), ring, _LIES))}
     return Picture(
         rows=(tuple(panels),),
         title=f"Which of {len(robust.arms)} treatments are best? "
         + (f"A saboteur replaced {share} of the records of the {total} that truly are." if attacked else ""),
-        legend=tuple(sorted(looks_of(layers), key=lambda look: order[look])),
+        legend=_legend(panels, ring, _LIES),
         description=f"Two panels of {len(robust.arms)} treatments by minutes above and minutes below the safe range, "
         f"less is better. {robust.policy}, which looks at medians, returns {kept} of the {total} treatments on the "
         f"true front; {by_means.policy}, which looks at means, returns {kept_by_means}.",
@@ -75,10 +84,8 @@ def _method(demo: Demo, result: Result, ring: Look, title: str, note: str) -> Pa
     places = demo.true_minutes[true]
     beaten, _ = beaten_by(places, np.array([-1.0, -1.0]))  # minutes are better the fewer they are
     layers: list[Layer] = [Region(beaten[:, 0], beaten[:, 1], _BEATEN, "beaten by the true front")]
-    for verdict in _LIFTED:
-        (some,) = np.nonzero(result.verdict_codes == verdict)
-        if some.size:
-            layers.append(Boxes(lower[some, 0], lower[some, 1], upper[some, 0], upper[some, 1], _LOOKS[verdict]))
+    for look, some in _by_verdict(result.verdict_codes):
+        layers.append(Boxes(lower[some, 0], lower[some, 1], upper[some, 0], upper[some, 1], look))
     # Where an estimate is far from the truth, an arrow shows who was carried away.
     away = np.abs(centre[true] - places).max(axis=1) > 0.03 * np.ptp(demo.true_minutes, axis=0).max()
     layers += [
@@ -86,11 +93,9 @@ def _method(demo: Demo, result: Result, ring: Look, title: str, note: str) -> Pa
         for i, (x, y), far in zip(true.tolist(), places.tolist(), away, strict=True)
         if far
     ]
-    for verdict in _LIFTED:
-        (some,) = np.nonzero(result.verdict_codes == verdict)
-        if some.size:
-            hints = tuple(_hint(result, i, centre) for i in some.tolist())
-            layers.append(Points(centre[some, 0], centre[some, 1], _LOOKS[verdict], hints, keys=tuple(some.tolist())))
+    for look, some in _by_verdict(result.verdict_codes):
+        hints = tuple(_hint(result, i, centre) for i in some.tolist())
+        layers.append(Points(centre[some, 0], centre[some, 1], look, hints, keys=tuple(some.tolist())))
     names = tuple(demo.truth)
     hints = tuple(f"{name}: truly {x:.0f} above, {y:.0f} below" for name, (x, y) in zip(names, places, strict=True))
     layers.append(Points(places[:, 0], places[:, 1], ring, hints, names))
@@ -129,19 +134,14 @@ def _on_the_same_axes(panels: list[Panel]) -> list[Panel]:
 
 def reviews_picture(reviews: Reviews) -> Picture:
     """The review log's movies by means, where the campaign moves one, and by medians with their intervals."""
-    from frontguard.demo.reviews import AGES, BOMBED
-
     found = reviews.analysis
     panels = (_means(reviews), _medians(reviews))
-    layers = [layer for panel in panels for layer in panel.layers]
-    order = {look: k for k, look in enumerate((*_LOOKS.values(), BY_MEANS, _LIES))}
-    legend = sorted((look for look in looks_of(layers) if look in order), key=lambda look: order[look])
     certain = " and ".join(found.pareto_set) or "no movie yet"
     return Picture(
         rows=(panels,),
         title=f"{found.pulls * len(AGES):,} reviews of {len(found.arms)} movies. A campaign wrote {reviews.share:.0%} "
         f"of those of {BOMBED} (✱), all with one star.",
-        legend=tuple(legend),
+        legend=_legend(panels, BY_MEANS, _LIES),
         description=f"Left, mean stars from two age groups: the front seems to be {' and '.join(reviews.by_means)}, "
         f"and an arrow shows how far the campaign moved {BOMBED}. Right, medians with their intervals: certainly on "
         f"the front is {certain}.",
@@ -154,8 +154,6 @@ def reviews_picture(reviews: Reviews) -> Picture:
 
 def _means(reviews: Reviews) -> Panel:
     """Where means put the movies: those they call the front ringed, and how far the campaign moved the bombed one."""
-    from frontguard.demo.reviews import AGES, BOMBED
-
     found = reviews.analysis
     bombed = found.arms.index(BOMBED)
     true = reviews.true_means[bombed]
@@ -167,13 +165,11 @@ def _means(reviews: Reviews) -> Panel:
             "without the campaign",
         )
     ]
-    for verdict in _LIFTED:
-        (some,) = np.nonzero(found.verdict_codes == verdict)
-        if some.size:
-            names = tuple(found.arms[i] if i == bombed else "" for i in some.tolist())
-            hints = tuple(_stars(reviews, i) for i in some.tolist())
-            x, y = found.means[some].T
-            layers.append(Points(x, y, _LOOKS[verdict], hints, names, tuple(some.tolist())))
+    for look, some in _by_verdict(found.verdict_codes):
+        names = tuple(found.arms[i] if i == bombed else "" for i in some.tolist())
+        hints = tuple(_stars(reviews, i) for i in some.tolist())
+        x, y = found.means[some].T
+        layers.append(Points(x, y, look, hints, names, tuple(some.tolist())))
     (ringed,) = np.nonzero(found.mean_front)
     x, y = found.means[ringed].T
     hints = tuple(_stars(reviews, i) for i in ringed.tolist())
@@ -193,27 +189,22 @@ def _stars(reviews: Reviews, i: int) -> str:
 
 def _medians(reviews: Reviews) -> Panel:
     """Intervals of the medians, a pair for each movie, in the order of the table."""
-    from frontguard.demo.reviews import AGES, BOMBED
-    from frontguard.words import arm_table
-
     found = reviews.analysis
     medians, (low, high) = found.medians, found.bounds
     order = arm_table.order(found, found.mean_front)
-    rows = np.arange(len(order), dtype=np.float64)
     layers: list[Layer] = []
-    for verdict in _LIFTED:
-        mine = found.verdict_codes[order] == verdict
-        arms, at = order[mine], rows[mine]
+    for look, rows in _by_verdict(found.verdict_codes[order]):
+        arms = order[rows]
         for d, shift in enumerate((-0.17, 0.17)):
-            if arms.size:
-                hints = tuple(
-                    f"{found.arms[i]}, {AGES[d]}: median {medians[i, d]:g} [{low[i, d]:g}, {high[i, d]:g}]"
-                    for i in arms.tolist()
-                )
-                layers += [
-                    Spans(at + shift, low[arms, d], high[arms, d], _LOOKS[verdict], hints=hints, opacity=0.4),
-                    Points(medians[arms, d], at + shift, replace(_LOOKS[verdict], size=5.0, label=""), hints),
-                ]
+            at = np.asarray(rows + shift, np.float64)
+            hints = tuple(
+                f"{found.arms[i]}, {AGES[d]}: median {medians[i, d]:g} [{low[i, d]:g}, {high[i, d]:g}]"
+                for i in arms.tolist()
+            )
+            layers += [
+                Spans(at, low[arms, d], high[arms, d], look, hints=hints, opacity=0.4),
+                Points(medians[arms, d], at, replace(look, size=5.0, label=""), hints),
+            ]
     names = tuple(f"{'✱ ' if found.arms[i] == BOMBED else ''}{found.arms[i]}" for i in order.tolist())
     certain = " and ".join(found.pareto_set) or "no movie yet"
     return Panel(

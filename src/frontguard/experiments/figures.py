@@ -1,11 +1,10 @@
-"""The files of pictures that `frontguard reproduce` writes, and Figure 1's canvas. Needs the extra `plot`."""
+"""The files of pictures that `frontguard reproduce` writes, and the paper's Figure 1. Needs the extra `plot`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,16 +12,12 @@ from frontguard._typing import Floats
 from frontguard.experiments.results import Row
 from frontguard.experiments.tables import groups_of
 from frontguard.plot import sample_complexity
-from frontguard.plot.looks import BLUE, VERMILION
-from frontguard.plot.paper.draw import new_figure
+from frontguard.plot.looks import BLUE, VERMILION, Look
+from frontguard.plot.picture import Axis, Boxes, Layer, Lines, Panel, Picture, Points
 from frontguard.policies import RPSI
 from frontguard.theory.spread import Subgaussian
 from frontguard.theory.threats import Oblivious
 from frontguard.verdicts import Verdict
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 def write_figures(results: Sequence[Row], directory: Path) -> list[Path]:
@@ -31,9 +26,7 @@ def write_figures(results: Sequence[Row], directory: Path) -> list[Path]:
     for rows in groups_of(results).values():
         path = directory / f"{_slug(rows[0].dataset)}-{_slug(rows[0].variant)}.png"
         paths.append(sample_complexity(rows).save(path))
-    path = directory / "figure1.png"
-    draw_figure1(find_decision()).savefig(path, dpi=150)
-    return [*paths, path]
+    return [*paths, figure1(find_decision()).save(directory / "figure1.png")]
 
 
 def _slug(text: str) -> str:
@@ -119,80 +112,70 @@ def _decision(policy: RPSI, before: tuple[int, ...]) -> Decision:
     return Decision(medians, policy.widths, policy.bias, policy.accuracy, before, eliminated, moved)
 
 
-def draw_figure1(decision: Decision) -> Figure:
-    """Three panels: elimination, O₁, O₂. Outlined boxes are m̂ ± (D + U), shaded ones m̂ ± U; circles mark
-    what is compared.
-    """
-    figure = new_figure(figsize=(12.0, 4.6))
-    elimination, first, second = figure.subplots(1, 3, sharex=True, sharey=True)
-    _draw_elimination(elimination, decision)
-    _draw_first(first, decision)
-    _draw_second(second, decision)
-    for axes in (elimination, first, second):
-        axes.set_xlabel("objective 1")
-        axes.set_aspect("equal")
-        axes.grid(visible=True, alpha=0.25)
-    elimination.set_ylabel("objective 2")
-    figure.suptitle("One decision of R-PSI: boxes m̂ ± (D + U), shaded m̂ ± U; circles are the points compared")
-    return figure
+_OUTER = Look("m̂ ± (D + U)", BLUE, "square", filled=False, width=1.4)
+_INNER = Look("m̂ ± U", BLUE, "square")
+_CENTRE = Look("", "", "plus")
+_COMPARED = Look("the points compared", VERMILION, "circle", filled=False, dash=(1.0, 3.0), size=9.0)
+
+
+def figure1(decision: Decision) -> Picture:
+    """Three panels: elimination, O₁, O₂, and in each of them the points that are compared."""
+    medians, widths = decision.medians, decision.widths
+    reach = widths + decision.bias
+    (loser, winner), *_ = decision.eliminated.items()
+    waiting = "none of them can eliminate another arm"
+    kept_out, kept_waiting = [], []
+    for i in decision.remaining:
+        holder = decision.holder(i)
+        lifted = decision.lifted(i)
+        kept_out.append((lifted, lifted if holder is None else medians[holder] + widths[holder]))
+    for i in decision.first_candidates:
+        held = decision.held(i)
+        if held is not None:
+            waiting = f"arm {i + 1} may yet eliminate arm {held + 1} and waits"
+            kept_waiting.append((decision.lifted(held), medians[i] + widths[i]))
+    panels = (
+        _panel(
+            decision,
+            decision.undecided_before,
+            [(medians[loser] + reach[loser], medians[winner] - reach[winner])],
+            "Elimination",
+            f"arm {winner + 1} eliminates arm {loser + 1}",
+        ),
+        _panel(
+            decision,
+            decision.remaining,
+            kept_out,
+            f"O₁ = {_names(decision.first_candidates)}",
+            "no arm of S reaches beyond their m̂ − U + α",
+        ),
+        _panel(decision, decision.remaining, kept_waiting, f"O₂ = {_names(decision.second_candidates)}", waiting),
+    )
+    return Picture(
+        rows=(panels,), title="One decision of R-PSI", legend=(_OUTER, _INNER, _COMPARED), width=12.0, height=4.6
+    )
 
 
 def _names(arms: list[int]) -> str:
     return "{" + ", ".join(str(i + 1) for i in arms) + "}"
 
 
-def _draw_elimination(axes: Axes, decision: Decision) -> None:
-    _boxes(axes, decision, list(decision.undecided_before))
-    for loser, winner in decision.eliminated.items():
-        reach = decision.bias + decision.widths
-        _compared(axes, decision.medians[loser] + reach[loser], decision.medians[winner] - reach[winner])
-        axes.set_title(f"Elimination:\narm {winner + 1} eliminates arm {loser + 1}", fontsize=10)
-
-
-def _draw_first(axes: Axes, decision: Decision) -> None:
-    _boxes(axes, decision, decision.remaining)
-    for i in decision.remaining:
-        holder = decision.holder(i)
-        if holder is not None:
-            _compared(axes, decision.lifted(i), decision.medians[holder] + decision.widths[holder])
-        else:
-            axes.plot(*decision.lifted(i), marker="o", markersize=9, markerfacecolor="none", color=VERMILION)
-    axes.set_title(
-        f"O₁ = {_names(decision.first_candidates)}:\nno arm of S reaches beyond their m̂ − U + α", fontsize=10
+def _panel(
+    decision: Decision, arms: Sequence[int], compared: list[tuple[Floats, Floats]], title: str, note: str
+) -> Panel:
+    """The boxes of some arms and lines between the points compared, on the axes that all panels share."""
+    centres, widths = decision.medians[list(arms)], decision.widths[list(arms)]
+    x, y = centres.T
+    layers: list[Layer] = []
+    for reach, look in ((widths + decision.bias, _OUTER), (widths, _INNER)):
+        layers.append(Boxes(x - reach, y - reach, x + reach, y + reach, look))
+    ends = np.reshape(compared, (-1, 2, 2))
+    layers.append(Lines(ends[:, :, 0], ends[:, :, 1], _COMPARED, marks=True))
+    layers.append(Points(x, y, _CENTRE, written=tuple(f"arm {i + 1}" for i in arms)))
+    farthest = (decision.widths + decision.bias + 0.1)[:, None]
+    lows, highs = (decision.medians - farthest).min(axis=0), (decision.medians + farthest).max(axis=0)
+    across, along = (
+        Axis(f"objective {d + 1}", low=float(low), high=float(high))
+        for d, (low, high) in enumerate(zip(lows, highs, strict=True))
     )
-
-
-def _draw_second(axes: Axes, decision: Decision) -> None:
-    _boxes(axes, decision, decision.remaining)
-    waiting = "none of them can eliminate another arm"
-    for i in decision.first_candidates:
-        held = decision.held(i)
-        if held is not None:
-            waiting = f"arm {i + 1} may yet eliminate arm {held + 1} and waits"
-            _compared(axes, decision.lifted(held), decision.medians[i] + decision.widths[i])
-    axes.set_title(f"O₂ = {_names(decision.second_candidates)}:\n{waiting}", fontsize=10)
-
-
-def _boxes(axes: Axes, decision: Decision, arms: list[int]) -> None:
-    from matplotlib.patches import Rectangle
-
-    for i in arms:
-        centre = decision.medians[i]
-        for reach, shaded in ((decision.widths[i] + decision.bias, False), (decision.widths[i], True)):
-            corner = (float(centre[0] - reach), float(centre[1] - reach))
-            alpha, fill = (0.25, True) if shaded else (1.0, False)
-            axes.add_patch(Rectangle(corner, 2 * reach, 2 * reach, color=BLUE, alpha=alpha, fill=fill, linewidth=1.4))
-        axes.plot(*centre, marker="+", color="black")
-        axes.annotate(f"arm {i + 1}", (centre[0], centre[1]), textcoords="offset points", xytext=(4, 4))
-
-
-def _compared(axes: Axes, lower: Floats, upper: Floats) -> None:
-    axes.plot(
-        [lower[0], upper[0]],
-        [lower[1], upper[1]],
-        color=VERMILION,
-        linestyle=":",
-        marker="o",
-        markersize=9,
-        markerfacecolor="none",
-    )
+    return Panel(across, along, tuple(layers), title, note)

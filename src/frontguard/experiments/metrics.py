@@ -44,7 +44,9 @@ def judge(returned: npt.ArrayLike, medians: npt.ArrayLike, *, bias: float, accur
     ([False, False], [0.5, 0.0], [0, 1])
     """
     points = as_points(medians, name="medians")
-    sets = _as_sets(returned, len(points))
+    sets = np.asarray(returned, dtype=np.bool_)
+    if sets.ndim != 2 or sets.shape[1] != len(points):
+        raise ValueError(f"returned must have the shape (R, K) = (runs, {len(points)}); got {sets.shape}")
     front = pareto_mask(points)
     accurate = suboptimality_gaps(points) <= 2 * bias + accuracy
     uncovered = _uncovered(sets, points, front, 2 * bias)
@@ -70,13 +72,6 @@ def robust_f1(hits: npt.ArrayLike, uncovered: npt.ArrayLike, wrong: npt.ArrayLik
     doubled = 2.0 * np.asarray(hits, np.float64)
     whole = doubled + np.asarray(uncovered, np.float64) + np.asarray(wrong, np.float64)
     return np.divide(doubled, whole, out=np.ones_like(doubled), where=whole > 0)
-
-
-def _as_sets(returned: npt.ArrayLike, arms: int) -> Bools:
-    sets = np.asarray(returned, dtype=np.bool_)
-    if sets.ndim != 2 or sets.shape[1] != arms:
-        raise ValueError(f"returned must have the shape (R, K) = (runs, {arms}); got {sets.shape}")
-    return sets
 
 
 def _uncovered(sets: Bools, points: Floats, front: Bools, margin: float) -> Ints:

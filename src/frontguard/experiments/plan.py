@@ -9,25 +9,25 @@ attacker.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from frontguard import phrases
+from frontguard._typing import Floats, Ints
 from frontguard.errors import BadInput
-from frontguard.experiments.datasets import synthetic
 from frontguard.experiments.datasets.compiler_flags import bundled_recording
 from frontguard.experiments.datasets.diabetes import bundled_treatments
 from frontguard.experiments.datasets.movielens import SCORES, Movies, bundled_movies, movies_from_ml100k
 from frontguard.experiments.datasets.sw_llvm import HOW_TO_GET, CompilerSettings, find_settings, read_settings
-from frontguard.experiments.published import EPSILONS, Published, published_row
+from frontguard.experiments.published import EPSILONS, TABLE2, Published
 from frontguard.simulation.adversaries import other_distribution, paper_malicious, review_bomber
 from frontguard.simulation.contracts import Adversary, Environment
 from frontguard.simulation.environments import bootstrap, categorical, gaussian, noisy_bootstrap
-from frontguard.theory.schedule import Schedule
 from frontguard.theory.spread import SpreadBound, Subgaussian
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Threat
 
-DATASETS: tuple[str, ...] = ("movielens", "sw-llvm", "diabetes", "compiler-flags", "synthetic")
 TITLES: dict[str, str] = {
     "movielens": "MovieLens",
     "sw-llvm": "SW-LLVM",
@@ -35,6 +35,7 @@ TITLES: dict[str, str] = {
     "compiler-flags": "Compiler flags",
     "synthetic": "Synthetic",
 }
+DATASETS = tuple(TITLES)
 T_BAR = 0.49
 DELTA = 0.1
 
@@ -60,11 +61,6 @@ class Experiment:
     bias: Callable[[float], float | None] = lambda eps: None
     in_table2: bool = True
 
-    @property
-    def title(self) -> str:
-        """The data set and the variant, for headings."""
-        return f"{TITLES[self.dataset]}, {self.variant}"
-
 
 @dataclass(frozen=True, eq=False)
 class Setting:
@@ -86,17 +82,7 @@ class Setting:
     @property
     def bias(self) -> float:
         """D, by which every policy is judged: accuracy 2D + α, coverage 2D."""
-        environment = self.experiment.environment
-        schedule = Schedule(
-            self.threat,
-            self.experiment.spread,
-            environment.arms,
-            environment.objectives,
-            DELTA,
-            t_bar=T_BAR,
-            bias_override=self.bias_override,
-        )
-        return float(schedule.bias)
+        return self.experiment.spread(self.threat.shift) if self.bias_override is None else self.bias_override
 
     @property
     def adversary(self) -> Adversary | None:
@@ -105,7 +91,7 @@ class Setting:
 
     def published(self, policy: str) -> Published | None:
         """The row of Table 2 that this setting repeats, if there is one."""
-        return published_row(self.experiment.dataset, policy, self.eps) if self.experiment.in_table2 else None
+        return TABLE2.get((self.experiment.dataset, policy, self.eps)) if self.experiment.in_table2 else None
 
 
 def movielens(movies: Movies) -> Experiment:
@@ -128,35 +114,37 @@ def sw_llvm(settings: CompilerSettings) -> list[Experiment]:
     as published, R-PSI is told the oblivious constants and D = 0 at ε = 0; as the theory demands, the
     malicious ones.
     """
-    environment = bootstrap(settings.points, settings.arm_of_row)
-
-    def attack(eps: float) -> Adversary:
-        return paper_malicious(environment, eps, factor=1.25, value=10.0)
-
-    def no_bias_without_attack(eps: float) -> float | None:
-        return 0.0 if eps == 0.0 else None
-
-    published = Experiment(
-        dataset="sw-llvm",
+    demanded = _under_the_papers_attack("sw-llvm", AS_THEORY, settings.points, settings.arm_of_row)
+    published = replace(
+        demanded,
         variant=AS_PUBLISHED,
-        environment=environment,
-        attack=attack,
         threat=Oblivious,
-        spread=Subgaussian(0.2),
-        accuracy=0.1,
-        bias=no_bias_without_attack,
+        bias=lambda eps: 0.0 if eps == 0.0 else None,
+        in_table2=True,
     )
-    demanded = Experiment(
-        dataset="sw-llvm",
-        variant=AS_THEORY,
+    return [published, demanded]
+
+
+def compiler_flags() -> Experiment:
+    """20 sets of GCC flags, recorded, under the attack on SW-LLVM with the theory's constants. σ = 0.2, α = 0.1.
+
+    Our own stand-in for SW-LLVM: nothing is published of it.
+    """
+    return _under_the_papers_attack("compiler-flags", "recorded pulls", *bundled_recording().points())
+
+
+def _under_the_papers_attack(dataset: str, variant: str, points: Floats, arm_of_row: Ints) -> Experiment:
+    environment = bootstrap(points, arm_of_row)
+    return Experiment(
+        dataset=dataset,
+        variant=variant,
         environment=environment,
-        attack=attack,
+        attack=lambda eps: paper_malicious(environment, eps, factor=1.25, value=10.0),
         threat=Malicious,
         spread=Subgaussian(0.2),
         accuracy=0.1,
         in_table2=False,
     )
-    return [published, demanded]
 
 
 def diabetes() -> Experiment:
@@ -175,40 +163,29 @@ def diabetes() -> Experiment:
     )
 
 
-def compiler_flags() -> Experiment:
-    """20 sets of GCC flags, recorded, under the attack on SW-LLVM with the theory's constants. σ = 0.2, α = 0.1.
-
-    Our own stand-in for SW-LLVM: nothing is published of it.
-    """
-    recording = bundled_recording()
-    environment = bootstrap(*recording.points())
-    return Experiment(
-        dataset="compiler-flags",
-        variant="recorded pulls",
-        environment=environment,
-        attack=lambda eps: paper_malicious(environment, eps, factor=1.25, value=10.0),
-        threat=Malicious,
-        spread=Subgaussian(0.2),
-        accuracy=0.1,
-        in_table2=False,
-    )
+SUITE: tuple[tuple[int, int], ...] = tuple((arms, objectives) for arms in (10, 20, 50) for objectives in (2, 3, 5))
+"""K and M of the synthetic instances. The authors' own setting is the first."""
+SIDE = 2.0
+"""Medians are uniform on [0, SIDE]: wide enough that some arms can be eliminated although R-PSI's boxes are D ≈ 0.24 to
+0.31 wide."""
 
 
 def gaussian_suite() -> list[Experiment]:
-    """Synthetic instances over K and M; the attacker drags the Pareto arms down (prescient). σ = 0.1, α = 0.1."""
-    return [_gaussian_instance(arms, objectives) for arms, objectives in synthetic.SUITE]
+    """Synthetic instances over K and M; the attacker drags the Pareto arms below all (prescient). σ = α = 0.1."""
+    return [_gaussian_instance(arms, objectives) for arms, objectives in SUITE]
 
 
 def _gaussian_instance(arms: int, objectives: int) -> Experiment:
-    environment = gaussian(synthetic.uniform_medians(arms, objectives), synthetic.DEVIATION)
+    generator = np.random.default_rng(np.random.SeedSequence(0, spawn_key=(arms, objectives)))
+    environment = gaussian(generator.uniform(0.0, SIDE, (arms, objectives)), 0.1)
     return Experiment(
         dataset="synthetic",
         variant=f"K={arms} M={objectives}",
         environment=environment,
-        attack=lambda eps: review_bomber(environment, eps, lowest=synthetic.LOWEST),
+        attack=lambda eps: review_bomber(environment, eps, lowest=-1.0),
         threat=Prescient,
-        spread=Subgaussian(synthetic.DEVIATION),
-        accuracy=synthetic.ACCURACY,
+        spread=Subgaussian(0.1),
+        accuracy=0.1,
         in_table2=False,
     )
 
@@ -223,12 +200,12 @@ class Selection:
 
 def choose(dataset: str, data: Path | None, selection: str = "margin") -> Selection:
     """Build the experiments that a data set's name stands for; `all` is the three of Table 2."""
-    if dataset == "all":
-        return _table2(data, selection)
-    if dataset not in DATASETS:
+    if dataset not in (*DATASETS, "all"):
         raise BadInput(nearest("dataset", dataset, (*DATASETS, "all")))
     if data is not None and not data.exists():
         raise BadInput(f"{data}: no such file or directory")
+    if dataset == "all":
+        return _table2(data, selection)
     if dataset == "movielens":
         movies = bundled_movies(selection) if data is None else movies_from_ml100k(_ml100k(data) or data, selection)
         return Selection([movielens(movies)], [])
@@ -244,8 +221,6 @@ def choose(dataset: str, data: Path | None, selection: str = "margin") -> Select
 
 
 def _table2(data: Path | None, selection: str) -> Selection:
-    if data is not None and not data.exists():
-        raise BadInput(f"{data}: no such file or directory")
     ratings = None if data is None else _ml100k(data)
     points = None if data is None else find_settings(data)
     if data is not None and ratings is None and points is None:
@@ -265,19 +240,15 @@ def settings_of(experiments: Sequence[Experiment], epsilons: Sequence[float]) ->
     """Every experiment at every ε (the levels of Table 2 if none is given), each ε checked against what is allowed."""
     levels = list(dict.fromkeys(epsilons)) or list(EPSILONS)
     for experiment in experiments:
+        model = experiment.threat(0.0)
+        limit = model.largest_eps(T_BAR)
         for eps in levels:
-            _check_eps(experiment, eps)
+            if not 0.0 <= eps < limit:
+                raise BadInput(
+                    f"--epsilon {eps:g}: wanted 0 <= epsilon < {limit:.4g} on {experiment.dataset}: there the "
+                    f"{model.name} attacker can shift a median by {T_BAR} in level, beyond which R bounds nothing"
+                )
     return [Setting(experiment, eps) for experiment in experiments for eps in levels]
-
-
-def _check_eps(experiment: Experiment, eps: float) -> None:
-    model = experiment.threat(0.0)
-    limit = model.largest_eps(T_BAR)
-    if not 0.0 <= eps < limit:
-        raise BadInput(
-            f"--epsilon {eps:g}: wanted 0 <= epsilon < {limit:.4g} on {experiment.dataset}: there the "
-            f"{model.name} attacker can shift a median by {T_BAR} in level, beyond which R bounds nothing"
-        )
 
 
 def nearest(what: str, got: str, known: Sequence[str]) -> str:

@@ -43,6 +43,11 @@ class Row:
         """How many runs stand behind the row."""
         return self.score.runs
 
+    @property
+    def as_printed(self) -> Published:
+        """Our means, as the paper prints them."""
+        return Published(self.score.rsr, self.score.sc.mean, self.score.ro.mean, self.score.rf1.mean)
+
 
 def result_of(setting: Setting, contestant: ExperimentPolicy, runs: Sequence[Run]) -> Row:
     """Judge the runs of one setting and policy by accuracy 2D + α and coverage 2D."""
@@ -70,7 +75,6 @@ def result_of(setting: Setting, contestant: ExperimentPolicy, runs: Sequence[Run
 
 def as_record(row: Row) -> dict[str, Any]:
     """A row for machines: flat, with plain numbers; what does not exist is None."""
-    published = row.published
     figures = row.score
     return {
         "dataset": row.dataset,
@@ -78,10 +82,7 @@ def as_record(row: Row) -> dict[str, Any]:
         "policy": row.policy,
         "epsilon": row.epsilon,
         "runs": row.runs,
-        "rsr": figures.rsr,
-        "sc": figures.sc.mean,
-        "ro": figures.ro.mean,
-        "rf1": figures.rf1.mean,
+        **row.as_printed._asdict(),
         "returned": figures.size.mean,
         "returned_off_front": figures.off_front.mean,
         "pareto_arms": row.pareto_arms,
@@ -96,10 +97,7 @@ def as_record(row: Row) -> dict[str, Any]:
         "told_threat": row.threat,
         "bias": row.bias,
         "accuracy": row.accuracy,
-        "published_rsr": None if published is None else published.rsr,
-        "published_sc": None if published is None else published.sc,
-        "published_ro": None if published is None else published.ro,
-        "published_rf1": None if published is None else published.rf1,
+        **{f"published_{name}": getattr(row.published, name, None) for name in Published._fields},
     }
 
 

@@ -7,15 +7,14 @@ with more runs, other policies or another number of workers.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 
 from frontguard.experiments.contestants import ExperimentPolicy
-from frontguard.experiments.plan import Setting
-from frontguard.experiments.published import EPSILONS, published_row
+from frontguard.experiments.plan import TITLES, Setting
+from frontguard.experiments.published import EPSILONS, TABLE2
 from frontguard.experiments.results import Row, result_of
 from frontguard.experiments.store import Run, RunStore, key_of
 from frontguard.simulation import simulate
@@ -40,23 +39,19 @@ class PlannedRow:
     @property
     def name(self) -> str:
         """For progress: data set, variant, policy and ε."""
-        return f"{self.setting.experiment.title}, {self.contestant.title}, ε = {self.setting.eps:g}"
+        experiment = self.setting.experiment
+        return f"{TITLES[experiment.dataset]}, {experiment.variant}, {self.contestant.title}, ε = {self.setting.eps:g}"
 
-    def missing(self, wanted: int) -> list[tuple[int, int]]:
-        """The gaps in the run numbers 0..wanted−1, as (first, end).
+    def missing(self, wanted: int, most: int) -> range:
+        """The first gap in the run numbers 0..wanted−1, at most so many of it; empty if there is none.
 
         >>> cell = PlannedRow(None, None, "", {0: None, 1: None, 4: None})
-        >>> cell.missing(7)
-        [(2, 4), (5, 7)]
+        >>> cell.missing(7, most=5)
+        range(2, 4)
         """
-        gaps: list[tuple[int, int]] = []
-        for number in range(wanted):
-            if number not in self.runs:
-                if gaps and gaps[-1][1] == number:
-                    gaps[-1] = (gaps[-1][0], number + 1)
-                else:
-                    gaps.append((number, number + 1))
-        return gaps
+        first = next((number for number in range(wanted) if number not in self.runs), wanted)
+        end = next((number for number in range(first, wanted) if number in self.runs), wanted)
+        return range(first, min(end, first + most))
 
 
 @dataclass
@@ -116,7 +111,9 @@ class Plan:
         compiled: set[str] = set()
         for cell in self.cells:
             cell.runs = self._stored(cell)
-            for first, end in self._chunks(cell, jobs[cell.key], compiled):
+            job, policy = jobs[cell.key], cell.contestant.name
+            # A policy's very first chunk is a single run: it may have to compile, which must not pass for its pace.
+            while chunk := cell.missing(self.wanted, _chunk_size(job.last_pace) if policy in compiled else 1):
                 before = self.done
 
                 def show(finished: int, cell: PlannedRow = cell, before: int = before) -> None:
@@ -125,26 +122,12 @@ class Plan:
 
                 show(0)
                 started = time.perf_counter()
-                runs = _simulated(cell, first, end, seed=self.seed, workers=workers, on_run=show)
-                self.store.add(cell.key, _about(cell, self.seed), first, runs)
-                cell.runs.update({first + i: run for i, run in enumerate(runs)})
-                if cell.contestant.name in compiled:
-                    forecast.measured(jobs[cell.key], len(runs), time.perf_counter() - started)
-                else:
-                    compiled.add(cell.contestant.name)
-                    forecast.untimed(jobs[cell.key], len(runs))
+                runs = _simulated(cell, chunk, seed=self.seed, workers=workers, on_run=show)
+                self.store.add(cell.key, _about(cell, self.seed), chunk.start, runs)
+                cell.runs.update(zip(chunk, runs, strict=True))
+                forecast.measured(job, len(runs), time.perf_counter() - started if policy in compiled else None)
+                compiled.add(policy)
         return Execution(self.results(), resumed, self.done - resumed)
-
-    def _chunks(self, cell: PlannedRow, job: Job, compiled: set[str]) -> Iterator[tuple[int, int]]:
-        """The missing runs in pieces that last about `CHUNK_SECONDS`, as far as measured.
-
-        A policy's very first piece is a single run: it may have to compile, which must not pass for its pace.
-        """
-        for first, end in cell.missing(self.wanted):
-            while first < end:
-                size = 1 if cell.contestant.name not in compiled else _chunk_size(job.last_pace)
-                yield first, min(first + size, end)
-                first += size
 
     def results(self) -> list[Row]:
         """The rows of all cells that have any run."""
@@ -159,23 +142,21 @@ def _chunk_size(pace: float | None) -> int:
     return FIRST_CHUNK if pace is None else max(FIRST_CHUNK, int(CHUNK_SECONDS / max(pace, 1e-6)))
 
 
-class _OnRun(Protocol):
-    def __call__(self, finished: int, /) -> None: ...
-
-
-def _simulated(cell: PlannedRow, first: int, end: int, *, seed: int, workers: int | None, on_run: _OnRun) -> list[Run]:
+def _simulated(
+    cell: PlannedRow, chunk: range, *, seed: int, workers: int | None, on_run: Callable[[int], None]
+) -> list[Run]:
     setting = cell.setting
     finished = simulate(
         cell.contestant.build(setting),
         setting.experiment.environment,
         setting.adversary,
-        runs=end - first,
+        runs=len(chunk),
         seed=seed,
-        first_run=first,
+        first_run=chunk.start,
         workers=workers,
         on_run=on_run,
     )
-    share = float(finished.seconds) / (end - first)
+    share = float(finished.seconds) / len(chunk)
     return [
         Run(int(pulls), tuple(int(arm) for arm in np.flatnonzero(returned)), share)
         for pulls, returned in zip(finished.pulls, finished.returned, strict=True)
@@ -196,7 +177,7 @@ def _about(cell: PlannedRow, seed: int) -> dict[str, object]:
 def _guess(cell: PlannedRow) -> float:
     """Cost of a run before any is measured: the published pulls at the nearest ε times what a pull costs."""
     nearest = min(EPSILONS, key=lambda eps: abs(eps - cell.setting.eps))
-    row = published_row(cell.setting.experiment.dataset, cell.contestant.name, nearest)
+    row = TABLE2.get((cell.setting.experiment.dataset, cell.contestant.name, nearest))
     return (row.sc if row else UNKNOWN_PULLS) * cell.contestant.weight
 
 
@@ -217,16 +198,13 @@ class TimeLeft:
     def __init__(self, jobs: list[Job]) -> None:
         self.jobs = jobs
 
-    def untimed(self, job: Job, runs: int) -> None:
-        """Take note that runs of a job are done whose time says nothing: they compiled the kernels first."""
+    def measured(self, job: Job, runs: int, seconds: float | None) -> None:
+        """Take note that `runs` runs of a job took `seconds`; None if their time says nothing: they compiled first."""
         job.runs_left -= runs
-
-    def measured(self, job: Job, runs: int, seconds: float) -> None:
-        """Take note that `runs` runs of a job took `seconds`."""
-        job.runs_left -= runs
-        job.runs_measured += runs
-        job.seconds_measured += seconds
-        job.last_pace = seconds / runs
+        if seconds is not None:
+            job.runs_measured += runs
+            job.seconds_measured += seconds
+            job.last_pace = seconds / runs
 
     def seconds_left(self) -> float | None:
         """The estimate, or None before anything has been measured.
@@ -241,9 +219,5 @@ class TimeLeft:
         guessed = sum(job.guess * job.runs_measured for job in self.jobs)
         if guessed == 0:
             return None
-        scale = spent / guessed
-        return sum(self._seconds_a_run(job, scale) * job.runs_left for job in self.jobs)
-
-    @staticmethod
-    def _seconds_a_run(job: Job, scale: float) -> float:
-        return job.guess * scale if job.last_pace is None else job.last_pace
+        paces = [job.guess * spent / guessed if job.last_pace is None else job.last_pace for job in self.jobs]
+        return sum(pace * job.runs_left for pace, job in zip(paces, self.jobs, strict=True))

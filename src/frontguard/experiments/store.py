@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import metadata, resources
@@ -53,8 +53,7 @@ class RunStore:
             raise BadInput(f"--output {directory}: cannot be written: {error.strerror or error}") from None
         self._runs: dict[str, dict[int, Run]] = {}
         if not fresh:
-            for key, number, run in self._read():
-                self._runs.setdefault(key, {})[number] = run  # the later line counts: it was computed afresh
+            self._read()
 
     def runs(self, key: str) -> dict[int, Run]:
         """Number of the run → run, for all finished runs of a key."""
@@ -75,7 +74,7 @@ class RunStore:
             file.write(json.dumps(line, separators=(",", ":")) + "\n")
             file.flush()
             os.fsync(file.fileno())
-        self._runs.setdefault(key, {}).update({first_run + i: run for i, run in enumerate(runs)})
+        self._keep(key, first_run, runs)
 
     def _end_torn_line(self) -> None:
         """End a line that was torn off, so that the next one starts on its own."""
@@ -85,24 +84,20 @@ class RunStore:
                 if file.read(1) != b"\n":
                     file.write(b"\n")
 
-    def _read(self) -> Iterator[tuple[str, int, Run]]:
+    def _read(self) -> None:
+        """Take the runs of all lines that can be read; of two for one run the later, which was computed afresh."""
         with self.path.open(encoding="utf-8", errors="replace") as file:
             for text in file:
-                try:
-                    yield from _runs_of(json.loads(text))
-                except (ValueError, KeyError, TypeError):
-                    continue
+                with suppress(ValueError, KeyError, TypeError):
+                    line = json.loads(text)
+                    if line["format"] == FORMAT:
+                        share = float(line["seconds"]) / max(1, len(line["pulls"]))
+                        pairs = zip(line["pulls"], line["returned"], strict=True)
+                        runs = [Run(int(pulls), tuple(map(int, returned)), share) for pulls, returned in pairs]
+                        self._keep(str(line["key"]), int(line["first_run"]), runs)
 
-
-def _runs_of(line: dict[str, Any]) -> list[tuple[str, int, Run]]:
-    if line["format"] != FORMAT:
-        return []
-    share = float(line["seconds"]) / max(1, len(line["pulls"]))
-    pairs = zip(line["pulls"], line["returned"], strict=True)
-    return [
-        (str(line["key"]), int(line["first_run"]) + i, Run(int(pulls), tuple(map(int, returned)), share))
-        for i, (pulls, returned) in enumerate(pairs)
-    ]
+    def _keep(self, key: str, first_run: int, runs: list[Run]) -> None:
+        self._runs.setdefault(key, {}).update(enumerate(runs, start=first_run))
 
 
 def key_of(setting: Setting, contestant: ExperimentPolicy, seed: int) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from frontguard.experiments.metrics import Spread
+from frontguard.experiments.published import Published
 from frontguard.experiments.results import Row, as_record
 
 if TYPE_CHECKING:
@@ -179,26 +180,19 @@ def as_latex(rows: Sequence[Row]) -> str:
         lines.append(rf"\multirow{{{2 * len(epsilons)}}}{{*}}{{{_escaped(name)}}}")
         for eps in epsilons:
             own = [by_place.get((title, policy, eps)) for title in groups]
-            lines.append(rf" & {eps:g} & " + " & ".join(_latex_ours(row) for row in own) + r" \\")
-            lines.append(r" & & " + " & ".join(_latex_published(row) for row in own) + r" \\")
+            ours = [_latex_cells(None if row is None else row.as_printed) for row in own]
+            papers = [_latex_cells(None if row is None else row.published, r"{{\scriptsize ({})}}") for row in own]
+            lines.append(rf" & {eps:g} & " + " & ".join(ours) + r" \\")
+            lines.append(r" & & " + " & ".join(papers) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}"]
     return "\n".join(lines) + "\n"
 
 
-def _latex_ours(row: Row | None) -> str:
-    if row is None:
+def _latex_cells(figures: Published | None, style: str = "{}") -> str:
+    if figures is None:
         return " & & & "
-    figures = row.score
-    cells = (number(figures.rsr), f"{figures.sc.mean:.1f}", number(figures.ro.mean), number(figures.rf1.mean))
-    return " & ".join(cells)
-
-
-def _latex_published(row: Row | None) -> str:
-    if row is None or row.published is None:
-        return " & & & "
-    printed = row.published
-    cells = (number(printed.rsr), f"{printed.sc:.1f}", number(printed.ro), number(printed.rf1))
-    return " & ".join(rf"{{\scriptsize ({cell})}}" for cell in cells)
+    cells = (number(figures.rsr), f"{figures.sc:.1f}", number(figures.ro), number(figures.rf1))
+    return " & ".join(style.format(cell) for cell in cells)
 
 
 def _escaped(text: str) -> str:

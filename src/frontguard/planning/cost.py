@@ -31,12 +31,13 @@ from frontguard.planning.reach import (
 )
 from frontguard.policies import RPSI, Certified, Policy
 from frontguard.simulation import Adversary, RewardSource, Streams, simulate_one
-from frontguard.simulation.adversaries import constant_attack, worst_case, worst_case_prescient
+from frontguard.simulation.adversaries import strongest
+from frontguard.simulation.engine import drive_by_turns
 from frontguard.simulation.environments import Quantiled, bootstrap, gaussian
 from frontguard.theory.bounds import theorem1_gap_dependent, theorem1_worst_case
 from frontguard.theory.schedule import Schedule
 from frontguard.theory.spread import CustomSpread, SpreadBound
-from frontguard.theory.threats import Malicious, Prescient, Threat
+from frontguard.theory.threats import Threat
 
 WORK = 3 * 10**6
 """Pulls after which no more runs of a policy under an attack are begun: it keeps a plan within some twenty seconds."""
@@ -101,8 +102,8 @@ class Task:
 
     @property
     def unit(self) -> Floats:
-        """Of every objective (M,): its accuracy, in which R-PSI, that knows one α for all, is run; 1 where it is 0."""
-        return np.where(self.accuracy > 0, self.accuracy, 1.0)
+        """(M,), in which R-PSI, that knows one α for all, is run on a pilot: the accuracy of each; 1 where it is 0."""
+        return np.ones(self.objectives) if self.pilot is None else np.where(self.accuracy > 0, self.accuracy, 1.0)
 
     def environment(self, seed: int, run: int) -> Quantiled:
         """The arms of a run."""
@@ -114,17 +115,12 @@ class Task:
         return gaussian(medians, self.sigma)
 
     def scaled(self) -> Task:
-        """The same in units of the accuracy: every objective has accuracy 1 (or 0)."""
-        unit = self.unit
+        """The same on a pilot in units of the accuracy: every objective has accuracy 1 (or 0)."""
         if self.pilot is None:
             return self
-        return replace(
-            self,
-            accuracy=self.accuracy / unit,
-            coverage=self.coverage / unit,
-            pilot=self.pilot.divided_by(unit),
-            spread=None,
-        )
+        unit = self.unit
+        pilot = replace(self.pilot, values=self.pilot.values / unit)
+        return replace(self, accuracy=self.accuracy / unit, coverage=self.coverage / unit, pilot=pilot, spread=None)
 
 
 def worst_attack(environment: Quantiled, threat: Threat) -> Adversary | None:
@@ -132,15 +128,9 @@ def worst_attack(environment: Quantiled, threat: Threat) -> Adversary | None:
     if threat.eps == 0.0:
         return None
     direction = np.where(environment.pareto_mask, -1, 1)
-    far = 10.0 * float(np.ptp(environment.medians)) + 10.0 * float(
-        (environment.quantile(0.99) - environment.quantile(0.01)).max()
-    )
-    far = far or 1.0
-    if isinstance(threat, Malicious):
-        return worst_case(environment, threat.eps, direction, distance=far)
-    if isinstance(threat, Prescient):
-        return worst_case_prescient(environment, threat.eps, direction, distance=far)
-    return constant_attack(threat.eps, environment.medians + far * direction[:, None])
+    spread = (environment.law.quantile(0.99) - environment.law.quantile(0.01)).max()
+    far = 10.0 * float(np.ptp(environment.medians)) + 10.0 * float(spread)
+    return strongest(environment, threat, direction, distance=far or 1.0)
 
 
 @dataclass(frozen=True)
@@ -151,14 +141,14 @@ class SimulatedCost:
     attack: str
     accuracy: tuple[float, ...] | None  # what it promises; inner
     coverage: tuple[float, ...] | None
-    runs: int = 0
-    mean: float = math.nan
-    least: int = 0
-    most: int = 0
-    certified: int = 0  # runs that ended with the promise
-    unreachable: int = 0  # runs that saw that it cannot be had
-    capped: int = 0  # runs that were cut off: the mean is more than this
-    note: str = ""
+    runs: int
+    mean: float
+    least: int
+    most: int
+    certified: int  # runs that ended with the promise
+    unreachable: int  # runs that saw that it cannot be had
+    capped: int  # runs that were cut off: the mean is more than this
+    note: str
 
 
 class RunWatcher(Protocol):
@@ -222,9 +212,7 @@ def _rpsi(task: Task) -> SimulatedPolicy:
         )
         return SimulatedPolicy("R-PSI", task, None, nothing, nothing, f"R-PSI {why}")
     schedule, alpha = found
-    scaled = task.scaled()
-    unit = np.ones(task.objectives) if task.pilot is None else task.unit
-    accuracy, coverage = unit * (2.0 * schedule.bias + alpha), unit * 2.0 * schedule.bias
+    accuracy, coverage = task.unit * (2.0 * schedule.bias + alpha), task.unit * 2.0 * schedule.bias
     policy, note = None, ""
     try:
         if schedule.phases_until(alpha / 4.0) > MOST_PHASES:
@@ -235,7 +223,7 @@ def _rpsi(task: Task) -> SimulatedPolicy:
         )  # fmt: skip
     except BadInput:
         note = f"R-PSI is not simulated: it might take more than {MOST_PHASES:,} phases an arm"
-    return SimulatedPolicy("R-PSI", scaled, policy, accuracy, coverage, note)
+    return SimulatedPolicy("R-PSI", task.scaled(), policy, accuracy, coverage, note)
 
 
 def pilot_spread(pilot: Pilot) -> SpreadBound:
@@ -259,10 +247,7 @@ def _one_run(simulated: SimulatedPolicy, attacked: bool, seed: int, run: int) ->
     if isinstance(policy, RPSI) and policy.arms * float(policy.phase_pulls.sum()) > WORST_OF_RPSI:
         # R-PSI knows no budget of its own: ask and tell, phase by phase, until it is used up.
         live = policy.fresh()
-        streams = Streams(RewardSource(environment, adversary), seed, run)
-        while not live.done and live.pulls_per_arm.sum() < MOST_PULLS_OF_RPSI:
-            wanted = live.ask()
-            live.tell(wanted, streams.take_batch(wanted))
+        drive_by_turns(live, Streams(RewardSource(environment, adversary), seed, run), MOST_PULLS_OF_RPSI)
         return int(live.pulls_per_arm.sum()), "certified" if live.done else "budget"
     ended = simulate_one(policy, environment, adversary, seed=seed, run=run)
     return int(ended.pulls_per_arm.sum()), ended.result().status
@@ -293,10 +278,6 @@ def simulate_cost(
     with ThreadPoolExecutor() as threads:
         for number, (simulated, attacked) in enumerate(jobs):
             attack = "worst" if attacked else "none"
-            row = SimulatedCost(
-                simulated.name, attack, _as_tuple(simulated.accuracy), _as_tuple(simulated.coverage),
-                note=simulated.note,
-            )  # fmt: skip
             ended: list[tuple[int, str]] = []
             while simulated.policy is not None and len(ended) < runs and sum(pulls for pulls, _ in ended) < WORK:
                 batch = range(len(ended), min(len(ended) + AT_A_TIME, runs))
@@ -311,23 +292,25 @@ def simulate_cost(
                 ended += [future.result() for future in futures]
                 if 2 * sum(stop == "budget" for _, stop in ended) >= len(ended):
                     break  # "more than" is all that further runs would say
-            costs.append(_summed_up(row, ended))
+            costs.append(_summed_up(simulated, attack, ended))
     return costs
 
 
-def _summed_up(row: SimulatedCost, ended: list[tuple[int, str]]) -> SimulatedCost:
-    if not ended:
-        return row
+def _summed_up(simulated: SimulatedPolicy, attack: str, ended: list[tuple[int, str]]) -> SimulatedCost:
     pulls, stops = [pulls for pulls, _ in ended], [stop for _, stop in ended]
-    return replace(
-        row,
+    return SimulatedCost(
+        policy=simulated.name,
+        attack=attack,
+        accuracy=_as_tuple(simulated.accuracy),
+        coverage=_as_tuple(simulated.coverage),
         runs=len(ended),
-        mean=math.fsum(pulls) / len(ended),
-        least=min(pulls),
-        most=max(pulls),
+        mean=math.fsum(pulls) / len(ended) if ended else math.nan,
+        least=min(pulls, default=0),
+        most=max(pulls, default=0),
         certified=stops.count("certified"),
         unreachable=stops.count("unreachable"),
         capped=stops.count("budget"),
+        note=simulated.note,
     )
 
 
@@ -407,8 +390,7 @@ def make_plan(task: Task, *, runs: int = 20, seed: int = 0, watcher: RunWatcher 
     if bounded is not None:
         schedule, alpha = bounded
         first["R-PSI"] = schedule.first_pulls
-        unit = np.ones(task.objectives) if task.pilot is None else task.unit
-        rpsi_floor = differences_in_units(task.metrics, 2.0 * schedule.bias * unit)
+        rpsi_floor = differences_in_units(task.metrics, 2.0 * schedule.bias * task.unit)
         worst, by_gaps = _theorem1(task, schedule, alpha, runs, seed)
     return CostPlan(
         task, differences_in_units(task.metrics, floor), floor_arms, rpsi_floor, possible, safe, first, worst, by_gaps,

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -86,10 +86,6 @@ class Pilot:
     def complete_arms(self) -> npt.NDArray[np.int64]:
         """Their arms (n',)."""
         return self.arm_of_row[~np.isnan(self.values).any(axis=1)]
-
-    def divided_by(self, unit: Floats) -> Pilot:
-        """The same in other units, one for each objective."""
-        return replace(self, values=self.values / unit)
 
     def quantiles(self, level: float, *, failed_below: bool | None = None) -> Floats:
         """Quantiles (K, M), interpolated; failed measurements count at −∞ or +∞, or not at all (None)."""

@@ -8,8 +8,7 @@ Read in this order:
 - `environments`, with `laws` and `draws`: clean rewards whose quantiles are known, and the kernels that draw them;
 - `adversaries`: what replaces rewards, from a constant to the worst case of each threat model;
 - `random`, `streams`: a random stream for each seed, run and arm; blocks of contaminated rewards;
-- `engine`: whole runs of policies, side by side on all cores;
-- `impossibility`: two worlds that no method can tell apart.
+- `engine`: whole runs of policies, side by side on all cores.
 """
 
 from frontguard.simulation.contracts import (

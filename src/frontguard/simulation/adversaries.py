@@ -11,6 +11,7 @@
 | `coupled` | malicious | hits exactly the best or exactly the worst rewards |
 | `paper_malicious` | malicious | the paper's attack on SW-LLVM: as published, or with ε kept per arm |
 | `worst_case` | malicious | moves medians as far as Lemma 2 lets it |
+| `strongest` | any | the worst case of a given threat model |
 
 An oblivious or prescient attacker does not choose where it hits: the engine draws that, independently of the
 rewards, with probability ε. A malicious one hits by a rule of its own. An attacker that prefers to leave a
@@ -26,15 +27,15 @@ from frontguard._checks import real_number
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.simulation.contracts import (
+    Adversary,
     Environment,
     MaliciousAdversary,
     ObliviousAdversary,
     PrescientAdversary,
-    Words,
     attack_kernel,
 )
-from frontguard.simulation.environments import Quantiled, constant, per_entry, relabelled
-from frontguard.simulation.random import fill_words, unit
+from frontguard.simulation.environments import Quantiled, constant, known_law, per_entry, relabelled
+from frontguard.simulation.random import Words, fill_words, unit
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Threat
 
 
@@ -110,15 +111,6 @@ def _positive(value: float, name: str) -> float:
     return number
 
 
-def _known(environment: Environment, who: str) -> Quantiled:
-    if not isinstance(environment, Quantiled):
-        raise BadInput(
-            f"{who} needs an environment with known quantiles, as all of frontguard.simulation.environments "
-            f"have; got a plain {type(environment).__name__}"
-        )
-    return environment
-
-
 def moved_medians(environment: Quantiled, threat: Threat, direction: npt.ArrayLike) -> Floats:
     """Where the threat's worst case puts the medians: those of level 1/2 ± h(ε) of the clean rewards, (K, M).
 
@@ -132,6 +124,11 @@ def moved_medians(environment: Quantiled, threat: Threat, direction: npt.ArrayLi
         0.5 * (law.quantile(level) + law.right_quantile(level)) for level in (0.5 - threat.shift, 0.5 + threat.shift)
     )
     return np.where(signs < 0, low, np.where(signs > 0, high, environment.medians))
+
+
+def _beyond(environment: Quantiled, threat: Threat, signs: Floats, distance: float) -> Floats:
+    """Replacements `distance` beyond the moved medians, (K, M)."""
+    return moved_medians(environment, threat, signs) + _positive(distance, "distance") * signs
 
 
 # --- oblivious ---------------------------------------------------------------------------------------------
@@ -224,10 +221,9 @@ def worst_case_prescient(
     All replacements lie on one side: then (1−ε) F(x) + ε = 1/2 at the level F(x) = 1/2 − ε / (2(1−ε)). They
     lie `distance` beyond the moved median; how far does not matter to a median.
     """
-    known = _known(environment, "worst_case_prescient")
+    known = known_law(environment, "worst_case_prescient")
     signs = _directions(direction, known)
-    length = _positive(distance, "distance")
-    offsets = np.where(signs == 0.0, 0.0, moved_medians(known, Prescient(eps), signs) + length * signs)
+    offsets = np.where(signs == 0.0, 0.0, _beyond(known, Prescient(eps), signs, distance))
     return _prescient(eps, offsets, signs == 0.0, joint)
 
 
@@ -253,15 +249,14 @@ def worst_case(
     of the hit rewards it is hit at random, with the probability that makes the whole exactly ε. Where the
     direction is 0, hits are independent of the rewards and each reward is replaced by itself.
     """
-    known = _known(environment, "worst_case")
+    known = known_law(environment, "worst_case")
     signs = _directions(direction, known)
-    length = _positive(distance, "distance")
     threat = Malicious(eps)
-    offsets = np.where(signs == 0.0, 0.0, moved_medians(known, threat, signs) + length * signs)
+    offsets = np.where(signs == 0.0, 0.0, _beyond(known, threat, signs, distance))
     if threat.eps == 0.0:
         none = np.zeros_like(signs)
         return _malicious(eps, known.medians, (none, none, none), offsets, signs == 0.0)
-    edge = np.where(signs < 0, known.quantile(1.0 - threat.eps), known.quantile(threat.eps))
+    edge = np.where(signs < 0, known.law.quantile(1.0 - threat.eps), known.law.quantile(threat.eps))
     below, upto = known.law.mass(edge)
     beyond = np.where(signs < 0, 1.0 - upto, below)
     atom = upto - below
@@ -290,7 +285,7 @@ def coupled(
             f"hit_best must be True or False for each of {environment.arms} arms; "
             f"got {best.dtype} of shape {best.shape}"
         )
-    return worst_case(_known(environment, "coupled"), eps, np.where(best, -1, 1), distance=distance)
+    return worst_case(known_law(environment, "coupled"), eps, np.where(best, -1, 1), distance=distance)
 
 
 def paper_malicious(
@@ -323,8 +318,8 @@ def paper_malicious(
                 f"factor must keep every hit rate at most 1; {ratio} at eps = {threat.eps} asks for {rates.max():.3g}"
             )
         return _malicious(eps, environment.medians, (rates, rates, rates), offsets, nothing_kept)
-    known = _known(environment, "paper_malicious with per_arm")
-    middle = known.quantile(0.5)
+    known = known_law(environment, "paper_malicious with per_arm")
+    middle = known.law.quantile(0.5)
     below, upto = known.law.mass(middle)
     atom = upto - below
     lower_part = np.where(atom > 0.0, np.clip((0.5 - below) / np.where(atom > 0.0, atom, 1.0), 0.0, 1.0), 0.5)
@@ -333,3 +328,21 @@ def paper_malicious(
     over = np.where(front, ratio * rare, rare)
     at = lower_part * under + (1.0 - lower_part) * over
     return _malicious(eps, middle, (under, at, over), offsets, nothing_kept)
+
+
+# --- of any model ------------------------------------------------------------------------------------------
+
+
+def strongest(
+    environment: Environment, threat: Threat, direction: npt.ArrayLike, *, distance: float = 10.0
+) -> Adversary:
+    """Move medians down (−1), up (+1) or not (0) as far as an attacker of this threat model can."""
+    if isinstance(threat, Malicious):
+        return worst_case(environment, threat.eps, direction, distance=distance)
+    if isinstance(threat, Prescient):
+        return worst_case_prescient(environment, threat.eps, direction, distance=distance)
+    if isinstance(threat, Oblivious):
+        # Constants beyond the moved medians do as well as anything that could be chosen with more knowledge.
+        known = known_law(environment, "strongest")
+        return constant_attack(threat.eps, _beyond(known, threat, _directions(direction, known), distance))
+    raise BadInput(f"threat must be Oblivious, Prescient or Malicious; got {threat!r}")

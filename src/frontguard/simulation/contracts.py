@@ -18,30 +18,25 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 from numba import types
 
 from frontguard._compiled import kernel
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.pareto.points import as_points, pareto_mask, suboptimality_gaps
-from frontguard.simulation.random import stream_states
+from frontguard.simulation.random import Words, stream_states
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Threat
-
-Words = npt.NDArray[np.uint64]
 
 BLOCK = 64
 """Pulls of one arm that are drawn at a time. A fixed number: what is drawn must not depend on who asks how often."""
 
-_MATRIX = types.Array(types.float64, 2, "C")
-_VECTOR = types.Array(types.float64, 1, "C")
-_INDICES = types.Array(types.int64, 1, "C")
-_WORDS = types.Array(types.uint64, 1, "C")
-_HITS = types.Array(types.boolean, 2, "C")
+VECTOR, MATRIX, CUBE = types.float64[::1], types.float64[:, ::1], types.float64[:, :, ::1]
+INDICES, WORDS, HITS = types.int64[::1], types.uint64[::1], types.boolean[:, ::1]
+"""Contiguous arrays, for the signatures of kernels that are handed over as values, and of those that take them."""
 
-DRAW = types.void(_MATRIX, types.int64, _VECTOR, _INDICES, _WORDS)
+DRAW = types.void(MATRIX, types.int64, VECTOR, INDICES, WORDS)
 """draw(out (M, n), arm, reals, ints, stream): fill `out` with clean rewards of `arm`."""
 
-ATTACK = types.void(_MATRIX, _MATRIX, _HITS, types.int64, _VECTOR, _INDICES, _WORDS)
+ATTACK = types.void(MATRIX, MATRIX, HITS, types.int64, VECTOR, INDICES, WORDS)
 """attack(rewards (M, n), replacements (M, n), hits (M, n), arm, reals, ints, stream): see the types of adversary."""
 
 DrawKernel = Callable[[Floats, int, Floats, Ints, Words], None]

@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from frontguard._typing import Floats, Ints
-from frontguard.simulation.contracts import Words, draw_kernel
-from frontguard.simulation.random import below, fill_normals, fill_words, unit
+from frontguard.simulation.contracts import draw_kernel
+from frontguard.simulation.random import Words, below, fill_normals, fill_words, unit
 
 
 @draw_kernel

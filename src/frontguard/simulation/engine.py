@@ -7,6 +7,7 @@ so run r of a seed is the same run whatever the number of workers, and whichever
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -42,8 +43,8 @@ from frontguard.policies import auer as _auer
 from frontguard.policies import rpsi as _rpsi
 from frontguard.policies.auer import Rounds
 from frontguard.policies.rpsi import Ring
-from frontguard.simulation.contracts import BLOCK, Adversary, Environment
-from frontguard.simulation.random import stream_states
+from frontguard.simulation.contracts import BLOCK, CUBE, INDICES, MATRIX, VECTOR, Adversary, Environment
+from frontguard.simulation.random import Words, stream_states
 from frontguard.simulation.streams import (
     SOURCE,
     STATES,
@@ -56,27 +57,20 @@ from frontguard.simulation.streams import (
 )
 from frontguard.verdicts import Verdict
 
-Words = npt.NDArray[np.uint64]
+
+def _records(dtype: np.dtype[Any]) -> Any:
+    return numba.from_dtype(dtype)[::1]
 
 
-def _records(dtype: np.dtype[Any]) -> types.Array:
-    return types.Array(numba.from_dtype(dtype), 1, "C")
+_COLUMNS, _TABLES = _records(COLUMN), types.int64[:, :, ::1]
+_RING = record_type(Ring, _records(_rpsi.ARM), MATRIX, _records(_rpsi.CONTROL), VECTOR)
+_ROUNDS = record_type(Rounds, _records(_auer.ARM), MATRIX, INDICES, _records(_auer.CONTROL), VECTOR, VECTOR, VECTOR)
+_STANDING = record_type(Standing, _records(_certified.ARM), CUBE, INDICES, _records(_certified.CONTROL), INDICES)
+_GOAL = record_type(Goal, VECTOR, VECTOR, VECTOR)
+_BOX_RULE = record_type(BoxRule, _TABLES, _TABLES, MATRIX, MATRIX, MATRIX, VECTOR)
 
 
-_VECTOR, _MATRIX = types.Array(types.float64, 1, "C"), types.Array(types.float64, 2, "C")
-_CUBE, _TABLES = types.Array(types.float64, 3, "C"), types.Array(types.int64, 3, "C")
-_INDICES, _COLUMNS = types.Array(types.int64, 1, "C"), _records(COLUMN)
-
-_RING = record_type(Ring, _records(_rpsi.ARM), _MATRIX, _records(_rpsi.CONTROL), _VECTOR)
-_ROUNDS = record_type(
-    Rounds, _records(_auer.ARM), _MATRIX, _INDICES, _records(_auer.CONTROL), _VECTOR, _VECTOR, _VECTOR
-)
-_STANDING = record_type(Standing, _records(_certified.ARM), _CUBE, _INDICES, _records(_certified.CONTROL), _INDICES)
-_GOAL = record_type(Goal, _VECTOR, _VECTOR, _VECTOR)
-_BOX_RULE = record_type(BoxRule, _TABLES, _TABLES, _MATRIX, _MATRIX, _MATRIX, _VECTOR)
-
-
-@entry(_VECTOR(SOURCE, STATES, STATES, _RING, _INDICES, _VECTOR, _COLUMNS))
+@entry(VECTOR(SOURCE, STATES, STATES, _RING, INDICES, VECTOR, _COLUMNS))
 def _run_rpsi(
     source: CompiledSource, rewards: Words, attacks: Words, ring: Ring, phase_pulls: Ints, pool: Floats, columns: Table
 ) -> Floats:
@@ -91,31 +85,22 @@ def _run_rpsi(
     while control[0].done == 0:
         i = first if control[0].phase == 0 else control[0].next
         wanted = phase_pulls[arms[i].phases + 1]
+        rewards_of_phase = _take(source, streams, i, blocks[i], used, wanted)
         for d in range(objectives):
             pool = reserve(pool, columns, i * objectives + d, wanted)
-        while wanted > 0:
-            if used[i] == BLOCK:
-                fill_block(source, streams, i, blocks[i])
-                used[i] = 0
-            now = min(wanted, BLOCK - used[i])
-            for d in range(objectives):
-                push(pool, columns, i * objectives + d, blocks[i, d, used[i] : used[i] + now])
-            used[i] += now
-            wanted -= now
-        for d in range(objectives):
+            push(pool, columns, i * objectives + d, rewards_of_phase[d])
             fresh[d] = median(pool, columns, i * objectives + d)
         if control[0].phase > 0:
             _rpsi.decide(ring, i, fresh)
         else:
-            for d in range(objectives):
-                ring.medians[i, d] = fresh[d]
+            ring.medians[i, :] = fresh
             first += 1
             if first == count:
                 _rpsi.decide_first(ring)
     return pool
 
 
-@entry(_VECTOR(SOURCE, STATES, STATES, _ROUNDS, _MATRIX, types.boolean, _VECTOR, _COLUMNS))
+@entry(VECTOR(SOURCE, STATES, STATES, _ROUNDS, MATRIX, types.boolean, VECTOR, _COLUMNS))
 def _run_auer(
     source: CompiledSource, rewards: Words, attacks: Words, rounds: Rounds, sums: Floats, by_median: bool,
     pool: Floats, columns: Table,
@@ -166,7 +151,7 @@ def _take_medians(rounds: Rounds, blocks: Floats, place: int, pool: Floats, colu
             estimates[i, d] = median(pool, columns, i * objectives + d)
 
 
-@entry(_VECTOR(SOURCE, STATES, STATES, _STANDING, _GOAL, _BOX_RULE, _VECTOR, _COLUMNS))
+@entry(VECTOR(SOURCE, STATES, STATES, _STANDING, _GOAL, _BOX_RULE, VECTOR, _COLUMNS))
 def _run_certified(
     source: CompiledSource, rewards: Words, attacks: Words, standing: Standing, goal: Goal, rule: BoxRule,
     pool: Floats, columns: Table,
@@ -249,6 +234,7 @@ class Runs:
 
 
 _workspace = threading.local()
+_NO_COLUMNS = empty_table(0)
 
 
 def _pool(columns: int) -> Floats:
@@ -259,47 +245,34 @@ def _pool(columns: int) -> Floats:
     return kept
 
 
-def _drive_rpsi(policy: Policy, source: RewardSource, seed: int, run: int) -> None:
-    assert isinstance(policy, RPSI)
-    policy.pool = _workspace.pool = _run_rpsi(
-        source.compiled, *stream_states(seed, run, policy.arms), policy.standing, policy.phase_pulls,
-        _pool(len(policy.columns)), policy.columns,
-    )  # fmt: skip
+_COMPILED: dict[type[Policy], tuple[Callable[..., Floats], Callable[[Any], tuple[Any, ...]]]] = {
+    RPSI: (_run_rpsi, lambda policy: (policy.standing, policy.phase_pulls)),
+    AuerA1: (_run_auer, lambda policy: (policy.standing, policy.sums, False)),
+    AuerA1M: (_run_auer, lambda policy: (policy.standing, policy.sums, True)),
+    Certified: (_run_certified, lambda policy: (policy.standing, policy.goal, policy.rule)),
+}
+"""The compiled run of a policy, and what it is given between the streams and the samples."""
 
 
-def _drive_auer(policy: Policy, source: RewardSource, seed: int, run: int) -> None:
-    assert isinstance(policy, AuerA1)
-    columns = policy.columns if isinstance(policy, AuerA1M) else empty_table(0)
-    pool = _run_auer(
-        source.compiled, *stream_states(seed, run, policy.arms), policy.standing, policy.sums,
-        isinstance(policy, AuerA1M), _pool(len(columns)), columns,
-    )  # fmt: skip
-    if isinstance(policy, AuerA1M):
-        policy.pool = _workspace.pool = pool
+def _drive(policy: Policy, source: RewardSource, seed: int, run: int) -> None:
+    """Let a fresh policy have its run, compiled if there is such a run of it."""
+    if type(policy) not in _COMPILED:
+        drive_by_turns(policy, Streams(source, seed, run))
+        return
+    compiled, given = _COMPILED[type(policy)]
+    columns = getattr(policy, "columns", _NO_COLUMNS)  # one that goes by means keeps no samples
+    pool = _pool(len(columns))
+    pool = compiled(source.compiled, *stream_states(seed, run, policy.arms), *given(policy), pool, columns)
+    _workspace.pool = pool
+    if columns is not _NO_COLUMNS:
+        policy.pool = pool  # type: ignore[attr-defined]
 
 
-def _drive_certified(policy: Policy, source: RewardSource, seed: int, run: int) -> None:
-    assert isinstance(policy, Certified)
-    policy.pool = _workspace.pool = _run_certified(
-        source.compiled, *stream_states(seed, run, policy.arms), policy.standing, policy.goal, policy.rule,
-        _pool(len(policy.columns)), policy.columns,
-    )  # fmt: skip
-
-
-def _drive_any(policy: Policy, source: RewardSource, seed: int, run: int) -> None:
-    """Drive by ask and tell a policy that has no compiled run: same rewards, same answer, slower."""
-    streams = Streams(source, seed, run)
-    while not policy.done:
+def drive_by_turns(policy: Policy, streams: Streams, most_pulls: float = math.inf) -> None:
+    """Drive a policy by ask and tell until it stops or has had its pulls: same rewards, same answer, slower."""
+    while not policy.done and policy.pulls_per_arm.sum() < most_pulls:
         wanted = policy.ask()
         policy.tell(wanted, streams.take_batch(wanted))
-
-
-_COMPILED: dict[type[Policy], Callable[[Policy, RewardSource, int, int], None]] = {
-    RPSI: _drive_rpsi,
-    AuerA1: _drive_auer,
-    AuerA1M: _drive_auer,
-    Certified: _drive_certified,
-}
 
 
 def _checked_source(policy: Policy, environment: Environment, adversary: Adversary | None) -> RewardSource:
@@ -317,7 +290,7 @@ def simulate_one(
     """The policy at the end of one simulated run: a fresh copy of the one given, with all that it was told."""
     source = _checked_source(policy, environment, adversary)
     live = policy.fresh()
-    _COMPILED.get(type(live), _drive_any)(live, source, seed, run)
+    _drive(live, source, seed, run)
     _workspace.pool = None  # it belongs to the policy that is handed out
     return live
 
@@ -340,7 +313,6 @@ def simulate(
     the calling thread now and then. Ctrl-C ends it after the runs that are under way.
     """
     source = _checked_source(policy, environment, adversary)
-    drive = _COMPILED.get(type(policy), _drive_any)
     shape = runs, policy.arms
     verdicts = np.empty(shape, np.int8)
     pulls = np.empty(shape, np.int64)
@@ -354,7 +326,7 @@ def simulate(
         for index in waiting:
             started = time.perf_counter()
             live = policy.fresh()
-            drive(live, source, seed, first_run + index)
+            _drive(live, source, seed, first_run + index)
             verdicts[index], pulls[index], estimates[index] = live.verdict_codes, live.pulls_per_arm, live.estimates
             spent[index] = time.perf_counter() - started
             if stopped.is_set():

@@ -13,7 +13,7 @@ Parameters may be given once for all (a number), for every objective (M,), or fo
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,7 @@ from frontguard._typing import Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.pareto.points import as_points
 from frontguard.simulation import draws
-from frontguard.simulation.contracts import Environment
+from frontguard.simulation.contracts import DrawKernel, Environment
 from frontguard.simulation.laws import Atoms, Histogram, Law, LocationScale, NoisyAtoms
 
 
@@ -36,14 +36,6 @@ class Quantiled(Environment):
     """
 
     law: Law = field(kw_only=True)
-
-    def quantile(self, level: float) -> Floats:
-        """Left quantiles Q_L(level) of every arm and objective, (K, M).
-
-        >>> uniform([[0.0, 1.0]], width=2.0).quantile(0.75)
-        array([[0.5, 1.5]])
-        """
-        return self.law.quantile(level)
 
 
 def per_entry(value: npt.ArrayLike, medians: Floats, name: str, *, zero: bool = False, sign: bool = False) -> Floats:
@@ -72,6 +64,22 @@ def _labels(arms: int) -> Ints:
     return np.concatenate([[arms], np.arange(arms)])
 
 
+def known_law(environment: Environment, who: str) -> Quantiled:
+    """The environment, if its law is known; `who` needs it."""
+    if not isinstance(environment, Quantiled):
+        raise BadInput(
+            f"{who} needs an environment with known quantiles and labels, as all of frontguard.simulation."
+            f"environments have; got a plain {type(environment).__name__}"
+        )
+    return environment
+
+
+def _location_scale(draw: DrawKernel, law: LocationScale, means: Floats | None = None) -> Quantiled:
+    """An environment of this law, whose kernel reads (centre, scale, shapes) of each (K, M)."""
+    reals = np.stack([law.centre, law.scale, *law.shapes], axis=-1).ravel()
+    return Quantiled(draw, law.centre, reals, _labels(len(law.centre)), means, law=law)
+
+
 def constant(medians: npt.ArrayLike) -> Quantiled:
     """Every pull of an arm gives its medians."""
     centre = _centres(medians)
@@ -82,10 +90,8 @@ def constant(medians: npt.ArrayLike) -> Quantiled:
 def gaussian(medians: npt.ArrayLike, sigma: npt.ArrayLike) -> Quantiled:
     """N(median, σ²), objectives independent. Where σ is 0 the reward is constant."""
     centre = _centres(medians)
-    scale = per_entry(sigma, centre, "sigma", zero=True)
-    reals = np.stack([centre, scale], axis=-1).ravel()
-    law = LocationScale(centre, scale, ndtri, ndtr)
-    return Quantiled(draws.draw_gaussian, centre, reals, _labels(len(centre)), law=law)
+    law = LocationScale(centre, per_entry(sigma, centre, "sigma", zero=True), ndtri, ndtr)
+    return _location_scale(draws.draw_gaussian, law)
 
 
 def correlated_gaussian(medians: npt.ArrayLike, covariance: npt.ArrayLike) -> Quantiled:
@@ -117,14 +123,8 @@ def student(medians: npt.ArrayLike, scale: npt.ArrayLike, dof: npt.ArrayLike) ->
     centre = _centres(medians)
     scales = per_entry(scale, centre, "scale")
     freedom = per_entry(dof, centre, "dof")
-    reals = np.stack([centre, scales, freedom], axis=-1).ravel()
     law = LocationScale(centre, scales, lambda level, nu: stdtrit(nu, level), lambda x, nu: stdtr(nu, x), (freedom,))
-    means = np.where(freedom > 1.0, centre, np.nan)
-    return Quantiled(draws.draw_student, centre, reals, _labels(len(centre)), means, law=law)
-
-
-def _cauchy_quantile(level: float) -> float:
-    return math.tan(math.pi * (level - 0.5))
+    return _location_scale(draws.draw_student, law, np.where(freedom > 1.0, centre, np.nan))
 
 
 def _cauchy_cdf(point: Floats) -> Floats:
@@ -135,10 +135,8 @@ def cauchy(medians: npt.ArrayLike, scale: npt.ArrayLike) -> Quantiled:
     """Cauchy around the median; half of the rewards lie within `scale` of it. Means are NaN."""
     centre = _centres(medians)
     scales = per_entry(scale, centre, "scale")
-    reals = np.stack([centre, scales], axis=-1).ravel()
-    law = LocationScale(centre, scales, _cauchy_quantile, _cauchy_cdf)
-    means = np.full_like(centre, np.nan)
-    return Quantiled(draws.draw_cauchy, centre, reals, _labels(len(centre)), means, law=law)
+    law = LocationScale(centre, scales, lambda level: math.tan(math.pi * (level - 0.5)), _cauchy_cdf)
+    return _location_scale(draws.draw_cauchy, law, np.full_like(centre, np.nan))
 
 
 def _skewed_quantile(level: float, shape: Floats) -> Floats:
@@ -165,19 +163,20 @@ def skewed(medians: npt.ArrayLike, scale: npt.ArrayLike, shape: npt.ArrayLike) -
     shapes = per_entry(shape, centre, "shape", sign=True)
     if (shapes == 0.0).any():
         raise BadInput("shape must not be 0, where the law is Gaussian; use gaussian(medians, sigma) there")
-    reals = np.stack([centre, scales, shapes], axis=-1).ravel()
     law = LocationScale(centre, scales, _skewed_quantile, _skewed_cdf, (shapes,))
-    means = centre + scales * np.expm1(0.5 * shapes**2) / shapes
-    return Quantiled(draws.draw_skewed, centre, reals, _labels(len(centre)), means, law=law)
+    return _location_scale(draws.draw_skewed, law, centre + scales * np.expm1(0.5 * shapes**2) / shapes)
 
 
 def uniform(medians: npt.ArrayLike, width: npt.ArrayLike) -> Quantiled:
-    """Uniform on [median − width/2, median + width/2)."""
+    """Uniform on [median − width/2, median + width/2).
+
+    >>> uniform([[0.0, 1.0]], width=2.0).law.quantile(0.75)
+    array([[0.5, 1.5]])
+    """
     centre = _centres(medians)
     widths = per_entry(width, centre, "width")
-    reals = np.stack([centre, widths], axis=-1).ravel()
     law = LocationScale(centre, widths, lambda level: level - 0.5, lambda x: np.clip(x + 0.5, 0.0, 1.0))
-    return Quantiled(draws.draw_uniform, centre, reals, _labels(len(centre)), law=law)
+    return _location_scale(draws.draw_uniform, law)
 
 
 def bimodal(
@@ -198,15 +197,7 @@ def bimodal(
     share = per_entry(weight, left, "weight", zero=True)
     if (share > 1.0).any():
         raise BadInput(f"weight must lie in [0, 1]; got {share.max()}")
-    atoms = Atoms(
-        [
-            [
-                Histogram.of(np.array([left[i, d], right[i, d]]), np.array([1.0 - share[i, d], share[i, d]]))
-                for d in range(left.shape[1])
-            ]
-            for i in range(len(left))
-        ]
-    )
+    atoms = Atoms.of(np.stack([left, right], axis=-1), np.stack([1.0 - share, share], axis=-1))
     law = NoisyAtoms(atoms, deviation)
     reals = np.stack([left, right, deviation, share], axis=-1).ravel()
     medians = law.medians_of_interest()
@@ -260,7 +251,7 @@ def categorical(counts: npt.ArrayLike, values: npt.ArrayLike) -> Quantiled:
     tables = [_alias_table(row) for row in weights.reshape(-1, cells)]
     thresholds = np.concatenate([threshold for threshold, _ in tables])
     reals = np.concatenate([np.stack([support, support[alias]], axis=-1).ravel() for _, alias in tables])
-    law = Atoms([[Histogram.of(support, row) for row in arm] for arm in weights])
+    law = Atoms.of(support, weights)
     ints = np.concatenate([_labels(arms), [cells], thresholds])
     return Quantiled(draws.draw_categorical, law.medians_of_interest(), reals, ints, law.means(), law=law)
 
@@ -326,22 +317,17 @@ def relabelled(environment: Environment, order: npt.ArrayLike) -> Quantiled:
     >>> relabelled(constant([[1.0], [2.0], [3.0]]), [2, 0, 2, 2]).medians.ravel()
     array([3., 1., 3., 3.])
     """
-    if not isinstance(environment, Quantiled):
-        raise BadInput(
-            "relabelled needs an environment whose kernel reads its arms' labels, as all of "
-            f"frontguard.simulation.environments do; got a plain {type(environment).__name__}"
-        )
+    known = known_law(environment, "relabelled")
     arms = np.asarray(order)
     if arms.ndim != 1 or len(arms) == 0 or not np.issubdtype(arms.dtype, np.integer):
         raise BadInput(f"order must be a list of arms; got {arms.dtype} of shape {arms.shape}")
     if arms.min() < 0 or arms.max() >= environment.arms:
         raise BadInput(f"order must name arms in 0..{environment.arms - 1}; got {arms.min()}..{arms.max()}")
-    labels, own = environment.ints[1 : 1 + environment.arms], environment.ints[1 + environment.arms :]
-    return Quantiled(
-        environment.draw,
-        environment.medians[arms],
-        environment.reals,
-        np.concatenate([[len(arms)], labels[arms], own]),
-        None if environment.means is None else environment.means[arms],
-        law=environment.law.relabelled(arms.astype(np.int64)),
+    labels, own = known.ints[1 : 1 + known.arms], known.ints[1 + known.arms :]
+    return replace(
+        known,
+        medians=known.medians[arms],
+        ints=np.concatenate([[len(arms)], labels[arms], own]),
+        means=None if known.means is None else known.means[arms],
+        law=known.law.relabelled(arms.astype(np.int64)),
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -36,9 +36,9 @@ class Law(ABC):
     def quantile(self, level: float) -> Floats:
         """Left quantiles Q_L(level) = inf {x: F(x) ≥ level}, 0 < level < 1."""
 
-    @abstractmethod
     def right_quantile(self, level: float) -> Floats:
-        """Right quantiles Q_R(level) = inf {x: F(x) > level}, 0 < level < 1."""
+        """Right quantiles Q_R(level) = inf {x: F(x) > level}: the left ones, unless atoms leave a gap between them."""
+        return self.quantile(level)
 
     @abstractmethod
     def mass(self, points: Floats) -> tuple[Floats, Floats]:
@@ -55,7 +55,7 @@ class Law(ABC):
 
 @dataclass(frozen=True, eq=False)
 class LocationScale(Law):
-    """Y = centre + scale · X with X of a continuous standard law, or constant where the scale is 0.
+    """Y = centre + scale · X with X of a continuous standard law, or a single atom where the scale is 0.
 
     All parameters have the shape (K, M). The functions take the shape parameters behind their first argument.
 
@@ -75,10 +75,6 @@ class LocationScale(Law):
         standard = np.asarray(self.standard_quantile(_checked_level(level), *self.shapes), np.float64)
         return self.centre + self.scale * standard
 
-    def right_quantile(self, level: float) -> Floats:
-        """The same as the left one: the law is continuous, or a single atom."""
-        return self.quantile(level)
-
     def mass(self, points: Floats) -> tuple[Floats, Floats]:
         """F(x) twice, apart from constants, whose one atom is below nothing and up to everything."""
         moves = self.scale > 0.0
@@ -91,7 +87,7 @@ class LocationScale(Law):
     def relabelled(self, order: Ints) -> Law:
         """Take the rows of every parameter."""
         shapes = tuple(shape[order] for shape in self.shapes)
-        return LocationScale(self.centre[order], self.scale[order], self.standard_quantile, self.standard_cdf, shapes)
+        return replace(self, centre=self.centre[order], scale=self.scale[order], shapes=shapes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +117,8 @@ class Histogram:
 
     def quantile(self, level: float, *, right: bool) -> float:
         """Compare weights, not shares: with integer weights the median is then exact."""
-        at = np.searchsorted(self.cumulative, level * self.total, side="right" if right else "left")
+        reached = _checked_level(level) * self.total
+        at = np.searchsorted(self.cumulative, reached, side="right" if right else "left")
         return float(self.values[min(int(at), len(self.values) - 1)])
 
     def mass_upto(self, point: float, *, included: bool) -> float:
@@ -136,18 +133,22 @@ class Atoms(Law):
 
     histograms: Sequence[Sequence[Histogram]]
 
+    @classmethod
+    def of(cls, values: Floats, weights: Floats) -> Atoms:
+        """Values with weights (K, M, S); values (S,) are those of all."""
+        values = np.broadcast_to(values, weights.shape)
+        return cls([list(map(Histogram.of, *rows)) for rows in zip(values, weights, strict=True)])
+
     def _each(self, function: Callable[[Histogram, int, int], float]) -> Floats:
         return np.array([[function(h, i, d) for d, h in enumerate(row)] for i, row in enumerate(self.histograms)])
 
     def quantile(self, level: float) -> Floats:
         """The first value whose cumulative share reaches the level."""
-        checked = _checked_level(level)
-        return self._each(lambda histogram, i, d: histogram.quantile(checked, right=False))
+        return self._each(lambda histogram, i, d: histogram.quantile(level, right=False))
 
     def right_quantile(self, level: float) -> Floats:
         """The first value whose cumulative share exceeds the level."""
-        checked = _checked_level(level)
-        return self._each(lambda histogram, i, d: histogram.quantile(checked, right=True))
+        return self._each(lambda histogram, i, d: histogram.quantile(level, right=True))
 
     def mass(self, points: Floats) -> tuple[Floats, Floats]:
         """Shares of weight before the point, without and with the point itself."""
@@ -155,7 +156,7 @@ class Atoms(Law):
         upto = self._each(lambda histogram, i, d: histogram.mass_upto(points[i, d], included=True))
         return below, upto
 
-    def relabelled(self, order: Ints) -> Law:
+    def relabelled(self, order: Ints) -> Atoms:
         """Take whole arms."""
         return Atoms([self.histograms[i] for i in order])
 
@@ -189,10 +190,6 @@ class NoisyAtoms(Law):
 
         return self.atoms._each(solve)
 
-    def right_quantile(self, level: float) -> Floats:
-        """The same as the left one: the density is positive everywhere."""
-        return self.quantile(level)
-
     def mass(self, points: Floats) -> tuple[Floats, Floats]:
         """F(x) twice: no atoms are left."""
         cdf = self.atoms._each(lambda histogram, i, d: self._cdf(points[i, d], i, d))
@@ -200,4 +197,4 @@ class NoisyAtoms(Law):
 
     def relabelled(self, order: Ints) -> Law:
         """Take whole arms."""
-        return NoisyAtoms(Atoms([self.atoms.histograms[i] for i in order]), self.sigma[order])
+        return NoisyAtoms(self.atoms.relabelled(order), self.sigma[order])

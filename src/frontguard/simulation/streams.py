@@ -19,19 +19,21 @@ from frontguard._typing import Bools, Floats, Ints
 from frontguard.simulation.contracts import (
     ATTACK,
     BLOCK,
+    CUBE,
     DRAW,
+    INDICES,
     NO_INTS,
     NO_REALS,
+    VECTOR,
     Adversary,
     Environment,
     MaliciousAdversary,
     ObliviousAdversary,
     PrescientAdversary,
-    Words,
     attack_kernel,
     draw_kernel,
 )
-from frontguard.simulation.random import fill_words, stream_states
+from frontguard.simulation.random import Words, fill_words, stream_states
 
 _CLEAN, _OBLIVIOUS, _PRESCIENT, _MALICIOUS = range(4)
 _TWO_64 = 2.0**64
@@ -74,13 +76,10 @@ class RunStreams(NamedTuple):
     words: Words  # (BLOCK,)
 
 
-_VECTOR, _INDICES = types.Array(types.float64, 1, "C"), types.Array(types.int64, 1, "C")
-_CUBE, _HIT_CUBE = types.Array(types.float64, 3, "C"), types.Array(types.boolean, 3, "C")
-
-STATES = types.Array(types.uint64, 2, "C")
+STATES = types.uint64[:, ::1]
 SOURCE = record_type(
-    CompiledSource, types.FunctionType(DRAW), _VECTOR, _INDICES, types.int64, types.uint64, types.boolean,
-    types.FunctionType(DRAW), types.FunctionType(ATTACK), _VECTOR, _INDICES,
+    CompiledSource, types.FunctionType(DRAW), VECTOR, INDICES, types.int64, types.uint64, types.boolean,
+    types.FunctionType(DRAW), types.FunctionType(ATTACK), VECTOR, INDICES,
 )  # fmt: skip
 """The type of `RewardSource.compiled`, and before it that of the states of streams, for the signature of an entry."""
 
@@ -168,7 +167,7 @@ def fill_block(source: CompiledSource, streams: RunStreams, arm: int, block: Flo
                 block[d, i] = replacements[d, i]
 
 
-@entry(types.void(SOURCE, STATES, STATES, types.int64, _CUBE, _HIT_CUBE))
+@entry(types.void(SOURCE, STATES, STATES, types.int64, CUBE, types.boolean[:, :, ::1]))
 def _fill_blocks(source: CompiledSource, rewards: Words, attacks: Words, arm: int, blocks: Floats, hits: Bools) -> None:
     """`fill_block` for Python: many blocks (n, M, BLOCK) of one arm, with their hits."""
     streams = run_streams(rewards, attacks, blocks.shape[1])
@@ -210,12 +209,3 @@ class Streams:
         rewards, hits = np.empty((count, objectives, BLOCK)), np.empty((count, objectives, BLOCK), np.bool_)
         _fill_blocks(self.source.compiled, self._rewards, self._attacks, arm, rewards, hits)
         return rewards.swapaxes(1, 2).reshape(-1, objectives), hits.swapaxes(1, 2).reshape(-1, objectives)
-
-
-def traced_block(
-    environment: Environment, adversary: Adversary | None, arm: int, blocks: int, seed: int = 0
-) -> tuple[Floats, Floats, Bools]:
-    """Clean rewards, observed rewards and hits, each (n, M), of the first `blocks` blocks of an arm."""
-    clean, _ = Streams(RewardSource(environment), seed).blocks(arm, blocks)
-    observed, hits = Streams(RewardSource(environment, adversary), seed).blocks(arm, blocks)
-    return clean, observed, hits

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from frontguard._typing import Floats, Ints
-from frontguard.experiments.datasets.readers import TableLine, bundled_text, rows_of
+from frontguard.experiments.datasets.readers import bundled_text, rows_of
 
 ARMS_TABLE = "uva_padova_36.csv"
 DENSE_TABLE = "uva_padova_dense.csv"
@@ -25,9 +25,8 @@ class Treatments:
     """The arms, and what happens when the meal was miscounted.
 
     `points` (36, 2) are the standardised objectives: points · deviation + centre are minus the minutes. `carbs` and
-    `bolus` (36,) name the arms. `miscounted`
-    (n, 2) are the outcomes of the same bolus with another meal, `miscounted_arm` (n,) the arm that each
-    belongs to.
+    `bolus` (36,) name the arms. `miscounted` (n, 2) are the outcomes of the same bolus with another meal,
+    `miscounted_arm` (n,) the arm that each belongs to.
     """
 
     carbs: Floats
@@ -46,33 +45,23 @@ def bundled_treatments() -> Treatments:
     >>> treatments.points.shape, treatments.points.std(axis=0).round(12).tolist()
     ((36, 2), [1.0, 1.0])
     """
-    arms = list(rows_of(bundled_text(ARMS_TABLE), _COLUMNS, where=ARMS_TABLE))
-    dense = list(rows_of(bundled_text(DENSE_TABLE), _COLUMNS, where=DENSE_TABLE))
-    carbs, bolus = _column(arms, "carbs_g"), _column(arms, "bolus_u")
-    other_carbs, other_bolus = _column(dense, "carbs_g"), _column(dense, "bolus_u")
-    minutes = _minutes(arms)
+    carbs, bolus, minutes = _read(ARMS_TABLE)
+    other_carbs, other_bolus, other_minutes = _read(DENSE_TABLE)
     centre, deviation = minutes.mean(axis=0), minutes.std(axis=0)
-    others = (_minutes(dense) - centre) / deviation
-    rows, owners = [], []
-    for arm in range(len(arms)):
-        miscounted = np.flatnonzero((other_bolus == bolus[arm]) & (other_carbs != carbs[arm]))
-        rows.append(others[miscounted])
-        owners.append(np.full(len(miscounted), arm))
+    arms, rows = np.nonzero((bolus[:, None] == other_bolus) & (carbs[:, None] != other_carbs))
     return Treatments(
         carbs=carbs,
         bolus=bolus,
         points=(minutes - centre) / deviation,
         centre=centre,
         deviation=deviation,
-        miscounted=np.concatenate(rows),
-        miscounted_arm=np.concatenate(owners).astype(np.int64),
+        miscounted=(other_minutes[rows] - centre) / deviation,
+        miscounted_arm=arms,
     )
 
 
-def _column(rows: list[TableLine], name: str) -> Floats:
-    return np.array([row.real(name) for row in rows])
-
-
-def _minutes(rows: list[TableLine]) -> Floats:
-    """Minus the minutes above and below the safe range: to be maximised."""
-    return -np.column_stack([_column(rows, "minutes_above"), _column(rows, "minutes_below")])
+def _read(table: str) -> tuple[Floats, Floats, Floats]:
+    """Carbohydrates and bolus (n,), and minus the minutes above and below the safe range (n, 2): to be maximised."""
+    lines = rows_of(bundled_text(table), _COLUMNS, where=table)
+    numbers = np.array([[line.real(column) for column in _COLUMNS] for line in lines])
+    return numbers[:, 0], numbers[:, 1], -numbers[:, 2:]

@@ -1,24 +1,24 @@
 """COV-BOOST: 20 vaccine strategies, three log immune responses: the published Gaussian instance of clean Pareto set
 identification (Kone, Kaufmann and Richert 2023, after Munro et al., Lancet 2021).
 
-Rewards are normal, so medians are means. The figures are part of the package.
+Rewards are normal, so medians are means. The figures stand beside this file.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from frontguard._typing import Floats
 from frontguard.errors import BadInput
-from frontguard.experiments.datasets.readers import bundled_text
 from frontguard.pareto.points import suboptimality_gaps
 from frontguard.simulation.environments import Quantiled, gaussian
 
-TABLE = "covboost.json"
+TABLE = Path(__file__).with_name("covboost.json")
 APE_AT_A_TENTH = "ape_samples_delta_0.1"
 
 
@@ -46,14 +46,14 @@ class CovBoost:
         return float(gaps[gaps > 0].min())
 
 
-def bundled_covboost() -> CovBoost:
-    """Read the figures of the package.
+def covboost() -> CovBoost:
+    """The published instance.
 
-    >>> instance = bundled_covboost()
+    >>> instance = covboost()
     >>> instance.environment().pareto_set, round(instance.smallest_gap, 4)
     ([8, 18], 0.0914)
     """
-    return read_covboost(json.loads(bundled_text(TABLE)), where=TABLE)
+    return read_covboost(json.loads(TABLE.read_text(encoding="utf-8")), where=TABLE.name)
 
 
 def read_covboost(fields: dict[str, Any], *, where: str) -> CovBoost:

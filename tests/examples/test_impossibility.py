@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from frontguard.errors import BadInput
-from frontguard.simulation.impossibility import demonstrate, swapped_pair
 from frontguard.theory.spread import Gaussian, SpreadBound, Subgaussian, Uniform
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Threat
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "impossibility.py"
+spec = importlib.util.spec_from_file_location("impossibility", EXAMPLE)
+assert spec is not None
+assert spec.loader is not None
+example = sys.modules["impossibility"] = importlib.util.module_from_spec(spec)  # where its dataclasses look for it
+spec.loader.exec_module(example)
+demonstrate, swapped_pair = example.demonstrate, example.swapped_pair
 
 EPS = 0.2
 # D by hand: h = 0.2 / 1.6 = 0.125 without, 0.2 with a choice of hits; σ Φ⁻¹(1/2 + h) and width · h
@@ -89,3 +102,10 @@ def test_bad_input_is_refused() -> None:
         swapped_pair(Uniform(1.0), Malicious(0.1), float("nan"))
     with pytest.raises(BadInput, match="pulls must be at least 1"):
         demonstrate(swapped_pair(Uniform(1.0), Malicious(0.1), 0.1), 0)
+
+
+def test_the_example_says_it_for_every_threat_model() -> None:
+    assert doctest.testmod(example).failed == 0
+    ended = subprocess.run([sys.executable, EXAMPLE], capture_output=True, text=True, check=True)
+    for name in ("oblivious", "prescient", "malicious"):
+        assert f"under the {name} attacker with eps = 0.2, the worse arm looks better" in ended.stdout

@@ -1,5 +1,7 @@
 """Lemma 3, executable: arms that are less than 2D apart cannot be told apart from swapped ones.
 
+`python examples/impossibility.py` shows it for each threat model.
+
 D = R(h(ε)) is the unavoidable bias. Where R is sharp, as for Gaussian and uniform rewards, an attacker of
 each threat model can move a median by exactly D either way. Two arms that are 2D − ζ apart in every
 objective then look ζ apart the other way round, however many pulls are spent on them.
@@ -20,10 +22,9 @@ import numpy as np
 from frontguard._checks import real_number
 from frontguard._typing import Floats
 from frontguard.errors import BadInput
-from frontguard.simulation.adversaries import constant_attack, moved_medians, worst_case, worst_case_prescient
-from frontguard.simulation.contracts import BLOCK, Adversary
+from frontguard.simulation import Adversary, RewardSource, Streams
+from frontguard.simulation.adversaries import moved_medians, strongest
 from frontguard.simulation.environments import Quantiled, gaussian, uniform
-from frontguard.simulation.streams import traced_block
 from frontguard.theory.spread import Gaussian, SpreadBound, Uniform
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Threat
 
@@ -83,20 +84,7 @@ def swapped_pair(spread: SpreadBound, threat: Threat, zeta: float, objectives: i
         environment = gaussian(medians, spread.sigma)
     else:
         environment = uniform(medians, spread.width)
-    return SwappedPair(environment, _strongest(environment, threat), bias, wanted)
-
-
-def _strongest(environment: Quantiled, threat: Threat) -> Adversary:
-    """The attacker of each model that moves both arms as far as it can."""
-    if isinstance(threat, Malicious):
-        return worst_case(environment, threat.eps, _DIRECTION)
-    if isinstance(threat, Prescient):
-        return worst_case_prescient(environment, threat.eps, _DIRECTION)
-    if isinstance(threat, Oblivious):
-        # Constants beyond the moved medians do as well as anything that could be chosen with more knowledge.
-        beyond = moved_medians(environment, threat, _DIRECTION) + 10.0 * np.array(_DIRECTION)[:, None]
-        return constant_attack(threat.eps, beyond)
-    raise BadInput(f"threat must be Oblivious, Prescient or Malicious; got {threat!r}")
+    return SwappedPair(environment, strongest(environment, threat, _DIRECTION), bias, wanted)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,9 +124,11 @@ def demonstrate(pair: SwappedPair, pulls: int = 10_000, *, seed: int = 0) -> Dem
     """Draw contaminated pulls of both arms and look at their empirical medians."""
     if pulls < 1:
         raise BadInput(f"pulls must be at least 1; got {pulls}")
-    blocks = -(-pulls // BLOCK)
-    medians = np.empty_like(pair.environment.medians)
-    for arm in (BETTER, WORSE):
-        _, observed, _ = traced_block(pair.environment, pair.adversary, arm, blocks, seed)
-        medians[arm] = np.median(observed[:pulls], axis=0)
-    return Demonstration(pair, pulls, medians)
+    streams = Streams(RewardSource(pair.environment, pair.adversary), seed)
+    medians = [np.median(streams.take(arm, pulls), axis=0) for arm in (BETTER, WORSE)]
+    return Demonstration(pair, pulls, np.array(medians))
+
+
+if __name__ == "__main__":
+    for threat in (Oblivious(0.2), Prescient(0.2), Malicious(0.2)):
+        print(demonstrate(swapped_pair(Gaussian(1.0), threat, zeta=0.1)).statement)
