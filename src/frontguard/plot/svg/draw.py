@@ -5,6 +5,7 @@ anything elsewhere: it is right on white and on black, and wherever a page allow
 that stays the same from drawing to drawing, so that a page can move what is there already.
 
 >>> from frontguard.plot.looks import IN
+>>> from frontguard.plot.picture import Axis
 >>> import numpy as np
 >>> points = Points(np.array([1.0]), np.array([2.0]), IN, ("an arm",), keys=(7,))
 >>> svg = drawn(Picture(((Panel(Axis("x"), Axis("y"), (points,)),),), "One arm"), prefix="front-")
@@ -15,20 +16,21 @@ True
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from zlib import crc32
 
 from frontguard.errors import BadInput
 from frontguard.markup import Element, element
-from frontguard.plot.layout.placing import Rectangle
+from frontguard.plot.layout.names import LINE, SIZE, broken, fitted, width
+from frontguard.plot.layout.sheet import Rectangle, sheet_of
+from frontguard.plot.layout.words import written
 from frontguard.plot.looks import Look
-from frontguard.plot.picture import Panel, Picture, Region
-from frontguard.plot.svg.axes import PanelRoom, planned, scales, surroundings
-from frontguard.plot.svg.layers import elements, word_inside
-from frontguard.plot.svg.pen import Names, Pen, placed_remarks, placed_words
-from frontguard.plot.svg.shapes import colour, shape, spaced
-from frontguard.plot.svg.text import BOLD, LINE, SIZE, broken, fitted, number, width, words
+from frontguard.plot.picture import Panel, Picture, Points, Region
+from frontguard.plot.svg.axes import BOLD, SMALL, PanelRoom, planned, surroundings
+from frontguard.plot.svg.layers import elements
+from frontguard.plot.svg.pen import Names, Pen, key_at
+from frontguard.plot.svg.shapes import colour, number, shape, spaced, words
 
 _INCH = 72.0  # units of the drawing: sizes of looks are points
 _USUAL = 7.0  # inches
@@ -104,16 +106,26 @@ def _panel(
     link: Callable[[int], str] | None,
     hatch: Callable[[str], str],
 ) -> Element:
-    pen = Pen(frame, *scales(plan, frame), names, link, hatch)
-    layers = [each for layer in plan.panel.layers for each in elements(layer, pen)]
-    regions = [word_inside(layer, pen) for layer in plan.panel.layers if isinstance(layer, Region)]
+    pen = Pen(sheet_of(plan.panel, plan.shown, frame), names, link, hatch)
     return element(
         "g",
         {"class": "panel"},
-        surroundings(plan, cell, frame),
-        element("g", {"class": "layers"}, *layers),
-        element("g", {"class": "words"}, *regions, *placed_remarks(pen), *placed_words(pen)),
+        surroundings(plan, cell, pen.sheet),
+        element("g", {"class": "layers"}, *(each for layer in plan.panel.layers for each in elements(layer, pen))),
+        element("g", {"class": "words"}, *_words(plan.panel, pen)),
     )
+
+
+def _words(panel: Panel, pen: Pen) -> Iterator[Element]:
+    """Words are in the colour of text, not in that of their line: no colour can be read on white and on black."""
+    for word in written(panel, pen.sheet, SMALL):
+        style: dict[str, object] = {"anchor": word.anchor if word.anchor != "start" else ""}
+        if isinstance(word.layer, Region):
+            style |= {"opacity": ".8", "font_style": "italic"}
+        elif isinstance(word.layer, Points):
+            style |= pen.names.of("word", key_at(word.layer.keys, word.index))
+        for row, text in enumerate(word.lines):
+            yield words(word.x, word.y + row * SMALL * LINE, text, size=SMALL, **style)
 
 
 def _hatching(colour: str, name: str) -> Element:
@@ -212,7 +224,7 @@ def _sides(plans: list[list[PanelRoom | None]], columns: int) -> list[tuple[list
 
     Panels below each other that show different things along x need not be.
     """
-    shown = {(plan.panel.x.title, plan.panel.x.scale, plan.x_limits) for row in plans for plan in row if plan}
+    shown = {(plan.panel.x.title, plan.panel.x.scale, plan.shown[0]) for row in plans for plan in row if plan}
     together = [plans] * len(plans) if columns > 1 or len(shown) == 1 else [[row] for row in plans]
     return [
         (
