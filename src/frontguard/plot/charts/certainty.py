@@ -10,7 +10,8 @@ from frontguard._typing import Floats
 from frontguard.errors import BadInput
 from frontguard.objectives import Objective, parse_tolerance
 from frontguard.phrases import number, number_of, rounded
-from frontguard.plot.arms import captioned, drawable, listed, said, sentences
+from frontguard.plot.arms import captioned, drawable, listed, sentences
+from frontguard.plot.layout.names import short
 from frontguard.plot.looks import CONTESTANTS, FORECAST, GOAL, Look
 from frontguard.plot.picture import Axis, Layer, Lines, Panel, Picture, Points, Rule
 from frontguard.studies.overview import History
@@ -40,7 +41,7 @@ def certainty(history: History, pulls_left: int | None = None) -> Picture:
     layers: list[Layer] = []
     legend: list[Look] = []
     for k, d in enumerate(drawn):
-        look = replace(_LOOKS[k % len(_LOOKS)], label=said(history.objectives[d].name, 40))
+        look = replace(_LOOKS[k % len(_LOOKS)], label=short(history.objectives[d].name, 40))
         layers.append(Lines(x[None, :], _above_zero(shares[:, d])[None, :], look, hints=(_now(history, d),), step=True))
         legend.append(look)
     layers.append(Rule(1.0, replace(GOAL, label=""), written="goal"))
@@ -95,8 +96,8 @@ def _now(history: History, d: int) -> str:
     objective: Objective = history.objectives[d]
     value = float(history.moments[-1].uncertain[d])
     if not np.isfinite(value):
-        return f"{said(objective.name, 32)}: nothing certain yet, goal {tolerance(objective)}"
-    return f"{said(objective.name, 32)}: certain within {amount(value, objective)} now, goal {tolerance(objective)}"
+        return f"{short(objective.name, 32)}: nothing certain yet, goal {tolerance(objective)}"
+    return f"{short(objective.name, 32)}: certain within {amount(value, objective)} now, goal {tolerance(objective)}"
 
 
 def _foreseen(pulls_left: int | None) -> str:

@@ -10,7 +10,8 @@ import numpy as np
 
 from frontguard.errors import BadInput
 from frontguard.phrases import number, number_of
-from frontguard.plot.arms import listed, said, sentences
+from frontguard.plot.arms import listed, sentences
+from frontguard.plot.layout.names import short
 from frontguard.plot.looks import CONTESTANTS, Look
 from frontguard.plot.picture import Axis, Layer, Lines, Panel, Picture, Points, Spans
 
@@ -73,7 +74,7 @@ def sample_complexity(rows: Sequence[_Row]) -> Picture:
     policies = dict.fromkeys(row.policy for row in rows)
     titles = {row.policy: row.policy_title for row in rows}
     looks = {
-        policy: replace(CONTESTANTS[k % len(CONTESTANTS)], label=said(titles[policy], 40))
+        policy: replace(CONTESTANTS[k % len(CONTESTANTS)], label=short(titles[policy], 40))
         for k, policy in enumerate(policies)
     }
     groups: dict[str, list[_Row]] = {}
@@ -204,7 +205,7 @@ def _told(rows: Sequence[_Row], titles: dict[str, str]) -> str:
         samples = sorted(row.score.sc.mean for row in own)
         worst = min(row.score.rsr for row in own)
         parts.append(
-            f"{said(titles[policy], 24)} {number(samples[0])} to {number(samples[-1])} samples, "
+            f"{short(titles[policy], 24)} {number(samples[0])} to {number(samples[-1])} samples, "
             f"success {worst:.0%} at least"
         )
     return f"{rows[0].title}: {'; '.join(parts)}."

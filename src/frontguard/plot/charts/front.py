@@ -10,12 +10,13 @@ import numpy as np
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.pareto.points import pareto_mask
-from frontguard.phrases import number_of
-from frontguard.plot.arms import Arms, captioned, listed, position_of, read, said, sentences
+from frontguard.phrases import are, number_of
+from frontguard.plot.arms import Arms, captioned, in_rows, listed, position_of, read, sentences
 from frontguard.plot.layout.frames import limits
+from frontguard.plot.layout.names import short
 from frontguard.plot.looks import BLUE, BY_MEANS, VERDICTS, Look
-from frontguard.plot.many import CELLS, Chosen, choose, densities, density, edges_between, smaller, stretch
-from frontguard.plot.picture import Axis, Boxes, Density, Layer, Panel, Picture, Points, Region, Spans
+from frontguard.plot.many import CELLS, Chosen, choose, densities, density, edges_along, smaller
+from frontguard.plot.picture import Axis, Boxes, Density, Layer, Panel, Picture, Points, Region
 from frontguard.results import Result
 from frontguard.verdicts import VERDICT_ORDER, Verdict
 
@@ -60,7 +61,7 @@ def front(result: Result, x: str | int | None = None, y: str | int | None = None
     if x is None and row == 0:
         column = 1
     if column == row:
-        raise BadInput(f"x and y must be two objectives; got {said(result.objectives[row])!r} for both")
+        raise BadInput(f"x and y must be two objectives; got {short(result.objectives[row])!r} for both")
     places = arms.places(column, row)
     chosen = choose(arms, places)
     boxed = boxed_arms(arms, column, row, chosen)
@@ -71,7 +72,7 @@ def front(result: Result, x: str | int | None = None, y: str | int | None = None
         title="",
         legend=legend,
         description=sentences(
-            f"Arms by {said(result.objectives[column], 40)} and {said(result.objectives[row], 40)}, each with a box.",
+            f"Arms by {short(result.objectives[column], 40)} and {short(result.objectives[row], 40)}, each with a box.",
             *arms.told(),
             _fooled(arms),
             arms.ranges(),
@@ -111,33 +112,21 @@ def front_panel(
     for verdict in _ORDER:
         some = chosen.of(arms, verdict)
         if len(some):
-            names = named and len(some) <= _NAMED.get(verdict, 0)
-            layers.append(
-                Points(
-                    centres[0, some],
-                    centres[1, some],
-                    smaller(VERDICTS[verdict], marks),
-                    hints=arms.hints(some),
-                    written=tuple(arms.names[i] for i in some.tolist()) if names else (),
-                    keys=tuple(some.tolist()),
-                )
-            )
+            few = named and len(some) <= _NAMED.get(verdict, 0)
+            layers.append(_marks(arms, centres, some, smaller(VERDICTS[verdict], marks), named=few))
     fooled = np.flatnonzero(arms.beaten_by_means & chosen.full)
     if len(fooled):
-        names = named and len(fooled) <= _NAMED_FOOLED
-        layers.append(
-            Points(
-                centres[0, fooled],
-                centres[1, fooled],
-                FOOLED,
-                hints=tuple(f"{hint}; on the front by means" for hint in arms.hints(fooled)),
-                written=tuple(arms.names[i] for i in fooled.tolist()) if names else (),
-                keys=tuple(fooled.tolist()),
-            )
-        )
+        few = named and len(fooled) <= _NAMED_FOOLED
+        layers.append(_marks(arms, centres, fooled, FOOLED, named=few, more="; on the front by means"))
         legend.insert(0, FOOLED)
     verdicts = [smaller(VERDICTS[verdict], marks) for verdict in VERDICTS if len(chosen.of(arms, verdict))]
     return Panel(across, along, tuple(layers)), (*verdicts, *legend)
+
+
+def _marks(arms: Arms, centres: Floats, some: Ints, look: Look, *, named: bool, more: str = "") -> Points:
+    hints = tuple(f"{hint}{more}" for hint in arms.hints(some))
+    names = tuple(arms.names[i] for i in some.tolist()) if named else ()
+    return Points(*centres[:, some], look, hints, names, tuple(some.tolist()))
 
 
 def boxed_arms(arms: Arms, x: int, y: int, chosen: Chosen) -> Bools:
@@ -165,26 +154,16 @@ def _boxes(arms: Arms, x: int, y: int, some: Ints, verdict: Verdict) -> Boxes:
     look = replace(VERDICTS[verdict], label="")
     if verdict == Verdict.OUT:
         look = replace(look, filled=False, width=0.6)  # an outline, so that many of them do not darken the picture
-    return Boxes(
-        arms.low[some, x],
-        arms.low[some, y],
-        arms.high[some, x],
-        arms.high[some, y],
-        look,
-        hints=arms.hints(some),
-        keys=tuple(some.tolist()),
-    )
+    low, high = arms.low[some], arms.high[some]
+    return Boxes(low[:, x], low[:, y], high[:, x], high[:, y], look, arms.hints(some), tuple(some.tolist()))
 
 
 def _distinct_boxes(arms: Arms, x: int, y: int, some: Ints) -> Ints:
     """Of arms with the very same box the first, and none of those of which nothing is known: they would only darken."""
     ends = np.concatenate([arms.low[some][:, [x, y]], arms.high[some][:, [x, y]]], axis=1)
     bounded = np.isfinite(ends).any(axis=1)
-    some, ends = some[bounded], ends[bounded]
-    if not len(some):
-        return some
-    _, first = np.unique(ends, axis=0, return_index=True)
-    return some[np.sort(first)]
+    _, first = np.unique(ends[bounded], axis=0, return_index=True)
+    return some[bounded][np.sort(first)]
 
 
 def _apart(arms: Arms, x: int, y: int, full: Bools, panel: Panel) -> Floats:
@@ -223,8 +202,12 @@ def beaten_region(arms: Arms, x: int, y: int) -> Region | None:
     if not len(some):
         return None
     signs = np.array([-1.0 if arms.minimized(d) else 1.0 for d in (x, y)])
-    polygon, points = beaten_by(arms.medians[some][:, [x, y]], signs)
-    return Region(polygon[:, 0], polygon[:, 1], BEATEN, "beaten by the front" if _roomy(arms, x, y, points) else "")
+    polygon, stairs = beaten_by(arms.medians[some][:, [x, y]], signs)
+    values = arms.medians[arms.places(x, y)][:, [x, y]] * signs
+    worst, width = values.min(axis=0), np.ptp(values, axis=0)
+    # A word can stand there if the stairs leave a tenth of the picture at least below them.
+    roomy = (width > 0.0).all() and (((stairs - worst) / width).prod(axis=1)).max() > 0.1
+    return Region(polygon[:, 0], polygon[:, 1], BEATEN, "beaten by the front" if roomy else "")
 
 
 def beaten_by(points: Floats, signs: Floats) -> tuple[Floats, Floats]:
@@ -241,21 +224,11 @@ def beaten_by(points: Floats, signs: Floats) -> tuple[Floats, Floats]:
     return np.array(corners) * signs, points
 
 
-def _roomy(arms: Arms, x: int, y: int, stairs: Floats) -> bool:
-    """Whether the stairs leave a tenth of the picture at least below them, so that a word can stand there."""
-    signs = np.array([-1.0 if arms.minimized(d) else 1.0 for d in (x, y)])
-    values = arms.medians[arms.places(x, y)][:, [x, y]] * signs
-    worst, width = values.min(axis=0), np.ptp(values, axis=0)
-    if not (width > 0.0).all():
-        return False
-    return bool((((stairs - worst) / width).prod(axis=1)).max() > 0.1)
-
-
 def _fooled(arms: Arms) -> str:
     count = int(arms.beaten_by_means.sum())
     if not count:
         return ""
-    return f"{number_of(count)} that means would put on the front {'is' if count == 1 else 'are'} certainly beaten."
+    return f"{number_of(count)} that means would put on the front {are(count)} certainly beaten."
 
 
 def front_caption(arms: Arms, chosen: Chosen, boxed: Bools, axes: Mapping[int, Axis]) -> str:
@@ -298,27 +271,16 @@ def list_picture(arms: Arms) -> Picture:
     rest = chosen.rest
     axis = arms.axis(0, places, chosen.full, crowd=bool(rest.any()))
     layers: list[Layer] = []
-    legend: list[Look] = []
+    legend = arms.looks(order)
     names = [arms.names[i] for i in order.tolist()]
     for mine, look in densities(arms, rest):
-        values = arms.medians[mine, 0]
-        edges = edges_between(*stretch(axis, values), CELLS[0], axis)
-        counts = np.histogram(values, edges)[0].astype(np.int64)  # those beyond the ends of the axis are not seen
+        edges = edges_along(axis, arms.medians[mine, 0], CELLS[0])
+        counts = np.histogram(arms.medians[mine, 0], edges)[0].astype(np.int64)  # of those that the axis shows
         line = len(names)
         layers.append(Density(edges, np.array([line - 0.4, line + 0.4]), counts[:, None], look))
         legend.append(look)
         names.append(look.label.removesuffix(", as a density"))
-    row = np.empty(len(arms.names), np.float64)
-    row[order] = np.arange(len(order))
-    for verdict, look in reversed(VERDICTS.items()):
-        some = arms.with_verdict(verdict, chosen.full)
-        if not len(some):
-            continue
-        keys, hints = tuple(some.tolist()), arms.hints(some)
-        quiet = replace(look, label="")
-        layers.append(Spans(row[some], arms.low[some, 0], arms.high[some, 0], quiet, hints=hints, keys=keys))
-        layers.append(Points(arms.medians[some, 0], row[some], look, hints=hints, keys=keys))
-        legend.insert(0, look)
+    layers += in_rows(arms, order, arms.medians[:, 0], arms.low[:, 0], arms.high[:, 0], arms.hint)
     panel = Panel(axis, Axis(names=tuple(names), reverse=True), tuple(layers))
     last = "in the last line" if len(names) == len(order) + 1 else "below them"
     thinned = f"{number_of(int(rest.sum()))} that matter less are counted {last}." if rest.any() else ""
@@ -342,8 +304,7 @@ def list_picture(arms: Arms) -> Picture:
 def _best_first(arms: Arms, some: Ints) -> Ints:
     values = arms.medians[some, 0] if arms.minimized(0) else -arms.medians[some, 0]
     # Equal estimates: who is in comes before who is not.
-    rank = np.array([0 if arms.codes[i] == Verdict.IN else 1 for i in some.tolist()], np.int64)
-    return some[np.lexsort((rank, values))]
+    return some[np.lexsort((arms.codes[some] != Verdict.IN, values))]
 
 
 MOST_OBJECTIVES = 5
@@ -394,7 +355,11 @@ def pairs(result: Result) -> Picture:
             arms.ranges(),
             arms.not_drawn(*range(M)),
         ),
-        caption=_caption(arms, M, front_caption(arms, chosen, somewhere, axes)),
+        caption=captioned(
+            front_caption(arms, chosen, somewhere, axes),
+            "An arm that seems beaten in one pair can be on the front by another objective." if M > 2 else "",
+            f"Not drawn: the objectives {listed(arms.objectives[M:], 4)}." if arms.objectives[M:] else "",
+        ),
         width=1.0 + side * (M - 1),
         height=1.2 + 0.85 * side * (M - 1),
         name="pairs",
@@ -406,14 +371,3 @@ def _titled_at_the_rim(panel: Panel, *, left: bool, bottom: bool) -> Panel:
     across = panel.x if bottom else replace(panel.x, title="", better="")
     along = panel.y if left else replace(panel.y, title="", better="")
     return replace(panel, x=across, y=along)
-
-
-def _caption(arms: Arms, drawn: int, common: str) -> str:
-    left_out = arms.objectives[drawn:]
-    return captioned(
-        common,
-        "An arm that seems beaten in one pair can be on the front by another objective."
-        if len(arms.objectives) > 2
-        else "",
-        f"Not drawn: the objectives {listed(left_out, 4)}." if left_out else "",
-    )

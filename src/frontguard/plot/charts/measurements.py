@@ -9,7 +9,8 @@ import numpy as np
 from frontguard._typing import Bools, Floats
 from frontguard.objectives import Objective
 from frontguard.phrases import number, number_of
-from frontguard.plot.arms import RELATIVE_FACTOR, drawable, interval, position_of, said, sentences, share
+from frontguard.plot.arms import RELATIVE_FACTOR, drawable, interval, position_of, sentences, share
+from frontguard.plot.layout.names import short
 from frontguard.plot.looks import FAILED, IN, SUSPECT, VALUE, Look
 from frontguard.plot.picture import Axis, Band, Layer, Panel, Picture, Points, Rule
 from frontguard.studies.overview import History, Measurements
@@ -60,10 +61,10 @@ def measurements(
     rows = [tuple(panels[k : k + across]) for k in range(0, len(panels), across)]
     return Picture(
         rows=tuple(row if len(row) == across else (*row, None) for row in rows),
-        title=said(measurements.name),
+        title=short(measurements.name),
         legend=tuple(legend),
         description=sentences(
-            f"The {'last ' if first else ''}{number_of(len(x), 'pull')} of {said(measurements.name)}"
+            f"The {'last ' if first else ''}{number_of(len(x), 'pull')} of {short(measurements.name)}"
             + (f" (of {measurements.total:,})." if first else "."),
             *(_told(column) for column in columns),
         ),
@@ -202,9 +203,9 @@ def _hint(measurements: Measurements, column: _Column, i: int) -> str:
     what = number(value)
     if np.isnan(value):
         reason = measurements.reasons[i] if i < len(measurements.reasons) else ""
-        what = f"failed: {said(reason)}" if reason else "failed"
+        what = f"failed: {short(reason)}" if reason else "failed"
     worker = measurements.workers[i] if i < len(measurements.workers) else ""
-    by = f", worker {said(worker, 24)}" if worker else ""
+    by = f", worker {short(worker, 24)}" if worker else ""
     pull = f"pull {int(measurements.pulls[i]):,}" if i < len(measurements.pulls) else "pull"
     return f"{pull}: {what}{', suspected' if column.lies[i] else ''}{by}"
 
@@ -213,6 +214,6 @@ def _told(column: _Column) -> str:
     failed = int(np.isnan(column.values).sum())
     middle = f"{_quantile(column.objective)} {number(column.middle)}"
     return (
-        f"{said(column.objective.name, 32)}: {middle}, {interval(column.low, column.high)}; "
+        f"{short(column.objective.name, 32)}: {middle}, {interval(column.low, column.high)}; "
         f"{int(column.lies.sum()):,} suspected, {failed:,} failed."
     )

@@ -8,7 +8,8 @@ import numpy as np
 
 from frontguard._typing import Bools, Floats
 from frontguard.phrases import number, number_of
-from frontguard.plot.arms import Arms, captioned, read, said, sentences
+from frontguard.plot.arms import Arms, captioned, read, sentences
+from frontguard.plot.layout.names import short
 from frontguard.plot.looks import MANY, PLAIN, VERDICTS, Look
 from frontguard.plot.many import choose
 from frontguard.plot.picture import Axis, Band, Layer, Lines, Panel, Picture, Points, Rule, Spans
@@ -100,7 +101,7 @@ def parallel(result: Result) -> Picture:
             )
         )
     names = tuple(
-        f"{said(name, 28)} ({'lower' if arms.minimized(d) else 'higher'} is better)"
+        f"{short(name, 28)} ({'lower' if arms.minimized(d) else 'higher'} is better)"
         for d, name in enumerate(result.objectives)
     )
     return Picture(

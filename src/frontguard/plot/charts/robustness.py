@@ -9,10 +9,11 @@ import numpy as np
 from frontguard._typing import Ints
 from frontguard.errors import BadInput
 from frontguard.logs.profile import Profile
-from frontguard.phrases import number_of
-from frontguard.plot.arms import Arms, captioned, listed, read, said, sentences, share
-from frontguard.plot.looks import BY_MEANS, GOAL, IN, VERDICTS, Look
-from frontguard.plot.picture import Axis, Layer, Lines, Panel, Picture, Points, Rule, Spans
+from frontguard.phrases import are, number_of
+from frontguard.plot.arms import Arms, captioned, in_rows, listed, read, sentences, share
+from frontguard.plot.layout.names import short
+from frontguard.plot.looks import BY_MEANS, GOAL, IN, Look
+from frontguard.plot.picture import Axis, Layer, Lines, Panel, Picture, Points, Rule
 from frontguard.results import Result
 from frontguard.verdicts import Verdict
 
@@ -43,13 +44,12 @@ def robustness(result: Result, profile: Profile | None = None) -> Picture:
     arms = read(result)
     declared = float(known.levels[0])
     order = _fragile_first(arms, known)
-    legend = [VERDICTS[verdict] for verdict in VERDICTS if (arms.codes[order] == verdict).any()]
     panels: tuple[Panel, ...] = (_count_panel(known, declared),)
     if len(order):
         panels += (_arms_panel(arms, known, declared, order),)
     return Picture(
         rows=(panels,),
-        legend=tuple(legend),
+        legend=tuple(arms.looks(order)),
         description=sentences(*_told(arms, known, declared, order)),
         caption=_caption(arms, known, order),
         width=10.0,
@@ -61,9 +61,7 @@ def robustness(result: Result, profile: Profile | None = None) -> Picture:
 def _count_panel(known: Profile, declared: float) -> Panel:
     order = np.argsort(known.levels, kind="stable")
     levels, counts = known.levels[order], known.in_front[order].astype(np.float64)
-    layers: list[Layer] = [
-        Lines(levels[None, :], counts[None, :], replace(IN, label="", width=2.0), step=True),
-    ]
+    layers: list[Layer] = [Lines(levels[None, :], counts[None, :], replace(IN, label="", width=2.0), step=True)]
     if len(levels) <= _MARKED:
         hints = tuple(
             f"{number_of(int(n))} in at {share(e)} lies" for e, n in zip(levels.tolist(), counts, strict=True)
@@ -76,9 +74,12 @@ def _count_panel(known: Profile, declared: float) -> Panel:
     if changes:
         look = Look("", BY_MEANS.colour)
         layers.append(Rule(known.front, look, upright=True, written="changes" if apart else ""))
+    most = int(counts.max())
+    # Whole numbers of arms, with room above for what is written beside the rules.
+    ticks = tuple((float(n), str(n)) for n in range(most + 1)) if most <= 6 else None
     return Panel(
         _share_axis(),
-        _count_axis(int(counts.max())),
+        Axis(title="arms that are in", low=0.0, high=1.5 * max(1, most), ticks=ticks),
         tuple(layers),
         title="How many are in",
         note=f"declared {share(declared)}, the front "
@@ -87,30 +88,13 @@ def _count_panel(known: Profile, declared: float) -> Panel:
 
 
 def _arms_panel(arms: Arms, known: Profile, declared: float, order: Ints) -> Panel:
-    row = np.empty(len(arms.names), np.float64)
-    row[order] = np.arange(len(order))
-    layers: list[Layer] = []
-    for verdict, look in VERDICTS.items():
-        some = order[arms.codes[order] == verdict]
-        if not len(some):
-            continue
-        stands = known.per_arm[some]
-        hints = tuple(
-            f"{said(arms.names[i])}: {verdict.word} up to {share(known.per_arm[i])} lies" for i in some.tolist()
-        )
-        keys = tuple(some.tolist())
-        quiet = replace(look, label="")
-        layers.append(Spans(row[some], np.full(len(some), declared), stands, quiet, hints=hints, keys=keys))
-        layers.append(Points(stands, row[some], look, hints=hints, keys=keys))
+    def hint(i: int) -> str:
+        return f"{short(arms.names[i])}: {arms.result.verdict(i).word} up to {share(known.per_arm[i])} lies"
+
+    layers = in_rows(arms, order, known.per_arm, np.full(len(arms.names), declared), known.per_arm, hint)
     layers.append(Rule(declared, replace(GOAL, label=""), upright=True))
     names = tuple(arms.names[i] for i in order.tolist())
     return Panel(_share_axis(), Axis(names=names, reverse=True), tuple(layers), title="Up to what each verdict stands")
-
-
-def _count_axis(most: int) -> Axis:
-    """Whole numbers of arms, with room above for what is written beside the rules."""
-    ticks = tuple((float(n), str(n)) for n in range(most + 1)) if most <= 6 else None
-    return Axis(title="arms that are in", low=0.0, high=1.5 * max(1, most), ticks=ticks)
 
 
 def _share_axis() -> Axis:
@@ -138,7 +122,7 @@ def _told(arms: Arms, known: Profile, declared: float, order: Ints) -> tuple[str
     )
     ins = order[arms.codes[order] == Verdict.IN]
     weakest = (
-        f"On the front, {said(arms.names[ins[0]], 40)} falls first: it stands up to {share(known.per_arm[ins[0]])}."
+        f"On the front, {short(arms.names[ins[0]], 40)} falls first: it stands up to {share(known.per_arm[ins[0]])}."
         if len(ins)
         else ""
     )
@@ -158,6 +142,6 @@ def _caption(arms: Arms, known: Profile, order: Ints) -> str:
     open_arms = len(arms.names) - decided
     return captioned(
         "A longer bar is a verdict that more lies are needed to shake.",
-        f"{number_of(left)} less fragile {'is' if left == 1 else 'are'} not drawn." if left else "",
+        f"{number_of(left)} less fragile {are(left)} not drawn." if left else "",
         f"{number_of(open_arms)} undecided." if open_arms else "",
     )

@@ -18,9 +18,9 @@ from frontguard.plot.arms import (
     interval,
     listed,
     position_of,
-    said,
     sentences,
 )
+from frontguard.plot.layout.names import short
 from frontguard.plot.looks import CONTESTANTS, Look
 from frontguard.plot.picture import Axis, Band, Layer, Lines, Panel, Picture
 from frontguard.studies.overview import History, Moment
@@ -49,7 +49,7 @@ def shrinking(history: History, arms: Sequence[str | int] | None = None) -> Pict
         raise BadInput(
             f"arms must be 1 to {MOST} different ones; got {len(chosen)}: {listed([str(a) for a in chosen])}"
         )
-    looks = [replace(look, label=said(history.arms[arm], 40)) for look, arm in zip(CONTESTANTS, chosen, strict=False)]
+    looks = [replace(look, label=short(history.arms[arm], 40)) for look, arm in zip(CONTESTANTS, chosen, strict=False)]
     panels = [_panel(history, d, chosen, looks) for d in range(len(history.objectives))]
     across = 1 if len(panels) == 1 else 2
     rows = [tuple(panels[k : k + across]) for k in range(0, len(panels), across)]
@@ -169,8 +169,8 @@ def _gaps(values: Floats, some: Ints, against: Ints) -> Floats:
 
 def _ends_at(history: History, arm: int, last: Moment) -> str:
     values = "; ".join(
-        f"{said(objective.name, 24)} {number(float(last.medians[arm, d]))} "
+        f"{short(objective.name, 24)} {number(float(last.medians[arm, d]))} "
         f"{interval(float(last.low[arm, d]), float(last.high[arm, d]))}"
         for d, objective in enumerate(history.objectives)
     )
-    return f"{said(history.arms[arm], 32)} is {Verdict(int(last.verdict_codes[arm])).word} now: {values}."
+    return f"{short(history.arms[arm], 32)} is {Verdict(int(last.verdict_codes[arm])).word} now: {values}."
