@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +15,7 @@ from frontguard.errors import BadInput
 from frontguard.phrases import are, number, number_of, percent
 from frontguard.plot.layout.names import short
 from frontguard.plot.looks import VERDICTS, Look
-from frontguard.plot.picture import Axis, Layer, Points, Spans
+from frontguard.plot.picture import Axis, Layer, Panel, Points, Spans
 from frontguard.results import Result
 from frontguard.verdicts import Verdict
 
@@ -197,6 +198,11 @@ def in_rows(arms: Arms, order: Ints, at: Floats, low: Floats, high: Floats, hint
             layers.append(Spans(row[some], low[some], high[some], quiet, hints=hints, keys=keys))
             layers.append(Points(at[some], row[some], look, hints=hints, keys=keys))
     return layers
+
+
+def beside_each_other(panels: Sequence[Panel], across: int) -> tuple[tuple[Panel | None, ...], ...]:
+    """Panels in rows of so many; the last row is filled up with nothing."""
+    return tuple(zip_longest(*[iter(panels)] * across))
 
 
 def drawable(values: npt.ArrayLike) -> Floats:

@@ -33,11 +33,9 @@ def certainty(history: History, pulls_left: int | None = None) -> Picture:
     uncertain = drawable([moment.uncertain for moment in history.moments]).reshape(len(x), -1)
     goals = np.array([parse_tolerance(objective.tolerance).amount for objective in history.objectives])
     drawn = np.flatnonzero(goals > 0.0).tolist()
-    shares = np.full(uncertain.shape, np.nan)
-    finite = np.isfinite(uncertain)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        shares[finite] = (uncertain / goals)[finite]
-    shares = np.where(goals > 0.0, drawable(shares), np.nan)
+    shares = np.where(np.isfinite(uncertain), uncertain, np.nan)
+    with np.errstate(over="ignore"):
+        shares = drawable(shares / np.where(goals > 0.0, goals, np.nan))
     layers: list[Layer] = []
     legend: list[Look] = []
     for k, d in enumerate(drawn):

@@ -13,6 +13,8 @@ from frontguard.phrases import number, number_of
 from frontguard.plot.arms import (
     FACTOR,
     RELATIVE_FACTOR,
+    axis_of,
+    beside_each_other,
     drawable,
     frame,
     interval,
@@ -52,10 +54,10 @@ def shrinking(history: History, arms: Sequence[str | int] | None = None) -> Pict
     looks = [replace(look, label=short(history.arms[arm], 40)) for look, arm in zip(CONTESTANTS, chosen, strict=False)]
     panels = [_panel(history, d, chosen, looks) for d in range(len(history.objectives))]
     across = 1 if len(panels) == 1 else 2
-    rows = [tuple(panels[k : k + across]) for k in range(0, len(panels), across)]
+    rows = beside_each_other(panels, across)
     last = history.moments[-1]
     return Picture(
-        rows=tuple(row if len(row) == across else (*row, None) for row in rows),
+        rows=rows,
         legend=tuple(looks),
         description=sentences(
             f"How the intervals of {listed([history.arms[i] for i in chosen])} became narrower over "
@@ -81,26 +83,19 @@ def _panel(history: History, d: int, chosen: list[int], looks: list[Look]) -> Pa
     if objective.relative:
         low = np.where(low <= 0.0, -np.inf, low)
     middle = np.where(np.isfinite(middle), middle, np.nan)
-    y_low, y_high, log = frame(*_settled(low, high, middle), RELATIVE_FACTOR if objective.relative else FACTOR)
+    seen = frame(*_settled(low, high, middle), RELATIVE_FACTOR if objective.relative else FACTOR)
     layers: list[Layer] = []
     for k, (arm, look) in enumerate(zip(chosen, looks, strict=True)):
         # Of what is not bounded at all there is nothing to show; such bands would only darken the panel.
-        seen = ~np.isnan(middle[:, k]) & (np.isfinite(low[:, k]) | np.isfinite(high[:, k]))
-        if seen.any():
-            layers.append(
-                Band(x[seen], low[seen, k], high[seen, k], replace(look, label=""), look.label, key=arm, step=True)
-            )
+        known = ~np.isnan(middle[:, k]) & (np.isfinite(low[:, k]) | np.isfinite(high[:, k]))
+        if known.any():
+            ends = low[known, k], high[known, k]
+            layers.append(Band(x[known], *ends, replace(look, label=""), look.label, key=arm, step=True))
     for k, (arm, look) in enumerate(zip(chosen, looks, strict=True)):
         layers.append(Lines(x[None, :], middle[None, :, k], look, hints=(look.label,), keys=(arm,), step=True))
     return Panel(
         Axis(title="pulls of the whole study", scale="log" if x[-1] > 3.0 * max(x[0], 1.0) else "linear"),
-        Axis(
-            title=objective.name,
-            better="lower" if objective.minimized else "higher",
-            scale="log" if log else "linear",
-            low=y_low,
-            high=y_high,
-        ),
+        axis_of(objective.name, objective.minimized, *seen),
         tuple(layers),
     )
 

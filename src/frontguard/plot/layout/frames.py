@@ -66,13 +66,22 @@ def clipped(values: Floats, within: Limits, *, beyond: float = 0.0, log: bool = 
     >>> clipped(np.array([0.0, np.inf]), (1.0, 100.0), beyond=0.5, log=True).round(6).tolist()
     [0.1, 1000.0]
     """
+    return np.clip(np.asarray(values, np.float64), *widened(within, beyond, log=log))
+
+
+def widened(within: Limits, share: float, *, log: bool = False) -> Limits:
+    """Limits with a share of their range added at either end.
+
+    >>> widened((0.0, 2.0), 0.5), widened((1.0, 100.0), 0.5, log=True)
+    ((-1.0, 3.0), (0.1, 1000.0))
+    """
     low, high = within
-    if beyond and log:
-        factor = (high / low) ** beyond
-        low, high = low / factor, high * factor
-    elif beyond:
-        low, high = low - beyond * (high - low), high + beyond * (high - low)
-    return np.clip(np.asarray(values, np.float64), low, high)
+    if not share:
+        return within
+    if log:
+        factor = (high / low) ** share
+        return low / factor, high * factor
+    return low - share * (high - low), high + share * (high - low)
 
 
 def inside(x: Floats, y: Floats, frame: Frame) -> npt.NDArray[np.bool_]:
