@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_rgba
 from matplotlib.lines import Line2D
@@ -15,9 +16,6 @@ from frontguard.plot import picture as parts
 from frontguard.plot.layout.frames import Frame, bounded, clipped, rectangles, steps
 from frontguard.plot.looks import PALE, Look
 from frontguard.plot.picture import Layer, Panel
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 TEXT = "#333333"
 """The colour of what has none of its own."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import unicodedata
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from matplotlib import font_manager
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.patheffects import AbstractPathEffect, withStroke
 
@@ -16,10 +17,6 @@ from frontguard.plot.layout.sheet import sheet_of
 from frontguard.plot.layout.words import written
 from frontguard.plot.paper.layers import colour
 from frontguard.plot.picture import Panel, Points, Region
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _SIZE = 8.5  # of words within a panel, in points
 _SIDES = {"start": "left", "middle": "center", "end": "right"}
