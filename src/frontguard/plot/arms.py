@@ -78,11 +78,7 @@ class Arms:
     def hint(self, i: int) -> str:
         """An arm in one line: name, verdict, estimates with their intervals, pulls."""
         result = self.result
-        values = "; ".join(
-            f"{short(name, 40)} {number(float(self.medians[i, d]))} "
-            f"{interval(float(self.low[i, d]), float(self.high[i, d]))}"
-            for d, name in enumerate(self.objectives)
-        )
+        values = with_intervals(self.objectives, self.medians[i], self.low[i], self.high[i], 40)
         word = result.verdict(i).word
         return f"{short(self.names[i])}: {word}; {values}; {number_of(int(result.pulls_per_arm[i]), 'pull')}"
 
@@ -327,6 +323,12 @@ def interval(low: float, high: float) -> str:
     if not math.isfinite(low) and not math.isfinite(high):
         return "not bounded yet"
     return f"[{number(low)}, {number(high)}]"
+
+
+def with_intervals(names: Sequence[str], middle: Floats, low: Floats, high: Floats, wide: int) -> str:
+    """Values of several objectives, each with its interval; names are at most so wide."""
+    each = zip(names, middle.tolist(), low.tolist(), high.tolist(), strict=True)
+    return "; ".join(f"{short(name, wide)} {number(value)} {interval(*ends)}" for name, value, *ends in each)
 
 
 def listed(names: Sequence[str], most: int = 6, wide: int = 32, total: int | None = None) -> str:

@@ -43,10 +43,6 @@ class Chosen:
     full: Bools
     rest: Bools
 
-    def of(self, arms: Arms, verdict: Verdict) -> Ints:
-        """The arms with a verdict that are shown in full."""
-        return arms.with_verdict(verdict, self.full)
-
 
 def choose(
     arms: Arms, places: Bools, *, everyone: int = ALL, most: Mapping[Verdict, int] = MOST, total: int | None = None

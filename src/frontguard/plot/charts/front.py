@@ -110,7 +110,7 @@ def front_panel(
     marks = int(chosen.full.sum())
     centres = _apart(arms, x, y, chosen.full, Panel(across, along, tuple(layers)))
     for verdict in _ORDER:
-        some = chosen.of(arms, verdict)
+        some = arms.with_verdict(verdict, chosen.full)
         if len(some):
             few = named and len(some) <= _NAMED.get(verdict, 0)
             layers.append(_marks(arms, centres, some, smaller(VERDICTS[verdict], marks), named=few))
@@ -119,7 +119,9 @@ def front_panel(
         few = named and len(fooled) <= _NAMED_FOOLED
         layers.append(_marks(arms, centres, fooled, FOOLED, named=few, more="; on the front by means"))
         legend.insert(0, FOOLED)
-    verdicts = [smaller(VERDICTS[verdict], marks) for verdict in VERDICTS if len(chosen.of(arms, verdict))]
+    verdicts = [
+        smaller(VERDICTS[verdict], marks) for verdict in VERDICTS if len(arms.with_verdict(verdict, chosen.full))
+    ]
     return Panel(across, along, tuple(layers)), (*verdicts, *legend)
 
 
@@ -140,7 +142,7 @@ def boxed_arms(arms: Arms, x: int, y: int, chosen: Chosen) -> Bools:
     boxed = np.zeros_like(chosen.full)
     centres = arms.medians[some][:, [x, y]]
     for verdict, (always, most, crowded) in _BOXED.items():
-        mine = chosen.of(arms, verdict)
+        mine = arms.with_verdict(verdict, chosen.full)
         if len(mine) > most or (verdict == Verdict.OUT and chosen.rest.any()):
             continue
         low, high = (ends[mine][:, None, [x, y]] for ends in (arms.low, arms.high))

@@ -53,11 +53,11 @@ def parallel(result: Result) -> Picture:
         low, high = np.quantile(heights[chosen.rest], _QUANTILES, axis=0)
         layers.append(Band(x, low, high, look, hint=f"10 to 90 % of {number_of(rest)} that are not drawn"))
         legend.append(look)
-    ins = chosen.of(arms, Verdict.IN)
+    ins = arms.with_verdict(Verdict.IN, chosen.full)
     if 0 < len(ins) <= _WITH_INTERVALS:
         layers.extend(_intervals(arms, scales, ins))
     for verdict in _ORDER:
-        some = chosen.of(arms, verdict)
+        some = arms.with_verdict(verdict, chosen.full)
         if not len(some):
             continue
         look, opacity = _of_many(verdict, len(some))

@@ -13,7 +13,7 @@ from matplotlib.patches import Patch, Polygon
 
 from frontguard._typing import Floats
 from frontguard.plot import picture as parts
-from frontguard.plot.layout.frames import Frame, bounded, clipped, rectangles, steps
+from frontguard.plot.layout.frames import Frame, bounded, clipped, inside, rectangles, steps
 from frontguard.plot.looks import PALE, Look
 from frontguard.plot.picture import Layer, Panel
 
@@ -33,7 +33,6 @@ def colour(look: Look) -> str:
 
 def draw(axes: Axes, layer: Layer, panel: Panel, frame: Frame, depth: float) -> None:
     """Draw one layer; `depth` orders them."""
-    whole = isinstance(layer, parts.Points) and not _outside(layer, frame)
     layer = bounded(layer, panel, frame, beyond=0.1)
     match layer:
         case parts.Region():
@@ -41,8 +40,9 @@ def draw(axes: Axes, layer: Layer, panel: Panel, frame: Frame, depth: float) -> 
         case parts.Points():
             there = ~(np.isnan(layer.x) | np.isnan(layer.y))
             # A mark on the edge is drawn in full; one that lies outside is not.
+            outside = (there & ~inside(layer.x, layer.y, frame)).any()
             (marks,) = axes.plot(
-                layer.x[there], layer.y[there], **mark(layer.look), linestyle="none", zorder=depth, clip_on=not whole
+                layer.x[there], layer.y[there], **mark(layer.look), linestyle="none", zorder=depth, clip_on=outside
             )
             marks.set_in_layout(False)
         case parts.Boxes():
@@ -135,13 +135,6 @@ def legend_handle(look: Look, drawn_as: frozenset[str]) -> Any:
         style |= {"linestyle": "none"}
     style["markersize"] = min(style["markersize"], 11.0)
     return Line2D([], [], **style)
-
-
-def _outside(layer: parts.Points, frame: Frame) -> bool:
-    """Whether any mark with a finite place lies outside the frame, so that marks must be cut off."""
-    (x_low, x_high), (y_low, y_high) = frame
-    out = (layer.x < x_low) | (layer.x > x_high) | (layer.y < y_low) | (layer.y > y_high)
-    return bool((out & np.isfinite(layer.x) & np.isfinite(layer.y)).any())
 
 
 def _polygons(axes: Axes, corners: Floats, depth: float, **style: Any) -> None:

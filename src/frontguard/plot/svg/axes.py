@@ -75,19 +75,16 @@ def _drawable(shown: Limits, axis: Axis) -> Limits:
 def surroundings(plan: PanelRoom, cell: Rectangle, sheet: Sheet) -> Element:
     """The lines and words of a panel's axes, and its title."""
     frame = sheet.frame
+    left, top, right, bottom = map(number, frame)
+    corner = f"M{left} {top}V{bottom}H{right}"
     return element(
         "g",
         {"class": "axes", "fill": "currentColor"},
         *_headings(plan, cell, frame),
         *_below(plan, cell, frame, sheet.x),
         *_beside(plan, cell, frame, sheet.y),
-        element("path", {"d": _corner(frame), "fill": "none", "stroke": "currentColor", "stroke-opacity": ".6"}),
+        element("path", {"d": corner, "fill": "none", "stroke": "currentColor", "stroke-opacity": ".6"}),
     )
-
-
-def _corner(frame: Rectangle) -> str:
-    left, top, right, bottom = map(number, frame)
-    return f"M{left} {top}V{bottom}H{right}"
 
 
 def _headings(plan: PanelRoom, cell: Rectangle, frame: Rectangle) -> Iterator[Element]:
@@ -171,13 +168,13 @@ def below(axis: Axis, shown: Limits, x: Scale, edges: tuple[float, float], most_
     wide = abs(x.end - x.start)
     if axis.names or axis.ticks is not None:
         return _beside_each_other(_named(axis, shown, x, edges, most_lines), edges)
-    written: list[tuple[float, list[str]]] = []
+    found: list[Below] = []
     for most in range(min(8, max(3, int(wide / 32.0))), 1, -1):
         written = [(float(x(at)), [word]) for at, word in ticks(axis, *shown, most)]
         found = _beside_each_other(written, edges)
         if len(found) == len(written):
             break
-    return _beside_each_other(written, edges)
+    return found
 
 
 def lines_needed(axis: Axis, shown: Limits, x: Scale, edges: tuple[float, float]) -> int:

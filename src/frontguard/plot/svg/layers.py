@@ -1,55 +1,85 @@
-"""Each kind of layer as SVG elements, in their order from the lowest to the highest."""
+"""Each kind of layer as SVG elements, and the pen that draws them: a panel on its sheet, names, links and hatchings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from frontguard._typing import Floats
-from frontguard.markup import Element, element
+from frontguard.markup import Child, Element, element
+from frontguard.phrases import shortened
 from frontguard.plot.layout.frames import runs, steps
+from frontguard.plot.layout.sheet import Sheet
 from frontguard.plot.looks import Look
 from frontguard.plot.picture import Arrow, Band, Bars, Boxes, Density, Layer, Lines, Points, Region, Rule, Spans
-from frontguard.plot.svg.pen import Pen, at, key_at
-from frontguard.plot.svg.shapes import (
-    brush,
-    colour,
-    dashes,
-    hint,
-    line,
-    number,
-    polygon,
-    polyline,
-    rectangle,
-    shape,
-    spaced,
-)  # fmt: skip
+from frontguard.plot.svg import shapes
+from frontguard.plot.svg.shapes import brush, colour, hint, number, polygon, polyline, shape, spaced
 
 
-def elements(layer: Layer, pen: Pen) -> Iterator[Element]:
-    """What a layer looks like on a panel."""
-    match layer:
-        case Points():
-            return _points(layer, pen)
-        case Boxes():
-            return _boxes(layer, pen)
-        case Lines():
-            return _lines(layer, pen)
-        case Band():
-            return _band(layer, pen)
-        case Spans():
-            return _spans(layer, pen)
-        case Bars():
-            return _bars(layer, pen)
-        case Density():
-            return _density(layer, pen)
-        case Region():
-            return _region(layer, pen)
-        case Rule():
-            return _rule(layer, pen)
-        case Arrow():
-            return _arrow(layer, pen)
+@dataclass
+class Names:
+    """Ids that stay the same from one drawing to the next, and are never given twice in one.
+
+    With a prefix they are the document's ids; without one there may be other drawings that have the same, so they are
+    only hooks for whoever looks at this drawing.
+    """
+
+    prefix: str
+    panel: str = ""
+    given: Counter[str] = field(default_factory=Counter)
+
+    def of(self, kind: str, key: int | None) -> dict[str, str]:
+        """The attribute that names a thing, for one with a key."""
+        if key is None:
+            return {}
+        name = f"{self.panel}{kind}-{int(key)}"
+        self.given[name] += 1
+        if self.given[name] > 1:
+            name = f"{name}-{self.given[name]}"
+        return {"id": self.prefix + name} if self.prefix else {"data-key": name}
+
+
+@dataclass(frozen=True)
+class Pen:
+    """A panel on its sheet, names for what is drawn there, links by key if they are wanted, ids of hatchings."""
+
+    sheet: Sheet
+    names: Names
+    link: Callable[[int], str] | None
+    hatch: Callable[[str], str]  # the id of the hatching in a colour
+
+    def clipped(self, *children: Child | None, room: float = 1.0) -> Element:
+        """Children that are seen within the frame only: an inner drawing, which needs no name as a clip path would.
+
+        `room` is for half of the strokes along the edge.
+        """
+        left, top, right, bottom = self.sheet.frame
+        x, y, width, height = map(number, (left - room, top - room, right - left + 2 * room, bottom - top + 2 * room))
+        attributes = {"x": x, "y": y, "width": width, "height": height, "viewBox": f"{x} {y} {width} {height}"}
+        # It is no image of its own for those who listen.
+        return element("svg", attributes | {"role": "presentation"}, *children)
+
+    def named(self, kind: str, key: int | None, said: str, attributes: dict[str, object], *children: Child) -> Element:
+        """A thing with its name and hint: a link where things have keys and links are wanted, else a group."""
+        names = {"class": kind} | self.names.of(kind, key)
+        if key is not None and self.link is not None:
+            linked = {"href": self.link(int(key)), "aria-label": shortened(said, shapes.HINT) or f"{kind} {key}"}
+            return element("a", names | linked | attributes, *children, hint(said))
+        return element("g", names | attributes, *children, hint(said))
+
+
+def at(values: tuple[str, ...], index: int) -> str:
+    """The text of one of many, where there may be none."""
+    return values[index] if index < len(values) else ""
+
+
+def key_at(keys: tuple[int, ...], index: int) -> int | None:
+    """The key of one of many, where there may be none."""
+    return int(keys[index]) if index < len(keys) else None
 
 
 def stroke(look: Look) -> dict[str, str]:
@@ -95,7 +125,7 @@ def _boxes(layer: Boxes, pen: Pen) -> Iterator[Element]:
         dashed: dict[str, str] = {}
         if any(open_ends):
             wide, high = (boxes[i, 2:] - boxes[i, :2]).tolist()
-            dashed = {"stroke-dasharray": dashes(rectangle(wide, high, *open_ends))}
+            dashed = {"stroke-dasharray": shapes.dashes(shapes.rectangle(wide, high, *open_ends))}
         elif layer.look.dash:
             dashed = {"stroke-dasharray": spaced(layer.look.dash)}
         names = {"class": "box"} | pen.names.of("box", key_at(layer.keys, i))
@@ -143,7 +173,7 @@ def _spans(layer: Spans, pen: Pen) -> Iterator[Element]:
         opens = bool(low[i] < first - 0.5), bool(high[i] > last + 0.5)
         place = number(where[i])
         path = f"M{place} {number(a)}V{number(b)}" if layer.upright else f"M{number(a)} {place}H{number(b)}"
-        dashed = {"stroke-dasharray": dashes(line(b - a, *opens))} if any(opens) else {}
+        dashed = {"stroke-dasharray": shapes.dashes(shapes.line(b - a, *opens))} if any(opens) else {}
         stretch = [element("path", {"d": path} | broad | dashed)]
         if pale:  # what is pale may not be seen: the line within it is
             stretch.append(element("path", {"d": path} | dashed))
@@ -250,3 +280,22 @@ def _region(layer: Region, pen: Pen) -> Iterator[Element]:
         return
     fill = {"fill": f"url(#{pen.hatch(colour(layer.look))})"}
     yield pen.clipped(element("path", {"class": "region", "d": path} | fill))
+
+
+_ELEMENTS: dict[type, Callable[[Any, Pen], Iterator[Element]]] = {
+    Points: _points,
+    Boxes: _boxes,
+    Lines: _lines,
+    Band: _band,
+    Spans: _spans,
+    Bars: _bars,
+    Density: _density,
+    Region: _region,
+    Rule: _rule,
+    Arrow: _arrow,
+}
+
+
+def elements(layer: Layer, pen: Pen) -> Iterator[Element]:
+    """What a layer looks like on a panel, in the order from the lowest to the highest."""
+    return _ELEMENTS[type(layer)](layer, pen)
