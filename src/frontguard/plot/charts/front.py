@@ -237,28 +237,20 @@ def front_caption(arms: Arms, chosen: Chosen, boxed: Bools, axes: Mapping[int, A
     """What to look at; axes by the number of their objective."""
     columns = tuple(axes)
     telling = chosen.full & (arms.codes != Verdict.OUT)
+    marks, rest = arms.medians[chosen.full][:, list(columns)], int(chosen.rest.sum())
+    different = np.unique(marks, axis=0)
     confidence = arms.result.certificate.confidence
     return captioned(
         f"Marks are estimates; with probability {confidence:.0%} all true values lie within the boxes at once.",
         "A box that is cut off at the edge goes on beyond it.",
         "Boxes that would hide one another are left out." if telling.any() and not boxed[telling].all() else "",
-        "Arms with the same estimates are drawn beside each other." if _some_are_equal(arms, chosen, columns) else "",
+        "Arms with the same estimates are drawn beside each other." if len(different) < len(marks) else "",
         "Shaded is what the front beats." if len(arms.objectives) == 2 and (arms.codes == Verdict.IN).any() else "",
         "" if not arms.beaten_by_means.any() else "Rings: who a comparison of means would have been fooled about.",
-        _thinned(chosen),
+        f"{number_of(len(marks))} with a mark each, {rest:,} more as a density." if rest else "",
         arms.not_seen(chosen.full | chosen.rest, axes),
         arms.not_drawn(*columns),
     )
-
-
-def _some_are_equal(arms: Arms, chosen: Chosen, columns: tuple[int, ...]) -> bool:
-    values = arms.medians[chosen.full][:, list(columns)]
-    return len(np.unique(values, axis=0)) < len(values)
-
-
-def _thinned(chosen: Chosen) -> str:
-    rest = int(chosen.rest.sum())
-    return f"{number_of(int(chosen.full.sum()))} with a mark each, {rest:,} more as a density." if rest else ""
 
 
 LINES = 40
@@ -343,8 +335,10 @@ def pairs(result: Result) -> Picture:
     for y in range(1, M):
         row: list[Panel | None] = [None] * (M - 1)
         for x in range(y):
-            panel, looks = front_panel(arms, {x: axes[x], y: axes[y]}, chosen, boxed[x, y], named=named)
-            row[x] = _titled_at_the_rim(panel, left=x == 0, bottom=y == M - 1)
+            # Only the outermost panels say what lies across and along; the others would say it again.
+            across = axes[x] if y == M - 1 else replace(axes[x], title="", better="")
+            along = axes[y] if x == 0 else replace(axes[y], title="", better="")
+            row[x], looks = front_panel(arms, {x: across, y: along}, chosen, boxed[x, y], named=named)
             legend.update(dict.fromkeys(looks))
         rows.append(tuple(row))
     side = 3.6 if M <= 3 else 2.9 if M == 4 else 2.5
@@ -366,10 +360,3 @@ def pairs(result: Result) -> Picture:
         height=1.2 + 0.85 * side * (M - 1),
         name="pairs",
     )
-
-
-def _titled_at_the_rim(panel: Panel, *, left: bool, bottom: bool) -> Panel:
-    """Only the outermost panels say what lies across and along; the others would say it again."""
-    across = panel.x if bottom else replace(panel.x, title="", better="")
-    along = panel.y if left else replace(panel.y, title="", better="")
-    return replace(panel, x=across, y=along)

@@ -23,7 +23,7 @@ from frontguard.plot.arms import (
     position_of,
     sentences,
     with_intervals,
-)  # fmt: skip
+)
 from frontguard.plot.layout.names import short
 from frontguard.plot.looks import CONTESTANTS, FAILED, FORECAST, GOAL, NOW, VERMILION, Look
 from frontguard.plot.picture import Axis, Band, Bars, Layer, Lines, Panel, Picture, Points, Rule

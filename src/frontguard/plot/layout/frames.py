@@ -141,12 +141,15 @@ def _limits(axis: Axis, parts: list[Floats], *, has_bars: bool) -> Limits:
     log = axis.scale == "log"
     low, high = lowest, highest = _range(axis, parts, log)
     if not axis.names:
+        wide = widened((lowest, highest), PADDING, log=log)
+        if log:  # as far as there are numbers
+            wide = max(wide[0], min(lowest, 1.0 / _LARGEST)), min(wide[1], max(highest, _LARGEST))
         if has_bars and log:  # bars begin at the edge, and the shortest must be seen too
             low = 10.0 ** (math.ceil(math.log10(lowest)) - 1)
         elif not (has_bars and lowest == 0.0):  # bars stand on their axis
-            low = _padded(lowest, highest, -1, log)
+            low = wide[0]
         if not (has_bars and highest == 0.0):
-            high = _padded(lowest, highest, +1, log)
+            high = wide[1]
     low, high = (low if axis.low is None else axis.low), (high if axis.high is None else axis.high)
     if not low < high:  # given ends that leave nothing between them
         high = low * 10.0 if log else low + max(1.0, abs(low))
@@ -180,14 +183,6 @@ def _around(axis: Axis, log: bool) -> Limits:
     if axis.high is not None:
         return (axis.high / 10.0 if log else axis.high - 1.0), axis.high
     return (1.0, 10.0) if log else (0.0, 1.0)
-
-
-def _padded(low: float, high: float, side: int, log: bool) -> float:
-    if log:
-        factor = math.exp(PADDING * (math.log(high) - math.log(low)))
-        return max(low / factor, min(low, 1.0 / _LARGEST)) if side < 0 else min(high * factor, max(high, _LARGEST))
-    room = PADDING * (high - low)
-    return low - room if side < 0 else high + room
 
 
 def _reach(layer: Layer) -> tuple[Floats, Floats]:

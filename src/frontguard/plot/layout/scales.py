@@ -139,28 +139,27 @@ def labels(values: Sequence[float]) -> list[str]:
     apart = min((b - a for a, b in pairwise(sorted(values))), default=1e-9 * largest)
     written: list[str] = []
     for digits in range(1, 18):
-        written = [_plain(value, digits) if plain else _with_power(value, digits) for value in values]
+        written = [_written(value, digits, plain) for value in values]
         # Enough digits: the words say the values, and not only different ones.
         if all(abs(float(f"{value:.{digits}g}") - value) <= 1e-3 * apart for value in values):
             break
     return written
 
 
-def _plain(value: float, digits: int) -> str:
+def _written(value: float, digits: int, plain: bool) -> str:
     if value == 0.0:
         return "0"
-    power = math.floor(math.log10(abs(value)))
-    text = f"{value:,.{max(0, digits - 1 - power)}f}"
-    return (text.rstrip("0").rstrip(".") if "." in text else text).replace("-", "−")
-
-
-def _with_power(value: float, digits: int) -> str:
-    if value == 0.0:
-        return "0"
+    if plain:
+        decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+        return _without_zeros(f"{value:,.{decimals}f}").replace("-", "−")
     mantissa, power = f"{value:.{digits - 1}e}".split("e")
-    mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
     raised = "10" + str(int(power)).translate(_SUPERSCRIPTS)
-    return {"1": raised, "-1": f"−{raised}"}.get(mantissa, f"{mantissa}×{raised}".replace("-", "−"))
+    mantissa = _without_zeros(mantissa).replace("-", "−")
+    return {"1": raised, "−1": f"−{raised}"}.get(mantissa, f"{mantissa}×{raised}")
+
+
+def _without_zeros(text: str) -> str:
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _times_power(factor: int, power: int) -> float:

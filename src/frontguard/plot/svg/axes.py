@@ -19,7 +19,6 @@ BOLD = 0.9
 
 TITLE = SIZE + 1.0
 SMALL = SIZE - 1.0
-_FAINT = {"stroke-opacity": ".12"}
 _GAP = 6.0
 _FREE = 12.0  # right of a frame, where nothing else begins
 
@@ -147,7 +146,8 @@ def _below(plan: PanelRoom, cell: Rectangle, frame: Rectangle, x: Scale) -> Iter
 
 
 def _grid(path: str) -> Element:
-    return element("path", {"class": "grid", "d": path, "fill": "none", "stroke": "currentColor"} | _FAINT)
+    faint = {"fill": "none", "stroke": "currentColor", "stroke-opacity": ".12"}
+    return element("path", {"class": "grid", "d": path} | faint)
 
 
 _DENSE = 10.0

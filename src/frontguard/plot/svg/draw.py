@@ -67,7 +67,7 @@ def drawn(picture: Picture, *, link: Callable[[int], str] | None = None, prefix:
     placed, bottom = cells(picture, wide, top, room)
     for i, (plan, cell, frame) in enumerate(placed):
         names.panel = f"{i + 1}-" if len(placed) > 1 else ""
-        panels.append(_panel(plan, cell, frame, names, link, hatch))
+        panels.append(_panel(plan, cell, Pen(sheet_of(plan.panel, plan.shown, frame), names, link, hatch)))
     high = bottom + _legend_height(legend) + EDGE
     title, description = picture.title or picture.name, picture.description
     labels = {"aria-labelledby": f"{base}title {base}desc" if description else f"{base}title"}
@@ -99,15 +99,7 @@ def drawn(picture: Picture, *, link: Callable[[int], str] | None = None, prefix:
     )
 
 
-def _panel(
-    plan: PanelRoom,
-    cell: Rectangle,
-    frame: Rectangle,
-    names: Names,
-    link: Callable[[int], str] | None,
-    hatch: Callable[[str], str],
-) -> Element:
-    pen = Pen(sheet_of(plan.panel, plan.shown, frame), names, link, hatch)
+def _panel(plan: PanelRoom, cell: Rectangle, pen: Pen) -> Element:
     return element(
         "g",
         {"class": "panel"},

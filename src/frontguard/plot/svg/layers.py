@@ -256,7 +256,7 @@ def _density(layer: Density, pen: Pen) -> Iterator[Element]:
         return
     x, y = pen.sheet.within(pen.sheet.x(layer.x_edges), pen.sheet.y(layer.y_edges))
     gap = 0.4  # so that one sees cells
-    shapes = []
+    drawn = []
     for count in np.unique(counts[counts > 0]).tolist():
         cells = []
         for i, j in np.argwhere(counts == count).tolist():
@@ -267,8 +267,8 @@ def _density(layer: Density, pen: Pen) -> Iterator[Element]:
         if cells:
             shade = 0.12 + 0.6 * np.log1p(count) / np.log1p(most)
             said = hint(layer.hint.replace("{count}", f"{count:,}"))
-            shapes.append(element("path", {"d": "".join(cells), "fill-opacity": f"{shade:.2f}"[1:]}, said))
-    yield element("g", {"class": "density", "fill": colour(layer.look)}, *shapes)
+            drawn.append(element("path", {"d": "".join(cells), "fill-opacity": f"{shade:.2f}"[1:]}, said))
+    yield element("g", {"class": "density", "fill": colour(layer.look)}, *drawn)
 
 
 def _region(layer: Region, pen: Pen) -> Iterator[Element]:
