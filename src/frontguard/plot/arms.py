@@ -94,7 +94,7 @@ class Arms:
         """The axis of an objective: its name and direction, and a scale on which the estimates of `shown` tell.
 
         `boxed` are those whose intervals are drawn. Every estimate of an arm that is not out is seen. An arm that is
-        out may lie anywhere, and its box even more so: the others decide what is seen of it; `beyond` counts those
+        out may lie anywhere, and its box even more so: the others decide what is seen of it; `not_seen` counts those
         that are not. Where a box reaches far beyond the estimates, as it does after few pulls or when an attacker
         chose its end, the axis ends before. `crowd` if there are too many for a mark each.
         """
@@ -105,14 +105,13 @@ class Arms:
         seen = frame(self.medians[shown, d], ends, factor, self.medians[matter, d])
         return axis_of(self.objectives[d], self.minimized(d), *seen)
 
-    def beyond(self, which: Bools, axes: Mapping[int, Axis]) -> int:
-        """How many of some arms have estimates beyond the ends of an axis; axes by the number of their objective."""
-        seen = [axis.holds(self.medians[which, d]) for d, axis in axes.items()]
-        return int((~np.logical_and.reduce(seen)).sum())
-
     def not_seen(self, which: Bools, axes: Mapping[int, Axis]) -> str:
-        """How many are `beyond` in a sentence; "" if none. They are out: every other arm's estimate is seen."""
-        count = self.beyond(which, axes)
+        """How many of some arms have estimates beyond the ends of an axis, in a sentence; "" if none.
+
+        They are out: every other arm's estimate is seen. Axes are given by the number of their objective.
+        """
+        seen = [axis.holds(self.medians[which, d]) for d, axis in axes.items()]
+        count = int((~np.logical_and.reduce(seen)).sum())
         if count > 1:
             return f"{count:,} arms that are out lie beyond the edge."
         return "1 arm that is out lies beyond the edge." if count else ""

@@ -128,7 +128,7 @@ def front_panel(
 def _marks(arms: Arms, centres: Floats, some: Ints, look: Look, *, named: bool, more: str = "") -> Points:
     hints = tuple(f"{hint}{more}" for hint in arms.hints(some))
     names = tuple(arms.names[i] for i in some.tolist()) if named else ()
-    return Points(*centres[:, some], look, hints, names, tuple(some.tolist()))
+    return Points(centres[0, some], centres[1, some], look, hints, names, tuple(some.tolist()))
 
 
 def boxed_arms(arms: Arms, x: int, y: int, chosen: Chosen) -> Bools:
@@ -165,7 +165,7 @@ def _distinct_boxes(arms: Arms, x: int, y: int, some: Ints) -> Ints:
     ends = np.concatenate([arms.low[some][:, [x, y]], arms.high[some][:, [x, y]]], axis=1)
     bounded = np.isfinite(ends).any(axis=1)
     _, first = np.unique(ends[bounded], axis=0, return_index=True)
-    return some[bounded][np.sort(first)]
+    return np.asarray(some[bounded][np.sort(first)])
 
 
 def _apart(arms: Arms, x: int, y: int, full: Bools, panel: Panel) -> Floats:

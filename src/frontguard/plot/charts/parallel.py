@@ -130,6 +130,6 @@ def _ladder(arms: Arms, d: int, full: Bools, rest: Bools) -> tuple[Scale, tuple[
 def _intervals(arms: Arms, scales: Sequence[Scale], ins: Ints) -> Iterator[Spans]:
     look = replace(VERDICTS[Verdict.IN], label="")
     for d, scale in enumerate(scales):
-        ends = np.sort(scale(np.stack([arms.low[ins, d], arms.high[ins, d]])), axis=0)
+        low, high = np.sort(scale(np.stack([arms.low[ins, d], arms.high[ins, d]])), axis=0)
         at = np.linspace(-0.015, 0.015, len(ins)) * (len(ins) - 1) + d  # beside each other
-        yield Spans(at, *ends, look, upright=True, opacity=0.3, thickness=3.0)
+        yield Spans(at, low, high, look, upright=True, opacity=0.3, thickness=3.0)

@@ -189,7 +189,7 @@ def date_ticks(low: float, high: float, most: int) -> Ticks:
         return ()
     least = (high - low) / max(most, 1) * (1.0 - 1e-9)
     step, unit = next((each for each in _STEPS if each[0] * _UNITS[each[1]] >= least), _STEPS[-1])
-    first, last = (np.datetime64(_date(end), unit).astype(np.int64) for end in (low, high))
+    first, last = np.array([_date(low), _date(high)], f"M8[{unit}]").astype(np.int64).tolist()
     # Units are counted from 1970. Weeks begin on Mondays, which was a Thursday; years are round from 0 on.
     offset = -1970 * 12 if unit == "M" else 4 * (unit == "D" and step % 7 == 0)
     rounds = np.arange((first - offset) // step * step + offset, last + 1, step)

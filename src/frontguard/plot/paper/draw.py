@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
+import matplotlib.style
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -90,17 +90,18 @@ def saved(picture: Picture, path: str | Path) -> Path:
 
 def _metadata(picture: Picture, kind: str) -> dict[str, Any] | None:
     name, description = short(picture.title or picture.name, 200), clean(picture.description)[:2000]
-    return {
+    kinds: dict[str, dict[str, Any]] = {
         "png": {"Title": name, "Description": description},
         "svg": {"Title": name, "Description": description, "Date": None},
         "pdf": {"Title": name, "Subject": description, "CreationDate": None},
-    }.get(kind)
+    }
+    return kinds.get(kind)
 
 
 @contextmanager
 def _own_style() -> Iterator[None]:
     """matplotlib's defaults and our style upon them, whatever the user has set for other pictures; undone after."""
-    with mpl.style.context("default"), mpl.rc_context({**_STYLE, "font.family": families()}):
+    with matplotlib.style.context("default"), matplotlib.rc_context({**_STYLE, "font.family": families()}):
         yield
 
 

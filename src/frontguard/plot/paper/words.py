@@ -91,9 +91,9 @@ def write(axes: Axes, panel: Panel, shown: Frame) -> None:
     for word in written(panel, sheet_of(panel, shown, frame), _SIZE):
         for row, text in enumerate(word.lines):
             down = word.y + row * _SIZE * LINE
-            place = axes.transData.inverted().transform((word.x * point, high - down * point))
+            x, y = axes.transData.inverted().transform((word.x * point, high - down * point))
             label = axes.annotate(
-                drawable(text), place, ha=_SIDES[word.anchor], va="baseline", fontsize=_SIZE, zorder=4.0,
+                drawable(text), (x, y), ha=_SIDES[word.anchor], va="baseline", fontsize=_SIZE, zorder=4.0,
                 color="#222222" if isinstance(word.layer, Points) else colour(word.layer.look),
                 fontstyle="italic" if isinstance(word.layer, Region) else "normal", annotation_clip=False,
             )  # fmt: skip

@@ -52,7 +52,8 @@ def planned(panel: Panel, cell_width: float, frame_height: float) -> PanelRoom:
     plan = PanelRoom(panel, shown, title, note, left, 0.0, top + 6.0, 0.0, 1)
     wide = max(cell_width - left, 1.0)
     x = sheet_of(panel, shown, (left, 0.0, left + wide, 1.0)).x
-    plan.tick_lines = lines_needed(panel.x, shown[0], x, (0.0, cell_width + _FREE))
+    found_below = below(panel.x, shown[0], x, (0.0, cell_width + _FREE), 2)
+    plan.tick_lines = max((len(tick.lines) for tick in found_below), default=1)
     # By how much the last word would reach beyond what is always free.
     ends = [tick.centre + width(text) / 2.0
             for tick in below(panel.x, shown[0], x, (0.0, 2.0 * cell_width), 1) for text in tick.lines]  # fmt: skip
@@ -175,15 +176,6 @@ def below(axis: Axis, shown: Limits, x: Scale, edges: tuple[float, float], most_
         if len(found) == len(written):
             break
     return found
-
-
-def lines_needed(axis: Axis, shown: Limits, x: Scale, edges: tuple[float, float]) -> int:
-    """One line under the axis, or two if names would have to be cut or left out in one."""
-    if not axis.names and axis.ticks is None:
-        return 1
-    wanted = ticks(axis, *shown, len(axis.names) + 1)
-    found = {text for tick in below(axis, shown, x, edges, 1) for text in tick.lines}
-    return 1 if all(short(word, 200) in found for _, word in wanted if word.strip()) else 2
 
 
 def _named(

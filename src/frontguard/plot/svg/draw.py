@@ -112,13 +112,13 @@ def _panel(plan: PanelRoom, cell: Rectangle, pen: Pen) -> Element:
 def _words(panel: Panel, pen: Pen) -> Iterator[Element]:
     """Words are in the colour of text, not in that of their line: no colour can be read on white and on black."""
     for word in written(panel, pen.sheet, SMALL):
-        style: dict[str, object] = {"anchor": word.anchor if word.anchor != "start" else ""}
+        style: dict[str, str] = {"anchor": word.anchor if word.anchor != "start" else ""}
         if isinstance(word.layer, Region):
             style |= {"opacity": ".8", "font_style": "italic"}
         elif isinstance(word.layer, Points):
             style |= pen.names.of("word", key_at(word.layer.keys, word.index))
         for row, text in enumerate(word.lines):
-            yield words(word.x, word.y + row * SMALL * LINE, text, size=SMALL, **style)
+            yield words(word.x, word.y + row * SMALL * LINE, text, SMALL, **style)
 
 
 def _hatching(colour: str, name: str) -> Element:

@@ -177,7 +177,7 @@ def spaced(values: Sequence[float]) -> str:
     return " ".join(map(number, values))
 
 
-def words(x: float, y: float, text: str, *, size: float = SIZE, anchor: str = "", **attributes: object) -> Element:
+def words(x: float, y: float, text: str, size: float = SIZE, *, anchor: str = "", **attributes: object) -> Element:
     """A text element with its baseline at y."""
     place = {"x": number(x), "y": number(y), "font-size": number(size) if size != SIZE else None}
     given = {name.replace("_", "-"): value for name, value in attributes.items()}
