@@ -11,12 +11,13 @@ from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.pareto.points import pareto_mask
 from frontguard.phrases import are, number_of
-from frontguard.plot.arms import Arms, captioned, in_rows, listed, position_of, read, sentences
+from frontguard.plot.arms import Arms, in_rows, position_of, read
 from frontguard.plot.layout.frames import limits
 from frontguard.plot.layout.names import short
 from frontguard.plot.looks import BLUE, BY_MEANS, VERDICTS, Look
 from frontguard.plot.many import CELLS, Chosen, choose, densities, density, edges_along, smaller
 from frontguard.plot.picture import Axis, Boxes, Density, Layer, Panel, Picture, Points, Region
+from frontguard.plot.sentences import captioned, listed, sentences
 from frontguard.results import Result
 from frontguard.verdicts import VERDICT_ORDER, Verdict
 

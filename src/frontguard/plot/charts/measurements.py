@@ -9,20 +9,12 @@ import numpy as np
 from frontguard._typing import Bools, Floats
 from frontguard.objectives import Objective
 from frontguard.phrases import number, number_of
-from frontguard.plot.arms import (
-    RELATIVE_FACTOR,
-    axis_of,
-    beside_each_other,
-    drawable,
-    interval,
-    position_of,
-    sentences,
-    share,
-)
+from frontguard.plot.arms import RELATIVE_FACTOR, axis_of, beside_each_other, drawable, position_of
 from frontguard.plot.layout.frames import widened
 from frontguard.plot.layout.names import short
 from frontguard.plot.looks import FAILED, IN, SUSPECT, VALUE
 from frontguard.plot.picture import Axis, Band, Layer, Panel, Picture, Points, Rule, looks_of
+from frontguard.plot.sentences import interval, sentences, share
 from frontguard.studies.overview import History, Measurements
 from frontguard.suspects import suspects
 

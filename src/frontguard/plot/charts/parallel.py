@@ -9,12 +9,13 @@ import numpy as np
 
 from frontguard._typing import Bools, Ints
 from frontguard.phrases import number, number_of
-from frontguard.plot.arms import Arms, captioned, read, sentences
+from frontguard.plot.arms import Arms, read
 from frontguard.plot.layout.names import short
 from frontguard.plot.layout.scales import Scale
 from frontguard.plot.looks import MANY, PLAIN, VERDICTS, Look
 from frontguard.plot.many import choose
 from frontguard.plot.picture import Axis, Band, Layer, Lines, Panel, Picture, Points, Rule, Spans
+from frontguard.plot.sentences import captioned, sentences
 from frontguard.results import Result
 from frontguard.verdicts import VERDICT_ORDER, Verdict
 

@@ -9,9 +9,10 @@ import numpy.typing as npt
 
 from frontguard._typing import Ints
 from frontguard.phrases import number, number_of
-from frontguard.plot.arms import Arms, listed, read, sentences
+from frontguard.plot.arms import Arms, read
 from frontguard.plot.looks import VERDICTS, Look
 from frontguard.plot.picture import Axis, Bars, Panel, Picture
+from frontguard.plot.sentences import listed, sentences
 from frontguard.results import Result
 
 NAMED = 40

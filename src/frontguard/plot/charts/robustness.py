@@ -10,10 +10,11 @@ from frontguard._typing import Ints
 from frontguard.errors import BadInput
 from frontguard.logs.profile import Profile
 from frontguard.phrases import are, number_of
-from frontguard.plot.arms import Arms, captioned, in_rows, listed, read, sentences, share
+from frontguard.plot.arms import Arms, in_rows, read
 from frontguard.plot.layout.names import short
 from frontguard.plot.looks import BY_MEANS, GOAL, IN, Look
 from frontguard.plot.picture import Axis, Layer, Lines, Panel, Picture, Points, Rule
+from frontguard.plot.sentences import captioned, listed, sentences, share
 from frontguard.results import Result
 from frontguard.verdicts import Verdict
 
@@ -23,6 +24,7 @@ OTHERS = 30
 MOST_FRONT = 40
 """Arms of the front that are shown, the most fragile ones if there are more."""
 
+_LIES = Axis(title="share of lies ε", percent=True, low=0.0, high=0.5)
 _APART = 0.09  # rules nearer to each other than this have no words beside them
 _MARKED = 40  # levels that are marked on the line; more would be a row of beads
 
@@ -78,7 +80,7 @@ def _count_panel(known: Profile, declared: float) -> Panel:
     # Whole numbers of arms, with room above for what is written beside the rules.
     ticks = tuple((float(n), str(n)) for n in range(most + 1)) if most <= 6 else None
     return Panel(
-        _share_axis(),
+        _LIES,
         Axis(title="arms that are in", low=0.0, high=1.5 * max(1, most), ticks=ticks),
         tuple(layers),
         title="How many are in",
@@ -94,24 +96,16 @@ def _arms_panel(arms: Arms, known: Profile, declared: float, order: Ints) -> Pan
     layers = in_rows(arms, order, known.per_arm, np.full(len(arms.names), declared), known.per_arm, hint)
     layers.append(Rule(declared, replace(GOAL, label=""), upright=True))
     names = tuple(arms.names[i] for i in order.tolist())
-    return Panel(_share_axis(), Axis(names=names, reverse=True), tuple(layers), title="Up to what each verdict stands")
-
-
-def _share_axis() -> Axis:
-    return Axis(title="share of lies ε", percent=True, low=0.0, high=0.5)
+    return Panel(_LIES, Axis(names=names, reverse=True), tuple(layers), title="Up to what each verdict stands")
 
 
 def _fragile_first(arms: Arms, known: Profile) -> Ints:
     """The arms of the front, then others; of each, those first whose verdict falls first."""
     decided = ~np.isnan(known.per_arm)
-    ins = np.flatnonzero(decided & (arms.codes == Verdict.IN))
-    others = np.flatnonzero(decided & (arms.codes != Verdict.IN))
-    return np.concatenate(
-        [
-            some[np.argsort(known.per_arm[some], kind="stable")][:most]
-            for some, most in ((ins, MOST_FRONT), (others, OTHERS))
-        ]
-    )
+    order = np.flatnonzero(decided)
+    order = order[np.argsort(known.per_arm[order], kind="stable")]
+    ins = arms.codes[order] == Verdict.IN
+    return np.concatenate([order[ins][:MOST_FRONT], order[~ins][:OTHERS]])
 
 
 def _told(arms: Arms, known: Profile, declared: float, order: Ints) -> tuple[str, ...]:

@@ -11,22 +11,11 @@ from frontguard._typing import Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.objectives import Objective, parse_tolerance
 from frontguard.phrases import duration, number, number_of, rounded
-from frontguard.plot.arms import (
-    FACTOR,
-    RELATIVE_FACTOR,
-    axis_of,
-    beside_each_other,
-    captioned,
-    drawable,
-    frame,
-    listed,
-    position_of,
-    sentences,
-    with_intervals,
-)
+from frontguard.plot.arms import FACTOR, RELATIVE_FACTOR, axis_of, beside_each_other, drawable, frame, position_of
 from frontguard.plot.layout.names import short
 from frontguard.plot.looks import CONTESTANTS, FAILED, FORECAST, GOAL, NOW, VERMILION, Look
 from frontguard.plot.picture import Axis, Band, Bars, Layer, Lines, Panel, Picture, Points, Rule
+from frontguard.plot.sentences import captioned, listed, sentences, with_intervals
 from frontguard.studies.overview import History, Moment, Rate
 from frontguard.verdicts import Verdict
 from frontguard.words.certificate import amount, tolerance

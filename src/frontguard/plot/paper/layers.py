@@ -105,11 +105,7 @@ def mark(look: Look) -> dict[str, Any]:
 
 def line(look: Look) -> dict[str, Any]:
     """A line's colour, width and dashes."""
-    return {
-        "color": colour(look),
-        "linewidth": look.width,
-        "linestyle": (0, look.dash) if look.dash else "-",
-    }
+    return {"color": colour(look), "linewidth": look.width, "linestyle": (0, look.dash) if look.dash else "-"}
 
 
 def filling(look: Look) -> dict[str, Any]:
