@@ -86,6 +86,10 @@ class Arms:
         """The looks of the verdicts that some arms have, in the order of legends."""
         return [look for verdict, look in VERDICTS.items() if (self.codes[which] == verdict).any()]
 
+    def named(self, which: Ints) -> tuple[str, ...]:
+        """The names of some arms."""
+        return tuple(self.names[i] for i in which.tolist())
+
     def hints(self, which: Ints) -> tuple[str, ...]:
         """`hint` of some arms."""
         return tuple(self.hint(i) for i in which.tolist())
@@ -121,7 +125,7 @@ class Arms:
         ins = self.with_verdict(Verdict.IN)
         front = (
             f"{number_of(len(ins))} of {len(self.names):,} {are(len(ins))} certainly on the front: "
-            f"{listed([self.names[i] for i in ins[:6].tolist()], total=len(ins))}."
+            f"{listed(self.named(ins[:6]), total=len(ins))}."
             if len(ins)
             else f"None of {number_of(len(self.names))} is certainly on the front yet."
         )

@@ -8,7 +8,7 @@ coordinate means "beyond the edge": whoever draws clips it to the panel.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -204,7 +204,7 @@ class Picture:
     width: float = 7.0
     height: float = 5.0
     caption: str = ""  # what to look at, in a sentence or two
-    name: str = field(default="picture")  # a short one, for files and links
+    name: str = "picture"  # a short one, for files and links
 
     @property
     def panels(self) -> list[Panel]:

@@ -70,7 +70,6 @@ def front(result: Result, x: str | int | None = None, y: str | int | None = None
     panel, legend = front_panel(arms, axes, chosen, boxed, named=True)
     return Picture(
         rows=((panel,),),
-        title="",
         legend=legend,
         description=sentences(
             f"Arms by {short(result.objectives[column], 40)} and {short(result.objectives[row], 40)}, each with a box.",
@@ -128,7 +127,7 @@ def front_panel(
 
 def _marks(arms: Arms, centres: Floats, some: Ints, look: Look, *, named: bool, more: str = "") -> Points:
     hints = tuple(f"{hint}{more}" for hint in arms.hints(some))
-    names = tuple(arms.names[i] for i in some.tolist()) if named else ()
+    names = arms.named(some) if named else ()
     return Points(centres[0, some], centres[1, some], look, hints, names, tuple(some.tolist()))
 
 
@@ -262,12 +261,15 @@ def list_picture(arms: Arms) -> Picture:
     """The arms of a result with one objective. If they are many, those that matter, and one line for the rest."""
     places = arms.places(0)
     chosen = choose(arms, places, everyone=LINES, total=LINES)
-    order = _best_first(arms, np.flatnonzero(chosen.full))
+    some = np.flatnonzero(chosen.full)
+    values = arms.medians[some, 0] if arms.minimized(0) else -arms.medians[some, 0]
+    # The best first. Equal estimates: who is in comes before who is not.
+    order = some[np.lexsort((arms.codes[some] != Verdict.IN, values))]
     rest = chosen.rest
     axis = arms.axis(0, places, chosen.full, crowd=bool(rest.any()))
     layers: list[Layer] = []
     legend = arms.looks(order)
-    names = [arms.names[i] for i in order.tolist()]
+    names = list(arms.named(order))
     for mine, look in densities(arms, rest):
         edges = edges_along(axis, arms.medians[mine, 0], CELLS[0])
         counts = np.histogram(arms.medians[mine, 0], edges)[0].astype(np.int64)  # of those that the axis shows
@@ -294,12 +296,6 @@ def list_picture(arms: Arms) -> Picture:
         height=1.4 + 0.26 * max(3, len(names)),
         name="front",
     )
-
-
-def _best_first(arms: Arms, some: Ints) -> Ints:
-    values = arms.medians[some, 0] if arms.minimized(0) else -arms.medians[some, 0]
-    # Equal estimates: who is in comes before who is not.
-    return some[np.lexsort((arms.codes[some] != Verdict.IN, values))]
 
 
 MOST_OBJECTIVES = 5

@@ -70,7 +70,7 @@ def parallel(result: Result) -> Picture:
         written = tuple(number(value) for value in values)  # in the objective's own units
         layers.append(Points(x, np.full(M, height), at_the_ends, written=written))
     if 0 < len(ins) <= _NAMED:
-        look, named = replace(VERDICTS[Verdict.IN], label=""), tuple(arms.names[i] for i in ins.tolist())
+        look, named = replace(VERDICTS[Verdict.IN], label=""), arms.named(ins)
         layers.append(Points(np.full(len(ins), M - 1.0), heights[ins, -1], look, written=named))
     names = tuple(
         f"{short(name, 28)} ({'lower' if arms.minimized(d) else 'higher'} is better)"

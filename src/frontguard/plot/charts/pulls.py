@@ -48,7 +48,7 @@ def pulls(result: Result) -> Picture:
         description=sentences(
             f"{number_of(result.pulls, 'pull')} of {number_of(len(arms.names))}, from {int(counts.min()):,} to "
             f"{int(counts.max()):,} an arm.",
-            f"Pulled most: {listed([arms.names[i] for i in most.tolist()])}.",
+            f"Pulled most: {listed(arms.named(most))}.",
             *(
                 f"{look.label.partition(':')[0].capitalize()}: {number_of(len(some))} with "
                 f"{number_of(int(counts[some].sum()), 'pull')}."
@@ -71,7 +71,7 @@ def _each(arms: Arms, groups: list[tuple[Look, Ints]]) -> tuple[Panel, str]:
         Bars(row[some], counts[some].astype(np.float64), look, hints=arms.hints(some), keys=tuple(some.tolist()))
         for look, some in groups
     )
-    names = tuple(arms.names[i] for i in order.tolist())
+    names = arms.named(order)
     least, most = int(counts.min()), int(counts.max())
     caption = f"All have {number_of(least, 'pull')}." if least == most else "The most pulled come first."
     return Panel(_pulls_axis(counts), Axis(names=names, reverse=True), layers), caption

@@ -46,6 +46,8 @@ def robustness(result: Result, profile: Profile | None = None) -> Picture:
     arms = read(result)
     declared = float(known.levels[0])
     order = _fragile_first(arms, known)
+    undecided = int(np.isnan(known.per_arm).sum())
+    left = len(arms.names) - undecided - len(order)
     panels: tuple[Panel, ...] = (_count_panel(known, declared),)
     if len(order):
         panels += (_arms_panel(arms, known, declared, order),)
@@ -53,7 +55,11 @@ def robustness(result: Result, profile: Profile | None = None) -> Picture:
         rows=(panels,),
         legend=tuple(arms.looks(order)),
         description=sentences(*_told(arms, known, declared, order)),
-        caption=_caption(arms, known, order),
+        caption=captioned(
+            "A longer bar is a verdict that more lies are needed to shake.",
+            f"{number_of(left)} less fragile {are(left)} not drawn." if left else "",
+            f"{number_of(undecided)} undecided." if undecided else "",
+        ),
         width=10.0,
         height=max(3.6, 1.6 + 0.22 * len(order)),
         name="robustness",
@@ -95,8 +101,9 @@ def _arms_panel(arms: Arms, known: Profile, declared: float, order: Ints) -> Pan
 
     layers = in_rows(arms, order, known.per_arm, np.full(len(arms.names), declared), known.per_arm, hint)
     layers.append(Rule(declared, replace(GOAL, label=""), upright=True))
-    names = tuple(arms.names[i] for i in order.tolist())
-    return Panel(_LIES, Axis(names=names, reverse=True), tuple(layers), title="Up to what each verdict stands")
+    return Panel(
+        _LIES, Axis(names=arms.named(order), reverse=True), tuple(layers), title="Up to what each verdict stands"
+    )
 
 
 def _fragile_first(arms: Arms, known: Profile) -> Ints:
@@ -126,16 +133,5 @@ def _told(arms: Arms, known: Profile, declared: float, order: Ints) -> tuple[str
         f"At the declared {share(declared)} of lies, {number_of(int(known.in_front[np.argmin(known.levels)]))} in.",
         changes,
         weakest,
-        f"Of the others, most fragile: {listed([arms.names[i] for i in others[:3].tolist()])}." if len(others) else "",
-    )
-
-
-def _caption(arms: Arms, known: Profile, order: Ints) -> str:
-    decided = int((~np.isnan(known.per_arm)).sum())
-    left = decided - len(order)
-    open_arms = len(arms.names) - decided
-    return captioned(
-        "A longer bar is a verdict that more lies are needed to shake.",
-        f"{number_of(left)} less fragile {are(left)} not drawn." if left else "",
-        f"{number_of(open_arms)} undecided." if open_arms else "",
+        f"Of the others, most fragile: {listed(arms.named(others[:3]))}." if len(others) else "",
     )

@@ -46,7 +46,7 @@ def placed(
     for point, size in zip(points, sizes, strict=True):
         corners = _corners(np.asarray(point, np.float64), np.asarray(size, np.float64), gap)
         candidates = np.concatenate([corners, corners + np.asarray(size, np.float64)], axis=1)
-        free = _within(candidates, frame) & (touching(candidates, hard) == 0)
+        free = within(candidates, frame) & (touching(candidates, hard) == 0)
         if not free.any():
             answer.append(None)
             continue
@@ -77,7 +77,7 @@ def within_polygon(
     ways = np.linspace(low + 6.0, high - 6.0 - room, 13).T
     lowest = np.stack(np.meshgrid(*ways, indexing="ij"), axis=2).reshape(-1, 2)
     candidates = np.concatenate([lowest - 2.0, lowest + room + 2.0], axis=1)
-    fits = _within(candidates, frame) & (touching(candidates, np.asarray(obstacles).reshape(-1, 4)) == 0)
+    fits = within(candidates, frame) & (touching(candidates, np.asarray(obstacles).reshape(-1, 4)) == 0)
     for x, y in ((0, 1), (2, 1), (2, 3), (0, 3)):
         fits &= contains(candidates[:, [x, y]], corners)
     if not fits.any():
@@ -123,7 +123,8 @@ def _corners(point: Floats, size: Floats, gap: float) -> Floats:
     return np.asarray(middle - size / 2.0)
 
 
-def _within(candidates: Floats, frame: Rectangle) -> Bools:
+def within(candidates: Floats, frame: Rectangle) -> Bools:
+    """Which candidates lie inside the frame."""
     inside = (candidates[:, :2] >= frame[:2]) & (candidates[:, 2:] <= frame[2:])
     return np.asarray(inside.all(axis=1))
 

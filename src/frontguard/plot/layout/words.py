@@ -14,7 +14,7 @@ import numpy as np
 from frontguard._typing import Floats
 from frontguard.plot.layout.frames import steps
 from frontguard.plot.layout.names import LINE, broken, fitted, width
-from frontguard.plot.layout.placing import placed, touching, within_polygon
+from frontguard.plot.layout.placing import placed, touching, within, within_polygon
 from frontguard.plot.layout.sheet import Rectangle, Sheet
 from frontguard.plot.picture import Arrow, Bars, Boxes, Layer, Lines, Panel, Points, Region, Rule
 
@@ -106,7 +106,6 @@ def _within_regions(panel: Panel, sheet: Sheet, size: float, taken: _Taken) -> I
 
 def _beside_lines(panel: Panel, sheet: Sheet, size: float, taken: _Taken) -> Iterator[Word]:
     """The words of rules and arrows: at the first of their places that is free, and of those rather clear of lines."""
-    left, top, right, bottom = sheet.frame
     for layer in panel.layers:
         spots: list[Word] = []
         if isinstance(layer, Rule) and layer.written.strip():
@@ -116,9 +115,8 @@ def _beside_lines(panel: Panel, sheet: Sheet, size: float, taken: _Taken) -> Ite
         if not spots:
             continue
         boxes = np.array([spot.box(size) for spot in spots])
-        within = (boxes[:, :2] >= (left, top)).all(axis=1) & (boxes[:, 2:] <= (right, bottom)).all(axis=1)
         clear = [touching(boxes, each) == 0 for each in (taken.words, taken.marks, taken.rules, taken.lines)]
-        rank = np.stack([clear[0], within, *clear[1:]], axis=1) @ (16, 8, 4, 2, 1)
+        rank = np.stack([clear[0], within(boxes, sheet.frame), *clear[1:]], axis=1) @ (16, 8, 4, 2, 1)
         best = int(np.argmax(rank))  # the first of the best
         taken.words = np.append(taken.words, boxes[best : best + 1], axis=0)
         yield spots[best]

@@ -30,7 +30,7 @@ from frontguard.plot.layout.words import written
 from frontguard.plot.looks import Look
 from frontguard.plot.picture import Panel, Picture, Points, Region
 from frontguard.plot.svg.axes import BOLD, SMALL, PanelRoom, planned, surroundings
-from frontguard.plot.svg.layers import Names, Pen, elements, key_at
+from frontguard.plot.svg.layers import Names, Pen, at, elements
 from frontguard.plot.svg.shapes import colour, number, shape, spaced, words
 
 _INCH = 72.0  # units of the drawing: sizes of looks are points
@@ -116,7 +116,7 @@ def _words(panel: Panel, pen: Pen) -> Iterator[Element]:
         if isinstance(word.layer, Region):
             style |= {"opacity": ".8", "font_style": "italic"}
         elif isinstance(word.layer, Points):
-            style |= pen.names.of("word", key_at(word.layer.keys, word.index))
+            style |= pen.names.of("word", at(word.layer.keys, word.index))
         for row, text in enumerate(word.lines):
             yield words(word.x, word.y + row * SMALL * LINE, text, SMALL, **style)
 

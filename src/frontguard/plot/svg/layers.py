@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from frontguard.plot.looks import Look
 from frontguard.plot.picture import Arrow, Band, Bars, Boxes, Density, Layer, Lines, Points, Region, Rule, Spans
 from frontguard.plot.svg import shapes
 from frontguard.plot.svg.shapes import brush, colour, hint, number, polygon, polyline, shape, spaced
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -63,23 +65,20 @@ class Pen:
         # It is no image of its own for those who listen.
         return element("svg", attributes | {"role": "presentation"}, *children)
 
-    def named(self, kind: str, key: int | None, said: str, attributes: dict[str, object], *children: Child) -> Element:
+    def named(
+        self, kind: str, key: int | None, said: str | None, attributes: dict[str, object], *children: Child
+    ) -> Element:
         """A thing with its name and hint: a link where things have keys and links are wanted, else a group."""
         names = {"class": kind} | self.names.of(kind, key)
         if key is not None and self.link is not None:
-            linked = {"href": self.link(int(key)), "aria-label": shortened(said, shapes.HINT) or f"{kind} {key}"}
+            linked = {"href": self.link(int(key)), "aria-label": shortened(said or f"{kind} {key}", shapes.HINT)}
             return element("a", names | linked | attributes, *children, hint(said))
         return element("g", names | attributes, *children, hint(said))
 
 
-def at(values: tuple[str, ...], index: int) -> str:
-    """The text of one of many, where there may be none."""
-    return values[index] if index < len(values) else ""
-
-
-def key_at(keys: tuple[int, ...], index: int) -> int | None:
-    """The key of one of many, where there may be none."""
-    return int(keys[index]) if index < len(keys) else None
+def at(values: Sequence[T], index: int) -> T | None:
+    """One of many, where there may be none."""
+    return values[index] if index < len(values) else None
 
 
 def stroke(look: Look) -> dict[str, str]:
@@ -96,7 +95,7 @@ def _points(layer: Points, pen: Pen) -> Iterator[Element]:
         mark = shape(layer.look)
         for i, (across, down) in zip(seen, places, strict=True):
             moved: dict[str, object] = {"transform": f"translate({across} {down})"}
-            yield pen.named("mark", key_at(layer.keys, i), at(layer.hints, i), moved, mark)
+            yield pen.named("mark", at(layer.keys, i), at(layer.hints, i), moved, mark)
         return
     if not places:
         return
@@ -128,7 +127,7 @@ def _boxes(layer: Boxes, pen: Pen) -> Iterator[Element]:
             dashed = {"stroke-dasharray": shapes.dashes(shapes.rectangle(wide, high, *open_ends))}
         elif layer.look.dash:
             dashed = {"stroke-dasharray": spaced(layer.look.dash)}
-        names = {"class": "box"} | pen.names.of("box", key_at(layer.keys, i))
+        names = {"class": "box"} | pen.names.of("box", at(layer.keys, i))
         painted = filling | {"stroke": tone} | dashed
         yield element("rect", names | _rect(boxes[i]) | painted, hint(at(layer.hints, i)))
 
@@ -152,7 +151,7 @@ def _lines(layer: Lines, pen: Pen) -> Iterator[Element]:
                 places = [f"M{number(a)} {number(b)}{outline}" for a, b in zip(x[inside], y[inside], strict=True)]
                 solid = {"stroke-dasharray": "none"} if layer.look.dash else {}
                 parts.append(element("path", {"d": "".join(places)} | attributes | solid))
-            drawn.append(pen.named("line", key_at(layer.keys, i), at(layer.hints, i), {}, *parts))
+            drawn.append(pen.named("line", at(layer.keys, i), at(layer.hints, i), {}, *parts))
     if drawn:
         room = layer.look.size / 2.0 + 1.0 if layer.marks else 1.0
         yield pen.clipped(element("g", painted, *drawn), room=room)
@@ -177,7 +176,7 @@ def _spans(layer: Spans, pen: Pen) -> Iterator[Element]:
         stretch = [element("path", {"d": path} | broad | dashed)]
         if pale:  # what is pale may not be seen: the line within it is
             stretch.append(element("path", {"d": path} | dashed))
-        drawn.append(pen.named("span", key_at(layer.keys, i), at(layer.hints, i), {}, *stretch))
+        drawn.append(pen.named("span", at(layer.keys, i), at(layer.hints, i), {}, *stretch))
     if drawn:
         yield element("g", {"class": "spans", "stroke": colour(layer.look), "fill": "none"}, *drawn)
 
@@ -188,7 +187,7 @@ def _bars(layer: Bars, pen: Pen) -> Iterator[Element]:
     if not layer.look.filled:
         solid |= {"fill-opacity": ".15", "stroke": colour(layer.look)}
     drawn = [
-        pen.named("bar", key_at(layer.keys, i), at(layer.hints, i), {}, element("rect", _rect(bars[i])))
+        pen.named("bar", at(layer.keys, i), at(layer.hints, i), {}, element("rect", _rect(bars[i])))
         for i in np.flatnonzero(seen).tolist()
     ]
     if drawn:

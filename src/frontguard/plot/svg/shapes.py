@@ -184,6 +184,6 @@ def words(x: float, y: float, text: str, size: float = SIZE, *, anchor: str = ""
     return element("text", place | {"text-anchor": anchor or None} | given, text)
 
 
-def hint(text: str) -> Element | None:
+def hint(text: str | None) -> Element | None:
     """What is said when one points at something."""
     return element("title", {}, shortened(text, HINT)) if text else None
