@@ -73,11 +73,10 @@ def sample_complexity(rows: Sequence[_Row]) -> Picture:
     """
     if not rows:
         raise BadInput("sample_complexity(rows) needs one result at least; got none")
-    policies = dict.fromkeys(row.policy for row in rows)
     titles = {row.policy: row.policy_title for row in rows}
     looks = {
-        policy: replace(CONTESTANTS[k % len(CONTESTANTS)], label=short(titles[policy], 40))
-        for k, policy in enumerate(policies)
+        policy: replace(CONTESTANTS[k % len(CONTESTANTS)], label=short(title, 40))
+        for k, (policy, title) in enumerate(titles.items())
     }
     groups: dict[str, list[_Row]] = {}
     for row in rows:
@@ -96,7 +95,7 @@ def sample_complexity(rows: Sequence[_Row]) -> Picture:
         title=next(iter(groups)) if len(groups) == 1 else "",
         legend=tuple(legend),
         description=sentences(
-            f"Samples and success against contamination for {listed([titles[policy] for policy in policies])}.",
+            f"Samples and success against contamination for {listed(list(titles.values()))}.",
             *(_told(own, titles) for own in groups.values()),
         ),
         caption="Samples: mean of runs. Bars are 95 % intervals; hollow marks are the numbers that the paper printed.",

@@ -24,6 +24,7 @@ _ALL = 60  # arms whose lines can still be told apart
 _MOST = {Verdict.IN: 60, Verdict.UNDECIDED: 24, Verdict.COVERED: 8}
 _BOLD = {Verdict.IN: 24, Verdict.UNDECIDED: 8, Verdict.COVERED: 4}  # more lines than that are fainter
 _FAINTEST = {Verdict.IN: 0.6, Verdict.UNDECIDED: 0.35, Verdict.COVERED: 0.35}
+_DASHES = {Verdict.UNDECIDED: (6.0, 3.0), Verdict.COVERED: (2.0, 2.0)}
 _WITH_INTERVALS = 8  # arms on the front whose intervals are drawn as well
 _NAMED = 12
 _QUANTILES = (0.1, 0.9)
@@ -96,17 +97,9 @@ def parallel(result: Result) -> Picture:
     )
 
 
-_DASHES: dict[Verdict, tuple[float, ...]] = {
-    Verdict.IN: (),
-    Verdict.UNDECIDED: (6.0, 3.0),
-    Verdict.COVERED: (2.0, 2.0),
-    Verdict.OUT: (),
-}
-
-
 def _of_many(verdict: Verdict, count: int) -> tuple[Look, float]:
     """How one of so many lines looks, and how opaque it is: the more there are, the fainter, the front the least."""
-    look = replace(VERDICTS[verdict], dash=_DASHES[verdict])
+    look = replace(VERDICTS[verdict], dash=_DASHES.get(verdict, ()))
     if verdict == Verdict.OUT:
         return replace(look, width=0.8), 0.4
     loud = min(1.0, _BOLD[verdict] / count)

@@ -101,9 +101,8 @@ def _arms_panel(arms: Arms, known: Profile, declared: float, order: Ints) -> Pan
 
     layers = in_rows(arms, order, known.per_arm, np.full(len(arms.names), declared), known.per_arm, hint)
     layers.append(Rule(declared, replace(GOAL, label=""), upright=True))
-    return Panel(
-        _LIES, Axis(names=arms.named(order), reverse=True), tuple(layers), title="Up to what each verdict stands"
-    )
+    lines = Axis(names=arms.named(order), reverse=True)
+    return Panel(_LIES, lines, tuple(layers), title="Up to what each verdict stands")
 
 
 def _fragile_first(arms: Arms, known: Profile) -> Ints:
