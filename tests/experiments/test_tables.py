@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import io
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -177,10 +179,8 @@ def test_figure_1_is_a_real_decision() -> None:
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
-    from frontguard.plot.paper.draw import new_figure
-
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    for name in ("frontguard.experiments.figures", "frontguard.plot.paper.draw", "frontguard.plot.paper"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(BadInput, match=r"frontguard\[plot\]"):
-        new_figure()
+        importlib.import_module("frontguard.experiments.figures")

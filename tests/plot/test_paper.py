@@ -183,6 +183,8 @@ def test_bars_can_be_told_apart_without_colour() -> None:
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("frontguard.plot.paper.draw", "frontguard.plot.paper"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(BadInput, match=r"frontguard\[plot\]"):
         front().matplotlib()

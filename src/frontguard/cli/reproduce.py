@@ -97,7 +97,6 @@ def _print(results: Sequence[Row], *, json: bool) -> None:
 
 def _written(results: Sequence[Row], output: Path) -> str:
     """Write tables and figures into `output`; a sentence on what is where."""
-    from frontguard.experiments.figures import write_figures
     from frontguard.experiments.tables import as_csv, as_json, as_latex, as_markdown
 
     files = {
@@ -109,6 +108,9 @@ def _written(results: Sequence[Row], output: Path) -> str:
     try:
         for name, text in files.items():
             (output / name).write_text(text, encoding="utf-8")
+        # Only now: where matplotlib is missing, the tables are there already.
+        from frontguard.experiments.figures import write_figures
+
         figures = write_figures(results, output)
     except OSError as error:
         raise BadInput(f"--output {output}: cannot be written: {error.strerror or error}") from None

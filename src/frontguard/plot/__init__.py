@@ -8,7 +8,7 @@ rows of experiments are taken by a protocol.
 Where to start reading:
 
 - `picture`: what a picture is made of; `looks`: the colour, mark and filling of everything, of verdicts above all.
-- `arms`, `many`: a result as pictures need it, and who is shown of a million arms.
+- `arms`, `many`: a result as pictures need it, and who is shown of a million arms; `sentences`: what is said of it.
 - `charts`: one module a picture, or a few that belong together.
 - `layout`: what the pencils share: frames, scales and ticks, names, places for words.
 - `svg`, `paper`, `plotly`: the pencils. They draw any picture and know none.

@@ -1,11 +1,11 @@
-from .charts.certainty import certainty as certainty
 from .charts.experiments import sample_complexity as sample_complexity
 from .charts.front import front as front
 from .charts.front import pairs as pairs
 from .charts.measurements import measurements as measurements
 from .charts.parallel import parallel as parallel
 from .charts.pulls import pulls as pulls
-from .charts.rate import rate as rate
 from .charts.robustness import robustness as robustness
-from .charts.shrinking import shrinking as shrinking
+from .charts.studies import certainty as certainty
+from .charts.studies import rate as rate
+from .charts.studies import shrinking as shrinking
 from .picture import Picture as Picture

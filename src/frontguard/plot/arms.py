@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 import numpy as np
 import numpy.typing as npt
 
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
-from frontguard.phrases import number, number_of
+from frontguard.phrases import are, number, number_of
 from frontguard.plot.layout.names import short
-from frontguard.plot.picture import Axis
+from frontguard.plot.looks import VERDICTS, Look
+from frontguard.plot.picture import Axis, Layer, Panel, Points, Spans
+from frontguard.plot.sentences import listed, with_intervals
 from frontguard.results import Result
 from frontguard.verdicts import Verdict
 
@@ -43,25 +45,13 @@ class Arms:
     """
 
     result: Result
+    names: tuple[str, ...]
+    objectives: tuple[str, ...]
+    codes: Ints  # verdicts (K,)
     medians: Floats
     low: Floats
     high: Floats
     beaten_by_means: Bools  # (K,) arms that means would have put on the front, and which are out
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What the arms are called."""
-        return self.result.arms
-
-    @property
-    def codes(self) -> Ints:
-        """Verdicts (K,)."""
-        return self.result.verdict_codes
-
-    @property
-    def objectives(self) -> tuple[str, ...]:
-        """What the objectives are called."""
-        return self.result.objectives
 
     @property
     def aside(self) -> Bools:
@@ -88,13 +78,17 @@ class Arms:
     def hint(self, i: int) -> str:
         """An arm in one line: name, verdict, estimates with their intervals, pulls."""
         result = self.result
-        values = "; ".join(
-            f"{said(name, 40)} {number(float(self.medians[i, d]))} "
-            f"{interval(float(self.low[i, d]), float(self.high[i, d]))}"
-            for d, name in enumerate(self.objectives)
-        )
+        values = with_intervals(self.objectives, self.medians[i], self.low[i], self.high[i], 40)
         word = result.verdict(i).word
-        return f"{said(self.names[i])}: {word}; {values}; {number_of(int(result.pulls_per_arm[i]), 'pull')}"
+        return f"{short(self.names[i])}: {word}; {values}; {number_of(int(result.pulls_per_arm[i]), 'pull')}"
+
+    def looks(self, which: Ints) -> list[Look]:
+        """The looks of the verdicts that some arms have, in the order of legends."""
+        return [look for verdict, look in VERDICTS.items() if (self.codes[which] == verdict).any()]
+
+    def named(self, which: Ints) -> tuple[str, ...]:
+        """The names of some arms."""
+        return tuple(self.names[i] for i in which.tolist())
 
     def hints(self, which: Ints) -> tuple[str, ...]:
         """`hint` of some arms."""
@@ -104,7 +98,7 @@ class Arms:
         """The axis of an objective: its name and direction, and a scale on which the estimates of `shown` tell.
 
         `boxed` are those whose intervals are drawn. Every estimate of an arm that is not out is seen. An arm that is
-        out may lie anywhere, and its box even more so: the others decide what is seen of it; `beyond` counts those
+        out may lie anywhere, and its box even more so: the others decide what is seen of it; `not_seen` counts those
         that are not. Where a box reaches far beyond the estimates, as it does after few pulls or when an attacker
         chose its end, the axis ends before. `crowd` if there are too many for a mark each.
         """
@@ -112,27 +106,16 @@ class Arms:
         telling = boxed & matter if (boxed & matter).any() else boxed
         ends = np.concatenate([self.low[telling, d], self.high[telling, d]])
         factor = FACTOR if not self.relative(d) else CROWD_FACTOR if crowd else RELATIVE_FACTOR
-        low, high, log = frame(self.medians[shown, d], ends, factor, self.medians[matter, d])
-        return Axis(
-            title=self.objectives[d],
-            better="lower" if self.minimized(d) else "higher",
-            scale="log" if log else "linear",
-            low=low,
-            high=high,
-        )
-
-    def beyond(self, which: Bools, axes: Mapping[int, Axis]) -> int:
-        """How many of some arms have estimates beyond the ends of an axis; axes by the number of their objective."""
-        gone = np.zeros(int(which.sum()), np.bool_)
-        for d, axis in axes.items():
-            values = self.medians[which, d]
-            gone |= values < (-np.inf if axis.low is None else axis.low)
-            gone |= values > (np.inf if axis.high is None else axis.high)
-        return int(gone.sum())
+        seen = frame(self.medians[shown, d], ends, factor, self.medians[matter, d])
+        return axis_of(self.objectives[d], self.minimized(d), *seen)
 
     def not_seen(self, which: Bools, axes: Mapping[int, Axis]) -> str:
-        """How many are `beyond` in a sentence; "" if none. They are out: every other arm's estimate is seen."""
-        count = self.beyond(which, axes)
+        """How many of some arms have estimates beyond the ends of an axis, in a sentence; "" if none.
+
+        They are out: every other arm's estimate is seen. Axes are given by the number of their objective.
+        """
+        seen = [axis.holds(self.medians[which, d]) for d, axis in axes.items()]
+        count = int((~np.logical_and.reduce(seen)).sum())
         if count > 1:
             return f"{count:,} arms that are out lie beyond the edge."
         return "1 arm that is out lies beyond the edge." if count else ""
@@ -141,8 +124,8 @@ class Arms:
         """Who is in, and how many have which verdict, in sentences for a description."""
         ins = self.with_verdict(Verdict.IN)
         front = (
-            f"{number_of(len(ins))} of {len(self.names):,} {'is' if len(ins) == 1 else 'are'} certainly on the front: "
-            f"{listed([self.names[i] for i in ins[:6].tolist()], total=len(ins))}."
+            f"{number_of(len(ins))} of {len(self.names):,} {are(len(ins))} certainly on the front: "
+            f"{listed(self.named(ins[:6]), total=len(ins))}."
             if len(ins)
             else f"None of {number_of(len(self.names))} is certainly on the front yet."
         )
@@ -164,9 +147,9 @@ class Arms:
         for d, name in enumerate(self.objectives[:5]):
             which = (ins if ins.any() else ~self.aside) & np.isfinite(self.medians[:, d])
             if which.any():
-                values = self.medians[which, d]
-                better = "lower" if self.minimized(d) else "higher"
-                parts.append(f"{said(name, 32)} {_from_to(values)} ({better} is better)")
+                low, high = (number(float(find(self.medians[which, d]))) for find in (np.min, np.max))
+                between = low if low == high else f"from {low} to {high}"
+                parts.append(f"{short(name, 32)} {between} ({'lower' if self.minimized(d) else 'higher'} is better)")
         whose = "The front" if ins.any() else "Their estimates"
         verb = "has" if ins.any() else "have"
         return f"{whose} {verb} {'; '.join(parts)}." if parts else ""
@@ -175,19 +158,12 @@ class Arms:
         """How many arms have no place in the picture, and why, in a sentence; "" if all have one."""
         aside = int(self.aside.sum())
         unknown = int((~self.places(*columns) & ~self.aside).sum())
-        reasons = [
-            f"{number_of(aside)} set aside because {'it' if aside == 1 else 'they'} cannot be measured"
-            if aside
-            else "",
-            f"{number_of(unknown)} not measured yet" if unknown else "",
-        ]
-        said_so = " and ".join(filter(None, reasons))
-        return f"Not drawn: {said_so}." if said_so else ""
-
-
-def _from_to(values: Floats) -> str:
-    low, high = number(float(values.min())), number(float(values.max()))
-    return low if low == high else f"from {low} to {high}"
+        reasons = []
+        if aside:
+            reasons.append(f"{number_of(aside)} set aside because {'it' if aside == 1 else 'they'} cannot be measured")
+        if unknown:
+            reasons.append(f"{number_of(unknown)} not measured yet")
+        return f"Not drawn: {' and '.join(reasons)}." if reasons else ""
 
 
 def read(result: Result) -> Arms:
@@ -200,7 +176,32 @@ def read(result: Result) -> Arms:
     fooled = np.zeros(len(result.arms), np.bool_)
     if by_means is not None and len(by_means) == len(fooled):
         fooled = np.asarray(by_means & (result.verdict_codes == Verdict.OUT), np.bool_)
-    return Arms(result, medians, low, high, fooled)
+    return Arms(result, result.arms, result.objectives, result.verdict_codes, medians, low, high, fooled)
+
+
+def axis_of(title: str, minimized: bool, low: float | None, high: float | None, log: bool) -> Axis:
+    """The axis of an objective that shows low to high."""
+    return Axis(title, "lower" if minimized else "higher", "log" if log else "linear", low=low, high=high)
+
+
+def in_rows(arms: Arms, order: Ints, at: Floats, low: Floats, high: Floats, hint: Callable[[int], str]) -> list[Layer]:
+    """Some arms below each other: a line from low to high and the mark of the verdict at a value, each by arm (K,)."""
+    row = np.full(len(arms.names), np.nan)
+    row[order] = np.arange(len(order))
+    layers: list[Layer] = []
+    for verdict, look in reversed(VERDICTS.items()):
+        some = arms.with_verdict(verdict, np.isfinite(row))
+        if len(some):
+            keys, hints = tuple(some.tolist()), tuple(map(hint, some.tolist()))
+            quiet = replace(look, label="")
+            layers.append(Spans(row[some], low[some], high[some], quiet, hints=hints, keys=keys))
+            layers.append(Points(at[some], row[some], look, hints=hints, keys=keys))
+    return layers
+
+
+def beside_each_other(panels: Sequence[Panel], across: int) -> tuple[tuple[Panel | None, ...], ...]:
+    """Panels in rows of so many; the last row is filled up with nothing."""
+    return tuple(zip_longest(*[iter(panels)] * across))
 
 
 def drawable(values: npt.ArrayLike) -> Floats:
@@ -310,75 +311,3 @@ def _cut(inner: tuple[float, float], outer: tuple[float, float], width: float) -
         half = spare / 2.0
         below, above = min(below, max(half, spare - above)), min(above, max(half, spare - below))
     return inner[0] - below, inner[1] + above
-
-
-MOST_TOLD = 600
-"""Characters that a description has at most: it is read aloud."""
-
-_NAME = 60  # columns of a name where there is room
-
-
-def said(name: str, most: int = _NAME) -> str:
-    """A name within a sentence: on one line, and not too long.
-
-    >>> said("  gcc\\n-O2 ")
-    'gcc -O2'
-    """
-    return short(name, most)
-
-
-def interval(low: float, high: float) -> str:
-    """An interval in words; a side that nothing is known of is infinite.
-
-    >>> interval(1.2, 1.31), interval(-math.inf, 3.0), interval(-math.inf, math.inf)
-    ('[1.2, 1.31]', '[−∞, 3]', 'not bounded yet')
-    """
-    if not math.isfinite(low) and not math.isfinite(high):
-        return "not bounded yet"
-    return f"[{number(low)}, {number(high)}]"
-
-
-def listed(names: Sequence[str], most: int = 6, wide: int = 32, total: int | None = None) -> str:
-    """Names in a sentence, the first ones if they are many; `total` if not all that there are were given.
-
-    >>> listed(["a", "b", "c"]), listed(["a", "b", "c", "d"], most=2), listed(["a"]), listed([])
-    ('a, b and c', 'a, b and 2 more', 'a', 'none')
-    """
-    shown = [said(name, wide) for name in names[:most]]
-    more = (len(names) if total is None else total) - len(shown)
-    if more > 0:
-        return f"{', '.join(shown)} and {more:,} more"
-    return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]])) if shown else "none"
-
-
-def sentences(*parts: str, most: float = MOST_TOLD) -> str:
-    """Sentences one after another, as many as there is room for; empty ones are left out.
-
-    >>> sentences("Two arms are in.", "", "One is out.", most=30)
-    'Two arms are in. One is out.'
-    >>> sentences("Two arms are in.", "One is out.", most=20)
-    'Two arms are in.'
-    """
-    told = ""
-    for part in filter(None, parts):
-        longer = f"{told} {part}".strip()
-        if len(longer) > most:
-            break
-        told = longer
-    return told
-
-
-def captioned(*parts: str) -> str:
-    """All of the sentences, empty ones left out."""
-    return sentences(*parts, most=math.inf)
-
-
-def share(value: float) -> str:
-    """A share as a percentage, with a decimal only where it has one.
-
-    >>> share(0.15), share(0.254), share(0.2999), share(0.0004), share(0.0)
-    ('15%', '25.4%', '30%', '0.04%', '0%')
-    """
-    if 0.0 < abs(value) < 0.001:
-        return f"{100.0 * value:.1g}%"
-    return f"{100.0 * value:.1f}".removesuffix(".0") + "%"

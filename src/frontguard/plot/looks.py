@@ -35,20 +35,11 @@ class Look:
 
 BLUE, PINK, OCHRE, GREY, VERMILION, GREEN = "#0072B2", "#B5528C", "#B07A00", "#767676", "#D55E00", "#008F68"
 
-COLOURS: dict[Verdict, str] = {
-    Verdict.IN: BLUE,
-    Verdict.UNDECIDED: PINK,
-    Verdict.COVERED: OCHRE,
-    Verdict.OUT: GREY,
-    Verdict.SET_ASIDE: GREY,
-}
-"""The colour of each verdict, everywhere but in terminals, which have colours of their own (`words`)."""
-
-IN = Look("in: on the front", COLOURS[Verdict.IN], "circle", size=8.0)
-UNDECIDED = Look("undecided", COLOURS[Verdict.UNDECIDED], "triangle", size=8.0)
-COVERED = Look("covered by one that is in", COLOURS[Verdict.COVERED], "square", filled=False)
-OUT = Look("out: certainly beaten", COLOURS[Verdict.OUT], "cross", size=6.0)
-SET_ASIDE = Look("set aside: cannot be measured", COLOURS[Verdict.SET_ASIDE], "plus", size=6.0)
+IN = Look("in: on the front", BLUE, "circle", size=8.0)
+UNDECIDED = Look("undecided", PINK, "triangle", size=8.0)
+COVERED = Look("covered by one that is in", OCHRE, "square", filled=False)
+OUT = Look("out: certainly beaten", GREY, "cross", size=6.0)
+SET_ASIDE = Look("set aside: cannot be measured", GREY, "plus", size=6.0)
 TRUTH = Look("truly on the front", VERMILION, "ring", filled=False, size=15.0)
 BY_MEANS = Look("the front by means", VERMILION, "ring", filled=False, size=15.0)
 GOAL = Look("goal", VERMILION, "bar", dash=(6.0, 4.0))
@@ -68,6 +59,9 @@ VERDICTS: dict[Verdict, Look] = {
     Verdict.SET_ASIDE: SET_ASIDE,
 }
 """By verdict, in the order in which legends name them."""
+
+COLOURS: dict[Verdict, str] = {verdict: look.colour for verdict, look in VERDICTS.items()}
+"""The colour of each verdict, everywhere but in terminals, which have colours of their own (`words`)."""
 
 CONTESTANTS: tuple[Look, ...] = (
     Look("", BLUE, "circle"),

@@ -43,10 +43,6 @@ class Chosen:
     full: Bools
     rest: Bools
 
-    def of(self, arms: Arms, verdict: Verdict) -> Ints:
-        """The arms with a verdict that are shown in full."""
-        return arms.with_verdict(verdict, self.full)
-
 
 def choose(
     arms: Arms, places: Bools, *, everyone: int = ALL, most: Mapping[Verdict, int] = MOST, total: int | None = None
@@ -114,26 +110,19 @@ def _weights(objectives: int) -> Floats:
     return np.concatenate([np.eye(objectives), np.full((1, objectives), 1.0 / objectives), between])
 
 
-def stretch(axis: Axis, values: Floats) -> tuple[float, float]:
-    """From where to where a density along an axis reaches: all values, within the axis.
+def edges_along(axis: Axis, values: Floats, count: int) -> Floats:
+    """The edges of so many cells, equally wide on the axis, from the lowest value to the highest that it shows.
 
-    >>> stretch(Axis(high=5.0), np.array([1.0, 2.0, 9.0]))
-    (1.0, 5.0)
+    >>> edges_along(Axis(high=5.0), np.array([1.0, 2.0, 9.0]), 2).tolist()
+    [1.0, 3.0, 5.0]
+    >>> edges_along(Axis(scale="log"), np.array([1.0, 100.0]), 2).round(6).tolist()
+    [1.0, 10.0, 100.0]
     """
     low, high = float(values.min()), float(values.max())
     low = low if axis.low is None else max(low, axis.low)
     high = high if axis.high is None else min(high, axis.high)
-    if low < high:
-        return low, high
-    return (0.99 * low, 1.01 * low) if axis.scale == "log" else (low - 0.5, low + 0.5)
-
-
-def edges_between(low: float, high: float, count: int, axis: Axis) -> Floats:
-    """The edges of so many cells, equally wide on the axis.
-
-    >>> edges_between(1.0, 100.0, 2, Axis(scale="log")).round(6).tolist()
-    [1.0, 10.0, 100.0]
-    """
+    if not low < high:
+        low, high = (0.99 * low, 1.01 * low) if axis.scale == "log" else (low - 0.5, low + 0.5)
     along = np.geomspace(low, high, count + 1) if axis.scale == "log" else np.linspace(low, high, count + 1)
     along[0], along[-1] = low, high  # rounding must not leave the outermost values outside
     return np.asarray(along, np.float64)
@@ -156,20 +145,8 @@ def densities(arms: Arms, rest: Bools) -> Iterator[tuple[Bools, Look]]:
 
 def density(x: Floats, y: Floats, x_axis: Axis, y_axis: Axis, look: Look) -> Density:
     """How many of the points lie where. Those beyond the ends of an axis are left out: they are not seen."""
-    inside = _on(x_axis, x) & _on(y_axis, y)
+    inside = x_axis.holds(x) & y_axis.holds(y)
     if not inside.any():
         return Density(np.array([]), np.array([]), np.zeros((0, 0), np.int64), look)
-    edges, cells = [], []
-    for values, axis, count in zip((x[inside], y[inside]), (x_axis, y_axis), CELLS, strict=True):
-        low, high = stretch(axis, values)
-        along = edges_between(low, high, count, axis)
-        edges.append(along)
-        cells.append(np.searchsorted(along[1:-1], values, side="right"))
-    where = cells[0] * CELLS[1] + cells[1]
-    counts = np.bincount(where, minlength=CELLS[0] * CELLS[1]).reshape(CELLS)
-    return Density(edges[0], edges[1], counts.astype(np.int64), look)
-
-
-def _on(axis: Axis, values: Floats) -> Bools:
-    low, high = -np.inf if axis.low is None else axis.low, np.inf if axis.high is None else axis.high
-    return np.asarray((values >= low) & (values <= high), np.bool_)
+    edges = edges_along(x_axis, x[inside], CELLS[0]), edges_along(y_axis, y[inside], CELLS[1])
+    return Density(*edges, np.histogram2d(x[inside], y[inside], edges)[0].astype(np.int64), look)

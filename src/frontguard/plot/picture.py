@@ -8,14 +8,14 @@ coordinate means "beyond the edge": whoever draws clips it to the panel.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._typing import Floats
+from frontguard._typing import Bools, Floats
 from frontguard.errors import BadInput
 from frontguard.plot.looks import Look
 
@@ -37,6 +37,11 @@ class Axis:
     reverse: bool = False  # larger values to the left or below: for lists that are read from the top
     ticks: tuple[tuple[float, str], ...] | None = None  # instead of those that the scale would have
     dates: bool = False  # seconds since the epoch, written as times in UTC
+
+    def holds(self, values: Floats) -> Bools:
+        """Which values lie between its ends, as far as these are given."""
+        low = -np.inf if self.low is None else self.low
+        return np.asarray((values >= low) & (values <= (np.inf if self.high is None else self.high)))
 
     @property
     def direction(self) -> str:
@@ -170,6 +175,7 @@ class Arrow:
     written: str = ""
 
 
+_KINDS = {Points: "mark", Lines: "line", Rule: "line", Arrow: "line", Bars: "bar", Boxes: "box", Band: "band"}
 Layer: TypeAlias = Points | Boxes | Lines | Band | Spans | Bars | Density | Region | Rule | Arrow
 
 
@@ -198,7 +204,7 @@ class Picture:
     width: float = 7.0
     height: float = 5.0
     caption: str = ""  # what to look at, in a sentence or two
-    name: str = field(default="picture")  # a short one, for files and links
+    name: str = "picture"  # a short one, for files and links
 
     @property
     def panels(self) -> list[Panel]:
@@ -211,17 +217,9 @@ class Picture:
         for layer in (layer for panel in self.panels for layer in panel.layers):
             if layer.look != look and (labelled or replace(layer.look, label=look.label) != look):
                 continue
-            match layer:
-                case Points():
-                    found.add("mark")
-                case Lines():
-                    found |= {"line", "mark"} if layer.marks else {"line"}
-                case Rule() | Arrow():
-                    found.add("line")
-                case Bars() | Boxes() | Band():
-                    found.add({Bars: "bar", Boxes: "box", Band: "band"}[type(layer)])
-                case _:
-                    found.add("area")
+            found.add(_KINDS.get(type(layer), "area"))
+            if isinstance(layer, Lines) and layer.marks:
+                found.add("mark")
         return frozenset(found)
 
     def matplotlib(self) -> Any:

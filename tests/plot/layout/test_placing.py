@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.path import Path
 
-from frontguard.plot.layout.placing import Rectangle, placed, within_polygon
+from frontguard.plot.layout.placing import placed, within_polygon
+from frontguard.plot.layout.sheet import Rectangle
 
 FRAME = (0.0, 0.0, 400.0, 300.0)
 PLACES = st.tuples(st.floats(0, 400), st.floats(0, 300))

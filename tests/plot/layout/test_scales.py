@@ -48,13 +48,6 @@ def test_scales_are_monotone(log: bool, ends: tuple[float, float], values: list[
     assert (np.diff(positions) * (-1 if falling else 1) >= 0).all()
 
 
-@given(st.booleans(), POSITIVE_ENDS, st.floats(0, 1))
-def test_scales_are_invertible(log: bool, ends: tuple[float, float], share: float) -> None:
-    scale = Scale(*ends, 20.0, 420.0, log=log)
-    position = 20.0 + share * 400.0
-    assert float(scale(scale.back(position))) == pytest.approx(position, abs=1e-5)
-
-
 def test_what_is_beyond_stays_in_reach_and_nan_is_nowhere() -> None:
     scale = Scale(1.0, 10.0, 0.0, 100.0, log=True)
     far = scale(np.array([math.inf, 0.0, -3.0, -math.inf, math.nan]))

@@ -17,6 +17,7 @@ from matplotlib.textpath import TextPath
 
 from frontguard.errors import BadInput
 from frontguard.plot import looks
+from frontguard.plot.layout.names import broken, fitted, width
 from frontguard.plot.picture import (
     Arrow,
     Axis,
@@ -34,7 +35,6 @@ from frontguard.plot.picture import (
     Spans,
 )
 from frontguard.plot.svg.draw import drawn
-from frontguard.plot.svg.text import broken, fitted, width
 from tests.plot.samples import SAMPLES, array
 from tests.plot.svg.svg_reading import SVG, found, numbers, of_class, one, parsed
 

@@ -15,6 +15,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextPath
 
 from frontguard.plot import looks
+from frontguard.plot.layout.names import width
 from frontguard.plot.picture import (
     Axis,
     Bars,
@@ -28,7 +29,6 @@ from frontguard.plot.picture import (
     Rule,
 )
 from frontguard.plot.svg.shapes import dashes, line, rectangle
-from frontguard.plot.svg.text import width
 from tests.plot.samples import INF, NAN, array
 from tests.plot.svg.svg_reading import SVG, found, frame, of_class, one, parsed, place, ticks_of
 

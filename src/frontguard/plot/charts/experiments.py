@@ -10,11 +10,14 @@ import numpy as np
 
 from frontguard.errors import BadInput
 from frontguard.phrases import number, number_of
-from frontguard.plot.arms import listed, said, sentences
+from frontguard.plot.layout.names import short
 from frontguard.plot.looks import CONTESTANTS, Look
 from frontguard.plot.picture import Axis, Layer, Lines, Panel, Picture, Points, Spans
+from frontguard.plot.sentences import listed, sentences
 
 _APART = 0.0025  # in ε, so that policies with the same success do not hide each other
+_SAMPLES = Axis(title="samples", better="lower", scale="log")
+_SUCCESSFUL = Axis(title="successful runs", better="higher", percent=True, low=-0.05, high=1.08)
 
 
 class _Spread(Protocol):
@@ -70,32 +73,29 @@ def sample_complexity(rows: Sequence[_Row]) -> Picture:
     """
     if not rows:
         raise BadInput("sample_complexity(rows) needs one result at least; got none")
-    policies = dict.fromkeys(row.policy for row in rows)
     titles = {row.policy: row.policy_title for row in rows}
     looks = {
-        policy: replace(CONTESTANTS[k % len(CONTESTANTS)], label=said(titles[policy], 40))
-        for k, policy in enumerate(policies)
+        policy: replace(CONTESTANTS[k % len(CONTESTANTS)], label=short(title, 40))
+        for k, (policy, title) in enumerate(titles.items())
     }
     groups: dict[str, list[_Row]] = {}
     for row in rows:
         groups.setdefault(row.title, []).append(row)
     grid = []
     for group, own in groups.items():
-        title = group if len(groups) > 1 else ""
-        grid.append((_samples(own, looks, title), _success(own, looks, title)))
+        heading = ("Sample complexity", "Success") if len(groups) == 1 else (f"{group}: samples", f"{group}: success")
+        samples = _panel(own, looks, _SAMPLES, heading[0], success=False)
+        grid.append((samples, _panel(own, looks, _SUCCESSFUL, heading[1], success=True)))
     printed = {row.policy for row in rows if row.published is not None}
-    legend = [
-        entry
-        for policy, look in looks.items()
-        for entry in (look, _printed(look))
-        if entry is look or policy in printed
-    ]
+    legend: list[Look] = []
+    for policy, look in looks.items():
+        legend += [look, _printed(look)] if policy in printed else [look]
     return Picture(
         rows=tuple(grid),
         title=next(iter(groups)) if len(groups) == 1 else "",
         legend=tuple(legend),
         description=sentences(
-            f"Samples and success against contamination for {listed([titles[policy] for policy in policies])}.",
+            f"Samples and success against contamination for {listed(list(titles.values()))}.",
             *(_told(own, titles) for own in groups.values()),
         ),
         caption="Samples: mean of runs. Bars are 95 % intervals; hollow marks are the numbers that the paper printed.",
@@ -113,88 +113,45 @@ def _printed(look: Look) -> Look:
     return replace(look, label=f"{look.label}, paper", filled=False, size=11.0)
 
 
-def _samples(rows: Sequence[_Row], looks: dict[str, Look], title: str) -> Panel:
-    layers: list[Layer] = []
-    for policy, look in looks.items():
-        own = _of(rows, policy)
-        spread = [row.score.sc for row in own]
-        # One run has no spread, and a bar on a logarithmic axis must stay above zero.
-        low = [
-            max(s.low, 0.5 * min(1.0, s.mean)) if row.runs > 1 else s.mean for row, s in zip(own, spread, strict=True)
-        ]
-        high = [s.high if row.runs > 1 else s.mean for row, s in zip(own, spread, strict=True)]
-        layers.extend(
-            _measured(
-                [row.epsilon for row in own],
-                [s.mean for s in spread],
-                low,
-                high,
-                look,
-                tuple(
-                    f"{look.label}, ε {row.epsilon:g}: {number(row.score.sc.mean)} samples, "
-                    f"{number_of(row.runs, 'run')}"
-                    for row in own
-                ),
-            )
-        )
-        layers.extend(_published(own, look, [row.published.sc for row in own if row.published], "samples"))
-    top = "Sample complexity" if not title else f"{title}: samples"
-    return Panel(_epsilon_axis(), Axis(title="samples", better="lower", scale="log"), tuple(layers), title=top)
+def _samples(row: _Row) -> tuple[float, float, float, str]:
+    """The value and the ends of its bar, and what is said of them."""
+    spread = row.score.sc
+    said = f"{number(spread.mean)} samples, {number_of(row.runs, 'run')}"
+    if row.runs == 1:  # which has no spread
+        return spread.mean, spread.mean, spread.mean, said
+    # A bar on a logarithmic axis must stay above zero.
+    return spread.mean, max(spread.low, 0.5 * min(1.0, spread.mean)), spread.high, said
 
 
-def _success(rows: Sequence[_Row], looks: dict[str, Look], title: str) -> Panel:
+def _success(row: _Row) -> tuple[float, float, float, str]:
+    score = row.score
+    return score.rsr, score.rsr_low, score.rsr_high, f"{score.rsr:.1%} of {number_of(row.runs, 'run')} successful"
+
+
+def _panel(rows: Sequence[_Row], looks: dict[str, Look], axis: Axis, title: str, *, success: bool) -> Panel:
     layers: list[Layer] = []
     present = [policy for policy in looks if any(row.policy == policy for row in rows)]
     for k, policy in enumerate(present):
         own, look = _of(rows, policy), looks[policy]
-        aside = _APART * (k - (len(present) - 1) / 2.0)
-        layers.extend(
-            _measured(
-                [row.epsilon + aside for row in own],
-                [row.score.rsr for row in own],
-                [row.score.rsr_low for row in own],
-                [row.score.rsr_high for row in own],
-                look,
-                tuple(
-                    f"{look.label}, ε {row.epsilon:g}: {row.score.rsr:.1%} of {number_of(row.runs, 'run')} successful"
-                    for row in own
-                ),
-            )
-        )
-        layers.extend(_published(own, look, [row.published.rsr for row in own if row.published], "successful", aside))
-    top = "Success" if not title else f"{title}: success"
-    return Panel(
-        _epsilon_axis(),
-        Axis(title="successful runs", better="higher", percent=True, low=-0.05, high=1.08),
-        tuple(layers),
-        title=top,
-    )
-
-
-def _epsilon_axis() -> Axis:
-    return Axis(title="contamination ε")
-
-
-def _measured(
-    x: list[float], y: list[float], low: list[float], high: list[float], look: Look, hints: tuple[str, ...]
-) -> list[Layer]:
-    if not x:
-        return []
-    across, along = np.array(x), np.array(y)
-    quiet = replace(look, label="")
-    return [
-        Spans(across, np.array(low), np.array(high), quiet, upright=True, opacity=0.5, thickness=3.0),
-        Lines(across[None, :], along[None, :], look),
-        Points(across, along, quiet, hints=hints),
-    ]
-
-
-def _published(own: list[_Row], look: Look, values: list[float], what: str, aside: float = 0.0) -> list[Layer]:
-    if not values:
-        return []
-    x = np.array([row.epsilon + aside for row in own if row.published])
-    hints = tuple(f"{look.label} in the paper: {number(value)} {what}" for value in values)
-    return [Points(x, np.array(values), _printed(look), hints=hints)]
+        quiet = replace(look, label="")
+        x = np.array([row.epsilon for row in own])
+        if success:
+            x = x + _APART * (k - (len(present) - 1) / 2.0)
+        value, low, high, said = zip(*map(_success if success else _samples, own), strict=True)
+        y = np.array(value)
+        hints = tuple(f"{look.label}, ε {row.epsilon:g}: {each}" for row, each in zip(own, said, strict=True))
+        layers += [
+            Spans(x, np.array(low), np.array(high), quiet, upright=True, opacity=0.5, thickness=3.0),
+            Lines(x[None, :], y[None, :], look),
+            Points(x, y, quiet, hints=hints),
+        ]
+        known = [(at, row.published) for at, row in zip(x.tolist(), own, strict=True) if row.published]
+        if known:
+            theirs = [paper.rsr if success else paper.sc for _, paper in known]
+            what = "successful" if success else "samples"
+            hints = tuple(f"{look.label} in the paper: {number(each)} {what}" for each in theirs)
+            layers.append(Points(np.array([at for at, _ in known]), np.array(theirs), _printed(look), hints=hints))
+    return Panel(Axis(title="contamination ε"), axis, tuple(layers), title=title)
 
 
 def _told(rows: Sequence[_Row], titles: dict[str, str]) -> str:
@@ -204,7 +161,7 @@ def _told(rows: Sequence[_Row], titles: dict[str, str]) -> str:
         samples = sorted(row.score.sc.mean for row in own)
         worst = min(row.score.rsr for row in own)
         parts.append(
-            f"{said(titles[policy], 24)} {number(samples[0])} to {number(samples[-1])} samples, "
+            f"{short(titles[policy], 24)} {number(samples[0])} to {number(samples[-1])} samples, "
             f"success {worst:.0%} at least"
         )
     return f"{rows[0].title}: {'; '.join(parts)}."

@@ -10,12 +10,14 @@ import numpy as np
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.pareto.points import pareto_mask
-from frontguard.phrases import number_of
-from frontguard.plot.arms import Arms, captioned, listed, position_of, read, said, sentences
+from frontguard.phrases import are, number_of
+from frontguard.plot.arms import Arms, in_rows, position_of, read
 from frontguard.plot.layout.frames import limits
+from frontguard.plot.layout.names import short
 from frontguard.plot.looks import BLUE, BY_MEANS, VERDICTS, Look
-from frontguard.plot.many import CELLS, Chosen, choose, densities, density, edges_between, smaller, stretch
-from frontguard.plot.picture import Axis, Boxes, Density, Layer, Panel, Picture, Points, Region, Spans
+from frontguard.plot.many import CELLS, Chosen, choose, densities, density, edges_along, smaller
+from frontguard.plot.picture import Axis, Boxes, Density, Layer, Panel, Picture, Points, Region
+from frontguard.plot.sentences import captioned, listed, sentences
 from frontguard.results import Result
 from frontguard.verdicts import VERDICT_ORDER, Verdict
 
@@ -60,7 +62,7 @@ def front(result: Result, x: str | int | None = None, y: str | int | None = None
     if x is None and row == 0:
         column = 1
     if column == row:
-        raise BadInput(f"x and y must be two objectives; got {said(result.objectives[row])!r} for both")
+        raise BadInput(f"x and y must be two objectives; got {short(result.objectives[row])!r} for both")
     places = arms.places(column, row)
     chosen = choose(arms, places)
     boxed = boxed_arms(arms, column, row, chosen)
@@ -68,10 +70,9 @@ def front(result: Result, x: str | int | None = None, y: str | int | None = None
     panel, legend = front_panel(arms, axes, chosen, boxed, named=True)
     return Picture(
         rows=((panel,),),
-        title="",
         legend=legend,
         description=sentences(
-            f"Arms by {said(result.objectives[column], 40)} and {said(result.objectives[row], 40)}, each with a box.",
+            f"Arms by {short(result.objectives[column], 40)} and {short(result.objectives[row], 40)}, each with a box.",
             *arms.told(),
             _fooled(arms),
             arms.ranges(),
@@ -109,35 +110,25 @@ def front_panel(
     marks = int(chosen.full.sum())
     centres = _apart(arms, x, y, chosen.full, Panel(across, along, tuple(layers)))
     for verdict in _ORDER:
-        some = chosen.of(arms, verdict)
+        some = arms.with_verdict(verdict, chosen.full)
         if len(some):
-            names = named and len(some) <= _NAMED.get(verdict, 0)
-            layers.append(
-                Points(
-                    centres[0, some],
-                    centres[1, some],
-                    smaller(VERDICTS[verdict], marks),
-                    hints=arms.hints(some),
-                    written=tuple(arms.names[i] for i in some.tolist()) if names else (),
-                    keys=tuple(some.tolist()),
-                )
-            )
+            few = named and len(some) <= _NAMED.get(verdict, 0)
+            layers.append(_marks(arms, centres, some, smaller(VERDICTS[verdict], marks), named=few))
     fooled = np.flatnonzero(arms.beaten_by_means & chosen.full)
     if len(fooled):
-        names = named and len(fooled) <= _NAMED_FOOLED
-        layers.append(
-            Points(
-                centres[0, fooled],
-                centres[1, fooled],
-                FOOLED,
-                hints=tuple(f"{hint}; on the front by means" for hint in arms.hints(fooled)),
-                written=tuple(arms.names[i] for i in fooled.tolist()) if names else (),
-                keys=tuple(fooled.tolist()),
-            )
-        )
+        few = named and len(fooled) <= _NAMED_FOOLED
+        layers.append(_marks(arms, centres, fooled, FOOLED, named=few, more="; on the front by means"))
         legend.insert(0, FOOLED)
-    verdicts = [smaller(VERDICTS[verdict], marks) for verdict in VERDICTS if len(chosen.of(arms, verdict))]
+    verdicts = [
+        smaller(VERDICTS[verdict], marks) for verdict in VERDICTS if len(arms.with_verdict(verdict, chosen.full))
+    ]
     return Panel(across, along, tuple(layers)), (*verdicts, *legend)
+
+
+def _marks(arms: Arms, centres: Floats, some: Ints, look: Look, *, named: bool, more: str = "") -> Points:
+    hints = tuple(f"{hint}{more}" for hint in arms.hints(some))
+    names = arms.named(some) if named else ()
+    return Points(centres[0, some], centres[1, some], look, hints, names, tuple(some.tolist()))
 
 
 def boxed_arms(arms: Arms, x: int, y: int, chosen: Chosen) -> Bools:
@@ -151,7 +142,7 @@ def boxed_arms(arms: Arms, x: int, y: int, chosen: Chosen) -> Bools:
     boxed = np.zeros_like(chosen.full)
     centres = arms.medians[some][:, [x, y]]
     for verdict, (always, most, crowded) in _BOXED.items():
-        mine = chosen.of(arms, verdict)
+        mine = arms.with_verdict(verdict, chosen.full)
         if len(mine) > most or (verdict == Verdict.OUT and chosen.rest.any()):
             continue
         low, high = (ends[mine][:, None, [x, y]] for ends in (arms.low, arms.high))
@@ -165,26 +156,16 @@ def _boxes(arms: Arms, x: int, y: int, some: Ints, verdict: Verdict) -> Boxes:
     look = replace(VERDICTS[verdict], label="")
     if verdict == Verdict.OUT:
         look = replace(look, filled=False, width=0.6)  # an outline, so that many of them do not darken the picture
-    return Boxes(
-        arms.low[some, x],
-        arms.low[some, y],
-        arms.high[some, x],
-        arms.high[some, y],
-        look,
-        hints=arms.hints(some),
-        keys=tuple(some.tolist()),
-    )
+    low, high = arms.low[some], arms.high[some]
+    return Boxes(low[:, x], low[:, y], high[:, x], high[:, y], look, arms.hints(some), tuple(some.tolist()))
 
 
 def _distinct_boxes(arms: Arms, x: int, y: int, some: Ints) -> Ints:
     """Of arms with the very same box the first, and none of those of which nothing is known: they would only darken."""
     ends = np.concatenate([arms.low[some][:, [x, y]], arms.high[some][:, [x, y]]], axis=1)
     bounded = np.isfinite(ends).any(axis=1)
-    some, ends = some[bounded], ends[bounded]
-    if not len(some):
-        return some
-    _, first = np.unique(ends, axis=0, return_index=True)
-    return some[np.sort(first)]
+    _, first = np.unique(ends[bounded], axis=0, return_index=True)
+    return np.asarray(some[bounded][np.sort(first)])
 
 
 def _apart(arms: Arms, x: int, y: int, full: Bools, panel: Panel) -> Floats:
@@ -223,8 +204,12 @@ def beaten_region(arms: Arms, x: int, y: int) -> Region | None:
     if not len(some):
         return None
     signs = np.array([-1.0 if arms.minimized(d) else 1.0 for d in (x, y)])
-    polygon, points = beaten_by(arms.medians[some][:, [x, y]], signs)
-    return Region(polygon[:, 0], polygon[:, 1], BEATEN, "beaten by the front" if _roomy(arms, x, y, points) else "")
+    polygon, stairs = beaten_by(arms.medians[some][:, [x, y]], signs)
+    values = arms.medians[arms.places(x, y)][:, [x, y]] * signs
+    worst, width = values.min(axis=0), np.ptp(values, axis=0)
+    # A word can stand there if the stairs leave a tenth of the picture at least below them.
+    roomy = (width > 0.0).all() and (((stairs - worst) / width).prod(axis=1)).max() > 0.1
+    return Region(polygon[:, 0], polygon[:, 1], BEATEN, "beaten by the front" if roomy else "")
 
 
 def beaten_by(points: Floats, signs: Floats) -> tuple[Floats, Floats]:
@@ -241,49 +226,31 @@ def beaten_by(points: Floats, signs: Floats) -> tuple[Floats, Floats]:
     return np.array(corners) * signs, points
 
 
-def _roomy(arms: Arms, x: int, y: int, stairs: Floats) -> bool:
-    """Whether the stairs leave a tenth of the picture at least below them, so that a word can stand there."""
-    signs = np.array([-1.0 if arms.minimized(d) else 1.0 for d in (x, y)])
-    values = arms.medians[arms.places(x, y)][:, [x, y]] * signs
-    worst, width = values.min(axis=0), np.ptp(values, axis=0)
-    if not (width > 0.0).all():
-        return False
-    return bool((((stairs - worst) / width).prod(axis=1)).max() > 0.1)
-
-
 def _fooled(arms: Arms) -> str:
     count = int(arms.beaten_by_means.sum())
     if not count:
         return ""
-    return f"{number_of(count)} that means would put on the front {'is' if count == 1 else 'are'} certainly beaten."
+    return f"{number_of(count)} that means would put on the front {are(count)} certainly beaten."
 
 
 def front_caption(arms: Arms, chosen: Chosen, boxed: Bools, axes: Mapping[int, Axis]) -> str:
     """What to look at; axes by the number of their objective."""
     columns = tuple(axes)
     telling = chosen.full & (arms.codes != Verdict.OUT)
+    marks, rest = arms.medians[chosen.full][:, list(columns)], int(chosen.rest.sum())
+    different = np.unique(marks, axis=0)
     confidence = arms.result.certificate.confidence
     return captioned(
         f"Marks are estimates; with probability {confidence:.0%} all true values lie within the boxes at once.",
         "A box that is cut off at the edge goes on beyond it.",
         "Boxes that would hide one another are left out." if telling.any() and not boxed[telling].all() else "",
-        "Arms with the same estimates are drawn beside each other." if _some_are_equal(arms, chosen, columns) else "",
+        "Arms with the same estimates are drawn beside each other." if len(different) < len(marks) else "",
         "Shaded is what the front beats." if len(arms.objectives) == 2 and (arms.codes == Verdict.IN).any() else "",
         "" if not arms.beaten_by_means.any() else "Rings: who a comparison of means would have been fooled about.",
-        _thinned(chosen),
+        f"{number_of(len(marks))} with a mark each, {rest:,} more as a density." if rest else "",
         arms.not_seen(chosen.full | chosen.rest, axes),
         arms.not_drawn(*columns),
     )
-
-
-def _some_are_equal(arms: Arms, chosen: Chosen, columns: tuple[int, ...]) -> bool:
-    values = arms.medians[chosen.full][:, list(columns)]
-    return len(np.unique(values, axis=0)) < len(values)
-
-
-def _thinned(chosen: Chosen) -> str:
-    rest = int(chosen.rest.sum())
-    return f"{number_of(int(chosen.full.sum()))} with a mark each, {rest:,} more as a density." if rest else ""
 
 
 LINES = 40
@@ -294,31 +261,23 @@ def list_picture(arms: Arms) -> Picture:
     """The arms of a result with one objective. If they are many, those that matter, and one line for the rest."""
     places = arms.places(0)
     chosen = choose(arms, places, everyone=LINES, total=LINES)
-    order = _best_first(arms, np.flatnonzero(chosen.full))
+    some = np.flatnonzero(chosen.full)
+    values = arms.medians[some, 0] if arms.minimized(0) else -arms.medians[some, 0]
+    # The best first. Equal estimates: who is in comes before who is not.
+    order = some[np.lexsort((arms.codes[some] != Verdict.IN, values))]
     rest = chosen.rest
     axis = arms.axis(0, places, chosen.full, crowd=bool(rest.any()))
     layers: list[Layer] = []
-    legend: list[Look] = []
-    names = [arms.names[i] for i in order.tolist()]
+    legend = arms.looks(order)
+    names = list(arms.named(order))
     for mine, look in densities(arms, rest):
-        values = arms.medians[mine, 0]
-        edges = edges_between(*stretch(axis, values), CELLS[0], axis)
-        counts = np.histogram(values, edges)[0].astype(np.int64)  # those beyond the ends of the axis are not seen
+        edges = edges_along(axis, arms.medians[mine, 0], CELLS[0])
+        counts = np.histogram(arms.medians[mine, 0], edges)[0].astype(np.int64)  # of those that the axis shows
         line = len(names)
         layers.append(Density(edges, np.array([line - 0.4, line + 0.4]), counts[:, None], look))
         legend.append(look)
         names.append(look.label.removesuffix(", as a density"))
-    row = np.empty(len(arms.names), np.float64)
-    row[order] = np.arange(len(order))
-    for verdict, look in reversed(VERDICTS.items()):
-        some = arms.with_verdict(verdict, chosen.full)
-        if not len(some):
-            continue
-        keys, hints = tuple(some.tolist()), arms.hints(some)
-        quiet = replace(look, label="")
-        layers.append(Spans(row[some], arms.low[some, 0], arms.high[some, 0], quiet, hints=hints, keys=keys))
-        layers.append(Points(arms.medians[some, 0], row[some], look, hints=hints, keys=keys))
-        legend.insert(0, look)
+    layers += in_rows(arms, order, arms.medians[:, 0], arms.low[:, 0], arms.high[:, 0], arms.hint)
     panel = Panel(axis, Axis(names=tuple(names), reverse=True), tuple(layers))
     last = "in the last line" if len(names) == len(order) + 1 else "below them"
     thinned = f"{number_of(int(rest.sum()))} that matter less are counted {last}." if rest.any() else ""
@@ -337,13 +296,6 @@ def list_picture(arms: Arms) -> Picture:
         height=1.4 + 0.26 * max(3, len(names)),
         name="front",
     )
-
-
-def _best_first(arms: Arms, some: Ints) -> Ints:
-    values = arms.medians[some, 0] if arms.minimized(0) else -arms.medians[some, 0]
-    # Equal estimates: who is in comes before who is not.
-    rank = np.array([0 if arms.codes[i] == Verdict.IN else 1 for i in some.tolist()], np.int64)
-    return some[np.lexsort((rank, values))]
 
 
 MOST_OBJECTIVES = 5
@@ -380,8 +332,10 @@ def pairs(result: Result) -> Picture:
     for y in range(1, M):
         row: list[Panel | None] = [None] * (M - 1)
         for x in range(y):
-            panel, looks = front_panel(arms, {x: axes[x], y: axes[y]}, chosen, boxed[x, y], named=named)
-            row[x] = _titled_at_the_rim(panel, left=x == 0, bottom=y == M - 1)
+            # Only the outermost panels say what lies across and along; the others would say it again.
+            across = axes[x] if y == M - 1 else replace(axes[x], title="", better="")
+            along = axes[y] if x == 0 else replace(axes[y], title="", better="")
+            row[x], looks = front_panel(arms, {x: across, y: along}, chosen, boxed[x, y], named=named)
             legend.update(dict.fromkeys(looks))
         rows.append(tuple(row))
     side = 3.6 if M <= 3 else 2.9 if M == 4 else 2.5
@@ -394,26 +348,12 @@ def pairs(result: Result) -> Picture:
             arms.ranges(),
             arms.not_drawn(*range(M)),
         ),
-        caption=_caption(arms, M, front_caption(arms, chosen, somewhere, axes)),
+        caption=captioned(
+            front_caption(arms, chosen, somewhere, axes),
+            "An arm that seems beaten in one pair can be on the front by another objective." if M > 2 else "",
+            f"Not drawn: the objectives {listed(arms.objectives[M:], 4)}." if arms.objectives[M:] else "",
+        ),
         width=1.0 + side * (M - 1),
         height=1.2 + 0.85 * side * (M - 1),
         name="pairs",
-    )
-
-
-def _titled_at_the_rim(panel: Panel, *, left: bool, bottom: bool) -> Panel:
-    """Only the outermost panels say what lies across and along; the others would say it again."""
-    across = panel.x if bottom else replace(panel.x, title="", better="")
-    along = panel.y if left else replace(panel.y, title="", better="")
-    return replace(panel, x=across, y=along)
-
-
-def _caption(arms: Arms, drawn: int, common: str) -> str:
-    left_out = arms.objectives[drawn:]
-    return captioned(
-        common,
-        "An arm that seems beaten in one pair can be on the front by another objective."
-        if len(arms.objectives) > 2
-        else "",
-        f"Not drawn: the objectives {listed(left_out, 4)}." if left_out else "",
     )

@@ -9,9 +9,12 @@ import numpy as np
 from frontguard._typing import Bools, Floats
 from frontguard.objectives import Objective
 from frontguard.phrases import number, number_of
-from frontguard.plot.arms import RELATIVE_FACTOR, drawable, interval, position_of, said, sentences, share
-from frontguard.plot.looks import FAILED, IN, SUSPECT, VALUE, Look
-from frontguard.plot.picture import Axis, Band, Layer, Panel, Picture, Points, Rule
+from frontguard.plot.arms import RELATIVE_FACTOR, axis_of, beside_each_other, drawable, position_of
+from frontguard.plot.layout.frames import widened
+from frontguard.plot.layout.names import short
+from frontguard.plot.looks import FAILED, IN, SUSPECT, VALUE
+from frontguard.plot.picture import Axis, Band, Layer, Panel, Picture, Points, Rule, looks_of
+from frontguard.plot.sentences import interval, sentences, share
 from frontguard.studies.overview import History, Measurements
 from frontguard.suspects import suspects
 
@@ -53,17 +56,14 @@ def measurements(
     first = measurements.total - len(measurements.values)
     x = np.arange(first + 1.0, first + 1.0 + len(measurements.values))
     panels = [_panel(measurements, column, x, contamination) for column in columns]
-    legend: dict[Look, None] = {}
-    for panel in panels:
-        legend.update(dict.fromkeys(layer.look for layer in panel.layers if layer.look.label))
     across = 1 if len(panels) == 1 or len(x) > 400 else 2
-    rows = [tuple(panels[k : k + across]) for k in range(0, len(panels), across)]
+    rows = beside_each_other(panels, across)
     return Picture(
-        rows=tuple(row if len(row) == across else (*row, None) for row in rows),
-        title=said(measurements.name),
-        legend=tuple(legend),
+        rows=rows,
+        title=short(measurements.name),
+        legend=looks_of([layer for panel in panels for layer in panel.layers]),
         description=sentences(
-            f"The {'last ' if first else ''}{number_of(len(x), 'pull')} of {said(measurements.name)}"
+            f"The {'last ' if first else ''}{number_of(len(x), 'pull')} of {short(measurements.name)}"
             + (f" (of {measurements.total:,})." if first else "."),
             *(_told(column) for column in columns),
         ),
@@ -118,20 +118,8 @@ def _panel(measurements: Measurements, column: _Column, x: Floats, contamination
             quiet = look is VALUE and len(x) > _HINTED
             hints = () if quiet else tuple(_hint(measurements, column, i) for i in some.tolist())
             layers.append(Points(x[some], y[some], look, hints=hints))
-    room = 0.04
-    low, high = _wider(y_low, y_high, room, log)
-    return Panel(
-        Axis(title="pull of this arm"),
-        Axis(
-            title=objective.name,
-            better="lower" if objective.minimized else "higher",
-            scale="log" if log else "linear",
-            low=low,
-            high=high,
-        ),
-        tuple(layers),
-        note=_note(column, contamination),
-    )
+    up = axis_of(objective.name, objective.minimized, *widened((y_low, y_high), 0.04, log=log), log)
+    return Panel(Axis(title="pull of this arm"), up, tuple(layers), note=_note(column, contamination))
 
 
 def edges(values: Floats, ends: tuple[float, float], relative: bool) -> tuple[float, float, bool]:
@@ -169,13 +157,6 @@ def edges(values: Floats, ends: tuple[float, float], relative: bool) -> tuple[fl
     return low, high, log
 
 
-def _wider(low: float, high: float, room: float, log: bool) -> tuple[float, float]:
-    if log:
-        factor = (high / low) ** room
-        return low / factor, high * factor
-    return low - room * (high - low), high + room * (high - low)
-
-
 def _quantile(objective: Objective) -> str:
     return "the median" if objective.quantile == 0.5 else f"the {objective.quantile:g}-quantile"
 
@@ -183,18 +164,13 @@ def _quantile(objective: Objective) -> str:
 def _note(column: _Column, contamination: float | None) -> str:
     count, n = int(column.lies.sum()), len(column.values)
     failed = int(np.isnan(column.values).sum())
-    shares = [
-        _rounded(count / n) if n else "",
-        f"{share(contamination)} declared" if contamination is not None else "",
-    ]
-    in_brackets = "; ".join(filter(None, shares))
-    said_so = f"{count:,} of {n:,} suspected" + (f" ({in_brackets})" if in_brackets else "")
-    return said_so + (f"; {failed:,} failed" if failed else "")
-
-
-def _rounded(part: float) -> str:
-    """A share of few values: whole percents are enough, unless it is less than one."""
-    return share(round(part, 2) if part >= 0.01 else part)
+    shares = []
+    if n:  # whole percents are enough for a share of few values, unless it is less than one
+        shares.append(share(round(count / n, 2) if count / n >= 0.01 else count / n))
+    if contamination is not None:
+        shares.append(f"{share(contamination)} declared")
+    in_brackets = f" ({'; '.join(shares)})" if shares else ""
+    return f"{count:,} of {n:,} suspected{in_brackets}" + (f"; {failed:,} failed" if failed else "")
 
 
 def _hint(measurements: Measurements, column: _Column, i: int) -> str:
@@ -202,9 +178,9 @@ def _hint(measurements: Measurements, column: _Column, i: int) -> str:
     what = number(value)
     if np.isnan(value):
         reason = measurements.reasons[i] if i < len(measurements.reasons) else ""
-        what = f"failed: {said(reason)}" if reason else "failed"
+        what = f"failed: {short(reason)}" if reason else "failed"
     worker = measurements.workers[i] if i < len(measurements.workers) else ""
-    by = f", worker {said(worker, 24)}" if worker else ""
+    by = f", worker {short(worker, 24)}" if worker else ""
     pull = f"pull {int(measurements.pulls[i]):,}" if i < len(measurements.pulls) else "pull"
     return f"{pull}: {what}{', suspected' if column.lies[i] else ''}{by}"
 
@@ -213,6 +189,6 @@ def _told(column: _Column) -> str:
     failed = int(np.isnan(column.values).sum())
     middle = f"{_quantile(column.objective)} {number(column.middle)}"
     return (
-        f"{said(column.objective.name, 32)}: {middle}, {interval(column.low, column.high)}; "
+        f"{short(column.objective.name, 32)}: {middle}, {interval(column.low, column.high)}; "
         f"{int(column.lies.sum()):,} suspected, {failed:,} failed."
     )

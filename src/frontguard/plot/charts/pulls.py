@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from frontguard._typing import Ints
 from frontguard.phrases import number, number_of
-from frontguard.plot.arms import Arms, listed, read, sentences
+from frontguard.plot.arms import Arms, read
 from frontguard.plot.looks import VERDICTS, Look
 from frontguard.plot.picture import Axis, Bars, Panel, Picture
+from frontguard.plot.sentences import listed, sentences
 from frontguard.results import Result
 
 NAMED = 40
@@ -45,7 +48,7 @@ def pulls(result: Result) -> Picture:
         description=sentences(
             f"{number_of(result.pulls, 'pull')} of {number_of(len(arms.names))}, from {int(counts.min()):,} to "
             f"{int(counts.max()):,} an arm.",
-            f"Pulled most: {listed([arms.names[i] for i in most.tolist()])}.",
+            f"Pulled most: {listed(arms.named(most))}.",
             *(
                 f"{look.label.partition(':')[0].capitalize()}: {number_of(len(some))} with "
                 f"{number_of(int(counts[some].sum()), 'pull')}."
@@ -63,19 +66,15 @@ def _each(arms: Arms, groups: list[tuple[Look, Ints]]) -> tuple[Panel, str]:
     """A bar and a name for each arm, the most pulled first."""
     counts = arms.result.pulls_per_arm
     order = np.argsort(-counts, kind="stable")
-    row = np.empty(len(order), np.float64)
-    row[order] = np.arange(len(order))
+    row = np.argsort(order).astype(np.float64)
     layers = tuple(
         Bars(row[some], counts[some].astype(np.float64), look, hints=arms.hints(some), keys=tuple(some.tolist()))
         for look, some in groups
     )
-    names = tuple(arms.names[i] for i in order.tolist())
-    return Panel(_pulls_axis(counts), Axis(names=names, reverse=True), layers), _told_each(counts)
-
-
-def _told_each(counts: Ints) -> str:
+    names = arms.named(order)
     least, most = int(counts.min()), int(counts.max())
-    return f"All have {number_of(least, 'pull')}." if least == most else "The most pulled come first."
+    caption = f"All have {number_of(least, 'pull')}." if least == most else "The most pulled come first."
+    return Panel(_pulls_axis(counts), Axis(names=names, reverse=True), layers), caption
 
 
 def _grouped(arms: Arms, groups: list[tuple[Look, Ints]]) -> tuple[Panel, str]:
@@ -97,7 +96,7 @@ def _grouped(arms: Arms, groups: list[tuple[Look, Ints]]) -> tuple[Panel, str]:
         at += max(share, _WIDTH_OF_WORDS) + 1  # a gap between verdicts
     across = Axis(title="arms by verdict, the most pulled first", low=-1.0, high=float(at - 1), ticks=tuple(ticks))
     caption = "Each bar is the mean of some arms of one verdict that have similar pulls."
-    return Panel(across, _pulls_axis(counts, np.concatenate([bar.length for bar in bars])), tuple(bars)), caption
+    return Panel(across, _pulls_axis(np.concatenate([bar.length for bar in bars])), tuple(bars)), caption
 
 
 def _shares(sizes: list[int]) -> list[int]:
@@ -113,9 +112,8 @@ def _shares(sizes: list[int]) -> list[int]:
     return [min(size, share + extra) for size, share, extra in zip(sizes, shares, more, strict=True)]
 
 
-def _pulls_axis(counts: Ints, lengths: npt.NDArray[np.float64] | None = None) -> Axis:
-    values = counts.astype(np.float64) if lengths is None else lengths
-    least, most = float(values.min()), float(values.max())
+def _pulls_axis(lengths: npt.NDArray[Any]) -> Axis:
+    least, most = float(lengths.min()), float(lengths.max())
     if least > 0.0 and most > _LOG_FACTOR * least:
         return Axis(title="pulls", scale="log", low=least / 2.0)
     return Axis(title="pulls", low=0.0)

@@ -9,10 +9,12 @@ import numpy as np
 from frontguard._typing import Ints
 from frontguard.errors import BadInput
 from frontguard.logs.profile import Profile
-from frontguard.phrases import number_of
-from frontguard.plot.arms import Arms, captioned, listed, read, said, sentences, share
-from frontguard.plot.looks import BY_MEANS, GOAL, IN, VERDICTS, Look
-from frontguard.plot.picture import Axis, Layer, Lines, Panel, Picture, Points, Rule, Spans
+from frontguard.phrases import are, number_of
+from frontguard.plot.arms import Arms, in_rows, read
+from frontguard.plot.layout.names import short
+from frontguard.plot.looks import BY_MEANS, GOAL, IN, Look
+from frontguard.plot.picture import Axis, Layer, Lines, Panel, Picture, Points, Rule
+from frontguard.plot.sentences import captioned, listed, sentences, share
 from frontguard.results import Result
 from frontguard.verdicts import Verdict
 
@@ -22,6 +24,7 @@ OTHERS = 30
 MOST_FRONT = 40
 """Arms of the front that are shown, the most fragile ones if there are more."""
 
+_LIES = Axis(title="share of lies ε", percent=True, low=0.0, high=0.5)
 _APART = 0.09  # rules nearer to each other than this have no words beside them
 _MARKED = 40  # levels that are marked on the line; more would be a row of beads
 
@@ -43,15 +46,20 @@ def robustness(result: Result, profile: Profile | None = None) -> Picture:
     arms = read(result)
     declared = float(known.levels[0])
     order = _fragile_first(arms, known)
-    legend = [VERDICTS[verdict] for verdict in VERDICTS if (arms.codes[order] == verdict).any()]
+    undecided = int(np.isnan(known.per_arm).sum())
+    left = len(arms.names) - undecided - len(order)
     panels: tuple[Panel, ...] = (_count_panel(known, declared),)
     if len(order):
         panels += (_arms_panel(arms, known, declared, order),)
     return Picture(
         rows=(panels,),
-        legend=tuple(legend),
+        legend=tuple(arms.looks(order)),
         description=sentences(*_told(arms, known, declared, order)),
-        caption=_caption(arms, known, order),
+        caption=captioned(
+            "A longer bar is a verdict that more lies are needed to shake.",
+            f"{number_of(left)} less fragile {are(left)} not drawn." if left else "",
+            f"{number_of(undecided)} undecided." if undecided else "",
+        ),
         width=10.0,
         height=max(3.6, 1.6 + 0.22 * len(order)),
         name="robustness",
@@ -61,9 +69,7 @@ def robustness(result: Result, profile: Profile | None = None) -> Picture:
 def _count_panel(known: Profile, declared: float) -> Panel:
     order = np.argsort(known.levels, kind="stable")
     levels, counts = known.levels[order], known.in_front[order].astype(np.float64)
-    layers: list[Layer] = [
-        Lines(levels[None, :], counts[None, :], replace(IN, label="", width=2.0), step=True),
-    ]
+    layers: list[Layer] = [Lines(levels[None, :], counts[None, :], replace(IN, label="", width=2.0), step=True)]
     if len(levels) <= _MARKED:
         hints = tuple(
             f"{number_of(int(n))} in at {share(e)} lies" for e, n in zip(levels.tolist(), counts, strict=True)
@@ -76,9 +82,12 @@ def _count_panel(known: Profile, declared: float) -> Panel:
     if changes:
         look = Look("", BY_MEANS.colour)
         layers.append(Rule(known.front, look, upright=True, written="changes" if apart else ""))
+    most = int(counts.max())
+    # Whole numbers of arms, with room above for what is written beside the rules.
+    ticks = tuple((float(n), str(n)) for n in range(most + 1)) if most <= 6 else None
     return Panel(
-        _share_axis(),
-        _count_axis(int(counts.max())),
+        _LIES,
+        Axis(title="arms that are in", low=0.0, high=1.5 * max(1, most), ticks=ticks),
         tuple(layers),
         title="How many are in",
         note=f"declared {share(declared)}, the front "
@@ -87,47 +96,22 @@ def _count_panel(known: Profile, declared: float) -> Panel:
 
 
 def _arms_panel(arms: Arms, known: Profile, declared: float, order: Ints) -> Panel:
-    row = np.empty(len(arms.names), np.float64)
-    row[order] = np.arange(len(order))
-    layers: list[Layer] = []
-    for verdict, look in VERDICTS.items():
-        some = order[arms.codes[order] == verdict]
-        if not len(some):
-            continue
-        stands = known.per_arm[some]
-        hints = tuple(
-            f"{said(arms.names[i])}: {verdict.word} up to {share(known.per_arm[i])} lies" for i in some.tolist()
-        )
-        keys = tuple(some.tolist())
-        quiet = replace(look, label="")
-        layers.append(Spans(row[some], np.full(len(some), declared), stands, quiet, hints=hints, keys=keys))
-        layers.append(Points(stands, row[some], look, hints=hints, keys=keys))
+    def hint(i: int) -> str:
+        return f"{short(arms.names[i])}: {arms.result.verdict(i).word} up to {share(known.per_arm[i])} lies"
+
+    layers = in_rows(arms, order, known.per_arm, np.full(len(arms.names), declared), known.per_arm, hint)
     layers.append(Rule(declared, replace(GOAL, label=""), upright=True))
-    names = tuple(arms.names[i] for i in order.tolist())
-    return Panel(_share_axis(), Axis(names=names, reverse=True), tuple(layers), title="Up to what each verdict stands")
-
-
-def _count_axis(most: int) -> Axis:
-    """Whole numbers of arms, with room above for what is written beside the rules."""
-    ticks = tuple((float(n), str(n)) for n in range(most + 1)) if most <= 6 else None
-    return Axis(title="arms that are in", low=0.0, high=1.5 * max(1, most), ticks=ticks)
-
-
-def _share_axis() -> Axis:
-    return Axis(title="share of lies ε", percent=True, low=0.0, high=0.5)
+    lines = Axis(names=arms.named(order), reverse=True)
+    return Panel(_LIES, lines, tuple(layers), title="Up to what each verdict stands")
 
 
 def _fragile_first(arms: Arms, known: Profile) -> Ints:
     """The arms of the front, then others; of each, those first whose verdict falls first."""
     decided = ~np.isnan(known.per_arm)
-    ins = np.flatnonzero(decided & (arms.codes == Verdict.IN))
-    others = np.flatnonzero(decided & (arms.codes != Verdict.IN))
-    return np.concatenate(
-        [
-            some[np.argsort(known.per_arm[some], kind="stable")][:most]
-            for some, most in ((ins, MOST_FRONT), (others, OTHERS))
-        ]
-    )
+    order = np.flatnonzero(decided)
+    order = order[np.argsort(known.per_arm[order], kind="stable")]
+    ins = arms.codes[order] == Verdict.IN
+    return np.concatenate([order[ins][:MOST_FRONT], order[~ins][:OTHERS]])
 
 
 def _told(arms: Arms, known: Profile, declared: float, order: Ints) -> tuple[str, ...]:
@@ -138,7 +122,7 @@ def _told(arms: Arms, known: Profile, declared: float, order: Ints) -> tuple[str
     )
     ins = order[arms.codes[order] == Verdict.IN]
     weakest = (
-        f"On the front, {said(arms.names[ins[0]], 40)} falls first: it stands up to {share(known.per_arm[ins[0]])}."
+        f"On the front, {short(arms.names[ins[0]], 40)} falls first: it stands up to {share(known.per_arm[ins[0]])}."
         if len(ins)
         else ""
     )
@@ -148,16 +132,5 @@ def _told(arms: Arms, known: Profile, declared: float, order: Ints) -> tuple[str
         f"At the declared {share(declared)} of lies, {number_of(int(known.in_front[np.argmin(known.levels)]))} in.",
         changes,
         weakest,
-        f"Of the others, most fragile: {listed([arms.names[i] for i in others[:3].tolist()])}." if len(others) else "",
-    )
-
-
-def _caption(arms: Arms, known: Profile, order: Ints) -> str:
-    decided = int((~np.isnan(known.per_arm)).sum())
-    left = decided - len(order)
-    open_arms = len(arms.names) - decided
-    return captioned(
-        "A longer bar is a verdict that more lies are needed to shake.",
-        f"{number_of(left)} less fragile {'is' if left == 1 else 'are'} not drawn." if left else "",
-        f"{number_of(open_arms)} undecided." if open_arms else "",
+        f"Of the others, most fragile: {listed(arms.named(others[:3]))}." if len(others) else "",
     )

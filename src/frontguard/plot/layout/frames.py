@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -11,21 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from frontguard._typing import Floats
-from frontguard.plot.picture import (
-    Arrow,
-    Axis,
-    Band,
-    Bars,
-    Boxes,
-    Density,
-    Layer,
-    Lines,
-    Panel,
-    Points,
-    Region,
-    Rule,
-    Spans,
-)
+from frontguard.plot import picture as parts
+from frontguard.plot.picture import Axis, Layer, Panel
 
 Limits: TypeAlias = tuple[float, float]
 Frame: TypeAlias = tuple[Limits, Limits]
@@ -42,17 +28,16 @@ def limits(panel: Panel) -> Frame:
 
     >>> from frontguard.plot.looks import Look
     >>> look = Look("", "#000000")
-    >>> points = Points(np.array([1.0, 3.0, np.inf]), np.array([2.0, np.nan, 5.0]), look)
+    >>> points = parts.Points(np.array([1.0, 3.0, np.inf]), np.array([2.0, np.nan, 5.0]), look)
     >>> (x_low, x_high), y = limits(Panel(Axis(), Axis(low=0.0, high=9.0), (points,)))
     >>> round(x_low, 6), round(x_high, 6), y
     (0.88, 3.12, (0.0, 9.0))
     """
-    everything = [(layer, *_reach(layer)) for layer in panel.layers]
     # What is shaded behind the rest must not decide, unless there is nothing else.
-    decisive = [entry for entry in everything if not isinstance(entry[0], Region)] or everything
-    xs = [x for _, x, _ in decisive]
-    ys = [y for _, _, y in decisive]
-    upright = [layer.upright for layer in panel.layers if isinstance(layer, Bars) and layer.at.size]
+    decisive = [layer for layer in panel.layers if not isinstance(layer, parts.Region)] or panel.layers
+    reached = [_reach(layer) for layer in decisive]
+    xs, ys = [x for x, _ in reached], [y for _, y in reached]
+    upright = [layer.upright for layer in panel.layers if isinstance(layer, parts.Bars) and layer.at.size]
     return _limits(panel.x, xs, has_bars=not all(upright)), _limits(panel.y, ys, has_bars=any(upright))
 
 
@@ -66,13 +51,22 @@ def clipped(values: Floats, within: Limits, *, beyond: float = 0.0, log: bool = 
     >>> clipped(np.array([0.0, np.inf]), (1.0, 100.0), beyond=0.5, log=True).round(6).tolist()
     [0.1, 1000.0]
     """
+    return np.clip(np.asarray(values, np.float64), *widened(within, beyond, log=log))
+
+
+def widened(within: Limits, share: float, *, log: bool = False) -> Limits:
+    """Limits with a share of their range added at either end.
+
+    >>> widened((0.0, 2.0), 0.5), widened((1.0, 100.0), 0.5, log=True)
+    ((-1.0, 3.0), (0.1, 1000.0))
+    """
     low, high = within
-    if beyond and log:
-        factor = (high / low) ** beyond
-        low, high = low / factor, high * factor
-    elif beyond:
-        low, high = low - beyond * (high - low), high + beyond * (high - low)
-    return np.clip(np.asarray(values, np.float64), low, high)
+    if not share:
+        return within
+    if log:
+        factor = (high / low) ** share
+        return low / factor, high * factor
+    return low - share * (high - low), high + share * (high - low)
 
 
 def inside(x: Floats, y: Floats, frame: Frame) -> npt.NDArray[np.bool_]:
@@ -126,25 +120,16 @@ def bounded(layer: Layer, panel: Panel, frame: Frame, beyond: float) -> Layer:
 
     Areas are cut off there; of lines only the ends that are infinite are moved, and such marks lie on the edge.
     """
-    names: tuple[tuple[str, ...], tuple[str, ...]]
-    match layer:
-        case Points() | Lines() | Region():
-            names = ("x",), ("y",)
-        case Boxes():
-            names = ("x_low", "x_high"), ("y_low", "y_high")
-        case Band():
-            names = (), ("low", "high")
-        case Spans():
-            names = ((), ("low", "high")) if layer.upright else (("low", "high"), ())
-        case _:
-            return layer
+    if isinstance(layer, (parts.Bars, parts.Density, parts.Rule, parts.Arrow)):
+        return layer
+    places = ("at", "x") if isinstance(layer, (parts.Band, parts.Spans)) else ()  # stay: only the ends are cut
     cut: dict[str, Any] = {}
-    for along, within, axis in zip(names, frame, (panel.x, panel.y), strict=True):
+    for along, within, axis in zip(_coordinates(layer), frame, (panel.x, panel.y), strict=True):
         log = axis.scale == "log"
-        for name in along:
+        for name in set(along).difference(places):
             values = np.asarray(getattr(layer, name), np.float64)
-            cut[name] = clipped(values, within, beyond=0.0 if isinstance(layer, Points) else beyond, log=log)
-            if isinstance(layer, (Points, Lines)):
+            cut[name] = clipped(values, within, beyond=0.0 if isinstance(layer, parts.Points) else beyond, log=log)
+            if isinstance(layer, (parts.Points, parts.Lines)):
                 cut[name] = np.where(np.isinf(values) | (log & (values <= 0.0)), cut[name], values)
     return replace(layer, **cut)
 
@@ -156,12 +141,15 @@ def _limits(axis: Axis, parts: list[Floats], *, has_bars: bool) -> Limits:
     log = axis.scale == "log"
     low, high = lowest, highest = _range(axis, parts, log)
     if not axis.names:
+        wide = widened((lowest, highest), PADDING, log=log)
+        if log:  # as far as there are numbers
+            wide = max(wide[0], min(lowest, 1.0 / _LARGEST)), min(wide[1], max(highest, _LARGEST))
         if has_bars and log:  # bars begin at the edge, and the shortest must be seen too
             low = 10.0 ** (math.ceil(math.log10(lowest)) - 1)
         elif not (has_bars and lowest == 0.0):  # bars stand on their axis
-            low = _padded(lowest, highest, -1, log)
+            low = wide[0]
         if not (has_bars and highest == 0.0):
-            high = _padded(lowest, highest, +1, log)
+            high = wide[1]
     low, high = (low if axis.low is None else axis.low), (high if axis.high is None else axis.high)
     if not low < high:  # given ends that leave nothing between them
         high = low * 10.0 if log else low + max(1.0, abs(low))
@@ -176,10 +164,7 @@ def _range(axis: Axis, parts: list[Floats], log: bool) -> Limits:
     values = values[np.isfinite(values) & (np.abs(values) < _LARGEST)]
     if log:
         values = values[values > 1.0 / _LARGEST]
-    if axis.low is not None:
-        values = values[values >= axis.low]
-    if axis.high is not None:
-        values = values[values <= axis.high]
+    values = values[axis.holds(values)]
     if values.size == 0:
         return _around(axis, log)
     low, high = float(values.min()), float(values.max())
@@ -200,43 +185,29 @@ def _around(axis: Axis, log: bool) -> Limits:
     return (1.0, 10.0) if log else (0.0, 1.0)
 
 
-def _padded(low: float, high: float, side: int, log: bool) -> float:
-    if log:
-        factor = math.exp(PADDING * (math.log(high) - math.log(low)))
-        return max(low / factor, min(low, 1.0 / _LARGEST)) if side < 0 else min(high * factor, max(high, _LARGEST))
-    room = PADDING * (high - low)
-    return low - room if side < 0 else high + room
-
-
 def _reach(layer: Layer) -> tuple[Floats, Floats]:
     """The x and y that a layer would like to be seen."""
-    xs, ys = zip(*_parts(layer), strict=True)
-    return np.concatenate([np.ravel(x) for x in xs]), np.concatenate([np.ravel(y) for y in ys])
+    if isinstance(layer, parts.Bars):
+        half = layer.thickness / 2.0
+        across = np.concatenate([layer.at - half, layer.at + half])
+        along = np.append(layer.length, 0.0) if layer.length.size else layer.length
+        return (across, along) if layer.upright else (along, across)
+    x, y = ([np.ravel(getattr(layer, name)) for name in names] for names in _coordinates(layer))
+    return np.concatenate([np.empty(0), *x]), np.concatenate([np.empty(0), *y])
 
 
-def _parts(layer: Layer) -> Iterator[tuple[Floats, Floats]]:
-    nothing: Floats = np.empty(0)
+def _coordinates(layer: Layer) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What a layer's coordinates along x and y are called."""
     match layer:
-        case Points() | Lines() | Region():
-            yield layer.x, layer.y
-        case Boxes():
-            yield layer.x_low, layer.y_low
-            yield layer.x_high, layer.y_high
-        case Band():
-            yield layer.x, layer.low
-            yield nothing, layer.high
-        case Spans():
-            along = np.concatenate([layer.low, layer.high])
-            yield (layer.at, along) if layer.upright else (along, layer.at)
-        case Bars():
-            half = layer.thickness / 2.0
-            across = np.concatenate([layer.at - half, layer.at + half])
-            along = np.append(layer.length, 0.0) if layer.length.size else nothing
-            yield (across, along) if layer.upright else (along, across)
-        case Density():
-            yield layer.x_edges, layer.y_edges
-        case Rule():
-            at = np.array([layer.at])
-            yield (at, nothing) if layer.upright else (nothing, at)
-        case Arrow():
-            yield np.array(layer.x), np.array(layer.y)
+        case parts.Boxes():
+            return ("x_low", "x_high"), ("y_low", "y_high")
+        case parts.Band():
+            return ("x",), ("low", "high")
+        case parts.Spans():
+            return (("at",), ("low", "high")) if layer.upright else (("low", "high"), ("at",))
+        case parts.Density():
+            return ("x_edges",), ("y_edges",)
+        case parts.Rule():
+            return (("at",), ()) if layer.upright else ((), ("at",))
+        case _:
+            return ("x",), ("y",)

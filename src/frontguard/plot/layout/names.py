@@ -1,18 +1,56 @@
 """Names as they are written in pictures: on one line, not too long, and never in charge of the text around them.
 
 A name may be anything: 10,000 characters, several lines, control characters, halves of surrogate pairs, a hundred
-accents on one letter, or an order to write whatever follows from right to left.
+accents on one letter, or an order to write whatever follows from right to left. Widths are in columns of a terminal, or
+in ems: about how wide a text is in a proportional font, without a font to ask.
 """
 
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable
+from functools import lru_cache
+
+SIZE = 12.0
+"""Of most words in an SVG, in units of the drawing; a drawing of 7 inches is 504 units wide."""
+
+LINE = 1.25
+"""From one line of words to the next, as a multiple of their size."""
 
 _DIRECTING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Embeddings, overrides and isolates: they would reach beyond the name. What is right to left by itself stays so."""
 
+_NARROW = frozenset("iljtfrI.,:;'|!()[]{}`\"·- −")
+_BROAD = frozenset("mwMW@%&—…→←↑↓∞<>=+~#^")
 _READ = 20_000  # characters of a name; nobody reads on
 _ACCENTS = 4  # on one letter; no language that is written needs more
+
+
+def _columns(character: str) -> float:
+    if _has_no_width(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+@lru_cache(4096)
+def _em(character: str) -> float:
+    """The width of a character as a multiple of the size of the font, rather too much than too little."""
+    if character in _NARROW:
+        return 0.38
+    if character in _BROAD:
+        return 0.95
+    if character.isascii():
+        return 0.72 if character.isupper() else 0.61
+    if _has_no_width(character):
+        return 0.0
+    category = unicodedata.category(character)
+    if unicodedata.east_asian_width(character) in "WF":
+        return 1.3 if category == "So" else 1.05  # emoji are broader still
+    return 0.5 if category in ("No", "Lm") else 0.75
+
+
+def _has_no_width(character: str) -> bool:
+    return unicodedata.category(character) in ("Mn", "Me", "Cf") or bool(unicodedata.combining(character))
 
 
 def columns(text: str) -> int:
@@ -21,10 +59,19 @@ def columns(text: str) -> int:
     >>> columns("front"), columns("日本"), columns("e\\u0301")
     (5, 4, 1)
     """
-    return sum(_columns(character) for character in text)
+    return int(sum(map(_columns, text)))
 
 
-def short(name: str, most: int = 24) -> str:
+def width(text: str, size: float = SIZE) -> float:
+    """About how wide a text is in a proportional font of that size.
+
+    >>> width("") == 0.0 and width("日本") > width("ab") > width("il")
+    True
+    """
+    return size * sum(map(_em, text))
+
+
+def short(name: str, most: float = 60, wide: Callable[[str], float] = _columns) -> str:
     """A name on one line in at most so many columns; what is left out becomes an ellipsis.
 
     >>> short("a name\\nthat goes on and on", 12)
@@ -35,23 +82,24 @@ def short(name: str, most: int = 24) -> str:
     '�evil�'
     """
     kept: list[str] = []
-    width, accents = 0, 0
+    used, accents = 0.0, 0
     fits_with_ellipsis = 0  # how many of the characters kept leave room for one
-    for character in " ".join(name[:_READ].split()) + ("" if len(name) <= _READ else "…" * (most + 1)):
-        step = _columns(character)
+    for character in " ".join(name[:_READ].split()) + ("" if len(name) <= _READ else "…" * (2 * int(most) + 2)):
+        character = _harmless(character)
+        step = wide(character)
         accents = accents + 1 if step == 0 else 0
         if accents > _ACCENTS:
             continue
-        width += step
-        if width > most:
+        used += step
+        if used > most:
             return "".join(kept[:fits_with_ellipsis]).rstrip(" …\u200d") + "…"
-        kept.append(_harmless(character))
-        if width <= most - 1:
+        kept.append(character)
+        if used <= most - wide("…"):
             fits_with_ellipsis = len(kept)
     return "".join(kept)
 
 
-def wrapped(text: str, most: int, lines: int = 2) -> list[str]:
+def wrapped(text: str, most: float, lines: int = 2, wide: Callable[[str], float] = _columns) -> list[str]:
     """A text in at most so many lines of at most so many columns, broken between words; the last may be shortened.
 
     >>> wrapped("what the front is, how sure we are, and who was attacked", 24, 2)
@@ -59,25 +107,35 @@ def wrapped(text: str, most: int, lines: int = 2) -> list[str]:
     >>> wrapped("", 24)
     []
     """
-    words = short(text, most * lines * 2).split(" ")
+    words = short(text, most * lines * 2, wide).split(" ")
     answer: list[str] = []
-    while words and len(answer) < lines:
+    while words and len(answer) < lines - 1:
         line = words.pop(0)
-        while words and columns(f"{line} {words[0]}") <= most and len(answer) < lines:
+        while words and sum(map(wide, f"{line} {words[0]}")) <= most:
             line = f"{line} {words.pop(0)}"
         answer.append(line)
-    if words:
-        answer[-1] = f"{answer[-1]}…" if columns(answer[-1]) < most else f"{answer[-1]} {words[0]}"
-    return [short(line, most) for line in answer if line]
+    return [short(line, most, wide) for line in (*answer, " ".join(words)) if line]
+
+
+def fitted(text: str, room: float, size: float = SIZE) -> str:
+    """A text on one line that fits into the room, with an ellipsis for what does not.
+
+    >>> fitted("a name that goes on and on", 60.0)
+    'a name…'
+    """
+    return short(text, room / size, _em)
+
+
+def broken(text: str, room: float, size: float = SIZE, most: int = 2) -> list[str]:
+    """A text in at most so many lines that fit into the room, broken between words; the last is cut if need be.
+
+    >>> broken("one two three four", 60.0)
+    ['one two', 'three four']
+    """
+    return wrapped(text, room / size, most, _em)
 
 
 def _harmless(character: str) -> str:
     if character in _DIRECTING or unicodedata.category(character) in ("Cc", "Cs", "Cn"):
         return "�"
     return character
-
-
-def _columns(character: str) -> int:
-    if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me", "Cf"):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

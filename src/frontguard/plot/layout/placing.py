@@ -6,19 +6,15 @@ It works on plain rectangles in pixels (or points), whichever way y grows, for e
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._typing import Floats
+from frontguard._typing import Bools, Floats
 from frontguard.plot.layout.frames import Frame
 from frontguard.plot.layout.names import columns, short
-from frontguard.plot.layout.scales import Scale
+from frontguard.plot.layout.sheet import Rectangle, sheet_of
 from frontguard.plot.picture import Panel, Points
-
-Rectangle: TypeAlias = tuple[float, float, float, float]
-"""Smallest x, smallest y, largest x, largest y."""
 
 # Where a word's middle lies as seen from its mark, the best first: beside it, over and under it, then the corners.
 _SIDES = np.array([(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1)], np.float64)
@@ -27,16 +23,16 @@ _SIDES = np.array([(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (
 def placed(
     points: Sequence[tuple[float, float]],
     sizes: Sequence[tuple[float, float]],
-    obstacles: Sequence[Rectangle],
+    obstacles: npt.ArrayLike,
     frame: Rectangle,
     *,
     gap: float = 6.0,
-    rather_not: Sequence[Rectangle] = (),
+    rather_not: npt.ArrayLike = (),
 ) -> list[tuple[float, float] | None]:
     """The corner with the smallest x and y for each word, or None where there is no room; the first come first.
 
-    `points` are what the words belong to, `sizes` their widths and heights, `obstacles` what they must not touch
-    (the marks: also their own), `frame` what they must stay within, and `rather_not` what they avoid if they can.
+    `points` are what the words belong to, `sizes` their widths and heights, `obstacles` rectangles that they must not
+    touch (the marks: also their own), `frame` what they must stay within, `rather_not` what they avoid if they can.
     A word lies `gap` from the point it belongs to, or twice as far, on one of eight sides.
 
     >>> placed([(50, 50), (52, 50)], [(30, 10), (30, 10)], [], (0, 0, 100, 100))
@@ -44,13 +40,13 @@ def placed(
     >>> placed([(50, 50)], [(200, 10)], [], (0, 0, 100, 100))
     [None]
     """
-    hard = np.array(list(obstacles), np.float64).reshape(-1, 4)
-    soft = np.array(list(rather_not), np.float64).reshape(-1, 4)
+    hard = np.asarray(obstacles, np.float64).reshape(-1, 4)
+    soft = np.asarray(rather_not, np.float64).reshape(-1, 4)
     answer: list[tuple[float, float] | None] = []
     for point, size in zip(points, sizes, strict=True):
         corners = _corners(np.asarray(point, np.float64), np.asarray(size, np.float64), gap)
         candidates = np.concatenate([corners, corners + np.asarray(size, np.float64)], axis=1)
-        free = _within(candidates, frame) & (touching(candidates, hard) == 0)
+        free = within(candidates, frame) & (touching(candidates, hard) == 0)
         if not free.any():
             answer.append(None)
             continue
@@ -62,9 +58,11 @@ def placed(
 
 
 def within_polygon(
-    corners: Floats, size: tuple[float, float], obstacles: Sequence[Rectangle], frame: Rectangle
+    corners: Floats, size: tuple[float, float], obstacles: npt.ArrayLike, frame: Rectangle
 ) -> tuple[float, float] | None:
-    """Where inside a polygon (n, 2) a word fits best: far from what is in the way. None if it fits nowhere.
+    """Where inside a polygon (n, 2) a word fits, off what is in the way: as near as can be to a corner of the frame.
+
+    None if it fits nowhere.
 
     >>> square = np.array([(0.0, 0.0), (100.0, 0.0), (100.0, 100.0), (0.0, 100.0)])
     >>> x, y = within_polygon(square, (20.0, 10.0), [(0.0, 0.0, 60.0, 100.0)], (0.0, 0.0, 100.0, 100.0))
@@ -73,22 +71,20 @@ def within_polygon(
     >>> within_polygon(square, (200.0, 10.0), [], (0.0, 0.0, 100.0, 100.0)) is None
     True
     """
-    if len(corners) < 3 or not np.isfinite(corners).all():
+    if len(corners) < 3:
         return None
-    width, height = size
-    xs = np.linspace(frame[0] + 4.0, frame[2] - 4.0 - width, 25)
-    ys = np.linspace(frame[1] + 4.0, frame[3] - 4.0 - height, 25)
-    lowest = np.stack([axis.ravel() for axis in np.meshgrid(xs, ys)], axis=1)
-    candidates = np.concatenate([lowest, lowest + np.array(size)], axis=1)
-    hard = np.array(list(obstacles), np.float64).reshape(-1, 4)
-    fits = _within(candidates, frame) & (touching(candidates, hard) == 0)
+    low, high, room = np.array(frame[:2]), np.array(frame[2:]), np.array(size)
+    ways = np.linspace(low + 6.0, high - 6.0 - room, 13).T
+    lowest = np.stack(np.meshgrid(*ways, indexing="ij"), axis=2).reshape(-1, 2)
+    candidates = np.concatenate([lowest - 2.0, lowest + room + 2.0], axis=1)
+    fits = within(candidates, frame) & (touching(candidates, np.asarray(obstacles).reshape(-1, 4)) == 0)
     for x, y in ((0, 1), (2, 1), (2, 3), (0, 3)):
         fits &= contains(candidates[:, [x, y]], corners)
     if not fits.any():
         return None
-    edges = np.array([(x, y, x, y) for x, y in corners])
-    room = np.where(fits, _distance(candidates, np.concatenate([hard, edges])), -1.0)
-    return float(lowest[room.argmax(), 0]), float(lowest[room.argmax(), 1])
+    away = np.abs(lowest + room / 2.0 - (low + high) / 2.0) / (high - low)
+    best = int(np.where(fits, away.sum(axis=1), -1.0).argmax())
+    return float(lowest[best, 0]), float(lowest[best, 1])
 
 
 def readable(layer: Points, panel: Panel, frame: Frame) -> list[str]:
@@ -100,10 +96,8 @@ def readable(layer: Points, panel: Panel, frame: Frame) -> list[str]:
     >>> readable(layer, Panel(Axis(), Axis(), ()), ((0.0, 1.0), (0.0, 1.0)))
     ['first', '', 'third']
     """
-    x, y = (
-        Scale(*within, 0.0, 1.0, log=axis.scale == "log")(values).tolist()
-        for values, within, axis in zip((layer.x, layer.y), frame, (panel.x, panel.y), strict=True)
-    )
+    sheet = sheet_of(panel, frame, (0.0, 0.0, 1.0, 1.0))
+    x, y = sheet.x(layer.x), sheet.y(layer.y)
     kept: list[int] = []
     for i, name in enumerate(layer.written):
         wide = 0.015 * columns(short(name, 30))  # as shares of an ordinary panel
@@ -112,7 +106,7 @@ def readable(layer: Points, panel: Panel, frame: Frame) -> list[str]:
     return [name if i in kept else "" for i, name in enumerate(layer.written)]
 
 
-def contains(points: Floats, corners: Floats) -> npt.NDArray[np.bool_]:
+def contains(points: Floats, corners: Floats) -> Bools:
     """Which points lie inside a polygon: those from which a ray crosses its outline an odd number of times."""
     x, y = points[:, 0, None], points[:, 1, None]
     (x0, y0), (x1, y1) = corners.T, np.roll(corners, -1, axis=0).T
@@ -122,12 +116,6 @@ def contains(points: Floats, corners: Floats) -> npt.NDArray[np.bool_]:
     return np.asarray(crossed.sum(axis=1) % 2 == 1)
 
 
-def _distance(candidates: Floats, others: Floats) -> Floats:
-    """How far each candidate is from the nearest of the others."""
-    apart = np.maximum(others[None, :, :2] - candidates[:, None, 2:], candidates[:, None, :2] - others[None, :, 2:])
-    return np.asarray(np.hypot(*np.moveaxis(np.maximum(apart, 0.0), 2, 0)).min(axis=1, initial=np.inf))
-
-
 def _corners(point: Floats, size: Floats, gap: float) -> Floats:
     """The smallest corners (16, 2) of the rectangles around a point; those across a corner may come closer."""
     away = np.where((_SIDES != 0).all(axis=1, keepdims=True), 0.6 * gap, gap)
@@ -135,7 +123,8 @@ def _corners(point: Floats, size: Floats, gap: float) -> Floats:
     return np.asarray(middle - size / 2.0)
 
 
-def _within(candidates: Floats, frame: Rectangle) -> npt.NDArray[np.bool_]:
+def within(candidates: Floats, frame: Rectangle) -> Bools:
+    """Which candidates lie inside the frame."""
     inside = (candidates[:, :2] >= frame[:2]) & (candidates[:, 2:] <= frame[2:])
     return np.asarray(inside.all(axis=1))
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -54,13 +54,6 @@ class Scale:
             share = (given / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0)
         return np.asarray(self.start + np.clip(share, -FAR, 1.0 + FAR) * (self.end - self.start))
 
-    def back(self, positions: npt.ArrayLike) -> Floats:
-        """Values at positions."""
-        share = (np.asarray(positions, np.float64) - self.start) / (self.end - self.start)
-        if self.log:
-            return np.asarray(10.0 ** (math.log10(self.low) * (1.0 - share) + math.log10(self.high) * share))
-        return np.asarray(self.low * (1.0 - share) + self.high * share)
-
 
 def ticks(axis: Axis, low: float, high: float, most: int) -> Ticks:
     """Values to name on an axis that shows low to high, with their names; about `most` of them, rising.
@@ -71,11 +64,10 @@ def ticks(axis: Axis, low: float, high: float, most: int) -> Ticks:
     if axis.ticks is not None:
         return tuple(sorted((at, word) for at, word in axis.ticks if low <= at <= high))
     if axis.names:
-        return _thinned([(float(i), name) for i, name in enumerate(axis.names) if low <= i <= high], most)
-    if axis.dates:
-        found = date_ticks(low, high, most)
-        if found:
-            return found
+        named = [(float(i), name) for i, name in enumerate(axis.names) if low <= i <= high]
+        return tuple(named[:: max(1, math.ceil(len(named) / most))])
+    if axis.dates and (found := date_ticks(low, high, most)):
+        return found
     percent = axis.percent and abs(high) < 1e300 and abs(low) < 1e300  # a hundred times as much must be a number
     unit, sign = (100.0, "%") if percent else (1.0, "")
     if axis.scale == "log":
@@ -147,28 +139,27 @@ def labels(values: Sequence[float]) -> list[str]:
     apart = min((b - a for a, b in pairwise(sorted(values))), default=1e-9 * largest)
     written: list[str] = []
     for digits in range(1, 18):
-        written = [_plain(value, digits) if plain else _with_power(value, digits) for value in values]
+        written = [_written(value, digits, plain) for value in values]
         # Enough digits: the words say the values, and not only different ones.
         if all(abs(float(f"{value:.{digits}g}") - value) <= 1e-3 * apart for value in values):
             break
     return written
 
 
-def _plain(value: float, digits: int) -> str:
+def _written(value: float, digits: int, plain: bool) -> str:
     if value == 0.0:
         return "0"
-    power = math.floor(math.log10(abs(value)))
-    text = f"{value:,.{max(0, digits - 1 - power)}f}"
-    return (text.rstrip("0").rstrip(".") if "." in text else text).replace("-", "−")
-
-
-def _with_power(value: float, digits: int) -> str:
-    if value == 0.0:
-        return "0"
+    if plain:
+        decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+        return _without_zeros(f"{value:,.{decimals}f}").replace("-", "−")
     mantissa, power = f"{value:.{digits - 1}e}".split("e")
-    mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
     raised = "10" + str(int(power)).translate(_SUPERSCRIPTS)
-    return {"1": raised, "-1": f"−{raised}"}.get(mantissa, f"{mantissa}×{raised}".replace("-", "−"))
+    mantissa = _without_zeros(mantissa).replace("-", "−")
+    return {"1": raised, "−1": f"−{raised}"}.get(mantissa, f"{mantissa}×{raised}")
+
+
+def _without_zeros(text: str) -> str:
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _times_power(factor: int, power: int) -> float:
@@ -176,40 +167,36 @@ def _times_power(factor: int, power: int) -> float:
     return float(f"{factor}e{power}")
 
 
-def _thinned(all_of_them: list[tuple[float, str]], most: int) -> Ticks:
-    every = max(1, math.ceil(len(all_of_them) / most))
-    return tuple(all_of_them[::every])
-
-
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+_DAY = 86400.0
+_UNITS = {"us": 1e-6, "s": 1.0, "m": 60.0, "h": 3600.0, "D": _DAY, "M": 30.44 * _DAY}  # numpy's names, in seconds
 _STEPS = (
-    *(1, 2, 5, 10, 15, 30),
-    *(n * _MINUTE for n in (1, 2, 5, 10, 15, 30)),
-    *(n * _HOUR for n in (1, 2, 3, 6, 12)),
-    *(n * _DAY for n in (1, 2, 7, 14)),
+    *((factor * 10**power, "us") for power in range(6) for factor in (1, 2, 5)),
+    *((n, unit) for unit in ("s", "m") for n in (1, 2, 5, 10, 15, 30)),
+    *((n, "h") for n in (1, 2, 3, 6, 12)),
+    *((n, "D") for n in (1, 2, 7, 14)),
+    *((n, "M") for n in (1, 2, 3, 6)),
+    *((12 * n, "M") for n in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)),
 )
-_MONTH_STEPS = (1, 2, 3, 6, *(12 * n for n in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)))
-_START = datetime(1970, 1, 1, tzinfo=UTC)
-_EARLIEST = (datetime(2, 1, 1, tzinfo=UTC) - _START).total_seconds()
-_LATEST = (datetime(9998, 1, 1, tzinfo=UTC) - _START).total_seconds()
+_START = datetime(1970, 1, 1)
+_EARLIEST = (datetime(2, 1, 1) - _START).total_seconds()
+_LATEST = (datetime(9998, 1, 1) - _START).total_seconds()
 
 
-def date_ticks(low: float, high: float, most: int) -> tuple[tuple[float, str], ...]:
+def date_ticks(low: float, high: float, most: int) -> Ticks:
     """Round times within low … high (seconds since the epoch), at most about `most`; none if a calendar has none."""
     if not (_EARLIEST <= low < high <= _LATEST):
         return ()
-    least = (high - low) / max(most, 1)
-    if least < 0.5:
-        return _within_a_second(low, high, least)
-    for step in _STEPS:
-        if step >= least:
-            # Weeks begin on Mondays; the epoch was a Thursday.
-            offset = 4 * _DAY if step % (7 * _DAY) == 0 else 0
-            first = math.ceil((low - offset) / step)
-            last = math.floor((high - offset) / step)
-            return tuple((float(i * step + offset), _word(i * step + offset, step)) for i in range(first, last + 1))
-    return _months(low, high, least)
+    least = (high - low) / max(most, 1) * (1.0 - 1e-9)
+    step, unit = next((each for each in _STEPS if each[0] * _UNITS[each[1]] >= least), _STEPS[-1])
+    first, last = np.array([_date(low), _date(high)], f"M8[{unit}]").astype(np.int64).tolist()
+    # Units are counted from 1970. Weeks begin on Mondays, which was a Thursday; years are round from 0 on.
+    offset = -1970 * 12 if unit == "M" else 4 * (unit == "D" and step % 7 == 0)
+    rounds = np.arange((first - offset) // step * step + offset, last + 1, step)
+    dates = rounds.astype(f"M8[{unit}]").astype("M8[us]")
+    seconds = dates.astype(np.int64) / 1e6
+    found = zip(seconds.tolist(), dates.tolist(), strict=True)
+    return tuple((at, _word(date, step, unit)) for at, date in found if low <= at <= high)
 
 
 def when(low: float, high: float) -> str:
@@ -224,34 +211,14 @@ def when(low: float, high: float) -> str:
     return f"{_day(first)} to {_day(last)} {last.year}, UTC"
 
 
-def _within_a_second(low: float, high: float, least: float) -> tuple[tuple[float, str], ...]:
-    power = max(math.floor(math.log10(least)), -6)
-    step = next(step for step in (factor * 10.0**power for factor in (1, 2, 5, 10, 20)) if step >= least * (1 - 1e-9))
-    found = []
-    for i in range(math.ceil(low / step), math.floor(high / step) + 1):
-        at = i * step
-        micro = round(at * 1e6)
-        exact = f"{_START + timedelta(microseconds=micro):%H:%M:%S}.{micro % 1_000_000:06d}"
-        found.append((at, exact.rstrip("0").rstrip(".")))
-    return tuple(found)
-
-
-def _months(low: float, high: float, least: float) -> tuple[tuple[float, str], ...]:
-    step = next((step for step in _MONTH_STEPS if step * 30.44 * _DAY >= least), _MONTH_STEPS[-1])
-    first, last = _date(low), _date(high)
-    found = []
-    for month in range(-(-(12 * first.year + first.month - 1) // step) * step, 12 * last.year + last.month, step):
-        at = (datetime(month // 12, month % 12 + 1, 1, tzinfo=UTC) - _START).total_seconds()
-        if low <= at <= high:
-            found.append((at, str(month // 12) if step >= 12 else f"{_MONTHS[month % 12]} {month // 12}"))
-    return tuple(found)
-
-
-def _word(at: float, step: float) -> str:
-    date = _date(at)
-    if step >= _DAY or (step >= _HOUR and at % _DAY == 0):
+def _word(date: datetime, step: int, unit: str) -> str:
+    if unit == "M":
+        return str(date.year) if step >= 12 else f"{_MONTHS[date.month - 1]} {date.year}"
+    if unit == "D" or (unit == "h" and date.hour == 0):
         return _day(date)
-    return f"{date:%H:%M}" if step >= _MINUTE else f"{date:%H:%M:%S}"
+    if unit in ("h", "m"):
+        return f"{date:%H:%M}"
+    return f"{date:%H:%M:%S}" if unit == "s" else f"{date:%H:%M:%S.%f}".rstrip("0").rstrip(".")
 
 
 def _day(date: datetime) -> str:

@@ -6,21 +6,25 @@ replacement character. Ticks and words are set for the size the picture has.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import matplotlib.style
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 
 from frontguard.errors import BadInput
 from frontguard.markup import clean
 from frontguard.plot.layout.frames import Frame, Limits, limits
 from frontguard.plot.layout.names import columns, short
 from frontguard.plot.layout.scales import ticks, when
+from frontguard.plot.paper.layers import draw, legend_handle
+from frontguard.plot.paper.words import drawable, families, heading, title, write
 from frontguard.plot.picture import Axis, Panel, Picture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 FORMATS = ("png", "pdf", "svg", "eps", "ps", "jpg", "jpeg", "tif", "tiff", "webp")
 """What can be saved, as far as the matplotlib at hand can. Its TeX formats would read names as TeX."""
@@ -48,12 +52,7 @@ _STYLE: dict[Any, Any] = {
 
 
 def new_figure(**options: Any) -> Figure:
-    """A figure of its own that needs no display; says how to install matplotlib where it is missing."""
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise BadInput("pictures need matplotlib: install the extra with pip install 'frontguard[plot]'") from None
+    """A figure of its own that needs no display."""
     figure = Figure(**options, layout="constrained")
     FigureCanvasAgg(figure)
     return figure
@@ -62,10 +61,8 @@ def new_figure(**options: Any) -> Figure:
 def drawn(picture: Picture) -> Figure:
     """The picture as a matplotlib figure, which can be changed and saved like any other."""
     with _own_style():
-        from frontguard.plot.paper import words as paper_words
-
         figure = new_figure(figsize=(picture.width, picture.height), dpi=100)
-        paper_words.title(figure, picture.title, picture.width)
+        title(figure, picture.title, picture.width)
         drawn_panels = [
             (panel, axes, _panel(axes, panel, picture.width / across, picture.height / len(picture.rows)))
             for panel, axes, across in _axes(figure, picture)
@@ -73,7 +70,7 @@ def drawn(picture: Picture) -> Figure:
         _legend(figure, picture)
         figure.draw_without_rendering()  # lays it out, and makes the ticks while our style holds
         for panel, axes, frame in drawn_panels:
-            paper_words.write(axes, panel, frame)
+            write(axes, panel, frame)
     return figure
 
 
@@ -92,28 +89,19 @@ def saved(picture: Picture, path: str | Path) -> Path:
 
 
 def _metadata(picture: Picture, kind: str) -> dict[str, Any] | None:
-    title, description = short(picture.title or picture.name, 200), clean(picture.description)[:2000]
-    match kind:
-        case "png":
-            return {"Title": title, "Description": description}
-        case "svg":
-            return {"Title": title, "Description": description, "Date": None}
-        case "pdf":
-            return {"Title": title, "Subject": description, "CreationDate": None}
-    return None
+    name, description = short(picture.title or picture.name, 200), clean(picture.description)[:2000]
+    kinds: dict[str, dict[str, Any]] = {
+        "png": {"Title": name, "Description": description},
+        "svg": {"Title": name, "Description": description, "Date": None},
+        "pdf": {"Title": name, "Subject": description, "CreationDate": None},
+    }
+    return kinds.get(kind)
 
 
 @contextmanager
 def _own_style() -> Iterator[None]:
     """matplotlib's defaults and our style upon them, whatever the user has set for other pictures; undone after."""
-    try:
-        import matplotlib as mpl
-        import matplotlib.style
-    except ImportError:
-        raise BadInput("pictures need matplotlib: install the extra with pip install 'frontguard[plot]'") from None
-    from frontguard.plot.paper.words import families
-
-    with matplotlib.style.context("default"), mpl.rc_context({**_STYLE, "font.family": families()}):
+    with matplotlib.style.context("default"), matplotlib.rc_context({**_STYLE, "font.family": families()}):
         yield
 
 
@@ -122,28 +110,17 @@ def _own_style() -> Iterator[None]:
 
 def _axes(figure: Figure, picture: Picture) -> Iterator[tuple[Panel, Axes, int]]:
     """Axes for every panel that is there, and how many lie beside each other. A shorter row has wider panels."""
-    lengths = {len(row) for row in picture.rows}
-    if len(lengths) == 1:  # one grid, so that the columns are in line
-        grid = figure.add_gridspec(len(picture.rows), max(lengths))
-        places = [[grid[i, j] for j in range(len(row))] for i, row in enumerate(picture.rows)]
-    else:
-        outer = figure.add_gridspec(max(len(picture.rows), 1), 1)
-        places = [
-            [inner[0, j] for j in range(len(row))]
-            for i, row in enumerate(picture.rows)
-            for inner in [outer[i].subgridspec(1, max(len(row), 1))]
-        ]
-    for row, spots in zip(picture.rows, places, strict=True):
-        for panel, spot in zip(row, spots, strict=True):
+    cells = math.lcm(*(len(row) or 1 for row in picture.rows))  # one grid for all, so that columns are in line
+    grid = figure.add_gridspec(max(len(picture.rows), 1), cells)
+    for i, row in enumerate(picture.rows):
+        for j, panel in enumerate(row):
             if panel is not None:
-                yield panel, figure.add_subplot(spot), len(row)
+                span = cells // len(row)
+                yield panel, figure.add_subplot(grid[i, j * span : (j + 1) * span]), len(row)
 
 
 def _panel(axes: Axes, panel: Panel, width: float, height: float) -> Frame:
     """Draw axes and layers; words wait until the layout is known."""
-    from frontguard.plot.paper import words as paper_words
-    from frontguard.plot.paper.layers import draw
-
     frame = limits(panel)
     axes.set_xscale(panel.x.scale)
     axes.set_yscale(panel.y.scale)
@@ -158,19 +135,15 @@ def _panel(axes: Axes, panel: Panel, width: float, height: float) -> Frame:
     axes.set_xlim(axes.get_xlim())  # from now on nothing moves them
     axes.set_ylim(axes.get_ylim())
     _ticks(axes, panel, frame, width, height)
-    paper_words.heading(axes, panel, width)
+    heading(axes, panel, width)
     axes.set_xlabel(_titled(panel.x, frame[0], round(11 * width)))
     axes.set_ylabel(_titled(panel.y, frame[1], round(11 * height)))
     return frame
 
 
 def _ticks(axes: Axes, panel: Panel, frame: Frame, width: float, height: float) -> None:
-    from frontguard.plot.paper.words import drawable
-
-    across = ticks(panel.x, *frame[0], most=max(2, round(1.4 * width)))
-    up = ticks(panel.y, *frame[1], most=max(2, round((4.6 if panel.y.names else 1.9) * height)))
-    if panel.x.names:
-        across = ticks(panel.x, *frame[0], most=max(2, round(4.0 * width)))
+    across = ticks(panel.x, *frame[0], most=round((4.0 if panel.x.names else 1.4) * width))
+    up = ticks(panel.y, *frame[1], most=round((4.6 if panel.y.names else 1.9) * height))
     # Ticks have texts of their own, which are made now and keep the style of now.
     words = [drawable(short(word, 28 if panel.x.names else 16)) for _, word in across]
     room = 11.5 * width / max(len(words), 1)
@@ -185,12 +158,10 @@ def _ticks(axes: Axes, panel: Panel, frame: Frame, width: float, height: float) 
 
 def _titled(axis: Axis, within: Limits, room: int) -> str:
     """The axis's title, and where good lies. In a title that runs upwards the same arrows point down and up."""
-    from frontguard.plot.paper.words import drawable
-
-    title = f"{axis.title} ({when(*within)})" if axis.dates else axis.title
+    text = f"{axis.title} ({when(*within)})" if axis.dates else axis.title
     if not axis.better:
-        return drawable(short(title, room))
-    return f"{drawable(short(title, max(12, room - 24)))}   {axis.direction}".strip()
+        return drawable(short(text, room))
+    return f"{drawable(short(text, max(12, room - 24)))}   {axis.direction}".strip()
 
 
 # The legend -----------------------------------------------------------------------------------------------------------
@@ -199,9 +170,6 @@ def _titled(axis: Axis, within: Limits, room: int) -> str:
 def _legend(figure: Figure, picture: Picture) -> None:
     if not picture.legend:
         return
-    from frontguard.plot.paper.layers import legend_handle
-    from frontguard.plot.paper.words import drawable
-
     kinds = [picture.drawn_as(look) for look in picture.legend]
     handles = [legend_handle(look, kind) for look, kind in zip(picture.legend, kinds, strict=True)]
     labels = [drawable(short(look.label, 44)) for look in picture.legend]

@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_rgba
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Polygon
 
 from frontguard._typing import Floats
-from frontguard.plot.layout.frames import Frame, bounded, clipped, rectangles, steps
+from frontguard.plot import picture as parts
+from frontguard.plot.layout.frames import Frame, bounded, clipped, inside, rectangles, steps
 from frontguard.plot.looks import PALE, Look
-from frontguard.plot.picture import (
-    Arrow,
-    Band,
-    Bars,
-    Boxes,
-    Density,
-    Layer,
-    Lines,
-    Panel,
-    Points,
-    Region,
-    Rule,
-    Spans,
-)
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from frontguard.plot.picture import Layer, Panel
 
 TEXT = "#333333"
 """The colour of what has none of its own."""
@@ -47,50 +33,50 @@ def colour(look: Look) -> str:
 
 def draw(axes: Axes, layer: Layer, panel: Panel, frame: Frame, depth: float) -> None:
     """Draw one layer; `depth` orders them."""
-    whole = isinstance(layer, Points) and not _outside(layer, frame)
     layer = bounded(layer, panel, frame, beyond=0.1)
     match layer:
-        case Region():
+        case parts.Region():
             _region(axes, layer)
-        case Points():
+        case parts.Points():
             there = ~(np.isnan(layer.x) | np.isnan(layer.y))
             # A mark on the edge is drawn in full; one that lies outside is not.
+            outside = (there & ~inside(layer.x, layer.y, frame)).any()
             (marks,) = axes.plot(
-                layer.x[there], layer.y[there], **mark(layer.look), linestyle="none", zorder=depth, clip_on=not whole
+                layer.x[there], layer.y[there], **mark(layer.look), linestyle="none", zorder=depth, clip_on=outside
             )
             marks.set_in_layout(False)
-        case Boxes():
+        case parts.Boxes():
             pale = layer.look.mark in PALE
             _polygons(
                 axes, rectangles(layer.x_low, layer.y_low, layer.x_high, layer.y_high), depth, linewidths=0.8,
                 facecolors=[shade(layer.look, 0.05 if pale else 0.13)],
                 edgecolors=[shade(layer.look, 0.3 if pale else 0.6)],
             )  # fmt: skip
-        case Lines():
+        case parts.Lines():
             style: dict[str, Any] = {"alpha": layer.opacity, "zorder": depth}
             for x, y in zip(layer.x, layer.y, strict=True):
                 axes.plot(*(steps(x, y) if layer.step else (x, y)), **line(layer.look), **style)
                 if layer.marks:
                     axes.plot(x, y, **mark(layer.look), linestyle="none", **style)
-        case Band():
+        case parts.Band():
             axes.fill_between(
                 layer.x, layer.low, layer.high, facecolor=shade(layer.look, 0.16), edgecolor=shade(layer.look, 0.45),
                 linewidth=0.6, zorder=depth, step="post" if layer.step else None,
             )  # fmt: skip
-        case Spans():
+        case parts.Spans():
             _spans(axes, layer, depth)
-        case Bars():
+        case parts.Bars():
             half, within = layer.thickness / 2.0, frame[1] if layer.upright else frame[0]
             start, end = clipped(np.zeros(layer.at.size), within), clipped(layer.length, within)
             low, high = layer.at - half, layer.at + half
             corners = rectangles(low, start, high, end) if layer.upright else rectangles(start, low, end, high)
             _polygons(axes, corners, depth, **filling(layer.look))
-        case Density():
+        case parts.Density():
             _density(axes, layer, depth)
-        case Rule():
+        case parts.Rule():
             across = axes.axvline if layer.upright else axes.axhline
             across(layer.at, **line(layer.look), zorder=depth)
-        case Arrow():
+        case parts.Arrow():
             axes.annotate(
                 "", (layer.x[1], layer.y[1]), (layer.x[0], layer.y[0]), zorder=depth + 1,
                 arrowprops={"arrowstyle": "-|>", "color": colour(layer.look), "linewidth": layer.look.width,
@@ -119,11 +105,7 @@ def mark(look: Look) -> dict[str, Any]:
 
 def line(look: Look) -> dict[str, Any]:
     """A line's colour, width and dashes."""
-    return {
-        "color": colour(look),
-        "linewidth": look.width,
-        "linestyle": (0, look.dash) if look.dash else "-",
-    }
+    return {"color": colour(look), "linewidth": look.width, "linestyle": (0, look.dash) if look.dash else "-"}
 
 
 def filling(look: Look) -> dict[str, Any]:
@@ -151,18 +133,11 @@ def legend_handle(look: Look, drawn_as: frozenset[str]) -> Any:
     return Line2D([], [], **style)
 
 
-def _outside(layer: Points, frame: Frame) -> bool:
-    """Whether any mark with a finite place lies outside the frame, so that marks must be cut off."""
-    (x_low, x_high), (y_low, y_high) = frame
-    out = (layer.x < x_low) | (layer.x > x_high) | (layer.y < y_low) | (layer.y > y_high)
-    return bool((out & np.isfinite(layer.x) & np.isfinite(layer.y)).any())
-
-
 def _polygons(axes: Axes, corners: Floats, depth: float, **style: Any) -> None:
     axes.add_collection(PolyCollection(list(corners), **style, zorder=depth), autolim=False)
 
 
-def _region(axes: Axes, layer: Region) -> None:
+def _region(axes: Axes, layer: parts.Region) -> None:
     if layer.x.size < 3:
         return
     corners = np.stack([layer.x, layer.y], axis=1)
@@ -171,7 +146,7 @@ def _region(axes: Axes, layer: Region) -> None:
     axes.add_patch(Polygon(corners, fill=False, edgecolor=edge, linewidth=0.9, hatch="///", zorder=1.01))
 
 
-def _spans(axes: Axes, layer: Spans, depth: float) -> None:
+def _spans(axes: Axes, layer: parts.Spans, depth: float) -> None:
     ends = [np.stack([layer.at, end], axis=1)[:, :: 1 if layer.upright else -1] for end in (layer.low, layer.high)]
     segments = np.stack(ends, axis=1)
     there = np.isfinite(segments).all(axis=(1, 2))
@@ -187,7 +162,7 @@ def _spans(axes: Axes, layer: Spans, depth: float) -> None:
             )  # fmt: skip
 
 
-def _density(axes: Axes, layer: Density, depth: float) -> None:
+def _density(axes: Axes, layer: parts.Density, depth: float) -> None:
     counts = np.asarray(layer.counts, np.float64)
     i, j = np.nonzero(counts)
     if i.size:

@@ -1,5 +1,5 @@
 """The pencil that draws SVG, for reports, notebooks and the live page. It needs no library.
 
-`draw` lays out panels and the legend, `axes` what stands around a panel, `layers` what lies on it; `pen` holds the
-panel's scales and finds room for words, `shapes` and `text` are marks, paths and words as SVG.
+`draw` lays out panels and the legend, `axes` what stands around a panel, `layers` what lies on it, with the pen that
+draws there; `shapes` are marks, paths and words as SVG.
 """

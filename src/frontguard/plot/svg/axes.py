@@ -7,16 +7,18 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from frontguard.markup import Element, element
-from frontguard.plot.layout.frames import Limits, limits
-from frontguard.plot.layout.names import short
-from frontguard.plot.layout.placing import Rectangle
+from frontguard.plot.layout.frames import Frame, Limits, limits
+from frontguard.plot.layout.names import LINE, SIZE, broken, fitted, short, width
 from frontguard.plot.layout.scales import Scale, Ticks, ticks, when
+from frontguard.plot.layout.sheet import Rectangle, Sheet, sheet_of
 from frontguard.plot.picture import Axis, Panel
-from frontguard.plot.svg.text import BOLD, LINE, SIZE, broken, fitted, number, width, words
+from frontguard.plot.svg.shapes import number, words
+
+BOLD = 0.9
+"""The share of a room that words in bold may take by the measure of ordinary ones."""
 
 TITLE = SIZE + 1.0
 SMALL = SIZE - 1.0
-_FAINT = {"stroke-opacity": ".12"}
 _GAP = 6.0
 _FREE = 12.0  # right of a frame, where nothing else begins
 
@@ -26,8 +28,7 @@ class PanelRoom:
     """A panel with what it shows and the room that its surroundings need, before its place is known."""
 
     panel: Panel
-    x_limits: Limits
-    y_limits: Limits
+    shown: Frame
     title: list[str]
     note: list[str]
     left: float  # room for the y ticks
@@ -39,21 +40,23 @@ class PanelRoom:
 
 def planned(panel: Panel, cell_width: float, frame_height: float) -> PanelRoom:
     """How much room a panel's surroundings need in a cell of that width."""
-    x_limits, y_limits = (_drawable(shown, axis) for shown, axis in zip(limits(panel), (panel.x, panel.y), strict=True))
+    x_limits, y_limits = limits(panel)
+    shown = _drawable(x_limits, panel.x), _drawable(y_limits, panel.y)
     title = broken(panel.title, BOLD * cell_width, TITLE) if panel.title else []
     note = broken(panel.note, cell_width, SMALL) if panel.note else []
     top = len(title) * TITLE * LINE + len(note) * SMALL * LINE
     top += SIZE * LINE + 3.0 if panel.y.title or panel.y.better else 0.0
-    found, size = beside(panel.y, y_limits, frame_height)
+    found, size = beside(panel.y, shown[1], frame_height)
     widest = max((width(word, size) for _, word in found), default=0.0)
     left = min(widest, 0.44 * cell_width) + _GAP + 2.0 if widest else 4.0
-    plan = PanelRoom(panel, x_limits, y_limits, title, note, left, 0.0, top + 6.0, 0.0, 1)
+    plan = PanelRoom(panel, shown, title, note, left, 0.0, top + 6.0, 0.0, 1)
     wide = max(cell_width - left, 1.0)
-    x, _ = scales(plan, (left, 0.0, left + wide, 1.0))
-    plan.tick_lines = lines_needed(panel.x, x_limits, x, (0.0, cell_width + _FREE))
+    x = sheet_of(panel, shown, (left, 0.0, left + wide, 1.0)).x
+    found_below = below(panel.x, shown[0], x, (0.0, cell_width + _FREE), 2)
+    plan.tick_lines = max((len(tick.lines) for tick in found_below), default=1)
     # By how much the last word would reach beyond what is always free.
     ends = [tick.centre + width(text) / 2.0
-            for tick in below(panel.x, x_limits, x, (0.0, 2.0 * cell_width), 1) for text in tick.lines]  # fmt: skip
+            for tick in below(panel.x, shown[0], x, (0.0, 2.0 * cell_width), 1) for text in tick.lines]  # fmt: skip
     named = bool(panel.x.names) or panel.x.ticks is not None
     plan.right = 0.0 if named else min(max(max(ends, default=0.0) - cell_width - _FREE, 0.0), 0.15 * wide)
     plan.bottom = plan.tick_lines * SIZE * LINE + 4.0
@@ -69,33 +72,19 @@ def _drawable(shown: Limits, axis: Axis) -> Limits:
     return (low, high) if low < high else (least, most)
 
 
-def scales(plan: PanelRoom, frame: Rectangle) -> tuple[Scale, Scale]:
-    """x and y; y grows upwards, unless it is read from the top."""
-    left, top, right, bottom = frame
-    across = (right, left) if plan.panel.x.reverse else (left, right)
-    down = (top, bottom) if plan.panel.y.reverse else (bottom, top)
-    return (
-        Scale(*plan.x_limits, *across, log=plan.panel.x.scale == "log"),
-        Scale(*plan.y_limits, *down, log=plan.panel.y.scale == "log"),
-    )
-
-
-def surroundings(plan: PanelRoom, cell: Rectangle, frame: Rectangle) -> Element:
+def surroundings(plan: PanelRoom, cell: Rectangle, sheet: Sheet) -> Element:
     """The lines and words of a panel's axes, and its title."""
-    x, y = scales(plan, frame)
+    frame = sheet.frame
+    left, top, right, bottom = map(number, frame)
+    corner = f"M{left} {top}V{bottom}H{right}"
     return element(
         "g",
         {"class": "axes", "fill": "currentColor"},
         *_headings(plan, cell, frame),
-        *_below(plan, cell, frame, x),
-        *_beside(plan, cell, frame, y),
-        element("path", {"d": _corner(frame), "fill": "none", "stroke": "currentColor", "stroke-opacity": ".6"}),
+        *_below(plan, cell, frame, sheet.x),
+        *_beside(plan, cell, frame, sheet.y),
+        element("path", {"d": corner, "fill": "none", "stroke": "currentColor", "stroke-opacity": ".6"}),
     )
-
-
-def _corner(frame: Rectangle) -> str:
-    left, top, right, bottom = map(number, frame)
-    return f"M{left} {top}V{bottom}H{right}"
 
 
 def _headings(plan: PanelRoom, cell: Rectangle, frame: Rectangle) -> Iterator[Element]:
@@ -109,7 +98,7 @@ def _headings(plan: PanelRoom, cell: Rectangle, frame: Rectangle) -> Iterator[El
         yield words(x, y - 4.0, text, size=SMALL, opacity=".8")
     axis = plan.panel.y
     if axis.title or axis.better:
-        yield _titled(axis, plan.y_limits, x, frame[1] - 8.0, cell[2] - cell[0], upright=True)
+        yield _titled(axis, plan.shown[1], x, frame[1] - 8.0, cell[2] - cell[0], upright=True)
 
 
 def _titled(axis: Axis, shown: Limits, x: float, y: float, room: float, *, upright: bool) -> Element:
@@ -133,7 +122,7 @@ def _titled(axis: Axis, shown: Limits, x: float, y: float, room: float, *, uprig
 def _beside(plan: PanelRoom, cell: Rectangle, frame: Rectangle, y: Scale) -> Iterator[Element]:
     left, top, right, bottom = frame
     axis = plan.panel.y
-    found, size = beside(axis, plan.y_limits, bottom - top)
+    found, size = beside(axis, plan.shown[1], bottom - top)
     places = [(float(y(at)), word) for at, word in found]
     if not axis.names:
         yield _grid("".join(f"M{number(left)} {number(at)}H{number(right)}" for at, _ in places))
@@ -146,7 +135,7 @@ def _below(plan: PanelRoom, cell: Rectangle, frame: Rectangle, x: Scale) -> Iter
     left, top, right, bottom = frame
     axis = plan.panel.x
     # Words may reach a little beyond the frame, as far as nothing else begins.
-    found = below(axis, plan.x_limits, x, (cell[0], cell[2] + _FREE), plan.tick_lines)
+    found = below(axis, plan.shown[0], x, (cell[0], cell[2] + _FREE), plan.tick_lines)
     if not axis.names:
         yield _grid("".join(f"M{number(tick.at)} {number(top)}V{number(bottom)}" for tick in found))
     y = bottom + SIZE + 4.0
@@ -154,11 +143,12 @@ def _below(plan: PanelRoom, cell: Rectangle, frame: Rectangle, x: Scale) -> Iter
     yield element("g", {"text-anchor": "middle", "opacity": ".8", "class": "ticks"}, *labels)
     if axis.title or axis.better or axis.dates:
         down = y + (plan.tick_lines - 1) * SIZE * LINE + SIZE * LINE + 2.0
-        yield _titled(axis, plan.x_limits, (left + right) / 2.0, down, right - left, upright=False)
+        yield _titled(axis, plan.shown[0], (left + right) / 2.0, down, right - left, upright=False)
 
 
 def _grid(path: str) -> Element:
-    return element("path", {"class": "grid", "d": path, "fill": "none", "stroke": "currentColor"} | _FAINT)
+    faint = {"fill": "none", "stroke": "currentColor", "stroke-opacity": ".12"}
+    return element("path", {"class": "grid", "d": path} | faint)
 
 
 _DENSE = 10.0
@@ -179,22 +169,13 @@ def below(axis: Axis, shown: Limits, x: Scale, edges: tuple[float, float], most_
     wide = abs(x.end - x.start)
     if axis.names or axis.ticks is not None:
         return _beside_each_other(_named(axis, shown, x, edges, most_lines), edges)
-    written: list[tuple[float, list[str]]] = []
+    found: list[Below] = []
     for most in range(min(8, max(3, int(wide / 32.0))), 1, -1):
         written = [(float(x(at)), [word]) for at, word in ticks(axis, *shown, most)]
         found = _beside_each_other(written, edges)
         if len(found) == len(written):
             break
-    return _beside_each_other(written, edges)
-
-
-def lines_needed(axis: Axis, shown: Limits, x: Scale, edges: tuple[float, float]) -> int:
-    """One line under the axis, or two if names would have to be cut or left out in one."""
-    if not axis.names and axis.ticks is None:
-        return 1
-    wanted = ticks(axis, *shown, len(axis.names) + 1)
-    found = {text for tick in below(axis, shown, x, edges, 1) for text in tick.lines}
-    return 1 if all(short(word, 200) in found for _, word in wanted if word.strip()) else 2
+    return found
 
 
 def _named(

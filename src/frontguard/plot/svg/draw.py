@@ -5,6 +5,7 @@ anything elsewhere: it is right on white and on black, and wherever a page allow
 that stays the same from drawing to drawing, so that a page can move what is there already.
 
 >>> from frontguard.plot.looks import IN
+>>> from frontguard.plot.picture import Axis
 >>> import numpy as np
 >>> points = Points(np.array([1.0]), np.array([2.0]), IN, ("an arm",), keys=(7,))
 >>> svg = drawn(Picture(((Panel(Axis("x"), Axis("y"), (points,)),),), "One arm"), prefix="front-")
@@ -15,20 +16,22 @@ True
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from zlib import crc32
 
+import numpy as np
+
 from frontguard.errors import BadInput
 from frontguard.markup import Element, element
-from frontguard.plot.layout.placing import Rectangle
+from frontguard.plot.layout.names import LINE, SIZE, broken, fitted, width
+from frontguard.plot.layout.sheet import Rectangle, sheet_of
+from frontguard.plot.layout.words import written
 from frontguard.plot.looks import Look
-from frontguard.plot.picture import Panel, Picture, Region
-from frontguard.plot.svg.axes import PanelRoom, planned, scales, surroundings
-from frontguard.plot.svg.layers import elements, word_inside
-from frontguard.plot.svg.pen import Names, Pen, placed_remarks, placed_words
-from frontguard.plot.svg.shapes import colour, shape, spaced
-from frontguard.plot.svg.text import BOLD, LINE, SIZE, broken, fitted, number, width, words
+from frontguard.plot.picture import Panel, Picture, Points, Region
+from frontguard.plot.svg.axes import BOLD, SMALL, PanelRoom, planned, surroundings
+from frontguard.plot.svg.layers import Names, Pen, at, elements
+from frontguard.plot.svg.shapes import colour, number, shape, spaced, words
 
 _INCH = 72.0  # units of the drawing: sizes of looks are points
 _USUAL = 7.0  # inches
@@ -64,7 +67,7 @@ def drawn(picture: Picture, *, link: Callable[[int], str] | None = None, prefix:
     placed, bottom = cells(picture, wide, top, room)
     for i, (plan, cell, frame) in enumerate(placed):
         names.panel = f"{i + 1}-" if len(placed) > 1 else ""
-        panels.append(_panel(plan, cell, frame, names, link, hatch))
+        panels.append(_panel(plan, cell, Pen(sheet_of(plan.panel, plan.shown, frame), names, link, hatch)))
     high = bottom + _legend_height(legend) + EDGE
     title, description = picture.title or picture.name, picture.description
     labels = {"aria-labelledby": f"{base}title {base}desc" if description else f"{base}title"}
@@ -96,24 +99,26 @@ def drawn(picture: Picture, *, link: Callable[[int], str] | None = None, prefix:
     )
 
 
-def _panel(
-    plan: PanelRoom,
-    cell: Rectangle,
-    frame: Rectangle,
-    names: Names,
-    link: Callable[[int], str] | None,
-    hatch: Callable[[str], str],
-) -> Element:
-    pen = Pen(frame, *scales(plan, frame), names, link, hatch)
-    layers = [each for layer in plan.panel.layers for each in elements(layer, pen)]
-    regions = [word_inside(layer, pen) for layer in plan.panel.layers if isinstance(layer, Region)]
+def _panel(plan: PanelRoom, cell: Rectangle, pen: Pen) -> Element:
     return element(
         "g",
         {"class": "panel"},
-        surroundings(plan, cell, frame),
-        element("g", {"class": "layers"}, *layers),
-        element("g", {"class": "words"}, *regions, *placed_remarks(pen), *placed_words(pen)),
+        surroundings(plan, cell, pen.sheet),
+        element("g", {"class": "layers"}, *(each for layer in plan.panel.layers for each in elements(layer, pen))),
+        element("g", {"class": "words"}, *_words(plan.panel, pen)),
     )
+
+
+def _words(panel: Panel, pen: Pen) -> Iterator[Element]:
+    """Words are in the colour of text, not in that of their line: no colour can be read on white and on black."""
+    for word in written(panel, pen.sheet, SMALL):
+        style: dict[str, str] = {"anchor": word.anchor if word.anchor != "start" else ""}
+        if isinstance(word.layer, Region):
+            style |= {"opacity": ".8", "font_style": "italic"}
+        elif isinstance(word.layer, Points):
+            style |= pen.names.of("word", at(word.layer.keys, word.index))
+        for row, text in enumerate(word.lines):
+            yield words(word.x, word.y + row * SMALL * LINE, text, SMALL, **style)
 
 
 def _hatching(colour: str, name: str) -> Element:
@@ -135,7 +140,6 @@ RIGHT = 14.0
 
 _BETWEEN = 22.0  # panels
 _LEAST = 70.0  # of a frame, either way
-_PIXELS_AN_INCH = 72.0
 _WIDE = 7.5  # inches; what is wider has words that cannot be read on a phone
 _STACKED = 6.6
 _FRAME, _AROUND = 2.0, 1.1  # inches of height: of a frame without names, and of what stands around any
@@ -164,7 +168,7 @@ def _compared(row: Sequence[Panel]) -> bool:
 
 def _frame(panel: Panel) -> float:
     """Inches of height that a frame wants: a line for every name."""
-    return max(_FRAME, LINE * SIZE / _PIXELS_AN_INCH * len(panel.y.names))
+    return max(_FRAME, LINE * SIZE / _INCH * len(panel.y.names))
 
 
 def cells(
@@ -180,22 +184,28 @@ def cells(
         [planned(panel, cell_width, max(_LEAST, share * room - 60.0)) if panel else None for panel in row]
         for row, share in zip(picture.rows, shares, strict=True)
     ]
-    sides = _sides(plans, columns)
-    tops = [_most([plan.top for plan in row if plan]) for row in plans]
-    bottoms = [_most([plan.bottom for plan in row if plan]) for row in plans]
-    free = room - sum(tops) - sum(bottoms) - (len(plans) - 1) * _BETWEEN * 0.6
+    around = np.zeros((4, len(plans), columns))  # left, right, top and bottom of each frame
+    for i, j in np.ndindex(around.shape[1:]):
+        plan = plans[i][j] if j < len(plans[i]) else None
+        if plan:
+            around[:, i, j] = plan.left, plan.right, plan.top, plan.bottom
+    shown = {(plan.panel.x.title, plan.panel.x.scale, plan.shown[0]) for row in plans for plan in row if plan}
+    if columns > 1 or len(shown) == 1:  # panels below each other that show different things need not be aligned
+        around[:2] = around[:2].max(axis=1, keepdims=True)
+    tops, bottoms = around[2:].max(axis=2)
+    free = room - tops.sum() - bottoms.sum() - (len(plans) - 1) * _BETWEEN * 0.6
     found = []
     y = top
-    for row, above, below, share, (lefts, rights) in zip(plans, tops, bottoms, shares, sides, strict=True):
-        frame_height = max(_LEAST, share * free)
-        frame_width = max(_LEAST, cell_width - (sum(lefts) + sum(rights)) / columns)
-        x = EDGE
-        for i, plan in enumerate(row):
-            frame = (x + lefts[i], y + above, x + lefts[i] + frame_width, y + above + frame_height)
+    for i, row in enumerate(plans):
+        frame_height = max(_LEAST, shares[i] * free)
+        frame_width = max(_LEAST, cell_width - around[:2, i].sum() / columns)
+        x, start = EDGE, y + tops[i]
+        for plan, left, right in zip(row, *around[:2, i, : len(row)], strict=True):
+            frame = (x + left, start, x + left + frame_width, start + frame_height)
             if plan:
-                found.append((plan, (x, y, frame[2] + rights[i], frame[3] + below), frame))
-            x = frame[2] + rights[i] + _BETWEEN
-        y += above + frame_height + below + 0.6 * _BETWEEN
+                found.append((plan, (x, y, frame[2] + right, frame[3] + bottoms[i]), frame))
+            x = frame[2] + right + _BETWEEN
+        y = start + frame_height + bottoms[i] + 0.6 * _BETWEEN
     return found, y - 0.6 * _BETWEEN
 
 
@@ -205,26 +215,6 @@ def _shares(picture: Picture) -> list[float]:
         return [1.0 / len(picture.rows)] * len(picture.rows)
     wanted = [_frame(row[0]) if row[0] else _FRAME for row in picture.rows]
     return [each / sum(wanted) for each in wanted]
-
-
-def _sides(plans: list[list[PanelRoom | None]], columns: int) -> list[tuple[list[float], list[float]]]:
-    """For each row, the room left and right of the frame in each column: the same in all rows, as frames are aligned.
-
-    Panels below each other that show different things along x need not be.
-    """
-    shown = {(plan.panel.x.title, plan.panel.x.scale, plan.x_limits) for row in plans for plan in row if plan}
-    together = [plans] * len(plans) if columns > 1 or len(shown) == 1 else [[row] for row in plans]
-    return [
-        (
-            [_most([plan.left for row in rows for plan in row[i : i + 1] if plan]) for i in range(columns)],
-            [_most([plan.right for row in rows for plan in row[i : i + 1] if plan]) for i in range(columns)],
-        )
-        for rows in together
-    ]
-
-
-def _most(values: Sequence[float]) -> float:
-    return max(values, default=0.0)
 
 
 # The legend: each look as it occurs in the picture (a mark, a line, an area), with its label --------------------------
@@ -251,7 +241,6 @@ def _legend_rows(legend: Sequence[Look], room: float) -> list[list[tuple[Look, s
 
 
 def _legend_height(legend_rows: Sequence[object]) -> float:
-    """Of the whole legend."""
     return len(legend_rows) * _ROW + 6.0 if legend_rows else 0.0
 
 

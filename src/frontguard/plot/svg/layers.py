@@ -1,45 +1,84 @@
-"""Each kind of layer as SVG elements, in their order from the lowest to the highest."""
+"""Each kind of layer as SVG elements, and the pen that draws them: a panel on its sheet, names, links and hatchings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import numpy as np
 
 from frontguard._typing import Floats
-from frontguard.markup import Element, element
+from frontguard.markup import Child, Element, element
+from frontguard.phrases import shortened
 from frontguard.plot.layout.frames import runs, steps
-from frontguard.plot.layout.placing import contains, touching
+from frontguard.plot.layout.sheet import Sheet
 from frontguard.plot.looks import Look
 from frontguard.plot.picture import Arrow, Band, Bars, Boxes, Density, Layer, Lines, Points, Region, Rule, Spans
-from frontguard.plot.svg.pen import Pen, Remark, Spot, Word, at, key_at
-from frontguard.plot.svg.shapes import brush, colour, dashes, line, polygon, polyline, rectangle, shape, spaced
-from frontguard.plot.svg.text import LINE, SIZE, broken, fitted, hint, number, width, words
+from frontguard.plot.svg import shapes
+from frontguard.plot.svg.shapes import brush, colour, hint, number, polygon, polyline, shape, spaced
+
+T = TypeVar("T")
 
 
-def elements(layer: Layer, pen: Pen) -> Iterator[Element]:
-    """What a layer looks like on a panel."""
-    match layer:
-        case Points():
-            return _points(layer, pen)
-        case Boxes():
-            return _boxes(layer, pen)
-        case Lines():
-            return _lines(layer, pen)
-        case Band():
-            return band(layer, pen)
-        case Spans():
-            return _spans(layer, pen)
-        case Bars():
-            return _bars(layer, pen)
-        case Density():
-            return density(layer, pen)
-        case Region():
-            return region(layer, pen)
-        case Rule():
-            return _rule(layer, pen)
-        case Arrow():
-            return _arrow(layer, pen)
+@dataclass
+class Names:
+    """Ids that stay the same from one drawing to the next, and are never given twice in one.
+
+    With a prefix they are the document's ids; without one there may be other drawings that have the same, so they are
+    only hooks for whoever looks at this drawing.
+    """
+
+    prefix: str
+    panel: str = ""
+    given: Counter[str] = field(default_factory=Counter)
+
+    def of(self, kind: str, key: int | None) -> dict[str, str]:
+        """The attribute that names a thing, for one with a key."""
+        if key is None:
+            return {}
+        name = f"{self.panel}{kind}-{int(key)}"
+        self.given[name] += 1
+        if self.given[name] > 1:
+            name = f"{name}-{self.given[name]}"
+        return {"id": self.prefix + name} if self.prefix else {"data-key": name}
+
+
+@dataclass(frozen=True)
+class Pen:
+    """A panel on its sheet, names for what is drawn there, links by key if they are wanted, ids of hatchings."""
+
+    sheet: Sheet
+    names: Names
+    link: Callable[[int], str] | None
+    hatch: Callable[[str], str]  # the id of the hatching in a colour
+
+    def clipped(self, *children: Child | None, room: float = 1.0) -> Element:
+        """Children that are seen within the frame only: an inner drawing, which needs no name as a clip path would.
+
+        `room` is for half of the strokes along the edge.
+        """
+        left, top, right, bottom = self.sheet.frame
+        x, y, width, height = map(number, (left - room, top - room, right - left + 2 * room, bottom - top + 2 * room))
+        attributes = {"x": x, "y": y, "width": width, "height": height, "viewBox": f"{x} {y} {width} {height}"}
+        # It is no image of its own for those who listen.
+        return element("svg", attributes | {"role": "presentation"}, *children)
+
+    def named(
+        self, kind: str, key: int | None, said: str | None, attributes: dict[str, object], *children: Child
+    ) -> Element:
+        """A thing with its name and hint: a link where things have keys and links are wanted, else a group."""
+        names = {"class": kind} | self.names.of(kind, key)
+        if key is not None and self.link is not None:
+            linked = {"href": self.link(int(key)), "aria-label": shortened(said or f"{kind} {key}", shapes.HINT)}
+            return element("a", names | linked | attributes, *children, hint(said))
+        return element("g", names | attributes, *children, hint(said))
+
+
+def at(values: Sequence[T], index: int) -> T | None:
+    """One of many, where there may be none."""
+    return values[index] if index < len(values) else None
 
 
 def stroke(look: Look) -> dict[str, str]:
@@ -49,23 +88,14 @@ def stroke(look: Look) -> dict[str, str]:
 
 
 def _points(layer: Points, pen: Pen) -> Iterator[Element]:
-    x, y = pen.x(layer.x), pen.y(layer.y)
-    left, top, right, bottom = pen.frame
-    room = 0.5  # rounding must not lose a mark on the edge
-    inside = (x >= left - room) & (x <= right + room) & (y >= top - room) & (y <= bottom + room)
-    seen: list[int] = np.flatnonzero(inside).tolist()
-    half = layer.look.size / 2.0 + 1.0
-    pen.marks.append(np.stack([x - half, y - half, x + half, y + half], axis=1)[inside])
+    x, y = pen.sheet.x(layer.x), pen.sheet.y(layer.y)
+    seen: list[int] = np.flatnonzero(pen.sheet.inside(x, y)).tolist()
     places = [(number(x[i]), number(y[i])) for i in seen]
-    for i in seen:
-        if at(layer.written, i):
-            names = pen.names.of("word", key_at(layer.keys, i))
-            pen.words.append(Word(float(x[i]), float(y[i]), layer.written[i], names))
     if layer.keys:
         mark = shape(layer.look)
         for i, (across, down) in zip(seen, places, strict=True):
             moved: dict[str, object] = {"transform": f"translate({across} {down})"}
-            yield pen.named("mark", key_at(layer.keys, i), at(layer.hints, i), moved, mark)
+            yield pen.named("mark", at(layer.keys, i), at(layer.hints, i), moved, mark)
         return
     if not places:
         return
@@ -84,93 +114,53 @@ def _points(layer: Points, pen: Pen) -> Iterator[Element]:
 
 
 def _boxes(layer: Boxes, pen: Pen) -> Iterator[Element]:
-    flat = np.stack([pen.x(layer.x_low), pen.x(layer.x_high)]), np.stack([pen.y(layer.y_low), pen.y(layer.y_high)])
-    (x0, x1), (y0, y1) = np.sort(flat[0], axis=0), np.sort(flat[1], axis=0)
-    left, top, right, bottom = pen.frame
-    meets = (x1 >= left) & (x0 <= right) & (y1 >= top) & (y0 <= bottom)
-    opens = np.stack([x0 < left - 0.5, y0 < top - 0.5, x1 > right + 0.5, y1 > bottom + 0.5], axis=1)
-    (x0, y0), (x1, y1) = pen.within(x0, y0), pen.within(x1, y1)
-    # What is known exactly has a box without width or height, and browsers draw nothing of such a rectangle.
-    x0, x1 = _widened(x0, x1)
-    y0, y1 = _widened(y0, y1)
-    # Of a box that is open all around nothing is known: it would only darken the panel.
-    seen = np.flatnonzero(meets & ~opens.all(axis=1))
-    pen.lines.append(np.stack([x0, y0, x1, y1], axis=1)[seen])
+    boxes, opens, seen = pen.sheet.boxes(layer)
     tone = colour(layer.look)
-    for i in seen.tolist():
-        wide, high = x1[i] - x0[i], y1[i] - y0[i]
-        place = {"x": number(x0[i]), "y": number(y0[i]), "width": number(wide), "height": number(high)}
+    for i in np.flatnonzero(seen).tolist():
         open_ends: list[bool] = opens[i].tolist()
         filling = {"fill": tone, "fill-opacity": ".05" if any(open_ends) else ".1"}
         if not layer.look.filled:
             filling = {"fill": "none"}
         dashed: dict[str, str] = {}
         if any(open_ends):
-            dashed = {"stroke-dasharray": dashes(rectangle(wide, high, *open_ends))}
+            wide, high = (boxes[i, 2:] - boxes[i, :2]).tolist()
+            dashed = {"stroke-dasharray": shapes.dashes(shapes.rectangle(wide, high, *open_ends))}
         elif layer.look.dash:
             dashed = {"stroke-dasharray": spaced(layer.look.dash)}
-        names = {"class": "box"} | pen.names.of("box", key_at(layer.keys, i))
-        yield element("rect", names | place | filling | {"stroke": tone} | dashed, hint(at(layer.hints, i)))
+        names = {"class": "box"} | pen.names.of("box", at(layer.keys, i))
+        painted = filling | {"stroke": tone} | dashed
+        yield element("rect", names | _rect(boxes[i]) | painted, hint(at(layer.hints, i)))
 
 
-def _widened(low: Floats, high: Floats, least: float = 1.0) -> tuple[Floats, Floats]:
-    """The same ends, `least` apart at least."""
-    missing = np.maximum(0.0, least - (high - low)) / 2.0
-    return low - missing, high + missing
+def _rect(box: Floats) -> dict[str, str]:
+    x0, y0, x1, y1 = box.tolist()
+    return {"x": number(x0), "y": number(y0), "width": number(x1 - x0), "height": number(y1 - y0)}
 
 
 def _lines(layer: Lines, pen: Pen) -> Iterator[Element]:
     drawn = []
     painted = stroke(layer.look) | ({"opacity": f"{layer.opacity:.2g}"} if layer.opacity < 1.0 else {})
     for i, (row_x, row_y) in enumerate(zip(np.atleast_2d(layer.x), np.atleast_2d(layer.y), strict=True)):
-        x, y = pen.x(row_x), pen.y(row_y)
-        line_x, line_y = steps(x, y) if layer.step else (x, y)
-        path = polyline(line_x, line_y)
+        x, y = pen.sheet.x(row_x), pen.sheet.y(row_y)
+        path = polyline(*(steps(x, y) if layer.step else (x, y)))
         if path:
-            key = key_at(layer.keys, i)
             parts = [element("path", {"d": path})]
             if layer.marks:
                 attributes, outline = brush(layer.look)
-                marked = _seen(x, y, pen)
-                half = layer.look.size / 2.0
-                pen.marks.append(np.array([(a - half, b - half, a + half, b + half) for a, b in marked]).reshape(-1, 4))
-                places = [f"M{number(a)} {number(b)}{outline}" for a, b in marked]
+                inside = pen.sheet.inside(x, y)
+                places = [f"M{number(a)} {number(b)}{outline}" for a, b in zip(x[inside], y[inside], strict=True)]
                 solid = {"stroke-dasharray": "none"} if layer.look.dash else {}
                 parts.append(element("path", {"d": "".join(places)} | attributes | solid))
-            drawn.append(pen.named("line", key, at(layer.hints, i), {}, *parts))
-            pen.lines.extend(_rectangles(line_x, line_y))
+            drawn.append(pen.named("line", at(layer.keys, i), at(layer.hints, i), {}, *parts))
     if drawn:
         room = layer.look.size / 2.0 + 1.0 if layer.marks else 1.0
         yield pen.clipped(element("g", painted, *drawn), room=room)
 
 
-def _seen(x: Floats, y: Floats, pen: Pen) -> list[tuple[float, float]]:
-    left, top, right, bottom = pen.frame
-    inside = (x >= left - 1) & (x <= right + 1) & (y >= top - 1) & (y <= bottom + 1)
-    return list(zip(x[inside].tolist(), y[inside].tolist(), strict=True))
-
-
-def _rectangles(x: Floats, y: Floats) -> list[Floats]:
-    """Around the pieces of a line, for words to stay clear of it."""
-    return [
-        np.stack(
-            [
-                np.minimum(x[a : b - 1], x[a + 1 : b]),
-                np.minimum(y[a : b - 1], y[a + 1 : b]),
-                np.maximum(x[a : b - 1], x[a + 1 : b]),
-                np.maximum(y[a : b - 1], y[a + 1 : b]),
-            ],
-            axis=1,
-        )
-        for a, b in runs(x, y)
-        if b - a > 1
-    ]
-
-
 def _spans(layer: Spans, pen: Pen) -> Iterator[Element]:
-    along, across = (pen.y, pen.x) if layer.upright else (pen.x, pen.y)
+    along, across = (pen.sheet.y, pen.sheet.x) if layer.upright else (pen.sheet.x, pen.sheet.y)
     start, end, where = along(layer.low), along(layer.high), across(layer.at)
-    left, top, right, bottom = pen.frame
+    left, top, right, bottom = pen.sheet.frame
     first, last, before, after = (top, bottom, left, right) if layer.upright else (left, right, top, bottom)
     pale = layer.opacity < 1.0
     broad = {"stroke-width": number(layer.thickness)} | ({"stroke-opacity": f"{layer.opacity:.2g}"} if pale else {})
@@ -182,75 +172,41 @@ def _spans(layer: Spans, pen: Pen) -> Iterator[Element]:
         opens = bool(low[i] < first - 0.5), bool(high[i] > last + 0.5)
         place = number(where[i])
         path = f"M{place} {number(a)}V{number(b)}" if layer.upright else f"M{number(a)} {place}H{number(b)}"
-        dashed = {"stroke-dasharray": dashes(line(b - a, *opens))} if any(opens) else {}
+        dashed = {"stroke-dasharray": shapes.dashes(shapes.line(b - a, *opens))} if any(opens) else {}
         stretch = [element("path", {"d": path} | broad | dashed)]
         if pale:  # what is pale may not be seen: the line within it is
             stretch.append(element("path", {"d": path} | dashed))
-        drawn.append(pen.named("span", key_at(layer.keys, i), at(layer.hints, i), {}, *stretch))
+        drawn.append(pen.named("span", at(layer.keys, i), at(layer.hints, i), {}, *stretch))
     if drawn:
         yield element("g", {"class": "spans", "stroke": colour(layer.look), "fill": "none"}, *drawn)
 
 
 def _bars(layer: Bars, pen: Pen) -> Iterator[Element]:
-    along, across = (pen.y, pen.x) if layer.upright else (pen.x, pen.y)
-    half = layer.thickness / 2.0
-    sides = np.sort(np.stack([across(layer.at - half), across(layer.at + half)]), axis=0)
-    ends = np.sort(np.stack([along(np.zeros(len(layer.at))), along(layer.length)]), axis=0)
-    (x0, x1), (y0, y1) = (sides, ends) if layer.upright else (ends, sides)
-    left, top, right, bottom = pen.frame
-    meets = (x1 >= left) & (x0 <= right) & (y1 >= top) & (y0 <= bottom)
-    (x0, y0), (x1, y1) = pen.within(x0, y0), pen.within(x1, y1)
-    pen.marks.append(np.stack([x0, y0, x1, y1], axis=1)[meets])
+    bars, seen = pen.sheet.bars(layer)
     solid: dict[str, object] = {"fill": colour(layer.look)}
     if not layer.look.filled:
         solid |= {"fill-opacity": ".15", "stroke": colour(layer.look)}
-    drawn = []
-    for i in np.flatnonzero(meets).tolist():
-        place = {"x": x0[i], "y": y0[i], "width": x1[i] - x0[i], "height": y1[i] - y0[i]}
-        bar = element("rect", {name: number(value) for name, value in place.items()})
-        drawn.append(pen.named("bar", key_at(layer.keys, i), at(layer.hints, i), {}, bar))
+    drawn = [
+        pen.named("bar", at(layer.keys, i), at(layer.hints, i), {}, element("rect", _rect(bars[i])))
+        for i in np.flatnonzero(seen).tolist()
+    ]
     if drawn:
         yield element("g", solid, *drawn)
 
 
 def _rule(rule: Rule, pen: Pen) -> Iterator[Element]:
-    left, top, right, bottom = pen.frame
-    where = float((pen.x if rule.upright else pen.y)(rule.at))
+    left, top, right, bottom = pen.sheet.frame
+    where = float((pen.sheet.x if rule.upright else pen.sheet.y)(rule.at))
     first, last = (left, right) if rule.upright else (top, bottom)
     if not first - 0.5 <= where <= last + 0.5:
         return
     place = number(where)
     path = f"M{place} {number(top)}V{number(bottom)}" if rule.upright else f"M{number(left)} {place}H{number(right)}"
-    half = rule.look.width / 2.0 + 1.0
-    ends = (where - half, top, where + half, bottom) if rule.upright else (left, where - half, right, where + half)
-    pen.rules.append(np.array([ends]))
-    if fitted(rule.written, right - left):
-        pen.remarks.append(_word_of(rule, where, pen))
     yield element("path", {"class": "rule", "d": path} | stroke(rule.look))
 
 
-def _word_of(rule: Rule, where: float, pen: Pen) -> Remark:
-    """On either side of the line, from its end inwards; an upright line's over several lines if that fits better."""
-    left, top, right, bottom = pen.frame
-    size, steps_along = SIZE - 1.0, np.linspace(0.0, 1.0, 17)
-    if not rule.upright:
-        text = fitted(rule.written, 0.7 * (right - left), size)
-        wide = width(text, size)
-        along = right - wide - 3.0 - steps_along * (right - left - wide - 6.0)
-        return [Spot(x, y, [text], ends=True) for x in along.tolist() for y in (where - 4.0, where + size + 1.0)]
-    room = min(max(where - left, right - where) - 5.0, 0.8 * (right - left))
-    whole = broken(rule.written, room, size, most=3)
-    narrow = broken(rule.written, max(0.6 * width(whole[0], size), 30.0), size, most=3)
-    spots = []
-    for lines in (whole, narrow if not any(text.endswith("…") for text in narrow) else whole):
-        wide, further = max(width(text, size) for text in lines), (len(lines) - 1) * size * LINE
-        for y in (top + size + steps_along * (bottom - top - size - further - 4.0)).tolist():
-            spots += [Spot(where + 4.0, y, lines), Spot(where - 4.0 - wide, y, lines, ends=True)]
-    return spots
-
-
 def _arrow(arrow: Arrow, pen: Pen) -> Iterator[Element]:
-    (x0, x1), (y0, y1) = pen.within(pen.x(arrow.x), pen.y(arrow.y))
+    (x0, x1), (y0, y1) = pen.sheet.within(pen.sheet.x(arrow.x), pen.sheet.y(arrow.y))
     length = float(np.hypot(x1 - x0, y1 - y0))
     if not length > 0.0:
         return
@@ -262,17 +218,6 @@ def _arrow(arrow: Arrow, pen: Pen) -> Iterator[Element]:
     path = f"M{spaced([x0, y0])}L{spaced(shaft.tolist())}"
     point = f"M{spaced(tip.tolist())}L{spaced([*wings[0].tolist(), *wings[1].tolist()])}z"
     tone = colour(arrow.look)
-    if arrow.written.strip():
-        size = SIZE - 1.0
-        left, _, right, _ = pen.frame
-        text = fitted(arrow.written, 0.4 * (right - left), size)
-        wide = width(text, size)
-        # The word stands where the arrow comes from: behind it, else over or under its beginning.
-        behind = float(x0 - wide / 2.0 - along[0] * (wide / 2.0 + 4.0)), float(y0 + 0.35 * size - along[1] * size)
-        inwards = float(min(max(x0 - wide / 2.0, left + 2.0), right - wide - 2.0))
-        above, below = float(y0) - 6.0, float(y0) + size + 4.0
-        spots = [Spot(*behind, [text], ends=bool(along[0] > 0.3))]
-        pen.remarks.append([*spots, Spot(inwards, above, [text]), Spot(inwards, below, [text])])
     line_look = {"fill": "none", "stroke": tone, "stroke-width": number(arrow.look.width)}
     yield element(
         "g",
@@ -282,18 +227,18 @@ def _arrow(arrow: Arrow, pen: Pen) -> Iterator[Element]:
     )
 
 
-def band(layer: Band, pen: Pen) -> Iterator[Element]:
+def _band(layer: Band, pen: Pen) -> Iterator[Element]:
     """The area between two lines, in pieces where one of them is unknown."""
-    x, low, high = pen.x(layer.x), pen.y(layer.low), pen.y(layer.high)
+    x, low, high = pen.sheet.x(layer.x), pen.sheet.y(layer.low), pen.sheet.y(layer.high)
     pieces = []
     for first, behind in runs(x, low + high):
         part = slice(first, behind)
-        across, under = (steps if layer.step else _straight)(x[part], low[part])
-        _, over = (steps if layer.step else _straight)(x[part], high[part])
+        across, under, over = x[part], low[part], high[part]
+        if layer.step:
+            (across, under), (_, over) = steps(across, under), steps(across, over)
         if layer.step and behind < len(x) and not np.isnan(x[behind]):
             # The last step before a gap is known until the gap begins.
-            across, under, over = (np.append(a, a[-1]) for a in (across, under, over))
-            across[-1] = x[behind]
+            across, under, over = np.append(across, x[behind]), np.append(under, under[-1]), np.append(over, over[-1])
         pieces.append(polygon(np.concatenate([across, across[::-1]]), np.concatenate([over, under[::-1]])))
     path = "".join(pieces)
     if not path:
@@ -302,20 +247,15 @@ def band(layer: Band, pen: Pen) -> Iterator[Element]:
     yield pen.clipped(pen.named("band", layer.key, layer.hint, {}, element("path", {"d": path} | tone)))
 
 
-def _straight(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    return x, y
-
-
-def density(layer: Density, pen: Pen) -> Iterator[Element]:
+def _density(layer: Density, pen: Pen) -> Iterator[Element]:
     """Cells, the darker the more lie in them; cells with as many are one path, which keeps thousands small."""
     counts = np.asarray(layer.counts)
     most = int(counts.max(initial=0))
     if most <= 0:
         return
-    x, y = pen.x(layer.x_edges), pen.y(layer.y_edges)
-    x, y = pen.within(x, y)
+    x, y = pen.sheet.within(pen.sheet.x(layer.x_edges), pen.sheet.y(layer.y_edges))
     gap = 0.4  # so that one sees cells
-    shapes = []
+    drawn = []
     for count in np.unique(counts[counts > 0]).tolist():
         cells = []
         for i, j in np.argwhere(counts == count).tolist():
@@ -326,13 +266,13 @@ def density(layer: Density, pen: Pen) -> Iterator[Element]:
         if cells:
             shade = 0.12 + 0.6 * np.log1p(count) / np.log1p(most)
             said = hint(layer.hint.replace("{count}", f"{count:,}"))
-            shapes.append(element("path", {"d": "".join(cells), "fill-opacity": f"{shade:.2f}"[1:]}, said))
-    yield element("g", {"class": "density", "fill": colour(layer.look)}, *shapes)
+            drawn.append(element("path", {"d": "".join(cells), "fill-opacity": f"{shade:.2f}"[1:]}, said))
+    yield element("g", {"class": "density", "fill": colour(layer.look)}, *drawn)
 
 
-def region(layer: Region, pen: Pen) -> Iterator[Element]:
+def _region(layer: Region, pen: Pen) -> Iterator[Element]:
     """A polygon, lightly shaded and hatched."""
-    x, y = pen.x(layer.x), pen.y(layer.y)
+    x, y = pen.sheet.x(layer.x), pen.sheet.y(layer.y)
     known = ~(np.isnan(x) | np.isnan(y))
     path = polygon(x[known], y[known])
     if not path:
@@ -341,35 +281,20 @@ def region(layer: Region, pen: Pen) -> Iterator[Element]:
     yield pen.clipped(element("path", {"class": "region", "d": path} | fill))
 
 
-def word_inside(layer: Region, pen: Pen) -> Element | None:
-    """A region's word, where there is room: in the polygon, off the marks, and near a corner of the frame."""
-    x, y = pen.x(layer.x), pen.y(layer.y)
-    known = ~(np.isnan(x) | np.isnan(y))
-    x, y = x[known], y[known]
-    if not layer.written or len(x) < 3:
-        return None
-    left, top, right, bottom = pen.frame
-    size = SIZE - 1.0
-    text = fitted(layer.written, 0.7 * (right - left), size)
-    wide, high, gap = width(text, size), size * 1.1, 6.0
-    middle = (left + right) / 2.0, (top + bottom) / 2.0
-    places = [
-        (across, down)
-        for across in np.linspace(left + gap, right - gap - wide, 13).tolist()
-        for down in np.linspace(top + gap, bottom - gap - high, 13).tolist()
-    ]
-    places.sort(key=lambda at: (-abs(at[0] + wide / 2 - middle[0]) / (right - left)
-                                - abs(at[1] + high / 2 - middle[1]) / (bottom - top)))  # fmt: skip
-    marks = np.concatenate([np.empty((0, 4)), *pen.marks, *pen.written])
-    for across, down in places:
-        box = np.array([(across - 2, down - 2), (across + wide + 2, down - 2), (across - 2, down + high + 2)])
-        box = np.concatenate([box, [(across + wide + 2, down + high + 2)]])
-        within = across >= left and across + wide <= right and down >= top and down + high <= bottom
-        if (
-            within
-            and not touching(np.array([[*box[0], *box[3]]]), marks).any()
-            and contains(box, np.stack([x, y], axis=1)).all()
-        ):
-            pen.written.append(np.array([[across, down, across + wide, down + high]]))
-            return words(across, down + 0.85 * size, text, size=size, opacity=".8", font_style="italic")
-    return None
+_ELEMENTS: dict[type, Callable[[Any, Pen], Iterator[Element]]] = {
+    Points: _points,
+    Boxes: _boxes,
+    Lines: _lines,
+    Band: _band,
+    Spans: _spans,
+    Bars: _bars,
+    Density: _density,
+    Region: _region,
+    Rule: _rule,
+    Arrow: _arrow,
+}
+
+
+def elements(layer: Layer, pen: Pen) -> Iterator[Element]:
+    """What a layer looks like on a panel, in the order from the lowest to the highest."""
+    return _ELEMENTS[type(layer)](layer, pen)

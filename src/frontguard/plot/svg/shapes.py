@@ -1,19 +1,36 @@
-"""Marks as paths, drawn around the place where the pen is, so that one path can hold many of them."""
+"""Marks, paths and words as SVG. Marks are drawn around the place where the pen is: one path can hold many of them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from typing import TypeAlias
 
 import numpy as np
 
 from frontguard._typing import Floats
 from frontguard.markup import Element, element
+from frontguard.phrases import shortened
 from frontguard.plot.layout.frames import runs
+from frontguard.plot.layout.names import SIZE
 from frontguard.plot.looks import THIN, Look, Mark
-from frontguard.plot.svg.text import number
+
+HINT = 1000
+"""Characters of a hint under the pointer; a name may have more."""
+
+
+def number(value: float, decimals: int = 1) -> str:
+    """A coordinate, with one decimal: a tenth of a unit is less than a pixel.
+
+    >>> number(12.04), number(-0.01), number(3.25), number(0.128, 2)
+    ('12', '0', '3.2', '0.13')
+    """
+    text = f"{value:.{decimals}f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
+
+
+_short = partial(number, decimals=2)  # for marks, which are small
 
 
 def colour(look: Look) -> str:
@@ -68,11 +85,6 @@ def _outline(mark: Mark, size: float) -> str:
             return f"m{_short(-r)} 0h{_short(2 * r)}m{_short(-r)} {_short(-r)}v{_short(2 * r)}"
         case "bar":
             return f"m{_short(-r)} 0h{_short(2 * r)}"
-
-
-def _short(value: float) -> str:
-    text = f"{value:.2f}".rstrip("0").rstrip(".")
-    return "0" if text in ("-0", "") else text
 
 
 def polyline(x: Floats, y: Floats) -> str:
@@ -163,3 +175,15 @@ def dashes(pieces: Pieces) -> str:
 def spaced(values: Sequence[float]) -> str:
     """Numbers with spaces between."""
     return " ".join(map(number, values))
+
+
+def words(x: float, y: float, text: str, size: float = SIZE, *, anchor: str = "", **attributes: object) -> Element:
+    """A text element with its baseline at y."""
+    place = {"x": number(x), "y": number(y), "font-size": number(size) if size != SIZE else None}
+    given = {name.replace("_", "-"): value for name, value in attributes.items()}
+    return element("text", place | {"text-anchor": anchor or None} | given, text)
+
+
+def hint(text: str | None) -> Element | None:
+    """What is said when one points at something."""
+    return element("title", {}, shortened(text, HINT)) if text else None

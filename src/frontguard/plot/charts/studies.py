@@ -1,0 +1,299 @@
+"""How a study came to its answer: boxes shrinking over pulls, the certificate against the goal, pulls a minute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from frontguard._typing import Floats, Ints
+from frontguard.errors import BadInput
+from frontguard.objectives import Objective, parse_tolerance
+from frontguard.phrases import duration, number, number_of, rounded
+from frontguard.plot.arms import FACTOR, RELATIVE_FACTOR, axis_of, beside_each_other, drawable, frame, position_of
+from frontguard.plot.layout.names import short
+from frontguard.plot.looks import CONTESTANTS, FAILED, FORECAST, GOAL, NOW, VERMILION, Look
+from frontguard.plot.picture import Axis, Band, Bars, Layer, Lines, Panel, Picture, Points, Rule
+from frontguard.plot.sentences import captioned, listed, sentences, with_intervals
+from frontguard.studies.overview import History, Moment, Rate
+from frontguard.verdicts import Verdict
+from frontguard.words.certificate import amount, tolerance
+
+MOST = len(CONTESTANTS)
+"""Arms that can be told apart in one picture."""
+
+_FRONT = 4  # of these, so many from the front if there are rivals too
+_COMPARED = 50  # arms of the front with which rivals are compared
+_MOST_SHARES = 300.0  # of a tolerance: beyond that nothing is as good as certain
+_OBJECTIVES = tuple(look for look in CONTESTANTS if look.colour != GOAL.colour)
+_TOLD = replace(NOW, label="pulls a minute", mark="square")
+_LOST = replace(FAILED, label="of these failed", colour=VERMILION, mark="square")
+
+
+def shrinking(history: History, arms: Sequence[str | int] | None = None) -> Picture:
+    """The intervals of some arms over the pulls of the whole study, with their estimates; a panel for each objective.
+
+    `arms` are names or numbers, six at most; without them the front and those that come nearest to it are shown.
+    """
+    if not history.moments:
+        raise BadInput("shrinking(history) needs one moment at least; got none")
+    chosen = (
+        _telling(history)
+        if arms is None
+        else [position_of(history.arms, arm, "each of `arms`", "an arm") for arm in arms]
+    )
+    if not 0 < len(chosen) <= MOST or len(set(chosen)) < len(chosen):
+        raise BadInput(
+            f"arms must be 1 to {MOST} different ones; got {len(chosen)}: {listed([str(a) for a in chosen])}"
+        )
+    looks = [replace(look, label=short(history.arms[arm], 40)) for look, arm in zip(CONTESTANTS, chosen, strict=False)]
+    panels = [_shrinking_panel(history, d, chosen, looks) for d in range(len(history.objectives))]
+    across = 1 if len(panels) == 1 else 2
+    rows = beside_each_other(panels, across)
+    last = history.moments[-1]
+    return Picture(
+        rows=rows,
+        legend=tuple(looks),
+        description=sentences(
+            f"How the intervals of {listed([history.arms[i] for i in chosen])} became narrower over "
+            f"{number_of(last.pulls, 'pull')}.",
+            *(_ends_at(history, arm, last) for arm in chosen),
+        ),
+        caption="The band is where the true value lies, the line the estimate; a band that touches the edge goes on "
+        "beyond it. Bands that have come apart are decided in that objective.",
+        width=7.5 if across == 1 else 11.0,
+        height=0.9 + 3.2 * len(rows),
+        name="shrinking",
+    )
+
+
+def _shrinking_panel(history: History, d: int, chosen: list[int], looks: list[Look]) -> Panel:
+    objective = history.objectives[d]
+    moments = [moment for moment in history.moments if moment.pulls > 0] or list(history.moments)
+    x = np.array([moment.pulls for moment in moments], np.float64)
+    low, high, middle = (
+        drawable([getattr(moment, what)[chosen, d] for moment in moments])  # (moments, arms)
+        for what in ("low", "high", "medians")
+    )
+    if objective.relative:
+        low = np.where(low <= 0.0, -np.inf, low)
+    middle = np.where(np.isfinite(middle), middle, np.nan)
+    seen = frame(*_settled(low, high, middle), RELATIVE_FACTOR if objective.relative else FACTOR)
+    layers: list[Layer] = []
+    for k, (arm, look) in enumerate(zip(chosen, looks, strict=True)):
+        # Of what is not bounded at all there is nothing to show; such bands would only darken the panel.
+        known = ~np.isnan(middle[:, k]) & (np.isfinite(low[:, k]) | np.isfinite(high[:, k]))
+        if known.any():
+            ends = low[known, k], high[known, k]
+            layers.append(Band(x[known], *ends, replace(look, label=""), look.label, key=arm, step=True))
+    for k, (arm, look) in enumerate(zip(chosen, looks, strict=True)):
+        layers.append(Lines(x[None, :], middle[None, :, k], look, hints=(look.label,), keys=(arm,), step=True))
+    return Panel(
+        Axis(title="pulls of the whole study", scale="log" if x[-1] > 3.0 * max(x[0], 1.0) else "linear"),
+        axis_of(objective.name, objective.minimized, *seen),
+        tuple(layers),
+    )
+
+
+def _settled(low: Floats, high: Floats, middle: Floats) -> tuple[Floats, Floats]:
+    """What an axis is made for: where estimates and intervals are in the end, not how wide they once were."""
+    known = np.isfinite(high[-1]) & np.isfinite(low[-1])
+    width = high[-1][known] - low[-1][known]
+    usual = float(np.median(width)) if len(width) else 0.0
+    # An end that is unusually far out was chosen by an attacker, or is there after few pulls: it goes over the edge.
+    ends = np.concatenate([low[-1], high[-1]])
+    near = np.isfinite(ends)
+    near[near] = np.abs(ends[near] - np.tile(middle[-1], 2)[near]) <= 2.0 * usual
+    centres = np.concatenate([middle[-1], ends[near]])
+    if not np.isfinite(centres).any():
+        centres = middle.ravel()
+    return centres, np.concatenate([low.ravel(), high.ravel(), middle.ravel()])
+
+
+def _telling(history: History) -> list[int]:
+    """Arms of the front, and those others that come nearest to it; the contenders for it while there is none."""
+    last = history.moments[-1]
+    values = _inner(history, last)
+    known = np.isfinite(values).all(axis=1)
+    ins = np.flatnonzero((last.verdict_codes == Verdict.IN) & known)
+    others = np.flatnonzero((last.verdict_codes != Verdict.IN) & known)
+    if not len(ins) and not len(others):
+        return list(range(min(MOST, len(history.arms))))
+    against = ins if len(ins) else others
+    gaps = _gaps(values, others, against[: _COMPARED if len(ins) else None][: _COMPARED * 4])
+    # Who is not out yet comes before who is, however near.
+    gone = last.verdict_codes[others] == Verdict.OUT
+    rivals = others[np.lexsort((gaps, gone))]
+    room = _FRONT if len(rivals) >= MOST - _FRONT else MOST - len(rivals)
+    front = ins
+    if len(ins) > room:  # so many from the first to the last, evenly
+        evenly = np.unique(np.round(np.linspace(0, len(ins) - 1, room)).astype(np.int64))
+        front = ins[np.argsort(-values[ins, 0], kind="stable")][evenly]
+    return [*front.tolist(), *rivals[: MOST - len(front)].tolist()]
+
+
+def _inner(history: History, moment: Moment) -> Floats:
+    """Estimates, larger is better, in units of their spread between arms."""
+    values = drawable(moment.medians)
+    for d, objective in enumerate(history.objectives):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            column = np.log(values[:, d]) if objective.relative else values[:, d]
+        column = -column if objective.minimized else column
+        finite = column[np.isfinite(column)]
+        width = float(np.subtract(*np.quantile(finite, [0.9, 0.1]))) if len(finite) else 1.0
+        values[:, d] = column / (width or 1.0)
+    return values
+
+
+def _gaps(values: Floats, some: Ints, against: Ints) -> Floats:
+    """By how much the nearest of them is beaten at most: Δ_i = max over j of the least lead of j (negative: none)."""
+    gaps = np.full(len(some), -np.inf)
+    for j in against.tolist():
+        lead = (values[j] - values[some]).min(axis=1)
+        lead[some == j] = -np.inf
+        gaps = np.maximum(gaps, lead)
+    return gaps
+
+
+def _ends_at(history: History, arm: int, last: Moment) -> str:
+    names = [objective.name for objective in history.objectives]
+    values = with_intervals(names, last.medians[arm], last.low[arm], last.high[arm], 24)
+    return f"{short(history.arms[arm], 32)} is {Verdict(int(last.verdict_codes[arm])).word} now: {values}."
+
+
+def certainty(history: History, pulls_left: int | None = None) -> Picture:
+    """Within how many tolerances the answer held after so many pulls, for each objective; 1 is the goal.
+
+    `pulls_left` is a forecast, drawn as a dashed line to where the goal would be reached. Objectives without a
+    tolerance have no goal and are left out.
+    """
+    if not history.moments:
+        raise BadInput("certainty(history) needs one moment at least; got none")
+    x = np.array([moment.pulls for moment in history.moments], np.float64)
+    uncertain = drawable([moment.uncertain for moment in history.moments]).reshape(len(x), -1)
+    goals = np.array([parse_tolerance(objective.tolerance).amount for objective in history.objectives])
+    drawn = np.flatnonzero(goals > 0.0).tolist()
+    shares = np.where(np.isfinite(uncertain), uncertain, np.nan)
+    with np.errstate(over="ignore"):
+        shares = drawable(shares / np.where(goals > 0.0, goals, np.nan))
+    layers: list[Layer] = []
+    legend: list[Look] = []
+    for k, d in enumerate(drawn):
+        look = replace(_OBJECTIVES[k % len(_OBJECTIVES)], label=short(history.objectives[d].name, 40))
+        # A certificate can be exact, 0 tolerances wide; on a logarithmic axis that is drawn as a hundredth.
+        y = np.where(shares[:, d] <= 0.0, 0.01, shares[:, d])
+        layers.append(Lines(x[None, :], y[None, :], look, hints=(_now(history, d),), step=True))
+        legend.append(look)
+    layers.append(Rule(1.0, replace(GOAL, label=""), written="goal"))
+    ahead = _ahead(x, shares[:, drawn], pulls_left)
+    if ahead is not None:
+        layers.append(ahead)
+        legend.append(ahead.look)
+    without = [objective.name for objective, goal in zip(history.objectives, goals, strict=True) if goal == 0.0]
+    last = x[-1] if pulls_left is None else x[-1] + pulls_left
+    first = float(x[x > 0].min()) if (x > 0).any() else 1.0
+    panel = Panel(
+        Axis(title="pulls of the whole study", scale="log" if last > 3.0 * first else "linear"),
+        Axis(title="certain within × goal", scale="log", high=_ceiling(shares)),
+        tuple(layers),
+        note="" if drawn else "no objective has a tolerance: there is no goal to be reached",
+    )
+    return Picture(
+        rows=((panel,),),
+        legend=tuple(legend),
+        description=sentences(
+            f"Within what the answer holds, against the goal, over {number_of(int(x[-1]), 'pull')}.",
+            *(f"{_now(history, d)}." for d in drawn[:6]),
+            _foreseen(pulls_left),
+            f"Without a goal: {listed(without)}." if without else "",
+        ),
+        caption=captioned(
+            "At 1 the answer holds within the tolerance, which is the goal.",
+            _foreseen(pulls_left),
+            f"Left out, since their tolerance is 0: {listed(without)}." if without else "",
+        ),
+        width=7.0,
+        height=4.0,
+        name="certainty",
+    )
+
+
+def _ceiling(shares: Floats) -> float | None:
+    """Where the axis ends: some hundreds of tolerances are as good as nothing certain, and would hide the rest."""
+    known = shares[np.isfinite(shares)]
+    if not len(known) or float(known.max()) <= _MOST_SHARES:
+        return None
+    last = shares[-1][np.isfinite(shares[-1])]
+    return max(_MOST_SHARES, 3.0 * float(last.max(initial=0.0)))
+
+
+def _now(history: History, d: int) -> str:
+    objective: Objective = history.objectives[d]
+    value = float(history.moments[-1].uncertain[d])
+    if not np.isfinite(value):
+        return f"{short(objective.name, 32)}: nothing certain yet, goal {tolerance(objective)}"
+    return f"{short(objective.name, 32)}: certain within {amount(value, objective)} now, goal {tolerance(objective)}"
+
+
+def _foreseen(pulls_left: int | None) -> str:
+    if pulls_left is None:
+        return ""
+    return f"Forecast: about {rounded(pulls_left)} more pulls." if pulls_left > 0 else "The goal is reached."
+
+
+def _ahead(x: Floats, shares: Floats, pulls_left: int | None) -> Lines | Points | None:
+    """Dashed lines from where each objective stands to where the goal is; a mark there while nothing is certain."""
+    if not pulls_left or pulls_left <= 0:
+        return None
+    there = float(x[-1] + pulls_left)
+    now = shares[-1]
+    starts = now[np.isfinite(now) & (now > 1.0)]
+    hint = f"forecast: the goal after about {number(there)} pulls"
+    if not len(starts):
+        return Points(np.array([there]), np.array([1.0]), replace(FORECAST, mark="ring"), hints=(hint,))
+    ends = np.stack([starts, np.ones(len(starts))], axis=1)
+    return Lines(np.tile([float(x[-1]), there], (len(starts), 1)), ends, FORECAST, hints=(hint,) * len(starts))
+
+
+def rate(rate: Rate) -> Picture:
+    """How fast a study goes: a bar for each span of time, as high as its pulls a minute; the failed ones within.
+
+    >>> told = Rate(np.array([0.0, 60.0, 120.0]), np.array([30, 60]), np.array([0, 6]))
+    >>> [layer.length.tolist() for layer in rate(told).panels[0].layers]
+    [[30.0, 60.0], [0.0, 6.0]]
+    """
+    seconds = np.diff(rate.edges)
+    kept = seconds > 0.0
+    seconds = seconds[kept]
+    told, failed = rate.told[kept], rate.failed[kept]
+    middle = (rate.edges[:-1] + rate.edges[1:])[kept] / 2.0
+    width = float(seconds.mean()) if len(seconds) else 60.0
+    hints = tuple(
+        f"{number_of(int(n), 'pull')} in {duration(float(s))}, {int(lost):,} failed"
+        for n, lost, s in zip(told, failed, seconds, strict=True)
+    )
+    layers = [
+        Bars(middle, 60.0 * counts / seconds, look, upright=True, thickness=0.9 * width, hints=hints)
+        for counts, look in ((told, _TOLD), (failed, _LOST))
+        if look is _TOLD or failed.any()
+    ]
+    total, lost = int(rate.told.sum()), int(rate.failed.sum())
+    took = float(rate.edges[-1] - rate.edges[0]) if len(rate.edges) > 1 else 0.0
+    speed = f", {number(60.0 * total / took)} a minute" if took > 0.0 else ""
+    in_all = f"{number_of(total, 'pull')} in {duration(took)}{speed}"
+    panel = Panel(
+        Axis(title="time", dates=True),
+        Axis(title="pulls a minute", low=0.0),
+        tuple(layers),
+        note="" if total else "nothing told yet",
+    )
+    return Picture(
+        rows=((panel,),),
+        legend=tuple(layer.look for layer in layers),
+        description=f"{in_all}; {lost:,} of them failed.",
+        caption=f"{in_all}; {lost:,} failed." if lost else f"{in_all}.",
+        width=7.0,
+        height=3.0,
+        name="rate",
+    )
