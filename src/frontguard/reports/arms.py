@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from frontguard._typing import Ints
 from frontguard.logs.analysis import Analysis
-from frontguard.reports.model import Column, Entry, Records, ReportTable, Subject, fitting, short
-from frontguard.results import WORDS
+from frontguard.reports.model import Column, Entry, Records, ReportTable, fitting, short
+from frontguard.results import WORDS, Result
 from frontguard.words.arm_table import arm_table, shown
+
+Failures: TypeAlias = Mapping[str, Mapping[str, int]]
+"""How often pulls failed, by arm and reason."""
 
 MOST_ROWS = 1000
 """Arms that a report shows; its CSV has all."""
@@ -18,17 +22,17 @@ MOST_ROWS = 1000
 _MOST_FAILURES = 200
 
 
-def arms_table(subject: Subject, most: int = MOST_ROWS) -> ReportTable:
-    """Verdict, estimate and interval in every objective, pulls, failures, who decides, how robust."""
-    result = subject.result
+def arms_table(result: Result, failed: Ints | None = None, most: int = MOST_ROWS) -> ReportTable:
+    """Verdict, estimate and interval in every objective, pulls, failures (K,), who decides, how robust."""
     rows = shown(result, most)
+    profile = result.profile if isinstance(result, Analysis) else None
     made = arm_table(
         result,
         rows,
-        failed=subject.failed if subject.failed is not None and subject.failed.any() else None,
+        failed=failed if failed is not None and failed.any() else None,
         deciders=bool((result.decided_by[rows] >= 0).any()),
-        stands=subject.stands,
-        resolution=subject.resolution,
+        stands=None if profile is None else profile.per_arm,
+        resolution=0.0 if profile is None else profile.resolution,
     )
     names = fitting([result.arms[arm] for arm in rows.tolist()])
     entries = tuple(
@@ -46,10 +50,15 @@ def arms_table(subject: Subject, most: int = MOST_ROWS) -> ReportTable:
     return ReportTable("The arms", columns, entries, f"{made.rest}." if made.rest else "")
 
 
-def failures_table(subject: Subject) -> ReportTable | None:
+def failed_values(found: Analysis) -> Ints | None:
+    """How many values of each arm (K,) failed; None where that is not known."""
+    return found.failed.sum(axis=1) if found.failed.size else None
+
+
+def failures_table(failures: Failures) -> ReportTable | None:
     """Arms that failed with the reasons and how often, the most frequent first; None without reasons."""
     counted = sorted(
-        ((count, arm, reason) for arm, reasons in subject.reasons.items() for reason, count in reasons.items()),
+        ((count, arm, reason) for arm, reasons in failures.items() for reason, count in reasons.items()),
         key=lambda each: -each[0],
     )
     if not counted:
@@ -67,13 +76,12 @@ def failures_table(subject: Subject) -> ReportTable | None:
 # For machines ---------------------------------------------------------------------------------------------------------
 
 
-def arms_records(subject: Subject) -> Records:
-    """A row for every arm in its own order; what is not known is None."""
-    result = subject.result
-    if isinstance(result, Analysis) and subject.kind == "analysis":
+def arms_records(result: Result, failed: Ints | None, failures: Failures, *, of_log: bool) -> Records:
+    """A row for every arm in its own order; what is not known is None. Of a log, all that an analysis says of it."""
+    if isinstance(result, Analysis) and of_log:
         columns: dict[str, Any] = result.columns()
     else:
-        columns = _columns(subject)
+        columns = _columns(result, failed, failures)
     return Records(tuple(columns), _rows(list(columns.values())))
 
 
@@ -84,22 +92,20 @@ def _rows(columns: list[Any]) -> Iterator[tuple[Any, ...]]:
         yield from zip(*(each if isinstance(each, list) else each.tolist() for each in part), strict=True)
 
 
-def _columns(subject: Subject) -> dict[str, Any]:
-    result = subject.result
+def _columns(result: Result, failed: Ints | None, failures: Failures) -> dict[str, Any]:
     medians, (low, high) = np.where(np.isfinite(result.estimates), result.medians, np.nan), result.bounds
     columns: dict[str, Any] = {"arm": list(result.arms), "verdict": WORDS[result.verdict_codes].tolist()}
     for d, metric in enumerate(result.metrics):
         columns[metric.name] = medians[:, d]
         columns[f"{metric.name} low"], columns[f"{metric.name} high"] = low[:, d], high[:, d]
     columns["pulls"] = result.pulls_per_arm
-    if subject.failed is not None:
-        columns["failed"] = subject.failed
+    if failed is not None:
+        columns["failed"] = failed
     columns["decided by"] = [result.arms[j] if j >= 0 else "" for j in result.decided_by.tolist()]
-    if subject.stands is not None:
-        columns["stands up to"] = subject.stands
-    if subject.reasons:
+    if isinstance(result, Analysis) and result.profile is not None:
+        columns["stands up to"] = result.profile.per_arm
+    if failures:
         columns["failures"] = [
-            "; ".join(f"{count} x {reason}" for reason, count in subject.reasons.get(arm, {}).items())
-            for arm in result.arms
+            "; ".join(f"{count} x {reason}" for reason, count in failures.get(arm, {}).items()) for arm in result.arms
         ]
     return columns

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from frontguard.reports.model import Report
@@ -34,16 +34,12 @@ def lines(report: Report) -> Iterator[str]:
     writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     writer.writerow([guarded(heading) for heading in report.records.headings])
     for number, row in enumerate(report.records.rows):
-        writer.writerow(_plain(row))
+        writer.writerow([_cell(value) for value in row])
         if number % 10_000 == 9_999:
             yield text.getvalue()
             text.seek(0)
             text.truncate()
     yield text.getvalue()
-
-
-def _plain(row: Sequence[Any]) -> list[Any]:
-    return [_cell(value) for value in row]
 
 
 def _cell(value: Any) -> Any:
