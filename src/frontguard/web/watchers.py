@@ -157,7 +157,7 @@ class StorageWatcher(ABC):
         self._threads = threads
         self._times = times
         self._every = every
-        self._streams = 0
+        self.streams = 0  # pages that are open and look at this
         self._looked = 0.0
         self._task: asyncio.Task[None] | None = None
         self._hurry = asyncio.Event()
@@ -178,12 +178,12 @@ class StorageWatcher(ABC):
     @contextmanager
     def looking(self) -> Iterator[None]:
         """Watch for as long as this lasts, and a while longer."""
-        self._streams += 1
+        self.streams += 1
         self.look()
         try:
             yield
         finally:
-            self._streams -= 1
+            self.streams -= 1
             self._looked = time.monotonic()
 
     async def first_answer(self, seconds: float) -> None:
@@ -234,7 +234,7 @@ class StorageWatcher(ABC):
 
     async def _run(self) -> None:
         failures = 0
-        while self._streams or time.monotonic() - self._looked < self._times.linger:
+        while self.streams or time.monotonic() - self._looked < self._times.linger:
             try:
                 change = await self._patiently()
             except Exception as error:

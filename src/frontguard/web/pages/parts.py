@@ -11,7 +11,7 @@ from frontguard.plot.picture import Picture
 from frontguard.plot.svg.draw import drawn
 from frontguard.studies.overview import Overview
 from frontguard.verdicts import Verdict
-from frontguard.web.addresses import ViewOptions, arm_url
+from frontguard.web.addresses import Address
 from frontguard.words.study import STATUSES
 
 VERDICT_CLASS = {verdict: verdict.word.removeprefix("set ") for verdict in Verdict}
@@ -82,9 +82,9 @@ def called(text: str) -> Element:
     return element("bdi", {"class": "name"}, text)
 
 
-def arm_link(name: str, study: int, arm: int, options: ViewOptions) -> Element:
+def arm_link(name: str, address: Address, arm: int) -> Element:
     """The name of an arm, which leads to its page."""
-    return element("a", {"href": arm_url(study, arm, options)}, called(name))
+    return element("a", {"href": address.to(arm)}, called(name))
 
 
 def verdict_mark(verdict: Verdict) -> Element:
