@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -64,10 +65,13 @@ def analysis_report(found: Analysis, origin: Origin | None = None) -> Report:
     """The report on an analysis."""
     plain = with_short_names(found)
     verdicts = ", ".join(f"{count:,} {word}" for word, count in found.counts.items() if count)
+    to_settle = summary.to_settle(plain, most=12)
+    if to_settle and (now := summary.holds_now(plain)):
+        to_settle.append(now)
     steps = origin_steps(origin)
     if not any(step.label == "Command" for step in steps):
         steps.append(Fact("From Python", "frontguard.analyze(log, …).report('report.html')", verbatim=True))
-    return report_of(
+    report = report_of(
         found,
         kind="analysis",
         title=f"{_file_names(origin) or 'Analysis of a log'}: {joined(plain.objectives)}",
@@ -77,11 +81,12 @@ def analysis_report(found: Analysis, origin: Origin | None = None) -> Report:
         failed=failed_values(found),
         facts=(Fact("Verdicts", verdicts),),
         robustness=robustness_part(plain),
-        open=Section("What would settle the open arms", listed=tuple(_to_settle(plain))),
+        open=Section("What would settle the open arms", listed=tuple(to_settle)),
         steps=steps,
         more=_failed_values(plain),
         course=pulls_part(plain),
     )
+    return replace(report, columns=found.columns())  # a log tells more of every arm
 
 
 def _file_names(origin: Origin | None) -> str:
@@ -91,12 +96,6 @@ def _file_names(origin: Origin | None) -> str:
     'monday.csv, tuesday.csv'
     """
     return ", ".join(re.split(r"[/\\\\]", part)[-1] or part for part in _sources(origin))
-
-
-def _to_settle(found: Analysis) -> list[str]:
-    lines = summary.to_settle(found, most=12)
-    now = summary.holds_now(found) if lines else None
-    return [*lines, *([now] if now else [])]
 
 
 def pulls_part(result: Result) -> Section:

@@ -1,15 +1,15 @@
-"""The table of arms of a report: the front first, up to a thousand rows, the rest counted; and records of every arm."""
+"""The table of arms of a report: the front first, up to a thousand rows, the rest counted; and columns of them all."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from frontguard._typing import Ints
 from frontguard.logs.analysis import Analysis
-from frontguard.reports.model import Column, Entry, Records, ReportTable, fitting, short
+from frontguard.reports.model import Column, Entry, ReportTable, fitting, short
 from frontguard.results import WORDS, Result
 from frontguard.words.arm_table import arm_table, shown
 
@@ -76,23 +76,8 @@ def failures_table(failures: Failures) -> ReportTable | None:
 # For machines ---------------------------------------------------------------------------------------------------------
 
 
-def arms_records(result: Result, failed: Ints | None, failures: Failures, *, of_log: bool) -> Records:
-    """A row for every arm in its own order; what is not known is None. Of a log, all that an analysis says of it."""
-    if isinstance(result, Analysis) and of_log:
-        columns: dict[str, Any] = result.columns()
-    else:
-        columns = _columns(result, failed, failures)
-    return Records(tuple(columns), _rows(list(columns.values())))
-
-
-def _rows(columns: list[Any]) -> Iterator[tuple[Any, ...]]:
-    count = len(columns[0])
-    for start in range(0, count, 20_000):  # numbers become Python's own in pieces: a million arms need little memory
-        part = [column[start : start + 20_000] for column in columns]
-        yield from zip(*(each if isinstance(each, list) else each.tolist() for each in part), strict=True)
-
-
-def _columns(result: Result, failed: Ints | None, failures: Failures) -> dict[str, Any]:
+def arms_columns(result: Result, failed: Ints | None, failures: Failures) -> dict[str, Any]:
+    """What is known of every arm, in its own order."""
     medians, (low, high) = np.where(np.isfinite(result.estimates), result.medians, np.nan), result.bounds
     columns: dict[str, Any] = {"arm": list(result.arms), "verdict": WORDS[result.verdict_codes].tolist()}
     for d, metric in enumerate(result.metrics):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from frontguard.demo.reviews import BOMBED, CONTAMINATION, Reviews
 from frontguard.demo.treatments import OBJECTIVES, Demo
 from frontguard.documents.base import Origin
@@ -22,33 +20,25 @@ from frontguard.words.certificate import guarantee
 _METRICS = tuple(Objective(name, "minimize") for name in OBJECTIVES)
 
 
-def _in_minutes(found: Demo, result: Result) -> Result:
-    """The result in minutes, of which fewer are better: inner values are minutes with a minus."""
-    certificate = result.certificate
+def _in_minutes(found: Demo) -> Result:
+    """The robust result in minutes, of which fewer are better: inner values are minutes with a minus."""
+    result = found.robust
+    margins = {name: tuple(each.tolist()) for name, each in found.margins().items()}
     return replace(
         result,
-        estimates=result.estimates * found.deviation - found.centre,
-        lower=result.lower * found.deviation - found.centre,
-        upper=result.upper * found.deviation - found.centre,
+        estimates=-found.minutes(result.estimates),
+        lower=-found.minutes(result.lower),
+        upper=-found.minutes(result.upper),
         metrics=_METRICS,
-        certificate=replace(
-            certificate,
-            accuracy=_each(certificate.accuracy, found),
-            coverage=_each(certificate.coverage, found),
-            relative=(False, False),
-        ),
+        certificate=replace(result.certificate, **margins, relative=(False, False)),
     )
-
-
-def _each(amount: float | tuple[float, ...], found: Demo) -> tuple[float, ...]:
-    return tuple((np.asarray(amount) * found.deviation).tolist())
 
 
 def demo_report(found: Demo, origin: Origin | None = None) -> Report:
     """The report on the demonstration."""
     from frontguard.demo.pictures import demo_picture
 
-    robust = _in_minutes(found, found.robust)
+    robust = _in_minutes(found)
     kept, by_means, total = len(found.found(found.robust)), len(found.found(found.by_means)), len(found.truth)
     accuracy, coverage = found.margins()["accuracy"], found.margins()["coverage"]
     lies = f"{found.contamination:.0%}"

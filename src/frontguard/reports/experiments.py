@@ -13,7 +13,7 @@ from frontguard.experiments.tables import number
 from frontguard.phrases import article
 from frontguard.reports.analysis import origin_steps
 from frontguard.reports.make import made_now, shown
-from frontguard.reports.model import Column, Entry, Fact, Records, Report, ReportTable, joined
+from frontguard.reports.model import Column, Entry, Fact, Report, ReportTable, joined
 from frontguard.words.certificate import status_in_words
 
 GOAL = 0.9
@@ -52,7 +52,7 @@ def experiments_report(rows: Sequence[Row], origin: Origin | None = None) -> Rep
         assumptions=tuple(_assumptions(rows)),
         warnings=tuple(_warnings(rows)),
         reproduce=tuple(origin_steps(origin or _derived(rows))),
-        records=Records(tuple(records[0]), [list(record.values()) for record in records]),
+        columns={name: [record[name] for record in records] for name in records[0]},
         made=made_now(),
     )
 

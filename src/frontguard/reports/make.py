@@ -11,7 +11,7 @@ import frontguard
 from frontguard._typing import Ints
 from frontguard.phrases import article, percent
 from frontguard.plot.picture import Picture
-from frontguard.reports.arms import Failures, arms_records, arms_table, failures_table
+from frontguard.reports.arms import Failures, arms_columns, arms_table, failures_table
 from frontguard.reports.model import Fact, Figure, Kind, Report, Section, with_short_names
 from frontguard.results import Result
 from frontguard.verdicts import Verdict
@@ -73,7 +73,7 @@ def report_of(
         failures=_failures(failures, failed_pulls, result.pulls),
         warnings=result.warnings,
         reproduce=tuple(steps),
-        records=arms_records(result, failed, failures, of_log=kind == "analysis"),
+        columns=arms_columns(result, failed, failures),
         made=made_now(),
         robustness=robustness,
         open=open,

@@ -6,9 +6,11 @@ down. Texts are plain and hostile: whoever writes them down escapes them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, TypeVar
+
+import numpy.typing as npt
 
 from frontguard.objectives import Objective
 from frontguard.plot.picture import Picture
@@ -65,14 +67,6 @@ class Fact:
 
 
 @dataclass(frozen=True, eq=False)
-class Records:
-    """A row for everything, for machines: headings, and rows that are made while they are written."""
-
-    headings: tuple[str, ...]
-    rows: Sequence[Sequence[Any]] | Iterator[Sequence[Any]]
-
-
-@dataclass(frozen=True, eq=False)
 class Section:
     """A part of a report with more in it: a heading, sentences, pictures and tables. Left out if it is empty."""
 
@@ -104,7 +98,7 @@ class Report:
     assumptions: tuple[str, ...]  # what it rests on
     warnings: tuple[str, ...]
     reproduce: tuple[Fact, ...]  # what is needed to make it again
-    records: Records
+    columns: Mapping[str, Sequence[Any] | npt.NDArray[Any]]  # for machines: a row for every arm, or every result
     made: str  # by which version and when
     robustness: Section = Section("How robust it is")
     open: Section = Section("What would settle the open arms")  # and which these are
@@ -139,14 +133,8 @@ def with_short_names(result: AnyResult) -> AnyResult:
     arms: tuple[str, ...] = result.arms
     if any(len(name) > IN_SENTENCES or not name.isprintable() for name in arms):
         arms = tuple(map(short, arms))
-    names = tuple(map(short, result.objectives))
-    metrics = tuple(
-        metric if metric.name == short(metric.name) else replace(metric, name=short(metric.name) or "?")
-        for metric in result.metrics
-    )
-    if arms is result.arms and names == result.objectives and metrics == result.metrics:
-        return result
-    return replace(result, arms=arms, objectives=names, metrics=metrics)
+    metrics = tuple(replace(metric, name=short(metric.name) or "?") for metric in result.metrics)
+    return replace(result, arms=arms, objectives=tuple(map(short, result.objectives)), metrics=metrics)
 
 
 # Names ----------------------------------------------------------------------------------------------------------------

@@ -296,9 +296,8 @@ def as_analysis(
     ordered = sorted_pulls(settings.arms, settings.objectives, arm_of, values)
     aside = np.asarray(result.verdict_codes == Verdict.SET_ASIDE)
     found, note = _profile(result, settings, arm_of, values, aside, progress)
-    fields = {name: value for name, value in vars(result).items() if name in Result.__dataclass_fields__}
     analysis = Analysis(
-        **fields,
+        **vars(result),
         failed=ordered.failed.T,
         means=means(ordered, settings.objectives),
         mean_front=mean_front(ordered, settings.objectives) & ~aside,

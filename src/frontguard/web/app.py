@@ -44,7 +44,7 @@ TWIN_PATIENCE = 20.0
 
 _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
-Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
+Answer = Coroutine[Any, Any, Response]
 
 
 class _Number(IntegerConvertor):
@@ -109,7 +109,7 @@ class Site:
         self.watchers.close()
         self.views.close()
 
-    def _checked(self, endpoint: Callable[[Request, Address], Coroutine[Any, Any, Response]]) -> Endpoint:
+    def _checked(self, endpoint: Callable[[Request, Address], Answer]) -> Callable[[Request], Answer]:
         """An endpoint that is given an address; refuses what is none."""
 
         async def answer(request: Request) -> Response:

@@ -7,7 +7,7 @@ import json
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
@@ -101,11 +101,8 @@ class Views:
     @contextmanager
     def looking(self, address: Address) -> Iterator[None]:
         """Keep those who watch an address at work for as long as this lasts."""
-        with ExitStack() as stack:
-            stack.enter_context(self.watchers.listing.looking())
-            watcher = self._watcher(address)
-            if watcher is not None:
-                stack.enter_context(watcher.looking())
+        watcher = self._watcher(address)
+        with self.watchers.listing.looking(), nullcontext() if watcher is None else watcher.looking():
             yield
 
     def stamp(self, address: Address) -> tuple[int, ...]:
@@ -183,7 +180,7 @@ class Views:
         return None if address.study is None else self.watchers.known(address.study)
 
     def _needed(self, address: Address) -> list[StudyWatcher]:
-        if address.study is None:
-            return self.watchers.all()
         watcher = self._watcher(address)
-        return [] if watcher is None else [watcher]
+        if watcher is not None:
+            return [watcher]
+        return self.watchers.all() if address.study is None else []

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 
 from frontguard import plot
 from frontguard.markup import Child, Element, element
-from frontguard.phrases import number, one_line
+from frontguard.phrases import number, one_line, shortened
 from frontguard.studies.overview import Measurements, Overview
 from frontguard.web.addresses import Address
 from frontguard.web.pages import parts
@@ -30,7 +29,7 @@ def arm_page(overview: Overview, address: Address, measurements: Measurements) -
         "verdict": _verdict(overview, address, arm),
         "boxes": _boxes(overview, arm),
         "values": _values(overview, measurements),
-        "failures": _failures(overview, measurements),
+        "failures": parts.failures_region(overview, [measurements.name]),
         "latest": _latest(measurements),
     }
     return Page(f"{one_line(measurements.name)}: {result.verdict(arm).word}", regions, "arm", address.twin)
@@ -121,15 +120,6 @@ def _values(overview: Overview, measurements: Measurements) -> Element:
     return region("values", "What was measured", note, element("div", {"class": "figures"}, *figures))
 
 
-def _failures(overview: Overview, measurements: Measurements) -> Element:
-    """Why pulls of this arm failed, how often, and when last."""
-    reasons = overview.snapshot.failures.get(measurements.name, Counter())
-    if not reasons:
-        return nothing("failures")
-    failures = [(times, measurements.name, reason) for reason, times in reasons.most_common()]
-    return region("failures", "Failures", *parts.failures_table(overview, failures))
-
-
 def _latest(measurements: Measurements) -> Element:
     """The latest pulls, one by one, the last first."""
     count = len(measurements.pulls)
@@ -144,7 +134,7 @@ def _latest(measurements: Measurements) -> Element:
                 {"data-key": pull},
                 figure_cell(f"{pull:,}"),
                 *(figure_cell("" if np.isnan(value) else number(float(value))) for value in measurements.values[i]),
-                cell(called(parts.shortened(reason))) if reason else cell(),
+                cell(called(shortened(reason, parts.LONGEST_REASON))) if reason else cell(),
                 cell(called(measurements.workers[i])),
                 cell(parts.moment(float(measurements.at[i]), ago=False)),
             )

@@ -28,6 +28,7 @@ _MOST_WARNINGS = 50
 
 def study_page(overview: Overview, address: Address) -> Page:
     """A study: the answer, how far it is, pictures, the arms, what failed, how it was made."""
+    arms, failed = overview.snapshot.result.arms, line("note", failures_in_words(overview.snapshot))
     regions = {
         "head": _head(overview),
         "trouble": nothing("trouble"),
@@ -39,7 +40,7 @@ def study_page(overview: Overview, address: Address) -> Page:
         "pulls": _pulls(overview, address),
         "rate": _rate(overview),
         "table": table_region(overview, address),
-        "failures": _failures(overview, address),
+        "failures": parts.failures_region(overview, arms, failed, address=address),
         "reproduce": _reproduce(overview),
     }
     title = f"{one_line(overview.name)}: {STATUSES[overview.snapshot.result.status]}"
@@ -203,20 +204,6 @@ def _rate(overview: Overview) -> Element:
 
 
 # What went wrong, and how it was made ---------------------------------------------------------------------------------
-
-
-def _failures(overview: Overview, address: Address) -> Element:
-    """Which arms failed, why, and how often; the most frequent first."""
-    snapshot = overview.snapshot
-    numbers = {name: arm for arm, name in enumerate(snapshot.result.arms)}
-    failures = [
-        (times, name, reason) for name, reasons in snapshot.failures.items() for reason, times in reasons.items()
-    ]
-    if not failures:
-        return nothing("failures")
-    failures.sort(key=lambda each: (-each[0], numbers[each[1]], each[2]))
-    table = parts.failures_table(overview, failures, lambda name: parts.arm_link(name, address, numbers[name]))
-    return region("failures", "Failures", line("note", failures_in_words(snapshot)), *table)
 
 
 def _warnings(overview: Overview) -> Element:
