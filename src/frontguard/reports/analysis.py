@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from frontguard import plot
 from frontguard.documents.base import Origin
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.profile import Profile
@@ -100,16 +101,12 @@ def _file_names(origin: Origin | None) -> str:
 
 def pulls_part(result: Result) -> Section:
     """How much was measured, as a picture; blank if nothing was."""
-    from frontguard import plot
-
     pictures = (shown("Pulls of each arm", plot.pulls(with_short_names(result))),) if result.pulls else ()
     return Section("How much was measured", shown=pictures)
 
 
 def robustness_part(found: Analysis) -> Section:
     """How dirty the data may be before verdicts change: words, and a picture if there is a profile."""
-    from frontguard import plot
-
     profile, said = found.profile, summary.robustness(found)
     if profile is None or said is None:
         return Section("How robust it is")

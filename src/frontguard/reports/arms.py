@@ -9,7 +9,8 @@ import numpy as np
 
 from frontguard._typing import Ints
 from frontguard.logs.analysis import Analysis
-from frontguard.reports.model import Column, Entry, ReportTable, fitting, short
+from frontguard.phrases import percent
+from frontguard.reports.model import Column, Entry, ReportTable, Section, fitting, short
 from frontguard.results import WORDS, Result
 from frontguard.words.arm_table import arm_table, shown
 
@@ -55,14 +56,21 @@ def failed_values(found: Analysis) -> Ints | None:
     return found.failed.sum(axis=1) if found.failed.size else None
 
 
-def failures_table(failures: Failures) -> ReportTable | None:
-    """Arms that failed with the reasons and how often, the most frequent first; None without reasons."""
+def failures_part(failures: Failures, failed: int, pulls: int) -> Section:
+    """How many pulls failed; of which arms and for which reasons, if these are known, the most frequent first."""
+    words: tuple[str, ...] = ()
+    if failed:
+        words = (
+            f"{failed:,} of {pulls:,} pulls failed ({percent(failed / max(pulls, 1))}). Each counts as a measurement "
+            "that could have been anything, on either side: leaving it out would favour arms that fail when they are "
+            "slow.",
+        )
     counted = sorted(
         ((count, arm, reason) for arm, reasons in failures.items() for reason, count in reasons.items()),
         key=lambda each: -each[0],
     )
     if not counted:
-        return None
+        return Section("Failures", words)
     rows = tuple(
         (Entry(short(arm)), Entry(short(reason, 200)), Entry(f"{count:,}", float(count)))
         for count, arm, reason in counted[:_MOST_FAILURES]
@@ -70,10 +78,7 @@ def failures_table(failures: Failures) -> ReportTable | None:
     left = len(counted) - len(rows)
     rest = f"… and {left:,} more kinds of failures." if left else ""
     columns = (Column("arm"), Column("reason"), Column("pulls", number=True))
-    return ReportTable("Failed pulls by arm and reason", columns, rows, rest)
-
-
-# For machines ---------------------------------------------------------------------------------------------------------
+    return Section("Failures", words, tables=(ReportTable("Failed pulls by arm and reason", columns, rows, rest),))
 
 
 def arms_columns(result: Result, failed: Ints | None, failures: Failures) -> dict[str, Any]:

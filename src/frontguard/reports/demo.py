@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
+from frontguard import plot
+from frontguard.demo.pictures import demo_picture, reviews_picture
 from frontguard.demo.reviews import BOMBED, CONTAMINATION, Reviews
 from frontguard.demo.treatments import OBJECTIVES, Demo
 from frontguard.documents.base import Origin
@@ -23,7 +26,7 @@ _METRICS = tuple(Objective(name, "minimize") for name in OBJECTIVES)
 def _in_minutes(found: Demo) -> Result:
     """The robust result in minutes, of which fewer are better: inner values are minutes with a minus."""
     result = found.robust
-    margins = {name: tuple(each.tolist()) for name, each in found.margins().items()}
+    margins: dict[str, Any] = {name: tuple(each.tolist()) for name, each in found.margins().items()}
     return replace(
         result,
         estimates=-found.minutes(result.estimates),
@@ -36,8 +39,6 @@ def _in_minutes(found: Demo) -> Result:
 
 def demo_report(found: Demo, origin: Origin | None = None) -> Report:
     """The report on the demonstration."""
-    from frontguard.demo.pictures import demo_picture
-
     robust = _in_minutes(found)
     kept, by_means, total = len(found.found(found.robust)), len(found.found(found.by_means)), len(found.truth)
     accuracy, coverage = found.margins()["accuracy"], found.margins()["coverage"]
@@ -71,8 +72,6 @@ def demo_report(found: Demo, origin: Origin | None = None) -> Report:
 
 
 def _reviews_part(reviews: Reviews) -> Section:
-    from frontguard.demo.pictures import reviews_picture
-
     return _log_part(
         "A log that is there already: reviews",
         reviews.analysis,
@@ -85,8 +84,6 @@ def _reviews_part(reviews: Reviews) -> Section:
 
 
 def _flags_part(found: Analysis) -> Section:
-    from frontguard import plot
-
     return _log_part(
         "A real job: compiler flags",
         found,

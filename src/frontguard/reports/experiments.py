@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from frontguard import __version__, plot
 from frontguard.documents.base import Origin
 from frontguard.experiments.plan import TITLES
 from frontguard.experiments.results import Row, as_record
@@ -22,8 +23,6 @@ GOAL = 0.9
 
 def experiments_report(rows: Sequence[Row], origin: Origin | None = None) -> Report:
     """The report on rows of results."""
-    from frontguard import plot
-
     datasets = list(dict.fromkeys(TITLES.get(row.dataset, row.dataset) for row in rows))
     records = [as_record(row) for row in rows]
     runs = sorted({row.runs for row in rows})
@@ -59,8 +58,6 @@ def experiments_report(rows: Sequence[Row], origin: Origin | None = None) -> Rep
 
 def _derived(rows: Sequence[Row]) -> Origin:
     """A command that computes such rows, as far as they tell: their seed they do not."""
-    from frontguard import __version__
-
     arguments = ["frontguard", "reproduce", rows[0].dataset if len({row.dataset for row in rows}) == 1 else "all"]
     arguments += ["--runs", str(max(row.runs for row in rows))]
     for policy in dict.fromkeys(row.policy for row in rows):
@@ -108,7 +105,7 @@ def _times(ratio: float) -> str:
 
 
 def _table(rows: Sequence[Row]) -> ReportTable:
-    columns = [
+    columns: list[tuple[Column, Callable[[Row], Entry]]] = [
         (Column("policy"), lambda row: Entry(row.policy_title)),
         (Column("ε", number=True), lambda row: Entry(f"{row.epsilon:g}", row.epsilon)),
         (Column("RSR", "95 % interval", number=True), _success),

@@ -73,6 +73,7 @@ class _Body:
     def made(self) -> list[Element]:
         """Skip link, header, main and footer."""
         report = self.report
+        facts = (element("div", {}, *_fact(fact)) for fact in report.facts)
         return [
             element("a", {"class": "skip", "href": "#table"}, "Skip to the table"),
             element("header", {}, element("h1", {"dir": "auto"}, one_line(report.title, 300)), *self._answer()),
@@ -81,7 +82,7 @@ class _Body:
                 {},
                 *(self._figure(each, "h2" if len(report.pictures) > 1 else None) for each in report.pictures),
                 self._warnings(),
-                element("section", {"aria-label": "In short"}, element("dl", {"class": "facts"}, *self._facts())),
+                element("section", {"aria-label": "In short"}, element("dl", {"class": "facts"}, *facts)),
                 self._main_table(),
                 *(self._part(part) for part in report.parts if part.heading != "Warnings"),
                 self._reproduce(),
@@ -97,9 +98,6 @@ class _Body:
             element("p", {"class": f"answer{long}", "dir": "auto"}, report.answer),
             element("p", {"class": f"status {kind}".strip()}, report.status_words),
         ]
-
-    def _facts(self) -> list[Element]:
-        return [element("div", {}, *_fact(fact)) for fact in self.report.facts]
 
     def _warnings(self) -> Element | None:
         warnings = self.report.warnings
@@ -144,8 +142,6 @@ class _Body:
             element("div", {"class": "canvas wide" if wide else "canvas"}, svg),
             element("figcaption", {"dir": "auto"}, shown.words) if shown.words else None,
         )
-
-    # Tables -----------------------------------------------------------------------------------------------------------
 
     def _table(self, table: ReportTable, *, caption: bool = True) -> list[Element]:
         name = f"caption-{next(self._tables)}"

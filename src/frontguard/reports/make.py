@@ -7,11 +7,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from types import MappingProxyType
 
-import frontguard
+from frontguard import __version__, plot
 from frontguard._typing import Ints
 from frontguard.phrases import article, percent
-from frontguard.plot.picture import Picture
-from frontguard.reports.arms import Failures, arms_columns, arms_table, failures_table
+from frontguard.plot.picture import Panel, Picture, Region
+from frontguard.reports.arms import Failures, arms_columns, arms_table, failures_part
 from frontguard.reports.model import Fact, Figure, Kind, Report, Section, with_short_names
 from frontguard.results import Result
 from frontguard.verdicts import Verdict
@@ -70,7 +70,7 @@ def report_of(
             failed=count,
             aside=len(result.aside),
         ),
-        failures=_failures(failures, failed_pulls, result.pulls),
+        failures=failures_part(failures, failed_pulls, result.pulls),
         warnings=result.warnings,
         reproduce=tuple(steps),
         columns=arms_columns(result, failed, failures),
@@ -84,7 +84,7 @@ def report_of(
 
 def made_now() -> str:
     """By which version, and when."""
-    return f"Made by frontguard {frontguard.__version__} on {datetime.now(UTC):%Y-%m-%d %H:%M} UTC."
+    return f"Made by frontguard {__version__} on {datetime.now(UTC):%Y-%m-%d %H:%M} UTC."
 
 
 def _facts(result: Result, failed: int, directed: bool) -> list[Fact]:
@@ -108,8 +108,6 @@ def _facts(result: Result, failed: int, directed: bool) -> list[Fact]:
 
 
 def _pictures(result: Result, directed: bool) -> tuple[Figure, ...]:
-    from frontguard import plot
-
     objectives = len(result.metrics)
     alive = min(int((result.verdict_codes != Verdict.OUT).sum()), 250)
     if objectives > 2 and alive * objectives * (objectives - 1) // 2 > MOST_MARKS:
@@ -131,7 +129,6 @@ def shown(heading: str, picture: Picture) -> Figure:
 
 def without_directions(picture: Picture) -> Picture:
     """The picture of a result of which nobody knows which direction is better: without arrows and shaded region."""
-    from frontguard.plot.picture import Panel, Region
 
     def bare(panel: Panel | None) -> Panel | None:
         if panel is None:
@@ -140,15 +137,3 @@ def without_directions(picture: Picture) -> Picture:
         return replace(panel, x=replace(panel.x, better=""), y=replace(panel.y, better=""), layers=layers)
 
     return replace(picture, rows=tuple(tuple(map(bare, row)) for row in picture.rows))
-
-
-def _failures(failures: Failures, failed: int, pulls: int) -> Section:
-    table = failures_table(failures)
-    words: tuple[str, ...] = ()
-    if failed:
-        words = (
-            f"{failed:,} of {pulls:,} pulls failed ({percent(failed / max(pulls, 1))}). Each counts as a measurement "
-            "that could have been anything, on either side: leaving it out would favour arms that fail when they are "
-            "slow.",
-        )
-    return Section("Failures", words, tables=() if table is None else (table,))

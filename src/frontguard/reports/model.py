@@ -6,7 +6,7 @@ down. Texts are plain and hostile: whoever writes them down escapes them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -17,6 +17,9 @@ from frontguard.plot.picture import Picture
 from frontguard.results import Result
 
 Kind: TypeAlias = Literal["study", "run", "analysis", "result", "demo", "reproduce"]
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""Told what is being done, how much of it, and of how much."""
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from itertools import count
 
+from frontguard import plot
 from frontguard.logs.analysis import Analysis
 from frontguard.markup import Element, element
 from frontguard.phrases import number_of
@@ -25,8 +26,6 @@ _numbers = count(1)  # so that no two pictures of a notebook have the same ids
 
 def result_html(result: Result) -> str:
     """The markup of a result or an analysis."""
-    from frontguard import plot
-
     full = shown_in_units(result)
     plain = with_short_names(full)
     table = arms_table(full, failed_values(full) if isinstance(full, Analysis) else None, MOST_ROWS)

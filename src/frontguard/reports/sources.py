@@ -11,15 +11,11 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from frontguard.documents.base import Origin, parsed, read
 from frontguard.errors import BadInput
-from frontguard.reports.model import Report
-
-if TYPE_CHECKING:
-    from frontguard.reports.study import Progress
-
+from frontguard.reports.model import Progress, Report
 
 WANTED = (
     "a study's storage (a SQLite file or postgresql://…), or the JSON of frontguard run, analyze, demo or reproduce "

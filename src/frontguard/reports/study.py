@@ -9,10 +9,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from frontguard import __version__, plot
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.documents.base import Origin
 from frontguard.logs.analysis import Analysis
@@ -25,24 +26,18 @@ from frontguard.phrases import duration, number_of, percent
 from frontguard.plot.picture import Picture
 from frontguard.reports.analysis import open_part, origin_steps, pulls_part, robustness_part
 from frontguard.reports.make import report_of, shown
-from frontguard.reports.model import Fact, Figure, Kind, Report, Section, with_short_names
+from frontguard.reports.model import Fact, Figure, Kind, Progress, Report, Section, with_short_names
 from frontguard.results import Result
-from frontguard.studies.overview import Snapshot
+from frontguard.storage.contract import Storage
+from frontguard.studies.follow import Follower
+from frontguard.studies.overview import Measurements, Overview, Snapshot
 from frontguard.studies.settings import Settings
+from frontguard.suspects import suspects
 from frontguard.verdicts import Verdict
 from frontguard.words import analysis as log_summary
 from frontguard.words.arm_table import counts
 from frontguard.words.certificate import certificate_against_goal, guarantee
 from frontguard.words.study import answer, more_to_come
-
-if TYPE_CHECKING:
-    from frontguard.storage.contract import Storage
-    from frontguard.studies.follow import Follower
-    from frontguard.studies.overview import Measurements, Overview
-
-
-Progress = Callable[[str, int, int], None]
-"""Told what is being done, how much of it, and of how much."""
 
 _MOST_VALUES = 1500  # raw values of an arm in a picture
 _ALONE = 7.0  # inches of a picture that has one panel instead of two
@@ -52,8 +47,6 @@ def study_report(
     storage: Storage, name: str, *, where: str = "", said: str = "", progress: Progress | None = None
 ) -> Report:
     """The report on a study in a storage, which is only read. `where` is how one gets there, without a password."""
-    from frontguard.studies.follow import Follower
-
     follower = Follower(storage, name)
     overview = follower.catch_up(None if progress is None else partial(progress, "pulls read"))
     settings, snapshot = overview.settings, overview.snapshot
@@ -132,16 +125,13 @@ def _facts(snapshot: Snapshot) -> list[Fact]:
 def _times(overview: Overview) -> list[Fact]:
     if overview.began is None or overview.last is None:
         return []
-    first, last = _utc(overview.began), _utc(overview.last)
+    ends = (datetime.fromtimestamp(at, UTC) for at in (overview.began, overview.last))
+    first, last = (f"{end:%Y-%m-%d %H:%M} UTC" for end in ends)
     when = first if first == last else f"{first} to {last}"
     facts = [Fact("Measured", f"{when}, within {duration(overview.last - overview.began)}")]
     if overview.out:
         facts.append(Fact("Under way", f"{overview.out:,} pulls"))
     return facts
-
-
-def _utc(seconds: float) -> str:
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M} UTC"
 
 
 # Robustness and course ------------------------------------------------------------------------------------------------
@@ -176,8 +166,6 @@ def _bars(found: Analysis, picture: Picture) -> str:
 
 def _stands_alone(found: Analysis) -> tuple[Figure, ...]:
     """The arms that have a figure, without how many are in: in that the log as it is now and the study differ."""
-    from frontguard import plot
-
     if found.profile is None or np.isnan(found.profile.per_arm).all():
         return ()
     picture = plot.robustness(found, found.profile)
@@ -191,8 +179,6 @@ def _stands_alone(found: Analysis) -> tuple[Figure, ...]:
 
 
 def _course(overview: Overview, follower: Follower, found: Analysis) -> Section:
-    from frontguard import plot
-
     plain = with_short_names(found)
     short_history = replace(overview.history, arms=plain.arms, objectives=plain.metrics)
     pictures: list[Figure] = []
@@ -217,8 +203,6 @@ def _course(overview: Overview, follower: Follower, found: Analysis) -> Section:
 
 def _most_suspicious(overview: Overview, follower: Follower) -> tuple[Measurements, float] | None:
     """The arm with the largest share of values that look contaminated or failed; None if no value of any arm does."""
-    from frontguard.suspects import suspects
-
     best: tuple[Measurements, float] | None = None
     counts = overview.snapshot.result.pulls_per_arm
     for arm in np.argsort(-counts, kind="stable")[:2000].tolist():
@@ -238,8 +222,6 @@ def _most_suspicious(overview: Overview, follower: Follower) -> tuple[Measuremen
 
 
 def _steps(overview: Overview, where: str) -> list[Fact]:
-    from frontguard import __version__
-
     settings = overview.settings
     spec, identity = settings.about.get("spec"), settings.about.get("identity")
     steps = [

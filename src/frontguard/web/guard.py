@@ -151,7 +151,7 @@ def judged(rules: Rules, request: Request) -> HTMLResponse | None:
 
 
 def _query(request: Request) -> str:
-    return request.scope.get("query_string", b"").decode("latin-1")
+    return bytes(request.scope.get("query_string", b"")).decode("latin-1")
 
 
 def _from_here(request: Request) -> bool:

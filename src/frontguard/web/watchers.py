@@ -242,7 +242,8 @@ class StorageWatcher(ABC):
             else:
                 failures = 0
                 self._settle(change, "")
-            pause = min(self._times.pause * 2.0**failures, self._times.trouble) if failures else self.pause()
+            growing = self._times.pause * 2.0 ** min(failures, 20)
+            pause = min(growing, self._times.trouble) if failures else self.pause()
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._hurry.wait(), pause)
             self._hurry.clear()

@@ -11,7 +11,7 @@ from frontguard.markup import Child, Element, element
 from frontguard.objectives import parse_tolerance
 from frontguard.phrases import duration, number, number_of, one_line
 from frontguard.studies.overview import Overview
-from frontguard.web.addresses import Address
+from frontguard.web.addresses import VIEWS, Address
 from frontguard.web.pages import parts
 from frontguard.web.pages.parts import Page, called, figure, line, nothing, region
 from frontguard.web.pages.table import table_region
@@ -136,9 +136,7 @@ def _picture(overview: Overview, address: Address) -> Element:
 
 def views_of(objectives: int) -> tuple[str, ...]:
     """The views that differ for so many objectives."""
-    return (
-        ("front",) if objectives == 1 else ("front", "parallel") if objectives == 2 else ("front", "pairs", "parallel")
-    )
+    return VIEWS if objectives > 2 else ("front", "parallel")[:objectives]
 
 
 def _arm_urls(address: Address) -> str:
