@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -72,7 +71,7 @@ def analysis_report(found: Analysis, origin: Origin | None = None) -> Report:
     steps = origin_steps(origin)
     if not any(step.label == "Command" for step in steps):
         steps.append(Fact("From Python", "frontguard.analyze(log, …).report('report.html')", verbatim=True))
-    report = report_of(
+    return report_of(
         found,
         kind="analysis",
         title=f"{_file_names(origin) or 'Analysis of a log'}: {joined(plain.objectives)}",
@@ -86,8 +85,8 @@ def analysis_report(found: Analysis, origin: Origin | None = None) -> Report:
         steps=steps,
         more=_failed_values(plain),
         course=pulls_part(plain),
+        columns=found.columns(),
     )
-    return replace(report, columns=found.columns())  # a log tells more of every arm
 
 
 def _file_names(origin: Origin | None) -> str:

@@ -13,7 +13,7 @@ from frontguard.experiments.results import Row, as_record
 from frontguard.experiments.tables import number
 from frontguard.phrases import article
 from frontguard.reports.analysis import origin_steps
-from frontguard.reports.make import made_now, shown
+from frontguard.reports.make import shown
 from frontguard.reports.model import Column, Entry, Fact, Report, ReportTable, joined
 from frontguard.words.certificate import status_in_words
 
@@ -52,7 +52,6 @@ def experiments_report(rows: Sequence[Row], origin: Origin | None = None) -> Rep
         warnings=tuple(_warnings(rows)),
         reproduce=tuple(origin_steps(origin or _derived(rows))),
         columns={name: [record[name] for record in records] for name in records[0]},
-        made=made_now(),
     )
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from types import MappingProxyType
+from typing import Any
 
-from frontguard import __version__, plot
+from frontguard import plot
 from frontguard._typing import Ints
 from frontguard.phrases import article, percent
 from frontguard.plot.picture import Panel, Picture, Region
@@ -39,6 +39,7 @@ def report_of(
     failures: Failures = MappingProxyType({}),
     facts: Sequence[Fact] = (),
     pictures: tuple[Figure, ...] | None = None,  # instead of those that are made of the result
+    columns: dict[str, Any] | None = None,  # likewise
     robustness: Section = Report.robustness,
     open: Section = Report.open,
     course: Section = Report.course,
@@ -73,18 +74,12 @@ def report_of(
         failures=failures_part(failures, failed_pulls, result.pulls),
         warnings=result.warnings,
         reproduce=tuple(steps),
-        columns=arms_columns(result, failed, failures),
-        made=made_now(),
+        columns=arms_columns(result, failed, failures) if columns is None else columns,
         robustness=robustness,
         open=open,
         course=course,
         more=more,
     )
-
-
-def made_now() -> str:
-    """By which version, and when."""
-    return f"Made by frontguard {__version__} on {datetime.now(UTC):%Y-%m-%d %H:%M} UTC."
 
 
 def _facts(result: Result, failed: int, directed: bool) -> list[Fact]:

@@ -7,11 +7,13 @@ down. Texts are plain and hostile: whoever writes them down escapes them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy.typing as npt
 
+from frontguard import __version__
 from frontguard.objectives import Objective
 from frontguard.plot.picture import Picture
 from frontguard.results import Result
@@ -102,12 +104,14 @@ class Report:
     warnings: tuple[str, ...]
     reproduce: tuple[Fact, ...]  # what is needed to make it again
     columns: Mapping[str, Sequence[Any] | npt.NDArray[Any]]  # for machines: a row for every arm, or every result
-    made: str  # by which version and when
     robustness: Section = Section("How robust it is")
     open: Section = Section("What would settle the open arms")  # and which these are
     failures: Section = Section("Failures")
     course: Section = Section("How it came about")
     more: tuple[Section, ...] = ()  # further answers, as in the demonstration
+    made: str = field(
+        default_factory=lambda: f"Made by frontguard {__version__} on {datetime.now(UTC):%Y-%m-%d %H:%M} UTC."
+    )
 
     @property
     def parts(self) -> tuple[Section, ...]:

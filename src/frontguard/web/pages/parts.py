@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -156,11 +155,10 @@ def failures_region(overview: Overview, arms: Sequence[str], *said: Element, add
 
     With the `address` of the study these are all its arms, and named; without, it is one.
     """
-    failures = overview.snapshot.failures
     counted = [
         (-times, number, reason)
         for number, arm in enumerate(arms)
-        for reason, times in failures.get(arm, Counter[str]()).items()
+        for reason, times in overview.snapshot.failures.get(arm, {}).items()
     ]
     if not counted:
         return nothing("failures")
