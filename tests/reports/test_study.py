@@ -144,7 +144,7 @@ def test_the_rest_of_it(report: Report) -> None:
     shown = [shown.heading for shown in report.course.shown]
     assert shown[0] == "Intervals while it was measured"
     assert shown[-1].startswith(("Measurements of broken", "Measurements of lied to"))
-    steps = {step.label: step.text for step in report.reproduce}
+    steps = {step.label: step.value for step in report.reproduce}
     assert steps["Seed"].startswith("4")
     assert "Prescient(eps=0.1)" in steps["Study in Python"]
 

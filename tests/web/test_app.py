@@ -360,12 +360,12 @@ def test_the_same_view_is_made_once_for_all(tmp_path: Path, monkeypatch: pytest.
             stream.until(lambda regions: "facts" in regions)
         other = live.events("/events/study/1?view=pairs")
         other.next()
-        assert len(made) == len({(given[0].version, given[2]) for given in made})
+        assert len(made) == len({(given[0].version, given[1]) for given in made})
         measure(study, 8, seed=2)
         for stream in [*streams, other]:
             stream.next()
-        assert len(made) == len({(given[0].version, given[2]) for given in made})
-        assert len({given[2] for given in made}) == 2
+        assert len(made) == len({(given[0].version, given[1]) for given in made})
+        assert len({given[1] for given in made}) == 2
 
 
 def test_streams_are_counted_and_those_who_left_make_room(file: Path) -> None:
@@ -376,11 +376,11 @@ def test_streams_are_counted_and_those_who_left_make_room(file: Path) -> None:
         assert (refused.status, refused.headers["retry-after"]) == (503, "5")
         assert live.get("/study/1").status == 200
         first.close()
-        until(lambda: live.server.site.streams == 1)
+        until(lambda: live.server.site.watchers.listing.streams == 1)
         third = live.events("/events/study/1")
         third.next()
         second.close(), third.close()
-        until(lambda: live.server.site.streams == 0)
+        until(lambda: live.server.site.watchers.listing.streams == 0)
 
 
 def test_a_heartbeat_when_nothing_happens(file: Path) -> None:

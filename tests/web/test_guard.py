@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from starlette.requests import Request
 
 from frontguard.errors import BadInput
 from frontguard.web.guard import (
     HEADERS,
-    Asked,
     Guard,
     Rules,
     allowed_host,
     is_page,
     judged,
-    plain_page,
+    plain_answer,
     rules_for,
     secured,
 )
@@ -28,6 +28,14 @@ from frontguard.web.guard import (
 TOKEN = "k0Zr7Vx3b2m9Q1c5"  # a word for tests
 HERE = rules_for("127.0.0.1", 8730)
 BEHIND_TOKEN = rules_for("192.168.1.7", 8730, ["lab.example.org"], TOKEN)
+
+
+def asked(
+    method: str, path: str, query: str, headers: list[tuple[bytes, bytes]], server: tuple[str, int] | None = None
+) -> Request:
+    """A request as the guard is given it."""
+    sent = {"query_string": query.encode("latin-1"), "headers": headers, "server": server}
+    return Request({"type": "http", "method": method, "path": path, **sent})
 
 
 def ask(
@@ -42,8 +50,8 @@ def ask(
     """The status of the guard's answer, 200 if the request may go on; a_b=… is a header a-b."""
     sent = [] if host is None else [(b"host", host.encode("latin-1"))]
     sent += [(name.replace("_", "-").encode(), value.encode("latin-1")) for name, value in headers.items()]
-    answer = judged(rules, Asked(method, path, query, sent, server))
-    return 200 if answer is None else answer.status
+    answer = judged(rules, asked(method, path, query, sent, server))
+    return 200 if answer is None else answer.status_code
 
 
 # Host -----------------------------------------------------------------------------------------------------------------
@@ -76,9 +84,9 @@ def test_any_other_host_is_refused(host: str) -> None:
 def test_a_request_names_its_host_once() -> None:
     assert ask(host=None) == 400
     twice = [(b"host", b"localhost:8730"), (b"host", b"localhost:8730")]
-    answer = judged(HERE, Asked("GET", "/", "", twice))
+    answer = judged(HERE, asked("GET", "/", "", twice))
     assert answer is not None
-    assert answer.status == 400
+    assert answer.status_code == 400
 
 
 @pytest.mark.parametrize("path", ["", "*", "http://127.0.0.1:8730/", "study/1", "evil.example:443"])
@@ -169,10 +177,10 @@ def test_bound_to_every_address_the_one_that_was_asked_is_ours() -> None:
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "get", "PROPFIND"])
 def test_nothing_but_reading(method: str) -> None:
-    answer = judged(HERE, Asked(method, "/", "", [(b"host", b"localhost:8730")]))
+    answer = judged(HERE, asked(method, "/", "", [(b"host", b"localhost:8730")]))
     assert answer is not None
-    assert answer.status == 405
-    assert (b"allow", b"GET, HEAD") in answer.headers
+    assert answer.status_code == 405
+    assert (b"allow", b"GET, HEAD") in answer.raw_headers
 
 
 def test_heads_may_be_asked_for() -> None:
@@ -208,9 +216,9 @@ def test_any_other_origin_is_refused(origin: str, path: str) -> None:
 
 def test_one_wrong_origin_among_several_is_one_too_many() -> None:
     headers = [(b"host", b"localhost:8730"), (b"origin", b"http://localhost:8730"), (b"origin", b"null")]
-    answer = judged(HERE, Asked("GET", "/", "", headers))
+    answer = judged(HERE, asked("GET", "/", "", headers))
     assert answer is not None
-    assert answer.status == 403
+    assert answer.status_code == 403
 
 
 # Sec-Fetch-Site -------------------------------------------------------------------------------------------------------
@@ -278,10 +286,10 @@ def test_without_its_token_nothing_is_shown() -> None:
 
 
 def test_the_token_in_the_url_becomes_a_cookie() -> None:
-    answer = judged(BEHIND_TOKEN, Asked("GET", "/", f"token={TOKEN}", [(b"host", AT.encode())]))
+    answer = judged(BEHIND_TOKEN, asked("GET", "/", f"token={TOKEN}", [(b"host", AT.encode())]))
     assert answer is not None
-    assert answer.status == 303
-    headers = dict(answer.headers)
+    assert answer.status_code == 303
+    headers = dict(answer.raw_headers)
     assert headers[b"location"] == b"/"
     cookie, *attributes = headers[b"set-cookie"].decode().split("; ")
     assert set(attributes) == {"HttpOnly", "SameSite=Strict", "Path=/"}
@@ -414,16 +422,16 @@ def test_other_kinds_of_connections_are_closed() -> None:
 
 
 def test_the_refusal_of_a_false_name_says_nothing_of_what_is_served() -> None:
-    answer = judged(BEHIND_TOKEN, Asked("GET", "/", "", [(b"host", b"evil.example")]))
+    answer = judged(BEHIND_TOKEN, asked("GET", "/", "", [(b"host", b"evil.example")]))
     assert answer is not None
-    page = plain_page(answer.title, *answer.words, link=answer.link)
+    page = bytes(answer.body).decode()
     assert "192.168" not in page
     assert "lab.example.org" not in page
     assert "evil.example" not in page
 
 
 def test_what_a_page_says_is_text() -> None:
-    page = plain_page("<script>alert(1)</script>", "<img src=x onerror=alert(1)>")
+    page = bytes(plain_answer(404, "<script>alert(1)</script>", "<img src=x onerror=alert(1)>").body).decode()
     assert "<script" not in page
     assert "<img" not in page
     assert "&lt;img src=x onerror=alert(1)&gt;" in page

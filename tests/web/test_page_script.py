@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from frontguard.markup import Element, element
+from frontguard.web.addresses import Address
 from frontguard.web.pages import Page, document, study_page
 from frontguard.web.pages.parts import region, status_chip
 from tests.browsers import OpenPage, Watched
@@ -26,7 +27,7 @@ def harness() -> Iterator[Harness]:
 def growing() -> list[Page]:
     """The pages of a study with nothing measured, with 64 pulls, with 200 more, and at its end."""
     example = Example()
-    return [study_page(example.go(count).overview, 1) for count in (0, 64, 200, 2000)]
+    return [study_page(example.go(count).overview, Address(1)) for count in (0, 64, 200, 2000)]
 
 
 Visit = Callable[..., Watched]
@@ -416,5 +417,5 @@ def test_without_a_script_the_page_says_it_all(harness: Harness, open_page: Open
 
 def test_no_page_is_wider_than_a_phone(harness: Harness, visit: Visit) -> None:
     example = Example([f"a long name of an arm with-many-words-{'x' * 60}-{i}" for i in range(4)]).go(600)
-    page = visit(study_page(example.overview, 1), viewport={"width": 380, "height": 700}).page
+    page = visit(study_page(example.overview, Address(1)), viewport={"width": 380, "height": 700}).page
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 380

@@ -125,7 +125,7 @@ def test_it_stops_when_nobody_looks_and_goes_on_when_somebody_does() -> None:
 def test_dear_updates_come_more_rarely() -> None:
     async def story() -> None:
         times = Times()
-        watch = StudyWatcher(1, "x", StorageSource(MemoryStorage()), Threads(1, "test"), times, Bell())
+        watch = StudyWatcher(1, "x", Watchers(MemoryStorage(), times=times))
         assert watch.pause() == 0.5
         watch.charge(0.1)
         assert watch.pause() == pytest.approx(0.9)  # a tenth of a second's work in a second

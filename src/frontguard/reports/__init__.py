@@ -6,9 +6,9 @@ command line nor the live page. Where to start:
 
 - `write`: `write_report(thing, path)`, which does it all, whole or not at all.
 - `sources`: what a thing is, and which of the next makes its report.
-- `model`: `Report`, and `Subject`, a result with its circumstances.
-- `make`: a report out of a subject; `arms` has its table of arms.
-- `study`, `analysis`, `experiments`, `demo`: subjects, one module a kind.
+- `model`: `Report`, and the tables, figures and facts in it.
+- `make`: a report out of a result; `arms` has its table of arms.
+- `study`, `analysis`, `experiments`, `demo`: what is said of each kind of thing.
 - `html`, `markdown`, `csv`: formats; `notebook`: a result in somebody else's page.
 
 A new format is a module with a function from `Report` to text, an ending and a line in `write`. Names of the front are

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from frontguard.reports.model import Report
+from frontguard.results import AT_A_TIME
 
 # Full-width signs too: some spreadsheets fold them.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "'", "＝", "＋", "－", "＠", "%", "|")
@@ -32,18 +35,16 @@ def lines(report: Report) -> Iterator[str]:
     """The file in pieces: a million arms are never all in memory as text."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-    writer.writerow([guarded(heading) for heading in report.records.headings])
-    for number, row in enumerate(report.records.rows):
-        writer.writerow(_plain(row))
-        if number % 10_000 == 9_999:
-            yield text.getvalue()
-            text.seek(0)
-            text.truncate()
+    writer.writerow(map(guarded, report.columns))
+    columns = list(report.columns.values())
+    for start in range(0, len(columns[0]), AT_A_TIME):
+        part = [column[start : start + AT_A_TIME] for column in columns]
+        plain = [each.tolist() if isinstance(each, np.ndarray) else each for each in part]
+        writer.writerows(map(_cell, row) for row in zip(*plain, strict=True))
+        yield text.getvalue()
+        text.seek(0)
+        text.truncate()
     yield text.getvalue()
-
-
-def _plain(row: Sequence[Any]) -> list[Any]:
-    return [_cell(value) for value in row]
 
 
 def _cell(value: Any) -> Any:

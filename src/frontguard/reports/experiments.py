@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from frontguard import __version__, plot
 from frontguard.documents.base import Origin
 from frontguard.experiments.plan import TITLES
 from frontguard.experiments.results import Row, as_record
 from frontguard.experiments.tables import number
-from frontguard.plot.picture import Picture
+from frontguard.phrases import article
 from frontguard.reports.analysis import origin_steps
-from frontguard.reports.make import made_now
-from frontguard.reports.model import Column, Entry, Fact, Figure, Records, Report, ReportTable
+from frontguard.reports.make import shown
+from frontguard.reports.model import Column, Entry, Fact, Report, ReportTable, joined
 from frontguard.words.certificate import status_in_words
 
 GOAL = 0.9
@@ -21,9 +23,6 @@ GOAL = 0.9
 
 def experiments_report(rows: Sequence[Row], origin: Origin | None = None) -> Report:
     """The report on rows of results."""
-    from frontguard import plot
-
-    picture: Picture = plot.sample_complexity(rows)
     datasets = list(dict.fromkeys(TITLES.get(row.dataset, row.dataset) for row in rows))
     records = [as_record(row) for row in rows]
     runs = sorted({row.runs for row in rows})
@@ -39,31 +38,25 @@ def experiments_report(rows: Sequence[Row], origin: Origin | None = None) -> Rep
             Fact("Policies", ", ".join(dict.fromkeys(row.policy_title for row in rows))),
             Fact("Contamination ε", ", ".join(f"{eps:g}" for eps in sorted({row.epsilon for row in rows}))),
         ),
-        pictures=(Figure("Samples and success against contamination", picture, picture.caption),),
+        pictures=(shown("Samples and success against contamination", plot.sample_complexity(rows)),),
         table=_table(rows),
         certificate=(
             "A run succeeds if every arm that it returns is at most 2D + α from the true front, and for every arm of "
-            "the true "
-            "front a returned one is at most 2D worse (Definition 5 of the paper). D is what no number of samples can "
-            "take "
-            "away from the attacker; α is the accuracy that was asked for.",
+            "the true front a returned one is at most 2D worse (Definition 5 of the paper). D is what no number of "
+            "samples can take away from the attacker; α is the accuracy that was asked for.",
             "RSR is the share of successful runs, with its exact 95 % interval; SC the samples of a run, with its "
-            "standard "
-            "error; RO the share of the true front that was returned; r-F1 weighs what was missed against what was "
-            "wrong.",
+            "standard error; RO the share of the true front that was returned; r-F1 weighs what was missed against "
+            "what was wrong.",
         ),
         assumptions=tuple(_assumptions(rows)),
         warnings=tuple(_warnings(rows)),
         reproduce=tuple(origin_steps(origin or _derived(rows))),
-        records=Records(tuple(records[0]), [list(record.values()) for record in records]),
-        made=made_now(),
+        columns={name: [record[name] for record in records] for name in records[0]},
     )
 
 
 def _derived(rows: Sequence[Row]) -> Origin:
     """A command that computes such rows, as far as they tell: their seed they do not."""
-    from frontguard import __version__
-
     arguments = ["frontguard", "reproduce", rows[0].dataset if len({row.dataset for row in rows}) == 1 else "all"]
     arguments += ["--runs", str(max(row.runs for row in rows))]
     for policy in dict.fromkeys(row.policy for row in rows):
@@ -83,15 +76,11 @@ def _answer(rows: Sequence[Row]) -> str:
             always.append(title)
         else:
             sometimes.append(f"{title} does not (at worst {least.score.rsr:.0%} of its runs, at ε = {least.epsilon:g})")
-    said = []
     if always:
         verb = "succeeds" if len(always) == 1 else "succeed"
-        said.append(f"{_and(always)} {verb} in at least {GOAL:.0%} of the runs at every contamination")
-    said += sometimes
-    sentence = "; ".join(said) + "."
-    ratios = [
-        row.score.sc.mean / row.published.sc for row in rows if row.published is not None and row.published.sc > 0
-    ]
+        always = [f"{joined(always)} {verb} in at least {GOAL:.0%} of the runs at every contamination"]
+    sentence = "; ".join(always + sometimes) + "."
+    ratios = [row.score.sc.mean / row.published.sc for row in rows if row.published and row.published.sc > 0]
     if ratios:
         between = f"{min(ratios):.2f}" if len(ratios) == 1 else f"{min(ratios):.2f} to {max(ratios):.2f}"
         sentence += f" Where the paper has numbers, our runs took {between} times as many samples."
@@ -114,64 +103,48 @@ def _times(ratio: float) -> str:
     return f"{ratio:.1f}" if ratio < 10 else f"{ratio:.0f}"
 
 
-def _and(names: Sequence[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
-
-
 def _table(rows: Sequence[Row]) -> ReportTable:
-    several = len({(row.dataset, row.variant) for row in rows}) > 1
-    compared = any(row.published for row in rows)
-    columns = [Column("policy")]
-    if several:
-        columns.append(Column("data"))
-    columns += [
-        Column("ε", number=True),
-        Column("RSR", "95 % interval", number=True),
-        Column("SC", "samples ± error", number=True),
+    columns: list[tuple[Column, Callable[[Row], Entry]]] = [
+        (Column("policy"), lambda row: Entry(row.policy_title)),
+        (Column("ε", number=True), lambda row: Entry(f"{row.epsilon:g}", row.epsilon)),
+        (Column("RSR", "95 % interval", number=True), _success),
+        (Column("SC", "samples ± error", number=True), _samples),
+        (Column("RO", number=True), lambda row: _figure(row.score.ro.mean)),
+        (Column("r-F1", number=True), lambda row: _figure(row.score.rf1.mean)),
+        (Column("returned", number=True), lambda row: _figure(row.score.size.mean, 1)),
     ]
-    columns += [
-        Column("RO", number=True),
-        Column("r-F1", number=True),
-        Column("returned", number=True),
-    ]
-    if compared:
-        columns += [
-            Column("paper RSR", number=True),
-            Column("paper SC", number=True),
-            Column("SC ours/paper", number=True),
-        ]
-    return ReportTable(
-        "Results beside the published ones",
-        tuple(columns),
-        tuple(tuple(_cells(row, several, compared)) for row in rows),
-    )
+    if len({(row.dataset, row.variant) for row in rows}) > 1:
+        columns.insert(1, (Column("data"), lambda row: Entry(row.title)))
+    heads = [column for column, _ in columns]
+    made = [[cell(row) for _, cell in columns] for row in rows]
+    if any(row.published for row in rows):
+        heads += [Column(heading, number=True) for heading in ("paper RSR", "paper SC", "SC ours/paper")]
+        for cells, row in zip(made, rows, strict=True):
+            cells += _published(row)
+    return ReportTable("Results beside the published ones", tuple(heads), tuple(map(tuple, made)))
 
 
-def _cells(row: Row, several: bool, compared: bool) -> list[Entry]:
-    figures = row.score
-    cells = [Entry(row.policy_title)]
-    if several:
-        cells.append(Entry(row.title))
-    error = "" if figures.sc.error != figures.sc.error else f" ± {figures.sc.error:,.0f}"
-    cells += [
-        Entry(f"{row.epsilon:g}", row.epsilon),
-        Entry(f"{number(figures.rsr)} [{figures.rsr_low:.2f}, {figures.rsr_high:.2f}]", figures.rsr),
-        Entry(f"{figures.sc.mean:,.0f}{error}", figures.sc.mean),
-        Entry(number(figures.ro.mean), figures.ro.mean),
-        Entry(number(figures.rf1.mean), figures.rf1.mean),
-        Entry(number(figures.size.mean, 1), figures.size.mean),
-    ]
+def _figure(value: float, digits: int = 2) -> Entry:
+    return Entry(number(value, digits), value)
+
+
+def _success(row: Row) -> Entry:
+    score = row.score
+    return Entry(f"{number(score.rsr)} [{score.rsr_low:.2f}, {score.rsr_high:.2f}]", score.rsr)
+
+
+def _samples(row: Row) -> Entry:
+    samples = row.score.sc
+    error = "" if math.isnan(samples.error) else f" ± {samples.error:,.0f}"
+    return Entry(f"{samples.mean:,.0f}{error}", samples.mean)
+
+
+def _published(row: Row) -> list[Entry]:
     paper = row.published
-    if compared and paper is None:
-        cells += [Entry("")] * 3
-    elif paper is not None:
-        ratio = figures.sc.mean / paper.sc if paper.sc > 0 else float("nan")
-        cells += [
-            Entry(number(paper.rsr), paper.rsr),
-            Entry(f"{paper.sc:,.0f}", paper.sc),
-            Entry(f"{ratio:.2f}", ratio),
-        ]
-    return cells
+    if paper is None:
+        return [Entry("")] * 3
+    ratio = row.score.sc.mean / paper.sc if paper.sc > 0 else math.nan
+    return [_figure(paper.rsr), Entry(f"{paper.sc:,.0f}", paper.sc), Entry(f"{ratio:.2f}", ratio)]
 
 
 def _assumptions(rows: Sequence[Row]) -> list[str]:
@@ -180,9 +153,8 @@ def _assumptions(rows: Sequence[Row]) -> list[str]:
         some = [row for row in rows if (row.dataset, row.variant) == (dataset, variant)]
         threats = " and ".join(dict.fromkeys(row.threat for row in some))
         said.append(
-            f"{some[0].title}: the policies are told of {'an' if threats[:1] in 'aeiou' else 'a'} {threats} "
-            "attacker; "
-            f"{some[0].pareto_arms} arms are truly on the front; α = {some[0].accuracy:g}."
+            f"{some[0].title}: the policies are told of {article(threats)} attacker; {some[0].pareto_arms} arms are "
+            f"truly on the front; α = {some[0].accuracy:g}."
         )
     said.append("All policies see the same rewards in the same run: rewards belong to the seed, the run and the arm.")
     return said
@@ -192,7 +164,5 @@ def _warnings(rows: Sequence[Row]) -> list[str]:
     few = min(row.runs for row in rows)
     if few >= 100:
         return []
-    return [
-        f"Only {few} {'run stands' if few == 1 else 'runs stand'} behind some rows; the published ones are averages "
-        "over 100."
-    ]
+    runs = "run stands" if few == 1 else "runs stand"
+    return [f"Only {few} {runs} behind some rows; the published ones are averages over 100."]

@@ -12,12 +12,13 @@ from collections.abc import Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
+from itertools import count
 
 from frontguard.markup import Child, Element, clean, element
-from frontguard.phrases import one_line
+from frontguard.phrases import number_of, one_line
 from frontguard.plot.looks import style_sheet
 from frontguard.plot.svg.draw import drawn
-from frontguard.reports.model import Entry, Figure, Report, ReportTable, Section, Step
+from frontguard.reports.model import Entry, Fact, Figure, Report, ReportTable, Section
 
 _LONG = 400  # characters from which on an answer is set smaller
 _ROOM = 550_000  # characters for all pictures together; the table may need 400,000, and a report stays below 1 MB
@@ -61,26 +62,27 @@ def _static(name: str) -> str:
 
 
 class _Body:
-    """The elements of one report; pictures and tables are numbered through, so that their ids differ."""
+    """The elements of one report; pictures, parts and tables are numbered through, so that their ids differ."""
 
     def __init__(self, report: Report) -> None:
         self.report = report
-        self._pictures = 0
+        self._pictures = count(1)
+        self._tables = count(1)
         self._room = _ROOM
-        self._tables = 0
 
     def made(self) -> list[Element]:
         """Skip link, header, main and footer."""
         report = self.report
+        facts = (element("div", {}, *_fact(fact)) for fact in report.facts)
         return [
             element("a", {"class": "skip", "href": "#table"}, "Skip to the table"),
             element("header", {}, element("h1", {"dir": "auto"}, one_line(report.title, 300)), *self._answer()),
             element(
                 "main",
                 {},
-                *(self._figure(each, heading=len(report.pictures) > 1, first=True) for each in report.pictures),
+                *(self._figure(each, "h2" if len(report.pictures) > 1 else None) for each in report.pictures),
                 self._warnings(),
-                self._facts(),
+                element("section", {"aria-label": "In short"}, element("dl", {"class": "facts"}, *facts)),
                 self._main_table(),
                 *(self._part(part) for part in report.parts if part.heading != "Warnings"),
                 self._reproduce(),
@@ -97,22 +99,9 @@ class _Body:
             element("p", {"class": f"status {kind}".strip()}, report.status_words),
         ]
 
-    def _facts(self) -> Element:
-        pairs = [
-            element("div", {}, element("dt", {}, fact.label), element("dd", {"dir": "auto"}, fact.value))
-            for fact in self.report.facts
-        ]
-        return element("section", {"aria-label": "In short"}, element("dl", {"class": "facts"}, *pairs))
-
     def _warnings(self) -> Element | None:
         warnings = self.report.warnings
-        if not warnings:
-            return None
-        items = [element("li", {"dir": "auto"}, warning) for warning in warnings]
-        heading = element("h2", {"id": "warnings"}, "Warnings")
-        return element(
-            "section", {"class": "warnings", "aria-labelledby": "warnings"}, heading, element("ul", {}, *items)
-        )
+        return _section("warnings", "Warnings", _list(warnings), **{"class": "warnings"}) if warnings else None
 
     def _main_table(self) -> Element:
         table = self.report.table
@@ -123,54 +112,39 @@ class _Body:
             element("input", {"id": "filter-text", "type": "search", "autocomplete": "off", "spellcheck": "false"}),
             element("span", {"id": "filter-told", "role": "status"}),
         )
-        heading = element("h2", {"id": "table-heading"}, table.caption)
         useful = box if len(table.rows) >= _FILTERED else None
-        return element(
-            "section",
-            {"id": "table", "aria-labelledby": "table-heading"},
-            heading,
-            useful,
-            *self._table(table, caption=False),
-        )
+        return _section("table-heading", table.caption, useful, *self._table(table, caption=False), id="table")
 
     def _part(self, part: Section) -> Element:
-        name = f"part-{self._number()}"
-        lists = (
-            [element("ul", {}, *(element("li", {"dir": "auto"}, line) for line in part.listed))] if part.listed else []
-        )
         several = len(part.shown) + len(part.tables) > 1
-        return element(
-            "section",
-            {"aria-labelledby": name},
-            element("h2", {"id": name}, part.heading),
+        return _section(
+            f"part-{next(self._tables)}",
+            part.heading,
             *(element("p", {"dir": "auto"}, said) for said in part.words),
-            *lists,
-            *(self._figure(each, heading=several or each.heading != part.heading) for each in part.shown),
+            _list(part.listed) if part.listed else None,
+            *(self._figure(each, "h3" if several or each.heading != part.heading else None) for each in part.shown),
             *(child for table in part.tables for child in self._table(table)),
         )
 
-    def _number(self) -> int:
-        self._tables += 1
-        return self._tables
-
-    def _figure(self, shown: Figure, *, heading: bool, first: bool = False) -> Element:
-        self._pictures += 1
-        said = [element("figcaption", {"dir": "auto"}, shown.words)] if shown.words else []
-        svg = drawn(shown.picture, prefix=f"p{self._pictures}-")
+    def _figure(self, shown: Figure, heading: str | None) -> Element:
+        svg = drawn(shown.picture, prefix=f"p{next(self._pictures)}-")
         size = len(svg.markup())
-        self._room -= size
-        if self._room < 0:
-            self._room += size
-            svg = element("p", {}, "The picture is left out: it would make the report too large to send.")
-        above = [element("h2" if first else "h3", {"dir": "auto"}, shown.heading)] if heading else []
+        # Whether its words would be too small on a phone that shows all of it.
+        wide = float(svg.attributes["viewBox"].split()[2]) > _NARROW
+        if size <= self._room:
+            self._room -= size
+        else:
+            wide, svg = False, element("p", {}, "The picture is left out: it would make the report too large to send.")
         return element(
-            "figure", {}, *above, element("div", {"class": "canvas wide" if _wide(svg) else "canvas"}, svg), *said
+            "figure",
+            {},
+            element(heading, {"dir": "auto"}, shown.heading) if heading else None,
+            element("div", {"class": "canvas wide" if wide else "canvas"}, svg),
+            element("figcaption", {"dir": "auto"}, shown.words) if shown.words else None,
         )
 
-    # Tables -----------------------------------------------------------------------------------------------------------
-
     def _table(self, table: ReportTable, *, caption: bool = True) -> list[Element]:
-        name = f"caption-{self._number()}"
+        name = f"caption-{next(self._tables)}"
         heads = [
             element(
                 "th",
@@ -188,7 +162,7 @@ class _Body:
             element(
                 "caption",
                 {"id": name},
-                table.caption if caption else f"{len(table.rows):,} {'row' if len(table.rows) == 1 else 'rows'}",
+                table.caption if caption else number_of(len(table.rows), "row"),
                 None if caption else element("span", {"class": "hint"}, "; click a heading to sort"),
             ),
             element("thead", {}, element("tr", {}, *heads)),
@@ -200,25 +174,23 @@ class _Body:
         )
         return [box, *([element("p", {"class": "rest"}, table.rest)] if table.rest else [])]
 
-    # How to make it again ---------------------------------------------------------------------------------------------
-
     def _reproduce(self) -> Element | None:
-        steps = self.report.reproduce
-        if not steps:
-            return None
-        children = [child for step in steps for child in _step(step)]
-        heading = element("h2", {"id": "again"}, "How to reproduce it")
-        return element("section", {"aria-labelledby": "again"}, heading, element("dl", {"class": "steps"}, *children))
+        steps = [child for step in self.report.reproduce for child in _fact(step)]
+        return _section("again", "How to reproduce it", element("dl", {"class": "steps"}, *steps)) if steps else None
 
 
-def _wide(svg: Element) -> bool:
-    """Whether the words of a drawing would be too small on a phone that shows all of it."""
-    return float(str(svg.attributes.get("viewBox", "0 0 0 0")).split()[2]) > _NARROW
+def _section(name: str, heading: str, *children: Element | None, **attributes: str) -> Element:
+    """A section that is called after its heading, which has this id."""
+    return element("section", attributes | {"aria-labelledby": name}, element("h2", {"id": name}, heading), *children)
 
 
-def _step(step: Step) -> list[Element]:
-    value: Child = element("pre", {"tabindex": "0"}, element("code", {}, step.text)) if step.verbatim else step.text
-    return [element("dt", {}, step.label), element("dd", {"dir": "auto"}, value)]
+def _list(lines: Sequence[str]) -> Element:
+    return element("ul", {}, *(element("li", {"dir": "auto"}, line) for line in lines))
+
+
+def _fact(fact: Fact) -> list[Element]:
+    value: Child = element("pre", {"tabindex": "0"}, element("code", {}, fact.value)) if fact.verbatim else fact.value
+    return [element("dt", {}, fact.label), element("dd", {"dir": "auto"}, value)]
 
 
 def _row(row: Sequence[Entry], numbers: Sequence[bool]) -> Element:
@@ -228,13 +200,10 @@ def _row(row: Sequence[Entry], numbers: Sequence[bool]) -> Element:
         if place == 0 and not numbers[0]:
             attributes = {"scope": "row", "dir": "auto"}
         elif cell.look:
-            attributes = {"class": f"v {_LOOKS.get(cell.look, 'out')}"}
+            attributes = {"class": f"v {cell.look.removeprefix('set ')}"}
         elif numbers[place]:
             attributes = {"class": "n"}
         if cell.order is not None and cell.order == cell.order and cell.text:
             attributes["data-o"] = f"{cell.order:.7g}"
         cells.append(element("th" if "scope" in attributes else "td", attributes, cell.text))
     return element("tr", {}, *cells)
-
-
-_LOOKS = {"in": "in", "undecided": "undecided", "covered": "covered", "out": "out", "set aside": "aside"}

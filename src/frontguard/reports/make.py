@@ -1,15 +1,19 @@
-"""A report out of its subject: the parts that studies, runs, analyses and plain results have in common."""
+"""A report out of a result: the parts that studies, runs, analyses and plain results have in common."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Any
 
-import frontguard
+from frontguard import plot
+from frontguard._typing import Ints
 from frontguard.phrases import article, percent
-from frontguard.plot.picture import Picture
-from frontguard.reports.arms import arms_records, arms_table, failures_table
-from frontguard.reports.model import Fact, Figure, Report, Section, Subject, with_short_names
+from frontguard.plot.picture import Panel, Picture, Region
+from frontguard.reports.arms import Failures, arms_columns, arms_table, failures_part
+from frontguard.reports.model import Fact, Figure, Kind, Report, Section, with_short_names
+from frontguard.results import Result
 from frontguard.verdicts import Verdict
 from frontguard.words.certificate import assumptions, status_in_words, tolerance_in_words
 
@@ -20,88 +24,97 @@ MOST_OBJECTIVES = 12
 """Of which facts are listed."""
 
 
-def report_of(subject: Subject) -> Report:
-    """The report on a result."""
-    result = subject.result
-    certificate = result.certificate
-    failed = 0 if subject.failed is None else int(subject.failed.sum())
-    table = arms_table(subject)
+def report_of(
+    result: Result,  # with full names, which are made short for sentences and pictures
+    *,
+    kind: Kind,
+    title: str,
+    answer: str,
+    guarantee: Sequence[str],
+    steps: Sequence[Fact],
+    anytime: bool | None = True,
+    spread: str | None = None,
+    directed: bool = True,  # whether it is known which direction of each objective is better
+    failed: Ints | None = None,  # (K,) pulls that failed, or values, where the report is on a log
+    failures: Failures = MappingProxyType({}),
+    facts: Sequence[Fact] = (),
+    pictures: tuple[Figure, ...] | None = None,  # instead of those that are made of the result
+    columns: dict[str, Any] | None = None,  # likewise
+    robustness: Section = Report.robustness,
+    open: Section = Report.open,
+    course: Section = Report.course,
+    more: tuple[Section, ...] = (),
+) -> Report:
+    """The report on a result and its circumstances."""
+    count = 0 if failed is None else int(failed.sum())
+    failed_pulls = 0 if kind == "analysis" else count
+    table = arms_table(result, failed)
     if table.rest:
         table = replace(table, rest=f"{table.rest} The CSV report has a row for every arm.")
+    plain = with_short_names(result)
     return Report(
-        title=subject.title,
-        kind=subject.kind,
-        answer=subject.answer,
-        status=subject.status,
-        status_words=status_in_words(subject.status),
-        facts=(*_facts(subject, failed), *subject.facts),
-        pictures=_pictures(subject) if subject.pictures is None else subject.pictures,
+        title=title,
+        kind=kind,
+        answer=answer,
+        status=result.status,
+        status_words=status_in_words(result.status),
+        facts=(*_facts(plain, failed_pulls, directed), *facts),
+        pictures=_pictures(plain, directed) if pictures is None else pictures,
         table=table,
-        certificate=subject.guarantee,
+        certificate=tuple(guarantee),
         assumptions=assumptions(
-            certificate,
-            with_short_names(result).metrics,
+            result.certificate,
+            plain.metrics,
             policy=result.policy,
-            anytime=subject.anytime,
-            spread=subject.spread,
-            failed=failed,
+            anytime=anytime,
+            spread=spread,
+            failed=count,
             aside=len(result.aside),
         ),
-        robustness=subject.robustness,
-        open=subject.open,
-        failures=_failures(subject, failed),
-        warnings=subject.warnings,
-        course=subject.course,
-        more=subject.more,
-        reproduce=subject.steps,
-        records=arms_records(subject),
-        made=made_now(),
+        failures=failures_part(failures, failed_pulls, result.pulls),
+        warnings=result.warnings,
+        reproduce=tuple(steps),
+        columns=arms_columns(result, failed, failures) if columns is None else columns,
+        robustness=robustness,
+        open=open,
+        course=course,
+        more=more,
     )
 
 
-def made_now() -> str:
-    """By which version, and when."""
-    return f"Made by frontguard {frontguard.__version__} on {datetime.now(UTC):%Y-%m-%d %H:%M} UTC."
-
-
-def _facts(subject: Subject, failed: int) -> list[Fact]:
-    result, certificate = with_short_names(subject.result), subject.result.certificate
+def _facts(result: Result, failed: int, directed: bool) -> list[Fact]:
+    certificate = result.certificate
     lies = "none (ε = 0)"
     if certificate.contamination:
         lies = f"up to {percent(certificate.contamination)} of each arm's, by {article(certificate.threat)} attacker"
     facts = [
         Fact("Arms", f"{len(result.arms):,}"),
-        Fact("Pulls", f"{result.pulls:,}" + (f", {failed:,} failed" if failed and subject.kind != "analysis" else "")),
+        Fact("Pulls", f"{result.pulls:,}" + (f", {failed:,} failed" if failed else "")),
         Fact("Confidence", percent(certificate.confidence)),
         Fact("Measurements that may lie", lies),
     ]
-    if subject.directed:
-        every = [tolerance_in_words(metric) for metric in result.metrics]
-        more = len(every) - MOST_OBJECTIVES
-        facts += [Fact(f"Objective {d + 1}", said) for d, said in enumerate(every[:MOST_OBJECTIVES])]
-        if more > 0:
-            facts.append(Fact("Further objectives", f"{more:,}"))
-    else:
-        facts.append(Fact("Objectives", ", ".join(metric.name for metric in result.metrics[:MOST_OBJECTIVES])))
+    listed = result.metrics[:MOST_OBJECTIVES]
+    if not directed:
+        return [*facts, Fact("Objectives", ", ".join(metric.name for metric in listed))]
+    facts += [Fact(f"Objective {d}", tolerance_in_words(metric)) for d, metric in enumerate(listed, 1)]
+    if more := len(result.metrics) - len(listed):
+        facts.append(Fact("Further objectives", f"{more:,}"))
     return facts
 
 
-def _pictures(subject: Subject) -> tuple[Figure, ...]:
-    from frontguard import plot
-
-    result = with_short_names(subject.result)
+def _pictures(result: Result, directed: bool) -> tuple[Figure, ...]:
     objectives = len(result.metrics)
     alive = min(int((result.verdict_codes != Verdict.OUT).sum()), 250)
     if objectives > 2 and alive * objectives * (objectives - 1) // 2 > MOST_MARKS:
         heading = f"The front, in {result.metrics[0].name} and {result.metrics[1].name}"
-        pictures = [shown(heading, plot.front(result, 0, 1))]
+        front = shown(heading, plot.front(result, 0, 1))
     else:
-        pictures = [shown("The front", plot.front(result))]
+        front = shown("The front", plot.front(result))
+    if not directed:
+        return (replace(front, picture=without_directions(front.picture)),)
     if objectives > 2:
-        pictures.append(shown("All objectives side by side", plot.parallel(result)))
-    if not subject.directed:
-        pictures = [replace(each, picture=without_directions(each.picture)) for each in pictures[:1]]
-    return tuple(pictures)
+        return front, shown("All objectives side by side", plot.parallel(result))
+    return (front,)
 
 
 def shown(heading: str, picture: Picture) -> Figure:
@@ -111,7 +124,6 @@ def shown(heading: str, picture: Picture) -> Figure:
 
 def without_directions(picture: Picture) -> Picture:
     """The picture of a result of which nobody knows which direction is better: without arrows and shaded region."""
-    from frontguard.plot.picture import Panel, Region
 
     def bare(panel: Panel | None) -> Panel | None:
         if panel is None:
@@ -120,17 +132,3 @@ def without_directions(picture: Picture) -> Picture:
         return replace(panel, x=replace(panel.x, better=""), y=replace(panel.y, better=""), layers=layers)
 
     return replace(picture, rows=tuple(tuple(map(bare, row)) for row in picture.rows))
-
-
-def _failures(subject: Subject, failed: int) -> Section:
-    table = failures_table(subject)
-    tables = () if table is None else (table,)
-    words: tuple[str, ...] = ()
-    if failed and subject.kind != "analysis":
-        pulls = subject.result.pulls
-        words = (
-            f"{failed:,} of {pulls:,} pulls failed ({percent(failed / max(pulls, 1))}). Each counts as a measurement "
-            "that could "
-            "have been anything, on either side: leaving it out would favour arms that fail when they are slow.",
-        )
-    return Section("Failures", words, tables=tables)

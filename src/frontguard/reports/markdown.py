@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 
 from frontguard.markup import clean
-from frontguard.reports.model import Figure, Report, ReportTable, Section, Step
+from frontguard.reports.model import Fact, Figure, Report, ReportTable, Section
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
 _AT_START = re.compile(r"^([#+=-](?=[\s#+=-]|$)|\d{1,9}(?=[.)](?:\s|$)))")  # what would begin a list or a heading
@@ -83,10 +83,10 @@ def _line(cells: Iterable[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def _step(step: Step) -> list[str]:
+def _step(step: Fact) -> list[str]:
     if not step.verbatim:
-        return [f"{escaped(step.label)}: {escaped(step.text)}", ""]
-    text = clean(step.text).translate(_TURNING).replace("\r\n", "\n").replace("\r", "\n")
+        return [f"{escaped(step.label)}: {escaped(step.value)}", ""]
+    text = clean(step.value).translate(_TURNING).replace("\r\n", "\n").replace("\r", "\n")
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return [f"{escaped(step.label)}:", "", fence, text.rstrip("\n"), fence, ""]

@@ -6,19 +6,22 @@ down. Texts are plain and hostile: whoever writes them down escapes them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias, TypeVar
 
-import numpy as np
 import numpy.typing as npt
 
-from frontguard._typing import Ints
+from frontguard import __version__
 from frontguard.objectives import Objective
 from frontguard.plot.picture import Picture
 from frontguard.results import Result
 
 Kind: TypeAlias = Literal["study", "run", "analysis", "result", "demo", "reproduce"]
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""Told what is being done, how much of it, and of how much."""
 
 
 @dataclass(frozen=True)
@@ -28,11 +31,6 @@ class Entry:
     text: str
     order: float | None = None
     look: str = ""  # the verdict whose mark stands before it
-
-    @property
-    def blank(self) -> bool:
-        """Whether there is nothing in it."""
-        return not self.text
 
 
 @dataclass(frozen=True)
@@ -66,27 +64,11 @@ class Figure:
 
 @dataclass(frozen=True)
 class Fact:
-    """A short label and a value."""
+    """A short label and a value, or a text that is copied as it is (`verbatim`)."""
 
     label: str
     value: str
-
-
-@dataclass(frozen=True)
-class Step:
-    """One thing that is needed to make it again: a value, or a text that is copied as it is (`verbatim`)."""
-
-    label: str
-    text: str
     verbatim: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class Records:
-    """A row for everything, for machines: headings, and rows that are made while they are written."""
-
-    headings: tuple[str, ...]
-    rows: Sequence[Sequence[Any]] | Iterator[Sequence[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,14 +102,16 @@ class Report:
     certificate: tuple[str, ...]  # what holds, in plain words
     assumptions: tuple[str, ...]  # what it rests on
     warnings: tuple[str, ...]
-    reproduce: tuple[Step, ...]
-    records: Records
-    made: str  # by which version and when
+    reproduce: tuple[Fact, ...]  # what is needed to make it again
+    columns: Mapping[str, Sequence[Any] | npt.NDArray[Any]]  # for machines: a row for every arm, or every result
     robustness: Section = Section("How robust it is")
     open: Section = Section("What would settle the open arms")  # and which these are
     failures: Section = Section("Failures")
     course: Section = Section("How it came about")
     more: tuple[Section, ...] = ()  # further answers, as in the demonstration
+    made: str = field(
+        default_factory=lambda: f"Made by frontguard {__version__} on {datetime.now(UTC):%Y-%m-%d %H:%M} UTC."
+    )
 
     @property
     def parts(self) -> tuple[Section, ...]:
@@ -140,33 +124,6 @@ class Report:
 
 
 AnyResult = TypeVar("AnyResult", bound=Result)
-
-
-@dataclass(frozen=True, eq=False)
-class Subject:
-    """A result and its circumstances. `result` has full names; `plain` has them short, for sentences and pictures."""
-
-    kind: Kind
-    title: str
-    answer: str
-    status: str
-    result: Result
-    guarantee: tuple[str, ...]
-    anytime: bool | None = None
-    spread: str | None = None
-    directed: bool = True  # whether it is known which direction of each objective is better
-    reasons: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # of failures, by arm
-    failed: Ints | None = None  # (K,) pulls, or values, that failed
-    facts: tuple[Fact, ...] = ()
-    robustness: Section = Report.robustness
-    open: Section = Report.open
-    course: Section = Report.course
-    pictures: tuple[Figure, ...] | None = None  # instead of those that are made of the result
-    steps: tuple[Step, ...] = ()
-    warnings: tuple[str, ...] = ()
-    stands: npt.NDArray[np.float64] | None = None  # (K,) up to which ε the verdict stands; NaN where not known
-    resolution: float = 0.001
-    more: tuple[Section, ...] = ()
 
 
 def shown_in_units(result: Result) -> Result:
@@ -183,14 +140,8 @@ def with_short_names(result: AnyResult) -> AnyResult:
     arms: tuple[str, ...] = result.arms
     if any(len(name) > IN_SENTENCES or not name.isprintable() for name in arms):
         arms = tuple(map(short, arms))
-    names = tuple(map(short, result.objectives))
-    metrics = tuple(
-        metric if metric.name == short(metric.name) else replace(metric, name=short(metric.name) or "?")
-        for metric in result.metrics
-    )
-    if arms is result.arms and names == result.objectives and metrics == result.metrics:
-        return result
-    return replace(result, arms=arms, objectives=names, metrics=metrics)
+    metrics = tuple(replace(metric, name=short(metric.name) or "?") for metric in result.metrics)
+    return replace(result, arms=arms, objectives=tuple(map(short, result.objectives)), metrics=metrics)
 
 
 # Names ----------------------------------------------------------------------------------------------------------------
@@ -210,6 +161,15 @@ def short(name: str, most: int = IN_SENTENCES) -> str:
     """
     line = " ".join(name[: 8 * most].split()) if len(name) > most or not name.isprintable() else name
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+
+
+def joined(names: Sequence[str]) -> str:
+    """Names one after another.
+
+    >>> joined(["a"]), joined(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def fitting(names: Sequence[str], together: int = IN_TABLES) -> list[str]:

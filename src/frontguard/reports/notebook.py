@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from itertools import count
 
+from frontguard import plot
 from frontguard.logs.analysis import Analysis
 from frontguard.markup import Element, element
+from frontguard.phrases import number_of
 from frontguard.plot.svg.draw import drawn
-from frontguard.reports.arms import arms_table
-from frontguard.reports.model import Column, Entry, Subject, shown_in_units, with_short_names
+from frontguard.reports.arms import arms_table, failed_values
+from frontguard.reports.model import Column, Entry, shown_in_units, with_short_names
 from frontguard.results import Result
 from frontguard.studies.overview import Snapshot
+from frontguard.words import analysis, study
 
 MOST_ROWS = 100
 """Arms that a notebook shows."""
@@ -23,16 +26,14 @@ _numbers = count(1)  # so that no two pictures of a notebook have the same ids
 
 def result_html(result: Result) -> str:
     """The markup of a result or an analysis."""
-    from frontguard import plot
-
     full = shown_in_units(result)
     plain = with_short_names(full)
-    subject = _subject(full, _answer(plain))
-    table = arms_table(subject, MOST_ROWS)
+    table = arms_table(full, failed_values(full) if isinstance(full, Analysis) else None, MOST_ROWS)
     picture = drawn(plot.front(plain), prefix=f"frontguard-{next(_numbers)}-")
+    how = ", ".join(dict.fromkeys([plain.policy, plain.status]))  # a policy may be called as a status is
     parts = [
-        element("p", {"dir": "auto"}, element("strong", {}, subject.answer)),
-        element("p", {}, repr_line(plain)),
+        element("p", {"dir": "auto"}, element("strong", {}, _answer(plain))),
+        element("p", {}, f"{how}, {plain.pulls:,} pulls of {number_of(len(plain.arms))}"),
         element("div", {"align": "left"}, picture),
         element(
             "table",
@@ -46,40 +47,10 @@ def result_html(result: Result) -> str:
     return element("div", {"class": "frontguard"}, *parts).markup()
 
 
-def repr_line(result: Result) -> str:
-    """How it was found, in a line."""
-    how = ", ".join(dict.fromkeys([result.policy, result.status]))  # a policy may be called as a status is
-    return f"{how}, {result.pulls:,} pulls of {len(result.arms):,} {'arm' if len(result.arms) == 1 else 'arms'}"
-
-
 def _answer(result: Result) -> str:
     if isinstance(result, Analysis):
-        from frontguard.words.analysis import answer
-
-        return answer(result)
-    from frontguard.words.study import answer as study_answer
-
-    return study_answer(Snapshot(study="", result=result))
-
-
-def _subject(result: Result, answer: str) -> Subject:
-    stands = failed = None
-    resolution = 0.001
-    if isinstance(result, Analysis):
-        failed = result.failed.sum(axis=1) if result.failed.size else None
-        if result.profile is not None:
-            stands, resolution = result.profile.per_arm, result.profile.resolution
-    return Subject(
-        kind="result",
-        title="",
-        answer=answer,
-        status=result.status,
-        result=result,
-        guarantee=(),
-        failed=failed,
-        stands=stands,
-        resolution=resolution,
-    )
+        return analysis.answer(result)
+    return study.answer(Snapshot(study="", result=result))
 
 
 def _heading(column: Column) -> Element:

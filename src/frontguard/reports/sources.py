@@ -11,15 +11,11 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from frontguard.documents.base import Origin, parsed, read
 from frontguard.errors import BadInput
-from frontguard.reports.model import Report
-
-if TYPE_CHECKING:
-    from frontguard.reports.study import Progress
-
+from frontguard.reports.model import Progress, Report
 
 WANTED = (
     "a study's storage (a SQLite file or postgresql://…), or the JSON of frontguard run, analyze, demo or reproduce "
@@ -144,18 +140,16 @@ def report_from_values(value: Any, where: str = "JSON") -> Report:
     from frontguard.documents.demo import DemoDocument
     from frontguard.documents.reproduce import ReproduceDocument
     from frontguard.documents.result import PlainDocument, RunDocument
-    from frontguard.reports.analysis import analysis_report, result_report
-    from frontguard.reports.demo import demo_report
-    from frontguard.reports.experiments import experiments_report
+    from frontguard.reports.analysis import result_report
     from frontguard.reports.study import run_report
 
     if isinstance(value, list):
-        return experiments_report([row.row() for row in read(ReproduceDocument, value, where)])
+        return report_on([row.row() for row in read(ReproduceDocument, value, where)])
     if "verdicts" not in value:
         raise BadInput(f"{where}: wanted {WANTED}; got an object without verdicts")
     if all(value.get(key) is not None for key in ("mean_based", "estimates", "mean_estimates", "scale")):
         demo = read(DemoDocument, value, where)
-        return demo_report(demo.demo(), Origin.of(demo))
+        return report_on(demo.demo(), origin=Origin.of(demo))
     if "mean_based" not in value and "study" in value:
         run = read(RunDocument, value, where)
         return run_report(
@@ -163,10 +157,9 @@ def report_from_values(value: Any, where: str = "JSON") -> Report:
         )
     if "mean_based" not in value and "mean_set" in value:
         analysis = read(AnalyzeDocument, value, where)
-        return analysis_report(analysis.analysis(), Origin.of(analysis))
+        return report_on(analysis.analysis(), origin=Origin.of(analysis))
     plain = read(PlainDocument, value, where)
+    named: dict[str, Any] = {}
     if "mean_based" in value:  # the demonstration, without what its pictures need
-        return result_report(
-            plain.result(), Origin.of(plain), kind="demo", title="Demonstration", directed=plain.directed
-        )
-    return result_report(plain.result(), Origin.of(plain), directed=plain.directed)
+        named = {"kind": "demo", "title": "Demonstration"}
+    return result_report(plain.result(), Origin.of(plain), directed=plain.directed, **named)

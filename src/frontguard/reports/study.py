@@ -8,10 +8,12 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import Any
 
 import numpy as np
 
+from frontguard import __version__, plot
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.documents.base import Origin
 from frontguard.logs.analysis import Analysis
@@ -20,28 +22,22 @@ from frontguard.logs.boxes import BoxReader, mean_front, means
 from frontguard.logs.profile import Profile, profile, resolution_for
 from frontguard.logs.sort.rows import sorted_pulls
 from frontguard.pareto.judge import judge
-from frontguard.phrases import duration, percent
+from frontguard.phrases import duration, number_of, percent
 from frontguard.plot.picture import Picture
 from frontguard.reports.analysis import open_part, origin_steps, pulls_part, robustness_part
 from frontguard.reports.make import report_of, shown
-from frontguard.reports.model import Fact, Figure, Kind, Report, Section, Step, Subject, with_short_names
+from frontguard.reports.model import Fact, Figure, Kind, Progress, Report, Section, with_short_names
 from frontguard.results import Result
-from frontguard.studies.overview import Snapshot
+from frontguard.storage.contract import Storage
+from frontguard.studies.follow import Follower
+from frontguard.studies.overview import Measurements, Overview, Snapshot
 from frontguard.studies.settings import Settings
+from frontguard.suspects import suspects
 from frontguard.verdicts import Verdict
 from frontguard.words import analysis as log_summary
 from frontguard.words.arm_table import counts
 from frontguard.words.certificate import certificate_against_goal, guarantee
 from frontguard.words.study import answer, more_to_come
-
-if TYPE_CHECKING:
-    from frontguard.storage.contract import Storage
-    from frontguard.studies.follow import Follower
-    from frontguard.studies.overview import Measurements, Overview
-
-
-Progress = Callable[[str, int, int], None]
-"""Told what is being done, how much of it, and of how much."""
 
 _MOST_VALUES = 1500  # raw values of an arm in a picture
 _ALONE = 7.0  # inches of a picture that has one panel instead of two
@@ -51,80 +47,60 @@ def study_report(
     storage: Storage, name: str, *, where: str = "", said: str = "", progress: Progress | None = None
 ) -> Report:
     """The report on a study in a storage, which is only read. `where` is how one gets there, without a password."""
-    from frontguard.studies.follow import Follower
-
     follower = Follower(storage, name)
-    overview = follower.catch_up(None if progress is None else lambda done, total: progress("pulls read", done, total))
+    overview = follower.catch_up(None if progress is None else partial(progress, "pulls read"))
     settings, snapshot = overview.settings, overview.snapshot
-    result = snapshot.result
     found, note = as_analysis(
-        result,
+        snapshot.result,
         settings,
         *follower.values(overview.told),  # which it has read: the storage is not asked again
-        None if progress is None else lambda done, total: progress("shares of lies tried", done, total),
+        None if progress is None else partial(progress, "shares of lies tried"),
     )
-    return report_of(
-        replace(
-            _subject("study", snapshot, found, said=said),
-            spread=None if settings.spread is None else repr(settings.spread),
-            facts=(*_facts(snapshot), *_times(overview)),
-            robustness=robustness_of(found, note),
-            stands=None if found.profile is None else found.profile.per_arm,
-            resolution=0.001 if found.profile is None else found.profile.resolution,
-            course=_course(overview, follower, found),
-            steps=tuple(_steps(overview, where)),
-        )
+    return _report(
+        "study",
+        replace(snapshot, result=found),
+        said,
+        spread=None if settings.spread is None else repr(settings.spread),
+        facts=(*_facts(snapshot), *_times(overview)),
+        robustness=robustness_of(found, note),
+        course=_course(overview, follower, found),
+        steps=_steps(overview, where),
     )
 
 
 def run_report(snapshot: Snapshot, origin: Origin, *, said: str = "", where: str = "", directed: bool = True) -> Report:
     """The report on what `run --json` printed: without the course of the study, which only its storage has."""
-    subject = _subject("run", snapshot, snapshot.result, said=said)
     steps = origin_steps(origin)
     if where:
         again = shlex.join(["frontguard", "report", where, "--study", snapshot.study])
-        steps.insert(1, Step("Study", f"{snapshot.study} in {where}"))
-        steps.append(Step("With robustness and course", again, verbatim=True))
-    return report_of(
-        replace(
-            subject,
-            facts=tuple(_facts(snapshot)),
-            directed=directed,
-            steps=tuple(steps),
-            course=pulls_part(subject.result),
-        )
-    )
+        steps.insert(1, Fact("Study", f"{snapshot.study} in {where}"))
+        steps.append(Fact("With robustness and course", again, verbatim=True))
+    course = pulls_part(snapshot.result)
+    return _report("run", snapshot, said, facts=_facts(snapshot), directed=directed, steps=steps, course=course)
 
 
-def _subject(kind: Kind, snapshot: Snapshot, result: Result, *, said: str) -> Subject:
+def _report(kind: Kind, snapshot: Snapshot, said: str, **more: Any) -> Report:
+    """The report with `more` of what `report_of` takes; `said` is the answer, unless it is made here."""
+    result = snapshot.result
     plain = with_short_names(result)
     names = dict(zip(result.arms, plain.arms, strict=True))
-    brief = replace(
-        snapshot,
-        result=plain,
-        failures=_by_short_name(snapshot.failures, names),
-    )
-    failed = [sum(snapshot.failures.get(arm, {}).values()) for arm in result.arms]
-    all_aside = len(snapshot.aside) == len(result.arms)
-    guaranteed = () if all_aside else (guarantee(brief.result, failed=brief.failed),)
-    means = (
-        log_summary.by_means(plain)
-        if isinstance(plain, Analysis) and plain.pulls and plain.status != "running"
-        else None
-    )
+    brief = replace(snapshot, result=plain, failures=_by_short_name(snapshot.failures, names))
+    guaranteed = []
+    if len(snapshot.aside) < len(result.arms):
+        guaranteed.append(guarantee(plain, failed=brief.failed))
+    if isinstance(plain, Analysis) and plain.pulls and plain.status != "running":
+        guaranteed += filter(None, [log_summary.by_means(plain)])
     ahead = (f"{more_to_come(brief)[0].upper()}{more_to_come(brief)[1:]}.",) if result.status != "certified" else ()
-    return Subject(
+    return report_of(
+        result,
         kind=kind,
         title=snapshot.study,
         answer=said or answer(brief),
-        status=result.status,
-        result=result,
-        guarantee=(*guaranteed, *(() if means is None else (means,))),
-        anytime=True,
-        reasons=snapshot.failures,
-        failed=np.array(failed, np.int64),
+        guarantee=guaranteed,
+        failures=snapshot.failures,
+        failed=snapshot.failed_per_arm,
         open=open_part(plain, ahead),
-        warnings=result.warnings,
+        **more,
     )
 
 
@@ -149,16 +125,13 @@ def _facts(snapshot: Snapshot) -> list[Fact]:
 def _times(overview: Overview) -> list[Fact]:
     if overview.began is None or overview.last is None:
         return []
-    first, last = _utc(overview.began), _utc(overview.last)
+    ends = (datetime.fromtimestamp(at, UTC) for at in (overview.began, overview.last))
+    first, last = (f"{end:%Y-%m-%d %H:%M} UTC" for end in ends)
     when = first if first == last else f"{first} to {last}"
     facts = [Fact("Measured", f"{when}, within {duration(overview.last - overview.began)}")]
     if overview.out:
         facts.append(Fact("Under way", f"{overview.out:,} pulls"))
     return facts
-
-
-def _utc(seconds: float) -> str:
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M} UTC"
 
 
 # Robustness and course ------------------------------------------------------------------------------------------------
@@ -193,8 +166,6 @@ def _bars(found: Analysis, picture: Picture) -> str:
 
 def _stands_alone(found: Analysis) -> tuple[Figure, ...]:
     """The arms that have a figure, without how many are in: in that the log as it is now and the study differ."""
-    from frontguard import plot
-
     if found.profile is None or np.isnan(found.profile.per_arm).all():
         return ()
     picture = plot.robustness(found, found.profile)
@@ -202,16 +173,12 @@ def _stands_alone(found: Analysis) -> tuple[Figure, ...]:
     known = np.flatnonzero(~np.isnan(found.profile.per_arm))
     order = known[np.argsort(found.profile.per_arm[known], kind="stable")]
     first = ", ".join(f"{found.arms[i]} {percent(float(found.profile.per_arm[i]))}" for i in order[:5].tolist())
-    told = (
-        f"Up to which share of replaced measurements verdicts stand, {len(known):,} arms. The first to fall: {first}."
-    )
-    alone = replace(picture, rows=(listed,), width=_ALONE, description=told, caption=_bars(found, picture))
+    told = f"Up to which share of replaced measurements verdicts stand, {number_of(len(known))}. The first to fall: "
+    alone = replace(picture, rows=(listed,), width=_ALONE, description=f"{told}{first}.", caption=_bars(found, picture))
     return (shown("Up to what each verdict stands", alone),)
 
 
 def _course(overview: Overview, follower: Follower, found: Analysis) -> Section:
-    from frontguard import plot
-
     plain = with_short_names(found)
     short_history = replace(overview.history, arms=plain.arms, objectives=plain.metrics)
     pictures: list[Figure] = []
@@ -236,8 +203,6 @@ def _course(overview: Overview, follower: Follower, found: Analysis) -> Section:
 
 def _most_suspicious(overview: Overview, follower: Follower) -> tuple[Measurements, float] | None:
     """The arm with the largest share of values that look contaminated or failed; None if no value of any arm does."""
-    from frontguard.suspects import suspects
-
     best: tuple[Measurements, float] | None = None
     counts = overview.snapshot.result.pulls_per_arm
     for arm in np.argsort(-counts, kind="stable")[:2000].tolist():
@@ -256,39 +221,34 @@ def _most_suspicious(overview: Overview, follower: Follower) -> tuple[Measuremen
 # How to make it again -------------------------------------------------------------------------------------------------
 
 
-def _steps(overview: Overview, where: str) -> list[Step]:
-    from frontguard import __version__
-
+def _steps(overview: Overview, where: str) -> list[Fact]:
     settings = overview.settings
     spec, identity = settings.about.get("spec"), settings.about.get("identity")
     steps = [
-        Step("Version", f"frontguard {__version__} (of this report)"),
-        Step("Study", f"{overview.name} in {where}" if where else overview.name),
-        Step("Seed", f"{settings.seed}, of the order in which arms were measured"),
-        Step("Pulls", f"{overview.told:,} told" + (f", {overview.out:,} handed out" if overview.out else "")),
+        Fact("Version", f"frontguard {__version__} (of this report)"),
+        Fact("Study", f"{overview.name} in {where}" if where else overview.name),
+        Fact("Seed", f"{settings.seed}, of the order in which arms were measured"),
+        Fact("Pulls", f"{overview.told:,} told" + (f", {overview.out:,} handed out" if overview.out else "")),
     ]
     if isinstance(spec, str) and spec.strip():
-        steps.append(Step("Command", "frontguard run SPEC.toml", verbatim=True))
-        steps.append(Step("Spec", spec, verbatim=True))
+        steps.append(Fact("Command", "frontguard run SPEC.toml", verbatim=True))
+        steps.append(Fact("Spec", spec, verbatim=True))
     elif identity:
-        steps.append(Step("Commands that were run", json.dumps(identity, indent=1, ensure_ascii=False), verbatim=True))
+        steps.append(Fact("Commands that were run", json.dumps(identity, indent=1, ensure_ascii=False), verbatim=True))
     else:
-        steps.append(Step("Study in Python", _in_python(settings), verbatim=True))
+        steps.append(Fact("Study in Python", _in_python(settings), verbatim=True))
     if where:
-        steps.append(
-            Step("This report", shlex.join(["frontguard", "report", where, "--study", overview.name]), verbatim=True)
-        )
+        again = shlex.join(["frontguard", "report", where, "--study", overview.name])
+        steps.append(Fact("This report", again, verbatim=True))
         every = f"frontguard.Study.open({where!r}, {overview.name!r}, read_only=True).to_frame()"
-        steps.append(Step("Every pull, in Python", every, verbatim=True))
+        steps.append(Fact("Every pull, in Python", every, verbatim=True))
     return steps
 
 
 def _in_python(settings: Settings) -> str:
-    arms = (
-        f"{list(settings.arms)!r}"
-        if len(settings.arms) <= 20
-        else f"[{settings.arms[0]!r}, …]  # {len(settings.arms):,}"
-    )
+    arms = f"{list(settings.arms)!r}"
+    if len(settings.arms) > 20:
+        arms = f"[{settings.arms[0]!r}, …]  # {len(settings.arms):,}"
     objectives = ",\n        ".join(repr(each) for each in settings.objectives)
     more = "" if settings.spread is None else f"    spread={settings.spread!r},\n"
     for name, value in (("most_pulls", settings.budget.pulls), ("most_pulls_per_arm", settings.budget.pulls_per_arm)):
@@ -318,9 +278,8 @@ def as_analysis(
     ordered = sorted_pulls(settings.arms, settings.objectives, arm_of, values)
     aside = np.asarray(result.verdict_codes == Verdict.SET_ASIDE)
     found, note = _profile(result, settings, arm_of, values, aside, progress)
-    fields = {name: value for name, value in vars(result).items() if name in Result.__dataclass_fields__}
     analysis = Analysis(
-        **fields,
+        **vars(result),
         failed=ordered.failed.T,
         means=means(ordered, settings.objectives),
         mean_front=mean_front(ordered, settings.objectives) & ~aside,
@@ -360,16 +319,7 @@ def _profile(
             progress(min(round((reached - least) / step), in_all), in_all)
 
     found = profile(
-        some,
-        settings.objectives,
-        settings.threat,
-        delta,
-        accuracy=goal["accuracy"],
-        coverage=goal["coverage"],
-        margin=goal["margin"],
-        anytime=True,
-        resolution=step,
-        progress=tell,
+        some, settings.objectives, settings.threat, delta, **goal, anytime=True, resolution=step, progress=tell
     )
     per_arm = np.full(len(settings.arms), np.nan)
     per_arm[kept] = np.where(read == own, found.per_arm, np.nan)
@@ -378,11 +328,9 @@ def _profile(
     note = ""
     if differ:
         note = (
-            f"For {differ:,} {'arm' if differ == 1 else 'arms'} no figure is given: the study decided with intervals "
-            "that were "
-            "intersected over time"
-            + (" and with a spread bound" if settings.spread is not None else "")
-            + ", and the log read as it is now would leave open what the study could decide."
+            f"For {number_of(differ)} no figure is given: the study decided with intervals that were intersected over "
+            f"time{' and with a spread bound' if settings.spread is not None else ''}, and the log read as it is now "
+            "would leave open what the study could decide."
         )
         if not same_front:
             note += " So it cannot be said either at which share of replaced measurements the front as a whole changes."

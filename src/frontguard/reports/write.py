@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import secrets
+import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -21,8 +22,8 @@ _ENDINGS = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "ma
 def write_report(thing: Any, path: str | Path, format: str | None = None, *, study: str | None = None) -> Path:
     """Write a report on something to a file, whose ending says how: .html, .md or .csv, unless `format` does.
 
-    `thing` may be a result, an analysis, a study, an overview of one, a demonstration, rows of `reproduce`, the plain
-    values of their JSON, or a path or address: a study's storage or a JSON file.
+    `thing` may be a result, an analysis, a study, a demonstration, rows of `reproduce`, the plain values of their JSON,
+    or a path or address: a study's storage or a JSON file.
     """
     return save(report_on(thing, study=study), path, format)
 
@@ -92,20 +93,14 @@ def _replace(target: Path, pieces: Iterator[str]) -> None:
         with target.open("w", encoding="utf-8", newline="") as file:
             file.writelines(pieces)
         return
-    handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", suffix=".part", dir=target.parent)
+    beside = target.with_name(f".{target.name[:40]}.{secrets.token_hex(6)}.part")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+        with beside.open("x", encoding="utf-8", newline="") as file:
+            if target.exists():
+                shutil.copymode(target, beside)
             file.writelines(pieces)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(name, target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
-        os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
+        os.replace(beside, target)
+    finally:
+        beside.unlink(missing_ok=True)

@@ -6,22 +6,32 @@ No name ever stands in a URL, and none is read from one.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, Self
 from urllib.parse import urlencode
 
 from frontguard.errors import BadInput
+from frontguard.phrases import shortened
 
 VIEWS = ("front", "pairs", "parallel")
 ROWS = ("some", "all")
 SORTS = ("verdict", "name", "pulls", "failed")
 """What the table may be sorted by, beside the objectives, which are m0, m1, …; a minus before it turns it around."""
 
-_MOST_OBJECTIVES = 1000
-_NUMBER = re.compile(r"0|[1-9][0-9]{0,2}")
-_SORT = re.compile(r"-?(?:verdict|name|pulls|failed|m(?:0|[1-9][0-9]{0,2}))")
+_NUMBER = "(?:0|[1-9][0-9]{0,2})"
+_OBJECTIVE = (_NUMBER, "a whole number from 0 to 999")
+_CHOICES = {
+    "x": _OBJECTIVE,
+    "y": _OBJECTIVE,
+    "view": ("|".join(VIEWS), f"one of {', '.join(VIEWS)}"),
+    "rows": ("|".join(ROWS), f"one of {', '.join(ROWS)}"),
+    "sort": (
+        f"-?(?:{'|'.join(SORTS)}|m{_NUMBER})",
+        f"one of {', '.join(SORTS)}, or m0, m1, … for an objective, with a minus before it to turn it around",
+    ),
+}
+"""What a query may say of what: a pattern, and the same in words."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +59,14 @@ class ViewOptions:
         """The options of a query."""
         given: dict[str, Any] = {}
         for name, text in query.items() if isinstance(query, Mapping) else query:
-            if name not in _READERS:
-                raise BadInput(f"the query may hold {', '.join(_READERS)}; got {_short(name)}")
+            if name not in _CHOICES:
+                raise BadInput(f"the query may hold {', '.join(_CHOICES)}; got {shortened(name, 40)!r}")
             if name in given:
                 raise BadInput(f"{name} must be given once in the query; got it twice")
-            given[name] = _READERS[name](name, text)
+            pattern, wanted = _CHOICES[name]
+            if re.fullmatch(pattern, text) is None:
+                raise BadInput(f"{name} must be {wanted}; got {shortened(text, 40)!r}")
+            given[name] = int(text) if name in ("x", "y") else text
         return cls(**given)
 
     def within(self, objectives: int) -> Self:
@@ -82,10 +95,6 @@ class ViewOptions:
         if y is None or y == x:
             y = 1 if x == 0 else 0
         return x, y
-
-    def changed(self, **values: Any) -> Self:
-        """The same but for some choices."""
-        return replace(self, **values)
 
     @property
     def chosen(self) -> dict[str, Any]:
@@ -130,52 +139,10 @@ class Address:
         """Where the events are that keep it up to date."""
         return f"/events{self._path}{self.options.query()}"
 
+    def to(self, arm: int | None = None, **changed: Any) -> str:
+        """Where the study or an arm of it is shown, with the same options but for those that are changed.
 
-_USUAL = ViewOptions()
-
-
-def study_url(study: int, options: ViewOptions = _USUAL) -> str:
-    """Where a study is shown."""
-    return Address(study, options=options).page
-
-
-def arm_url(study: int, arm: int, options: ViewOptions = _USUAL) -> str:
-    """Where an arm is shown."""
-    return Address(study, arm, options).page
-
-
-# Reading a query ------------------------------------------------------------------------------------------------------
-
-
-def _objective(name: str, text: str) -> int:
-    if _NUMBER.fullmatch(text) is None:
-        raise BadInput(f"{name} must be a whole number from 0 to {_MOST_OBJECTIVES - 1}; got {_short(text)}")
-    return int(text)
-
-
-def _one_of(words: tuple[str, ...], name: str, text: str) -> str:
-    if text not in words:
-        raise BadInput(f"{name} must be one of {', '.join(words)}; got {_short(text)}")
-    return text
-
-
-def _order(name: str, text: str) -> str:
-    if _SORT.fullmatch(text) is None:
-        raise BadInput(
-            f"{name} must be one of {', '.join(SORTS)}, or m0, m1, … for an objective, with a minus before it to turn "
-            f"it around; got {_short(text)}"
-        )
-    return text
-
-
-def _short(text: str, most: int = 40) -> str:
-    return repr(text if len(text) <= most else text[: most - 1] + "…")
-
-
-_READERS: dict[str, Callable[[str, str], Any]] = {
-    "x": _objective,
-    "y": _objective,
-    "view": partial(_one_of, VIEWS),
-    "rows": partial(_one_of, ROWS),
-    "sort": _order,
-}
+        >>> Address(2, 7, ViewOptions(x=1)).to(), Address(2).to(3, sort="-pulls")
+        ('/study/2?x=1', '/study/2/arm/3?sort=-pulls')
+        """
+        return Address(self.study, arm, replace(self.options, **changed)).page

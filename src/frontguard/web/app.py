@@ -10,14 +10,14 @@ import asyncio
 import hashlib
 import json
 import secrets
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from starlette.applications import Starlette
-from starlette.convertors import Convertor, register_url_convertor
+from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
@@ -28,7 +28,7 @@ from frontguard.errors import BadInput
 from frontguard.plot.looks import style_sheet
 from frontguard.web.addresses import Address, ViewOptions
 from frontguard.web.events import HEARTBEAT, EventStream, region_events
-from frontguard.web.guard import Guard, Rules, plain_page
+from frontguard.web.guard import Guard, Rules, plain_answer
 from frontguard.web.pages import document
 from frontguard.web.views import NotThere, Views
 from frontguard.web.watchers import Watchers
@@ -44,19 +44,13 @@ TWIN_PATIENCE = 20.0
 
 _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
-Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
+Answer = Coroutine[Any, Any, Response]
 
 
-class _Number(Convertor[int]):
+class _Number(IntegerConvertor):
     """A number as our own URLs write it."""
 
     regex = "0|[1-9][0-9]{0,8}"
-
-    def convert(self, value: str) -> int:
-        return int(value)
-
-    def to_string(self, value: int) -> str:
-        return str(value)
 
 
 register_url_convertor("number", _Number())
@@ -91,7 +85,6 @@ class Site:
         self._heartbeat = heartbeat
         self.views = Views(watchers)
         self.closing = asyncio.Event()
-        self.streams = 0
         self._static_files, self._version = static_files()
         self._start = secrets.token_hex(4)  # entity tags of another start mean something else
         routes = []
@@ -116,7 +109,7 @@ class Site:
         self.watchers.close()
         self.views.close()
 
-    def _checked(self, endpoint: Callable[[Request, Address], Coroutine[Any, Any, Response]]) -> Endpoint:
+    def _checked(self, endpoint: Callable[[Request, Address], Answer]) -> Callable[[Request], Answer]:
         """An endpoint that is given an address; refuses what is none."""
 
         async def answer(request: Request) -> Response:
@@ -163,22 +156,13 @@ class Site:
         )
 
     async def _events(self, request: Request, address: Address) -> Response:
-        if self.streams >= self._most_streams:
+        if self.watchers.listing.streams >= self._most_streams:  # every stream looks at the list too
             return PlainTextResponse("Too many pages are open.", 503, {"Retry-After": "5"})
         headers = {"X-Accel-Buffering": "no"}
         if request.method == "HEAD":
             return Response(headers=headers, media_type=EventStream.media_type)
-        return EventStream(self._counted(address), headers=headers)
-
-    async def _counted(self, address: Address) -> AsyncGenerator[bytes, None]:
-        self.streams += 1
-        try:
-            events = region_events(self.views, address, self._version, self.closing, heartbeat=self._heartbeat)
-            async with aclosing(events):
-                async for piece in events:
-                    yield piece
-        finally:
-            self.streams -= 1
+        events = region_events(self.views, address, self._version, self.closing, heartbeat=self._heartbeat)
+        return EventStream(events, headers=headers)
 
     async def _static(self, request: Request) -> Response:
         name = request.path_params["name"]
@@ -206,5 +190,4 @@ async def _refused(request: Request, error: Exception) -> Response:
         body = json.dumps({"error": said})
         return Response(body, error.status_code, error.headers, media_type="application/json")
     title = titles.get(error.status_code, "Refused")
-    page = plain_page(title, said[:1].upper() + said[1:], link=("/", "All studies"))
-    return HTMLResponse(page, error.status_code, error.headers)
+    return plain_answer(error.status_code, title, said[:1].upper() + said[1:], headers=error.headers, link=True)

@@ -31,10 +31,10 @@ async def region_events(
 
     What a browser was not ready for is skipped: it is sent what differs from what it has, not how that came about.
     """
-    yield b"retry: 1000\n\n"
     sent: dict[str, str] = {}
     title: str | None = None
     with views.looking(address):
+        yield b"retry: 1000\n\n"
         # A page that has waited for a server to be started again is not to go back to "being read" for a moment.
         await views.settled(address, FIRST)
         while not closing.is_set():

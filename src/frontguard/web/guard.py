@@ -22,18 +22,16 @@ import hmac
 import ipaddress
 import logging
 import re
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 from urllib.parse import parse_qsl
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from frontguard.errors import BadInput
 from frontguard.markup import element
-
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 LARGEST = 16 * 1024
 """Bytes of a request's path, query and headers together."""
@@ -54,37 +52,6 @@ class Rules:
     token: str | None = field(default=None, repr=False)  # None: not needed
     cookie: str = "frontguard"
     by_address: bool = False  # bound to every address: the one at which a connection came in is ours too
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What a request is judged by: names of headers are in lower case."""
-
-    method: str
-    path: str
-    query: str
-    headers: Sequence[tuple[bytes, bytes]]
-    server: tuple[str, int] | None = None  # address and port at which the connection came in
-
-    @property
-    def size(self) -> int:
-        """Bytes, about."""
-        return len(self.path) + len(self.query) + sum(len(name) + len(value) for name, value in self.headers)
-
-    def all(self, name: bytes) -> list[str]:
-        """The values of a header, once for each time that it is there."""
-        return [value.decode("latin-1") for found, value in self.headers if found == name]
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """An answer that the guard gives itself."""
-
-    status: int
-    title: str
-    words: tuple[str, ...] = ()
-    headers: tuple[tuple[bytes, bytes], ...] = ()
-    link: tuple[str, str] | None = None
 
 
 def is_loopback(host: str) -> bool:
@@ -124,15 +91,13 @@ def rules_for(address: str, port: int, allowed: Iterable[str] = (), token: str |
     """
     named = frozenset(allowed_host(text, port) for text in allowed)
     bound = ipaddress.ip_address(address)
-    hosts = set(named)
-    if bound.is_unspecified:
-        hosts |= _values("localhost", port)
-    else:
+    hosts = named
+    if not bound.is_unspecified:
         hosts |= _values(_literal(address), port)
-        if bound.is_loopback:
-            hosts |= _values("localhost", port)
-    safe = bound.is_loopback and all(is_loopback(_without_port(value)) for value in named)
-    return Rules(frozenset(hosts), None if safe else token, f"frontguard-{port}", bound.is_unspecified)
+    if bound.is_unspecified or bound.is_loopback:
+        hosts |= _values("localhost", port)
+    safe = bound.is_loopback and all(is_loopback(re.sub(r":[0-9]+$", "", value)) for value in named)
+    return Rules(hosts, None if safe else token, f"frontguard-{port}", bound.is_unspecified)
 
 
 def _is_host(host: str) -> bool:
@@ -157,44 +122,46 @@ def _values(host: str, port: int) -> set[str]:
     return {_host_value(host, port), f"{host}:{port}"}
 
 
-def _without_port(value: str) -> str:
-    return re.sub(r":[0-9]+$", "", value)
-
-
 # Judging --------------------------------------------------------------------------------------------------------------
 
 
-def judged(rules: Rules, asked: Asked) -> Refusal | None:
+def judged(rules: Rules, request: Request) -> HTMLResponse | None:
     """The answer to a request that may go no further; None if it may."""
-    if asked.size > LARGEST:
-        return Refusal(431, "Too large", ("A request like this has no need of so many words.",))
-    hosts = asked.all(b"host")
-    if len(hosts) != 1 or not asked.path.startswith("/"):
-        return Refusal(400, "Bad request", ("A request must name its host once, and a path on it.",))
+    path, all_of = request.scope["path"], request.headers.getlist
+    size = len(path) + len(_query(request)) + sum(len(name) + len(value) for name, value in request.headers.raw)
+    if size > LARGEST:
+        return plain_answer(431, "Too large", "A request like this has no need of so many words.")
+    hosts = all_of("host")
+    if len(hosts) != 1 or not path.startswith("/"):
+        return plain_answer(400, "Bad request", "A request must name its host once, and a path on it.")
     host = hosts[0]
-    if host not in rules.hosts and not (rules.by_address and _is_ours(host, asked.server)):
+    if host not in rules.hosts and not (rules.by_address and _is_ours(host, request.scope.get("server"))):
         # Whoever reads this may be a page under a false name: nothing is said here of what is served, or where.
-        return Refusal(
+        return plain_answer(
             421,
             "Not under this name",
-            (
-                "This server answers only under the addresses that it was started with. Open the one that "
-                "`frontguard serve` printed, or start it with --allow-host and the name that you use.",
-            ),
+            "This server answers only under the addresses that it was started with. Open the one that "
+            "`frontguard serve` printed, or start it with --allow-host and the name that you use.",
         )
-    if asked.method not in ("GET", "HEAD"):
-        return Refusal(405, "Read only", ("Only GET and HEAD are answered here.",), ((b"allow", b"GET, HEAD"),))
-    if any(origin != f"http://{host}" for origin in asked.all(b"origin")) or not _from_here(asked):
-        return Refusal(403, "Not from another site", ("This cannot be asked for by a page of another site.",))
-    return _admitted(rules, asked)
+    if request.method not in ("GET", "HEAD"):
+        return plain_answer(405, "Read only", "Only GET and HEAD are answered here.", headers={"allow": "GET, HEAD"})
+    if any(origin != f"http://{host}" for origin in all_of("origin")) or not _from_here(request):
+        return plain_answer(403, "Not from another site", "This cannot be asked for by a page of another site.")
+    return _admitted(rules, request)
 
 
-def _from_here(asked: Asked) -> bool:
-    sites = asked.all(b"sec-fetch-site")
+def _query(request: Request) -> str:
+    return bytes(request.scope.get("query_string", b"")).decode("latin-1")
+
+
+def _from_here(request: Request) -> bool:
+    all_of = request.headers.getlist
+    sites = all_of("sec-fetch-site")
     if all(site in ("same-origin", "none") for site in sites):
         return True  # also without any: not a browser, an old one, or no secure context; then the rest must do
-    followed = asked.all(b"sec-fetch-mode") == ["navigate"] and asked.all(b"sec-fetch-dest") == ["document"]
-    return followed and asked.method == "GET" and sites in (["cross-site"], ["same-site"]) and is_page(asked.path)
+    followed = all_of("sec-fetch-mode") == ["navigate"] and all_of("sec-fetch-dest") == ["document"]
+    from_elsewhere = sites in (["cross-site"], ["same-site"])
+    return followed and from_elsewhere and request.method == "GET" and is_page(request.scope["path"])
 
 
 def is_page(path: str) -> bool:
@@ -202,58 +169,51 @@ def is_page(path: str) -> bool:
     return not path.startswith(("/events/", "/static/")) and not path.endswith(".json")
 
 
-def _is_ours(host: str, server: tuple[str, int] | None) -> bool:
+def _is_ours(host: str, server: tuple[str, int | None] | None) -> bool:
     """Whether a Host is the address at which the connection came in. No name can be: so no rebinding."""
-    if server is None:
-        return False
-    address, port = server
+    address, port = server or ("", None)
     try:
         read = ipaddress.ip_address(address)
     except ValueError:  # a socket that has no address
         return False
-    return host in _values(_literal(str(getattr(read, "ipv4_mapped", None) or read)), port)
+    return port is not None and host in _values(_literal(str(getattr(read, "ipv4_mapped", None) or read)), port)
 
 
-def _admitted(rules: Rules, asked: Asked) -> Refusal | None:
+def _admitted(rules: Rules, request: Request) -> HTMLResponse | None:
     """Whether the token was shown, where one is needed."""
     if rules.token is None:
         return None
-    given = [value for name, value in parse_qsl(asked.query) if name == "token"] if asked.path == "/" else []
-    if given:
+    given = [value for name, value in parse_qsl(_query(request)) if name == "token"]
+    if given and request.scope["path"] == "/":
         if len(given) == 1 and _same(given[0], rules.token):
             cookie = f"{rules.cookie}={rules.token}; HttpOnly; SameSite=Strict; Path=/"
-            return Refusal(
-                303,
-                "Welcome",
-                ("Go on without the token.",),
-                ((b"location", b"/"), (b"set-cookie", cookie.encode())),
-                ("/", "All studies"),
-            )
+            headers = {"location": "/", "set-cookie": cookie}
+            return plain_answer(303, "Welcome", "Go on without the token.", headers=headers, link=True)
         return _locked()
-    shown = [text for text in _cookies(asked, rules.cookie) if _same(text, rules.token)]
-    for text in asked.all(b"authorization"):
+    if any(_same(text, rules.token) for text in _cookies(request, rules.cookie)):
+        return None
+    for text in request.headers.getlist("authorization"):
         scheme, _, credentials = text.partition(" ")
         if scheme.lower() == "bearer" and _same(credentials.strip(), rules.token):
-            shown.append(text)
-    return None if shown else _locked()
+            return None
+    return _locked()
 
 
-def _locked() -> Refusal:
-    return Refusal(
+def _locked() -> HTMLResponse:
+    return plain_answer(
         403,
         "A token is needed",
-        (
-            "Open the address that `frontguard serve` printed when it was started, with all of its token. A server "
-            "that was started again has another one.",
-            # A cookie that is kept from links on other sites is not sent along the redirection after such a link.
-            "If you have just followed a link with a token to this page, go on here:",
-        ),
-        link=("/", "All studies"),
+        "Open the address that `frontguard serve` printed when it was started, with all of its token. A server "
+        "that was started again has another one.",
+        # A cookie that is kept from links on other sites is not sent along the redirection after such a link.
+        "If you have just followed a link with a token to this page, go on here:",
+        link=True,
     )
 
 
-def _cookies(asked: Asked, wanted: str) -> list[str]:
-    pairs = (pair.strip().partition("=") for header in asked.all(b"cookie") for pair in header.split(";"))
+def _cookies(request: Request, wanted: str) -> list[str]:
+    headers = request.headers.getlist("cookie")
+    pairs = (pair.strip().partition("=") for header in headers for pair in header.split(";"))
     return [value for name, _, value in pairs if name == wanted]
 
 
@@ -289,15 +249,17 @@ def secured(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]
     return [*kept, *HEADERS]
 
 
-def plain_page(title: str, *words: str, link: tuple[str, str] | None = None) -> str:
-    """A page that says something in a few sentences, with a link below if there is somewhere to go.
+def plain_answer(
+    status: int, title: str, *words: str, headers: Mapping[str, str] | None = None, link: bool = False
+) -> HTMLResponse:
+    """An answer other than what was asked for: a few sentences, with a link to the list of studies below if wanted.
 
-    >>> "a &lt;b&gt;" in plain_page("Not found", "There is no a <b>.", link=("/", "All studies"))
+    >>> b"a &lt;b&gt;" in plain_answer(404, "Not found", "There is no a <b>.", link=True).body
     True
     """
     said = [element("p", None, each) for each in words]
-    if link is not None:
-        said.append(element("p", None, element("a", {"href": link[0]}, link[1])))
+    if link:
+        said.append(element("p", None, element("a", {"href": "/"}, "All studies")))
     head = element(
         "head",
         None,
@@ -308,7 +270,8 @@ def plain_page(title: str, *words: str, link: tuple[str, str] | None = None) -> 
         element("link", {"rel": "icon", "href": "/static/icon.svg"}),
     )
     body = element("body", {"class": "plain"}, element("main", None, element("h1", None, title), *said))
-    return f"<!doctype html>\n{element('html', {'lang': 'en'}, head, body).markup()}\n"
+    page = element("html", {"lang": "en"}, head, body).markup()
+    return HTMLResponse(f"<!doctype html>\n{page}\n", status, headers)
 
 
 # In front of the application ------------------------------------------------------------------------------------------
@@ -317,11 +280,11 @@ def plain_page(title: str, *words: str, link: tuple[str, str] | None = None) -> 
 class Guard:
     """An ASGI application in front of another: refuses what may not be asked, and puts headers on all answers."""
 
-    def __init__(self, app: App, rules: Rules) -> None:
+    def __init__(self, app: ASGIApp, rules: Rules) -> None:
         self.app = app
         self._rules = rules
 
-    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Judge a request and pass it on, or answer it."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
@@ -339,17 +302,9 @@ class Guard:
                 message["headers"] = secured(message.get("headers", ()))
             await send(message)
 
-        server = scope.get("server")
-        asked = Asked(
-            scope["method"],
-            scope["path"],
-            scope.get("query_string", b"").decode("latin-1"),
-            scope["headers"],
-            (server[0], server[1]) if server and server[1] else None,
-        )
-        refusal = judged(self._rules, asked)
-        if refusal is not None:
-            await _give(refusal, send_secured)
+        refused = judged(self._rules, Request(scope))
+        if refused is not None:
+            await refused(scope, receive, send_secured)
             return
         try:
             await self.app(scope, receive, send_secured)
@@ -358,12 +313,4 @@ class Guard:
             _log.exception("a request could not be answered")
             if not started:
                 words = "Something went wrong here. The terminal in which the server runs says what."
-                await _give(Refusal(500, "A fault", (words,), link=("/", "All studies")), send_secured)
-
-
-async def _give(refusal: Refusal, send: Send) -> None:
-    body = plain_page(refusal.title, *refusal.words, link=refusal.link).encode()
-    kind, length = (b"content-type", b"text/html; charset=utf-8"), (b"content-length", str(len(body)).encode())
-    headers = [kind, length, *refusal.headers]
-    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+                await plain_answer(500, "A fault", words, link=True)(scope, receive, send_secured)

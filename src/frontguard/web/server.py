@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
-import os
 import secrets
 import signal
 import socket
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
@@ -43,17 +42,12 @@ class Bound:
     @property
     def url(self) -> str:
         """Where the page is, with the token if one is needed."""
-        return self.page + (f"?token={self.rules.token}" if self.rules.token else "")
+        return f"http://{self.host}/" + (f"?token={self.rules.token}" if self.rules.token else "")
 
     @property
     def others_reach_it(self) -> bool:
         """Whether machines other than this one can ask."""
         return not is_loopback(self.address)
-
-    @property
-    def page(self) -> str:
-        """The same without the token."""
-        return f"http://{self.host}/"
 
 
 def bind(host: str, port: int, allowed: Sequence[str] = ()) -> Bound:
@@ -62,22 +56,14 @@ def bind(host: str, port: int, allowed: Sequence[str] = ()) -> Bound:
         raise BadInput(f"--port: wanted a number from 0 to 65535, got {port}")
     rules_for("127.0.0.1", port or 1, allowed)  # refuses what cannot be a name before anything is opened
     family, address = _resolved(host)
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()  # addresses of the old kind too
     try:
-        if os.name == "posix":
-            # A server that was started again takes its port from connections that are still being forgotten.
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listening.bind((address, port))
-            listening.listen(128)
-        except OSError as error:
-            raise BadInput(_why_not(error, family, host, address, port)) from None
-        bound = listening.getsockname()[1]
-        rules = rules_for(address, bound, allowed, secrets.token_urlsafe(24))
-        return Bound(listening, address, bound, rules, _shown(address, bound, rules, allowed))
-    except BaseException:
-        listening.close()
-        raise
+        listening = socket.create_server((address, port), family=family, backlog=128, dualstack_ipv6=both)
+    except OSError as error:
+        raise BadInput(_why_not(error, family, host, address, port)) from None
+    bound = listening.getsockname()[1]
+    rules = rules_for(address, bound, allowed, secrets.token_urlsafe(24))
+    return Bound(listening, address, bound, rules, _shown(address, bound, rules, allowed))
 
 
 def _resolved(host: str) -> tuple[socket.AddressFamily, str]:
@@ -106,11 +92,8 @@ def _why_not(error: OSError, family: socket.AddressFamily, host: str, address: s
 
 def _free_port(family: socket.AddressFamily, address: str, taken: int) -> int | None:
     for port in range(taken + 1, min(taken + 50, 65536)):
-        with socket.socket(family, socket.SOCK_STREAM) as trial:
-            try:
-                trial.bind((address, port))
-            except OSError:
-                continue
+        with suppress(OSError), socket.socket(family, socket.SOCK_STREAM) as trial:
+            trial.bind((address, port))
             return port
     return None
 

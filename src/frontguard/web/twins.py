@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from frontguard.errors import BadInput
 from frontguard.objectives import parse_tolerance
 from frontguard.studies.overview import Measurements, Overview
-from frontguard.web.addresses import Address, ViewOptions, arm_url, study_url
+from frontguard.web.addresses import Address
 from frontguard.web.pages.table import order_of
 from frontguard.web.watchers import Seen
 from frontguard.words.certificate import guarantee, nearness
@@ -53,15 +52,15 @@ def _address(seen: Seen) -> dict[str, Any]:
     return {"number": seen.number, "url": where.page, "twin": where.twin, "name": seen.name}
 
 
-def study_twin(overview: Overview, study: int, options: ViewOptions | None = None) -> dict[str, Any]:
+def study_twin(overview: Overview, address: Address) -> dict[str, Any]:
     """A study with all its arms, in the order that the options want."""
-    options = (options or ViewOptions()).within(len(overview.settings.objectives))
+    options = address.options
     snapshot = overview.snapshot
     x, y = options.axes(len(overview.settings.objectives))
     return {
         "name": overview.name,
-        "number": study,
-        "url": study_url(study, options),
+        "number": address.study,
+        "url": address.page,
         "status": snapshot.result.status,
         "answer": answer(snapshot),
         "guarantee": guarantee(snapshot.result, failed=snapshot.failed),
@@ -73,7 +72,7 @@ def study_twin(overview: Overview, study: int, options: ViewOptions | None = Non
         "notices": [notice.to_dict() for notice in snapshot.result.notices],
         "view": {"kind": options.view, "x": x, "y": y, "rows": options.rows, "sort": options.sort},
         "objectives": [asdict(each) for each in overview.settings.objectives],
-        "arms": _arms(overview, study, order_of(overview, options.sort)),
+        "arms": _arms(overview, address, order_of(overview, options.sort)),
         "failures": [{"arm": name, **each} for name in snapshot.failures for each in _failures(overview, name)],
         "certainty": [
             {"pulls": each.pulls, "at": finite(each.at), "uncertain": _numbers(each.uncertain)}
@@ -88,19 +87,14 @@ def study_twin(overview: Overview, study: int, options: ViewOptions | None = Non
     }
 
 
-def arm_twin(
-    overview: Overview, study: int, arm: int, measurements: Measurements, options: ViewOptions | None = None
-) -> dict[str, Any]:
+def arm_twin(overview: Overview, address: Address, measurements: Measurements) -> dict[str, Any]:
     """An arm: verdict and why, interval, the history of its box, what was measured."""
-    snapshot, names = overview.snapshot, overview.snapshot.result.arms
-    if not 0 <= arm < len(names):
-        raise BadInput(f"arm must be a number from 0 to {len(names) - 1}; got {arm}")
-    options = (options or ViewOptions()).within(len(overview.settings.objectives))
+    snapshot, arm = overview.snapshot, measurements.arm
     return {
-        "study": {"name": overview.name, "number": study, "url": study_url(study, options)},
+        "study": {"name": overview.name, "number": address.study, "url": address.to()},
         "status": snapshot.result.status,
         "version": overview.version,
-        **_arms(overview, study, [arm])[0],
+        **_arms(overview, address, [arm])[0],
         "why": why(snapshot, arm),
         "objectives": [asdict(each) for each in overview.settings.objectives],
         "history": [
@@ -114,7 +108,7 @@ def arm_twin(
             }
             for each in overview.history.moments
         ],
-        "failures": _failures(overview, names[arm]),
+        "failures": _failures(overview, measurements.name),
         "measurements": {
             "total": measurements.total,
             "pulls": measurements.pulls.tolist(),
@@ -184,14 +178,14 @@ def _forecast(overview: Overview) -> dict[str, Any] | None:
     }
 
 
-def _arms(overview: Overview, study: int, arms: Sequence[int]) -> list[dict[str, Any]]:
+def _arms(overview: Overview, address: Address, arms: Sequence[int]) -> list[dict[str, Any]]:
     result, failed = overview.snapshot.result, overview.snapshot.failed_per_arm
     medians, (low, high) = result.medians, result.bounds
     return [
         {
             "arm": arm,
             "name": result.arms[arm],
-            "url": arm_url(study, arm),
+            "url": Address(address.study, arm).page,
             "verdict": result.verdict(arm).word,
             "medians": _numbers(medians[arm]),
             "low": _numbers(low[arm]),

@@ -7,14 +7,14 @@ import json
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
 
 from frontguard.studies.overview import Measurements, Overview
 from frontguard.web import pages, twins
-from frontguard.web.addresses import Address, ViewOptions
+from frontguard.web.addresses import Address
 from frontguard.web.pages import Page
 from frontguard.web.threads import Threads
 from frontguard.web.watchers import Bell, Seen, StudyWatcher, Watchers, within
@@ -34,8 +34,8 @@ class Form(Generic[Made]):
 
     studies: Callable[[Sequence[Seen]], Made]
     reading: Callable[[Seen], Made]
-    study: Callable[[Overview, int, ViewOptions], Made]
-    arm: Callable[[Overview, int, int, Measurements, ViewOptions], Made]
+    study: Callable[[Overview, Address], Made]
+    arm: Callable[[Overview, Address, Measurements], Made]
     with_trouble: Callable[[Made, str], Made]
 
 
@@ -101,11 +101,8 @@ class Views:
     @contextmanager
     def looking(self, address: Address) -> Iterator[None]:
         """Keep those who watch an address at work for as long as this lasts."""
-        with ExitStack() as stack:
-            stack.enter_context(self.watchers.listing.looking())
-            watcher = self._watcher(address)
-            if watcher is not None:
-                stack.enter_context(watcher.looking())
+        watcher = self._watcher(address)
+        with self.watchers.listing.looking(), nullcontext() if watcher is None else watcher.looking():
             yield
 
     def stamp(self, address: Address) -> tuple[int, ...]:
@@ -165,13 +162,16 @@ class Views:
         seen = watcher.seen
 
         def make() -> Made:
-            if seen.overview is None:
-                made = form.reading(seen)
-            elif address.arm is None:
-                made = form.study(seen.overview, seen.number, address.options)
+            if seen.overview is None or seen.follower is None:
+                return form.with_trouble(form.reading(seen), seen.trouble)
+            arms = len(seen.overview.settings.arms)
+            address.options.within(len(seen.overview.settings.objectives))
+            if address.arm is None:
+                made = form.study(seen.overview, address)
+            elif address.arm < arms:
+                made = form.arm(seen.overview, address, seen.follower.measurements(address.arm, MEASUREMENTS))
             else:
-                measured = _measurements(seen, address.arm)
-                made = form.arm(seen.overview, seen.number, address.arm, measured, address.options)
+                raise NotThere(f"This study has {arms:,} arms, numbered from 0; there is no arm {address.arm}.")
             return form.with_trouble(made, seen.trouble)
 
         return make
@@ -180,16 +180,7 @@ class Views:
         return None if address.study is None else self.watchers.known(address.study)
 
     def _needed(self, address: Address) -> list[StudyWatcher]:
-        if address.study is None:
-            return self.watchers.all()
         watcher = self._watcher(address)
-        return [] if watcher is None else [watcher]
-
-
-def _measurements(seen: Seen, arm: int) -> Measurements:
-    assert seen.overview is not None
-    assert seen.follower is not None
-    arms = len(seen.overview.settings.arms)
-    if arm >= arms:
-        raise NotThere(f"This study has {arms:,} arms, numbered from 0; there is no arm {arm}.")
-    return seen.follower.measurements(arm, MEASUREMENTS)
+        if watcher is not None:
+            return [watcher]
+        return self.watchers.all() if address.study is None else []

@@ -115,10 +115,8 @@ class StorageSource:
 
     def close(self) -> None:
         """Let go of files and connections."""
-        with self._lock:
-            storage, self._storage = self._storage, None
-        if storage is not None and storage is not self._where:
-            storage.close()
+        if self._storage is not None:
+            self.let_go(self._storage)
 
 
 def passes(error: Exception) -> bool:
@@ -146,18 +144,16 @@ def in_words(error: Exception) -> str:
 class StorageWatcher(ABC):
     """Polls in a thread as long as anybody looks, and rings its bell when something that is shown has changed.
 
-    All but `_poll` runs in the loop of the server. `every` is the bell of all watchers together.
+    All but `_poll` runs in the loop of the server. `watchers` are all of them together.
     """
 
-    def __init__(self, source: StorageSource, threads: Threads, times: Times, every: Bell) -> None:
+    def __init__(self, watchers: Watchers) -> None:
         self.bell = Bell()
         self.trouble = ""
         self.polled = False  # whether there was an answer at all, good or bad
-        self._source = source
-        self._threads = threads
-        self._times = times
-        self._every = every
-        self._streams = 0
+        self._all = watchers
+        self._times = watchers.times
+        self.streams = 0  # pages that are open and look at this
         self._looked = 0.0
         self._task: asyncio.Task[None] | None = None
         self._hurry = asyncio.Event()
@@ -178,12 +174,12 @@ class StorageWatcher(ABC):
     @contextmanager
     def looking(self) -> Iterator[None]:
         """Watch for as long as this lasts, and a while longer."""
-        self._streams += 1
+        self.streams += 1
         self.look()
         try:
             yield
         finally:
-            self._streams -= 1
+            self.streams -= 1
             self._looked = time.monotonic()
 
     async def first_answer(self, seconds: float) -> None:
@@ -214,14 +210,14 @@ class StorageWatcher(ABC):
     def _poll(self) -> Callable[[], None] | None:
         """In a thread: ask the storage. What is returned is called in the loop if something has changed."""
         try:
-            storage = self._source.get()
+            storage = self._all.source.get()
         except NotBegun:
             return None
         try:
             return self._news(storage)
         except Exception as error:
             if not passes(error):
-                self._source.let_go(storage)
+                self._all.source.let_go(storage)
             raise
 
     @abstractmethod
@@ -230,11 +226,11 @@ class StorageWatcher(ABC):
 
     def _publish(self) -> None:
         self.bell.ring()
-        self._every.ring()
+        self._all.bell.ring()
 
     async def _run(self) -> None:
         failures = 0
-        while self._streams or time.monotonic() - self._looked < self._times.linger:
+        while self.streams or time.monotonic() - self._looked < self._times.linger:
             try:
                 change = await self._patiently()
             except Exception as error:
@@ -246,14 +242,15 @@ class StorageWatcher(ABC):
             else:
                 failures = 0
                 self._settle(change, "")
-            pause = min(self._times.pause * 2.0**failures, self._times.trouble) if failures else self.pause()
+            growing = self._times.pause * 2.0 ** min(failures, 20)
+            pause = min(growing, self._times.trouble) if failures else self.pause()
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._hurry.wait(), pause)
             self._hurry.clear()
 
     async def _patiently(self) -> Callable[[], None] | None:
         """The answer of the storage; says so when it takes long."""
-        poll = asyncio.ensure_future(self._threads.run(self._poll))
+        poll = asyncio.ensure_future(self._all.threads.run(self._poll))
         began = time.monotonic()
         try:
             while True:
@@ -285,8 +282,8 @@ async def within(seconds: float, bell: Bell, reached: Callable[[], bool]) -> Non
 class ListWatcher(StorageWatcher):
     """Which studies there are, by number: the oldest of the storage is number 1, whatever is shown of them."""
 
-    def __init__(self, only: Sequence[str], source: StorageSource, threads: Threads, times: Times, every: Bell) -> None:
-        super().__init__(source, threads, times, every)
+    def __init__(self, only: Sequence[str], watchers: Watchers) -> None:
+        super().__init__(watchers)
         self.studies: dict[int, str] = {}
         self._only = frozenset(only)
 
@@ -319,10 +316,8 @@ _serials = count(1)
 class StudyWatcher(StorageWatcher):
     """Follows one study."""
 
-    def __init__(
-        self, number: int, name: str, source: StorageSource, threads: Threads, times: Times, every: Bell
-    ) -> None:
-        super().__init__(source, threads, times, every)
+    def __init__(self, number: int, name: str, watchers: Watchers) -> None:
+        super().__init__(watchers)
         self.number = number
         self.name = name
         self.serial = next(_serials)  # tells it from others of the same number, before and after it
@@ -403,12 +398,12 @@ class Watchers:
         times: Times = USUAL,
         threads: int = 4,
     ) -> None:
-        self._source = where if isinstance(where, StorageSource) else StorageSource(where)
-        self._threads = Threads(threads, "frontguard-watch")
-        self.bell = Bell()
-        self._shared = (self._source, self._threads, times, self.bell)
+        self.source = where if isinstance(where, StorageSource) else StorageSource(where)
+        self.threads = Threads(threads, "frontguard-watch")
+        self.times = times
+        self.bell = Bell()  # rung with that of any of them
         self.patience = times.silence + 1.0  # seconds to wait for an answer: long enough to be told that there is none
-        self.listing = ListWatcher(only, *self._shared)
+        self.listing = ListWatcher(only, self)
         self._watchers: dict[int, StudyWatcher] = {}
 
     def known(self, number: int) -> StudyWatcher | None:
@@ -421,7 +416,7 @@ class Watchers:
             if watcher is not None:
                 watcher.close()
                 watcher.bell.ring()
-            watcher = self._watchers[number] = StudyWatcher(number, name, *self._shared)
+            watcher = self._watchers[number] = StudyWatcher(number, name, self)
         return watcher
 
     async def study(self, number: int) -> StudyWatcher | None:
@@ -443,4 +438,4 @@ class Watchers:
         """Stop watching, and let go of the storage. Threads that wait for it are left to themselves."""
         for watcher in (self.listing, *self._watchers.values()):
             watcher.close()
-        self._threads.close(self._source.close)
+        self.threads.close(self.source.close)

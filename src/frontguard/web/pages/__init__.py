@@ -9,19 +9,11 @@ Read `studies` (the list) first, then `study` with its `table` of arms, then `ar
 of them are made, and `document` is what stands around them.
 """
 
-from frontguard.web.pages.arm import arm_page
-from frontguard.web.pages.document import document
-from frontguard.web.pages.parts import Page
-from frontguard.web.pages.studies import message_page, reading_page, studies_page, with_trouble
-from frontguard.web.pages.study import study_page
-
-__all__ = [
-    "Page",
-    "arm_page",
-    "document",
-    "message_page",
-    "reading_page",
-    "studies_page",
-    "study_page",
-    "with_trouble",
-]
+from frontguard.web.pages.arm import arm_page as arm_page
+from frontguard.web.pages.document import document as document
+from frontguard.web.pages.parts import Page as Page
+from frontguard.web.pages.studies import message_page as message_page
+from frontguard.web.pages.studies import reading_page as reading_page
+from frontguard.web.pages.studies import studies_page as studies_page
+from frontguard.web.pages.studies import with_trouble as with_trouble
+from frontguard.web.pages.study import study_page as study_page

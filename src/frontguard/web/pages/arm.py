@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 
 from frontguard import plot
-from frontguard.errors import BadInput
 from frontguard.markup import Child, Element, element
-from frontguard.phrases import number, one_line
+from frontguard.phrases import number, one_line, shortened
 from frontguard.studies.overview import Measurements, Overview
-from frontguard.web.addresses import Address, ViewOptions, arm_url, study_url
+from frontguard.web.addresses import Address
 from frontguard.web.pages import parts
 from frontguard.web.pages.parts import Page, called, cell, figure_cell, line, nothing, region
 from frontguard.words.arm_table import estimate_cells
@@ -22,38 +20,32 @@ from frontguard.words.study import why
 _LATEST = 50  # pulls that are listed one by one
 
 
-def arm_page(
-    overview: Overview, study: int, arm: int, measurements: Measurements, options: ViewOptions | None = None
-) -> Page:
+def arm_page(overview: Overview, address: Address, measurements: Measurements) -> Page:
     """An arm of a study: its verdict and why, how its box shrank, what was measured."""
-    names = overview.snapshot.result.arms
-    if not 0 <= arm < len(names):
-        raise BadInput(f"arm must be a number from 0 to {len(names) - 1}; got {arm}")
-    options = (options or ViewOptions()).within(len(overview.settings.objectives))
+    arm, result = measurements.arm, overview.snapshot.result
     regions = {
-        "head": _head(overview, study, arm, options),
+        "head": _head(overview, address, arm),
         "trouble": nothing("trouble"),
-        "verdict": _verdict(overview, study, arm, options),
+        "verdict": _verdict(overview, address, arm),
         "boxes": _boxes(overview, arm),
         "values": _values(overview, measurements),
-        "failures": _failures(overview, measurements),
+        "failures": parts.failures_region(overview, [measurements.name]),
         "latest": _latest(measurements),
     }
-    title = f"{one_line(names[arm])}: {overview.snapshot.result.verdict(arm).word}"
-    return Page(title, regions, "arm", Address(study, arm, options).twin)
+    return Page(f"{one_line(measurements.name)}: {result.verdict(arm).word}", regions, "arm", address.twin)
 
 
-def _head(overview: Overview, study: int, arm: int, options: ViewOptions) -> Element:
+def _head(overview: Overview, address: Address, arm: int) -> Element:
     """The arm's name, the way back, and the arms before and after it."""
     result = overview.snapshot.result
     names = result.arms
-    above = (" / ", element("a", {"href": study_url(study, options)}, called(overview.name)))
+    above = (" / ", element("a", {"href": address.to()}, called(overview.name)))
     beside: list[Element] = []
     if arm > 0:
-        link = {"href": arm_url(study, arm - 1, options), "rel": "prev", "id": "previous-arm"}
+        link = {"href": address.to(arm - 1), "rel": "prev", "id": "previous-arm"}
         beside.append(element("a", link, "← ", called(names[arm - 1])))
     if arm + 1 < len(names):
-        link = {"href": arm_url(study, arm + 1, options), "rel": "next", "id": "next-arm"}
+        link = {"href": address.to(arm + 1), "rel": "next", "id": "next-arm"}
         beside.append(element("a", link, called(names[arm + 1]), " →"))
     others = element("nav", {"class": "beside", "aria-label": "Other arms"}, *beside) if beside else None
     place = f" · arm {arm + 1:,} of {len(names):,} · study "
@@ -61,13 +53,13 @@ def _head(overview: Overview, study: int, arm: int, options: ViewOptions) -> Ele
     return parts.head(called(names[arm]), about, others, above=above)
 
 
-def _verdict(overview: Overview, study: int, arm: int, options: ViewOptions) -> Element:
+def _verdict(overview: Overview, address: Address, arm: int) -> Element:
     """The verdict and its reason, with the interval of each objective."""
     snapshot = overview.snapshot
     result, rival = snapshot.result, int(snapshot.result.decided_by[arm])
     compare: Element | None = None
     if rival >= 0:
-        compare = line("note", "Decided by ", parts.arm_link(result.arms[rival], study, rival, options), ".")
+        compare = line("note", "Decided by ", parts.arm_link(result.arms[rival], address, rival), ".")
     pulls, failed = int(result.pulls_per_arm[arm]), int(snapshot.failed_per_arm[arm])
     terms: list[tuple[str, list[Child]]] = [("Pulls", [f"{pulls:,}"])]
     if failed:
@@ -128,15 +120,6 @@ def _values(overview: Overview, measurements: Measurements) -> Element:
     return region("values", "What was measured", note, element("div", {"class": "figures"}, *figures))
 
 
-def _failures(overview: Overview, measurements: Measurements) -> Element:
-    """Why pulls of this arm failed, how often, and when last."""
-    reasons = overview.snapshot.failures.get(measurements.name, Counter())
-    if not reasons:
-        return nothing("failures")
-    failures = [(times, measurements.name, reason) for reason, times in reasons.most_common()]
-    return region("failures", "Failures", *parts.failures_table(overview, failures))
-
-
 def _latest(measurements: Measurements) -> Element:
     """The latest pulls, one by one, the last first."""
     count = len(measurements.pulls)
@@ -151,7 +134,7 @@ def _latest(measurements: Measurements) -> Element:
                 {"data-key": pull},
                 figure_cell(f"{pull:,}"),
                 *(figure_cell("" if np.isnan(value) else number(float(value))) for value in measurements.values[i]),
-                cell(called(parts.shortened(reason))) if reason else cell(),
+                cell(called(shortened(reason, parts.LONGEST_REASON))) if reason else cell(),
                 cell(called(measurements.workers[i])),
                 cell(parts.moment(float(measurements.at[i]), ago=False)),
             )

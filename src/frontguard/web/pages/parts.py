@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from frontguard.markup import Child, Element, element
+from frontguard.phrases import shortened
 from frontguard.plot.picture import Picture
 from frontguard.plot.svg.draw import drawn
 from frontguard.studies.overview import Overview
 from frontguard.verdicts import Verdict
-from frontguard.web.addresses import ViewOptions, arm_url
+from frontguard.web.addresses import Address
 from frontguard.words.study import STATUSES
 
-VERDICT_CLASS = {verdict: verdict.word.removeprefix("set ") for verdict in Verdict}
-"""The class by which the style sheet knows a verdict."""
-
-_LONGEST_REASON = 2000
+LONGEST_REASON = 2000  # characters: what is longer nobody reads
 MOST_FAILURES = 100
 
 _PLACES = (
@@ -82,14 +80,14 @@ def called(text: str) -> Element:
     return element("bdi", {"class": "name"}, text)
 
 
-def arm_link(name: str, study: int, arm: int, options: ViewOptions) -> Element:
+def arm_link(name: str, address: Address, arm: int) -> Element:
     """The name of an arm, which leads to its page."""
-    return element("a", {"href": arm_url(study, arm, options)}, called(name))
+    return element("a", {"href": address.to(arm)}, called(name))
 
 
 def verdict_mark(verdict: Verdict) -> Element:
     """A verdict in a word, with its colour and shape."""
-    return element("span", {"class": f"verdict {VERDICT_CLASS[verdict]}"}, verdict.word)
+    return element("span", {"class": f"verdict {verdict.word.removeprefix('set ')}"}, verdict.word)
 
 
 def status_chip(status: str) -> Element:
@@ -152,23 +150,35 @@ def figure_cell(*words: Child) -> Element:
     return element("td", {"class": "figure"}, *words)
 
 
-def failures_table(
-    overview: Overview, failures: Sequence[tuple[int, str, str]], link: Callable[[str], Element] | None = None
-) -> list[Element]:
-    """How often which arm failed for which reason; the first ones, the rest counted. Without links, of one arm only."""
+def failures_region(overview: Overview, arms: Sequence[str], *said: Element, address: Address | None = None) -> Element:
+    """How often which arm failed for which reason, the most frequent first; the rest counted.
+
+    With the `address` of the study these are all its arms, and named; without, it is one.
+    """
+    counted = [
+        (-times, number, reason)
+        for number, arm in enumerate(arms)
+        for reason, times in overview.snapshot.failures.get(arm, {}).items()
+    ]
+    if not counted:
+        return nothing("failures")
     rows = []
-    for times, arm, reason in failures[:MOST_FAILURES]:
-        at = overview.failed_at.get((arm, reason))
-        cells = cell(called(shortened(reason))), figure_cell(f"{times:,}"), cell(moment(at) if at else "not known")
-        rows.append(element("tr", {}, name_cell(link(arm)) if link else None, *cells))
-    made = table(headings(("arm", "reason") if link else ("reason",), ("times",), ("last",)), rows)
-    left = len(failures) - len(rows)
-    return [made, line("rest", f"… and {left:,} more{'' if link else ' reasons'}")] if left else [made]
-
-
-def shortened(reason: str) -> str:
-    """A reason, cut where it is longer than anyone reads."""
-    return reason if len(reason) <= _LONGEST_REASON else reason[: _LONGEST_REASON - 1] + "…"
+    for times, number, reason in sorted(counted)[:MOST_FAILURES]:
+        name, at = arms[number], overview.failed_at.get((arms[number], reason))
+        rows.append(
+            element(
+                "tr",
+                {},
+                name_cell(arm_link(name, address, number)) if address else None,
+                cell(called(shortened(reason, LONGEST_REASON))),
+                figure_cell(f"{-times:,}"),
+                cell(moment(at) if at else "not known"),
+            )
+        )
+    heads = headings(("arm", "reason") if address else ("reason",), ("times",), ("last",))
+    left = len(counted) - len(rows)
+    rest = line("rest", f"… and {left:,} more{'' if address else ' reasons'}") if left else None
+    return region("failures", "Failures", *said, table(heads, rows), rest)
 
 
 # Pictures -------------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from dataclasses import replace
 from frontguard.markup import Child, Element, element
 from frontguard.phrases import one_line
 from frontguard.results import Result
-from frontguard.web.addresses import Address, study_url
+from frontguard.web.addresses import Address
 from frontguard.web.pages import parts
 from frontguard.web.pages.parts import Page, called, cell, line, nothing, region
 from frontguard.web.watchers import Seen
@@ -36,7 +36,7 @@ def _studies(studies: Sequence[Seen]) -> Element:
 
 
 def _row(seen: Seen) -> Element:
-    name = parts.name_cell(element("a", {"href": study_url(seen.number)}, called(seen.name)))
+    name = parts.name_cell(element("a", {"href": Address(seen.number).page}, called(seen.name)))
     if seen.overview is None:
         said = seen.trouble or log_being_read(seen.told, seen.total)
         status = parts.status_chip("trouble" if seen.trouble else "reading")

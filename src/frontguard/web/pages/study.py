@@ -11,7 +11,7 @@ from frontguard.markup import Child, Element, element
 from frontguard.objectives import parse_tolerance
 from frontguard.phrases import duration, number, number_of, one_line
 from frontguard.studies.overview import Overview
-from frontguard.web.addresses import Address, ViewOptions, arm_url, study_url
+from frontguard.web.addresses import VIEWS, Address
 from frontguard.web.pages import parts
 from frontguard.web.pages.parts import Page, called, figure, line, nothing, region
 from frontguard.web.pages.table import table_region
@@ -26,25 +26,25 @@ _SMALL = 4.4  # inches: the width of pictures that stand beside others
 _MOST_WARNINGS = 50
 
 
-def study_page(overview: Overview, study: int, options: ViewOptions | None = None) -> Page:
+def study_page(overview: Overview, address: Address) -> Page:
     """A study: the answer, how far it is, pictures, the arms, what failed, how it was made."""
-    options = (options or ViewOptions()).within(len(overview.settings.objectives))
+    arms, failed = overview.snapshot.result.arms, line("note", failures_in_words(overview.snapshot))
     regions = {
         "head": _head(overview),
         "trouble": nothing("trouble"),
         "answer": _answer(overview),
         "warnings": _warnings(overview),
         "facts": _facts(overview),
-        "picture": _picture(overview, study, options),
+        "picture": _picture(overview, address),
         "certainty": _certainty(overview),
-        "pulls": _pulls(overview, study, options),
+        "pulls": _pulls(overview, address),
         "rate": _rate(overview),
-        "table": table_region(overview, study, options),
-        "failures": _failures(overview, study, options),
+        "table": table_region(overview, address),
+        "failures": parts.failures_region(overview, arms, failed, address=address),
         "reproduce": _reproduce(overview),
     }
     title = f"{one_line(overview.name)}: {STATUSES[overview.snapshot.result.status]}"
-    return Page(title, regions, "study", Address(study, options=options).twin)
+    return Page(title, regions, "study", address.twin)
 
 
 def _head(overview: Overview) -> Element:
@@ -114,13 +114,13 @@ def _meters(overview: Overview) -> list[Element]:
 # Pictures -------------------------------------------------------------------------------------------------------------
 
 
-def _picture(overview: Overview, study: int, options: ViewOptions) -> Element:
+def _picture(overview: Overview, address: Address) -> Element:
     """The front, all pairs of objectives, or parallel coordinates; with the choice between them."""
     result, objectives = overview.snapshot.result, overview.settings.objectives
-    views = views_of(len(objectives))
+    views, options = views_of(len(objectives)), address.options
     view = options.view if options.view in views else "front"
     heading = _VIEW_HEADINGS[view] if len(objectives) > 1 else "The arms"
-    choices = element("div", {"class": "choices"}, _views(study, options, views, view), _axes(overview, study, options))
+    choices = element("div", {"class": "choices"}, _views(address, views, view), _axes(overview, address))
     if not np.isfinite(result.medians).any():
         waiting = line("waiting", "Nothing is measured yet. The picture appears with the first pulls.")
         return region("picture", heading, choices, waiting)
@@ -130,35 +130,33 @@ def _picture(overview: Overview, study: int, options: ViewOptions) -> Element:
         picture = plot.parallel(result)
     else:
         picture = plot.front(result, *options.axes(len(objectives))) if len(objectives) > 1 else plot.front(result)
-    shown = figure(picture, "picture", _arm_urls(study, options), widest=_VIEW_WIDTHS[view])
+    shown = figure(picture, "picture", _arm_urls(address), widest=_VIEW_WIDTHS[view])
     return region("picture", heading, choices, shown)
 
 
 def views_of(objectives: int) -> tuple[str, ...]:
     """The views that differ for so many objectives."""
-    return (
-        ("front",) if objectives == 1 else ("front", "parallel") if objectives == 2 else ("front", "pairs", "parallel")
-    )
+    return VIEWS if objectives > 2 else ("front", "parallel")[:objectives]
 
 
-def _arm_urls(study: int, options: ViewOptions) -> str:
-    return arm_url(study, 0, options).replace("/arm/0", "/arm/{}", 1)
+def _arm_urls(address: Address) -> str:
+    return address.to(0).replace("/arm/0", "/arm/{}", 1)
 
 
-def _views(study: int, options: ViewOptions, views: tuple[str, ...], now: str) -> Element | None:
+def _views(address: Address, views: tuple[str, ...], now: str) -> Element | None:
     if len(views) < 2:
         return None
     links = []
     for view in views:
-        url = study_url(study, options.changed(view=view)) + "#picture"
+        url = address.to(view=view) + "#picture"
         current = "true" if view == now else None
         links.append(element("a", {"href": url, "id": f"view-{view}", "aria-current": current}, _VIEW_NAMES[view]))
     return element("nav", {"class": "views", "aria-label": "Views"}, *links)
 
 
-def _axes(overview: Overview, study: int, options: ViewOptions) -> Element | None:
+def _axes(overview: Overview, address: Address) -> Element | None:
     """Two lists to choose the axes from: a plain form, which the script sends as soon as one is changed."""
-    objectives = overview.settings.objectives
+    objectives, options = overview.settings.objectives, address.options
     if len(objectives) < 2 or (options.view != "front" and options.view in views_of(len(objectives))):
         return None
     lists = []
@@ -176,9 +174,8 @@ def _axes(overview: Overview, study: int, options: ViewOptions) -> Element | Non
         if name in ("rows", "sort")
     )
     send = element("button", {"type": "submit", "class": "send"}, "Show")
-    return element(
-        "form", {"class": "axes", "method": "get", "action": f"{study_url(study)}#picture"}, *lists, *kept, send
-    )
+    action = f"{Address(address.study).page}#picture"
+    return element("form", {"class": "axes", "method": "get", "action": action}, *lists, *kept, send)
 
 
 def _certainty(overview: Overview) -> Element:
@@ -191,11 +188,11 @@ def _certainty(overview: Overview) -> Element:
     return region("certainty", "Certainty", figure(plot.certainty(overview.history, left), "certainty", widest=_SMALL))
 
 
-def _pulls(overview: Overview, study: int, options: ViewOptions) -> Element:
+def _pulls(overview: Overview, address: Address) -> Element:
     if not overview.snapshot.pulls:
         return nothing("pulls")
     picture = plot.pulls(overview.snapshot.result)
-    return region("pulls", "Pulls of each arm", figure(picture, "pulls", _arm_urls(study, options), widest=_SMALL))
+    return region("pulls", "Pulls of each arm", figure(picture, "pulls", _arm_urls(address), widest=_SMALL))
 
 
 def _rate(overview: Overview) -> Element:
@@ -205,20 +202,6 @@ def _rate(overview: Overview) -> Element:
 
 
 # What went wrong, and how it was made ---------------------------------------------------------------------------------
-
-
-def _failures(overview: Overview, study: int, options: ViewOptions) -> Element:
-    """Which arms failed, why, and how often; the most frequent first."""
-    snapshot = overview.snapshot
-    numbers = {name: arm for arm, name in enumerate(snapshot.result.arms)}
-    failures = [
-        (times, name, reason) for name, reasons in snapshot.failures.items() for reason, times in reasons.items()
-    ]
-    if not failures:
-        return nothing("failures")
-    failures.sort(key=lambda each: (-each[0], numbers[each[1]], each[2]))
-    table = parts.failures_table(overview, failures, lambda name: parts.arm_link(name, study, numbers[name], options))
-    return region("failures", "Failures", line("note", failures_in_words(snapshot)), *table)
 
 
 def _warnings(overview: Overview) -> Element:

@@ -6,7 +6,7 @@ from frontguard.markup import Child, Element, element
 from frontguard.phrases import number_of
 from frontguard.studies.overview import Overview
 from frontguard.verdicts import Verdict
-from frontguard.web.addresses import ViewOptions, study_url
+from frontguard.web.addresses import Address
 from frontguard.web.pages import parts
 from frontguard.web.pages.parts import arm_link, called, figure_cell, nothing, region
 from frontguard.words.arm_table import ArmCell, ArmRow, arm_table, order_by
@@ -25,17 +25,17 @@ def order_of(overview: Overview, sort: str) -> list[int]:
     return [int(arm) for arm in found]
 
 
-def table_region(overview: Overview, study: int, options: ViewOptions) -> Element:
+def table_region(overview: Overview, address: Address) -> Element:
     """The arms, the front first unless another order is chosen."""
     result = overview.snapshot.result
     if not result.arms:
         return nothing("table")
-    wanted = order_of(overview, options.sort)
+    options, wanted = address.options, order_of(overview, address.options.sort)
     shown = wanted[: ALL_ROWS if options.rows == "all" else SOME_ROWS]
     made = arm_table(result, shown, failed=overview.snapshot.failed_per_arm)
     table = parts.table(
-        _heads(overview, study, options),
-        (_row(overview, study, options, row) for row in made.rows),
+        _heads(overview, address),
+        (_row(overview, address, row) for row in made.rows),
         caption=f"The {number_of(len(wanted), 'arm')} of the study",
         **{"id": "arms", "class": "arms"},
     )
@@ -43,45 +43,45 @@ def table_region(overview: Overview, study: int, options: ViewOptions) -> Elemen
     tools = element("div", {"class": "tools"}, element("div", {"id": "filter-place", "data-local": "filter"}))
     more: Child = "The JSON of this page has them all."
     if options.rows != "all":
-        url = study_url(study, options.changed(rows="all")) + "#table"
+        url = address.to(rows="all") + "#table"
         more = element("a", {"href": url}, "Show all" if len(wanted) <= ALL_ROWS else f"Show {ALL_ROWS:,}")
     rest = parts.line("rest", f"{made.rest}. ", more) if made.rest else None
     return region("table", "Arms", tools, table, rest)
 
 
-def _heads(overview: Overview, study: int, options: ViewOptions) -> list[Element]:
-    heads = [_sorter("arm", "name", study, options), _sorter("verdict", "verdict", study, options)]
+def _heads(overview: Overview, address: Address) -> list[Element]:
+    heads = [_sorter("arm", "name", address), _sorter("verdict", "verdict", address)]
     for d, objective in enumerate(overview.settings.objectives):
         said = element("small", {}, objective_in_short(objective))
-        heads.append(_sorter(called(objective.name), f"m{d}", study, options, said))
-    heads += [_sorter(column, column, study, options) for column in ("pulls", "failed")]
+        heads.append(_sorter(called(objective.name), f"m{d}", address, said))
+    heads += [_sorter(column, column, address) for column in ("pulls", "failed")]
     return [*heads, element("th", {"scope": "col", "class": "by"}, "decided by")]
 
 
-def _sorter(label: Child, column: str, study: int, options: ViewOptions, said: Element | None = None) -> Element:
-    now = options.sort.removeprefix("-") == column
-    turned = options.sort.startswith("-")
-    wanted = options.changed(sort=f"-{column}" if now and not turned else column)
+def _sorter(label: Child, column: str, address: Address, said: Element | None = None) -> Element:
+    sort = address.options.sort
+    now, turned = sort.removeprefix("-") == column, sort.startswith("-")
+    url = address.to(sort=f"-{column}" if now and not turned else column) + "#table"
     # Names and verdicts ascend by their alphabet and rank; of numbers the best or the most come first.
     words = column in ("name", "verdict")
     order = ("descending" if turned == words else "ascending") if now else None
-    link = element("a", {"href": study_url(study, wanted) + "#table", "id": f"sort-{column}"}, label)
+    link = element("a", {"href": url, "id": f"sort-{column}"}, label)
     return element("th", {"scope": "col", "aria-sort": order, "class": None if words else "figure"}, link, said)
 
 
-def _row(overview: Overview, study: int, options: ViewOptions, row: ArmRow) -> Element:
+def _row(overview: Overview, address: Address, row: ArmRow) -> Element:
     result, cells = overview.snapshot.result, row.cells
     rival = int(result.decided_by[row.arm])
     decided = rival >= 0 and (row.verdict != Verdict.UNDECIDED or result.pulls_per_arm[row.arm] > 0)
     return element(
         "tr",
         {"data-key": row.arm, "data-verdict": row.verdict.word},
-        parts.name_cell(arm_link(result.arms[row.arm], study, row.arm, options)),
+        parts.name_cell(arm_link(result.arms[row.arm], address, row.arm)),
         parts.cell(parts.verdict_mark(row.verdict)),
         *(_estimate(cells[f"m{d}"]) for d in range(len(result.metrics))),
         figure_cell(cells["pulls"].text),
         figure_cell(cells["failed"].text),
-        element("td", {"class": "by"}, arm_link(result.arms[rival], study, rival, options) if decided else None),
+        element("td", {"class": "by"}, arm_link(result.arms[rival], address, rival) if decided else None),
     )
 
 
