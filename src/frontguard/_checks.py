@@ -57,6 +57,7 @@ def one_for_each(
     array = np.asarray(value, np.float64)
     if array.shape not in ((), (objectives,)):
         raise BadInput(f"{name} must be one number or {objectives}, one for each objective; got {array.shape}")
-    if not (np.isfinite(array) & good(array)).all():
-        raise BadInput(f"{name} must be {wanted}; got {array.tolist()!r}")
+    wrong = ~(np.isfinite(array) & good(array))
+    if wrong.any():
+        raise BadInput(f"{name} must be {wanted}; got {float(array[wrong][0])!r}")
     return np.broadcast_to(array, (objectives,)).copy()

@@ -12,7 +12,6 @@ An observation that failed may be anything: it counts in n, at −∞ for the lo
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -21,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from frontguard._checks import checked_count, checked_delta, one_for_each
-from frontguard._compiled import kernel
+from frontguard._compiled import inlined, kernel
 from frontguard._typing import Floats, Ints
-from frontguard.evidence.boundaries import STEPS, rank_table, read_rank
+from frontguard.evidence.boundaries import rank_table, read_rank
 from frontguard.evidence.samples import Record, Samples, ranked
 from frontguard.theory.spread import SpreadBound, as_spread_bound
 from frontguard.theory.threats import Threat, checked_t_bar, checked_threat
@@ -129,7 +128,7 @@ def box_rule(
         shifts = [threat.shift + f * (t_bar - threat.shift) for f in SHIFTS]
     shape = (M, 1 + len(shifts))
     low_keep, high_keep, costs = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-    length = int(STEPS * math.sqrt(largest)) + 1
+    length = len(rank_table(0.0, share, largest=largest))
     low_ranks, high_ranks = np.zeros((*shape, length), np.int64), np.zeros((*shape, length), np.int64)
     for d, p in enumerate(levels):
         used = [0.0, *(shifts if p == 0.5 else [])]
@@ -149,7 +148,7 @@ def checked_quantiles(quantiles: npt.ArrayLike, objectives: int) -> Floats:
     return one_for_each(quantiles, objectives, "quantiles", lambda level: (level > 0.0) & (level < 1.0), wanted)
 
 
-@kernel
+@inlined
 def _bounds_at(
     samples: Samples, record: Record, pulls: int, from_below: int, from_above: int, cost: float
 ) -> tuple[float, float]:

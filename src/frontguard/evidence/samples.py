@@ -225,35 +225,6 @@ def _trim(pool: Floats, record: Record) -> None:
 
 
 @kernel
-def select(values: Floats, first: int, last: int, rank: int) -> None:
-    """Reorder values[first..last] in place so that values[rank] is as after sorting (Hoare's quickselect)."""
-    rounds = 0
-    while first < last:
-        rounds += 1
-        if rounds > 128:  # a pattern made to defeat the pivots: sorting bounds the cost
-            _copy(np.sort(values[first : last + 1]), 0, values, first, last + 1 - first)
-            return
-        a, b, c = values[first], values[(first + last) >> 1], values[last]
-        pivot = max(min(a, b), min(max(a, b), c))
-        i, j = first, last
-        while i <= j:
-            while values[i] < pivot:
-                i += 1
-            while values[j] > pivot:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                i += 1
-                j -= 1
-        if rank <= j:
-            last = j
-        elif rank >= i:
-            first = i
-        else:
-            return
-
-
-@kernel
 def values_of(pool: Floats, record: Record) -> Floats:
     """A copy of all values of a column, in no particular order."""
     head = record.count if record.low_heap < 0 else record.low_heap
@@ -277,11 +248,7 @@ def _search(pool: Floats, record: Record) -> None:
         record.work += count >> 2  # a scan is about four times cheaper than two selections
         return
     record.work += count
-    values = values_of(pool, record)
-    if first > 0:
-        select(values, 0, count - 1, first)
-    if first + wanted < count:
-        select(values, first, count - 1, first + wanted - 1)
+    values = np.partition(values_of(pool, record), np.array([first, first + wanted - 1]))
     _set_window(pool, record, np.sort(values[first : first + wanted]), 0, first, wanted)
 
 
@@ -454,9 +421,7 @@ def order_statistic(pool: Floats, table: Table, column: int, rank: int) -> float
     if record.low_heap < 0 and inside >= 0 and inside < record.window:
         near: float = pool[record.window_start + inside]
         return near
-    values = values_of(pool, record)
-    select(values, 0, values.shape[0] - 1, rank - 1)
-    far: float = values[rank - 1]
+    far: float = np.partition(values_of(pool, record), rank - 1)[rank - 1]
     return far
 
 

@@ -128,20 +128,20 @@ def who_gains(boxes: Floats, i: int, j: int, d: int) -> int:
 
 
 @inlined
-def where_it_counts(boxes: Floats, tolerance: Floats, i: int, j: int, every: bool) -> int:
-    """The objective in which H_j − L_i comes nearest to its tolerance in the long run.
+def where_it_counts(boxes: Floats, tolerance: Floats, i: int, j: int, every: bool) -> tuple[int, float]:
+    """The objective in which H_j − L_i comes nearest to its tolerance in the long run, and what will be missing.
 
-    If `every` objective has to come down to its tolerance, the one in which it is farthest from it now.
+    If `every` objective has to come down to its tolerance: the one in which it is farthest from it now, and what will
+    be missing in the worst.
     """
-    where, extreme = 0, np.inf
+    where, extreme, limit = 0, np.inf, -np.inf if every else np.inf
     for d in range(tolerance.shape[0]):
-        if every:
-            key = -(difference(boxes, j, i, d) - tolerance[d])
-        else:
-            key = lasting_difference(boxes, j, i, d) - tolerance[d]
+        in_the_end = lasting_difference(boxes, j, i, d) - tolerance[d]
+        limit = max(limit, in_the_end) if every else min(limit, in_the_end)
+        key = -(difference(boxes, j, i, d) - tolerance[d]) if every else in_the_end
         if key < extreme:
             where, extreme = d, key
-    return where
+    return where, limit
 
 
 @kernel
@@ -150,11 +150,7 @@ def want(arms: Table, boxes: Floats, tolerance: Floats, i: int, j: int, every: b
 
     Returns False if there is nothing to be gained that would be enough.
     """
-    limit = -np.inf if every else np.inf
-    for d in range(tolerance.shape[0]):
-        in_the_end = lasting_difference(boxes, j, i, d) - tolerance[d]
-        limit = max(limit, in_the_end) if every else min(limit, in_the_end)
-    where = where_it_counts(boxes, tolerance, i, j, every)
+    where, limit = where_it_counts(boxes, tolerance, i, j, every)
     gain = gain_below(boxes, i, where) + gain_above(boxes, j, where)
     if limit > 0.0 and gain <= limit and min(arms[i].pulls, arms[j].pulls) >= PATIENCE:
         return False
@@ -173,14 +169,16 @@ def next_batch(standing: Standing) -> tuple[Ints, Ints]:
     An arm's first batch goes on until it can have a box; later ones grow with what it has.
     """
     arms, record = standing.arms, standing.control[0]
-    alive = standing.alive[: record.alive]
-    wanted = np.sort(alive[arms["wanted"][alive] == 1])
-    counts = np.empty(wanted.size, np.int64)
-    for n in range(wanted.size):
-        pulls = arms[wanted[n]].pulls
-        grown = pulls + max(1, int(np.ceil(record.growth * pulls)))
-        counts[n] = min(record.first if pulls < record.first else grown, record.most_per_arm) - pulls
-    return wanted, counts
+    wanted, counts = np.empty(record.alive, np.int64), np.empty(record.alive, np.int64)
+    size = 0
+    for i in np.sort(standing.alive[: record.alive]):
+        if arms[i].wanted == 1:
+            pulls = arms[i].pulls
+            grown = pulls + max(1, int(np.ceil(record.growth * pulls)))
+            wanted[size] = i
+            counts[size] = min(record.first if pulls < record.first else grown, record.most_per_arm) - pulls
+            size += 1
+    return wanted[:size], counts[:size]
 
 
 @kernel

@@ -222,6 +222,7 @@ class AuerA1(Policy):
     name: ClassVar[str] = "Auer-A1"
     fixed = Policy.fixed | {"accuracy": float, "delta": float, "scale": np.ndarray}
     changing = Policy.changing | {"standing": Rounds, "sums": np.ndarray}
+    standing: Rounds
 
     def __init__(
         self, arms: int, objectives: int, *, accuracy: float, delta: float = 0.1, scale: npt.ArrayLike = 1.0

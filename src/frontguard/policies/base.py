@@ -10,7 +10,7 @@ alone, so that a policy whose state was saved and loaded goes on exactly as if i
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import copy
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -41,9 +41,9 @@ class Policy(ABC):
     """Whether `ask` takes a number of pulls."""
     takes_failures: ClassVar[bool] = False
     """Whether NaN is welcome: that measurement failed and may have been anything."""
-    fixed: ClassVar[Mapping[str, type]] = {"arms": int, "objectives": int}
+    fixed: ClassVar[dict[str, type[Any]]] = {"arms": int, "objectives": int}
     """What is given at the start."""
-    changing: ClassVar[Mapping[str, type]] = {"_outstanding": np.ndarray, "_waiting": int}
+    changing: ClassVar[dict[str, type[Any]]] = {"_outstanding": np.ndarray, "_waiting": int}
     """What `_begin` makes of it, and observations change."""
 
     standing: Any
@@ -217,7 +217,7 @@ class Policy(ABC):
         policy._take_over(cls.changing, state)
         return policy
 
-    def _take_over(self, kinds: Mapping[str, type], state: State) -> None:
+    def _take_over(self, kinds: dict[str, type[Any]], state: State) -> None:
         """Set the attributes of these names and kinds to what the state says."""
         for name, kind in kinds.items():
             value: Any

@@ -103,6 +103,7 @@ class Certified(Policy):
         "_touched": np.ndarray,
         "_told_since": int,
     }
+    standing: Standing
 
     def __init__(
         self,

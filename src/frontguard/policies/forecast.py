@@ -135,7 +135,8 @@ def _settle(thought: Thought, tolerance: Floats, i: int, j: int, every: bool) ->
     eased = _eased(thought.start, tolerance, i, j)
     before = pulls[i] + pulls[j]
     while (uncovered(boxes, eased, j, i) if every else shortfall(boxes, eased, i, j)) > 0.0:
-        who = who_gains(boxes, i, j, where_it_counts(boxes, eased if every else tolerance, i, j, every))
+        where, _ = where_it_counts(boxes, eased if every else tolerance, i, j, every)
+        who = who_gains(boxes, i, j, where)
         for side in range(2):
             if who == 1 - side:
                 continue

@@ -311,6 +311,7 @@ class RPSI(Policy):
         "order": np.ndarray,
     }
     changing = Policy.changing | {"standing": Ring, "columns": np.ndarray, "pool": np.ndarray}
+    standing: Ring
 
     def __init__(
         self,
