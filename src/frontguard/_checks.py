@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from numbers import Integral, Real
 
+import numpy as np
+import numpy.typing as npt
+
+from frontguard._typing import Bools, Floats
 from frontguard.errors import BadInput
 
 
@@ -22,6 +27,14 @@ def real_number(value: object, name: str) -> float:
     raise BadInput(f"{name} must be a finite real number; got {value!r}")
 
 
+def positive_number(value: object, name: str) -> float:
+    """Return `value` as a float; refuse whatever is not positive and finite."""
+    number = real_number(value, name)
+    if number <= 0.0:
+        raise BadInput(f"{name} must be positive; got {number!r}")
+    return number
+
+
 def checked_delta(value: object) -> float:
     """Return δ as a float; refuse whatever is not strictly between 0 and 1."""
     delta = real_number(value, "delta (δ)")
@@ -35,3 +48,16 @@ def checked_count(value: object, name: str) -> int:
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
         raise BadInput(f"{name} must be a whole number, at least 1; got {value!r}")
     return int(value)
+
+
+def one_for_each(
+    value: npt.ArrayLike, objectives: int, name: str, good: Callable[[Floats], Bools], wanted: str
+) -> Floats:
+    """A finite number for each objective (M,), from one for all or one for each; refuse what is not `good`."""
+    array = np.asarray(value, np.float64)
+    if array.shape not in ((), (objectives,)):
+        raise BadInput(f"{name} must be one number or {objectives}, one for each objective; got {array.shape}")
+    wrong = ~(np.isfinite(array) & good(array))
+    if wrong.any():
+        raise BadInput(f"{name} must be {wanted}; got {float(array[wrong][0])!r}")
+    return np.broadcast_to(array, (objectives,)).copy()

@@ -371,7 +371,7 @@ def test_large_shifts_speak_sooner() -> None:
         ({"quantiles": 0.0}, "strictly between 0 and 1; got 0.0"),
         ({"quantiles": [0.5, 1.0]}, "strictly between 0 and 1; got 1.0"),
         ({"quantiles": math.nan}, "quantiles"),
-        ({"quantiles": [0.5, 0.5, 0.5]}, r"one level or 2.*got \(3,\)"),
+        ({"quantiles": [0.5, 0.5, 0.5]}, r"one number or 2.*got \(3,\)"),
         ({"quantiles": [[0.5, 0.5]]}, r"got \(1, 2\)"),
         ({"spread": Gaussian(1.0), "t_bar": 0.5}, "t_bar"),
         ({"spread": Gaussian(1.0), "t_bar": 0.1}, "eps must be below 0.1"),

@@ -18,7 +18,6 @@ from frontguard.evidence.samples import (
     push_one,
     push_sorted,
     reserve,
-    select,
 )
 
 Floats = npt.NDArray[np.float64]
@@ -174,15 +173,6 @@ def test_independent_data_keep_the_window_and_cost_a_few_moves_a_value(kind: str
         median(pool, table, 0)
     assert table["low_heap"][0] < 0
     assert table["work"][0] < 6 * len(series)
-
-
-@given(st.lists(st.integers(-5, 5).map(float), min_size=1, max_size=60), st.data())
-def test_select_puts_the_wanted_rank_in_its_place(values: list[float], data: st.DataObject) -> None:
-    rank = data.draw(st.integers(0, len(values) - 1))
-    array = np.array(values)
-    select(array, 0, len(values) - 1, rank)
-    assert array[rank] == sorted(values)[rank]
-    assert sorted(array) == sorted(values)
 
 
 @given(BLOCKS)

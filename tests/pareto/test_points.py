@@ -1,4 +1,4 @@
-"""Dominance, gaps and coverage against their definitions written as loops."""
+"""Dominance and gaps against their definitions written as loops."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from frontguard.pareto.points import covered_mask, pareto_mask, suboptimality_gaps
+from frontguard.pareto.points import pareto_mask, suboptimality_gaps
 
 Floats = npt.NDArray[np.float64]
 
@@ -33,17 +33,6 @@ def test_gaps_follow_their_definition(points: Floats) -> None:
     wanted = [max(max(0.0, min(q - p)) for q in front) for p in points]
     assert suboptimality_gaps(points).tolist() == wanted
     assert (suboptimality_gaps(points)[pareto_mask(points)] == 0).all()
-
-
-@given(POINTS, st.integers(0, 4), st.data())
-def test_coverage_follows_its_definition(points: Floats, halves: int, data: st.DataObject) -> None:
-    margin = halves / 2
-    by = data.draw(st.lists(st.integers(0, len(points) - 1), unique=True))
-    wanted = [any((p - points[j] <= margin).all() for j in by) for p in points]
-    assert covered_mask(points, by, margin).tolist() == wanted
-    mask = np.zeros(len(points), np.bool_)
-    mask[by] = True
-    assert covered_mask(points, mask, margin).tolist() == wanted
 
 
 @given(POINTS, st.permutations(range(12)))
@@ -80,4 +69,3 @@ def test_inputs_are_left_alone() -> None:
     points.setflags(write=False)
     pareto_mask(points)
     suboptimality_gaps(points)
-    covered_mask(points, [0], 0.0)

@@ -32,9 +32,9 @@ def test_batches_taken_and_decided_equal_batches_told() -> None:
         assert not taken.done
         taken.take(arms[order[half:]], values[order[half:]])
         taken.decide()
-        for name, array in told._moving_arrays().items():
-            if name not in ("sample_pool", "sample_records"):  # where a sample lies in the pool may differ
-                np.testing.assert_array_equal(array, taken._moving_arrays()[name], err_msg=name)
+        for name, array in told.state().items():
+            if name not in ("pool", "columns"):  # where a sample lies in the pool may differ
+                np.testing.assert_array_equal(array, taken.state()[name], err_msg=name)
     assert taken.status == told.status == "certified"
 
 

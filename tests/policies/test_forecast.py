@@ -91,10 +91,10 @@ def _driven(policy: Certified, environment, pulls: int) -> Certified:
 
 def test_it_leaves_the_policy_as_it_is_and_says_the_same_twice():
     policy = _driven(Certified(6, 2, threat=Prescient(0.05), accuracy=0.05), gaussian(_medians(0, 6, 2), 0.2), 600)
-    before = {name: array.copy() for name, array in policy._arrays().items()}
+    before = {name: array.copy() for name, array in policy.state().items()}
     first = forecast(policy)
     assert forecast(policy) == first
-    for name, array in policy._arrays().items():
+    for name, array in policy.state().items():
         np.testing.assert_array_equal(array, before[name], err_msg=name)
 
 

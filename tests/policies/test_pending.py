@@ -81,9 +81,9 @@ def measured(rng: np.random.Generator, arms: np.ndarray) -> np.ndarray:
 
 
 def assert_same(one: Certified, other: Certified) -> None:
-    ours, theirs = one._moving_arrays(), other._moving_arrays()
+    ours, theirs = one.state(), other.state()
     for name, array in ours.items():
-        if name not in ("sample_pool", "sample_records"):
+        if name not in ("pool", "columns"):
             np.testing.assert_array_equal(array, theirs[name], err_msg=name)
     np.testing.assert_array_equal(samples(one), samples(other))
     np.testing.assert_array_equal(one._outstanding, other._outstanding)

@@ -25,6 +25,8 @@ from __future__ import annotations
 
 import functools
 import math
+from bisect import bisect_left
+from collections.abc import Callable
 from numbers import Integral
 from typing import overload
 
@@ -237,15 +239,12 @@ def anytime_rank(pulls: int | AnyInts, probability: float, delta: float, *, stre
     >>> anytime_rank(np.array([5, 10, 1000, 10**9]), 0.5, 0.01)
     array([        0,         1,       441, 499916192])
     """
-    n, p, threshold = _checked(pulls, probability, delta)
     weight = _checked_strength(strength)
-    if p <= 0.0:
-        ranks = np.zeros(n.size, np.int64)
-    elif p == 1.0:
-        ranks = n.ravel().copy()
-    else:
-        ranks = _anytime_ranks(n.ravel(), p, threshold, weight, _log_prior(p, weight))
-    return int(ranks[0]) if np.ndim(pulls) == 0 else ranks.reshape(n.shape)
+
+    def ranks(n: Ints, p: float, threshold: float) -> Ints:
+        return _anytime_ranks(n, p, threshold, weight, _log_prior(p, weight))
+
+    return _each(ranks, pulls, probability, delta)
 
 
 @overload
@@ -262,14 +261,24 @@ def fixed_rank(pulls: int | AnyInts, probability: float, delta: float) -> int | 
     >>> fixed_rank(np.array([5, 10, 1000, 10**9]), 0.5, 0.01)
     array([        0,         1,       463, 499963217])
     """
-    n, p, threshold = _checked(pulls, probability, delta)
+
+    def ranks(n: Ints, p: float, threshold: float) -> Ints:
+        return _fixed_ranks(n, p, threshold, float(ndtri(math.exp(-threshold))))
+
+    return _each(ranks, pulls, probability, delta)
+
+
+def _each(
+    ranks: Callable[[Ints, float, float], Ints], pulls: int | AnyInts, probability: float, delta: float
+) -> int | Ints:
+    """The ranks for each number of pulls; the function that finds them is asked only where 0 < p₀ < 1."""
+    n, p = _checked_pulls(pulls, "pulls (n)"), _checked_probability(probability)
+    threshold = -math.log(checked_delta(delta)) + _SAFETY
     if p <= 0.0:
-        ranks = np.zeros(n.size, np.int64)
-    elif p == 1.0:
-        ranks = n.ravel().copy()
+        found = np.zeros(n.shape, np.int64)
     else:
-        ranks = _fixed_ranks(n.ravel(), p, threshold, float(ndtri(math.exp(-threshold))))
-    return int(ranks[0]) if np.ndim(pulls) == 0 else ranks.reshape(n.shape)
+        found = n if p == 1.0 else ranks(n.ravel(), p, threshold).reshape(n.shape)
+    return int(found) if np.ndim(pulls) == 0 else found
 
 
 def first_useful_pulls(probability: float, delta: float, *, strength: float = 2.0) -> int:
@@ -288,16 +297,7 @@ def first_useful_pulls(probability: float, delta: float, *, strength: float = 2.
             f"probability must be large enough for some number of pulls, at most {MOST_PULLS:.0e}, to be useful with "
             f"delta (δ) = {delta!r}; got {probability!r}"
         )
-    useless, enough = 0, 1
-    while not useful(enough):
-        useless, enough = enough, min(2 * enough, MOST_PULLS)
-    while enough - useless > 1:  # q(n) never falls
-        middle = (useless + enough) // 2
-        if useful(middle):
-            enough = middle
-        else:
-            useless = middle
-    return enough
+    return bisect_left(range(MOST_PULLS), True, key=useful)  # q(n) never falls
 
 
 def rank_table(probability: float, delta: float, *, largest: int = 65536, strength: float = 2.0) -> Ints:
@@ -337,15 +337,6 @@ def _log_prior(p: float, strength: float) -> float:
     """log of B(a, b) I_p(a, b) / (pᵃ (1−p)ᵇ), the constant that makes M_0 = 1."""
     a, b = strength * p, strength * (1.0 - p)
     return float(betaln(a, b) + np.log(betainc(a, b, p)) - a * math.log(p) - b * math.log1p(-p))
-
-
-def _checked(pulls: object, probability: object, delta: object) -> tuple[Ints, float, float]:
-    """The pulls as an array, p₀, and the threshold log(1/δ') with its safety."""
-    return (
-        _checked_pulls(pulls, "pulls (n)"),
-        _checked_probability(probability),
-        -math.log(checked_delta(delta)) + _SAFETY,
-    )
 
 
 def _checked_pulls(value: object, name: str) -> Ints:

@@ -19,14 +19,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._checks import checked_count, checked_delta, real_number
-from frontguard._compiled import kernel
+from frontguard._checks import checked_count, checked_delta, one_for_each
+from frontguard._compiled import inlined, kernel
 from frontguard._typing import Floats, Ints
-from frontguard.errors import BadInput
 from frontguard.evidence.boundaries import rank_table, read_rank
 from frontguard.evidence.samples import Record, Samples, ranked
 from frontguard.theory.spread import SpreadBound, as_spread_bound
-from frontguard.theory.threats import Threat, checked_t_bar
+from frontguard.theory.threats import Threat, checked_t_bar, checked_threat
 
 LARGEST = 2**20
 """Pulls of an arm up to which ranks are tabulated. Beyond it boxes stay valid but hardly shrink."""
@@ -117,8 +116,7 @@ def box_rule(
     >>> rule.low_ranks.shape[:2], rule.low_keep.tolist()
     ((2, 1), [[0.45], [0.45]])
     """
-    if not isinstance(threat, Threat):
-        raise BadInput(f"threat must be Oblivious(eps), Prescient(eps) or Malicious(eps); got {threat!r}")
+    checked_threat(threat)
     K, M = checked_count(arms, "arms (K)"), checked_count(objectives, "objectives (M)")
     share = checked_delta(delta) / (2.0 * K * M)
     levels = checked_quantiles(quantiles, M)
@@ -128,40 +126,40 @@ def box_rule(
         threat.check(checked_t_bar(t_bar))
         bound.check(t_bar)
         shifts = [threat.shift + f * (t_bar - threat.shift) for f in SHIFTS]
-    width = 1 + len(shifts)
-    low_keep, high_keep, costs = np.zeros((M, width)), np.zeros((M, width)), np.zeros((M, width))
-    tables: list[list[tuple[Ints, Ints]]] = []
+    shape = (M, 1 + len(shifts))
+    low_keep, high_keep, costs = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    length = len(rank_table(0.0, share, largest=largest))
+    low_ranks, high_ranks = np.zeros((*shape, length), np.int64), np.zeros((*shape, length), np.int64)
     for d, p in enumerate(levels):
         used = [0.0, *(shifts if p == 0.5 else [])]
-        weights = np.array([UNSHIFTED_SHARE if len(used) > 1 else 1.0, *[1.0] * (len(used) - 1)])
-        row = []
+        weights = np.ones(len(used))
+        weights[0] = UNSHIFTED_SHARE if len(used) > 1 else 1.0
         for s, (t, weight) in enumerate(zip(used, weights / weights.sum(), strict=True)):
-            low_keep[d, s] = max(0.0, threat.keep(p + t))
-            high_keep[d, s] = max(0.0, threat.keep(1.0 - p + t))
             costs[d, s] = 0.0 if t == 0.0 or bound is None else float(bound(t))
-            low, high = (
-                rank_table(float(keep[d, s]), share * weight, largest=largest, strength=STRENGTH)
-                for keep in (low_keep, high_keep)
-            )
-            row.append((low, high))
-        tables.append(row)
-    length = len(tables[0][0][0])
-    low_ranks, high_ranks = np.zeros((M, width, length), np.int64), np.zeros((M, width, length), np.int64)
-    for d, row in enumerate(tables):
-        for s, (low, high) in enumerate(row):
-            low_ranks[d, s], high_ranks[d, s] = low, high
+            for level, keep, ranks in ((p, low_keep, low_ranks), (1.0 - p, high_keep, high_ranks)):
+                keep[d, s] = max(0.0, threat.keep(level + t))
+                ranks[d, s] = rank_table(float(keep[d, s]), share * weight, largest=largest, strength=STRENGTH)
     return BoxRule(low_ranks, high_ranks, costs, low_keep, high_keep, levels)
 
 
 def checked_quantiles(quantiles: npt.ArrayLike, objectives: int) -> Floats:
     """Quantile levels (M,), each strictly between 0 and 1."""
-    array = np.asarray(quantiles, np.float64)
-    if array.shape not in ((), (objectives,)):
-        raise BadInput(f"quantiles must be one level or {objectives}, one for each objective; got {array.shape}")
-    for level in array.flat:
-        if not 0.0 < real_number(float(level), "quantiles") < 1.0:
-            raise BadInput(f"quantiles must lie strictly between 0 and 1; got {float(level)!r}")
-    return np.broadcast_to(array, (objectives,)).copy()
+    wanted = "strictly between 0 and 1"
+    return one_for_each(quantiles, objectives, "quantiles", lambda level: (level > 0.0) & (level < 1.0), wanted)
+
+
+@inlined
+def _bounds_at(
+    samples: Samples, record: Record, pulls: int, from_below: int, from_above: int, cost: float
+) -> tuple[float, float]:
+    """The values of two ranks of a sorted sample, less and more what a shift costs; ∞ where failed ones may stand."""
+    failed = pulls - record.count
+    low, high = -np.inf, np.inf
+    if from_below > failed:
+        low = ranked(samples, record, from_below - failed - 1) - cost
+    if from_above > failed:
+        high = ranked(samples, record, pulls - from_above) + cost
+    return low, high
 
 
 @kernel
@@ -172,24 +170,14 @@ def tighten(box: Floats, samples: Samples, record: Record, pulls: int, rule: Box
     goes on without R; if it is empty without R too, the threat model is false (refuted = 2): then nothing is known of
     this arm any more.
     """
-    have = record.count
-    failed = pulls - have
-    last = have - 1
     shifts = rule.costs.shape[1]
     low, high, plain_low, plain_high = box[LOW], box[HIGH], box[PLAIN_LOW], box[PLAIN_HIGH]
     for s in range(shifts if box[REFUTED] == 0.0 else 1):
-        rank = read_rank(rule.low_ranks[d, s], pulls)
-        if rank > failed:
-            bound = ranked(samples, record, rank - failed - 1) - rule.costs[d, s]
-            low = max(low, bound)
-            if s == 0:
-                plain_low = max(plain_low, bound)
-        rank = read_rank(rule.high_ranks[d, s], pulls)
-        if rank > failed:
-            bound = ranked(samples, record, last - (rank - failed - 1)) + rule.costs[d, s]
-            high = min(high, bound)
-            if s == 0:
-                plain_high = min(plain_high, bound)
+        from_below, from_above = read_rank(rule.low_ranks[d, s], pulls), read_rank(rule.high_ranks[d, s], pulls)
+        bound_low, bound_high = _bounds_at(samples, record, pulls, from_below, from_above, rule.costs[d, s])
+        low, high = max(low, bound_low), min(high, bound_high)
+        if s == 0:
+            plain_low, plain_high = max(plain_low, bound_low), min(plain_high, bound_high)
     if plain_low > plain_high:
         box[REFUTED] = 2.0
     elif low > high and box[REFUTED] == 0.0:
@@ -214,14 +202,11 @@ def lasting_bounds(
 ) -> tuple[float, float]:
     """What would be left of a box (COLUMNS,) of objective d if the sample went on like this for ever."""
     low, high = box[LOW], box[HIGH]
-    failed = pulls - record.count
     for s in range(usable_shifts(box, rule)):
-        rank = min(int(np.ceil(rule.low_keep[d, s] * pulls)), pulls)
-        if rank > failed:
-            low = max(low, ranked(samples, record, rank - failed - 1) - rule.costs[d, s])
-        rank = min(int(np.ceil(rule.high_keep[d, s] * pulls)), pulls)
-        if rank > failed:
-            high = min(high, ranked(samples, record, pulls - rank) + rule.costs[d, s])
+        from_below = min(int(np.ceil(rule.low_keep[d, s] * pulls)), pulls)
+        from_above = min(int(np.ceil(rule.high_keep[d, s] * pulls)), pulls)
+        bound_low, bound_high = _bounds_at(samples, record, pulls, from_below, from_above, rule.costs[d, s])
+        low, high = max(low, bound_low), min(high, bound_high)
     return low, high
 
 

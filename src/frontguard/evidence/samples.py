@@ -159,8 +159,8 @@ def push_one(pool: Floats, table: Table, column: int, value: float) -> None:
             elif value == lowest:
                 record.below += 1
             elif value < highest:
-                pool[record.window_start + record.window + 1] = value
-                _merge(pool, record, 1)
+                _insert(pool, record, value)
+                _trim(pool, record)
 
 
 @kernel
@@ -188,50 +188,32 @@ def _push_window(pool: Floats, record: Record, values: Floats) -> None:
         less += values[i] <= lowest
         more += values[i] >= highest
     record.below += less
-    inside = added - less - more
-    if inside > 0:
-        at = record.window_start + record.window + inside  # free room behind the window, out of the way of merging
+    if less + more < added:
         for i in range(added):
             if lowest < values[i] and values[i] < highest:
-                pool[at] = values[i]
-                at += 1
-        _merge(pool, record, inside)
-
-
-@kernel
-def _merge(pool: Floats, record: Record, inside: int) -> None:
-    """Merge `inside` values, which wait that many places behind the window's end, into the sorted window."""
-    start = record.window_start
-    length = record.window
-    waiting = start + length + inside
-    for i in range(waiting + 1, waiting + inside):  # they are few: sort by insertion
-        value = pool[i]
-        j = i - 1
-        while j >= waiting and pool[j] > value:
-            pool[j + 1] = pool[j]
-            j -= 1
-        pool[j + 1] = value
-    old = start + length - 1
-    new = waiting + inside - 1
-    place = start + length + inside - 1
-    while new >= waiting:
-        if pool[old] > pool[new]:  # the window's first value is below all that come in, so `old` never leaves it
-            pool[place] = pool[old]
-            old -= 1
-        else:
-            pool[place] = pool[new]
-            new -= 1
-        place -= 1
-    record.window = length + inside
-    record.work += (start + length + inside - place) >> 2  # moving is about four times cheaper than searching
-    if record.window > 2 * window_length(record.count):
+                _insert(pool, record, values[i])
         _trim(pool, record)
 
 
 @kernel
+def _insert(pool: Floats, record: Record, value: float) -> None:
+    """Take a value that lies inside the window, above its first one, into it."""
+    end = record.window_start + record.window
+    place = end
+    while pool[place - 1] > value:
+        pool[place] = pool[place - 1]
+        place -= 1
+    pool[place] = value
+    record.window += 1
+    record.work += (end + 1 - place) >> 2  # moving is about four times cheaper than searching
+
+
+@kernel
 def _trim(pool: Floats, record: Record) -> None:
-    """Shorten a window to its proper length, around the median if that is still in it."""
+    """Shorten a window that has become too long to its proper length, around the median if that is still in it."""
     wanted = window_length(record.count)
+    if record.window <= 2 * wanted:
+        return
     middle = (record.count - 1) // 2 - record.below
     first = max(0, min(middle - wanted // 2, record.window - wanted))
     at = record.window_start
@@ -240,35 +222,6 @@ def _trim(pool: Floats, record: Record) -> None:
     record.below += first
     record.window = wanted
     record.work += wanted
-
-
-@kernel
-def select(values: Floats, first: int, last: int, rank: int) -> None:
-    """Reorder values[first..last] in place so that values[rank] is as after sorting (Hoare's quickselect)."""
-    rounds = 0
-    while first < last:
-        rounds += 1
-        if rounds > 128:  # a pattern made to defeat the pivots: sorting bounds the cost
-            _copy(np.sort(values[first : last + 1]), 0, values, first, last + 1 - first)
-            return
-        a, b, c = values[first], values[(first + last) >> 1], values[last]
-        pivot = max(min(a, b), min(max(a, b), c))
-        i, j = first, last
-        while i <= j:
-            while values[i] < pivot:
-                i += 1
-            while values[j] > pivot:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                i += 1
-                j -= 1
-        if rank <= j:
-            last = j
-        elif rank >= i:
-            first = i
-        else:
-            return
 
 
 @kernel
@@ -295,11 +248,7 @@ def _search(pool: Floats, record: Record) -> None:
         record.work += count >> 2  # a scan is about four times cheaper than two selections
         return
     record.work += count
-    values = values_of(pool, record)
-    if first > 0:
-        select(values, 0, count - 1, first)
-    if first + wanted < count:
-        select(values, first, count - 1, first + wanted - 1)
+    values = np.partition(values_of(pool, record), np.array([first, first + wanted - 1]))
     _set_window(pool, record, np.sort(values[first : first + wanted]), 0, first, wanted)
 
 
@@ -363,8 +312,8 @@ def push_sorted(pool: Floats, table: Table, column: int, values: Floats) -> None
 
 
 @kernel
-def absorb(pool: Floats, table: Table, arms: Ints, values: Floats) -> Floats:
-    """Add values (n, M) of `arms` (n,), which are in order, to sorted columns; NaN failed and is left out.
+def absorb(pool: Floats, table: Table, arms: Ints, values: Floats, kept_sorted: bool) -> Floats:
+    """Add values (n, M) of `arms` (n,), which are in order, to columns that are kept sorted or not; NaN is left out.
 
     Returns the pool, which may be a new one.
     """
@@ -383,7 +332,10 @@ def absorb(pool: Floats, table: Table, arms: Ints, values: Floats) -> Floats:
                     measured[count] = values[n, d]
                     count += 1
             pool = reserve(pool, table, i * M + d, count)
-            push_sorted(pool, table, i * M + d, measured[:count])
+            if kept_sorted:
+                push_sorted(pool, table, i * M + d, measured[:count])
+            else:
+                push(pool, table, i * M + d, measured[:count])
         start = end
     return pool
 
@@ -469,9 +421,7 @@ def order_statistic(pool: Floats, table: Table, column: int, rank: int) -> float
     if record.low_heap < 0 and inside >= 0 and inside < record.window:
         near: float = pool[record.window_start + inside]
         return near
-    values = values_of(pool, record)
-    select(values, 0, values.shape[0] - 1, rank - 1)
-    far: float = values[rank - 1]
+    far: float = np.partition(values_of(pool, record), rank - 1)[rank - 1]
     return far
 
 

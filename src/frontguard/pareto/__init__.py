@@ -8,5 +8,5 @@ Read in this order:
 - `rule`: what follows for the arms of a study: out, candidates, in, covered, reachable, and what to sample;
 - `judge`: the same as a final decision on a million arms;
 - `dominance`: batch queries over a million points, which `judge` asks; `box_tree`: the tree behind them;
-- `points`: dominance among known points: the true front, gaps, coverage.
+- `points`: dominance among known points: the true front and gaps.
 """

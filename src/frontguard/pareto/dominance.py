@@ -25,12 +25,24 @@ from frontguard._compiled import kernel
 from frontguard._machine import usable_cores
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
-from frontguard.pareto.box_tree import NOBODY, BoxTree, dominates, find, find_below, find_leads, find_worst, plant
+from frontguard.pareto.box_tree import (
+    EVERYWHERE,
+    NOBODY,
+    NOWHERE,
+    SOMEWHERE,
+    UNLESS_EARLIER,
+    BoxTree,
+    dominates,
+    find,
+    find_leads,
+    find_worst,
+    plant,
+)
 
 T = TypeVar("T")
 Strictness = Literal["nowhere", "somewhere", "everywhere"]
 
-_STRICTNESS: dict[str, int] = {"nowhere": 0, "somewhere": 1, "everywhere": 2}
+_STRICTNESS: dict[str, int] = {"nowhere": NOWHERE, "somewhere": SOMEWHERE, "everywhere": EVERYWHERE}
 _SCANNED = 256  # maxima up to which a plain scan is as fast as a tree
 _FEW = 8192  # points of a sample; up to four times as many are searched as they are
 _SAMPLE = 512  # queries on which guards are tried
@@ -53,7 +65,7 @@ def _choose_guards(points: Floats, among: Ints, queries: Floats, most: int) -> I
         for a in among:
             settles = 0
             for q in range(queries.shape[0]):
-                if left[q] and dominates(points, a, queries, q, 0):
+                if left[q] and dominates(points, a, queries, q, NOWHERE):
                     settles += 1
             if settles > count:
                 best, count = a, settles
@@ -62,20 +74,20 @@ def _choose_guards(points: Floats, among: Ints, queries: Floats, most: int) -> I
         chosen[size] = best
         size += 1
         for q in range(queries.shape[0]):
-            if left[q] and dominates(points, best, queries, q, 0):
+            if left[q] and dominates(points, best, queries, q, NOWHERE):
                 left[q] = False
     return chosen[:size]
 
 
 @kernel
-def _scan(points: Floats, order: Ints) -> Ints:
-    """Of points in an order in which none is reached by a later one, those that no earlier one reaches."""
+def scan(points: Floats, order: Ints, strict: int) -> Ints:
+    """Of points in an order in which none is dominated by a later one, those that no earlier one dominates."""
     kept = np.empty(order.size, np.int64)
     size = 0
     for n in order:
         gone = False
         for k in range(size):
-            if dominates(points, kept[k], points, n, 0):
+            if dominates(points, kept[k], points, n, strict):
                 gone = True
                 break
         if not gone:
@@ -128,13 +140,13 @@ def _best_first(points: Floats, kept: Ints) -> Ints:
 
 def _layered(points: Floats, order: Ints) -> Ints:
     """The maxima of points in such an order: in portions that grow with what is kept, each past a tree of it."""
-    kept = _scan(points, order[:_SCANNED])
+    kept = scan(points, order[:_SCANNED], NOWHERE)
     start = _SCANNED
     while start < len(order):
         portion = order[start : start + max(4 * _SCANNED, 2 * len(kept))]
         start += len(portion)
         tree = plant(points, kept)
-        found = find(tree, points[portion], 0, NOBODY)
+        found = find(tree, points[portion], NOWHERE, NOBODY)
         kept = np.concatenate((kept, _layered(points, portion[found < 0])))
     return kept
 
@@ -152,18 +164,15 @@ def _tree_with_guards(points: Floats, among: Ints, queries: Floats) -> BoxTree:
         return plant(points, among)
     here = np.ascontiguousarray(points[among])
     some = np.arange(len(among))[:: 1 + len(among) // (4 * _SAMPLE)]
-    strongest = _scan(here, _best_first(here, some)[: 4 * _STRONGEST])[:_STRONGEST]
+    strongest = scan(here, _best_first(here, some)[: 4 * _STRONGEST], NOWHERE)[:_STRONGEST]
     return plant(points, among, _choose_guards(here, strongest, queries[:: len(queries) // _SAMPLE], _GUARDS))
 
 
 def _below(points: Floats, among: Ints, tree: BoxTree) -> Bools:
     """Which of the points `among` some point of the tree dominates, or equals and comes before."""
-    parts = _shared(
-        lambda queries, own: find_below(tree, queries, own),
-        points if len(among) == len(points) else points[among],
-        among,
-    )
-    return np.concatenate(parts)
+    queries = points if len(among) == len(points) else points[among]
+    found = _shared(lambda queries, own: find(tree, queries, UNLESS_EARLIER, own), queries, among)
+    return np.concatenate(found) >= 0
 
 
 def _thinned(points: Floats, layers: int) -> Ints:
@@ -221,7 +230,7 @@ def _on_stairs(steps: Floats, owners: Ints, queries: Floats, strict: int) -> Int
         low, high = 0, steps.shape[0]
         while low < high:
             middle = (low + high) // 2
-            if steps[middle, 0] < queries[q, 0] or (strict == 2 and steps[middle, 0] == queries[q, 0]):
+            if steps[middle, 0] < queries[q, 0] or (strict == EVERYWHERE and steps[middle, 0] == queries[q, 0]):
                 low = middle + 1
             else:
                 high = middle
@@ -329,21 +338,13 @@ def _shared(work: Callable[[Floats, Ints], T], queries: Floats, exclude: Ints) -
         return list(threads.map(work, *zip(*portions, strict=True)))
 
 
-@kernel
-def _first_nan(array: Floats) -> int:
-    for n in range(array.shape[0]):
-        for d in range(array.shape[1]):
-            if array[n, d] != array[n, d]:
-                return n
-    return -1
-
-
 def _checked(array: npt.ArrayLike, name: str) -> Floats:
     checked = np.ascontiguousarray(array, np.float64)
     if checked.ndim != 2 or checked.shape[1] == 0:
         raise BadInput(f"{name} must have the shape (rows, M) with at least one objective; got {np.shape(array)}")
-    row = _first_nan(checked)
-    if row >= 0:
+    wrong = np.isnan(checked)
+    if wrong.any():
+        row = int(wrong.any(axis=1).argmax())
         raise BadInput(f"{name} must not contain NaN; got {checked[row].tolist()} in row {row}")
     return checked
 

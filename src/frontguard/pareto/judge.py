@@ -93,8 +93,9 @@ def judge(boxes: ArmBoxes, accuracy: npt.ArrayLike, coverage: npt.ArrayLike, mar
         checked_tolerance(given, M, name)
         for given, name in ((accuracy, "accuracy"), (coverage, "coverage"), (margin, "margin"))
     )
-    row = _first_empty(lower, upper)
-    if row >= 0:
+    held = lower <= upper  # not so where one is NaN
+    if not held.all():
+        row = int(held.all(axis=1).argmin())
         raise BadInput(f"boxes must not be empty; got {lower[row].tolist()} to {upper[row].tolist()} for arm {row}")
 
     decided_by = _put_out(lower, upper)
@@ -162,12 +163,3 @@ def _follow(decided_by: Ints) -> None:
         while j >= 0 and decided_by[j] >= 0:
             j = decided_by[j]
         decided_by[i] = j
-
-
-@kernel
-def _first_empty(lower: Floats, upper: Floats) -> int:
-    for i in range(lower.shape[0]):
-        for d in range(lower.shape[1]):
-            if not lower[i, d] <= upper[i, d]:  # so for NaN too
-                return i
-    return -1

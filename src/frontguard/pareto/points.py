@@ -1,4 +1,4 @@
-"""Dominance, suboptimality gaps and coverage: arrays in, arrays out. Every objective is maximised.
+"""Dominance and suboptimality gaps among known points: arrays in, arrays out. Every objective is maximised.
 
 Points are given as an array of shape (K, M): a row an arm, a column an objective. x is *dominated* by y (x ≺ y) when
 y is at least as good in every objective and strictly better in one, so that equal points never dominate each other.
@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._compiled import kernel
-from frontguard._typing import Bools, Floats, Ints
+from frontguard._typing import Bools, Floats
+from frontguard.pareto.box_tree import SOMEWHERE
+from frontguard.pareto.dominance import scan
 
 
 def as_points(points: npt.ArrayLike, *, name: str = "points") -> Floats:
@@ -35,36 +36,8 @@ def pareto_mask(points: npt.ArrayLike) -> Bools:
     """
     array = as_points(points)
     order = np.lexsort(tuple(-array[:, d] for d in reversed(range(array.shape[1]))))
-    return _undominated(array, order)
-
-
-@kernel
-def _undominated(points: Floats, order: Ints) -> Bools:
-    """Keep the points of (K, M) that no point earlier in the lexicographic `order` dominates."""
-    arms, objectives = points.shape
-    front = np.empty(arms, np.int64)
-    size = 0
-    mask = np.zeros(arms, np.bool_)
-    for position in range(arms):
-        i = order[position]
-        dominated = False
-        for f in range(size):
-            j = front[f]
-            as_good = True
-            better = False
-            for d in range(objectives):
-                if points[j, d] < points[i, d]:
-                    as_good = False
-                    break
-                if points[j, d] > points[i, d]:
-                    better = True
-            if as_good and better:
-                dominated = True
-                break
-        if not dominated:
-            mask[i] = True
-            front[size] = i
-            size += 1
+    mask = np.zeros(len(array), np.bool_)
+    mask[scan(array, order, SOMEWHERE)] = True
     return mask
 
 
@@ -75,34 +48,7 @@ def suboptimality_gaps(points: npt.ArrayLike) -> Floats:
     array([0. , 0. , 0.5])
     """
     array = as_points(points)
-    return _gaps(array, np.flatnonzero(pareto_mask(array)))
-
-
-@kernel
-def _gaps(points: Floats, front: Ints) -> Floats:
-    """Largest margin by which some point of `front` beats each point of (K, M) in every objective."""
-    arms, objectives = points.shape
-    gaps = np.zeros(arms)
-    for i in range(arms):
-        for j in front:
-            margin = np.inf
-            for d in range(objectives):
-                margin = min(margin, points[j, d] - points[i, d])
-            gaps[i] = max(gaps[i], margin)
+    gaps = np.zeros(len(array))
+    for best in array[pareto_mask(array)]:
+        gaps = np.maximum(gaps, (best - array).min(axis=1))
     return gaps
-
-
-def covered_mask(points: npt.ArrayLike, by: npt.ArrayLike, margin: float) -> Bools:
-    """Tell which points some arm of `by` (indices or a mask) covers: m_i − m_j ⪯ margin (Definition 5, coverage).
-
-    >>> covered_mask([[1.0, 3.0], [2.0, 2.0]], by=[1], margin=0.5)
-    array([False,  True])
-    """
-    array = as_points(points)
-    chosen = array[np.asarray(by, dtype=np.bool_) if np.asarray(by).dtype == np.bool_ else np.asarray(by, np.int64)]
-    if len(chosen) == 0:
-        return np.zeros(len(array), np.bool_)
-    mask = np.zeros(len(array), np.bool_)
-    for point in chosen:
-        mask |= (array - point <= margin).all(axis=1)
-    return mask

@@ -24,21 +24,23 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from frontguard._checks import one_for_each
 from frontguard._compiled import inlined, kernel
 from frontguard._typing import Floats, Ints
-from frontguard.errors import BadInput
 from frontguard.evidence.boxes import DOUBT_LOW, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR, unknown_boxes
 from frontguard.evidence.samples import Table
 from frontguard.pareto.relations import (
     beaten,
     difference,
     dominated,
+    find_strongest_rivals,
     gain_above,
     gain_below,
     lasting_difference,
     lead,
     shortfall,
     uncovered,
+    worst_uncovered,
 )
 from frontguard.verdicts import COVERED, IN, OUT, SET_ASIDE, UNDECIDED
 
@@ -112,12 +114,7 @@ def new_standing(arms: int, objectives: int, control: Table) -> Standing:
 
 def checked_tolerance(value: npt.ArrayLike, objectives: int, name: str) -> Floats:
     """A tolerance for each objective (M,), from one for all or one for each; finite and not negative."""
-    array = np.asarray(value, np.float64)
-    if array.shape not in ((), (objectives,)):
-        raise BadInput(f"{name} must be one number or {objectives}, one for each objective; got {array.shape}")
-    if not (np.isfinite(array) & (array >= 0)).all():
-        raise BadInput(f"{name} must be finite and not negative; got {array.tolist()!r}")
-    return np.broadcast_to(array, (objectives,)).copy()
+    return one_for_each(value, objectives, name, lambda array: array >= 0.0, "finite and not negative")
 
 
 # What to sample ----------------------------------------------------------------------------------------------------
@@ -130,12 +127,12 @@ def who_gains(boxes: Floats, i: int, j: int, d: int) -> int:
     return 2 if of_i == of_j else 0 if of_i > of_j else 1
 
 
-@kernel
-def want(arms: Table, boxes: Floats, tolerance: Floats, i: int, j: int, every: bool) -> bool:
-    """Want the one of i (for L_i) and j (for H_j) by which more can be gained where it counts; both if it is the same.
+@inlined
+def where_it_counts(boxes: Floats, tolerance: Floats, i: int, j: int, every: bool) -> tuple[int, float]:
+    """The objective in which H_j − L_i comes nearest to its tolerance in the long run, and what will be missing.
 
-    It counts where H_j − L_i comes nearest to the tolerance in the long run or, if `every` objective has to come down
-    to it, where it is farthest from it now. Returns False if there is nothing to be gained that would be enough.
+    If `every` objective has to come down to its tolerance: the one in which it is farthest from it now, and what will
+    be missing in the worst.
     """
     where, extreme, limit = 0, np.inf, -np.inf if every else np.inf
     for d in range(tolerance.shape[0]):
@@ -144,6 +141,16 @@ def want(arms: Table, boxes: Floats, tolerance: Floats, i: int, j: int, every: b
         key = -(difference(boxes, j, i, d) - tolerance[d]) if every else in_the_end
         if key < extreme:
             where, extreme = d, key
+    return where, limit
+
+
+@kernel
+def want(arms: Table, boxes: Floats, tolerance: Floats, i: int, j: int, every: bool) -> bool:
+    """Want the one of i (for L_i) and j (for H_j) by which more can be gained where it counts; both if it is the same.
+
+    Returns False if there is nothing to be gained that would be enough.
+    """
+    where, limit = where_it_counts(boxes, tolerance, i, j, every)
     gain = gain_below(boxes, i, where) + gain_above(boxes, j, where)
     if limit > 0.0 and gain <= limit and min(arms[i].pulls, arms[j].pulls) >= PATIENCE:
         return False
@@ -156,13 +163,22 @@ def want(arms: Table, boxes: Floats, tolerance: Floats, i: int, j: int, every: b
 
 
 @kernel
-def batch_of(arms: Table, control: Table, i: int) -> int:
-    """How many pulls arm i gets in the next batch."""
-    record = control[0]
-    pulls = arms[i].pulls
-    wanted = record.first if pulls == 0 else max(1, int(np.ceil(record.growth * pulls)))
-    batch: int = min(wanted, record.most_per_arm - pulls)
-    return batch
+def next_batch(standing: Standing) -> tuple[Ints, Ints]:
+    """The wanted arms, in order, and how many pulls each gets in the next batch.
+
+    An arm's first batch goes on until it can have a box; later ones grow with what it has.
+    """
+    arms, record = standing.arms, standing.control[0]
+    wanted, counts = np.empty(record.alive, np.int64), np.empty(record.alive, np.int64)
+    size = 0
+    for i in np.sort(standing.alive[: record.alive]):
+        if arms[i].wanted == 1:
+            pulls = arms[i].pulls
+            grown = pulls + max(1, int(np.ceil(record.growth * pulls)))
+            wanted[size] = i
+            counts[size] = min(record.first if pulls < record.first else grown, record.most_per_arm) - pulls
+            size += 1
+    return wanted[:size], counts[:size]
 
 
 @kernel
@@ -440,33 +456,17 @@ def decide(standing: Standing, goal: Goal) -> None:
         keep_to_budget(standing)
 
 
-@kernel
-def lasting_boxes(boxes: Floats) -> Floats:
-    """Boxes as endless samples that go on as they are would leave them."""
-    lasting = boxes.copy()
-    for i in range(boxes.shape[0]):
-        for d in range(boxes.shape[2]):
-            low, high = boxes[i, LOW_FLOOR, d], boxes[i, HIGH_FLOOR, d]
-            # In the long run R may promise more than can be: an empty interval.
-            lasting[i, LOW, d], lasting[i, HIGH, d] = min(low, high), max(low, high)
-    return lasting
+def floors(boxes: Floats) -> Floats:
+    """Intervals (K, M, 2) that endless samples which go on as they are would leave of the boxes."""
+    ends = np.stack([boxes[:, LOW_FLOOR], boxes[:, HIGH_FLOOR]], axis=-1)
+    return np.sort(ends, axis=-1)  # in the long run R may promise more than can be: an empty interval
 
 
-@kernel
 def reachable(standing: Standing, goal: Goal) -> tuple[float, float]:
     """Slacks of accuracy and coverage that the present candidates would have for ever, if samples go on as they are."""
-    arms, boxes = standing.arms, lasting_boxes(standing.boxes)
-    alive = standing.alive[: standing.control[0].alive]
-    accuracy, coverage = -np.inf, -np.inf
-    for i in alive:
-        if arms[i].candidate != NOT_RETURNED:
-            for j in alive:
-                if j != i:
-                    accuracy = max(accuracy, shortfall(boxes, goal.accuracy, i, j))
-        else:
-            nearest = np.inf
-            for k in alive:
-                if arms[k].candidate != NOT_RETURNED:
-                    nearest = min(nearest, uncovered(boxes, goal.coverage, i, k))
-            coverage = max(coverage, nearest)
-    return accuracy, coverage
+    alive = standing.alive[: standing.control["alive"][0]]
+    lasting = floors(standing.boxes[alive])
+    low, high = lasting[..., 0], lasting[..., 1]
+    returned = standing.arms["candidate"][alive] != NOT_RETURNED
+    _, short = find_strongest_rivals(low[returned], high, goal.accuracy, np.flatnonzero(returned))
+    return float(np.max(short, initial=-np.inf)), worst_uncovered(high[~returned], low[returned], goal.coverage)

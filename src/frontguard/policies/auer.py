@@ -19,18 +19,17 @@ of O(|A|² M).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._checks import checked_delta, real_number
+from frontguard._checks import checked_delta, one_for_each
 from frontguard._compiled import inlined, kernel
 from frontguard._typing import Floats, Ints
-from frontguard.evidence.samples import Table, empty_pool, empty_table, median, push, reserve
-from frontguard.policies.base import Policy, State, by_arm
-from frontguard.results import Certificate, Result
+from frontguard.evidence.samples import Table, absorb, empty_pool, empty_table, median
+from frontguard.policies.base import Policy
+from frontguard.results import Certificate
 from frontguard.theory.schedule import checked_accuracy
 from frontguard.verdicts import IN, OUT, UNDECIDED
 
@@ -221,6 +220,9 @@ class AuerA1(Policy):
     """
 
     name: ClassVar[str] = "Auer-A1"
+    fixed = Policy.fixed | {"accuracy": float, "delta": float, "scale": np.ndarray}
+    changing = Policy.changing | {"standing": Rounds, "sums": np.ndarray}
+    standing: Rounds
 
     def __init__(
         self, arms: int, objectives: int, *, accuracy: float, delta: float = 0.1, scale: npt.ArrayLike = 1.0
@@ -228,7 +230,11 @@ class AuerA1(Policy):
         super().__init__(arms, objectives)
         self.accuracy = checked_accuracy(accuracy)
         self.delta = checked_delta(delta)
-        self.scale = _checked_scale(scale, self.objectives)
+        self.scale = one_for_each(scale, self.objectives, "scale (σ)", lambda array: array > 0.0, "positive")
+        self._begin()
+
+    def _begin(self) -> None:
+        super()._begin()
         self.standing = initial_rounds(self.arms, self.objectives, self.accuracy, self.delta, self.scale)
         self.sums = np.zeros((self.arms, self.objectives))
 
@@ -241,11 +247,6 @@ class AuerA1(Policy):
     def rounds(self) -> int:
         """How many rounds are complete; every active arm has been pulled as often."""
         return int(self.standing.control["rounds"][0])
-
-    @property
-    def verdict_codes(self) -> Ints:
-        """The `Verdict` of every arm as a number."""
-        return self.standing.arms["status"].copy()
 
     @property
     def pulls_per_arm(self) -> Ints:
@@ -267,84 +268,30 @@ class AuerA1(Policy):
     def _decide(self) -> None:
         decide(self.standing)
 
-    def result(self, arm_names: Sequence[str] | None = None, objective_names: Sequence[str] | None = None) -> Result:
-        """The answer so far; final once `done`."""
+    def _bounds(self) -> tuple[Floats, Floats]:
         log_scale = float(self.standing.control["log_scale"][0])
         width = np.array([confidence_width(max(int(n), 1), log_scale) for n in self.pulls_per_arm])
         half_widths = width[:, None] * self.scale
-        return self._result(
-            lower=self.standing.estimates - half_widths,
-            upper=self.standing.estimates + half_widths,
-            decided_by=self.standing.arms["decided_by"],
-            certificate=Certificate(self.accuracy, 0.0, 1.0 - self.delta, "none", 0.0),
-            arm_names=arm_names,
-            objective_names=objective_names,
-        )
+        return self.standing.estimates - half_widths, self.standing.estimates + half_widths
 
-    def fresh(self) -> Self:
-        """The same policy without any observations."""
-        return type(self)(self.arms, self.objectives, accuracy=self.accuracy, delta=self.delta, scale=self.scale)
-
-    def _settings(self) -> dict[str, Any]:
-        return {"accuracy": self.accuracy, "delta": self.delta, "scale": self.scale.tolist()}
-
-    @classmethod
-    def _from_settings(cls, settings: dict[str, Any], arrays: State) -> Self:
-        wanted = {key: settings[key] for key in ("accuracy", "delta", "scale")}
-        return cls(settings["arms"], settings["objectives"], **wanted)
-
-    def _arrays(self) -> State:
-        return {
-            "arm_records": self.standing.arms,
-            "control": self.standing.control,
-            "active": self.standing.active,
-            "estimates": self.standing.estimates,
-            "sums": self.sums,
-        }
-
-    def _restore(self, arrays: State) -> None:
-        names = {"arms": "arm_records", "control": "control", "active": "active", "estimates": "estimates"}
-        self.standing = self.standing._replace(**{field: arrays[name] for field, name in names.items()})
-        self.sums = arrays["sums"]
+    def certificate(self) -> Certificate:
+        """The accuracy ε₀, for rewards that nobody replaces."""
+        return Certificate(self.accuracy, 0.0, 1.0 - self.delta, "none", 0.0)
 
 
 class AuerA1M(AuerA1):
     """Auer-A1 with empirical medians in place of means (the paper's Auer-A1-M). Robust to look at, but no guarantee."""
 
     name: ClassVar[str] = "Auer-A1-M"
+    changing = AuerA1.changing | {"columns": np.ndarray, "pool": np.ndarray}
 
-    def __init__(
-        self, arms: int, objectives: int, *, accuracy: float, delta: float = 0.1, scale: npt.ArrayLike = 1.0
-    ) -> None:
-        super().__init__(arms, objectives, accuracy=accuracy, delta=delta, scale=scale)
+    def _begin(self) -> None:
+        super()._begin()
         self.columns = empty_table(self.arms * self.objectives)
         self.pool = empty_pool(self.arms * self.objectives)
 
     def _absorb(self, arms: Ints, values: Floats) -> None:
-        for arm, block in by_arm(arms, values):
+        self.pool = absorb(self.pool, self.columns, arms, values, False)
+        for arm in arms:
             for d in range(self.objectives):
-                column = arm * self.objectives + d
-                self.pool = reserve(self.pool, self.columns, column, 1)
-                push(self.pool, self.columns, column, block[:, d].copy())
-                self.standing.estimates[arm, d] = median(self.pool, self.columns, column)
-
-    def _arrays(self) -> State:
-        used = int(self.columns["count"][-1])
-        return {**super()._arrays(), "sample_records": self.columns, "sample_pool": self.pool[:used]}
-
-    def _restore(self, arrays: State) -> None:
-        super()._restore(arrays)
-        self.columns = arrays["sample_records"]
-        self.pool = arrays["sample_pool"]
-
-
-def _checked_scale(scale: npt.ArrayLike, objectives: int) -> Floats:
-    array = np.asarray(scale, np.float64)
-    if array.shape not in ((), (objectives,)):
-        raise ValueError(
-            f"scale must be one number or {objectives}, one for each objective; got the shape {array.shape}"
-        )
-    for value in array.flat:
-        if real_number(float(value), "scale (σ)") <= 0.0:
-            raise ValueError(f"scale (σ) must be positive; got {float(value)!r}")
-    return np.broadcast_to(array, (objectives,)).copy()
+                self.standing.estimates[arm, d] = median(self.pool, self.columns, arm * self.objectives + d)

@@ -9,9 +9,9 @@ alone, so that a policy whose state was saved and loaded goes on exactly as if i
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -21,28 +21,48 @@ import numpy.typing as npt
 from frontguard._checks import checked_count
 from frontguard._typing import Floats, Ints
 from frontguard.errors import OutOfTurn
+from frontguard.evidence.samples import Table
 from frontguard.notices import Notice
 from frontguard.results import Certificate, Result
+from frontguard.theory.threats import Threat, threat_named
 
 State = dict[str, npt.NDArray[Any]]
 
 
 class Policy(ABC):
-    """Base of all policies. A subclass says what to pull, takes values, decides, and names its arrays."""
+    """Base of all policies. A subclass says what to pull, takes values, decides, and names what it consists of.
+
+    Its state is a few attributes, `fixed` ones and `changing` ones, each with its kind: an array, a named tuple of
+    arrays, a number or a threat. That is all that saving, loading and `fresh` have to know.
+    """
 
     name: ClassVar[str]
     rolling: ClassVar[bool] = False
     """Whether `ask` takes a number of pulls."""
     takes_failures: ClassVar[bool] = False
     """Whether NaN is welcome: that measurement failed and may have been anything."""
+    fixed: ClassVar[dict[str, type[Any]]] = {"arms": int, "objectives": int}
+    """What is given at the start."""
+    changing: ClassVar[dict[str, type[Any]]] = {"_outstanding": np.ndarray, "_waiting": int}
+    """What `_begin` makes of it, and observations change."""
+
+    standing: Any
+    """A named tuple whose `arms` are records with a `status` and who they were `decided_by`."""
+    columns: Table
+    pool: Floats
+    """The samples, where a policy keeps any (`evidence.samples`)."""
 
     def __init__(self, arms: int, objectives: int) -> None:
         self.arms = checked_count(arms, "arms (K)")
         self.objectives = checked_count(objectives, "objectives (M)")
-        self._outstanding = np.zeros(self.arms, np.int64)  # pulls asked for and not yet told, by arm ...
-        self._waiting = 0  # ... and altogether
 
     # What a subclass provides -----------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _begin(self) -> None:
+        """Be as before the first observation. A subclass does so at the end of its `__init__`."""
+        self._outstanding = np.zeros(self.arms, np.int64)  # pulls asked for and not yet told, by arm ...
+        self._waiting = 0  # ... and altogether
 
     @property
     @abstractmethod
@@ -67,11 +87,6 @@ class Policy(ABC):
 
     @property
     @abstractmethod
-    def verdict_codes(self) -> Ints:
-        """The `Verdict` of every arm (K,) as a number."""
-
-    @property
-    @abstractmethod
     def pulls_per_arm(self) -> Ints:
         """How often every arm (K,) was pulled."""
 
@@ -81,24 +96,16 @@ class Policy(ABC):
         """Point estimates (K, M) of what the policy compares arms by."""
 
     @abstractmethod
-    def _settings(self) -> dict[str, Any]:
-        """Arguments from which `fresh` makes the same policy without observations, as plain values."""
+    def _bounds(self) -> tuple[Floats, Floats]:
+        """Between what (K, M) the true values lie, for all that is known."""
 
     @abstractmethod
-    def _arrays(self) -> State:
-        """The arrays that change, by name. Together with the settings they are the whole state."""
+    def certificate(self) -> Certificate:
+        """What is guaranteed of the answer."""
 
-    @abstractmethod
-    def _restore(self, arrays: State) -> None:
-        """Take over arrays that `_arrays` gave."""
-
-    @abstractmethod
-    def fresh(self) -> Self:
-        """The same policy without any observations."""
-
-    @abstractmethod
-    def result(self, arm_names: Sequence[str] | None = None, objective_names: Sequence[str] | None = None) -> Result:
-        """The answer so far; final once `done`."""
+    def _notices(self) -> tuple[Notice, ...]:
+        """What the answer has to say besides."""
+        return ()
 
     # Turn-taking ------------------------------------------------------------------------------------------------------
 
@@ -186,30 +193,47 @@ class Policy(ABC):
 
     def state(self) -> State:
         """The complete state as named arrays: `from_state` makes a policy of it that goes on as this one would."""
-        arrays = {name: array.copy() for name, array in self._arrays().items()}
-        head = {"policy": self.name, "arms": self.arms, "objectives": self.objectives, **self._settings()}
-        return {
-            "settings": np.array(json.dumps(head)),
-            "outstanding": self._outstanding.copy(),
-            **arrays,
-        }
-
-    @classmethod
-    @abstractmethod
-    def _from_settings(cls, settings: dict[str, Any], arrays: State) -> Self:
-        """Make the policy without observations that `_settings` describes."""
+        state = {"policy": np.array(self.name)}
+        for name in (*self.fixed, *self.changing):
+            value = getattr(self, name)
+            if name == "pool":
+                value = value[: int(self.columns["count"][-1])]  # the rest is not in use
+            if isinstance(value, Threat):
+                state[name] = np.array([value.name, repr(value.eps)])
+            elif isinstance(value, tuple):
+                state |= {f"{name}.{field}": array.copy() for field, array in value._asdict().items()}  # type: ignore[attr-defined]
+            else:
+                state[name] = np.array(value)
+        return state
 
     @classmethod
     def from_state(cls, state: State) -> Self:
         """The policy whose `state()` this is."""
-        settings = json.loads(str(state["settings"]))
-        if settings["policy"] != cls.name:
-            raise ValueError(f"this is the state of {settings['policy']!r}; wanted one of {cls.name!r}")
-        arrays = {name: array.copy() for name, array in state.items() if name not in ("settings", "outstanding")}
-        policy = cls._from_settings(settings, arrays)
-        policy._restore(arrays)
-        policy._outstanding = state["outstanding"].copy()
-        policy._waiting = int(policy._outstanding.sum())
+        if str(state["policy"]) != cls.name:
+            raise ValueError(f"this is the state of {str(state['policy'])!r}; wanted one of {cls.name!r}")
+        policy = cls.__new__(cls)
+        policy._take_over(cls.fixed, state)
+        policy._begin()
+        policy._take_over(cls.changing, state)
+        return policy
+
+    def _take_over(self, kinds: dict[str, type[Any]], state: State) -> None:
+        """Set the attributes of these names and kinds to what the state says."""
+        for name, kind in kinds.items():
+            value: Any
+            if kind is Threat:
+                threat, eps = state[name]
+                value = threat_named(str(threat), float(eps))
+            elif issubclass(kind, tuple):
+                value = kind(*(state[f"{name}.{field}"].copy() for field in kind._fields))  # type: ignore[attr-defined]
+            else:
+                value = state[name].copy() if kind is np.ndarray else kind(state[name])
+            setattr(self, name, value)
+
+    def fresh(self) -> Self:
+        """The same policy without any observations."""
+        policy = copy(self)
+        policy._begin()
         return policy
 
     def save(self, path: str | Path) -> None:
@@ -225,40 +249,31 @@ class Policy(ABC):
 
     # Results ----------------------------------------------------------------------------------------------------------
 
-    def _result(
-        self,
-        *,
-        lower: Floats,
-        upper: Floats,
-        decided_by: Ints,
-        certificate: Certificate,
-        arm_names: Sequence[str] | None,
-        objective_names: Sequence[str] | None,
-        notices: tuple[Notice, ...] = (),
-    ) -> Result:
+    @property
+    def verdict_codes(self) -> Ints:
+        """The `Verdict` of every arm (K,) as a number."""
+        codes: Ints = self.standing.arms["status"].copy()
+        return codes
+
+    def result(self, arm_names: Sequence[str] | None = None, objective_names: Sequence[str] | None = None) -> Result:
+        """The answer so far; final once `done`."""
         pulls = self.pulls_per_arm
         seen = (pulls > 0)[:, None]
+        lower, upper = self._bounds()
         return Result(
             policy=self.name,
             status=self.status,
             arms=_names(arm_names, self.arms, "arm"),
             objectives=_names(objective_names, self.objectives, "objective"),
-            verdict_codes=self.verdict_codes.copy(),
+            verdict_codes=self.verdict_codes,
             estimates=np.where(seen, self.estimates, np.nan),
             lower=np.where(seen, lower, -np.inf),
             upper=np.where(seen, upper, np.inf),
-            pulls_per_arm=pulls.copy(),
-            decided_by=decided_by.copy(),
-            certificate=certificate,
-            notices=notices,
+            pulls_per_arm=pulls,
+            decided_by=self.standing.arms["decided_by"].copy(),
+            certificate=self.certificate(),
+            notices=self._notices(),
         )
-
-
-def by_arm(arms: Ints, values: Floats) -> Iterator[tuple[int, Floats]]:
-    """Each arm of `arms` (n,), which are in order, with its values (m, M)."""
-    told, starts = np.unique(arms, return_index=True)
-    for arm, block in zip(told.tolist(), np.split(values, starts[1:]), strict=True):
-        yield arm, np.ascontiguousarray(block)
 
 
 def _names(names: Sequence[str] | None, count: int, what: str) -> tuple[str, ...]:

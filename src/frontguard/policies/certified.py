@@ -5,7 +5,8 @@ How it decides is written in `pareto.rule`; why that may be trusted, in docs/the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from copy import copy
 from typing import Any, ClassVar, Self
 from weakref import WeakSet
 
@@ -19,10 +20,8 @@ from frontguard.evidence.boundaries import STEPS
 from frontguard.evidence.boxes import (
     ESTIMATE,
     HIGH,
-    HIGH_FLOOR,
     LARGEST,
     LOW,
-    LOW_FLOOR,
     REFUTED,
     BoxRule,
     box_rule,
@@ -38,16 +37,17 @@ from frontguard.pareto.rule import (
     STOPS,
     Goal,
     Standing,
-    batch_of,
     checked_tolerance,
     decide,
+    floors,
     new_standing,
+    next_batch,
     reachable,
 )
 from frontguard.policies.base import Policy, State
-from frontguard.results import Certificate, Result
+from frontguard.results import Certificate
 from frontguard.theory.spread import SpreadBound
-from frontguard.theory.threats import Threat, threat_named
+from frontguard.theory.threats import Threat
 from frontguard.verdicts import Verdict
 
 GROWTH = 0.03
@@ -95,6 +95,15 @@ class Certified(Policy):
     name: ClassVar[str] = "certified"
     rolling: ClassVar[bool] = True
     takes_failures: ClassVar[bool] = True
+    fixed = Policy.fixed | {"threat": Threat, "delta": float, "rule": BoxRule, "goal": Goal, "_start": np.ndarray}
+    changing = Policy.changing | {
+        "standing": Standing,
+        "columns": np.ndarray,
+        "pool": np.ndarray,
+        "_touched": np.ndarray,
+        "_told_since": int,
+    }
+    standing: Standing
 
     def __init__(
         self,
@@ -114,7 +123,8 @@ class Certified(Policy):
         growth: float = GROWTH,
     ) -> None:
         super().__init__(arms, objectives)
-        rule = box_rule(
+        self.threat, self.delta = threat, checked_delta(delta)
+        self.rule = box_rule(
             threat,
             arms=self.arms,
             objectives=self.objectives,
@@ -128,6 +138,7 @@ class Certified(Policy):
         beaten = np.maximum(allowed - covering, 0.0) / 2
         if margin is not None:
             beaten = checked_tolerance(margin, self.objectives, "margin")
+        self.goal = Goal(allowed, covering, beaten)
         if not 0.0 < real_number(growth, "growth") <= 1.0:
             raise BadInput(f"growth must be above 0 and at most 1; got {growth!r}")
         control = np.zeros(1, CONTROL)
@@ -137,10 +148,22 @@ class Certified(Policy):
         if most_pulls_per_arm is not None:
             each = min(LARGEST, checked_count(most_pulls_per_arm, "most_pulls_per_arm"))
         control["most_pulls"], control["most_per_arm"] = everything, each
-        control["first"] = _first_pulls(rule)
+        control["first"] = _first_pulls(self.rule)
         control["growth"] = growth
         control["accuracy_slack"] = control["coverage_slack"] = np.inf
-        self._set_up(threat, checked_delta(delta), rule, Goal(allowed, covering, beaten), control)
+        self._start = control
+        self._begin()
+
+    def _begin(self) -> None:
+        super()._begin()
+        self.standing = new_standing(self.arms, self.objectives, self._start.copy())
+        self.columns = empty_table(self.arms * self.objectives)
+        self.pool = empty_pool(self.arms * self.objectives)
+        self._beside = np.empty(0)  # values that were not merged into the pool yet, see `with_pending`
+        self._pool_users: WeakSet[Certified] = WeakSet([self])  # policies that read this very pool
+        self._touched = np.zeros(self.arms, np.bool_)  # arms with values that no decision has seen
+        self._told_since = 0  # pulls told since the last decision
+        self._all_seen = False  # whether every arm has been pulled: before, there is nothing to decide
 
     @classmethod
     def for_objectives(
@@ -163,21 +186,6 @@ class Certified(Policy):
             threat=threat,
             **{"accuracy": tolerances(parsed), "quantiles": quantiles(parsed), **settings},
         )
-
-    def _set_up(self, threat: Threat, delta: float, rule: BoxRule, goal: Goal, start: Table) -> None:
-        self.threat = threat
-        self.delta = delta
-        self.rule = rule
-        self.goal = goal
-        self._start = start
-        self.standing = new_standing(self.arms, self.objectives, start.copy())
-        self.columns = empty_table(self.arms * self.objectives)
-        self.pool = empty_pool(self.arms * self.objectives)
-        self._beside = np.empty(0)  # values that were not merged into the pool yet, see `with_pending`
-        self._pool_users: WeakSet[Certified] = WeakSet([self])  # policies that read this very pool
-        self._touched: set[int] = set()  # arms with values that no decision has seen
-        self._told_since = 0  # pulls told since the last decision
-        self._all_seen = False  # whether every arm has been pulled: before, there is nothing to decide
 
     @property
     def accuracy(self) -> Floats:
@@ -205,11 +213,6 @@ class Certified(Policy):
         return bool(self.standing.control["stop"][0] != RUNNING)
 
     @property
-    def verdict_codes(self) -> Ints:
-        """The `Verdict` of every arm as a number."""
-        return self.standing.arms["status"].copy()
-
-    @property
     def pulls_per_arm(self) -> Ints:
         """How often every arm was pulled, failed pulls included."""
         return self.standing.arms["pulls"].copy()
@@ -233,17 +236,10 @@ class Certified(Policy):
 
     def _next(self, pulls: int | None) -> Ints:
         arms, control = self.standing.arms, self.standing.control
-        wanted = self._wanted()
+        wanted, counts = next_batch(self.standing)
         if pulls is not None:
             return self._some(pulls, wanted, arms["pulls"][wanted] + self._outstanding[wanted])
-        counts = np.array([batch_of(arms, control, int(i)) for i in wanted], np.int64)
         return np.repeat(wanted, counts)[: int(control["most_pulls"][0] - control["pulls"][0])]
-
-    def _wanted(self) -> Ints:
-        """The arms that stand in the way of the certificate, or whose rivals do."""
-        alive = self._alive
-        wanted: Ints = np.sort(alive[self.standing.arms["wanted"][alive] == 1])
-        return wanted
 
     @property
     def _alive(self) -> Ints:
@@ -270,17 +266,14 @@ class Certified(Policy):
 
         An arm's first batch begins with `probe` pulls, if given: should it fail them all, no more are spent on it.
         """
-        wanted = self._wanted()
+        wanted, counts = next_batch(self.standing)
         if not len(wanted):
             return wanted
-        control = self.standing.control
         have, out = self.standing.arms["pulls"][wanted], self._outstanding[wanted]
-        first, each = int(control["first"][0]), int(control["most_per_arm"][0])
-        grown = have + np.maximum(1, np.ceil(control["growth"][0] * have)).astype(np.int64)
-        goal = np.where(have < first, first, grown)
         if probe is not None:
-            goal = np.where(have < probe, min(probe, first), goal)
-        counts = np.maximum(np.minimum(goal, each) - have - out, 0)
+            few = min(probe, int(self.standing.control["first"][0])) - have
+            counts = np.where(have < probe, np.minimum(counts, few), counts)
+        counts = np.maximum(counts - out, 0)
         asked: Ints = np.repeat(wanted, counts)
         if len(asked) < at_least:
             asked = np.concatenate([asked, self._some(at_least - len(asked), wanted, have + out + counts)])
@@ -319,10 +312,7 @@ class Certified(Policy):
 
     def copy(self) -> Self:
         """The same policy in the same state, to try something on."""
-        policy = self.fresh()
-        policy._restore({name: array.copy() for name, array in self._moving_arrays().items()})
-        policy._outstanding, policy._waiting = self._outstanding.copy(), self._waiting
-        return policy
+        return self.from_state(self.state())
 
     def with_pending(self, pending: Pending) -> Self:
         """A copy that has taken what is pending, as `take` would, and has decided nothing; this one is left as it is.
@@ -331,8 +321,7 @@ class Certified(Policy):
         pulls. Whoever takes more, this policy or the copy, does so on samples of its own if the other is still there.
         """
         self._merge()
-        policy = type(self).__new__(type(self))
-        policy.__dict__.update(self.__dict__)
+        policy = copy(self)
         policy.standing, policy.columns = self.standing.copy(), self.columns.copy()
         policy._outstanding, policy._touched = self._outstanding - pending.counts, self._touched.copy()
         policy._waiting -= len(pending)
@@ -346,7 +335,7 @@ class Certified(Policy):
         self.standing.arms["pulls"][arms] += counts
         self.standing.control["pulls"] += counts.sum()
         self._told_since += int(counts.sum())
-        self._touched.update(arms.tolist())
+        self._touched[arms] = True
 
     def _merge(self) -> None:
         """Take what lies beside the pool into it."""
@@ -366,7 +355,7 @@ class Certified(Policy):
     def _absorb(self, arms: Ints, values: Floats) -> None:
         self._merge()
         self._own_pool()
-        self.pool = absorb(self.pool, self.columns, arms, values)
+        self.pool = absorb(self.pool, self.columns, arms, values, True)
         self._count(*np.unique(arms, return_counts=True))
 
     def _enough(self, told: int) -> bool:
@@ -380,11 +369,11 @@ class Certified(Policy):
         if self.done:  # pulls that were out when it stopped: welcome, but the answer stands
             return
         standing = self.standing
-        touched = np.array(sorted(self._touched), np.int64)
+        touched = np.flatnonzero(self._touched)
         pulls = standing.arms["pulls"][touched] + self._outstanding[touched]  # those that are out count as failed
         if refresh_all(standing.boxes, touched, self.samples, pulls, self.rule):
             standing.control["revive"] = 1
-        self._touched = set()
+        self._touched[:] = False
         self._told_since = 0
         if not self._all_seen:
             arms = standing.arms
@@ -416,20 +405,10 @@ class Certified(Policy):
     @property
     def floors(self) -> Floats:
         """Per arm and objective the interval (K, M, 2) that no further pull can shrink, as far as samples show it."""
-        ends = np.stack([self.standing.boxes[:, LOW_FLOOR], self.standing.boxes[:, HIGH_FLOOR]], axis=-1)
-        return np.sort(ends, axis=-1)  # in the long run R may promise more than can be: an empty interval
+        return floors(self.standing.boxes)
 
-    def result(self, arm_names: Sequence[str] | None = None, objective_names: Sequence[str] | None = None) -> Result:
-        """The answer so far; final once `done`."""
-        return self._result(
-            lower=self.standing.boxes[:, LOW],
-            upper=self.standing.boxes[:, HIGH],
-            decided_by=self.standing.arms["decided_by"],
-            certificate=self.certificate(),
-            arm_names=arm_names,
-            objective_names=objective_names,
-            notices=self._notices(),
-        )
+    def _bounds(self) -> tuple[Floats, Floats]:
+        return self.standing.boxes[:, LOW], self.standing.boxes[:, HIGH]
 
     def _notices(self) -> tuple[Notice, ...]:
         """Which assumptions were given up, because measurements contradict them."""
@@ -442,52 +421,10 @@ class Certified(Policy):
             found.append(ContaminationRefuted(threat, self.arms, self.threat.eps))
         return tuple(found)
 
-    # Saving -----------------------------------------------------------------------------------------------------------
-
-    def fresh(self) -> Self:
-        """The same policy without any observations."""
-        policy = type(self).__new__(type(self))
-        Policy.__init__(policy, self.arms, self.objectives)
-        policy._set_up(self.threat, self.delta, self.rule, self.goal, self._start)
-        return policy
-
-    def _settings(self) -> dict[str, Any]:
-        return {"threat": self.threat.name, "eps": self.threat.eps, "delta": self.delta}
-
-    @classmethod
-    def _from_settings(cls, settings: dict[str, Any], arrays: State) -> Self:
-        policy = cls.__new__(cls)
-        Policy.__init__(policy, settings["arms"], settings["objectives"])
-        rule = BoxRule(*(arrays[f"rule_{name}"] for name in BoxRule._fields))
-        goal = Goal(*(arrays[f"goal_{name}"] for name in Goal._fields))
-        threat = threat_named(settings["threat"], settings["eps"])
-        policy._set_up(threat, settings["delta"], rule, goal, arrays["start"])
-        return policy
-
-    def _arrays(self) -> State:
-        return {
-            **{f"rule_{name}": array for name, array in self.rule._asdict().items()},
-            **{f"goal_{name}": array for name, array in self.goal._asdict().items()},
-            "start": self._start,
-            **self._moving_arrays(),
-        }
-
-    def _moving_arrays(self) -> State:
+    def state(self) -> State:
+        """The complete state as named arrays: `from_state` makes a policy of it that goes on as this one would."""
         self._merge()
-        return {
-            **{f"standing_{name}": array for name, array in self.standing._asdict().items()},
-            "touched": np.array(sorted(self._touched), np.int64),
-            "told_since": np.array(self._told_since),
-            "sample_records": self.columns,
-            "sample_pool": self.pool[: int(self.columns["count"][-1])],
-        }
-
-    def _restore(self, arrays: State) -> None:
-        self.standing = Standing(*(arrays[f"standing_{name}"] for name in Standing._fields))
-        self._touched = set(arrays["touched"].tolist())
-        self._told_since = int(arrays["told_since"])
-        self.columns = arrays["sample_records"]
-        self.pool, self._beside = arrays["sample_pool"], np.empty(0)
+        return super().state()
 
 
 class Pending:
@@ -512,7 +449,7 @@ class Pending:
         if len(self._readers):
             self._pool, self._readers = self._pool.copy(), WeakSet()
         order = np.argsort(arms, kind="stable")
-        self._pool = absorb(self._pool, self._columns, arms[order], values[order])
+        self._pool = absorb(self._pool, self._columns, arms[order], values[order], True)
         np.add.at(self.counts, arms, 1)
 
     def lent_to(self, reader: object, columns: Table) -> Floats:

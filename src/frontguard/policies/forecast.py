@@ -19,15 +19,17 @@ from frontguard._typing import Floats, Ints
 from frontguard.evidence.boundaries import read_rank
 from frontguard.evidence.boxes import HIGH, HIGH_FLOOR, LARGEST, LOW, LOW_FLOOR, BoxRule, lasting_bounds, usable_shifts
 from frontguard.evidence.samples import Record, Samples, ranked
-from frontguard.pareto.relations import difference, lasting_difference
+from frontguard.pareto.relations import lasting_difference, shortfall, uncovered
 from frontguard.pareto.rule import (
     CERTIFIED,
+    NOT_RETURNED,
     RETURNED,
     UNREACHABLE,
     Goal,
     Standing,
     nearest_covering,
     skyline,
+    where_it_counts,
     who_gains,
 )
 from frontguard.policies.certified import Certified
@@ -108,60 +110,43 @@ def _read_boxes(thought: Thought, i: int) -> None:
 
 
 @kernel
-def _gap(thought: Thought, tolerance: Floats, i: int, j: int, d: int) -> float:
-    """H_j − L_i less its tolerance, and less what may be noise.
+def _eased(start: Floats, tolerance: Floats, i: int, j: int) -> Floats:
+    """The tolerances of H_j − L_i, and what may be noise on top of them.
 
     What the floors leave to be gained is known to about a tenth or two of what is still to be gained, G, and the pulls
     rise with its inverse square. Small slacks are therefore met half-way: s becomes (s + √(s² + (2 G · DOUBT)²)) / 2.
     """
-    start = thought.start
-    gap = difference(thought.standing.boxes, j, i, d) - tolerance[d]
-    slack = tolerance[d] - lasting_difference(start, j, i, d)
-    gain = start[i, LOW_FLOOR, d] - start[i, LOW, d] + start[j, HIGH, d] - start[j, HIGH_FLOOR, d]
-    if gap > 0.0 and gain < np.inf:
-        gap -= 0.5 * (np.sqrt(slack * slack + (2.0 * DOUBT * gain) ** 2) - slack)
-    return float(gap)
-
-
-@kernel
-def _missing(thought: Thought, tolerance: Floats, i: int, j: int, every: bool) -> float:
-    """The gap in the best objective or, if `every` one counts, in the worst."""
-    missing = -np.inf if every else np.inf
+    eased = tolerance.copy()
     for d in range(tolerance.shape[0]):
-        gap = _gap(thought, tolerance, i, j, d)
-        missing = max(missing, gap) if every else min(missing, gap)
-    return missing
+        slack = tolerance[d] - lasting_difference(start, j, i, d)
+        gain = start[i, LOW_FLOOR, d] - start[i, LOW, d] + start[j, HIGH, d] - start[j, HIGH_FLOOR, d]
+        if gain < np.inf:
+            eased[d] += 0.5 * (np.sqrt(slack * slack + (2.0 * DOUBT * gain) ** 2) - slack)
+    return eased
 
 
 @kernel
-def _choice(thought: Thought, tolerance: Floats, i: int, j: int, every: bool) -> int:
-    """Which of i and j the policy would pull (0, 1, or 2 for both): as `rule.want`, less what may be noise."""
-    where, extreme = 0, np.inf
-    for d in range(tolerance.shape[0]):
-        if every:
-            key = -_gap(thought, tolerance, i, j, d)
-        else:
-            key = lasting_difference(thought.start, j, i, d) - tolerance[d]
-        if key < extreme:
-            where, extreme = d, key
-    return who_gains(thought.standing.boxes, i, j, where)
+def _settle(thought: Thought, tolerance: Floats, i: int, j: int, every: bool) -> float:
+    """Pull i and j in thought until H_j − L_i is within its tolerance, in one objective or in `every` one.
 
-
-@kernel
-def _settle(thought: Thought, tolerance: Floats, i: int, j: int, every: bool) -> bool:
-    """Pull i and j in thought until H_j − L_i is within its tolerance. False if that is out of sight."""
-    pulls = thought.pulls
-    while _missing(thought, tolerance, i, j, every) > 0.0:
-        choice = _choice(thought, tolerance, i, j, every)
+    Returns how many pulls that takes; −1 if it is out of sight.
+    """
+    pulls, boxes = thought.pulls, thought.standing.boxes
+    eased = _eased(thought.start, tolerance, i, j)
+    before = pulls[i] + pulls[j]
+    while (uncovered(boxes, eased, j, i) if every else shortfall(boxes, eased, i, j)) > 0.0:
+        where, _ = where_it_counts(boxes, eased if every else tolerance, i, j, every)
+        who = who_gains(boxes, i, j, where)
         for side in range(2):
-            if choice == 1 - side:
+            if who == 1 - side:
                 continue
             k = i if side == 0 else j
             pulls[k] = np.ceil(pulls[k] * STEP)
             if pulls[k] > min(FARTHEST * thought.standing.arms[k].pulls, LARGEST):
-                return False
+                return -1.0
             _read_boxes(thought, k)
-    return True
+    taken: float = pulls[i] + pulls[j] - before
+    return taken
 
 
 @kernel
@@ -184,13 +169,13 @@ def _go_on(standing: Standing, goal: Goal, pulls: Floats, samples: Samples, rule
         k, missing = nearest_covering(standing, goal.coverage, returned, i)
         if missing <= 0.0:
             continue
-        if arms[i].candidate == 0 and arms[i].decided_by >= 0:
+        if arms[i].candidate == NOT_RETURNED and arms[i].decided_by >= 0:
             k = arms[i].decided_by
-        before = pulls[i] + pulls[k] if k >= 0 else 0.0
-        if k < 0 or not _settle(thought, goal.coverage, k, i, True):
+        taken = _settle(thought, goal.coverage, k, i, True) if k >= 0 else -1.0
+        if taken < 0.0:
             return np.array([BEYOND, i, k])
-        if pulls[i] + pulls[k] - before > dearest:
-            dearest, answer[1], answer[2] = pulls[i] + pulls[k] - before, i, k
+        if taken > dearest:
+            dearest, answer[1], answer[2] = taken, i, k
     # A rival that another one exceeds everywhere need not be looked at; candidates are, each may hide what is below it.
     rivals = standing.front[: skyline(boxes, HIGH, alive, alive.size, standing.front)]
     rivals = np.concatenate((returned, rivals[arms["candidate"][rivals] != RETURNED]))
@@ -200,11 +185,11 @@ def _go_on(standing: Standing, goal: Goal, pulls: Floats, samples: Samples, rule
         for j in rivals:
             if j == i:
                 continue
-            before = pulls[i] + pulls[j]
-            if not _settle(thought, goal.accuracy, i, j, False):
+            taken = _settle(thought, goal.accuracy, i, j, False)
+            if taken < 0.0:
                 return np.array([BEYOND, i, j])
-            if pulls[i] + pulls[j] - before > dearest:
-                dearest, answer[1], answer[2] = pulls[i] + pulls[j] - before, i, j
+            if taken > dearest:
+                dearest, answer[1], answer[2] = taken, i, j
     return answer
 
 

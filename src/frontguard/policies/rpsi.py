@@ -16,20 +16,19 @@ arm of largest U is one sampled in the fewest of them: arms of S wait in a ring,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from frontguard._compiled import inlined, kernel
 from frontguard._typing import Floats, Ints
-from frontguard.evidence.samples import Table, empty_pool, empty_table, median, push, reserve
-from frontguard.policies.base import Policy, State, by_arm
-from frontguard.results import Certificate, Result
+from frontguard.evidence.samples import Table, absorb, empty_pool, empty_table, median
+from frontguard.policies.base import Policy
+from frontguard.results import Certificate
 from frontguard.theory.schedule import Schedule
 from frontguard.theory.spread import SpreadBound
-from frontguard.theory.threats import Threat, threat_named
+from frontguard.theory.threats import Threat
 from frontguard.verdicts import COVERED, IN, OUT, UNDECIDED
 
 ARM = np.dtype(
@@ -302,6 +301,17 @@ class RPSI(Policy):
     """
 
     name: ClassVar[str] = "R-PSI"
+    fixed = Policy.fixed | {
+        "threat": Threat,
+        "accuracy": float,
+        "delta": float,
+        "bias": float,
+        "phase_pulls": np.ndarray,
+        "phase_widths": np.ndarray,
+        "order": np.ndarray,
+    }
+    changing = Policy.changing | {"standing": Ring, "columns": np.ndarray, "pool": np.ndarray}
+    standing: Ring
 
     def __init__(
         self,
@@ -319,30 +329,17 @@ class RPSI(Policy):
         super().__init__(arms, objectives)
         schedule = Schedule(threat, spread, self.arms, self.objectives, delta, t_bar, bias)
         pulls, widths = schedule.tables(accuracy)
+        self.threat, self.accuracy, self.delta, self.bias = threat, float(accuracy), schedule.delta, schedule.bias
         # Line 22 looks at S before O₂ leaves it. If the last arms with U > α/4 leave then, Algorithm 1 samples one of
         # the others, whose U is small enough already, in one phase more before it returns.
-        pulls = np.append(pulls, schedule.phase_pulls(len(pulls)))
-        widths = np.append(widths, schedule.width(len(widths)))
-        self._set_up(threat, float(accuracy), float(delta), schedule.bias, pulls, widths, _ring_order(order, self.arms))
+        self.phase_pulls = np.append(pulls, schedule.phase_pulls(len(pulls)))
+        self.phase_widths = np.append(widths, schedule.width(len(widths)))
+        self.order = _ring_order(order, self.arms)
+        self._begin()
 
-    def _set_up(
-        self,
-        threat: Threat,
-        accuracy: float,
-        delta: float,
-        bias: float,
-        pulls: Ints,
-        widths: Floats,
-        order: Ints,
-    ) -> None:
-        self.threat = threat
-        self.accuracy = accuracy
-        self.delta = delta
-        self.bias = bias
-        self.phase_pulls = pulls
-        self.phase_widths = widths
-        self.order = order
-        self.standing = initial_ring(order, self.objectives, accuracy, bias, widths)
+    def _begin(self) -> None:
+        super()._begin()
+        self.standing = initial_ring(self.order, self.objectives, self.accuracy, self.bias, self.phase_widths)
         self.columns = empty_table(self.arms * self.objectives)
         self.pool = empty_pool(self.arms * self.objectives)
 
@@ -373,11 +370,6 @@ class RPSI(Policy):
         return None if self.done or self.standing.control["phase"][0] == 0 else int(self.standing.control["next"][0])
 
     @property
-    def verdict_codes(self) -> Ints:
-        """The `Verdict` of every arm as a number."""
-        return self.standing.arms["status"].copy()
-
-    @property
     def pulls_per_arm(self) -> Ints:
         """How often every arm was pulled."""
         return self.columns["count"][:-1].reshape(self.arms, self.objectives)[:, 0].copy()
@@ -394,11 +386,7 @@ class RPSI(Policy):
         return np.full(self.phase_pulls[self.standing.arms["phases"][arm] + 1], arm)
 
     def _absorb(self, arms: Ints, values: Floats) -> None:
-        for arm, block in by_arm(arms, values):
-            for d in range(self.objectives):
-                column = arm * self.objectives + d
-                self.pool = reserve(self.pool, self.columns, column, len(block))
-                push(self.pool, self.columns, column, np.ascontiguousarray(block[:, d]))
+        self.pool = absorb(self.pool, self.columns, arms, values, False)
 
     def _median_of(self, arm: int) -> Floats:
         first = arm * self.objectives
@@ -413,71 +401,19 @@ class RPSI(Policy):
             arm = int(self.standing.control["next"][0])
             decide(self.standing, arm, self._median_of(arm))
 
-    def result(self, arm_names: Sequence[str] | None = None, objective_names: Sequence[str] | None = None) -> Result:
-        """The answer so far; final once `done`."""
+    def _bounds(self) -> tuple[Floats, Floats]:
         half_widths = (self.bias + self.widths)[:, None]
-        return self._result(
-            lower=self.medians - half_widths,
-            upper=self.medians + half_widths,
-            decided_by=self.standing.arms["decided_by"],
-            certificate=Certificate(
-                accuracy=2.0 * self.bias + self.accuracy,
-                coverage=2.0 * self.bias,
-                confidence=1.0 - self.delta,
-                threat=self.threat.name,
-                contamination=self.threat.eps,
-            ),
-            arm_names=arm_names,
-            objective_names=objective_names,
+        return self.medians - half_widths, self.medians + half_widths
+
+    def certificate(self) -> Certificate:
+        """Accuracy 2D + α and coverage 2D, once it has stopped."""
+        return Certificate(
+            accuracy=2.0 * self.bias + self.accuracy,
+            coverage=2.0 * self.bias,
+            confidence=1.0 - self.delta,
+            threat=self.threat.name,
+            contamination=self.threat.eps,
         )
-
-    def fresh(self) -> Self:
-        """The same policy without any observations."""
-        return type(self)._from_settings(
-            {"arms": self.arms, "objectives": self.objectives, **self._settings()},
-            {"phase_pulls": self.phase_pulls, "phase_widths": self.phase_widths, "order": self.order},
-        )
-
-    def _settings(self) -> dict[str, Any]:
-        return {
-            "threat": self.threat.name,
-            "eps": self.threat.eps,
-            "accuracy": self.accuracy,
-            "delta": self.delta,
-            "bias": self.bias,
-        }
-
-    @classmethod
-    def _from_settings(cls, settings: dict[str, Any], arrays: State) -> Self:
-        policy = cls.__new__(cls)
-        Policy.__init__(policy, settings["arms"], settings["objectives"])
-        policy._set_up(
-            threat_named(settings["threat"], settings["eps"]),
-            settings["accuracy"],
-            settings["delta"],
-            settings["bias"],
-            arrays["phase_pulls"],
-            arrays["phase_widths"],
-            arrays["order"],
-        )
-        return policy
-
-    def _arrays(self) -> State:
-        return {
-            "phase_pulls": self.phase_pulls,
-            "phase_widths": self.phase_widths,
-            "order": self.order,
-            "arm_records": self.standing.arms,
-            "control": self.standing.control,
-            "medians": self.standing.medians,
-            "sample_records": self.columns,
-            "sample_pool": self.pool[: int(self.columns["count"][-1])],
-        }
-
-    def _restore(self, arrays: State) -> None:
-        self.standing = Ring(arrays["arm_records"], arrays["medians"], arrays["control"], self.phase_widths)
-        self.columns = arrays["sample_records"]
-        self.pool = arrays["sample_pool"]
 
 
 def _ring_order(order: npt.ArrayLike | None, arms: int) -> Ints:

@@ -157,23 +157,17 @@ def _run_certified(
     pool: Floats, columns: Table,
 ) -> Floats:  # fmt: skip
     """One run of the certified policy. Returns the pool of the samples, as `_run_rpsi` does."""
-    arms, boxes, alive, control = standing.arms, standing.boxes, standing.alive, standing.control
+    arms, boxes, control = standing.arms, standing.boxes, standing.control
     count, _, objectives = boxes.shape
     blocks = np.empty((count, objectives, BLOCK))
     used = np.full(count, BLOCK)
     streams = run_streams(rewards, attacks, objectives)
-    order = np.empty(count, np.int64)
     while control[0].stop == 0:
-        size = 0
-        for a in range(control[0].alive):
-            if arms[alive[a]].wanted == 1:
-                order[size] = alive[a]
-                size += 1
-        order[:size].sort()
+        order, counts = _certified.next_batch(standing)
         left = control[0].most_pulls - control[0].pulls
-        for a in range(size):
-            i = order[a]
-            wanted = min(_certified.batch_of(arms, control, i), left)
+        for n in range(order.size):
+            i = order[n]
+            wanted = min(counts[n], left)
             if wanted == 0:
                 continue
             left -= wanted

@@ -8,12 +8,12 @@ paper to these functions and says where it is loose or in error.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from bisect import bisect_left
 
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._checks import checked_count, checked_delta, real_number
+from frontguard._checks import checked_count, checked_delta, positive_number, real_number
 from frontguard._typing import Floats
 from frontguard.errors import BadInput
 from frontguard.theory.schedule import Schedule, checked_accuracy
@@ -93,7 +93,10 @@ def pulls_for_deviation(
         return least
     if wanted <= bias:
         raise BadInput(f"deviation must exceed the unavoidable bias D = {bias!r} of {threat!r}; got {wanted!r}")
-    return _first(close_enough, after=least)
+    if not close_enough(2**53):
+        raise BadInput("the deviation is not reached within 2^53 pulls; does the spread bound jump at h?")
+    following = range(least + 1, 2**53)
+    return following[0] + bisect_left(following, True, key=close_enough)
 
 
 def failure_probability(threat: Threat, pulls: int, level: float) -> float:
@@ -114,19 +117,6 @@ def failure_probability(threat: Threat, pulls: int, level: float) -> float:
 def _log_parts(threat: Threat, delta: float) -> float:
     """log(c/δ) = log(1/δ̃)."""
     return math.log(threat.confidence_parts / checked_delta(delta))
-
-
-def _first(holds: Callable[[int], bool], *, after: int) -> int:
-    """The least n > `after` with holds(n), for a condition that stays true once it is; O(log n) tries."""
-    below, above = after, 2 * after
-    while not holds(above):
-        if above > 2**53:
-            raise BadInput("the deviation is not reached within 2^53 pulls; does the spread bound jump at h?")
-        below, above = above, 2 * above
-    while above - below > 1:
-        middle = (below + above) // 2
-        below, above = (below, middle) if holds(middle) else (middle, above)
-    return above
 
 
 # The pulls of one arm: Lemma 4 and the proof of Theorem 1.
@@ -158,10 +148,7 @@ def _log_phases(schedule: Schedule, tau: float) -> float:
 
 def phases_for_gap(schedule: Schedule, gap: float) -> int:
     """τ_(a) = inf{τ : U_τ ≤ a/5}, the phases that settle an arm of gap a (Theorem 1)."""
-    number = real_number(gap, "gap (a)")
-    if number <= 0.0:
-        raise BadInput(f"gap (a) must be positive; got {number!r}")
-    return schedule.phases_until(number / 5.0)
+    return schedule.phases_until(positive_number(gap, "gap (a)") / 5.0)
 
 
 # All pulls of R-PSI, on the good event E of Lemma 4 (probability 1 − δ): Theorem 1, Corollaries 1 and 2.
@@ -265,9 +252,7 @@ def corollary2_phases(schedule: Schedule, gap: float) -> float:
     spread = schedule.spread
     if not isinstance(spread, LinearAroundMedian):
         raise BadInput(f"Corollary 2 is about the spread bound LinearAroundMedian; got {spread!r}")
-    number = real_number(gap, "gap (a)")
-    if number <= 0.0:
-        raise BadInput(f"gap (a) must be positive; got {number!r}")
+    number = positive_number(gap, "gap (a)")
     return 1.0 + 25.0 * (spread.slope * spread.deviation / number) ** 2 / schedule.beta
 
 

@@ -9,6 +9,7 @@ ones, with probability 1 − δ for all arms, objectives and phases at once (Lem
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, overload
@@ -20,7 +21,7 @@ from frontguard._checks import checked_count, checked_delta, real_number
 from frontguard._typing import Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.theory.spread import SpreadBound, as_spread_bound
-from frontguard.theory.threats import Threat, checked_t_bar
+from frontguard.theory.threats import Threat, checked_t_bar, checked_threat
 
 MOST_PHASES = 5 * 10**7
 """Phases beyond which a schedule is refused: its tables would fill the memory, its pulls a lifetime."""
@@ -55,8 +56,7 @@ class Schedule:
 
     def __post_init__(self) -> None:
         """Refuse parameters for which the paper proves nothing."""
-        if not isinstance(self.threat, Threat):
-            raise BadInput(f"threat must be Oblivious(eps), Prescient(eps) or Malicious(eps); got {self.threat!r}")
+        checked_threat(self.threat)
         settle = object.__setattr__
         settle(self, "spread", as_spread_bound(self.spread))
         settle(self, "arms", checked_count(self.arms, "arms (K)"))
@@ -167,24 +167,13 @@ class Schedule:
         wanted = real_number(width, "width")
         if wanted < 0.0:
             raise BadInput(f"width must not be negative; got {wanted!r}")
-        if self.width(1) <= wanted:
-            return 1
-        above, below = 1, 2
-        while self.width(below) > wanted:
-            if below == MOST_PHASES:
-                raise BadInput(
-                    f"width {wanted!r} is not reached within {MOST_PHASES} phases of {self!r}: "
-                    f"U = {self.width(MOST_PHASES):.6g} there; ask for less accuracy"
-                    " (or see whether the spread bound jumps at h)"
-                )
-            above, below = below, min(2 * below, MOST_PHASES)
-        while below - above > 1:  # U_above > width >= U_below
-            middle = (above + below) // 2
-            if self.width(middle) > wanted:
-                above = middle
-            else:
-                below = middle
-        return below
+        least = self.width(MOST_PHASES)
+        if least > wanted:
+            raise BadInput(
+                f"width {wanted!r} is not reached within {MOST_PHASES} phases of {self!r}: "
+                f"U = {least:.6g} there; ask for less accuracy (or see whether the spread bound jumps at h)"
+            )
+        return 1 + bisect_left(range(1, MOST_PHASES), True, key=lambda tau: self.width(tau) <= wanted)
 
     def tables(self, accuracy: float) -> tuple[Ints, Floats]:
         """Pulls n_τ and widths U_τ for τ = 0, …, T, where T = inf{τ : U_τ ≤ α/4} and R-PSI stops (Remark 2).

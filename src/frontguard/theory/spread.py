@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from frontguard._checks import real_number
+from frontguard._checks import positive_number, real_number
 from frontguard._typing import Floats
 from frontguard.errors import BadInput
 from frontguard.theory.threats import checked_t_bar
@@ -77,13 +77,6 @@ class SpreadBound(ABC):
             raise BadInput(f"{what} after R({levels[k - 1]:.6g}) = {float(values[k - 1])!r}")
 
 
-def _positive(value: object, name: str) -> float:
-    number = real_number(value, name)
-    if number <= 0.0:
-        raise BadInput(f"{name} must be positive; got {number!r}")
-    return number
-
-
 @dataclass(frozen=True)
 class Subgaussian(SpreadBound):
     """R(t) = σ √2 (√log(1/(1/2−t)) + √log 2): all σ-subgaussian rewards (Example 1, equation 1).
@@ -99,7 +92,7 @@ class Subgaussian(SpreadBound):
 
     def __post_init__(self) -> None:
         """Refuse a σ that is not positive."""
-        object.__setattr__(self, "sigma", _positive(self.sigma, "sigma (σ) of Subgaussian"))
+        object.__setattr__(self, "sigma", positive_number(self.sigma, "sigma (σ) of Subgaussian"))
 
     def _values(self, levels: Floats) -> Floats:
         from_mean = np.sqrt(-np.log(0.5 - levels))  # of the quantile
@@ -118,7 +111,7 @@ class Gaussian(SpreadBound):
 
     def __post_init__(self) -> None:
         """Refuse a σ that is not positive."""
-        object.__setattr__(self, "sigma", _positive(self.sigma, "sigma (σ) of Gaussian"))
+        object.__setattr__(self, "sigma", positive_number(self.sigma, "sigma (σ) of Gaussian"))
 
     def _values(self, levels: Floats) -> Floats:
         return np.asarray(self.sigma * ndtri(0.5 + levels), dtype=np.float64)
@@ -140,8 +133,8 @@ class LinearAroundMedian(SpreadBound):
 
     def __post_init__(self) -> None:
         """Refuse a slope or a deviation that is not positive."""
-        object.__setattr__(self, "slope", _positive(self.slope, "slope (B) of LinearAroundMedian"))
-        object.__setattr__(self, "deviation", _positive(self.deviation, "deviation (m̄₂) of LinearAroundMedian"))
+        object.__setattr__(self, "slope", positive_number(self.slope, "slope (B) of LinearAroundMedian"))
+        object.__setattr__(self, "deviation", positive_number(self.deviation, "deviation (m̄₂) of LinearAroundMedian"))
 
     @classmethod
     def of_normal(cls, sigma: float, t_bar: float) -> LinearAroundMedian:
@@ -160,13 +153,13 @@ class LinearAroundMedian(SpreadBound):
         density = math.exp(-0.5 * edge * edge) / math.sqrt(2.0 * math.pi)
         return cls(
             1.0 / (quartile * density),
-            _positive(sigma, "sigma (σ) of LinearAroundMedian.of_normal") * quartile,
+            positive_number(sigma, "sigma (σ) of LinearAroundMedian.of_normal") * quartile,
         )
 
     @classmethod
     def of_uniform(cls, width: float) -> LinearAroundMedian:
         """Uniform rewards on an interval of the given width: B = 4, m₂ = width / 4, whatever t̄."""
-        return cls(4.0, _positive(width, "width of LinearAroundMedian.of_uniform") / 4.0)
+        return cls(4.0, positive_number(width, "width of LinearAroundMedian.of_uniform") / 4.0)
 
     def _values(self, levels: Floats) -> Floats:
         return self.slope * self.deviation * levels
@@ -184,7 +177,7 @@ class Uniform(SpreadBound):
 
     def __post_init__(self) -> None:
         """Refuse a width that is not positive."""
-        object.__setattr__(self, "width", _positive(self.width, "width of Uniform"))
+        object.__setattr__(self, "width", positive_number(self.width, "width of Uniform"))
 
     def _values(self, levels: Floats) -> Floats:
         return self.width * levels

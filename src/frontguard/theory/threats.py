@@ -168,6 +168,13 @@ def checked_t_bar(value: object) -> float:
     return level
 
 
+def checked_threat(value: object) -> Threat:
+    """Return the threat model that this is; refuse whatever is none."""
+    if not isinstance(value, Threat):
+        raise BadInput(f"threat must be Oblivious(eps), Prescient(eps) or Malicious(eps); got {value!r}")
+    return value
+
+
 _BY_NAME: dict[str, type[Threat]] = {model.name: model for model in (Oblivious, Prescient, Malicious)}
 
 
