@@ -139,7 +139,7 @@ def test_one_of_two_workers_is_killed_between_reads(cluster: Cluster, client: An
 
 def _shares_by_worker(client: Any) -> dict[str, list[str]]:
     held = client.has_what()
-    return {worker: [key for key in keys if str(key).startswith("put_together")] for worker, keys in held.items()}
+    return {worker: [key for key in keys if str(key).startswith("merge_shards")] for worker, keys in held.items()}
 
 
 def test_a_worker_is_killed_while_it_reads(cluster: Cluster, client: Any, tmp_path: Path) -> None:

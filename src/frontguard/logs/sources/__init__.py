@@ -21,9 +21,10 @@ from dataclasses import replace
 from typing import Any
 
 from frontguard.errors import BadInput
+from frontguard.logs.sort.rows import Batch
 from frontguard.logs.sources.files import LogFile, LogFiles, find, is_address
 from frontguard.logs.sources.frames import FrameTable, is_frame
-from frontguard.logs.sources.log import Batch, Log
+from frontguard.logs.sources.log import Log
 from frontguard.logs.sources.reader import LogTable, Request, needs
 
 __all__ = ["Batch", "Log", "frame_columns", "open_log"]

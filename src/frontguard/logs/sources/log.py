@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from frontguard._typing import Floats
 from frontguard.errors import BadInput
+from frontguard.logs.sort.rows import Batch
 from frontguard.logs.sources.columns import joined, missing_names
 from frontguard.logs.sources.files import LogFile, LogFiles
 from frontguard.logs.sources.reader import BATCH, Layout, LogTable, Picked, Request, TableRows, pick
@@ -17,24 +17,7 @@ from frontguard.notices import Notice, RowsWithoutArm
 from frontguard.phrases import number_of, quoted, shown
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from frontguard.objectives import Objective
-
-
-@dataclass(frozen=True, eq=False)
-class Batch:
-    """Some pulls: the arm of each, and its value of each metric, NaN where that failed.
-
-    `arms` is an Arrow array of text, plain or a dictionary with 32 bit codes. A dictionary may hold names that no pull
-    of the batch has. No name is null or empty.
-    """
-
-    arms: pa.Array
-    values: list[Floats]
-
-    def __len__(self) -> int:
-        return len(self.arms)
 
 
 class Log:
