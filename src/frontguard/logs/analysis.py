@@ -135,10 +135,3 @@ class Analysis(Result):
             more[self.needed.arms] = self.needed.pulls
         columns["more pulls"] = more
         return columns
-
-    def _rows(self) -> list[dict[str, Any]]:
-        return self._some_rows(len(self.arms))
-
-    def _some_rows(self, most: int) -> list[dict[str, Any]]:
-        plain = {name: np.asarray(column, dtype=object)[:most].tolist() for name, column in self.columns().items()}
-        return [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]

@@ -103,11 +103,6 @@ class ClusterOrdered:
         self.pulls: Ints = np.concatenate([about.pulls for about in known])[self._order]
         self.good: Ints = np.concatenate([about.good for about in known], axis=1)[:, self._order]
 
-    @property
-    def failed(self) -> Ints:
-        """How many values of each metric and arm (M, K) failed."""
-        return self.pulls - self.good
-
     @cached_property
     def means(self) -> Floats:
         """Means (M, K) of the values that did not fail; NaN where all did."""
@@ -118,16 +113,11 @@ class ClusterOrdered:
     def at(self, metric: int, arms: Ints, ranks: Ints, side: int = 0) -> Floats:
         """The values of some arms at ranks from below, 1 the smallest, all of which there are: one round of tasks."""
         share_of = self._share_of[arms]
-        order = np.argsort(share_of, kind="stable")
-        concerned, first = np.unique(share_of[order], return_index=True)
-        rows = np.split(order, first[1:]) if len(order) else []
+        parts = [(share, np.flatnonzero(share_of == share)) for share in np.unique(share_of).tolist()]
         there = self._there[arms]
-        asked = [
-            (share, Ordered.at, (metric, there[own], ranks[own]))
-            for share, own in zip(concerned.tolist(), rows, strict=True)
-        ]
-        found = np.empty(len(order))
-        for own, answer in zip(rows, self._round(asked), strict=True):
+        asked = [(share, Ordered.at, (metric, there[own], ranks[own])) for share, own in parts]
+        found = np.empty(len(arms))
+        for (_, own), answer in zip(parts, self._round(asked), strict=True):
             found[own] = answer
         return found
 

@@ -18,7 +18,7 @@ from frontguard import BadInput, Objective
 from frontguard._typing import Floats
 from frontguard.logs.sort.names import ArmNames
 from frontguard.logs.sort.ordered import Ordered
-from frontguard.logs.sort.rows import Batch, RowBuffer, sort_here, sort_within, sorted_pulls
+from frontguard.logs.sort.rows import Batch, RowBuffer, sort_within, sorted_pulls
 
 pa = pytest.importorskip("pyarrow", reason="the extra `logs` is not installed")
 
@@ -155,9 +155,9 @@ def test_arms_of_any_lengths_are_sorted(counts: list[int], seed: int) -> None:
     values = rng.normal(size=starts[-1]) if seed % 2 else rng.integers(0, 5, starts[-1]).astype(float)
     values[rng.random(len(values)) < 0.01] = np.finfo(float).max
     wanted = np.concatenate([np.zeros(0), *(np.sort(values[a:b]) for a, b in pairwise(starts))])
-    for sort in (sort_within, sort_here):
+    for threads in (True, False):
         got = values.copy()
-        sort(got, starts)
+        sort_within(got, starts, threads=threads)
         assert got.tolist() == wanted.tolist()
 
 

@@ -58,7 +58,13 @@ class RowBuffer:
         self.metrics = tuple(metrics)
         self.names = ArmNames()
         self.count = 0
-        self._floors = _floors(self.metrics, failed_below_or_at)
+        given = np.full(len(self.metrics), -np.inf) if failed_below_or_at is None else failed_below_or_at
+        self._floors: Floats = np.asarray(given, np.float64)
+        if self._floors.shape != (len(self.metrics),) or np.isnan(self._floors).any():
+            raise BadInput(
+                f"failed_below_or_at needs one number for each of {len(self.metrics)} metrics; "
+                f"got {self._floors.tolist()}"
+            )
         self._codes: list[Codes] = []
         self._values: list[list[Floats]] = [[] for _ in self.metrics]
 
@@ -155,17 +161,7 @@ def _sorted(
 
 def starts_of(counts: Sequence[Ints] | Ints) -> Ints:
     """Where the values of each arm begin (M, K + 1), from how many there are of each metric, M times (K,)."""
-    return np.cumsum(np.pad(np.stack(counts), ((0, 0), (1, 0))), axis=1)
-
-
-def _floors(metrics: Sequence[str], failed_below_or_at: Floats | None) -> Floats:
-    floors = np.full(len(metrics), -np.inf)
-    if failed_below_or_at is None:
-        return floors
-    given = np.asarray(failed_below_or_at, np.float64)
-    if given.shape != floors.shape or np.isnan(given).any():
-        raise BadInput(f"failed_below_or_at needs one number for each of {len(metrics)} metrics; got {given.tolist()}")
-    return given
+    return np.cumsum(np.pad(np.stack(counts), ((0, 0), (1, 0))), axis=1, dtype=np.int64)
 
 
 def _without_failures(column: Floats, floor: float) -> Floats:
@@ -210,30 +206,24 @@ _TOGETHER = 1 << 17
 """Values of a matrix: as many as the processor's cache holds."""
 
 
-def sort_within(values: Floats, starts: Ints) -> None:
-    """Sort values[starts[i] : starts[i + 1]], all of them finite, in place for each arm i, in threads.
+def sort_within(values: Floats, starts: Ints, *, threads: bool = True) -> None:
+    """Sort values[starts[i] : starts[i + 1]], all of them finite, in place for each arm i; in threads unless told.
 
     >>> values = np.array([3.0, 1.0, 2.0, 9.0, 8.0])
     >>> sort_within(values, np.array([0, 3, 3, 5]))
     >>> values
     array([1., 2., 3., 8., 9.])
     """
-    side_by_side(lambda arms: _sort_some(values, starts, arms), _alike(np.diff(starts)))
+    side_by_side(lambda arms: _sort_some(values, starts, arms), _alike(np.diff(starts)), threads=threads)
 
 
-def sort_here(values: Floats, starts: Ints) -> None:
-    """The same in this thread alone."""
-    for arms in _alike(np.diff(starts)):
-        _sort_some(values, starts, arms)
-
-
-def side_by_side(function: Callable[[Any], Any], parts: Iterable[Any]) -> list[Any]:
+def side_by_side(function: Callable[[Any], Any], parts: Iterable[Any], *, threads: bool = True) -> list[Any]:
     """The function's answers for all parts, computed in as many threads as there are processors."""
     parts = list(parts)
-    if len(parts) < 2 or usable_cores() < 2:
+    if len(parts) < 2 or usable_cores() < 2 or not threads:
         return [function(part) for part in parts]
-    with ThreadPoolExecutor(usable_cores(), "frontguard-log") as threads:
-        return list(threads.map(function, parts))
+    with ThreadPoolExecutor(usable_cores(), "frontguard-log") as pool:
+        return list(pool.map(function, parts))
 
 
 def _alike(counts: Ints) -> Iterator[Ints]:

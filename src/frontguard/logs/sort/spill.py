@@ -12,11 +12,9 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from itertools import pairwise, product
+from itertools import product
 from pathlib import Path
 from typing import IO, Any
 
@@ -31,7 +29,7 @@ from frontguard.logs.sort.merge import lay_out
 from frontguard.logs.sort.names import Codes
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.progress import Clock
-from frontguard.logs.sort.rows import Batch, RowBuffer, side_by_side, sort_here, starts_of
+from frontguard.logs.sort.rows import Batch, RowBuffer, side_by_side, sort_within, starts_of
 
 LEAST_MEMORY = 1 << 20
 _PART_OF_AVAILABLE = 0.5
@@ -92,22 +90,14 @@ def _pieces(batch: Batch, most: int) -> Iterator[Batch]:
         yield Batch(batch.arms[part], [column[part] for column in batch.values])
 
 
-@dataclass(frozen=True)
-class _Run:
-    """Where it begins and ends among the arms of all runs, and where it begins among the values of each metric."""
-
-    first: int
-    last: int
-    values: list[int]
-
-
 class _Runs:
     """The rows on disk: for each run its arms, in the order of names, how many values each has, and these."""
 
     def __init__(self, kept: RowBuffer, folder: Folder, stack: ExitStack) -> None:
         self.rows = 0
         self._kept = kept
-        self._runs: list[_Run] = []
+        # Where each run stands among the arms of all runs, and where it begins among the values of each metric.
+        self._runs: list[tuple[slice, list[int]]] = []
         self._pulls: Ints = np.zeros(0, np.int64)  # by code, like the next
         self._good: list[Ints] = [np.zeros(0, np.int64) for _ in kept.metrics]
         self._codes = StoredArray(np.int32, folder, stack)
@@ -129,7 +119,7 @@ class _Runs:
             places.append(self._values[metric].append(flat))
             self._good[metric] = _sum(self._good[metric], each)
         self._pulls = _sum(self._pulls, pulls)
-        self._runs.append(_Run(first, self._codes.length, places))
+        self._runs.append((slice(first, self._codes.length), places))
 
     def ordered(self, memory: int, clock: Clock) -> Ordered:
         """Lay the runs out block by block, and sort."""
@@ -153,10 +143,11 @@ class _Runs:
             whole = results[metric][begins[0] : begins[-1]]
             begins = begins - begins[0]
             places = begins[:-1].copy()
-            for at, (begin, end) in zip(arms_at, values_at[:, metric, block], strict=True):
-                here = slice(at[block], at[block + 1])
-                lay_out(rank[codes[here]] - first, counts[metric][here], values[metric][begin:end], places, whole)
-            sort_here(whole, begins)
+            for at, found in zip(arms_at, values_at[:, metric], strict=True):
+                own = slice(at[block], at[block + 1])
+                part = values[metric][found[block] : found[block + 1]]
+                lay_out(rank[codes[own]] - first, counts[metric][own], part, places, whole)
+            sort_within(whole, begins, threads=False)
             clock.sorted(int(pulls[first:last].sum()) / len(results))
 
         side_by_side(arrange, product(range(len(edges) - 1), range(len(results))))
@@ -164,22 +155,18 @@ class _Runs:
             flat.flags.writeable = False
         return Ordered(self._kept.names.texts(order), self._kept.metrics, pulls, starts, results)
 
-    def _cut(self, codes: Codes, every_count: Sequence[Ints], rank: Codes, edges: Ints) -> tuple[list[list[int]], Ints]:
-        """Where the blocks of arms are in the files.
+    def _cut(self, codes: Codes, counts: Sequence[Ints], rank: Codes, edges: Ints) -> tuple[Ints, Ints]:
+        """Where the blocks of arms begin and end in the files, run by run.
 
-        For each run the edges of blocks among its arms; and an array (runs, M, blocks, 2) of where the values of a
-        block begin and end.
+        Edges among the arms (runs, blocks + 1), and among the values of each metric (runs, M, blocks + 1).
         """
-        arms_at = []
-        values_at = np.zeros((len(self._runs), len(self._values), len(edges) - 1, 2), np.int64)
-        for number, run in enumerate(self._runs):
-            at = [bisect_left(codes, edge, run.first, run.last, key=rank.__getitem__) for edge in edges.tolist()]
-            arms_at.append(at)
-            for metric, counts in enumerate(every_count):
-                end = run.values[metric]
-                for block, (first, last) in enumerate(pairwise(at)):
-                    begin, end = end, end + int(counts[first:last].sum(dtype=np.int64))
-                    values_at[number, metric, block] = begin, end
+        arms_at = np.empty((len(self._runs), len(edges)), np.int64)
+        values_at = np.empty((len(self._runs), len(counts), len(edges)), np.int64)
+        for number, (own, begins) in enumerate(self._runs):
+            within = np.searchsorted(rank[codes[own]], edges)
+            arms_at[number] = own.start + within
+            for metric, begin in enumerate(begins):
+                values_at[number, metric] = begin + starts_of([counts[metric][own]])[0, within]
         return arms_at, values_at
 
 
