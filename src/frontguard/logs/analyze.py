@@ -205,7 +205,7 @@ def answer(
 ) -> Analysis:
     """The analysis of sorted measurements; `delta` is what is left of δ for the boxes."""
     delta = question.delta if delta is None else delta
-    goal = question.goal()
+    goal: dict[str, Any] = dict(question.goal())
     reader = BoxReader(ordered, question.objectives, delta, anytime=question.anytime)
     boxes = reader.read(question.threat)
     verdicts = judge(boxes, **goal)

@@ -161,7 +161,7 @@ def _sorted(
 
 def starts_of(counts: Sequence[Ints] | Ints) -> Ints:
     """Where the values of each arm begin (M, K + 1), from how many there are of each metric, M times (K,)."""
-    return np.cumsum(np.pad(np.stack(counts), ((0, 0), (1, 0))), axis=1, dtype=np.int64)
+    return np.cumsum(np.pad(np.asarray(counts), ((0, 0), (1, 0))), axis=1, dtype=np.int64)
 
 
 def _without_failures(column: Floats, floor: float) -> Floats:

@@ -130,43 +130,43 @@ class _Runs:
         starts = starts_of([each[order] for each in self._good])
         # A block of each thread, and at most as much of one run, stay in memory while they are worked on.
         edges = _blocks(starts, max(1, memory // (3 * 8 * usable_cores())))
-        codes, counts, values = self._codes.mapped(), _mapped(self._counts), _mapped(self._values)
-        arms_at, values_at = self._cut(codes, counts, rank, edges)
+        arms_at, values_at = self._cut(rank, edges)
         for stored, begins in zip(self._results, starts, strict=True):
             stored.reserve(int(begins[-1]))
-        results = _mapped(self._results)
 
         def arrange(job: tuple[int, int]) -> None:
             block, metric = job
             first, last = int(edges[block]), int(edges[block + 1])
             begins = starts[metric, first : last + 1]
-            whole = results[metric][begins[0] : begins[-1]]
+            whole = self._results[metric].mapped(int(begins[0]), int(begins[-1]))
             begins = begins - begins[0]
             places = begins[:-1].copy()
             for at, found in zip(arms_at, values_at[:, metric], strict=True):
-                own = slice(at[block], at[block + 1])
-                part = values[metric][found[block] : found[block + 1]]
-                lay_out(rank[codes[own]] - first, counts[metric][own], part, places, whole)
+                arms = rank[self._codes.mapped(*at[block : block + 2])] - first
+                counts = self._counts[metric].mapped(*at[block : block + 2])
+                lay_out(arms, counts, self._values[metric].mapped(*found[block : block + 2]), places, whole)
             sort_within(whole, begins, threads=False)
-            clock.sorted(int(pulls[first:last].sum()) / len(results))
+            clock.sorted(int(pulls[first:last].sum()) / len(self._results))
 
-        side_by_side(arrange, product(range(len(edges) - 1), range(len(results))))
+        side_by_side(arrange, product(range(len(edges) - 1), range(len(self._results))))
+        results = tuple(stored.mapped() for stored in self._results)
         for flat in results:
             flat.flags.writeable = False
         return Ordered(self._kept.names.texts(order), self._kept.metrics, pulls, starts, results)
 
-    def _cut(self, codes: Codes, counts: Sequence[Ints], rank: Codes, edges: Ints) -> tuple[Ints, Ints]:
+    def _cut(self, rank: Codes, edges: Ints) -> tuple[Ints, Ints]:
         """Where the blocks of arms begin and end in the files, run by run.
 
         Edges among the arms (runs, blocks + 1), and among the values of each metric (runs, M, blocks + 1).
         """
         arms_at = np.empty((len(self._runs), len(edges)), np.int64)
-        values_at = np.empty((len(self._runs), len(counts), len(edges)), np.int64)
+        values_at = np.empty((len(self._runs), len(self._counts), len(edges)), np.int64)
         for number, (own, begins) in enumerate(self._runs):
-            within = np.searchsorted(rank[codes[own]], edges)
+            within = np.searchsorted(rank[self._codes.mapped(own.start, own.stop)], edges)
             arms_at[number] = own.start + within
             for metric, begin in enumerate(begins):
-                values_at[number, metric] = begin + starts_of([counts[metric][own]])[0, within]
+                counts = self._counts[metric].mapped(own.start, own.stop)
+                values_at[number, metric] = begin + starts_of([counts])[0, within]
         return arms_at, values_at
 
 
@@ -214,7 +214,7 @@ class StoredArray:
     def append(self, array: npt.NDArray[Any]) -> int:
         """Write at the end. Returns where that was."""
         start = self.length
-        left = np.ascontiguousarray(array, self._kind).view(np.uint8)
+        left = memoryview(np.ascontiguousarray(array, self._kind).view(np.uint8))
         with self._in_words():
             while len(left):
                 left = left[self._file.write(left) :]
@@ -245,15 +245,12 @@ class StoredArray:
                 f"({error.strerror}): give a folder with more room, or more memory"
             ) from None
 
-    def mapped(self) -> npt.NDArray[Any]:
-        """The whole as a memory map."""
-        if self.length == 0:
+    def mapped(self, start: int = 0, stop: int | None = None) -> npt.NDArray[Any]:
+        """Elements start … stop − 1, all unless told, as a memory map: in memory no longer than it is in use."""
+        count = int((self.length if stop is None else stop) - start)
+        if count == 0:
             return np.empty(0, self._kind)
-        return np.asarray(np.memmap(self._file, self._kind, "r+", shape=(self.length,)))
-
-
-def _mapped(stored: Sequence[StoredArray]) -> tuple[npt.NDArray[Any], ...]:
-    return tuple(each.mapped() for each in stored)
+        return np.asarray(np.memmap(self._file, self._kind, "r+", int(start) * self._kind.itemsize, (count,)))
 
 
 def available_memory() -> int:

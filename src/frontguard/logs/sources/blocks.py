@@ -55,7 +55,8 @@ class ByteFile:
         self.taken = 0  # bytes of the file, packed if it is, that were read so far; not counted on standard input
         self.head = b""  # the first bytes, which are still to be read
         try:
-            begin = self._raw.peek(8)
+            raw: Any = self._raw
+            begin = raw.peek(8)
             packed = next((name for magic, name in _MAGIC.items() if begin.startswith(magic)), None)
             self._source = self._raw if packed is None else _unpacked(self._raw, packed)
             self.head = self.read(BLOCK)

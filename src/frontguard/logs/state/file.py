@@ -99,9 +99,9 @@ def _write(out: BinaryIO, words: Mapping[str, Any], arrays: Mapping[str, AnyArra
         kind = array.dtype.str[1:]
         flat = np.ascontiguousarray(array, dtype=_KINDS[kind])
         gap = bytes(-flat.nbytes % _ALIGNED)
-        out.write(flat)
+        out.write(flat.data)
         out.write(gap)
-        checksum = zlib.crc32(gap, zlib.crc32(flat))
+        checksum = zlib.crc32(gap, zlib.crc32(flat.data))
         described.append({"name": name, "kind": kind, "shape": list(array.shape), "place": place, "checksum": checksum})
         place += flat.nbytes + len(gap)
     text = json.dumps({"words": words, "arrays": described}, ensure_ascii=True).encode()
