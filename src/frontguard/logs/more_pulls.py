@@ -103,7 +103,7 @@ def needed(
         never = (level < 0) & ~settled(MOST_PULLS, threat)
         clean = settled(MOST_PULLS, replace(threat, eps=0.0))
         limit[never] = np.where(clean, _CONTAMINATION, _TOLERANCE)[never]
-        failed = np.asarray(ordered.pulls > ordered.good).any(axis=0)
+        failed = np.asarray((ordered.pulls > ordered.good).any(axis=0))
         limit[never & ~clean & (failed[arms] | (failed[rivals] & (rivals >= 0)))] = _FAILURES
 
     return Needed(

@@ -214,7 +214,7 @@ class StoredArray:
     def append(self, array: npt.NDArray[Any]) -> int:
         """Write at the end. Returns where that was."""
         start = self.length
-        left = memoryview(np.ascontiguousarray(array, self._kind).view(np.uint8))
+        left = np.ascontiguousarray(array, self._kind).view(np.uint8).data
         with self._in_words():
             while len(left):
                 left = left[self._file.write(left) :]
