@@ -32,7 +32,7 @@ def run(*arguments: str, cwd: Path, given: bytes | None = None) -> subprocess.Co
         patch.chdir(cwd)
         patch.setattr(sys, "argv", ["frontguard", *arguments])
         if given is not None:
-            patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given)))
+            patch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(given))))
         with pytest.raises(SystemExit) as ended:
             main()
     code = ended.value.code

@@ -13,7 +13,7 @@ from frontguard import Malicious, Oblivious, Prescient, Threat
 from frontguard.errors import BadInput
 from frontguard.evidence.boundaries import anytime_rank
 from frontguard.evidence.boxes import DOUBT_HIGH, DOUBT_LOW, ESTIMATE
-from frontguard.logs.boxes import BoxReader, log_boxes, mean_front, means
+from frontguard.logs.boxes import BoxReader, mean_front, means
 from frontguard.objectives import Objective
 from frontguard.policies import Certified
 from tests.logs.simulated import ordered_log, random_samples
@@ -53,7 +53,7 @@ def test_boxes_are_the_order_statistics_of_the_theory(threat: Threat, anytime: b
     samples = random_samples(8, 4, np.random.default_rng(1), rows=(1, 160))
     samples[3][:, 2] = -1.0  # of which there is no logarithm: all failed
     log = ordered_log(samples, [objective.relative for objective in OBJECTIVES])
-    boxes = log_boxes(log, OBJECTIVES, threat, 0.1, anytime=anytime)
+    boxes = BoxReader(log, OBJECTIVES, 0.1, anytime=anytime).read(threat)
     share = 0.1 / (2 * 4 * 8)
     for i, sample in enumerate(samples):
         for d, objective in enumerate(OBJECTIVES):
@@ -71,7 +71,7 @@ def test_estimates_and_their_doubt_are_those_of_the_certified_policy() -> None:
         policy.expect([arm] * len(sample))
         policy.take([arm] * len(sample), inner)
     policy.decide()
-    boxes = log_boxes(ordered_log(samples), OBJECTIVES, Prescient(0.1), 0.1)
+    boxes = BoxReader(ordered_log(samples), OBJECTIVES, 0.1).read(Prescient(0.1))
     read = {ESTIMATE: boxes.estimates, DOUBT_LOW: boxes.doubt_low, DOUBT_HIGH: boxes.doubt_high}
     for column, ours in read.items():
         np.testing.assert_array_equal(ours, policy.standing.boxes[:, column])
@@ -79,7 +79,7 @@ def test_estimates_and_their_doubt_are_those_of_the_certified_policy() -> None:
 
 def test_an_arm_whose_values_all_failed_is_unknown() -> None:
     samples = [np.full((50, 1), np.nan), np.arange(50.0)[:, None]]
-    boxes = log_boxes(ordered_log(samples), [Objective("m0")], Prescient(0.0), 0.1)
+    boxes = BoxReader(ordered_log(samples), [Objective("m0")], 0.1).read(Prescient(0.0))
     assert boxes.lower[0, 0] == boxes.estimates[0, 0] == boxes.doubt_low[0, 0] == -np.inf
     assert boxes.upper[0, 0] == np.inf
     assert np.isfinite(boxes.upper[1, 0])
@@ -134,7 +134,8 @@ def test_boxes_hold_as_often_as_promised() -> None:
         for sample in samples:
             hit = rng.random(sample.shape) < eps
             sample[hit] = 1e6
-        boxes = log_boxes(ordered_log(samples), [Objective("m0"), Objective("m1", "minimize")], Prescient(eps), 0.2)
+        objectives = [Objective("m0"), Objective("m1", "minimize")]
+        boxes = BoxReader(ordered_log(samples), objectives, 0.2).read(Prescient(eps))
         truth = np.log(2.0) * np.array([1.0, -1.0])
         missed += bool(((boxes.lower > truth) | (boxes.upper < truth)).any())
     assert stats.binomtest(missed, logs, 0.2, alternative="greater").pvalue > 1e-3
@@ -147,7 +148,7 @@ def test_means_leave_failed_values_out() -> None:
     objectives = [Objective("m1", "minimize"), Objective("m0")]
     log = ordered_log(samples)
     found = means(log, objectives)
-    front = mean_front(log, objectives)
+    front = mean_front(found, objectives)
     assert np.isnan(found[5]).all()
     assert not front[5]
     for i, sample in enumerate(samples):
@@ -164,6 +165,6 @@ def test_means_leave_failed_values_out() -> None:
 def test_an_objective_that_the_log_lacks_is_refused() -> None:
     log = ordered_log([np.ones((3, 2))])
     with pytest.raises(BadInput, match="which are m0, m1; got 'speed'"):
-        log_boxes(log, [Objective("speed")], Prescient(0.1), 0.1)
+        BoxReader(log, [Objective("speed")], 0.1).read(Prescient(0.1))
     with pytest.raises(BadInput, match="threat must be"):
-        log_boxes(log, [Objective("m0")], 0.1, 0.1)  # type: ignore[arg-type]
+        BoxReader(log, [Objective("m0")], 0.1).read(0.1)  # type: ignore[arg-type]

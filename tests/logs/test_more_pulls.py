@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from frontguard import Prescient
-from frontguard.logs.boxes import log_boxes
+from frontguard.logs.boxes import BoxReader
 from frontguard.logs.more_pulls import LIMITS, Needed, needed
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.objectives import Objective
@@ -25,11 +25,11 @@ TOLERANCES: dict[str, Any] = {"accuracy": 0.1, "coverage": 0.1, "margin": 0.0}
 
 
 def judged(samples: list[Floats]) -> Verdicts:
-    return judge(log_boxes(ordered_log(samples), OBJECTIVES, THREAT, DELTA), **TOLERANCES)
+    return judge(BoxReader(ordered_log(samples), OBJECTIVES, DELTA).read(THREAT), **TOLERANCES)
 
 
 def asked_of(samples: list[Floats]) -> Needed:
-    return needed(ordered_log(samples), OBJECTIVES, THREAT, DELTA, judged(samples), **TOLERANCES)
+    return needed(BoxReader(ordered_log(samples), OBJECTIVES, DELTA), THREAT, judged(samples), **TOLERANCES)
 
 
 def test_most_open_arms_are_settled_by_as_many_more_pulls_and_few_by_a_third_of_them() -> None:
@@ -109,9 +109,9 @@ def test_nothing_open_needs_nothing() -> None:
 def test_anytime_boundaries_need_more(anytime: bool) -> None:
     rng = np.random.default_rng(4)
     log = ordered_log([rng.normal(mean, 1.0, size=(150, 2)) for mean in ([0.0, 0.0], [0.8, 0.0])])
-    verdicts = judge(log_boxes(log, OBJECTIVES, THREAT, DELTA, anytime=anytime), **TOLERANCES)
-    level = needed(log, OBJECTIVES, THREAT, DELTA, verdicts, anytime=anytime, **TOLERANCES).level
-    fixed = needed(log, OBJECTIVES, THREAT, DELTA, verdicts, **TOLERANCES).level
+    verdicts = judge(BoxReader(log, OBJECTIVES, DELTA, anytime=anytime).read(THREAT), **TOLERANCES)
+    level = needed(BoxReader(log, OBJECTIVES, DELTA, anytime=anytime), THREAT, verdicts, **TOLERANCES).level
+    fixed = needed(BoxReader(log, OBJECTIVES, DELTA), THREAT, verdicts, **TOLERANCES).level
     assert (level >= fixed).all()
     assert (level > fixed).any() == anytime
 
@@ -124,11 +124,11 @@ def test_a_single_pull_of_each_arm_is_taken_to_go_on_so() -> None:
         Prescient(0.1),
         dict.fromkeys(("accuracy", "coverage", "margin"), 0.0),
     )
-    verdicts = judge(log_boxes(log, objectives, threat, 0.05), **goal)
+    verdicts = judge(BoxReader(log, objectives, 0.05).read(threat), **goal)
     assert verdicts.undecided.all()
-    more = needed(log, objectives, threat, 0.05, verdicts, **goal)
+    more = needed(BoxReader(log, objectives, 0.05), threat, verdicts, **goal)
     assert more.limit.tolist() == [0, 0]
     grown = int(more.pulls.max()) + 1  # of equal values, as it supposes
     repeated = (np.repeat(values, grown),)
     later = Ordered(["a", "b"], ("speed",), np.array([grown] * 2), np.array([[0, grown, 2 * grown]]), repeated)
-    assert judge(log_boxes(later, objectives, threat, 0.05), **goal).codes.tolist() == [Verdict.OUT, Verdict.IN]
+    assert judge(BoxReader(later, objectives, 0.05).read(threat), **goal).codes.tolist() == [Verdict.OUT, Verdict.IN]

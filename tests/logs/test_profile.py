@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 
 from frontguard import Malicious, Prescient, Threat
 from frontguard.errors import BadInput
-from frontguard.logs.boxes import BoxReader, log_boxes
+from frontguard.logs.boxes import BoxReader
 from frontguard.logs.profile import profile, resolution_for
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.objectives import Objective
@@ -29,7 +28,9 @@ def anew(log: Ordered, threat: Threat, tolerances: dict[str, float], step: float
     """Every verdict's last ε before its first change, and the first ε with another front."""
     count = round((0.5 - threat.eps) / step)
     levels = [round(threat.eps + k * step, 12) for k in range(count)]
-    codes = [judge(log_boxes(log, OBJECTIVES, replace(threat, eps=eps), 0.05), **tolerances).codes for eps in levels]
+    codes = [
+        judge(BoxReader(log, OBJECTIVES, 0.05).read(replace(threat, eps=eps)), **tolerances).codes for eps in levels
+    ]
     per_arm = []
     for i in range(len(log.pulls)):
         history = [int(of_all[i]) for of_all in codes]
@@ -55,7 +56,7 @@ def test_the_profile_is_what_analysing_anew_gives(kind: str, threat: Threat) -> 
         if kind == "stars":  # ties everywhere: then arms that are out can come in again
             samples = [np.clip(np.ceil(2.0 * sample), 1.0, 5.0) for sample in samples]
         log = ordered_log(samples)
-        found = profile(log, OBJECTIVES, threat, 0.05, resolution=0.002, **tolerances)
+        found = profile(BoxReader(log, OBJECTIVES, 0.05), threat, resolution=0.002, **tolerances)
         per_arm, front = anew(log, threat, tolerances, 0.002)
         np.testing.assert_array_equal(found.per_arm, per_arm)
         assert found.front == front
@@ -67,7 +68,7 @@ def test_it_is_exact_to_a_thousandth_without_looking_at_all_levels() -> None:
     rng = np.random.default_rng(3)
     log = ordered_log([rng.normal(mean, 1.0, size=(400, 2)) for mean in (0.0, 1.0, 4.0)])
     tolerances: dict[str, Any] = {"accuracy": 0.1, "coverage": 0.1, "margin": 0.0}
-    found = profile(log, OBJECTIVES, Prescient(0.0), 0.05, **tolerances)
+    found = profile(BoxReader(log, OBJECTIVES, 0.05), Prescient(0.0), **tolerances)
     per_arm, front = anew(log, Prescient(0.0), tolerances, 0.001)
     np.testing.assert_array_equal(found.per_arm, per_arm)
     assert found.front == front
@@ -75,31 +76,27 @@ def test_it_is_exact_to_a_thousandth_without_looking_at_all_levels() -> None:
     assert len(found.levels) == len(found.in_front) < 60
 
 
-def test_nothing_is_read_from_the_source_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One reader serves all levels, and point estimates are read once."""
-    made, centres = [], []
+def test_nothing_is_read_from_the_source_again() -> None:
+    """Point estimates are read once for all levels."""
+    centres = []
     log = ordered_log(random_samples(6, 2, np.random.default_rng(4), rows=(200, 400)))
 
     class Counting(BoxReader):
-        def __init__(self, *args: object, **options: object) -> None:
-            made.append(1)
-            super().__init__(*args, **options)  # type: ignore[arg-type]
-
         def _read_centres(self, shrink: Floats) -> tuple[Floats, Floats, Floats]:
             centres.append(1)
             return super()._read_centres(shrink)
 
-    monkeypatch.setattr(sys.modules[profile.__module__], "BoxReader", Counting)
     told: list[float] = []
-    found = profile(log, OBJECTIVES, Prescient(0.0), 0.05, accuracy=0.1, coverage=0.1, margin=0.0, progress=told.append)
+    reader = Counting(log, OBJECTIVES, 0.05)
+    found = profile(reader, Prescient(0.0), accuracy=0.1, coverage=0.1, margin=0.0, progress=told.append)
     assert len(found.levels) > 3
-    assert (len(made), len(centres)) == (1, 1)
+    assert len(centres) == 1
     assert told == sorted(told)
 
 
 def test_a_front_that_nothing_below_one_half_changes() -> None:
     log = ordered_log([np.full((500, 2), 1.0), np.full((500, 2), [2.0, 0.5])])
-    found = profile(log, OBJECTIVES, Prescient(0.1), 0.05, accuracy=0.0, coverage=0.0, margin=0.0)
+    found = profile(BoxReader(log, OBJECTIVES, 0.05), Prescient(0.1), accuracy=0.0, coverage=0.0, margin=0.0)
     assert found.front == 0.5
     assert found.per_arm.tolist() == [0.499, 0.499]
     assert found.levels.tolist() == [0.1, 0.499]
@@ -109,6 +106,6 @@ def test_resolution_is_coarser_for_many_arms_only() -> None:
     assert [resolution_for(arms) for arms in (1, 20_000, 20_001, 10**6)] == [0.001, 0.001, 0.002, 0.02]
     with pytest.raises(BadInput, match="resolution"):
         profile(
-            ordered_log([np.ones((9, 2))]), OBJECTIVES, Prescient(0.0), 0.05,
+            BoxReader(ordered_log([np.ones((9, 2))]), OBJECTIVES, 0.05), Prescient(0.0),
             accuracy=0.0, coverage=0.0, margin=0.0, resolution=0.5,
         )  # fmt: skip

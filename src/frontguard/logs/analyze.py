@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,6 @@ from frontguard.logs.analysis import Analysis
 from frontguard.logs.boxes import BoxReader, mean_front, means
 from frontguard.logs.counted import CountedFile, marked
 from frontguard.logs.more_pulls import Needed, needed
-from frontguard.logs.profile import Profile
 from frontguard.logs.profile import profile as robustness
 from frontguard.logs.sort.ordered import Readable
 from frontguard.logs.sort.progress import Clock, Watcher
@@ -140,7 +138,17 @@ def analyze(
     if cluster is not None:
         if not given:
             raise BadInput("objectives: name the columns to read on the cluster with maximize or minimize")
-        return _on_cluster(log, cluster, arm, ask(given), profile, append, sketch)
+        if append is not None or sketch is not None:
+            raise BadInput(
+                "cluster: a log on a cluster cannot be added to a state file; analyse its parts one by one for that"
+            )
+        from frontguard.logs.cluster import ordered_on_cluster
+
+        question = ask(given)
+        names = [objective.name for objective in given]
+        floors = failure_floors(names, question.objectives)
+        with ordered_on_cluster(cluster, log, arm=arm or "arm", metrics=names, failed_below_or_at=floors) as there:
+            return answer(there, question, profiled=profile)
     kind: Any = None
     notes: tuple[Notice, ...] = ()
     format = reading.get("format")
@@ -167,7 +175,9 @@ def analyze(
             folder=folder,
             clock=clock,
         )
-        kind, notes = _empty_like(log) if is_frame(log) else None, tuple(opened.notes)
+        if is_frame(log):  # no rows of it, to remember its kind by
+            kind = log if isinstance(log, Mapping) else log[:0]
+        notes = tuple(opened.notes)
         if append is None and sketch is None:
             return answer(ordered, question, profiled=profile, kind=kind, notes=notes)
         relative = [each.name for each in question.objectives if each.relative]
@@ -195,13 +205,14 @@ def answer(
 ) -> Analysis:
     """The analysis of sorted measurements; `delta` is what is left of δ for the boxes."""
     delta = question.delta if delta is None else delta
-    goal = question.goal()
-    boxes = BoxReader(ordered, question.objectives, delta, anytime=question.anytime).read(question.threat)
+    goal: dict[str, Any] = dict(question.goal())
+    reader = BoxReader(ordered, question.objectives, delta, anytime=question.anytime)
+    boxes = reader.read(question.threat)
     verdicts = judge(boxes, **goal)
-    ask = partial(_asked, ordered, question, delta, goal)
-    more = cast(Needed, ask(needed, verdicts)) if verdicts.undecided.any() else None
+    more = needed(reader, question.threat, verdicts, **goal) if verdicts.undecided.any() else None
     wanted = len(ordered.pulls) <= MOST_PROFILED if profiled is None else profiled
     columns = [ordered.metrics.index(objective.name) for objective in question.objectives]
+    averages = means(ordered, question.objectives)
     return Analysis(
         policy="analysis",
         status=_status(verdicts, more),
@@ -216,19 +227,13 @@ def answer(
         certificate=_certificate(question, goal, verdicts),
         notices=notes + _too_few(ordered, boxes),
         failed=(ordered.pulls - ordered.good[columns]).T,
-        means=means(ordered, question.objectives),
-        mean_front=mean_front(ordered, question.objectives),
-        profile=cast(Profile, ask(robustness)) if wanted else None,
+        means=averages,
+        mean_front=mean_front(averages, question.objectives),
+        profile=robustness(reader, question.threat, **goal) if wanted else None,
         needed=more,
         anytime=question.anytime,
         kind=kind,
     ).in_units(question.objectives)  # type: ignore[return-value]
-
-
-def _asked(
-    ordered: Readable, question: Question, delta: float, goal: dict[str, Floats], what: Callable[..., Any], *more: Any
-) -> Any:
-    return what(ordered, question.objectives, question.threat, delta, *more, **goal, anytime=question.anytime)
 
 
 def _status(verdicts: Verdicts, more: Needed | None) -> str:
@@ -280,8 +285,12 @@ def _adjusted(
 ) -> tuple[Objective, ...]:
     """The objectives with the tolerances and quantiles that were given for all or by name."""
     names = [objective.name for objective in objectives]
-    for what, given in (("tolerance", tolerance), ("quantile", quantile)):
-        for name in given if isinstance(given, Mapping) else ():
+    wanted: dict[str, Mapping[str, Any]] = {
+        what: given if isinstance(given, Mapping) else dict.fromkeys(names, given)
+        for what, given in (("tolerance", tolerance), ("quantile", quantile))
+    }
+    for what, by_name in wanted.items():
+        for name in by_name:
             if name not in names:
                 raise BadInput(
                     f"{what}: {shown(name)} is not one of the metrics{did_you_mean(str(name), names)}; they are "
@@ -289,39 +298,9 @@ def _adjusted(
                 )
     changed = []
     for each in objectives:
-        changes: dict[str, Any] = {
-            what: given.get(each.name) if isinstance(given, Mapping) else given
-            for what, given in (("tolerance", tolerance), ("quantile", quantile))
-        }
+        changes: dict[str, Any] = {what: by_name.get(each.name) for what, by_name in wanted.items()}
         changed.append(replace(each, **{what: value for what, value in changes.items() if value is not None}))
     return tuple(changed)
-
-
-def _on_cluster(
-    log: Any,
-    cluster: Any,
-    arm: str | Sequence[str] | None,
-    question: Question,
-    profiled: bool | None,
-    append: object,
-    sketch: object,
-) -> Analysis:
-    from frontguard.logs.cluster import ordered_on_cluster
-
-    if append is not None or sketch is not None:
-        raise BadInput(
-            "cluster: a log on a cluster cannot be added to a state file; analyse its parts one by one for that"
-        )
-    names = [objective.name for objective in question.objectives]
-    with ordered_on_cluster(
-        cluster, log, arm=arm or "arm", metrics=names, failed_below_or_at=failure_floors(names, question.objectives)
-    ) as ordered:
-        return answer(ordered, question, profiled=profiled)
-
-
-def _empty_like(frame: Any) -> Any:
-    """No rows of a frame, to remember its kind by."""
-    return frame if isinstance(frame, Mapping) else frame[:0]
 
 
 def _confidence(confidence: object) -> float:

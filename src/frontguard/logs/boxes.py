@@ -29,7 +29,18 @@ from frontguard.theory.threats import Threat
 class BoxReader:
     """Reads boxes off one sorted log for any threat model; nothing is sorted, and nothing read twice from the source.
 
-    `among` restricts what is read to some arms; δ is shared by all arms of the log nevertheless.
+    All boxes hold at once with probability 1 − δ under the threat model. The ranks are those for numbers of pulls that
+    were not chosen by looking at the values; with `anytime` those that hold at every number of pulls, for a log that
+    was looked at while it grew. `among` restricts what is read to some arms; δ is shared by all arms of the log
+    nevertheless.
+
+    >>> from frontguard import Prescient
+    >>> from frontguard.logs.sort.ordered import Ordered
+    >>> values = np.concatenate([np.arange(100.0), np.arange(50.0)])
+    >>> log = Ordered(["a", "b"], ("seconds",), np.array([100, 60]), np.array([[0, 100, 150]]), (values,))
+    >>> boxes = BoxReader(log, [Objective("seconds", "minimize")], 0.05).read(Prescient(0.1))
+    >>> boxes.lower[:, 0].tolist(), boxes.upper[:, 0].tolist()  # ten pulls of b failed
+    ([-66.0, -42.0], [-33.0, -7.0])
     """
 
     def __init__(
@@ -42,7 +53,8 @@ class BoxReader:
         among: Ints | None = None,
     ) -> None:
         self.objectives = tuple(objectives)
-        self._ordered = ordered
+        self.ordered = ordered
+        self._delta, self._anytime = delta, anytime
         self._columns = [_column(ordered, objective) for objective in self.objectives]
         self._arms = np.arange(len(ordered.pulls)) if among is None else among
         self.pulls = ordered.pulls[self._arms]
@@ -53,6 +65,10 @@ class BoxReader:
         self._levels = [objective.inner_quantile for objective in self.objectives]
         self._distinct, self._which = np.unique(self.pulls, return_inverse=True)
         self._centres: tuple[Floats, Floats, Floats] | None = None
+
+    def among(self, arms: Ints) -> BoxReader:
+        """The same for some arms only."""
+        return BoxReader(self.ordered, self.objectives, self._delta, anytime=self._anytime, among=arms)
 
     def read(self, threat: Threat) -> ArmBoxes:
         """The boxes under this threat model."""
@@ -101,7 +117,7 @@ class BoxReader:
         objective = self.objectives[d]
         if objective.minimized:
             places, side = self._good[d][arms] - 1 - places, -side
-        return objective.inward(self._ordered.at(self._columns[d], self._arms[arms], places + 1, side))
+        return objective.inward(self.ordered.at(self._columns[d], self._arms[arms], places + 1, side))
 
     def _read_centres(self, shrink: Floats) -> tuple[Floats, Floats, Floats]:
         """Point estimates and their doubt, as the certified policy reads them (`evidence.boxes.refresh`)."""
@@ -120,47 +136,22 @@ class BoxReader:
         return estimates, low, high
 
 
-def log_boxes(
-    ordered: Readable, objectives: Sequence[Objective], threat: Threat, delta: float, *, anytime: bool = False
-) -> ArmBoxes:
-    """The boxes of a log, all of which hold at once with probability 1 − δ under the threat model.
-
-    The ranks are those for numbers of pulls that were not chosen by looking at the values; with `anytime` those that
-    hold at every number of pulls, for a log that was looked at while it grew.
-
-    >>> from frontguard import Prescient
-    >>> values = np.concatenate([np.arange(100.0), np.arange(50.0)])
-    >>> from frontguard.logs.sort.ordered import Ordered
-    >>> log = Ordered(["a", "b"], ("seconds",), np.array([100, 60]), np.array([[0, 100, 150]]), (values,))
-    >>> boxes = log_boxes(log, [Objective("seconds", "minimize")], Prescient(0.1), 0.05)
-    >>> boxes.lower[:, 0].tolist(), boxes.upper[:, 0].tolist()  # ten pulls of b failed
-    ([-66.0, -42.0], [-33.0, -7.0])
-    """
-    return BoxReader(ordered, objectives, delta, anytime=anytime).read(threat)
-
-
 def means(ordered: Readable, objectives: Sequence[Objective]) -> Floats:
     """Means (K, M) of the values that did not fail, in the metrics' own units; NaN where all failed."""
     every = ordered.means
     return np.stack([every[_column(ordered, objective)] for objective in objectives], axis=1)
 
 
-def mean_front(ordered: Readable, objectives: Sequence[Objective]) -> Bools:
-    """The arms (K,) that whoever compares means would call the front: failed values dropped, no doubt, no tolerance.
+def mean_front(averages: Floats, objectives: Sequence[Objective]) -> Bools:
+    """The arms (K,) that whoever compares `means` (K, M) would call the front: no doubt, no tolerance.
 
-    >>> values = (np.array([1.0, 2.0, 900.0, 4.0, 5.0]),)
-    >>> from frontguard.logs.sort.ordered import Ordered
-    >>> log = Ordered(["a", "b"], ("stars",), np.array([3, 2]), np.array([[0, 3, 5]]), values)
-    >>> mean_front(log, [Objective("stars")])
+    >>> mean_front(np.array([[301.0], [4.5]]), [Objective("stars")])
     array([ True, False])
     """
-    found = means(ordered, objectives)
-    for d, objective in enumerate(objectives):
-        if objective.minimized:
-            found[:, d] = -found[:, d]
-    front = np.asarray(np.isfinite(found).all(axis=1))  # what overflowed is left aside as well
+    inner = np.where([objective.minimized for objective in objectives], -averages, averages)
+    front = np.asarray(np.isfinite(inner).all(axis=1))  # what overflowed is left aside as well
     some = np.flatnonzero(front)
-    front[some] = dominators(found[some], found[some]) < 0
+    front[some] = dominators(inner[some], inner[some]) < 0
     return front
 
 

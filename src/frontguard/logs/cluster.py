@@ -9,14 +9,14 @@ of whole arms, so the answer is that of one machine to the bit.
 
 from __future__ import annotations
 
-import operator
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
+from operator import attrgetter, getitem
 from typing import Any
 
 import numpy as np
@@ -58,16 +58,15 @@ def ordered_on_cluster(
     client, ours = _client(cluster)
     try:
         request = Request.of(arm, metrics, layout="wide")
-        how = _How(request, failed_below_or_at)
         RowBuffer(request.metrics, failed_below_or_at)  # refuses floors that it cannot use, here rather than there
         threads = _threads(client)
         with _in_words(client):
             found: LogFiles = client.submit(find, files, pure=False).result()
             count = parts or max(1, _PARTS_A_THREAD * threads)
-            cut = [client.submit(_read_and_cut, file, how, count, pure=False) for file in found.files]
+            cut = [client.submit(_cut, file, request, failed_below_or_at, count, pure=False) for file in found.files]
             shares = []
             for part in range(count):
-                pieces = [client.submit(operator.getitem, each, part, pure=False) for each in cut]
+                pieces = [client.submit(getitem, each, part, pure=False) for each in cut]
                 shares.append(client.submit(merge_shards, pieces, request.metrics, pure=False))
             try:
                 known = client.gather([client.submit(_about, share, pure=False) for share in shares])
@@ -81,7 +80,7 @@ def ordered_on_cluster(
         if not any(len(about.pulls) for about in known):
             others = " and others" if len(found.files) > 1 else ""
             raise BadInput(f"{found.files[0].shown}{others}: there are no rows")
-        return ClusterOrdered(client, ours, shares, known, request.metrics)
+        return ClusterOrdered(client, ours, shares, known)
     except BaseException:
         if ours:
             client.close()
@@ -91,49 +90,34 @@ def ordered_on_cluster(
 class ClusterOrdered:
     """Measurements by arm, the values sorted on the workers of a cluster and the rest here: a `Readable`."""
 
-    def __init__(
-        self, client: Any, ours: bool, shares: Sequence[Any], known: Sequence[_About], metrics: tuple[str, ...]
-    ) -> None:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
+    def __init__(self, client: Any, ours: bool, shares: Sequence[Any], known: Sequence[Ordered]) -> None:
         self._client, self._ours = client, ours
         self._shares: list[Any] = list(shares)  # futures of `Ordered`
-        names = pa.concat_arrays([about.names for about in known])
+        names = [name for about in known for name in about.arms]
         # Arms one share after another → arms in the order of their names.
-        self._order: Ints = pc.sort_indices(names.cast(pa.large_binary())).to_numpy().astype(np.int64)
+        self._order: Ints = np.array(sorted(range(len(names)), key=names.__getitem__), np.int64)
         self._share_of: Ints = np.repeat(np.arange(len(known)), [len(about.pulls) for about in known])[self._order]
         self._there: Ints = np.concatenate([np.arange(len(about.pulls)) for about in known])[self._order]
-        self.arms: Sequence[str] = names.take(pa.array(self._order)).to_pylist()
-        self.metrics = metrics
+        self.arms: Sequence[str] = sorted(names)
+        self.metrics = known[0].metrics
         self.pulls: Ints = np.concatenate([about.pulls for about in known])[self._order]
         self.good: Ints = np.concatenate([about.good for about in known], axis=1)[:, self._order]
-
-    @property
-    def failed(self) -> Ints:
-        """How many values of each metric and arm (M, K) failed."""
-        return self.pulls - self.good
 
     @cached_property
     def means(self) -> Floats:
         """Means (M, K) of the values that did not fail; NaN where all did."""
-        answers = self._round([(share, _means, ()) for share in range(len(self._shares))])
+        answers = self._round([(share, attrgetter("means"), ()) for share in range(len(self._shares))])
         found: Floats = np.concatenate(answers, axis=1)[:, self._order]
         return found
 
     def at(self, metric: int, arms: Ints, ranks: Ints, side: int = 0) -> Floats:
         """The values of some arms at ranks from below, 1 the smallest, all of which there are: one round of tasks."""
         share_of = self._share_of[arms]
-        order = np.argsort(share_of, kind="stable")
-        concerned, first = np.unique(share_of[order], return_index=True)
-        rows = np.split(order, first[1:]) if len(order) else []
+        parts = [(share, np.flatnonzero(share_of == share)) for share in np.unique(share_of).tolist()]
         there = self._there[arms]
-        asked = [
-            (share, _values_at, (metric, there[own], ranks[own]))
-            for share, own in zip(concerned.tolist(), rows, strict=True)
-        ]
-        found = np.empty(len(order))
-        for own, answer in zip(rows, self._round(asked), strict=True):
+        asked = [(share, Ordered.at, (metric, there[own], ranks[own])) for share, own in parts]
+        found = np.empty(len(arms))
+        for (_, own), answer in zip(parts, self._round(asked), strict=True):
             found[own] = answer
         return found
 
@@ -166,44 +150,18 @@ class ClusterOrdered:
 # On the workers -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _How:
-    """How rows are read."""
-
-    request: Request
-    failed_below_or_at: Floats | None
-
-
-@dataclass(frozen=True)
-class _About:
-    """What the client is told of a part: all but its values."""
-
-    names: Any
-    pulls: Ints
-    good: Ints
-
-
-def _read_and_cut(file: LogFile, how: _How, parts: int) -> list[Shard]:
-    rows = RowBuffer(how.request.metrics, how.failed_below_or_at)
-    log = files_log("parquet", LogFiles(file.shown, (file,)), how.request)
+def _cut(file: LogFile, request: Request, failed_below_or_at: Floats | None, parts: int) -> list[Shard]:
+    rows = RowBuffer(request.metrics, failed_below_or_at)
+    log = files_log("parquet", LogFiles(file.shown, (file,)), request)
     if log.rows_hint:  # a log without rows is refused, but a file of it may have none
         for batch in log.batches():
             rows.add(batch)
     return cut_by_arm(rows, parts)
 
 
-def _about(share: Ordered) -> _About:
-    import pyarrow as pa
-
-    return _About(pa.array(share.arms, pa.large_string()), share.pulls, share.good)
-
-
-def _values_at(share: Ordered, metric: int, arms: Ints, ranks: Ints) -> Floats:
-    return share.at(metric, arms, ranks)
-
-
-def _means(share: Ordered) -> Floats:
-    return share.means
+def _about(share: Ordered) -> Ordered:
+    """What the client is told of a part: all but its values."""
+    return replace(share, values=())
 
 
 # On the client --------------------------------------------------------------------------------------------------------

@@ -7,10 +7,10 @@ with the bytes that were counted: to add it would count these rows twice.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from frontguard.errors import BadInput
 
@@ -55,25 +55,22 @@ def marked(
     The file is read once.
     """
     file = Path(path)
-    whole_or_begun: dict[int, list[CountedFile]] = {}
-    for source in known:
-        if not source.empty:
-            whole_or_begun.setdefault(source.size, []).append(source)
-    before = None
+    digest, done, digests = hashlib.sha256(), 0, {}
     try:
         with file.open("rb") as content:
-            digest, size = hashlib.sha256(), 0
-            for stop in sorted(whole_or_begun):
-                size += _hashed(content, digest, stop - size)
-                if size < stop:
-                    break
-                for source in whole_or_begun[stop]:
-                    if digest.hexdigest() == source.digest:
-                        before = Before(str(file), source, grew=bool(content.peek(1)))
-            size += _hashed(content, digest, None)
+            size = os.fstat(content.fileno()).st_size
+            begun = [source for source in known if not source.empty and source.size <= size]
+            for stop in sorted({size, *(source.size for source in begun)}):
+                while done < stop and (block := content.read(min(_BLOCK, stop - done))):
+                    digest.update(block)
+                    done += len(block)
+                digests[stop] = digest.hexdigest()
     except OSError as error:
         raise BadInput(f"{file}: cannot be read: {error.strerror or error}") from error
-    return CountedFile(str(file), size, digest.hexdigest(), rows), before
+    same = [source for source in begun if digests[source.size] == source.digest]
+    longest = max(same, key=lambda source: source.size, default=None)
+    before = None if longest is None else Before(str(file), longest, grew=longest.size < size)
+    return CountedFile(str(file), size, digests[size], rows), before
 
 
 def counted_twice(first: Sequence[CountedFile], second: Sequence[CountedFile]) -> list[Before]:
@@ -81,15 +78,3 @@ def counted_twice(first: Sequence[CountedFile], second: Sequence[CountedFile]) -
     known = {(file.size, file.digest): file for file in first if not file.empty}
     keys = [(file.name, (file.size, file.digest)) for file in second if not file.empty]
     return [Before(name, known[key], grew=False) for name, key in keys if key in known]
-
-
-def _hashed(content: Any, digest: Any, most: int | None) -> int:
-    """Feed up to `most` bytes to the digest; how many there were."""
-    done = 0
-    while most is None or done < most:
-        block = content.read(_BLOCK if most is None else min(_BLOCK, most - done))
-        if not block:
-            break
-        digest.update(block)
-        done += len(block)
-    return done

@@ -9,7 +9,6 @@ way; the one that decides it now is named. Where not even an endless sample woul
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,8 +17,6 @@ import numpy.typing as npt
 from frontguard._typing import Bools, Ints
 from frontguard.evidence.boundaries import MOST_PULLS
 from frontguard.logs.boxes import BoxReader
-from frontguard.logs.sort.ordered import Ordered
-from frontguard.objectives import Objective
 from frontguard.pareto.judge import Verdicts, judge
 from frontguard.theory.threats import Threat
 from frontguard.verdicts import Verdict
@@ -62,37 +59,35 @@ class Needed:
 
 
 def needed(
-    ordered: Ordered,
-    objectives: Sequence[Objective],
+    reader: BoxReader,
     threat: Threat,
-    delta: float,
     verdicts: Verdicts,
     *,
     accuracy: npt.ArrayLike,
     coverage: npt.ArrayLike,
     margin: npt.ArrayLike,
-    anytime: bool = False,
 ) -> Needed:
-    """How many more pulls would settle the arms on which `verdicts`, those of this log, leave open.
+    """How many more pulls would settle the arms that `verdicts`, those of this log, leave open.
 
-    >>> from frontguard import Prescient
-    >>> from frontguard.logs.boxes import log_boxes
+    >>> from frontguard import Objective, Prescient
+    >>> from frontguard.logs.sort.ordered import Ordered
     >>> values = np.concatenate([np.arange(100.0), np.arange(20.0, 120.0)])
     >>> log = Ordered(["a", "b"], ("speed",), np.array([100, 100]), np.array([[0, 100, 200]]), (values,))
     >>> tolerances = {"accuracy": 0.0, "coverage": 0.0, "margin": 0.0}
-    >>> verdicts = judge(log_boxes(log, [Objective("speed")], Prescient(0.05), 0.05), **tolerances)
-    >>> more = needed(log, [Objective("speed")], Prescient(0.05), 0.05, verdicts, **tolerances)
+    >>> reader = BoxReader(log, [Objective("speed")], 0.05)
+    >>> verdicts = judge(reader.read(Prescient(0.05)), **tolerances)
+    >>> more = needed(reader, Prescient(0.05), verdicts, **tolerances)
     >>> more.arms.tolist(), more.pulls.tolist(), more.rival_pulls.tolist()
     ([0, 1], [197, 197], [197, 197])
     """
     arms = np.flatnonzero(verdicts.undecided)
     alive = np.flatnonzero(verdicts.codes != Verdict.OUT)
-    reader = BoxReader(ordered, objectives, delta, anytime=anytime, among=alive)
+    ordered, alive_only = reader.ordered, reader.among(alive)
     own = np.searchsorted(alive, arms)
     rivals, pulls = verdicts.decided_by[arms], ordered.pulls[arms]
 
     def settled(least: int, under: Threat) -> Bools:
-        codes = judge(reader.foresee(under, least), accuracy, coverage, margin).codes[own]
+        codes = judge(alive_only.foresee(under, least), accuracy, coverage, margin).codes[own]
         return np.asarray(codes != Verdict.UNDECIDED)
 
     level = np.full(len(arms), -1, np.int64)
@@ -108,7 +103,7 @@ def needed(
         never = (level < 0) & ~settled(MOST_PULLS, threat)
         clean = settled(MOST_PULLS, replace(threat, eps=0.0))
         limit[never] = np.where(clean, _CONTAMINATION, _TOLERANCE)[never]
-        failed = ordered.failed.max(axis=0) > 0
+        failed = np.asarray((ordered.pulls > ordered.good).any(axis=0))
         limit[never & ~clean & (failed[arms] | (failed[rivals] & (rivals >= 0)))] = _FAILURES
 
     return Needed(

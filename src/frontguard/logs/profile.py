@@ -17,7 +17,7 @@ again. What is given is therefore the first change, from the present ε upwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,8 +26,6 @@ import numpy.typing as npt
 from frontguard._typing import Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.logs.boxes import BoxReader
-from frontguard.logs.sort.ordered import Ordered
-from frontguard.objectives import Objective
 from frontguard.pareto.judge import judge
 from frontguard.theory.threats import Threat
 from frontguard.verdicts import Verdict
@@ -65,15 +63,12 @@ def resolution_for(arms: int) -> float:
 
 
 def profile(
-    ordered: Ordered,
-    objectives: Sequence[Objective],
+    reader: BoxReader,
     threat: Threat,
-    delta: float,
     *,
     accuracy: npt.ArrayLike,
     coverage: npt.ArrayLike,
     margin: npt.ArrayLike,
-    anytime: bool = False,
     resolution: float | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Profile:
@@ -81,17 +76,18 @@ def profile(
 
     `progress`, if given, is told from time to time up to which ε everything is known.
 
-    >>> from frontguard import Prescient
+    >>> from frontguard import Objective, Prescient
+    >>> from frontguard.logs.sort.ordered import Ordered
     >>> values = np.concatenate([np.arange(1000.0), np.arange(300.0, 1300.0)])
     >>> log = Ordered(["a", "b"], ("speed",), np.array([1000, 1000]), np.array([[0, 1000, 2000]]), (values,))
-    >>> found = profile(log, [Objective("speed")], Prescient(0.0), 0.05, accuracy=0.0, coverage=0.0, margin=0.0)
+    >>> reader = BoxReader(log, [Objective("speed")], 0.05)
+    >>> found = profile(reader, Prescient(0.0), accuracy=0.0, coverage=0.0, margin=0.0)
     >>> found.per_arm.round(3).tolist(), round(found.front, 3)  # b is better by 300 of 1000 ranks
     ([0.23, 0.23], 0.231)
     """
-    step = resolution_for(len(ordered.pulls)) if resolution is None else resolution
+    step = resolution_for(len(reader.pulls)) if resolution is None else resolution
     if not 0.0 < step < 0.5:
         raise BadInput(f"resolution must be between 0 and 1/2; got {resolution!r}")
-    reader = BoxReader(ordered, objectives, delta, anytime=anytime)
     levels = _levels(threat.eps, step)
     known: dict[int, Ints] = {}  # verdicts by level, while they are needed
     sizes: dict[int, int] = {}

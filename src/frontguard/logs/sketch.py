@@ -16,8 +16,8 @@ import importlib
 import math
 import os
 import struct
-import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,8 +57,8 @@ class Sketches:
     >>> log.add(Ordered(["a"], ("ms",), np.array([100_010]), np.array([[0, 100_000]]), (values,)))
     >>> reads, delta = log.readable(0.05)
     >>> low, high = (reads.at(0, np.array([0]), np.array([50_000]), side) for side in (-1, 1))
-    >>> bool(low[0] <= values[49_999] <= high[0]), reads.failed.tolist(), round(delta, 3)
-    (True, [[10]], 0.045)
+    >>> bool(low[0] <= values[49_999] <= high[0]), round(delta, 3)
+    (True, 0.045)
     """
 
     def __init__(self, metrics: Sequence[str], size: int = DEFAULT_SIZE) -> None:
@@ -205,20 +205,9 @@ def _apart(work: Callable[..., None], *given: Any) -> None:
     """
     if os.getpid() == _IMPORTED_IN:
         work(*given)
-        return
-    failures: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            work(*given)
-        except BaseException as error:
-            failures.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    if failures:
-        raise failures[0]
+    else:
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(work, *given).result()
 
 
 def _retained(sketch: Any) -> Retained:
@@ -291,36 +280,23 @@ class SketchOrdered:
     good: Ints  # (M, K)
     rank_errors: Ints  # (M, K): E, 0 where all values were kept
     means: Floats  # (M, K) of the values that did not fail, NaN where all did
-    lowest: Floats  # (M, K)
-    highest: Floats  # (M, K)
     # Not called as in `Ordered`: places in what is held are no ranks.
     held_starts: Ints  # (M, K + 1), of what follows
-    held: tuple[Floats, ...]  # what is held of every arm, ascending
-    held_weights: tuple[Ints, ...]  # of an arm's held values at or below each
-
-    @property
-    def failed(self) -> Ints:
-        """How many values of each metric and arm (M, K) failed."""
-        return self.pulls - self.good
+    held: tuple[Floats, ...]  # what is held of every arm, ascending; of a sketch, between its extremes
+    held_weights: tuple[Ints, ...]  # how many of an arm's values are at or below each
 
     def at(self, metric: int, arms: Ints, ranks: Ints, side: int = 0) -> Floats:
         """The values of some arms at ranks from 1 to their good values: bounds from below for side −1, above for 1.
 
         For side 0 they are estimates: values whose rank is about the one that was asked for.
         """
-        errors = self.rank_errors[metric][arms]
-        found = _held_at(
+        return _held_at(
             self.held[metric],
             self.held_weights[metric],
             self.held_starts[metric],
             np.ascontiguousarray(arms, np.int64),
-            np.ascontiguousarray(ranks + side * errors, np.int64),
+            np.ascontiguousarray(ranks + side * self.rank_errors[metric][arms], np.int64),
         )
-        if side < 0:
-            found = np.where(ranks - errors < 1, self.lowest[metric][arms], found)
-        if side > 0:
-            found = np.where(ranks + errors > self.good[metric][arms], self.highest[metric][arms], found)
-        return found
 
 
 def readable(
@@ -328,16 +304,12 @@ def readable(
 ) -> SketchOrdered:
     """Exact samples and sketches (arm, what it holds) of every metric as one log, each read failing with ≤ `share`."""
     good = kept.good
-    errors, lowest, highest = np.zeros_like(good), np.full(good.shape, np.nan), np.full(good.shape, np.nan)
+    errors = np.zeros_like(good)
     starts, values, weights = np.zeros_like(kept.starts), [], []
     for d, some in enumerate(retained):
         held = good[d].copy()
-        exact = np.flatnonzero(held)
-        lowest[d, exact] = kept.values[d][kept.starts[d, exact]]
-        highest[d, exact] = kept.values[d][kept.starts[d, exact + 1] - 1]
         for arm, each in some:
-            held[arm], good[d, arm] = len(each.values), each.count
-            lowest[d, arm], highest[d, arm] = each.lowest, each.highest
+            held[arm], good[d, arm] = len(each.values) + 2, each.count
             errors[d, arm] = allowed_error(each.proxy, each.hard_error, share)
         np.cumsum(held, out=starts[d, 1:])
         is_exact = np.ones(len(held), np.bool_)
@@ -347,12 +319,14 @@ def readable(
         weight = 1 + np.arange(len(flat)) - np.repeat(starts[d, :-1], held)
         for arm, each in some:
             run, order = slice(starts[d, arm], starts[d, arm + 1]), np.argsort(each.values)
-            flat[run], weight[run] = each.values[order], np.cumsum(each.weights[order])
+            # A rank below 1 reads the lowest value, and one beyond the last the highest.
+            flat[run] = np.r_[each.lowest, each.values[order], each.highest]
+            weight[run] = np.r_[0, np.cumsum(each.weights[order]), each.count]
         values.append(flat)
         weights.append(weight)
     means = sums / np.where(good > 0, good, np.nan)
     return SketchOrdered(
-        kept.arms, kept.metrics, kept.pulls, good, errors, means, lowest, highest, starts, tuple(values), tuple(weights)
+        kept.arms, kept.metrics, kept.pulls, good, errors, means, starts, tuple(values), tuple(weights)
     )
 
 

@@ -278,11 +278,12 @@ def as_analysis(
     ordered = sorted_pulls(settings.arms, settings.objectives, arm_of, values)
     aside = np.asarray(result.verdict_codes == Verdict.SET_ASIDE)
     found, note = _profile(result, settings, arm_of, values, aside, progress)
+    averages = means(ordered, settings.objectives)
     analysis = Analysis(
         **vars(result),
         failed=ordered.failed.T,
-        means=means(ordered, settings.objectives),
-        mean_front=mean_front(ordered, settings.objectives) & ~aside,
+        means=averages,
+        mean_front=mean_front(averages, settings.objectives) & ~aside,
         profile=found,
         anytime=True,
     )
@@ -308,8 +309,8 @@ def _profile(
     names = [settings.arms[arm] for arm in kept.tolist()]
     some = sorted_pulls(names, settings.objectives, new_place[arm_of[measured]], values[measured])
     goal = question.goal()
-    boxes = BoxReader(some, settings.objectives, delta, anytime=True).read(settings.threat)
-    read = judge(boxes, **goal).codes
+    reader = BoxReader(some, settings.objectives, delta, anytime=True)
+    read = judge(reader.read(settings.threat), **goal).codes
     own = result.verdict_codes[kept]
     step, least = resolution_for(len(kept)), settings.threat.eps
     in_all = round((0.5 - least) / step)
@@ -318,9 +319,7 @@ def _profile(
         if progress is not None:
             progress(min(round((reached - least) / step), in_all), in_all)
 
-    found = profile(
-        some, settings.objectives, settings.threat, delta, **goal, anytime=True, resolution=step, progress=tell
-    )
+    found = profile(reader, settings.threat, **goal, resolution=step, progress=tell)
     per_arm = np.full(len(settings.arms), np.nan)
     per_arm[kept] = np.where(read == own, found.per_arm, np.nan)
     differ = int(((read != own) & (own != Verdict.UNDECIDED)).sum())

@@ -259,7 +259,7 @@ def _drive(policy: Policy, source: RewardSource, seed: int, run: int) -> None:
     pool = compiled(source.compiled, *stream_states(seed, run, policy.arms), *given(policy), pool, columns)
     _workspace.pool = pool
     if columns is not _NO_COLUMNS:
-        policy.pool = pool  # type: ignore[attr-defined]
+        policy.pool = pool
 
 
 def drive_by_turns(policy: Policy, streams: Streams, most_pulls: float = math.inf) -> None:

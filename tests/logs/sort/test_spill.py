@@ -19,9 +19,10 @@ from hypothesis import strategies as st
 from frontguard import BadInput
 from frontguard.logs.sort import spill
 from frontguard.logs.sort.progress import Clock, LogProgress
+from frontguard.logs.sort.rows import Batch
 from frontguard.logs.sort.spill import LEAST_MEMORY, _of_group, available_memory, ordered_from
 from tests.conftest import ROOT
-from tests.logs.sort.test_rows import NAN, Batch, as_dictionary, assert_same, naive, ordered_in_memory
+from tests.logs.sort.test_rows import NAN, as_dictionary, assert_same, naive, ordered_in_memory
 
 pa = pytest.importorskip("pyarrow", reason="the extra `logs` is not installed")
 

@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 
 from frontguard.errors import BadInput
 from frontguard.logs.sources import Log, frame_columns, frames, open_log
-from frontguard.logs.sources import log as log_module
 from frontguard.logs.sources.frames import same_kind
 
 Row = tuple[Any, ...]
@@ -196,7 +195,6 @@ def test_frames_of_every_shape(rows: list[Row], form: str, together: bool, batch
     arm = ["arm", "part"] if together else "arm"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(frames, "BATCH", batch)
-        patch.setattr(log_module, "BATCH", batch)
         found = rows_of(open_log(source, arm=arm, metrics=["y", "x"]))
 
     def name(row: Row) -> str:

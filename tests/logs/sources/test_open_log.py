@@ -113,7 +113,7 @@ def test_directories_globs_and_partitions(tmp_path: Path) -> None:
     log = open_log(tmp_path / "d", metrics=["x"])
     assert rows_of(log) == expected
     assert log.share_read == 1.0
-    assert log.describe().endswith("d (csv, 2 files): wide, arm 'arm', metrics 'x'")
+    assert repr(log).endswith("d (csv, 2 files): wide, arm 'arm', metrics 'x'>")
     assert rows_of(open_log(str(tmp_path / "d" / "*" / "*.csv"), metrics=["x"])) == expected
     assert rows_of(open_log(str(tmp_path / "d" / "**" / "*.csv"), metrics=["x"])) == expected
     files = [tmp_path / "d" / "arm=fast", tmp_path / "d" / "arm=a%2Fb"]

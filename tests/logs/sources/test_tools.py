@@ -120,8 +120,8 @@ def test_hyperfine_schema_of_measurements(tmp_path: Path, nested: bool) -> None:
     ("change", "message"),
     [
         ({"times": None}, "result 1, times: wanted a list of numbers; got None"),
-        ({"times": [1.0, "2"]}, "result 1, times: wanted numbers; got '2'"),
-        ({"times": [1.0, True]}, "wanted numbers; got True"),
+        ({"times": [1.0, "2"]}, "result 1, times: wanted a number; got '2'"),
+        ({"times": [1.0, True]}, "wanted a number; got True"),
         ({"exit_codes": [0]}, "its lists must have one length; got 1, 2"),
         ({"command": 7}, "'command' must be a text; got 7"),
         ({"measurements": 5}, "'measurements' must be a list; got 5"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,9 +32,7 @@ def merge_ordered(first: Ordered, second: Ordered) -> Ordered:
     """
     same_metrics(first.metrics, second.metrics)
     arms, *places = united(first.arms, second.arms)
-    logs = zip(places, (first, second), strict=True)
-    parts = [_Part(where.astype(np.int32), log.pulls, log.good, log.values) for where, log in logs]
-    return _merged(arms, first.metrics, parts)
+    return _merged(arms, first.metrics, [first, second], [each.astype(np.int32) for each in places])
 
 
 def united(first: Sequence[str], second: Sequence[str]) -> tuple[list[str], Ints, Ints]:
@@ -71,7 +69,7 @@ class Shard:
 
     names: Any  # an Arrow array of text (K,)
     pulls: Ints  # (K,)
-    counts: list[Ints]  # M times (K,)
+    good: list[Ints]  # M times (K,)
     values: list[Floats]  # M flat arrays, arm after arm
 
 
@@ -97,9 +95,10 @@ def cut_by_arm(rows: RowBuffer, parts: int) -> list[Shard]:
 def merge_shards(shards: Sequence[Shard], metrics: Sequence[str]) -> Ordered:
     """The arms of all shards, with the values of each from all of them, sorted.
 
-    >>> from types import SimpleNamespace
+    >>> import pyarrow as pa
+    >>> from frontguard.logs.sort.rows import Batch
     >>> rows = RowBuffer(["seconds"])
-    >>> rows.add(SimpleNamespace(arms=np.array(["b", "a", "b"]), values=[np.array([3.0, np.nan, 1.0])]))
+    >>> rows.add(Batch(pa.array(["b", "a", "b"]), [np.array([3.0, np.nan, 1.0])]))
     >>> log = merge_shards(cut_by_arm(rows, 3), ["seconds"])
     >>> log.arms, log.pulls, log.starts, log.values
     (['a', 'b'], array([1, 2]), array([[0, 0, 2]]), (array([1., 3.]),))
@@ -109,35 +108,26 @@ def merge_shards(shards: Sequence[Shard], metrics: Sequence[str]) -> Ordered:
     order = names.in_order()
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
-    parts = [
-        _Part(rank[code], shard.pulls, shard.counts, shard.values) for code, shard in zip(codes, shards, strict=True)
-    ]
-    return _merged(names.texts(order), tuple(metrics), parts)
+    return _merged(names.texts(order), tuple(metrics), shards, [rank[code] for code in codes])
 
 
-class _Part(NamedTuple):
-    """What is merged: where its arms, all different, stand among all; their pulls, good values, and these."""
-
-    places: Codes  # (k,)
-    pulls: Ints  # (k,)
-    counts: Any  # M times (k,)
-    values: Sequence[Floats]  # M flat arrays
-
-
-def _merged(arms: Sequence[str], metrics: tuple[str, ...], parts: Sequence[_Part]) -> Ordered:
+def _merged(
+    arms: Sequence[str], metrics: tuple[str, ...], parts: Sequence[Ordered | Shard], places: Sequence[Codes]
+) -> Ordered:
+    """All parts as one, where the arms of each, all different, stand at these places."""
     pulls = np.zeros(len(arms), np.int64)
     good = np.zeros((len(metrics), len(arms)), np.int64)
-    for part in parts:
-        pulls[part.places] += part.pulls
-        for d, counts in enumerate(part.counts):
-            good[d, part.places] += counts
-    starts = np.zeros((len(metrics), len(arms) + 1), np.int64)
-    np.cumsum(good, axis=1, out=starts[:, 1:])
+    counts = [part.good for part in parts]
+    for part, count, own in zip(parts, counts, places, strict=True):
+        pulls[own] += part.pulls
+        for d in range(len(metrics)):
+            good[d, own] += count[d]
+    starts = starts_of(good)
     merged = []
     for d, begins in enumerate(starts):
         flat, following = np.empty(begins[-1]), begins[:-1].copy()
-        for part in parts:
-            lay_out(part.places, part.counts[d], part.values[d], following, flat)
+        for part, count, own in zip(parts, counts, places, strict=True):
+            lay_out(own, count[d], part.values[d], following, flat)
         flat += 0.0  # −0 becomes 0
         sort_within(flat, begins)
         merged.append(flat)

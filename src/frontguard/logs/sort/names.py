@@ -7,7 +7,6 @@ processes and machines that share a log agree on it. UTF-8 keeps the order of pl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,22 +70,16 @@ class ArmNames:
         return self._table.hashes[: self._count]
 
     def codes(self, arms: Any) -> Codes:
-        """The codes (n,) of these arms: an Arrow array of text, of integers or with a dictionary, or numpy's texts.
-
-        Integers are named by their decimal digits.
-        """
+        """The codes (n,) of these arms: an Arrow array of text, or with a dictionary of texts."""
         import pyarrow as pa
 
-        array = _as_arrow(arms)
-        if array.null_count:
-            row = array.is_null().to_numpy(zero_copy_only=False).argmax()
-            raise BadInput(
-                f"arm: {array.null_count:,} rows have no arm, the first of them row {row + 1:,} of its batch"
-            )
-        if not pa.types.is_dictionary(array.type):
-            return self._codes_of_texts(array)
-        dictionary, indices = array.dictionary, _numpy(array.indices)
-        if self._seen is None or not _same(self._seen[0], dictionary):
+        if arms.null_count:
+            row = arms.is_null().to_numpy(zero_copy_only=False).argmax()
+            raise BadInput(f"arm: {arms.null_count:,} rows have no arm, the first of them row {row + 1:,} of its batch")
+        if not pa.types.is_dictionary(arms.type):
+            return self._codes_of_texts(arms)
+        dictionary, indices = arms.dictionary, arms.indices.to_numpy(zero_copy_only=False)
+        if self._seen is None or not self._seen[0].equals(dictionary):
             self._seen = (dictionary, np.full(len(dictionary), _UNKNOWN, np.int32))
         known = self._seen[1]
         codes: Codes = known[indices]
@@ -97,7 +90,7 @@ class ArmNames:
             used[new] = True
             texts = dictionary.filter(pa.array(used))
             if texts.null_count:
-                return self.codes(array.cast(dictionary.type))
+                return self.codes(arms.cast(dictionary.type))
             known[used] = self._codes_of_texts(texts)
             codes = known[indices]
         return codes
@@ -153,47 +146,6 @@ class ArmNames:
 # Arrow arrays as plain memory -----------------------------------------------------------------------------------------
 
 
-def _as_arrow(arms: Any) -> Any:
-    """One Arrow array of text, or with a dictionary of texts."""
-    import pyarrow as pa
-
-    array = arms
-    if isinstance(array, np.ndarray | Sequence):
-        array = pa.array(array)
-    if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks() if array.num_chunks != 1 else array.chunk(0)
-        if isinstance(array, pa.ChunkedArray):  # too long for one array of its type
-            array = pa.concat_arrays(array.cast(pa.large_string()).chunks)
-    if pa.types.is_integer(array.type):
-        array = array.dictionary_encode()
-    if pa.types.is_dictionary(array.type):
-        if _is_plain_text(array.type.value_type):
-            return array
-        dictionary = _as_text(array.dictionary)
-        return pa.DictionaryArray.from_arrays(array.indices, dictionary)
-    return array if _is_plain_text(array.type) else _as_text(array)
-
-
-def _is_plain_text(kind: Any) -> bool:
-    import pyarrow as pa
-
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
-def _as_text(array: Any) -> Any:
-    import pyarrow as pa
-
-    try:
-        return array.cast(pa.large_string())
-    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
-        raise BadInput(f"arm: the names must be text or integers; got {array.type}") from None
-
-
-def _numpy(indices: Any) -> npt.NDArray[np.int64]:
-    array: npt.NDArray[np.int64] = indices.to_numpy(zero_copy_only=False)
-    return array
-
-
 def _buffers(array: Any) -> tuple[npt.NDArray[Any], Bytes]:
     """Where each text starts (n + 1,) and all bytes."""
     import pyarrow as pa
@@ -204,14 +156,6 @@ def _buffers(array: Any) -> tuple[npt.NDArray[Any], Bytes]:
         return np.zeros(1, kind), np.empty(0, np.uint8)
     where = np.frombuffer(starts, kind)[array.offset : array.offset + len(array) + 1]
     return where, np.empty(0, np.uint8) if text is None else np.frombuffer(text, np.uint8)
-
-
-def _same(known: Any, dictionary: Any) -> bool:
-    """Whether this is a dictionary that is known already; `known` is held, so that its memory cannot be another's."""
-    if len(known) != len(dictionary) or known.offset != dictionary.offset or known.type != dictionary.type:
-        return False
-    pairs = zip(known.buffers(), dictionary.buffers(), strict=True)
-    return all((a is None) == (b is None) and (a is None or a.address == b.address) for a, b in pairs)
 
 
 # The table ------------------------------------------------------------------------------------------------------------

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,28 +23,32 @@ from frontguard.logs.sort.names import ArmNames, Codes
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.objectives import Objective
 
-CHUNK_ROWS = 1 << 20
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
-class ColumnBatch(Protocol):
-    """Some rows of a log: who was measured, and M columns of what came out, NaN where it failed."""
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Some pulls: the arm of each, and its value of each of M metrics, NaN where that failed.
 
-    @property
-    def arms(self) -> Any:
-        """An Arrow array of text, of integers or with a dictionary, or a numpy array of texts."""
+    `arms` is an Arrow array of text, plain or with a dictionary, which may hold names that no pull of the batch has.
+    No name is null.
+    """
 
-    @property
-    def values(self) -> Sequence[Floats]:
-        """M arrays, as long as `arms`."""
+    arms: pa.Array
+    values: list[Floats]
+
+    def __len__(self) -> int:
+        return len(self.arms)
 
 
 class RowBuffer:
-    """Rows as they came, in memory, in chunks of equal length but for the last.
+    """Rows as they came, in memory, batch by batch.
 
-    >>> from types import SimpleNamespace
+    >>> import pyarrow as pa
     >>> rows = RowBuffer(["seconds"])
-    >>> rows.add(SimpleNamespace(arms=np.array(["b", "a", "b"]), values=[np.array([3.0, 2.0, 1.0])]))
-    >>> rows.add(SimpleNamespace(arms=np.array(["b"]), values=[np.array([np.nan])]))
+    >>> rows.add(Batch(pa.array(["b", "a", "b"]), [np.array([3.0, 2.0, 1.0])]))
+    >>> rows.add(Batch(pa.array(["b"]), [np.array([np.nan])]))
     >>> log = rows.ordered()
     >>> log.arms, log.pulls, log.starts, log.values
     (['a', 'b'], array([1, 3]), array([[0, 1, 3]]), (array([2., 1., 3.]),))
@@ -53,12 +58,17 @@ class RowBuffer:
         self.metrics = tuple(metrics)
         self.names = ArmNames()
         self.count = 0
-        self._room = 0
-        self._floors = _floors(self.metrics, failed_below_or_at)
+        given = np.full(len(self.metrics), -np.inf) if failed_below_or_at is None else failed_below_or_at
+        self._floors: Floats = np.asarray(given, np.float64)
+        if self._floors.shape != (len(self.metrics),) or np.isnan(self._floors).any():
+            raise BadInput(
+                f"failed_below_or_at needs one number for each of {len(self.metrics)} metrics; "
+                f"got {self._floors.tolist()}"
+            )
         self._codes: list[Codes] = []
         self._values: list[list[Floats]] = [[] for _ in self.metrics]
 
-    def add(self, batch: ColumnBatch) -> None:
+    def add(self, batch: Batch) -> None:
         """Append the rows of a batch."""
         codes = self.names.codes(batch.arms)
         columns = [np.asarray(column, np.float64) for column in batch.values]
@@ -67,36 +77,15 @@ class RowBuffer:
             raise BadInput(
                 f"a batch of {len(codes):,} rows needs {len(self.metrics)} columns as long; got {got or 'none'}"
             )
-        done = 0
-        while done < len(codes):
-            if self.count == self._room:
-                self._reserve(len(codes) - done)
-            chunk, at = divmod(self.count, CHUNK_ROWS)
-            step = min(len(codes) - done, len(self._codes[chunk]) - at)
-            self._codes[chunk][at : at + step] = codes[done : done + step]
-            for column, floor, kept in zip(columns, self._floors, self._values, strict=True):
-                _store(column[done : done + step], floor, kept[chunk][at : at + step])
-            self.count += step
-            done += step
-
-    def _reserve(self, wanted: int) -> None:
-        """Make the last chunk longer, or begin a new one: small logs take little memory, large ones are not copied."""
-        if self.count % CHUNK_ROWS == 0:
-            length = CHUNK_ROWS if self._codes else min(CHUNK_ROWS, max(wanted, 1024))
-            self._codes.append(np.empty(length, np.int32))
-            for kept in self._values:
-                kept.append(np.empty(length))
-        else:
-            length = min(CHUNK_ROWS, max(2 * self.count, self.count + wanted))
-            self._codes[-1] = np.resize(self._codes[-1], length)
-            for kept in self._values:
-                kept[-1] = np.resize(kept[-1], length)
-        self._room = (len(self._codes) - 1) * CHUNK_ROWS + length
+        self._codes.append(codes)
+        for column, floor, kept in zip(columns, self._floors, self._values, strict=True):
+            kept.append(_without_failures(column, floor))
+        self.count += len(codes)
 
     def pulls(self) -> Ints:
         """How many rows each arm has (K,), by code."""
         counts = np.zeros(len(self.names), np.int64)
-        for codes in self._used(self._codes):
+        for codes in self._codes:
             _count(codes, counts)
         return counts
 
@@ -105,22 +94,16 @@ class RowBuffer:
 
         Rows are let go of while this goes on: there are none afterwards.
         """
-        every_code = self._used(self._codes)
+        every_code = self._codes
 
         def grouped(metric: int) -> tuple[Ints, Floats]:
-            found = _grouped(every_code, self._used(self._values[metric]), order)
+            found = _grouped(every_code, self._values[metric], order)
             self._values[metric] = []
             return found
 
         pairs = side_by_side(grouped, range(len(self.metrics)))
-        self._codes, self._room, self.count = [], 0, 0
+        self._codes, self.count = [], 0
         return [counts for counts, _ in pairs], [together for _, together in pairs]
-
-    def _used(self, chunks: list[Any]) -> list[Any]:
-        """The chunks without the part of the last one that is not in use."""
-        if not chunks:
-            return []
-        return [*chunks[:-1], chunks[-1][: self.count - (len(chunks) - 1) * CHUNK_ROWS]]
 
     def ordered(self) -> Ordered:
         """The measurements by arm. There are no rows afterwards."""
@@ -141,9 +124,7 @@ def sorted_pulls(arms: Sequence[str], objectives: Sequence[Objective], arm_of: I
     order = np.arange(len(arms), dtype=np.int32)
     counts, flat = [], []
     for column, floor in zip(np.asarray(values, np.float64).T, failure_floors(metrics, objectives), strict=True):
-        kept = np.empty(len(codes))
-        _store(np.ascontiguousarray(column), floor, kept)
-        good, together = _grouped([codes], [kept], order)
+        good, together = _grouped([codes], [_without_failures(column, floor)], order)
         counts.append(good)
         flat.append(together)
     pulls = np.bincount(codes, minlength=len(arms)).astype(np.int64)
@@ -178,45 +159,22 @@ def _sorted(
     return Ordered(arms, metrics, pulls, starts, tuple(values))
 
 
-def row_bytes(metrics: int) -> int:
-    """How many bytes a row takes while it is kept."""
-    return 4 + 8 * metrics
-
-
-def starts_of(counts: Sequence[Ints]) -> Ints:
+def starts_of(counts: Sequence[Ints] | Ints) -> Ints:
     """Where the values of each arm begin (M, K + 1), from how many there are of each metric, M times (K,)."""
-    arms = len(counts[0]) if counts else 0
-    starts = np.zeros((len(counts), arms + 1), np.int64)
-    for metric, each in enumerate(counts):
-        np.cumsum(each, out=starts[metric, 1:])
-    return starts
+    return np.cumsum(np.pad(np.asarray(counts), ((0, 0), (1, 0))), axis=1, dtype=np.int64)
 
 
-def _floors(metrics: Sequence[str], failed_below_or_at: Floats | None) -> Floats:
-    floors = np.full(len(metrics), -np.inf)
-    if failed_below_or_at is None:
-        return floors
-    given = np.asarray(failed_below_or_at, np.float64)
-    if given.shape != floors.shape or np.isnan(given).any():
-        raise BadInput(f"failed_below_or_at needs one number for each of {len(metrics)} metrics; got {given.tolist()}")
-    return given
-
-
-# Kernels --------------------------------------------------------------------------------------------------------------
-
-
-@kernel
-def _store(column: Floats, floor: float, kept: Floats) -> None:
-    """Copy a column, NaN for whatever failed.
+def _without_failures(column: Floats, floor: float) -> Floats:
+    """A copy, NaN for whatever failed.
 
     −0 becomes 0: they are equal, and which of them comes first when sorted would depend on the order of the rows.
     """
-    for row in range(kept.shape[0]):
-        value = column[row]
-        if value > floor and value < np.inf:
-            kept[row] = value + 0.0
-        else:
-            kept[row] = np.nan
+    kept = column + 0.0
+    kept[~((kept > floor) & (kept < np.inf))] = np.nan
+    return kept
+
+
+# Kernels --------------------------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -248,30 +206,24 @@ _TOGETHER = 1 << 17
 """Values of a matrix: as many as the processor's cache holds."""
 
 
-def sort_within(values: Floats, starts: Ints) -> None:
-    """Sort values[starts[i] : starts[i + 1]], all of them finite, in place for each arm i, in threads.
+def sort_within(values: Floats, starts: Ints, *, threads: bool = True) -> None:
+    """Sort values[starts[i] : starts[i + 1]], all of them finite, in place for each arm i; in threads unless told.
 
     >>> values = np.array([3.0, 1.0, 2.0, 9.0, 8.0])
     >>> sort_within(values, np.array([0, 3, 3, 5]))
     >>> values
     array([1., 2., 3., 8., 9.])
     """
-    side_by_side(lambda arms: _sort_some(values, starts, arms), _alike(np.diff(starts)))
+    side_by_side(lambda arms: _sort_some(values, starts, arms), _alike(np.diff(starts)), threads=threads)
 
 
-def sort_here(values: Floats, starts: Ints) -> None:
-    """The same in this thread alone."""
-    for arms in _alike(np.diff(starts)):
-        _sort_some(values, starts, arms)
-
-
-def side_by_side(function: Callable[[Any], Any], parts: Iterable[Any]) -> list[Any]:
+def side_by_side(function: Callable[[Any], Any], parts: Iterable[Any], *, threads: bool = True) -> list[Any]:
     """The function's answers for all parts, computed in as many threads as there are processors."""
     parts = list(parts)
-    if len(parts) < 2 or usable_cores() < 2:
+    if len(parts) < 2 or usable_cores() < 2 or not threads:
         return [function(part) for part in parts]
-    with ThreadPoolExecutor(usable_cores(), "frontguard-log") as threads:
-        return list(threads.map(function, parts))
+    with ThreadPoolExecutor(usable_cores(), "frontguard-log") as pool:
+        return list(pool.map(function, parts))
 
 
 def _alike(counts: Ints) -> Iterator[Ints]:

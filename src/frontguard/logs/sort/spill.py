@@ -2,9 +2,9 @@
 
 Rows are kept in memory (`RowBuffer`) while they fit. When they do not, they are laid out arm by arm in the order of
 names and appended to files, a *run*, and reading goes on. Names that turn up later fall between those of a run without
-disturbing their order. So in the end any block of neighbouring arms is one stretch of every run: it is read from each
-of them, sorted, and written once. Every value is written twice and read once, in long stretches, whatever the order
-of the rows; what stays in memory is a few numbers an arm.
+disturbing their order. So in the end any block of neighbouring arms is one stretch of every run: it is laid out from
+all of them in a map of the result's file, and sorted there. Every value is written twice and read once, in long
+stretches, whatever the order of the rows; what stays in memory is a few numbers an arm.
 """
 
 from __future__ import annotations
@@ -12,12 +12,10 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from itertools import product
 from pathlib import Path
-from types import SimpleNamespace
 from typing import IO, Any
 
 import numpy as np
@@ -31,14 +29,14 @@ from frontguard.logs.sort.merge import lay_out
 from frontguard.logs.sort.names import Codes
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.progress import Clock
-from frontguard.logs.sort.rows import ColumnBatch, RowBuffer, row_bytes, side_by_side, sort_here, starts_of
+from frontguard.logs.sort.rows import Batch, RowBuffer, side_by_side, sort_within, starts_of
 
 LEAST_MEMORY = 1 << 20
 _PART_OF_AVAILABLE = 0.5
 
 
 def ordered_from(
-    batches: Iterable[ColumnBatch],
+    batches: Iterable[Batch],
     metrics: Sequence[str],
     *,
     failed_below_or_at: Floats | None = None,
@@ -53,8 +51,8 @@ def ordered_from(
     far it is. NaN and infinite values failed, and so did those of metric d that are at or below `failed_below_or_at[d]`
     (0 where a logarithm will be taken, −∞ where any number will do).
 
-    >>> from types import SimpleNamespace
-    >>> batch = SimpleNamespace(arms=np.array(["b", "a", "b"]), values=[np.array([3.0, 2.0, 1.0])])
+    >>> import pyarrow as pa
+    >>> batch = Batch(pa.array(["b", "a", "b"]), [np.array([3.0, 2.0, 1.0])])
     >>> log = ordered_from([batch], ["seconds"], memory=2**30)
     >>> log.arms, log.values
     (['a', 'b'], (array([2., 1., 3.]),))
@@ -65,13 +63,13 @@ def ordered_from(
         raise BadInput(f"memory: rows need {LEAST_MEMORY:,} bytes at least; got {memory:,}")
     kept = RowBuffer(metrics, failed_below_or_at)
     clock = clock or Clock()
-    # Laying rows out takes as much again as the values of all metrics.
-    most_rows = memory // (row_bytes(len(metrics)) + 8 * len(metrics))
+    # The code of an arm and the values of all metrics; laying rows out takes as much again as the values.
+    most_rows = memory // (4 + 2 * 8 * len(metrics))
     with ExitStack() as stack:
         runs: _Runs | None = None
         for batch in batches:
             for piece in _pieces(batch, most_rows):
-                if kept.count + len(piece.arms) > most_rows:
+                if kept.count + len(piece) > most_rows:
                     runs = runs or _Runs(kept, folder, stack)
                     runs.write()
                 kept.add(piece)
@@ -85,25 +83,11 @@ def ordered_from(
         return runs.ordered(memory, clock)
 
 
-def _pieces(batch: ColumnBatch, most: int) -> Iterator[ColumnBatch]:
+def _pieces(batch: Batch, most: int) -> Iterator[Batch]:
     """A batch, cut where it has more rows than may be kept."""
-    count = len(batch.arms)
-    if count <= most:
-        yield batch
-        return
-    for start in range(0, count, most):
-        yield SimpleNamespace(
-            arms=batch.arms[start : start + most], values=[column[start : start + most] for column in batch.values]
-        )
-
-
-@dataclass(frozen=True)
-class _Run:
-    """Where it begins and ends among the arms of all runs, and where it begins among the values of each metric."""
-
-    first: int
-    last: int
-    values: list[int]
+    for start in range(0, len(batch), most):
+        part = slice(start, start + most)
+        yield Batch(batch.arms[part], [column[part] for column in batch.values])
 
 
 class _Runs:
@@ -112,17 +96,14 @@ class _Runs:
     def __init__(self, kept: RowBuffer, folder: Folder, stack: ExitStack) -> None:
         self.rows = 0
         self._kept = kept
-        self._runs: list[_Run] = []
+        # Where each run stands among the arms of all runs, and where it begins among the values of each metric.
+        self._runs: list[tuple[slice, list[int]]] = []
         self._pulls: Ints = np.zeros(0, np.int64)  # by code, like the next
         self._good: list[Ints] = [np.zeros(0, np.int64) for _ in kept.metrics]
-
-        def stored(kind: Any) -> StoredArray:
-            return stack.enter_context(StoredArray(folder, np.dtype(kind)))
-
-        self._codes = stored(np.int32)
-        self._counts = [stored(np.uint32) for _ in kept.metrics]
-        self._values = [stored(np.float64) for _ in kept.metrics]
-        self._results = [stored(np.float64) for _ in kept.metrics]
+        self._codes = StoredArray(np.int32, folder, stack)
+        self._counts = [StoredArray(np.uint32, folder, stack) for _ in kept.metrics]
+        self._values = [StoredArray(np.float64, folder, stack) for _ in kept.metrics]
+        self._results = [StoredArray(np.float64, folder, stack) for _ in kept.metrics]
 
     def write(self) -> None:
         """Move the rows that are in memory to disk."""
@@ -134,79 +115,59 @@ class _Runs:
         first = self._codes.append(present)
         places = []
         for metric, (each, flat) in enumerate(zip(counts, values, strict=True)):
-            self._counts[metric].append(each[present].astype(np.uint32))
+            self._counts[metric].append(each[present])
             places.append(self._values[metric].append(flat))
             self._good[metric] = _sum(self._good[metric], each)
         self._pulls = _sum(self._pulls, pulls)
-        self._runs.append(_Run(first, len(self._codes), places))
+        self._runs.append((slice(first, self._codes.length), places))
 
     def ordered(self, memory: int, clock: Clock) -> Ordered:
-        """Read the runs block by block, sort, write."""
+        """Lay the runs out block by block, and sort."""
         order = self._kept.names.in_order()
         rank = np.empty(len(order), np.int32)
         rank[order] = np.arange(len(order), dtype=np.int32)
         pulls = self._pulls[order]
         starts = starts_of([each[order] for each in self._good])
-        # Each thread holds a block of one metric sorted, and at most as much of one run.
-        most = max(1, memory // (3 * 8 * usable_cores()))
-        edges = _blocks(starts, most)
+        # A block of each thread, and at most as much of one run, stay in memory while they are worked on.
+        edges = _blocks(starts, max(1, memory // (3 * 8 * usable_cores())))
         arms_at, values_at = self._cut(rank, edges)
+        for stored, begins in zip(self._results, starts, strict=True):
+            stored.reserve(int(begins[-1]))
 
         def arrange(job: tuple[int, int]) -> None:
             block, metric = job
             first, last = int(edges[block]), int(edges[block + 1])
-            begins = starts[metric, first : last + 1] - starts[metric, first]
-            if begins[-1] > most:
-                self._arrange_one(metric, int(starts[metric, first]), values_at[:, metric, block], most)
-            else:
-                whole = np.empty(int(begins[-1]))
-                places = begins[:-1].copy()
-                for at, found in zip(arms_at, values_at[:, metric], strict=True):
-                    arms = rank[self._codes.read(at[block], at[block + 1])] - first
-                    counts = self._counts[metric].read(at[block], at[block + 1])
-                    lay_out(arms, counts, self._values[metric].read(*found[block]), places, whole)
-                sort_here(whole, begins)
-                self._results[metric].write(whole, int(starts[metric, first]))
+            begins = starts[metric, first : last + 1]
+            whole = self._results[metric].mapped(int(begins[0]), int(begins[-1]))
+            begins = begins - begins[0]
+            places = begins[:-1].copy()
+            for at, found in zip(arms_at, values_at[:, metric], strict=True):
+                arms = rank[self._codes.mapped(*at[block : block + 2])] - first
+                counts = self._counts[metric].mapped(*at[block : block + 2])
+                lay_out(arms, counts, self._values[metric].mapped(*found[block : block + 2]), places, whole)
+            sort_within(whole, begins, threads=False)
             clock.sorted(int(pulls[first:last].sum()) / len(self._results))
 
-        for metric, stored in enumerate(self._results):
-            stored.extend_to(int(starts[metric, -1]))
-        jobs = [(block, metric) for block in range(len(edges) - 1) for metric in range(len(self._results))]
-        side_by_side(arrange, jobs)
-        mapped = tuple(stored.mapped() for stored in self._results)
-        return Ordered(self._kept.names.texts(order), self._kept.metrics, pulls, starts, mapped)
+        side_by_side(arrange, product(range(len(edges) - 1), range(len(self._results))))
+        results = tuple(stored.mapped() for stored in self._results)
+        for flat in results:
+            flat.flags.writeable = False
+        return Ordered(self._kept.names.texts(order), self._kept.metrics, pulls, starts, results)
 
-    def _cut(self, rank: Codes, edges: Ints) -> tuple[list[list[int]], Ints]:
-        """Where the blocks of arms are in the files.
+    def _cut(self, rank: Codes, edges: Ints) -> tuple[Ints, Ints]:
+        """Where the blocks of arms begin and end in the files, run by run.
 
-        For each run the edges of blocks among its arms; and an array (runs, M, blocks, 2) of where the values of a
-        block begin and end.
+        Edges among the arms (runs, blocks + 1), and among the values of each metric (runs, M, blocks + 1).
         """
-        codes = self._codes.mapped()
-        arms_at = []
-        values_at = np.zeros((len(self._runs), len(self._values), len(edges) - 1, 2), np.int64)
-        for number, run in enumerate(self._runs):
-            at = [bisect_left(codes, edge, run.first, run.last, key=rank.__getitem__) for edge in edges.tolist()]
-            arms_at.append(at)
-            for metric, counts in enumerate(self._counts):
-                end = run.values[metric]
-                for block in range(len(edges) - 1):
-                    begin, end = end, end + int(counts.read(at[block], at[block + 1]).sum(dtype=np.int64))
-                    values_at[number, metric, block] = begin, end
+        arms_at = np.empty((len(self._runs), len(edges)), np.int64)
+        values_at = np.empty((len(self._runs), len(self._counts), len(edges)), np.int64)
+        for number, (own, begins) in enumerate(self._runs):
+            within = np.searchsorted(rank[self._codes.mapped(own.start, own.stop)], edges)
+            arms_at[number] = own.start + within
+            for metric, begin in enumerate(begins):
+                counts = self._counts[metric].mapped(own.start, own.stop)
+                values_at[number, metric] = begin + starts_of([counts])[0, within]
         return arms_at, values_at
-
-    def _arrange_one(self, metric: int, start: int, found: Ints, most: int) -> None:
-        """One arm with more values than a thread may hold: copied, and sorted where they are.
-
-        A sort that goes through its array in stretches, forwards and backwards, gets along with a map of a file.
-        """
-        at = start
-        for begin, end in found.tolist():
-            for place in range(begin, end, most):
-                part = self._values[metric].read(place, min(place + most, end))
-                self._results[metric].write(part, at)
-                at += len(part)
-        self._results[metric].mapped(writable=True)[start:at].sort()
 
 
 def _sum(known: Ints, more: Ints) -> Ints:
@@ -228,56 +189,54 @@ def _blocks(starts: Ints, most: int) -> Ints:
 Folder = Path | str | None
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_AT_ONCE = 1 << 26  # bytes, of one call to the system
 
 
 class StoredArray:
-    """A flat array that grows at its end; threads may write and read different parts of it at the same time.
+    """A flat array in a temporary file, which is open as long as the stack is; its maps live on.
 
-    >>> with StoredArray(None, np.dtype(np.int64)) as stored:
+    >>> with ExitStack() as stack:
+    ...     stored = StoredArray(np.int64, None, stack)
     ...     stored.append(np.array([5, 6])), stored.append(np.array([7]))
-    ...     stored.read(1, 3), stored.mapped()
+    ...     stored.mapped()
     (0, 2)
-    (array([6, 7]), array([5, 6, 7]))
+    array([5, 6, 7])
     """
 
-    def __init__(self, folder: Folder, dtype: np.dtype[Any]) -> None:
-        self._dtype = dtype
-        self._length = 0
+    def __init__(self, kind: Any, folder: Folder, stack: ExitStack) -> None:
+        self.length = 0
+        self._kind = np.dtype(kind)
         self._where = Path(tempfile.gettempdir() if folder is None else folder)
         try:
-            self._file: IO[bytes] = tempfile.TemporaryFile(buffering=0, dir=self._where)  # noqa: SIM115
+            self._file: IO[bytes] = stack.enter_context(tempfile.TemporaryFile(buffering=0, dir=self._where))  # noqa: SIM115
         except OSError as error:
             raise BadInput(f"no temporary file can be made in {self._where}: {error.strerror}") from None
 
-    def __enter__(self) -> StoredArray:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __len__(self) -> int:
-        return self._length
-
     def append(self, array: npt.NDArray[Any]) -> int:
         """Write at the end. Returns where that was."""
-        start = self._length
-        self.write(array, start)
-        self._length = start + len(array)
+        start = self.length
+        left = np.ascontiguousarray(array, self._kind).view(np.uint8).data
+        with self._in_words():
+            while len(left):
+                left = left[self._file.write(left) :]
+        self.length += len(array)
         return start
 
-    def extend_to(self, length: int) -> None:
-        """Make it this long; what is not written before it is read will be zero."""
-        self._length = max(self._length, length)
+    def reserve(self, length: int) -> None:
+        """Make an empty one this long, of zeros.
 
-    def write(self, array: npt.NDArray[Any], start: int) -> None:
-        """Write from element `start` on."""
-        left = np.ascontiguousarray(array, self._dtype).data.cast("B")
-        at = start * self._dtype.itemsize
+        The disk's room is taken at once: to write to the map of a file that turns out not to fit ends the process.
+        """
+        if not length or not hasattr(os, "posix_fallocate"):
+            self.append(np.zeros(length, self._kind))
+            return
+        with self._in_words():
+            os.posix_fallocate(self._file.fileno(), 0, length * self._kind.itemsize)
+        self.length = length
+
+    @contextmanager
+    def _in_words(self) -> Iterator[None]:
         try:
-            while left:
-                done = os.pwrite(self._file.fileno(), left[:_AT_ONCE], at)
-                left, at = left[done:], at + done
+            yield
         except OSError as error:
             if error.errno not in _FULL:
                 raise
@@ -286,29 +245,12 @@ class StoredArray:
                 f"({error.strerror}): give a folder with more room, or more memory"
             ) from None
 
-    def read(self, start: int, stop: int) -> npt.NDArray[Any]:
-        """Elements start … stop − 1."""
-        array = np.empty(stop - start, self._dtype)
-        left = array.data.cast("B")
-        at = start * self._dtype.itemsize
-        while left:
-            part = os.pread(self._file.fileno(), min(len(left), _AT_ONCE), at)
-            if not part:
-                raise OSError(errno.EIO, f"a temporary file in {self._where} is shorter than what was written")
-            left[: len(part)] = part
-            left, at = left[len(part) :], at + len(part)
-        return array
-
-    def mapped(self, writable: bool = False) -> npt.NDArray[Any]:
-        """The whole as a memory map, which outlives this object."""
-        if self._length == 0:
-            return np.empty(0, self._dtype)
-        mode: Any = "r+" if writable else "r"
-        return np.asarray(np.memmap(self._file, self._dtype, mode, shape=(self._length,)))
-
-    def close(self) -> None:
-        """Let go of the file; maps of it live on."""
-        self._file.close()
+    def mapped(self, start: int = 0, stop: int | None = None) -> npt.NDArray[Any]:
+        """Elements start … stop − 1, all unless told, as a memory map: in memory no longer than it is in use."""
+        count = int((self.length if stop is None else stop) - start)
+        if count == 0:
+            return np.empty(0, self._kind)
+        return np.asarray(np.memmap(self._file, self._kind, "r+", int(start) * self._kind.itemsize, (count,)))
 
 
 def available_memory() -> int:

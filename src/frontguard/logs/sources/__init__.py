@@ -16,15 +16,17 @@ its batch comes. It knows errors, notices, objectives and, for a study as a log,
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from frontguard.errors import BadInput
+from frontguard.logs.sort.rows import Batch
 from frontguard.logs.sources.files import LogFile, LogFiles, find, is_address
 from frontguard.logs.sources.frames import FrameTable, is_frame
-from frontguard.logs.sources.log import Batch, Log
+from frontguard.logs.sources.log import Log
 from frontguard.logs.sources.reader import LogTable, Request, needs
+from frontguard.phrases import shown
 
 __all__ = ["Batch", "Log", "frame_columns", "open_log"]
 
@@ -82,7 +84,7 @@ def open_log(
         import pyarrow  # noqa: F401
     except ImportError as error:
         needs("pyarrow", error)
-    from frontguard.logs.sources.formats import TOOLS, checked_format, format_of
+    from frontguard.logs.sources.formats import FORMATS, TOOLS, format_of
     from frontguard.logs.sources.tools import ToolTable
 
     request = Request.of(
@@ -94,17 +96,18 @@ def open_log(
         decimal=decimal,
         missing_arms=missing_arms,
     )
-    wanted = checked_format(format)
+    if format is not None and format not in FORMATS:
+        raise BadInput(f"format must be one of {', '.join(FORMATS)}, or None (guessed); got {shown(format)}")
     if isinstance(where, Log):
         return where
     if is_frame(where):
         return _table_log("frame", FrameTable(where, request), request)
-    if is_address(where) or (wanted == "study" and isinstance(where, (str, os.PathLike))):
+    if is_address(where) or (format == "study" and isinstance(where, (str, os.PathLike))):
         return _study_log(os.fspath(where), request, study)
     found = find(where)
     if found.files[0].path is None and len(found.files) == 1:
-        return _stdin_log(found, request, wanted)
-    kind = wanted or format_of(found.files)
+        return _stdin_log(found, request, format)
+    kind = format or format_of(found.files)
     if kind == "study":
         if len(found.files) > 1:
             raise BadInput(f"one study is read at a time; got {len(found.files)} files")
@@ -134,7 +137,7 @@ def files_log(kind: str, found: LogFiles, request: Request) -> Log:
     from frontguard.logs.sources.formats import FILES
 
     def open(file: LogFile) -> LogTable:
-        return FILES[kind].open(file, request)
+        return FILES[kind](file, request)
 
     if kind == "parquet":  # the ends of all files, so that a damaged one is found before hours of reading
         tables = [open(file) for file in found.files]
@@ -143,46 +146,26 @@ def files_log(kind: str, found: LogFiles, request: Request) -> Log:
     return Log(kind, found, request, open, open(found.files[0]), bytes_hint=size)
 
 
-def _table_log(kind: str, table: LogTable, request: Request) -> Log:
+def _table_log(kind: str, table: LogTable, request: Request, again: Callable[[LogFile], LogTable] | None = None) -> Log:
     """The log of a single table, which can be read again."""
-    return Log(kind, _alone(table), _completed(request, table), lambda _: table, table, rows_hint=table.row_count)
+    if table.metrics:  # it has its own
+        request = replace(request, metrics=request.metrics or table.metrics, layout="wide")
+    alone = LogFiles(table.shown, (LogFile(None, table.shown),))
+    return Log(kind, alone, request, again or (lambda _: table), table)
 
 
 def _study_log(where: str, request: Request, study: str | None) -> Log:
     from frontguard.logs.sources.study import StudyPulls
 
-    table = StudyPulls(where, study)
-    asked = _completed(request, table)
-    objectives = tuple(each for name in asked.metrics for each in table.objectives if each.name == name)
-    return Log(
-        "study",
-        _alone(table),
-        asked,
-        lambda _: StudyPulls(where, study),
-        table,
-        rows_hint=table.row_count,
-        objectives=objectives,
-    )
+    return _table_log("study", StudyPulls(where, study), request, lambda _: StudyPulls(where, study))
 
 
 def _stdin_log(found: LogFiles, request: Request, format: str | None) -> Log:
     from frontguard.logs.sources.blocks import ByteFile
-    from frontguard.logs.sources.csv import CsvFile
-    from frontguard.logs.sources.formats import text_format
-    from frontguard.logs.sources.json import JsonFile
+    from frontguard.logs.sources.formats import FILES, text_format
 
     text = ByteFile(found.files[0])
     kind = format or text_format(text)
     if kind not in ("csv", "jsonl"):
         raise BadInput(f"standard input must be CSV or JSON lines; got {kind}: give the path of a file")
-    table = (CsvFile if kind == "csv" else JsonFile)(found.files[0], request, text)
-    return Log(kind, found, request, None, table)
-
-
-def _alone(table: LogTable) -> LogFiles:
-    return LogFiles(table.shown, (LogFile(None, table.shown),))
-
-
-def _completed(request: Request, table: LogTable) -> Request:
-    """With the metrics of a table that has its own."""
-    return replace(request, metrics=request.metrics or table.metrics, layout="wide") if table.metrics else request
+    return Log(kind, found, request, None, FILES[kind](found.files[0], request, text))

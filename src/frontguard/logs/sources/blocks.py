@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bz2
 import gzip
 import sys
 import zlib
@@ -12,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -50,55 +49,41 @@ class ByteFile:
     def __init__(self, file: LogFile) -> None:
         self.file = file
         try:
-            self._raw: IO[bytes] = sys.stdin.buffer if file.path is None else file.path.open("rb")
+            self._raw: Any = sys.stdin.buffer if file.path is None else file.path.open("rb")
         except OSError as error:
             raise BadInput(f"{file.shown} cannot be read: {error.strerror or error_line(error)}") from None
-        self.taken = 0  # bytes of the file, packed if it is, that were read so far
-        self._head = b""
+        self.taken = 0  # bytes of the file, packed if it is, that were read so far; not counted on standard input
+        self.head = b""  # the first bytes, which are still to be read
         try:
-            self._begin()
+            raw: Any = self._raw
+            begin = raw.peek(8)
+            packed = next((name for magic, name in _MAGIC.items() if begin.startswith(magic)), None)
+            self._source = self._raw if packed is None else _unpacked(self._raw, packed)
+            self.head = self.read(BLOCK)
+            if self.head.startswith((b"\xff\xfe", b"\xfe\xff")):
+                raise BadInput(f"{file.shown}: text must be UTF-8; this begins like UTF-16")
+            self.head = self.head.removeprefix(b"\xef\xbb\xbf")
         except BaseException:
             self.close()
             raise
 
-    def _begin(self) -> None:
-        head = self._read_raw(8)
-        packed = next((name for magic, name in _MAGIC.items() if head.startswith(magic)), None)
-        self._source: Any = _Again(head, self._read_raw) if packed is None else _unpacked(packed, head, self)
-        self._head = self.read(BLOCK)
-        if self._head.startswith((b"\xff\xfe", b"\xfe\xff")):
-            raise BadInput(f"{self.file.shown}: text must be UTF-8; this begins like UTF-16")
-        self._head = self._head.removeprefix(b"\xef\xbb\xbf")
-
-    @property
-    def head(self) -> bytes:
-        """The first bytes, which are still to be read."""
-        return self._head
-
-    def _read_raw(self, size: int) -> bytes:
-        data = self._raw.read(size)
-        self.taken += len(data)
-        return data
-
     def read(self, size: int) -> bytes:
         """The next `size` bytes of text, fewer at the end only."""
-        parts: list[bytes] = []
-        if self._head:
-            parts, self._head = [self._head[:size]], self._head[size:]
-        missing = size - sum(map(len, parts))
+        parts, self.head = [self.head[:size]], self.head[size:]
+        missing = size - len(parts[0])
         try:
-            while missing > 0:
-                part = self._source.read(missing)
-                if not part:
-                    break
+            while missing > 0 and (part := self._source.read(missing)):
                 parts.append(part)
                 missing -= len(part)
         except _BROKEN as error:
             raise BadInput(
-                f"{self.file.shown} is damaged or was cut in the middle: it cannot be unpacked ({error_line(error)})"
-                if not isinstance(self._source, _Again)
-                else f"{self.file.shown} cannot be read: {error_line(error)}"
+                f"{self.file.shown} cannot be read: {error_line(error)}"
+                if self._source is self._raw
+                else f"{self.file.shown} is damaged or was cut in the middle: it cannot be unpacked "
+                f"({error_line(error)})"
             ) from None
+        if self.file.path is not None:
+            self.taken = self._raw.tell()
         return b"".join(parts)
 
     def everything(self) -> bytes:
@@ -187,31 +172,11 @@ class TextTable(LogTable):
             yield from prefetched(parse, text.blocks(line=1 + lines, delimiter=delimiter.encode()))
 
 
-class _Again:
-    """A stream whose first bytes were looked at and are read again."""
-
-    def __init__(self, head: bytes, read: Any) -> None:
-        self._head, self._read = head, read
-
-    def read(self, size: int = -1) -> bytes:
-        if self._head:
-            if size < 0:
-                size = 1 << 20
-            part, self._head = self._head[:size], self._head[size:]
-            return part
-        return bytes(self._read(1 << 20 if size < 0 else size))
-
-
-def _unpacked(packed: str, head: bytes, file: ByteFile) -> Any:
-    raw: Any = _Again(head, file._read_raw)
+def _unpacked(raw: Any, packed: str) -> Any:
     if packed == "gzip":
         return gzip.GzipFile(fileobj=raw, mode="rb")
-    if packed == "bz2":
-        return bz2.BZ2File(raw, "rb")
     import pyarrow as pa
 
-    raw.closed = False  # what Arrow asks of a file besides read
-    raw.close = lambda: None
     return pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), packed)
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from datetime import date, datetime, time
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from frontguard._typing import Floats
 from frontguard.errors import BadInput
-from frontguard.phrases import error_line
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from frontguard.phrases import error_line, shown
 
 # Text ----------------------------------------------------------------------------------------------------------------
 
@@ -24,8 +27,6 @@ def as_text(column: Any, where: str) -> pa.Array:
     Whole numbers become their decimal digits, truth values "true" and "false", dates and times ISO 8601, fractions the
     shortest text that gives them back ("1.0", not "1").
     """
-    import pyarrow as pa
-
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
     if isinstance(column, pa.ExtensionArray):
@@ -60,8 +61,6 @@ def _is_ascii(text: pa.StringArray) -> bool:
 
 
 def _dictionary_text(column: pa.DictionaryArray, where: str) -> pa.Array:
-    import pyarrow as pa
-
     column.validate(full=True)
     names = as_text(column.dictionary, where)
     if pa.types.is_dictionary(names.type) or names.null_count:
@@ -71,11 +70,35 @@ def _dictionary_text(column: pa.DictionaryArray, where: str) -> pa.Array:
 
 def _float_text(column: pa.Array) -> pa.Array:
     """repr of every value; NaN, which is how some frames write a missing name, is missing."""
-    import pyarrow as pa
-
     coded = column.dictionary_encode()
     names = [None if value is None or value != value else repr(float(value)) for value in coded.dictionary.to_pylist()]
     return pa.array(names, pa.string()).take(coded.indices)
+
+
+def text_of(value: Any, where: str) -> str | None:
+    """A single name as text, by the same rules; None if it is missing."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    if isinstance(value, (float, np.floating)):
+        return None if math.isnan(value) else repr(float(value))
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise BadInput(f"{where}: half a surrogate pair, which is no text; got {shown(value)}") from None
+        return str(value)
+    if isinstance(value, (int, np.integer, Decimal)):
+        return str(value)
+    if isinstance(value, (datetime, date, time)):
+        return value.isoformat(" ") if isinstance(value, datetime) else value.isoformat()
+    if isinstance(value, bytes):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            raise BadInput(f"{where}: names must be UTF-8; got {shown(value)}") from None
+    raise BadInput(f"{where}: wanted a name, text or a number; got {shown(value)}")
 
 
 def joined(parts: Sequence[pa.Array], names: Sequence[str]) -> pa.Array:
@@ -87,9 +110,6 @@ def joined(parts: Sequence[pa.Array], names: Sequence[str]) -> pa.Array:
     >>> joined([pa.array(["-O1", "a, b=x"]), pa.array(["", "y"])], ["a", "b"]).to_pylist()
     ['a=-O1, b=', 'a=a\\, b=x, b=y']
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if len(parts) == 1:
         return parts[0]
     labelled = []
@@ -107,9 +127,6 @@ def joined(parts: Sequence[pa.Array], names: Sequence[str]) -> pa.Array:
 
 def is_empty(texts: pa.Array) -> pa.Array:
     """Where a text is "" (not null)."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if pa.types.is_dictionary(texts.type):
         flags = pc.equal(pc.binary_length(texts.dictionary), 0)
         return pc.fill_null(flags.take(texts.indices), False)
@@ -118,9 +135,6 @@ def is_empty(texts: pa.Array) -> pa.Array:
 
 def missing_names(texts: pa.Array) -> npt.NDArray[np.bool_] | None:
     """Where an arm has no name, null or "", or None if all have one (the usual case, found out quickly)."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     plain = texts.dictionary if pa.types.is_dictionary(texts.type) else texts
     shortest = pc.min(pc.binary_length(plain)).as_py()
     if not texts.null_count and shortest != 0:
@@ -134,8 +148,6 @@ def missing_names(texts: pa.Array) -> npt.NDArray[np.bool_] | None:
 
 def refuse_unless_numbers(kind: Any, where: str) -> None:
     """Refuse a column that is not of numbers by its type."""
-    import pyarrow as pa
-
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind):
@@ -150,9 +162,6 @@ def refuse_unless_numbers(kind: Any, where: str) -> None:
 
 def as_numbers(column: Any, where: str) -> Floats:
     """A column of numbers as float64; NaN where it is null, NaN or infinite."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
     refuse_unless_numbers(column.type, where)
@@ -164,6 +173,18 @@ def as_numbers(column: Any, where: str) -> Floats:
     except pa.ArrowException as error:
         raise BadInput(f"{where}: numbers cannot be read: {error_line(error)}") from None
     return finite(values)
+
+
+def number_in(value: Any, where: str) -> float:
+    """A single number; NaN if it is missing, or too large."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return math.nan
+    if isinstance(value, (int, float, Decimal, Fraction, np.integer, np.floating)) and not isinstance(value, bool):
+        try:
+            return float(value)
+        except (OverflowError, ValueError):  # too large, and a signalling NaN
+            return math.nan
+    raise BadInput(f"{where}: wanted a number; got {shown(value)}")
 
 
 def finite(values: Floats) -> Floats:

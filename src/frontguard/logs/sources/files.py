@@ -115,7 +115,9 @@ def _by_glob(pattern: str) -> list[LogFile]:
 
 
 def _partition(folders: Sequence[str]) -> dict[str, str | None]:
-    return dict(_key(name) for name in folders if "=" in name)
+    """Columns and values of folders such as "arm=fast": as Hive, Spark and others write partitions."""
+    pairs = (name.partition("=") for name in folders if "=" in name)
+    return {unquote(name): None if value == _NO_PARTITION else unquote(value) for name, _, value in pairs}
 
 
 def _in_directory(root: Path) -> list[LogFile]:
@@ -131,9 +133,3 @@ def _in_directory(root: Path) -> list[LogFile]:
     if not found:
         raise BadInput(f"{root} is a directory without data files")
     return found
-
-
-def _key(folder: str) -> tuple[str, str | None]:
-    """Column and value of a folder such as "arm=fast": as Hive, Spark and others write partitions."""
-    name, _, value = folder.partition("=")
-    return unquote(name), None if value == _NO_PARTITION else unquote(value)

@@ -1,11 +1,6 @@
 """The formats of logs, and which of them a file has: what its first bytes say, then its name, then its text.
 
-| format | reader |
-| --- | --- |
-| csv, jsonl, parquet | `csv.py`, `json.py`, `parquet.py`: a table for each file |
-| hyperfine, pyperf, pytest-benchmark | `hyperfine.py`, `pyperf.py`, `pytest_benchmark.py`: one table for all files |
-| study | `study.py` |
-| frame | `frames.py` |
+Files of `FILES` are a table each, those of one of the `TOOLS` one table together.
 """
 
 from __future__ import annotations
@@ -13,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from types import ModuleType
 
 from frontguard.errors import BadInput
 from frontguard.logs.sources import hyperfine, pyperf, pytest_benchmark
@@ -22,36 +17,21 @@ from frontguard.logs.sources.csv import CsvFile
 from frontguard.logs.sources.files import LogFile
 from frontguard.logs.sources.json import JsonFile, NotJson, parsed
 from frontguard.logs.sources.parquet import ParquetFile
-from frontguard.logs.sources.reader import LogTable, Request
-from frontguard.logs.sources.tools import Tool, document_of, keys_of
-from frontguard.phrases import error_line, shown
+from frontguard.logs.sources.reader import LogTable
+from frontguard.logs.sources.tools import document_of, keys_of
+from frontguard.phrases import error_line
 
-
-@dataclass(frozen=True)
-class FileFormat:
-    """Files of one format, a table each: how one is opened, and by what it is known."""
-
-    open: Callable[[LogFile, Request], LogTable]
-    endings: tuple[str, ...]
-    begins: bytes | None = None
-
-
-FILES: dict[str, FileFormat] = {
-    "csv": FileFormat(CsvFile, (".csv", ".tsv", ".tab")),
-    "parquet": FileFormat(ParquetFile, (".parquet", ".pq"), b"PAR1"),
-    "jsonl": FileFormat(JsonFile, (".jsonl", ".ndjson")),
-}
-TOOLS: dict[str, Tool] = {
-    "hyperfine": Tool(hyperfine.wrote, hyperfine.results),
-    "pyperf": Tool(pyperf.wrote, pyperf.results),
-    "pytest-benchmark": Tool(pytest_benchmark.wrote, pytest_benchmark.results),
-}
+FILES: dict[str, Callable[..., LogTable]] = {"csv": CsvFile, "parquet": ParquetFile, "jsonl": JsonFile}
+TOOLS: dict[str, ModuleType] = {"hyperfine": hyperfine, "pyperf": pyperf, "pytest-benchmark": pytest_benchmark}
 FORMATS = (*FILES, *TOOLS, "study")
 
-_STUDY_ENDINGS, _STUDY_BEGINS = (".db", ".sqlite", ".sqlite3"), b"SQLite format 3\0"
-_BY_ENDING = {ending: name for name, format in FILES.items() for ending in format.endings}
-_BY_ENDING |= dict.fromkeys(_STUDY_ENDINGS, "study")
-_BY_BEGINNING = {format.begins: name for name, format in FILES.items() if format.begins} | {_STUDY_BEGINS: "study"}
+_BY_BEGINNING = {b"PAR1": "parquet", b"SQLite format 3\0": "study"}
+_BY_ENDING = {
+    **dict.fromkeys((".csv", ".tsv", ".tab"), "csv"),
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    **dict.fromkeys((".jsonl", ".ndjson"), "jsonl"),
+    **dict.fromkeys((".db", ".sqlite", ".sqlite3"), "study"),
+}
 
 
 def format_of(files: Sequence[LogFile]) -> str:
@@ -114,10 +94,3 @@ def _looks_like_lines(head: bytes) -> bool:
     except (NotJson, UnicodeDecodeError):
         return False
     return bool(rest.strip()) or not any(tool.wrote(record) for tool in TOOLS.values())
-
-
-def checked_format(format: str | None) -> str | None:
-    """Refuse a format that there is not."""
-    if format is not None and format not in FORMATS:
-        raise BadInput(f"format must be one of {', '.join(FORMATS)}, or None (guessed); got {shown(format)}")
-    return format

@@ -5,19 +5,14 @@ pandas and Arrow are read by themselves, all others through narwhals.
 
 from __future__ import annotations
 
-import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import date, datetime, time
-from decimal import Decimal
-from fractions import Fraction
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from frontguard._typing import Floats
 from frontguard.errors import BadInput
-from frontguard.logs.sources.columns import as_numbers, as_text, finite
 from frontguard.logs.sources.reader import BATCH, LogTable, Picked, Request, TableRows, needs, one_column, pick
 from frontguard.phrases import error_line, shown
 
@@ -48,18 +43,23 @@ class FrameTable(LogTable):
     """A frame whose columns are looked up by name; what is wanted of it is brought to Arrow when it is read."""
 
     def __init__(self, frame: Any, request: Request) -> None:
-        self._frame = frame
+        self._at: Callable[[int], Any]
         if isinstance(frame, Mapping):
             _one_length(frame)
-            rows = len(next(iter(frame.values()))) if frame else 0
-            super().__init__("the columns", [str(name) for name in frame], rows)
-            return
-        if _is(frame, "pyarrow", "Table", "RecordBatch"):
+            columns = list(frame.values())
+            self._at = lambda index: _arrow(columns[index])
+            super().__init__("the columns", [str(name) for name in frame], len(columns[0]) if columns else 0)
+        elif _is(frame, "pyarrow", "Table", "RecordBatch"):
+            self._at = frame.column
             super().__init__("the table", frame.schema.names, len(frame))
-            return
-        pandas = _is(frame, "pandas", "DataFrame")
-        self._frame = _with_index(frame, request) if pandas else _through_narwhals(frame, request)
-        super().__init__("the frame", [str(name) for name in self._frame.columns], len(self._frame))
+        elif _is(frame, "pandas", "DataFrame"):
+            whole = _with_index(frame, request)
+            self._at = lambda index: _arrow(whole.iloc[:, index])
+            super().__init__("the frame", [str(name) for name in whole.columns], len(whole))
+        else:
+            known = _through_narwhals(frame, request)
+            self._at = lambda index: known.get_column(known.columns[index]).to_arrow()
+            super().__init__("the frame", known.columns, len(known))
 
     def rows(self, picked: Picked) -> Iterator[TableRows]:
         """The rows, in pieces."""
@@ -73,19 +73,15 @@ class FrameTable(LogTable):
         """An Arrow array, or the list of values where the type does not say what they are; and its name in messages."""
         index = one_column(name, self.names, self.shown)
         where = f"{self.shown}, column {shown(name)}"
-        if isinstance(self._frame, Mapping):
-            return _arrow(list(self._frame.values())[index]), where
-        if _is(self._frame, "pandas", "DataFrame"):
-            return _arrow(self._frame.iloc[:, index]), where
-        if _is(self._frame, "pyarrow", "Table", "RecordBatch"):
-            return self._frame.column(index), where
         try:
-            return self._frame.get_column(self.names[index]).to_arrow(), where
+            return self._at(index), where
         except Exception as error:
             raise BadInput(f"{where}: its type cannot be read: {error_line(error)}") from None
 
     def _text(self, name: str) -> Any:
         import pyarrow as pa
+
+        from frontguard.logs.sources.columns import as_text, text_of
 
         column, where = self._column(name)
         if isinstance(column, list):
@@ -94,9 +90,11 @@ class FrameTable(LogTable):
         return as_text(column, where)
 
     def _numbers(self, name: str) -> Floats:
+        from frontguard.logs.sources.columns import as_numbers, finite, number_in
+
         column, where = self._column(name)
         if isinstance(column, list):
-            values = [_number(value, f"{where}, row {row}") for row, value in enumerate(column, 1)]
+            values = [number_in(value, f"{where}, row {row}") for row, value in enumerate(column, 1)]
             return finite(np.array(values, np.float64))
         return as_numbers(column, where)
 
@@ -139,43 +137,6 @@ def _arrow(column: Any) -> Any:
     if isinstance(column, np.ndarray) and column.ndim == 1 and column.dtype.kind in "iufbU":
         return pa.array(column)
     return column.tolist() if _is(column, "pandas", "Series") else list(column)
-
-
-def text_of(value: Any, where: str) -> str | None:
-    """A single name as text, by the rules of `columns.as_text`."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return None
-    if isinstance(value, (bool, np.bool_)):
-        return "true" if value else "false"
-    if isinstance(value, (float, np.floating)):
-        return None if math.isnan(value) else repr(float(value))
-    if isinstance(value, str):
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            raise BadInput(f"{where}: half a surrogate pair, which is no text; got {shown(value)}") from None
-        return str(value)
-    if isinstance(value, (int, np.integer, Decimal)):
-        return str(value)
-    if isinstance(value, (datetime, date, time)):
-        return value.isoformat(" ") if isinstance(value, datetime) else value.isoformat()
-    if isinstance(value, bytes):
-        try:
-            return value.decode()
-        except UnicodeDecodeError:
-            raise BadInput(f"{where}: names must be UTF-8; got {shown(value)}") from None
-    raise BadInput(f"{where}: wanted a name, text or a number; got {shown(value)}")
-
-
-def _number(value: Any, where: str) -> float:
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return math.nan
-    if isinstance(value, (int, float, Decimal, Fraction, np.integer, np.floating)) and not isinstance(value, bool):
-        try:
-            return float(value)
-        except (OverflowError, ValueError):  # too large, and a signalling NaN
-            return math.nan
-    raise BadInput(f"{where}: wanted a number; got {shown(value)}")
 
 
 def _with_index(frame: Any, request: Request) -> Any:

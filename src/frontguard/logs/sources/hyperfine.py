@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from frontguard.errors import BadInput
-from frontguard.logs.sources.tools import ArmResults, as_setting, entry, has_list, number, numbers
+from frontguard.logs.sources.columns import number_in
+from frontguard.logs.sources.tools import ArmResults, as_setting, entry, has_list, numbers
 from frontguard.phrases import shown
 
 _ONLY_MEANS = "hyperfine wrote only its mean over the runs; its later schema, with 'measurements', has it for every run"
@@ -30,11 +31,8 @@ def results(document: Any, where: str) -> Iterator[ArmResults]:
     for index, result in enumerate(document["results"], 1):
         place = f"{where}, result {index}"
         command = entry(result, "command", str, place)
-        parameters = result.get("parameters")
-        if parameters is None:
-            parameters = {} if result.get("parameter") is None else {"parameter": result["parameter"]}
-        if not isinstance(parameters, dict):
-            raise BadInput(f"{place}: 'parameters' must be an object; got {shown(parameters)}")
+        single = {} if result.get("parameter") is None else {"parameter": result["parameter"]}
+        parameters = entry(result, "parameters", dict, place, single)
         settings = {str(name): as_setting(value) for name, value in parameters.items()}
         listed = ", ".join(f"{name}={value}" for name, value in settings.items())
         runs = result.get("measurements")
@@ -50,11 +48,7 @@ def _lists(result: dict[str, Any], place: str) -> tuple[dict[str, list[float]], 
     values = {"seconds": numbers(result["times"], f"{place}, times")}
     if result.get("memory_usage_byte") is not None:
         values["memory"] = numbers(result["memory_usage_byte"], f"{place}, memory_usage_byte")
-    codes = result.get("exit_codes")
-    if codes is None:
-        codes = [0] * len(values["seconds"])
-    if not isinstance(codes, list):
-        raise BadInput(f"{place}: 'exit_codes' must be a list; got {shown(codes)}")
+    codes = entry(result, "exit_codes", list, place, [0] * len(values["seconds"]))
     sizes = {len(column) for column in (*values.values(), codes)}
     if len(sizes) > 1:
         raise BadInput(f"{place}: its lists must have one length; got {', '.join(map(str, sorted(sizes)))}")
@@ -67,10 +61,7 @@ def _lists(result: dict[str, Any], place: str) -> tuple[dict[str, list[float]], 
 
 def _runs(runs: Any, place: str) -> tuple[dict[str, list[float]], dict[str, str]]:
     """The second schema: an object for each run."""
-    if isinstance(runs, dict):
-        runs = runs.get("measurements")
-    if not isinstance(runs, list):
-        raise BadInput(f"{place}: 'measurements' must be a list; got {shown(runs)}")
+    runs = entry(runs if isinstance(runs, dict) else {"measurements": runs}, "measurements", list, place)
     names = [name for name, key in _RUN.items() if any(isinstance(run, dict) and key in run for run in runs)]
     if "seconds" not in names:
         raise BadInput(f"{place}: no 'time_wall_clock' in its measurements")
@@ -95,4 +86,4 @@ def _quantity(value: Any, place: str) -> float:
         if value.get("unit") not in _UNITS:
             raise BadInput(f"{place}: the unit must be one of {', '.join(_UNITS)}; got {shown(value.get('unit'))}")
         value = value.get("value")
-    return number(value, place)
+    return number_in(value, place)

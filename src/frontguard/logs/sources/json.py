@@ -16,7 +16,7 @@ import pyarrow.json
 
 from frontguard.errors import BadInput
 from frontguard.logs.sources.blocks import BLOCK, Block, ByteFile, TextTable
-from frontguard.logs.sources.columns import finite
+from frontguard.logs.sources.columns import finite, text_of
 from frontguard.logs.sources.reader import Picked, Request, TableRows
 from frontguard.phrases import error_line, shown
 
@@ -109,7 +109,9 @@ class _JsonParser:
         for place, record in records:
             _refuse_unless_object(record, place)
             for column, name in zip(texts, self.picked.texts, strict=True):
-                column.append(_text(record.get(name), place, name))
+                value = record.get(name)
+                unsigned = value == "-0" and isinstance(value, Written)
+                column.append(text_of("0" if unsigned else value, f"{place}, column {shown(name)}"))
             for values, name in zip(numbers, self.picked.numbers, strict=True):
                 values.append(_number(record.get(name), place, name))
         return TableRows(
@@ -121,25 +123,6 @@ def _options(picked: Picked, text: pa.DataType) -> pa.json.ParseOptions:
     """How Arrow is to read: these columns as these types, the others not at all."""
     fields = [(name, text) for name in picked.texts] + [(name, pa.float64()) for name in picked.numbers]
     return pa.json.ParseOptions(explicit_schema=pa.schema(fields), unexpected_field_behavior="ignore")
-
-
-def _text(value: Any, place: str, name: str) -> str | None:
-    """A name: text as it is, a number as it is written, truth values in lower case."""
-    if value is None:
-        return None
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        if not value.isprintable() and _surrogate(value):
-            raise BadInput(
-                f"{place}, column {shown(name)}: half a surrogate pair, which is no text; got {shown(value)}"
-            )
-        return "0" if value == "-0" and isinstance(value, Written) else str(value)
-    raise BadInput(f"{place}, column {shown(name)}: wanted a name, text or a number; got {shown(value)}")
-
-
-def _surrogate(text: str) -> bool:
-    return any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def _number(value: Any, place: str, name: str) -> float:

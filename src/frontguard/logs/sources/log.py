@@ -3,38 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from frontguard._typing import Floats
 from frontguard.errors import BadInput
-from frontguard.logs.sources.columns import joined, missing_names
+from frontguard.logs.sort.rows import Batch
 from frontguard.logs.sources.files import LogFile, LogFiles
-from frontguard.logs.sources.reader import BATCH, Layout, LogTable, Picked, Request, TableRows, pick
+from frontguard.logs.sources.reader import Layout, LogTable, Picked, Request, TableRows, pick
 from frontguard.notices import Notice, RowsWithoutArm
 from frontguard.phrases import number_of, quoted, shown
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from frontguard.objectives import Objective
-
-
-@dataclass(frozen=True, eq=False)
-class Batch:
-    """Some pulls: the arm of each, and its value of each metric, NaN where that failed.
-
-    `arms` is an Arrow array of text, plain or a dictionary with 32 bit codes. A dictionary may hold names that no pull
-    of the batch has. No name is null or empty.
-    """
-
-    arms: pa.Array
-    values: list[Floats]
-
-    def __len__(self) -> int:
-        return len(self.arms)
+    pass
 
 
 class Log:
@@ -55,7 +35,6 @@ class Log:
         *,
         rows_hint: int | None = None,
         bytes_hint: int | None = None,
-        objectives: tuple[Objective, ...] | None = None,
     ) -> None:
         self.format = format
         self.where = files.shown
@@ -64,11 +43,13 @@ class Log:
         self.arm: tuple[str, ...] = request.arm or ("arm",)
         self.metrics = request.metrics
         self.layout: Layout = picked.layout
-        self.rows_hint = rows_hint
+        self.rows_hint = first.row_count if rows_hint is None else rows_hint
         self.bytes_hint = bytes_hint
         self.rows_read = 0
         self.on_rows: Callable[[int], None] | None = None  # told `rows_read` as it grows
-        self.objectives = objectives
+        self.objectives = first.objectives and tuple(
+            objective for name in self.metrics for objective in first.objectives if objective.name == name
+        )
         self.notes: list[Notice] = []
         self._request = replace(request, arm=self.arm, layout=picked.layout)
         self._files, self._open = files.files, open
@@ -88,15 +69,11 @@ class Log:
             return min(1.0, self.rows_read / self.rows_hint)
         return min(1.0, self.bytes_read / self.bytes_hint) if self.bytes_hint else None
 
-    def describe(self) -> str:
-        """What this is, in a line."""
+    def __repr__(self) -> str:
         source = f"{self.format}, {number_of(len(self._files), 'file')}" if self._files[0].path else self.format
         size = f", {self.rows_hint:,} rows" if self.rows_hint is not None else ""
-        arm = " and ".join(map(repr, self.arm))
-        return f"{self.where} ({source}{size}): {self.layout}, arm {arm}, metrics {', '.join(map(repr, self.metrics))}"
-
-    def __repr__(self) -> str:
-        return f"<log {self.describe()}>"
+        arm, metrics = " and ".join(map(repr, self.arm)), ", ".join(map(repr, self.metrics))
+        return f"<log {self.where} ({source}{size}): {self.layout}, arm {arm}, metrics {metrics}>"
 
     def batches(self) -> Iterator[Batch]:
         """The pulls, in their order. May be called again, except on standard input."""
@@ -114,9 +91,9 @@ class Log:
             self._refuse_no_rows(whole.rows)
             named = whole.pulls(self.notes)
         pulls = 0
-        for batch in _of_fair_size(named):
-            pulls += len(batch)
-            yield batch
+        for rows in named:
+            pulls += len(rows)
+            yield Batch(rows.texts[0], rows.numbers)
         self._refuse_no_rows(pulls)
 
     def _refuse_no_rows(self, rows: int) -> None:
@@ -124,22 +101,40 @@ class Log:
             raise BadInput(f"{self.where} has no rows; its columns are {quoted(self.columns)}")
 
     def _named(self) -> Iterator[TableRows]:
-        """TableRows with the columns of the arm joined to one, all of them with a name."""
-        absent = _Nameless(self._request)
+        """TableRows with the columns of the arm joined to one, all of them with a name.
+
+        Those without one are dropped, or refused when all of them were counted.
+        """
+        from frontguard.logs.sources.columns import joined, missing_names
+
+        drop = self._request.missing_arms == "drop"
+        nameless, first = 0, ""
         for file in self._files:
             before_file = self.rows_read
             for rows in self._rows(file):
                 width = len(self.arm)
                 arms = joined(rows.texts[:width], self.arm)
-                whole = TableRows([arms, *rows.texts[width:]], rows.numbers)
-                before = self.rows_read - before_file
+                named = TableRows([arms, *rows.texts[width:]], rows.numbers)
+                absent = missing_names(arms)
+                if absent is not None:
+                    row = self.rows_read - before_file + int(absent.argmax()) + 1
+                    first = first or f"row {row} of {file.shown}"
+                    nameless += int(absent.sum())
+                    named = named.where(~absent)
                 self.rows_read += len(rows)
                 if self.on_rows is not None:
                     self.on_rows(self.rows_read)
-                kept = absent.without(whole, file.shown, before)
-                if len(kept) and not absent.refusing:
-                    yield kept
-        absent.tell(self.notes)
+                if len(named) and (drop or not nameless):
+                    yield named
+        if nameless and not drop:
+            count = "1 row has" if nameless == 1 else f"{nameless} rows have"
+            columns = " and ".join(map(repr, self.arm))
+            raise BadInput(
+                f"{count} no arm (column {columns} is missing or empty), the first is {first}; wanted a name in every "
+                "row, or missing_arms='drop' (--missing-arms drop)"
+            )
+        if nameless:
+            self.notes.append(RowsWithoutArm(nameless, self.arm, first))
 
     def _rows(self, file: LogFile) -> Iterator[TableRows]:
         table, self._first = self._first if file is self._files[0] else None, None
@@ -160,45 +155,6 @@ class Log:
         self.notes += table.notes
 
 
-class _Nameless:
-    """TableRows whose arm has no name: dropped, or refused when all of them were counted."""
-
-    def __init__(self, request: Request) -> None:
-        self._drop = request.missing_arms == "drop"
-        self._columns = request.arm
-        self._count = 0
-        self._first = ""
-
-    @property
-    def refusing(self) -> bool:
-        """Whether there is something to be refused at the end, so that no more rows are wanted."""
-        return self._count > 0 and not self._drop
-
-    def without(self, rows: TableRows, where: str, before: int) -> TableRows:
-        """The rows that have a name; `before` of the same table were read before them."""
-        import pyarrow as pa
-
-        absent = missing_names(rows.texts[0])
-        if absent is None:
-            return rows
-        if not self._count:
-            self._first = f"row {before + int(absent.argmax()) + 1} of {where}"
-        self._count += int(absent.sum())
-        kept = pa.array(~absent)
-        return TableRows([text.filter(kept) for text in rows.texts], [column[~absent] for column in rows.numbers])
-
-    def tell(self, notes: list[Notice]) -> None:
-        """Refuse them, or note that they were dropped."""
-        if not self._count:
-            return
-        if not self._drop:
-            rows = "1 row has" if self._count == 1 else f"{self._count} rows have"
-            columns = " and ".join(map(repr, self._columns))
-            said = f"{rows} no arm (column {columns} is missing or empty), the first is {self._first}"
-            raise BadInput(f"{said}; wanted a name in every row, or missing_arms='drop' (--missing-arms drop)")
-        notes.append(RowsWithoutArm(self._count, tuple(self._columns), self._first))
-
-
 def _all_names(table: LogTable, file: LogFile) -> list[str]:
     return [*table.names, *(name for name in file.partition if name not in table.names)]
 
@@ -212,33 +168,3 @@ def _completed(rows: TableRows, wanted: Sequence[str], given: Mapping[str, str |
         pa.repeat(pa.scalar(given[name], pa.string()), len(rows)) if name in given else next(inner) for name in wanted
     ]
     return TableRows(texts, rows.numbers)
-
-
-def _of_fair_size(pieces: Iterator[TableRows]) -> Iterator[Batch]:
-    """Batches of some 10⁵ rows out of pieces that may be smaller."""
-    waiting: list[TableRows] = []
-    size = 0
-    for rows in pieces:
-        waiting.append(rows)
-        size += len(rows)
-        if size >= BATCH:
-            yield _merged(waiting)
-            waiting, size = [], 0
-    if size:
-        yield _merged(waiting)
-
-
-def _merged(pieces: list[TableRows]) -> Batch:
-    import pyarrow as pa
-
-    if len(pieces) == 1:
-        return Batch(pieces[0].texts[0], pieces[0].numbers)
-    texts = [rows.texts[0] for rows in pieces]
-    coded = [pa.types.is_dictionary(text.type) for text in texts]
-    if all(coded):
-        arms = pa.chunked_array(texts).unify_dictionaries().combine_chunks()
-    else:
-        arms = pa.concat_arrays(
-            [text.cast(pa.string()) if code else text for text, code in zip(texts, coded, strict=True)]
-        )
-    return Batch(arms, [np.concatenate(columns) for columns in zip(*(rows.numbers for rows in pieces), strict=True)])

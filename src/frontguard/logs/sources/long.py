@@ -10,7 +10,6 @@ The rows are gathered in memory, 14 bytes each, since the values of a pull may s
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,24 +17,23 @@ import numpy.typing as npt
 from frontguard._compiled import kernel
 from frontguard._typing import Floats
 from frontguard.errors import BadInput
+from frontguard.logs.sort.names import ArmNames, Codes
 from frontguard.logs.sources.columns import missing_names
 from frontguard.logs.sources.reader import BATCH, TableRows
 from frontguard.notices import ArmsWithoutRows, Notice
 from frontguard.phrases import did_you_mean, quoted, shown
 
-Codes = npt.NDArray[np.int32]
-
 
 class Gathered:
-    """Rows of the long layout, gathered; `arms` and `metrics` are numbered in order of appearance."""
+    """Rows of the long layout, gathered."""
 
     def __init__(self, metrics: Sequence[str], where: str) -> None:
         self.metrics = list(metrics)
         self.where = where
         self.rows = 0
-        self._others: dict[str, None] = {}  # metrics that are there and not wanted
-        self._arms: dict[str, int] = {}
-        self._wanted = {name: np.int16(d) for d, name in enumerate(metrics)}
+        self._arms = ArmNames()
+        self._kinds = ArmNames()  # the metrics that are there
+        self._wanted = {name: d for d, name in enumerate(metrics)}
         self._parts: list[tuple[Codes, npt.NDArray[np.int16], Floats]] = []
 
     def take(self, rows: TableRows) -> None:
@@ -46,13 +44,9 @@ class Gathered:
             first = self.rows + int(absent.argmax()) + 1
             raise BadInput(f"{self.where}: row {first} has no name of a metric; wanted one in every row")
         self.rows += len(values)
-        kinds, named = _coded(metrics)
-        of_kind = np.array([self._wanted.get(name, np.int16(-1)) for name in named], np.int16)
-        self._others.update(dict.fromkeys(name for name in named if name not in self._wanted))
-        metric = of_kind[kinds] if len(named) else np.empty(0, np.int16)
-        places, names = _coded(arms)
-        numbers = np.array([self._arms.setdefault(name, len(self._arms)) for name in names], np.int32)
-        arm = numbers[places] if len(names) else np.empty(0, np.int32)
+        arm, kind = self._arms.codes(arms), self._kinds.codes(metrics)
+        of_kind = [self._wanted.get(name, -1) for name in self._kinds.arrow().to_pylist()]
+        metric = np.array(of_kind, np.int16)[kind]
         keep = metric >= 0
         if not keep.all():
             arm, metric, values = arm[keep], metric[keep], values[keep]
@@ -64,10 +58,10 @@ class Gathered:
 
         counts = np.zeros((len(self.metrics), len(self._arms)), np.int64)
         for arm, metric, _ in self._parts:
-            _count(arm, metric, counts)
+            np.add.at(counts, (metric, arm), 1)
         for d, name in enumerate(self.metrics):
             if not counts[d].any():
-                others = list(self._others)
+                others = [other for other in self._kinds.arrow().to_pylist() if other not in self._wanted]
                 raise BadInput(
                     f"{self.where}: no row is of the metric {shown(name)}{did_you_mean(name, others)}; "
                     f"others there are {quoted(others) if others else 'none'}"
@@ -82,29 +76,13 @@ class Gathered:
         while self._parts:
             arm, metric, part = self._parts.pop(0)
             _place(arm, metric, part, following, values)
-        names = pa.array(list(self._arms), pa.string())
+        names = self._arms.arrow()
         owners = np.repeat(np.arange(len(per_arm), dtype=np.int32), per_arm)
         for begin in range(0, values.shape[1], BATCH):
             part_of = slice(begin, begin + BATCH)
             yield TableRows(
                 [pa.DictionaryArray.from_arrays(pa.array(owners[part_of]), names)], [row[part_of] for row in values]
             )
-
-
-def _coded(texts: Any) -> tuple[Codes, list[str]]:
-    """Texts as numbers into a list of the different ones."""
-    import pyarrow as pa
-
-    coded = texts if pa.types.is_dictionary(texts.type) else texts.dictionary_encode()
-    # Names that no row uses must not become arms.
-    used, codes = np.unique(coded.indices.to_numpy(zero_copy_only=False), return_inverse=True)
-    return codes.astype(np.int32, copy=False), coded.dictionary.take(pa.array(used)).to_pylist()
-
-
-@kernel
-def _count(arm: Codes, metric: npt.NDArray[np.int16], counts: npt.NDArray[np.int64]) -> None:
-    for row in range(arm.size):
-        counts[metric[row], arm[row]] += 1
 
 
 @kernel

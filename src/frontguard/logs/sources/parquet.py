@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -45,18 +46,21 @@ class ParquetFile(LogTable):
 
     def rows(self, picked: Picked) -> Iterator[TableRows]:
         """The rows, in pieces."""
-        for name in picked.numbers:
-            index = one_column(name, self.names, self.shown)
-            refuse_unless_numbers(self.schema.field(index).type, f"{self.shown}, column {shown(name)}")
+        texts, numbers = (
+            [self.names[one_column(name, self.names, self.shown)] for name in names]
+            for names in (picked.texts, picked.numbers)
+        )
+        for name in numbers:
+            refuse_unless_numbers(self.schema.field(name).type, self._called(name))
         groups = range(self.metadata.num_row_groups)
-        small = self.row_count <= _LARGE_GROUP * len(groups)
         seen = 0
         try:
-            reader = _RowGroups(self, picked)
+            coded = self._stored_as_codes(texts)
+            group = partial(self._group, texts, numbers, coded)
             pieces = (
-                prefetched(lambda group: list(reader.group(group)), groups)
-                if small
-                else ([rows] for group in groups for rows in reader.group(group))
+                prefetched(lambda number: list(group(number)), groups)
+                if self.row_count <= _LARGE_GROUP * len(groups)
+                else ([rows] for number in groups for rows in group(number))
             )
             for piece in pieces:
                 for rows in piece:
@@ -67,51 +71,35 @@ class ParquetFile(LogTable):
         if seen != self.row_count:
             raise BadInput(f"{self.shown} is damaged: it says that it has {self.row_count} rows; got {seen}")
 
-
-class _RowGroups:
-    """What a thread needs to read a row group."""
-
-    def __init__(self, source: ParquetFile, picked: Picked) -> None:
-        self.source = source
-        names = source.names
-        self.texts = [names[one_column(name, names, source.shown)] for name in picked.texts]
-        self.numbers = [names[one_column(name, names, source.shown)] for name in picked.numbers]
-        self.columns = list(dict.fromkeys((*self.texts, *self.numbers)))
-        self.coded = self._stored_as_codes()
-
-    def _stored_as_codes(self) -> list[str]:
+    def _stored_as_codes(self, texts: list[str]) -> list[str]:
         """Text columns that are read as dictionaries: those stored as such, for which it is three times as quick.
 
         Whether they are is seen from a first batch: the library's own view of the file's metadata must not be asked,
         since it ends the process on a damaged file.
         """
-        source = self.source
-        named = [name for name in dict.fromkeys(self.texts) if pa.types.is_string(source.schema.field(name).type)]
-        if not named or source.row_count <= BATCH:
+        named = [name for name in dict.fromkeys(texts) if pa.types.is_string(self.schema.field(name).type)]
+        if not named or self.row_count <= BATCH:
             return []
-        with _opened(source.file, source.metadata, named) as file:
+        with _opened(self.file, self.metadata, named) as file:
             first = next(file.iter_batches(_FIRST, columns=named, use_threads=False), None)
-            if first is None:
-                return []
-            names = {name: first.column(name).dictionary for name in named}
-            return [
-                name
-                for name, found in names.items()
-                if found.nbytes <= _STORED_DICTIONARY
-                and 2 * len(found) * source.metadata.num_row_groups <= source.row_count
-            ]
+        if first is None:
+            return []
+        names = {name: first.column(name).dictionary for name in named}
+        most = self.row_count // (2 * self.metadata.num_row_groups)
+        return [name for name, found in names.items() if found.nbytes <= _STORED_DICTIONARY and len(found) <= most]
 
-    def group(self, group: int) -> Iterator[TableRows]:
+    def _group(self, texts: list[str], numbers: list[str], coded: list[str], group: int) -> Iterator[TableRows]:
         """The rows of one row group."""
-        with _opened(self.source.file, self.source.metadata, self.coded) as file:
-            for batch in file.iter_batches(BATCH, row_groups=[group], columns=self.columns, use_threads=False):
+        columns = list(dict.fromkeys((*texts, *numbers)))
+        with _opened(self.file, self.metadata, coded) as file:
+            for batch in file.iter_batches(BATCH, row_groups=[group], columns=columns, use_threads=False):
                 yield TableRows(
-                    [as_text(batch.column(name), self._column(name)) for name in self.texts],
-                    [as_numbers(batch.column(name), self._column(name)) for name in self.numbers],
+                    [as_text(batch.column(name), self._called(name)) for name in texts],
+                    [as_numbers(batch.column(name), self._called(name)) for name in numbers],
                 )
 
-    def _column(self, name: str) -> str:
-        return f"{self.source.shown}, column {shown(name)}"
+    def _called(self, column: str) -> str:
+        return f"{self.shown}, column {shown(column)}"
 
 
 def _opened(file: LogFile, metadata: Any = None, coded: list[str] | None = None) -> Any:

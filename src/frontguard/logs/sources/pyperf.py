@@ -7,7 +7,8 @@ from typing import Any
 
 from frontguard.errors import BadInput
 from frontguard.logs.sources import pytest_benchmark
-from frontguard.logs.sources.tools import ArmResults, entry, has_list, number, numbers
+from frontguard.logs.sources.columns import number_in
+from frontguard.logs.sources.tools import ArmResults, entry, has_list, numbers
 from frontguard.phrases import shown
 
 _UNITS = {"second": "seconds", "byte": "bytes", "integer": "value"}
@@ -35,7 +36,7 @@ def results(document: Any, where: str) -> Iterator[ArmResults]:
             measured = numbers(entry(run, "values", list, spot, []), f"{spot}, values")
             peak = entry(run, "metadata", dict, spot, {}).get("mem_max_rss", about.get("mem_max_rss"))
             values += measured
-            memory += [number(peak, f"{spot}, mem_max_rss")] * len(measured)
+            memory += [number_in(peak, f"{spot}, mem_max_rss")] * len(measured)
             once = once and len(measured) <= 1
         columns = {metric: values}
         absent = {}

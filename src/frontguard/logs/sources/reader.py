@@ -13,13 +13,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args
 
-from frontguard._typing import Floats
+from frontguard._typing import Bools, Floats
 from frontguard.errors import BadInput
 from frontguard.notices import Notice
 from frontguard.phrases import did_you_mean, quoted, shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from frontguard.objectives import Objective
 
 Layout = Literal["wide", "long"]
 
@@ -40,17 +42,7 @@ class Request:
     missing_arms: Literal["refuse", "drop"] = "refuse"
 
     @classmethod
-    def of(
-        cls,
-        arm: str | Sequence[str] | None,
-        metrics: Sequence[str],
-        *,
-        layout: str | None = None,
-        metric_column: str = "metric",
-        value_column: str = "value",
-        decimal: str = ".",
-        missing_arms: str = "refuse",
-    ) -> Request:
+    def of(cls, arm: str | Sequence[str] | None, metrics: Sequence[str], **how: Any) -> Request:
         """Take the arguments of `open_log`, and refuse what they cannot be."""
         arms = (arm,) if isinstance(arm, str) else tuple(arm or ())
         if isinstance(metrics, str):
@@ -60,21 +52,14 @@ class Request:
             if wrong:
                 raise BadInput(f"{what} must be names of columns; got {shown(wrong[0])}")
         different((*arms, *metrics), "arm and metrics")
-        if layout is not None and layout not in get_args(Layout):
-            raise BadInput(f"layout must be 'wide', 'long' or None (guessed); got {shown(layout)}")
-        if decimal not in (".", ","):
-            raise BadInput(f"decimal must be '.' or ','; got {shown(decimal)}")
-        if missing_arms not in ("refuse", "drop"):
-            raise BadInput(f"missing_arms must be 'refuse' or 'drop'; got {shown(missing_arms)}")
-        return cls(
-            arms,
-            tuple(metrics),
-            layout,  # type: ignore[arg-type]
-            metric_column,
-            value_column,
-            decimal,
-            missing_arms,  # type: ignore[arg-type]
-        )
+        request = cls(arms, tuple(metrics), **how)
+        if request.layout is not None and request.layout not in get_args(Layout):
+            raise BadInput(f"layout must be 'wide', 'long' or None (guessed); got {shown(request.layout)}")
+        if request.decimal not in (".", ","):
+            raise BadInput(f"decimal must be '.' or ','; got {shown(request.decimal)}")
+        if request.missing_arms not in ("refuse", "drop"):
+            raise BadInput(f"missing_arms must be 'refuse' or 'drop'; got {shown(request.missing_arms)}")
+        return request
 
 
 @dataclass(frozen=True)
@@ -100,6 +85,10 @@ class TableRows:
     def __len__(self) -> int:
         return len(self.numbers[0])
 
+    def where(self, kept: Bools) -> TableRows:
+        """Some of the rows."""
+        return TableRows([text.filter(kept) for text in self.texts], [column[kept] for column in self.numbers])
+
 
 class LogTable(ABC):
     """What a reader gives: a table that was opened, with the names of its columns known and its rows still to come.
@@ -117,6 +106,9 @@ class LogTable(ABC):
 
     metrics: tuple[str, ...] = ()
     """The metrics that are read if none are named; then a row is a pull, and a column a metric."""
+
+    objectives: tuple[Objective, ...] | None = None
+    """Those of a study."""
 
     def __init__(self, shown: str, names: Sequence[str], row_count: int | None = None) -> None:
         self.shown = shown  # how it is called in messages

@@ -15,9 +15,10 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ import pyarrow as pa
 
 from frontguard.errors import BadInput
 from frontguard.logs.sources.blocks import ByteFile
-from frontguard.logs.sources.columns import finite
+from frontguard.logs.sources.columns import finite, number_in
 from frontguard.logs.sources.files import LogFile, several
 from frontguard.logs.sources.reader import LogTable, Picked, TableRows
 from frontguard.phrases import error_line, shown
@@ -42,18 +43,10 @@ class ArmResults:
     absent: Mapping[str, str] = field(default_factory=dict)  # metrics that were not kept for every pull, and why
 
 
-@dataclass(frozen=True)
-class Tool:
-    """Whether it wrote a document; and the results in one, which is called so in messages."""
-
-    wrote: Callable[[Any], bool]
-    results: Callable[[Any, str], Iterator[ArmResults]]
-
-
 class ToolTable(LogTable):
     """The results of a tool, from one file or several, with a column for everything that is known."""
 
-    def __init__(self, name: str, tool: Tool, files: Sequence[LogFile]) -> None:
+    def __init__(self, name: str, tool: ModuleType, files: Sequence[LogFile]) -> None:
         self._arms: list[ArmResults] = []
         for file in files:
             document = document_of(file)
@@ -142,16 +135,4 @@ def numbers(values: Any, place: str) -> list[float]:
     """A list of numbers."""
     if not isinstance(values, list):
         raise BadInput(f"{place}: wanted a list of numbers; got {shown(values)}")
-    return [number(value, place) for value in values]
-
-
-def number(value: Any, place: str) -> float:
-    """A number; NaN for null."""
-    if value is None:
-        return math.nan
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise BadInput(f"{place}: wanted numbers; got {shown(value)}")
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf
+    return [number_in(value, place) for value in values]

@@ -66,11 +66,6 @@ class LogState:
         return cls(ordered, said, _in_order(sources))
 
     @property
-    def exact(self) -> bool:
-        """Whether all values are kept."""
-        return isinstance(self.data, Ordered)
-
-    @property
     def arms(self) -> Sequence[str]:
         """Names (K,), ordered."""
         return self.data.arms
