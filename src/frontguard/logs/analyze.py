@@ -31,7 +31,7 @@ from frontguard.logs.state import LogState, append_to
 from frontguard.logs.state.file import MARK
 from frontguard.notices import Notice, TooFewPulls
 from frontguard.objectives import Objective, parse_objectives, tolerances
-from frontguard.pareto.judge import Verdicts, judge
+from frontguard.pareto.judge import Verdicts, judge, promised_now
 from frontguard.phrases import did_you_mean, quoted, shown
 from frontguard.results import Certificate
 from frontguard.theory.threats import Threat, threat_named
@@ -224,7 +224,8 @@ def answer(
         upper=boxes.upper,
         pulls_per_arm=ordered.pulls,
         decided_by=verdicts.decided_by,
-        certificate=_certificate(question, goal, verdicts),
+        certificate=_certificate(question, goal, promised_now(boxes, verdicts, **goal)),
+        outlook=_certificate(question, goal, (verdicts.accuracy_slack, verdicts.coverage_slack)),
         notices=notes + _too_few(ordered, boxes),
         failed=(ordered.pulls - ordered.good[columns]).T,
         means=averages,
@@ -243,10 +244,14 @@ def _status(verdicts: Verdicts, more: Needed | None) -> str:
     return "budget" if (more.limit <= 1).any() else "unreachable"
 
 
-def _certificate(question: Question, goal: dict[str, Floats], verdicts: Verdicts) -> Certificate:
+def _certificate(question: Question, goal: dict[str, Floats], slacks: tuple[float, float]) -> Certificate:
+    accuracy, coverage = (
+        tuple(np.maximum(goal[name] + slack, 0.0).tolist())
+        for name, slack in zip(("accuracy", "coverage"), slacks, strict=True)
+    )
     return Certificate(
-        accuracy=tuple(np.maximum(goal["accuracy"] + verdicts.accuracy_slack, 0.0).tolist()),
-        coverage=tuple(np.maximum(goal["coverage"] + verdicts.coverage_slack, 0.0).tolist()),
+        accuracy=accuracy,
+        coverage=coverage,
         confidence=question.confidence,
         threat=question.threat.name,
         contamination=question.threat.eps,

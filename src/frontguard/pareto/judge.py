@@ -32,7 +32,7 @@ from frontguard.pareto.relations import (
     find_strongest_rivals,
     worst_uncovered,
 )
-from frontguard.pareto.rule import checked_tolerance
+from frontguard.pareto.rule import Goal, checked_tolerance, promised
 from frontguard.verdicts import Verdict
 
 _MANY = 50_000
@@ -129,6 +129,15 @@ def judge(boxes: ArmBoxes, accuracy: npt.ArrayLike, coverage: npt.ArrayLike, mar
     not_returned = left[covered | ~candidates[left]]
     coverage_slack = worst_uncovered(upper[not_returned], lower[returned], cover)
     return replace(verdicts, accuracy_slack=float(accuracy_slack), coverage_slack=coverage_slack)
+
+
+def promised_now(
+    boxes: ArmBoxes, verdicts: Verdicts, accuracy: Floats, coverage: Floats, margin: Floats
+) -> tuple[float, float]:
+    """Slacks of accuracy and coverage with which the arms that are in could be returned, whatever else is open."""
+    alive = np.flatnonzero(verdicts.codes != Verdict.OUT)
+    goal = Goal(accuracy, coverage, margin)
+    return promised(boxes.lower[alive], boxes.upper[alive], verdicts.front[alive], goal)
 
 
 def _named(arms: Ints, found: Ints) -> Ints:

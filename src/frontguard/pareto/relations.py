@@ -18,7 +18,8 @@ from frontguard._typing import Bools, Floats, Ints
 from frontguard.evidence.boxes import DOUBT_HIGH, DOUBT_LOW, ESTIMATE, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR, REFUTED
 from frontguard.pareto.dominance import best_leads, dominators, worst_lead
 
-_SMALLEST = float(np.nextafter(0.0, 1.0))
+_SMALLEST = float(np.finfo(np.float64).tiny)
+"""More than nothing, and less than any difference of two values that are not equal."""
 
 
 @inlined
@@ -75,11 +76,19 @@ def find_dominating(upper: Floats, lower: Floats) -> Ints:
 
 @inlined
 def shortfall(boxes: Floats, accuracy: Floats, i: int, j: int) -> float:
-    """min over objectives of H_j − L_i − γ: at most 0 if j cannot beat i by more than γ in every objective."""
-    least = np.inf
+    """min over objectives of H_j − L_i − γ: at most 0 if j cannot beat i by more than γ in every objective.
+
+    Where γ = 0, to be as good is not enough for i: j may be as good there and better elsewhere. So a minimum of 0 that
+    is such a tie becomes the least number above it, unless j is certainly nowhere better.
+    """
+    least, settled, ahead = np.inf, False, False
     for d in range(accuracy.shape[0]):
-        least = min(least, difference(boxes, j, i, d) - accuracy[d])
-    return least
+        bound = difference(boxes, j, i, d)
+        missing = bound - accuracy[d]
+        least = min(least, missing)
+        settled |= missing <= 0.0 and accuracy[d] > 0.0
+        ahead |= bound > 0.0
+    return _SMALLEST if least == 0.0 and ahead and not settled else least
 
 
 def find_strongest_rivals(lower: Floats, upper: Floats, accuracy: Floats, own: Ints) -> tuple[Ints, Floats]:
@@ -87,7 +96,18 @@ def find_strongest_rivals(lower: Floats, upper: Floats, accuracy: Floats, own: I
 
     `own` (n,) says which of the rivals each arm is itself. −1 and −∞ where there is no other.
     """
-    return best_leads(lower, upper, accuracy, exclude=own)
+    rivals, shortfalls = best_leads(lower, upper, accuracy, exclude=own)
+    tied = np.flatnonzero(shortfalls == 0.0)
+    if not len(tied):
+        return rivals, shortfalls
+    if (accuracy > 0.0).any():  # a rival beats whoever it leads by more than γ there, and is as good as elsewhere
+        more = np.where(accuracy > 0.0, np.nextafter(accuracy, np.inf), 0.0)
+        by, _ = best_leads(lower[tied], upper, more, exclude=own[tied], least=0.0, settled=0.0)
+    else:
+        by = dominators(lower[tied], upper, exclude=own[tied])
+    beaten = by >= 0
+    rivals[tied[beaten]], shortfalls[tied[beaten]] = by[beaten], _SMALLEST
+    return rivals, shortfalls
 
 
 # Covered -----------------------------------------------------------------------------------------------------------

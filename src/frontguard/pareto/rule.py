@@ -4,8 +4,8 @@ Every arm has a box [L, H] that contains its true quantiles at every number of p
 tolerances γ (accuracy) and c (coverage) for each objective, and among the arms that are not out (*alive*):
 
 - *out* (`put_out`): some alive j has H_i ≼ L_j, strictly in one objective; then i is truly dominated;
-- *in* (`bring_in`): for every alive j there is an objective with H_j − L_i ≤ γ; then no arm beats i by more than γ in
-  every objective;
+- *in* (`bring_in`): for every alive j there is an objective with H_j − L_i ≤ γ, or < 0 where γ = 0, or j is nowhere
+  better; then no arm beats i by more than γ;
 - *covered* (`cover`): some returned k has H_i − L_k ≼ c; leaving i out does no harm.
 
 What is returned is chosen by the point estimates and allowed by the boxes: the *candidates* (`choose_candidates`) are
@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from frontguard._checks import one_for_each
 from frontguard._compiled import inlined, kernel
-from frontguard._typing import Floats, Ints
+from frontguard._typing import Bools, Floats, Ints
 from frontguard.evidence.boxes import DOUBT_LOW, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR, unknown_boxes
 from frontguard.evidence.samples import Table
 from frontguard.pareto.relations import (
@@ -75,7 +75,7 @@ CONTROL = np.dtype(
         ("most_per_arm", np.int64),  # ... and of each
         ("first", np.int64),  # pulls of an arm in its first batch
         ("growth", np.float64),
-        ("revive", np.int64),  # whether bounds were found false since the last decision, and arms put out by them
+        ("revive", np.int64),  # whether what may have put arms out was found false or set aside since the last decision
         ("accuracy_slack", np.float64),  # accuracy γ + this holds now ...
         ("coverage_slack", np.float64),  # ... and coverage c + this
     ]
@@ -135,8 +135,13 @@ def where_it_counts(boxes: Floats, tolerance: Floats, i: int, j: int, every: boo
     be missing in the worst.
     """
     where, extreme, limit = 0, np.inf, -np.inf if every else np.inf
+    ahead = False
+    for d in range(tolerance.shape[0]):
+        ahead |= lasting_difference(boxes, j, i, d) > 0.0
     for d in range(tolerance.shape[0]):
         in_the_end = lasting_difference(boxes, j, i, d) - tolerance[d]
+        if in_the_end == 0.0 and tolerance[d] == 0.0 and ahead and not every:
+            in_the_end = np.inf  # to be as good is not enough where j is better elsewhere: see `shortfall`
         limit = max(limit, in_the_end) if every else min(limit, in_the_end)
         key = -(difference(boxes, j, i, d) - tolerance[d]) if every else in_the_end
         if key < extreme:
@@ -152,9 +157,11 @@ def want(arms: Table, boxes: Floats, tolerance: Floats, i: int, j: int, every: b
     """
     where, limit = where_it_counts(boxes, tolerance, i, j, every)
     gain = gain_below(boxes, i, where) + gain_above(boxes, j, where)
-    if limit > 0.0 and gain <= limit and min(arms[i].pulls, arms[j].pulls) >= PATIENCE:
-        return False
     who = who_gains(boxes, i, j, where)
+    # What has many pulls is believed. Only those that would be sampled are asked: the other one may never get more.
+    pulls = arms[i].pulls if who == 0 else arms[j].pulls if who == 1 else min(arms[i].pulls, arms[j].pulls)
+    if limit > 0.0 and gain <= limit and pulls >= PATIENCE:
+        return False
     if who != 1:
         arms[i].wanted = 1
     if who != 0:
@@ -261,7 +268,7 @@ def put_out(standing: Standing) -> None:
 
 @kernel
 def revive(standing: Standing) -> None:
-    """Let every arm be alive again: some bound that may have put one out was found to be false."""
+    """Let every arm be alive again: what may have put one out was found to be false, or is set aside."""
     arms, record = standing.arms, standing.control[0]
     count = 0
     for i in range(arms.shape[0]):
@@ -367,16 +374,16 @@ def covered_by_one_in(standing: Standing, coverage: Floats, i: int) -> bool:
 def nearest_covering(standing: Standing, coverage: Floats, among: Ints, i: int) -> tuple[int, float]:
     """Of the arms `among`, the one that comes nearest to covering i, and how far i is uncovered by it.
 
-    One that is in and covers i is near enough. −1 and ∞ if there are none.
+    If one that is in covers i, that one is named. −1 and ∞ if there are none.
     """
-    nearest, least = -1, np.inf
+    nearest, least, covering = -1, np.inf, -1
     for k in among:
         missing = uncovered(standing.boxes, coverage, i, k)
         if missing < least or nearest < 0:
             nearest, least = k, missing
-            if least <= 0.0 and standing.arms[k].status == IN:
-                break
-    return nearest, least
+        if covering < 0 and missing <= 0.0 and standing.arms[k].status == IN:
+            covering = k
+    return (covering if covering >= 0 else nearest), least
 
 
 @kernel
@@ -454,6 +461,16 @@ def decide(standing: Standing, goal: Goal) -> None:
         record.stop = UNREACHABLE
     else:
         keep_to_budget(standing)
+
+
+def promised(lower: Floats, upper: Floats, inside: Bools, goal: Goal) -> tuple[float, float]:
+    """Slacks of accuracy and coverage with which the arms `inside` could be returned, of alive arms with these boxes.
+
+    The slack of coverage is ∞, and nothing promised of what is missed, if none is inside or an arm is not known at all.
+    """
+    _, short = find_strongest_rivals(lower[inside], upper, goal.accuracy, np.flatnonzero(inside))
+    accuracy = float(np.max(short)) if len(short) else 0.0
+    return accuracy, worst_uncovered(upper[~inside], lower[inside], goal.coverage)
 
 
 def floors(boxes: Floats) -> Floats:

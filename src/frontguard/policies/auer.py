@@ -31,6 +31,7 @@ from frontguard.evidence.samples import Table, absorb, empty_pool, empty_table, 
 from frontguard.policies.base import Policy
 from frontguard.results import Certificate
 from frontguard.theory.schedule import checked_accuracy
+from frontguard.theory.threats import Oblivious, Threat
 from frontguard.verdicts import IN, OUT, UNDECIDED
 
 ARM = np.dtype(
@@ -210,6 +211,8 @@ class AuerA1(Policy):
         δ, the probability with which the guarantee may fail.
     scale
         σ such that the rewards are σ-subgaussian; a number, or one for each objective. The published experiments use 1.
+    threat
+        What is believed of the measurements. Its proof needs clean ones: with ε > 0 nothing is promised.
 
     >>> policy = AuerA1(2, 1, accuracy=0.5)
     >>> while not policy.done:
@@ -220,14 +223,22 @@ class AuerA1(Policy):
     """
 
     name: ClassVar[str] = "Auer-A1"
-    fixed = Policy.fixed | {"accuracy": float, "delta": float, "scale": np.ndarray}
+    fixed = Policy.fixed | {"threat": Threat, "accuracy": float, "delta": float, "scale": np.ndarray}
     changing = Policy.changing | {"standing": Rounds, "sums": np.ndarray}
     standing: Rounds
 
     def __init__(
-        self, arms: int, objectives: int, *, accuracy: float, delta: float = 0.1, scale: npt.ArrayLike = 1.0
+        self,
+        arms: int,
+        objectives: int,
+        *,
+        accuracy: float,
+        delta: float = 0.1,
+        scale: npt.ArrayLike = 1.0,
+        threat: Threat | None = None,
     ) -> None:
         super().__init__(arms, objectives)
+        self.threat = Oblivious(0.0) if threat is None else threat
         self.accuracy = checked_accuracy(accuracy)
         self.delta = checked_delta(delta)
         self.scale = one_for_each(scale, self.objectives, "scale (σ)", lambda array: array > 0.0, "positive")
@@ -275,8 +286,15 @@ class AuerA1(Policy):
         return self.standing.estimates - half_widths, self.standing.estimates + half_widths
 
     def certificate(self) -> Certificate:
-        """The accuracy ε₀, for rewards that nobody replaces."""
-        return Certificate(self.accuracy, 0.0, 1.0 - self.delta, "none", 0.0)
+        """The accuracy ε₀ once it has stopped, for rewards that nobody replaces."""
+        void = self._void()
+        confidence = None if void else 1.0 - self.delta
+        name = self.threat.name if self.threat.eps else "none"
+        return Certificate(self.accuracy, 0.0, confidence, name, self.threat.eps, void=void)
+
+    def _void(self) -> str:
+        """Why nothing is promised, if so."""
+        return "contamination" if self.threat.eps else "" if self.done else "running"
 
 
 class AuerA1M(AuerA1):
@@ -284,6 +302,9 @@ class AuerA1M(AuerA1):
 
     name: ClassVar[str] = "Auer-A1-M"
     changing = AuerA1.changing | {"columns": np.ndarray, "pool": np.ndarray}
+
+    def _void(self) -> str:
+        return super()._void() or "medians"
 
     def _begin(self) -> None:
         super()._begin()

@@ -12,6 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -25,6 +26,7 @@ from frontguard.evidence.samples import Table
 from frontguard.notices import Notice
 from frontguard.results import Certificate, Result
 from frontguard.theory.threats import Threat, threat_named
+from frontguard.verdicts import Verdict
 
 State = dict[str, npt.NDArray[Any]]
 
@@ -102,6 +104,10 @@ class Policy(ABC):
     @abstractmethod
     def certificate(self) -> Certificate:
         """What is guaranteed of the answer."""
+
+    def outlook(self) -> Certificate | None:
+        """What could be guaranteed of the arms that are likely to be returned, if that is known: for progress."""
+        return None
 
     def _notices(self) -> tuple[Notice, ...]:
         """What the answer has to say besides."""
@@ -260,19 +266,22 @@ class Policy(ABC):
         pulls = self.pulls_per_arm
         seen = (pulls > 0)[:, None]
         lower, upper = self._bounds()
+        names, codes = _names(arm_names, self.arms, "arm"), self.verdict_codes
+        aside = tuple(names[i] for i in np.flatnonzero(codes == Verdict.SET_ASIDE).tolist())
         return Result(
             policy=self.name,
             status=self.status,
-            arms=_names(arm_names, self.arms, "arm"),
+            arms=names,
             objectives=_names(objective_names, self.objectives, "objective"),
-            verdict_codes=self.verdict_codes,
+            verdict_codes=codes,
             estimates=np.where(seen, self.estimates, np.nan),
             lower=np.where(seen, lower, -np.inf),
             upper=np.where(seen, upper, np.inf),
             pulls_per_arm=pulls,
             decided_by=self.standing.arms["decided_by"].copy(),
-            certificate=self.certificate(),
+            certificate=replace(self.certificate(), arms=self.arms - len(aside), aside=aside),
             notices=self._notices(),
+            outlook=self.outlook(),
         )
 
 

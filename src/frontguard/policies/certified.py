@@ -42,6 +42,7 @@ from frontguard.pareto.rule import (
     floors,
     new_standing,
     next_batch,
+    promised,
     reachable,
 )
 from frontguard.policies.base import Policy, State
@@ -292,12 +293,13 @@ class Certified(Policy):
         self._decide()
 
     def set_aside(self, arms: Iterable[int]) -> None:
-        """Go on without arms that cannot be measured: the answer is about the others."""
+        """Go on without arms that cannot be measured: the answer is about the others, whatever these have put out."""
         alive, records = self._alive, self.standing.arms
         for arm in arms:
             records["wanted"][arm] = records["candidate"][arm] = 0
             records["status"][arm], records["decided_by"][arm] = Verdict.SET_ASIDE, -1
             alive = alive[alive != arm]
+            self.standing.control["revive"] = 1  # those that only this one put out come back
         self.standing.alive[: len(alive)] = alive
         self.standing.control["alive"] = len(alive)
 
@@ -382,7 +384,13 @@ class Certified(Policy):
             decide(standing, self.goal)
 
     def certificate(self) -> Certificate:
-        """What holds now: the smallest accuracy and coverage with which the present candidates could be returned."""
+        """What holds now of the arms that are in: the least accuracy and coverage with which they can be returned."""
+        alive, standing = self._alive, self.standing
+        lower, upper = (bounds[alive] for bounds in self._bounds())
+        return self._certificate(*promised(lower, upper, standing.arms["status"][alive] == Verdict.IN, self.goal))
+
+    def outlook(self) -> Certificate:
+        """How near the goal is: the smallest accuracy and coverage with which the candidates could be returned."""
         control = self.standing.control
         return self._certificate(float(control["accuracy_slack"][0]), float(control["coverage_slack"][0]))
 

@@ -286,8 +286,7 @@ class RPSI(Policy):
     t_bar
         t̄ in (0, 1/2), up to where R is known.
     bias
-        Overrides D = R(h). The published SW-LLVM experiment sets 0 at ε = 0; the guarantee then needs R(0) = 0 to be
-        true.
+        Overrides D = R(h). The published SW-LLVM experiment sets 0 at ε = 0. Then nothing is promised.
     order
         The order in which arms of equal U are sampled; 0, 1, 2, … unless given.
 
@@ -306,6 +305,7 @@ class RPSI(Policy):
         "accuracy": float,
         "delta": float,
         "bias": float,
+        "bias_is_proved": int,
         "phase_pulls": np.ndarray,
         "phase_widths": np.ndarray,
         "order": np.ndarray,
@@ -330,6 +330,7 @@ class RPSI(Policy):
         schedule = Schedule(threat, spread, self.arms, self.objectives, delta, t_bar, bias)
         pulls, widths = schedule.tables(accuracy)
         self.threat, self.accuracy, self.delta, self.bias = threat, float(accuracy), schedule.delta, schedule.bias
+        self.bias_is_proved = int(bias is None or self.bias >= schedule.spread(schedule.shift))
         # Line 22 looks at S before O₂ leaves it. If the last arms with U > α/4 leave then, Algorithm 1 samples one of
         # the others, whose U is small enough already, in one phase more before it returns.
         self.phase_pulls = np.append(pulls, schedule.phase_pulls(len(pulls)))
@@ -406,13 +407,15 @@ class RPSI(Policy):
         return self.medians - half_widths, self.medians + half_widths
 
     def certificate(self) -> Certificate:
-        """Accuracy 2D + α and coverage 2D, once it has stopped."""
+        """Accuracy 2D + α and coverage 2D, once it has stopped; nothing if D is not R(h) at least."""
+        void = "bias" if not self.bias_is_proved else "" if self.done else "running"
         return Certificate(
             accuracy=2.0 * self.bias + self.accuracy,
             coverage=2.0 * self.bias,
-            confidence=1.0 - self.delta,
+            confidence=None if void else 1.0 - self.delta,
             threat=self.threat.name,
             contamination=self.threat.eps,
+            void=void,
         )
 
 
