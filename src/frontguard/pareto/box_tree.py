@@ -11,15 +11,15 @@ from typing import NamedTuple
 import numpy as np
 
 from frontguard._compiled import inlined, kernel
-from frontguard._typing import Floats, Ints
+from frontguard._typing import Bools, Floats, Ints
 
 LEAF = 8
 """Points in a leaf, at most."""
 
 NOBODY = np.empty(0, np.int64)
 
-NOWHERE, SOMEWHERE, EVERYWHERE, UNLESS_EARLIER = range(4)
-"""Where a point has to be strictly larger than a query that it dominates; or somewhere, unless it comes before it."""
+NOWHERE, SOMEWHERE, EVERYWHERE = range(3)
+"""Where a point has to be strictly larger than what it dominates."""
 
 
 class BoxTree(NamedTuple):
@@ -119,15 +119,6 @@ def dominates(points: Floats, n: int, queries: Floats, q: int, strict: int) -> b
 
 
 @inlined
-def _counts(tree: BoxTree, n: int, queries: Floats, q: int, strict: int, own: int) -> bool:
-    """Whether point n of the tree dominates query q, whose own point does not count."""
-    needed = strict
-    if strict == UNLESS_EARLIER:
-        needed = NOWHERE if tree.owners[n] < own else SOMEWHERE
-    return dominates(tree.points, n, queries, q, needed) and tree.owners[n] != own
-
-
-@inlined
 def _reaches(corners: Floats, node: int, queries: Floats, q: int) -> bool:
     """Whether the upper corner of a node is at least as large as the query everywhere."""
     enough = True
@@ -141,15 +132,15 @@ def _reaches(corners: Floats, node: int, queries: Floats, q: int) -> bool:
 @kernel
 def find(tree: BoxTree, queries: Floats, strict: int, exclude: Ints) -> Ints:
     """For each query a point of the tree that dominates it, or −1: a guard if one does, else the first on the way."""
-    owners, corners = tree.owners, tree.corners
-    N, nodes = owners.size, corners.shape[0]
+    points, owners, corners = tree.points, tree.owners, tree.corners
+    N, nodes = points.shape[0], corners.shape[0]
     leaves = (nodes + 1) // 2
     found = np.full(queries.shape[0], -1, np.int64)
     stack = np.empty(128, np.int64)
     for q in range(queries.shape[0]):
         own = exclude[q] if exclude.size else -1
         for g in tree.guards:
-            if _counts(tree, g, queries, q, strict, own):
+            if dominates(points, g, queries, q, strict) and owners[g] != own:
                 found[q] = owners[g]
                 break
         size = 0
@@ -162,7 +153,7 @@ def find(tree: BoxTree, queries: Floats, strict: int, exclude: Ints) -> Ints:
             if node >= leaves - 1:
                 leaf = node - (leaves - 1)
                 for n in range(N * leaf // leaves, N * (leaf + 1) // leaves):
-                    if _counts(tree, n, queries, q, strict, own):
+                    if dominates(points, n, queries, q, strict) and owners[n] != own:
                         found[q] = owners[n]
                         size = 0
                         break
@@ -172,6 +163,43 @@ def find(tree: BoxTree, queries: Floats, strict: int, exclude: Ints) -> Ints:
                         stack[size] = child
                         size += 1
     return found
+
+
+@kernel
+def find_below(tree: BoxTree, queries: Floats, own: Ints) -> Bools:
+    """Which queries, whose own indices are given, a point of the tree dominates, or equals and comes before."""
+    points, owners, corners = tree.points, tree.owners, tree.corners
+    N, nodes = points.shape[0], corners.shape[0]
+    leaves = (nodes + 1) // 2
+    below = np.zeros(queries.shape[0], np.bool_)
+    stack = np.empty(128, np.int64)
+    for q in range(queries.shape[0]):
+        for g in tree.guards:
+            if dominates(points, g, queries, q, 0) and (owners[g] < own[q] or dominates(points, g, queries, q, 1)):
+                below[q] = True
+                break
+        size = 0
+        if not below[q] and _reaches(corners, 0, queries, q):
+            stack[0] = 0
+            size = 1
+        while size > 0:
+            size -= 1
+            node = stack[size]
+            if node >= leaves - 1:
+                leaf = node - (leaves - 1)
+                for n in range(N * leaf // leaves, N * (leaf + 1) // leaves):
+                    if dominates(points, n, queries, q, 0) and (
+                        owners[n] < own[q] or dominates(points, n, queries, q, 1)
+                    ):
+                        below[q] = True
+                        size = 0
+                        break
+            else:
+                for child in range(2 * node + 1, 2 * node + 3):
+                    if _reaches(corners, child, queries, q):
+                        stack[size] = child
+                        size += 1
+    return below
 
 
 @inlined

@@ -30,10 +30,10 @@ from frontguard.pareto.box_tree import (
     NOBODY,
     NOWHERE,
     SOMEWHERE,
-    UNLESS_EARLIER,
     BoxTree,
     dominates,
     find,
+    find_below,
     find_leads,
     find_worst,
     plant,
@@ -171,8 +171,7 @@ def _tree_with_guards(points: Floats, among: Ints, queries: Floats) -> BoxTree:
 def _below(points: Floats, among: Ints, tree: BoxTree) -> Bools:
     """Which of the points `among` some point of the tree dominates, or equals and comes before."""
     queries = points if len(among) == len(points) else points[among]
-    found = _shared(lambda queries, own: find(tree, queries, UNLESS_EARLIER, own), queries, among)
-    return np.concatenate(found) >= 0
+    return np.concatenate(_shared(lambda queries, own: find_below(tree, queries, own), queries, among))
 
 
 def _thinned(points: Floats, layers: int) -> Ints:

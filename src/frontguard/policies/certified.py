@@ -198,11 +198,6 @@ class Certified(Policy):
         return self.goal.coverage
 
     @property
-    def margin(self) -> Floats:
-        """By how much (M,) an arm has to be beaten in the point estimates not to be returned."""
-        return self.goal.margin
-
-    @property
     def samples(self) -> Samples:
         """All values that were told, sorted for each arm and objective, as kernels read them."""
         return Samples(self.pool, self._beside, self.columns)
