@@ -63,7 +63,10 @@ def ordered_on_cluster(
         with _in_words(client):
             found: LogFiles = client.submit(find, files, pure=False).result()
             count = parts or max(1, _PARTS_A_THREAD * threads)
-            cut = [client.submit(_cut, file, request, failed_below_or_at, count, pure=False) for file in found.files]
+            cut = [
+                client.submit(_read_and_cut, file, request, failed_below_or_at, count, pure=False)
+                for file in found.files
+            ]
             shares = []
             for part in range(count):
                 pieces = [client.submit(getitem, each, part, pure=False) for each in cut]
@@ -150,7 +153,7 @@ class ClusterOrdered:
 # On the workers -------------------------------------------------------------------------------------------------------
 
 
-def _cut(file: LogFile, request: Request, failed_below_or_at: Floats | None, parts: int) -> list[Shard]:
+def _read_and_cut(file: LogFile, request: Request, failed_below_or_at: Floats | None, parts: int) -> list[Shard]:
     rows = RowBuffer(request.metrics, failed_below_or_at)
     log = files_log("parquet", LogFiles(file.shown, (file,)), request)
     if log.rows_hint:  # a log without rows is refused, but a file of it may have none
