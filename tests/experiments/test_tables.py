@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import importlib
 import io
 import json
 import sys
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 
 from frontguard.errors import BadInput
+from frontguard.experiments import figures
 from frontguard.experiments.metrics import judge, score
 from frontguard.experiments.published import TABLE2
 from frontguard.experiments.results import Row
@@ -178,9 +178,11 @@ def test_figure_1_is_a_real_decision() -> None:
     assert titles == ["Elimination", "O₁ = {2, 3}", "O₂ = {3}"]
 
 
-def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("frontguard.experiments.figures", "frontguard.plot.paper.draw", "frontguard.plot.paper"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
+def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in [name for name in sys.modules if name.startswith("frontguard.plot.paper")]:
+        monkeypatch.delitem(sys.modules, name)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
+        monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(BadInput, match=r"frontguard\[plot\]"):
-        importlib.import_module("frontguard.experiments.figures")
+        figures.write_figures([], tmp_path)
