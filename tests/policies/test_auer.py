@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from frontguard import AuerA1, AuerA1M
+from frontguard import AuerA1, AuerA1M, Prescient
 from frontguard.policies.auer import confidence_width
 from tests.policies import naive
 
@@ -61,9 +61,26 @@ def test_the_width_is_the_published_one() -> None:
 
 
 def test_the_certificate_claims_nothing_about_attackers() -> None:
-    certificate = AuerA1(2, 2, accuracy=0.1).result().certificate
+    policy = AuerA1(2, 2, accuracy=0.1)
+    assert (policy.certificate().confidence, policy.certificate().void) == (None, "running")
+    certificate = stopped(policy).result().certificate
     assert (certificate.accuracy, certificate.coverage, certificate.threat) == (0.1, 0.0, "none")
+    assert (certificate.confidence, certificate.void) == (0.9, "")
     assert "clean measurements" in str(certificate)
+
+
+def test_under_contamination_and_with_medians_nothing_is_promised() -> None:
+    lied_to = stopped(AuerA1(2, 2, accuracy=0.1, threat=Prescient(0.1)))
+    assert (lied_to.certificate().confidence, lied_to.certificate().void) == (None, "contamination")
+    by_medians = stopped(AuerA1M(2, 2, accuracy=0.1))
+    assert (by_medians.certificate().confidence, by_medians.certificate().void) == (None, "medians")
+
+
+def stopped(policy: AuerA1) -> AuerA1:
+    while not policy.done:
+        arms = policy.ask()
+        policy.tell(arms, [[float(arm), float(arm)] for arm in arms])
+    return policy
 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, float("inf"), [1.0], [[1.0, 1.0]]])

@@ -44,7 +44,13 @@ class NaiveDecision:
             i: max((float((high[j] - low[i] - accuracy).min()) for j in alive if j != i), default=-np.inf)
             for i in self.candidates
         }
-        self.inside = {i for i in self.candidates if self.shortfall[i] <= 0}
+
+        def could_beat(i: int, j: int) -> bool:
+            """By more than γ where that is positive; where it is 0, not being worse is enough, if not equal in all."""
+            lead = high[j] - low[i]
+            return bool(np.where(accuracy > 0, lead > accuracy, lead >= 0).all() and (lead > 0).any())
+
+        self.inside = {i for i in self.candidates if not any(could_beat(i, j) for j in alive if j != i)}
         self.uncovered = {
             i: min((float((high[i] - low[k] - coverage).max()) for k in self.candidates), default=np.inf)
             for i in alive if i not in self.candidates
@@ -59,13 +65,14 @@ class NaiveDecision:
     objectives=st.integers(1, 3),
     seed=st.integers(0, 10**9),
     unknown=st.sampled_from([0.0, 0.2]),
-    accuracy=st.sampled_from([0.0, 1.0, 2.0]),
+    accuracies=st.lists(st.sampled_from([0.0, 1.0, 2.0]), min_size=3, max_size=3),
     coverage=st.sampled_from([0.0, 1.0]),
     width=st.integers(0, 3),
 )
 def test_the_rule_is_what_the_definitions_say_over_all_pairs(
-    arms: int, objectives: int, seed: int, unknown: float, accuracy: float, coverage: float, width: int
+    arms: int, objectives: int, seed: int, unknown: float, accuracies: list[float], coverage: float, width: int
 ) -> None:
+    accuracy = accuracies[:objectives]
     rng = np.random.default_rng(seed)
     policy = Certified(arms, objectives, threat=Oblivious(0.0), accuracy=accuracy, coverage=coverage, margin=0.5)
     standing = policy.standing
@@ -76,7 +83,7 @@ def test_the_rule_is_what_the_definitions_say_over_all_pairs(
     boxes[:, LOW_FLOOR] = boxes[:, HIGH_FLOOR] = boxes[:, ESTIMATE] = centre
     boxes[:, DOUBT_LOW], boxes[:, DOUBT_HIGH] = centre - 0.25, centre + 0.25
     table["pulls"] = 10
-    tolerances = np.full(objectives, accuracy), np.full(objectives, coverage), np.full(objectives, 0.5)
+    tolerances = np.array(accuracy), np.full(objectives, coverage), np.full(objectives, 0.5)
     rule.decide(standing, rule.Goal(*tolerances))
 
     naive = NaiveDecision(boxes, *tolerances)
@@ -87,9 +94,9 @@ def test_the_rule_is_what_the_definitions_say_over_all_pairs(
     assert {i for i in range(arms) if status[i] == rule.COVERED} == naive.covered
     assert (control["stop"][0] == rule.CERTIFIED) == naive.certified
     assert control["alive"][0] == arms - len(naive.out)
-    assert control["accuracy_slack"][0] == max(naive.shortfall.values(), default=-np.inf)
-    least = max(naive.uncovered.values(), default=-np.inf)
-    assert control["coverage_slack"][0] == least or least <= control["coverage_slack"][0] <= 0.0  # near enough: covered
+    tie = np.finfo(float).tiny  # the least that is not nothing
+    assert control["accuracy_slack"][0] in {worst := max(naive.shortfall.values(), default=-np.inf), worst or tie}
+    assert control["coverage_slack"][0] == max(naive.uncovered.values(), default=-np.inf)
     if not naive.certified:
         wanted = np.flatnonzero(table["wanted"])
         assert len(wanted)
@@ -168,7 +175,8 @@ def test_a_goal_beyond_the_attackers_reach_is_called_unreachable_with_what_can_b
     width = 2 * sigma * 0.5244  # Φ⁻¹(0.7) = 0.5244: the levels 1/2 ± ε that a malicious attacker can reach
     np.testing.assert_allclose(floor, width, atol=0.25)
     best = live.reachable()
-    assert 0.05 < best.accuracy < live.certificate().accuracy
+    assert 0.05 < best.accuracy < live.outlook().accuracy
+    assert live.certificate().coverage == np.inf  # nothing is returned, so nothing is promised of what is missed
     loose = simulate_one(Certified(2, 2, threat=Malicious(eps), accuracy=1.3 * best.accuracy), environment, seed=3)
     assert loose.result().status == "certified"
 
@@ -181,7 +189,7 @@ def test_failed_pulls_count_and_are_never_evidence() -> None:
         values = np.where(arms == 0, np.nan, 1.0 + 0.01 * rng.normal(size=len(arms)))  # arm 0 always fails
         policy.tell(arms, values[:, None])
     result = policy.result(["broken", "fine"])
-    assert result.status == "budget"
+    assert result.status == "unreachable"  # if it goes on like this
     assert result.verdicts["broken"] == "undecided"
     assert (result.lower[0, 0], result.upper[0, 0]) == (-np.inf, np.inf)
     assert result.pulls_per_arm[0] > 0
