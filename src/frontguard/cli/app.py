@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from frontguard.cli.analyze import analyze
+from frontguard.cli.audit import audit
 from frontguard.cli.demo import demo
 from frontguard.cli.plan import plan
 from frontguard.cli.report import report
@@ -31,6 +32,7 @@ app.command("rescue")(rescue)
 app.command("report")(report)
 app.command("serve")(serve)
 app.command("reproduce")(reproduce)
+app.command("audit")(audit)
 
 
 def _version(wanted: bool) -> None:
