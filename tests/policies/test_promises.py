@@ -1,4 +1,4 @@
-"""What the certified policy promises: of the set that it returns, of ties, of arms that are set aside; and that it ends."""
+"""What the certified policy promises: of the set it returns, of ties, of arms that are set aside; and that it ends."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from frontguard.cli.analyze import analyze
+from frontguard.cli.audit import audit
 from frontguard.cli.demo import demo
 from frontguard.cli.plan import plan
 from frontguard.cli.report import report
@@ -22,7 +23,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, plan, run, analyze, rescue, report, serve, reproduce):  # in the order of the help
+for command in (demo, plan, run, analyze, rescue, report, serve, reproduce, audit):  # in the order of the help
     app.command()(command)
 
 

@@ -90,7 +90,7 @@ def run_demo(contamination: float = 0.2, seed: int = 0) -> Demo:
     names = [f"{bolus:g} U, {carbs:g} g" for bolus, carbs in zip(treatments.bolus, treatments.carbs, strict=True)]
     K, M = environment.arms, environment.objectives
     robust = RPSI(K, M, threat=threat, spread=Subgaussian(NOISE), accuracy=ACCURACY)
-    by_means = AuerA1(K, M, accuracy=ACCURACY, delta=robust.delta)
+    by_means = AuerA1(K, M, accuracy=ACCURACY, delta=robust.delta, threat=threat)
     results = [
         simulate_one(policy, environment, attack, seed=seed).result(names, OBJECTIVES) for policy in (robust, by_means)
     ]

@@ -1,0 +1,365 @@
+"""The ways in which measuring goes wrong: each cell is a small world, run through the public interface and looked at.
+
+A cell gets a random generator and gives every answer that a user would have been shown, beside the truth. What it
+simulates is life, not frontguard: workers, commands, attackers and users are made up here; studies, the loop that
+measures and analyses are the real ones.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from frontguard._typing import Floats
+from frontguard.audit.truth import Truth
+from frontguard.audit.worlds import FAR, World, categories, exactly, normal, two_sided
+from frontguard.logs.analyze import analyze
+from frontguard.measure.drive import drive
+from frontguard.objectives import Objective
+from frontguard.policies.auer import AuerA1
+from frontguard.policies.rpsi import RPSI
+from frontguard.results import Result
+from frontguard.storage.open import open_storage
+from frontguard.studies.measurement import Measurement
+from frontguard.studies.study import Pull, Study
+from frontguard.theory.spread import Gaussian
+from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat
+
+CONFIDENCE = 0.9
+"""Of every study and analysis of the audit: δ is one tenth, so that few runs show whether it is kept."""
+
+DELTA = round(1.0 - CONFIDENCE, 12)
+
+Rng = np.random.Generator
+Answers = Iterator[tuple[Truth, Result]]
+Told = Sequence[float | None] | str
+"""What comes of a pull: its values, or why it failed."""
+
+NO_ATTACK = Oblivious(0.0)
+SECONDS = Objective("seconds", "minimize")
+BYTES = Objective("bytes", "minimize")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One way in which measuring goes wrong."""
+
+    name: str
+    about: str
+    answers: Callable[[Rng], Answers]
+
+
+CELLS: dict[str, Cell] = {}
+
+
+def cell(answers: Callable[[Rng], Answers]) -> Callable[[Rng], Answers]:
+    """Register a cell by the name of its function; its docstring says what it is about."""
+    name = answers.__name__.replace("_", "-")
+    about = (answers.__doc__ or "").strip().splitlines()[0].rstrip(".")
+    CELLS[name] = Cell(name, about, answers)
+    return answers
+
+
+# How a study is driven by hand ----------------------------------------------------------------------------------------
+
+
+def begun(world: World, rng: Rng, threat: Threat = NO_ATTACK, *, most_pulls: int = 600) -> Study:
+    """A study of a world, in memory."""
+    return Study(
+        world.arms,
+        world.objectives,
+        threat,
+        confidence=CONFIDENCE,
+        seed=int(rng.integers(2**31)),
+        most_pulls=most_pulls,
+    )
+
+
+def told(study: Study, pull: Pull, came: Told) -> None:
+    """Tell what came of a pull."""
+    if isinstance(came, str):
+        study.fail(pull, came)
+    else:
+        study.tell(pull, came, "no value" if None in came else None)
+
+
+def watched(
+    world: World, study: Study, measured: Callable[[Pull], Told], *, at_once: int = 8, look_every: int = 40
+) -> Answers:
+    """Measure to the end, and look now and then and at the end."""
+    truth, count = world.truth, 0
+    while pulls := study.ask(at_once):
+        for pull in pulls:
+            told(study, pull, measured(pull))
+        count += len(pulls)
+        if count % look_every < at_once:
+            yield truth, study.result()
+    yield truth, study.result()
+
+
+# Pulls that are lost --------------------------------------------------------------------------------------------------
+
+
+def _slow_or_fast() -> World:
+    """An arm that is fast now and then and slow mostly, beside one between: the second is the better one."""
+    return World((SECONDS,), ((two_sided(1.0, 10.0, 0.4),), (normal(5.0, 0.05),)))
+
+
+@cell
+def workers_that_die(rng: Rng) -> Answers:
+    """Workers die on long runs, and others go on."""
+    world, storage, worker = _slow_or_fast(), open_storage("memory:"), 0
+    truth = world.truth
+
+    def study() -> Study:
+        return Study(
+            world.arms,
+            world.objectives,
+            NO_ATTACK,
+            confidence=CONFIDENCE,
+            storage=storage,
+            worker=f"worker {worker}",
+            lease=1e-6,
+            most_pulls=160,
+        )
+
+    mine = study()
+    while pulls := mine.ask(1):
+        value = world.measure(pulls[0].index, rng)
+        if value[0] < 8.0 or rng.random() < 0.1:
+            mine.tell(pulls[0], value.tolist())
+        else:
+            worker += 1
+            mine = study()
+    yield truth, mine.result()
+
+
+@cell
+def slow_first(rng: Rng) -> Answers:
+    """Many pulls are under way, the fast ones are back first, and the study is looked at meanwhile."""
+    world = _slow_or_fast()
+    truth, study = world.truth, begun(world, rng, most_pulls=400)
+    while pulls := study.ask(48):
+        came = [(world.measure(pull.index, rng).tolist(), pull) for pull in pulls]
+        for position, (values, pull) in enumerate(sorted(came, key=lambda each: each[0])):
+            study.tell(pull, values)
+            if position % 12 == 11:
+                yield truth, study.result()
+    yield truth, study.result()
+
+
+@cell
+def log_of_what_is_back(rng: Rng) -> Answers:
+    """A running study is analysed while its slow pulls are under way."""
+    world = _slow_or_fast()
+    truth = world.truth
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "study.db"
+        study = Study(world.arms, world.objectives, NO_ATTACK, confidence=CONFIDENCE, storage=file)
+        for _ in range(3):
+            for pull in study.ask(40):
+                values = world.measure(pull.index, rng)
+                if values[0] < 8.0:
+                    study.tell(pull, values.tolist())
+        yield truth, study.result()
+        yield truth, analyze(file)
+        study.close()
+
+
+# Pulls that fail, and arms that cannot be measured --------------------------------------------------------------------
+
+
+@cell
+def failures_by_value(rng: Rng) -> Answers:
+    """Pulls fail the more often the longer they take."""
+    world = World((SECONDS,), ((normal(6.0, 2.0),), (normal(5.0, 0.2),)))
+
+    def measured(pull: Pull) -> Told:
+        value = float(world.measure(pull.index, rng)[0])
+        return "timeout" if value > 6.5 else [value]
+
+    yield from watched(world, begun(world, rng), measured)
+
+
+@cell
+def set_aside(rng: Rng) -> Answers:
+    """The best arm breaks while it is measured, and cannot be measured any more."""
+    objectives = (Objective("quality"), Objective("speed"))
+    middles = ((10.0, 5.0), (10.1, 4.9), (9.0, 4.0), (5.0, 10.0))
+    world = World(objectives, tuple(tuple(normal(middle, 1.0) for middle in row) for row in middles))
+    breaks_after, done = int(rng.integers(20, 60)), 0
+
+    def measured(pull: Pull) -> Told:
+        nonlocal done
+        done += pull.index == 0
+        if pull.index == 0 and done > breaks_after:
+            return "no space left on device"
+        return world.measure(pull.index, rng).tolist()
+
+    yield from watched(world, begun(world, rng), measured, at_once=16)
+
+
+# Values that are equal ------------------------------------------------------------------------------------------------
+
+
+@cell
+def ties(rng: Rng) -> Answers:
+    """Arms are exactly equal in one objective, and only one of them is the best in the other."""
+    middles = (1.0, 1.1, 1.2, 1.3, 1.4)
+    world = World((SECONDS, BYTES), tuple((normal(middle, 0.05), exactly(100.0)) for middle in middles))
+    yield from watched(world, begun(world, rng), lambda pull: world.measure(pull.index, rng).tolist(), at_once=16)
+
+
+@cell
+def atoms(rng: Rng) -> Answers:
+    """Values are whole stars, and medians lie on the edge between two of them."""
+    objectives = (Objective("stars"), Objective("taste", quantile=0.4))
+    stars = [1.0, 2.0, 3.0, 4.0, 5.0]
+    weights = ((1, 1, 3, 4, 1), (2, 1, 2, 4, 1), (1, 3, 1, 4, 1), (4, 1, 2, 1, 2))
+    world = World(objectives, tuple((categories(stars, row), categories(stars, row[::-1])) for row in weights))
+    yield from watched(world, begun(world, rng), lambda pull: world.measure(pull.index, rng).tolist(), at_once=16)
+
+
+# Measurements that lie ------------------------------------------------------------------------------------------------
+
+
+def _attacked(threat: Threat, rng: Rng, replaced: Callable[[World, Study, Pull, Floats], Floats]) -> Answers:
+    """Two objectives and four arms, of which the best are hard to tell from the rest."""
+    objectives = (Objective("quality", tolerance=0.2), Objective("speed", tolerance=0.2))
+    middles = ((3.0, 1.0), (1.0, 3.0), (2.5, 0.5), (0.5, 2.6))
+    world = World(objectives, tuple(tuple(normal(middle, 0.5) for middle in row) for row in middles))
+    study = begun(world, rng, threat)
+
+    def measured(pull: Pull) -> Told:
+        return replaced(world, study, pull, world.measure(pull.index, rng)).tolist()
+
+    yield from watched(world, study, measured, at_once=16)
+
+
+@cell
+def attacker_who_watches(rng: Rng) -> Answers:
+    """An attacker sees every verdict and pushes each arm where it hurts most."""
+    threat = Prescient(0.15)
+    told_at, verdicts = 0, {}
+
+    def replaced(world: World, study: Study, pull: Pull, values: Floats) -> Floats:
+        nonlocal told_at, verdicts
+        if rng.random() >= threat.eps:
+            return values
+        if pull.id - told_at > 30:
+            told_at, verdicts = pull.id, study.result().verdicts
+        falls = pull.index < 2 or verdicts.get(pull.arm) == "in"
+        return np.full(len(values), -FAR if falls else FAR)
+
+    yield from _attacked(threat, rng, replaced)
+
+
+@cell
+def hits_by_objective(rng: Rng) -> Answers:
+    """Each objective of a pull is hit by itself, the good arms down and the others up."""
+    threat = Prescient(0.15)
+
+    def replaced(world: World, study: Study, pull: Pull, values: Floats) -> Floats:
+        hit = rng.random(len(values)) < threat.eps
+        return np.where(hit, -FAR if pull.index < 2 else FAR, values)
+
+    yield from _attacked(threat, rng, replaced)
+
+
+@cell
+def hits_by_value(rng: Rng) -> Answers:
+    """A malicious attacker hits the values that matter: the best of the good arms, the worst of the others."""
+    threat = Malicious(0.1)
+
+    def replaced(world: World, study: Study, pull: Pull, values: Floats) -> Floats:
+        good = pull.index < 2
+        limits = [float(law(np.array([1.0 - threat.eps if good else threat.eps]))[0]) for law in world.laws[pull.index]]
+        hit = values > limits if good else values < limits
+        return np.where(hit, -FAR if good else FAR, values)
+
+    yield from _attacked(threat, rng, replaced)
+
+
+@cell
+def share_of_a_study(rng: Rng) -> Answers:
+    """An attacker spends a share of the measurements as early as it may, on whichever it likes."""
+    threat = Share(0.15)
+    seen, hits = np.zeros(4, np.int64), np.zeros(4, np.int64)
+
+    def replaced(world: World, study: Study, pull: Pull, values: Floats) -> Floats:
+        arm = pull.index
+        seen[arm] += 1
+        good = arm < 2
+        middles = world.truth.quantiles[arm]
+        useful = (values >= middles if good else values <= middles).any()
+        if not useful or hits[arm] + 1 > np.floor(threat.eps * seen[arm] + 1e-9):
+            return values
+        hits[arm] += 1
+        return np.full(len(values), -FAR if good else FAR)
+
+    yield from _attacked(threat, rng, replaced)
+
+
+@cell
+def share_of_a_log(rng: Rng) -> Answers:
+    """An attacker replaces a share of a log's rows once all of them lie before it."""
+    eps, rows = 0.2, 150
+    world = World((Objective("quality"),), ((normal(0.0, 1.0),), (normal(0.3, 1.0),)))
+    truth = world.truth
+    samples = [np.sort(world.sample(arm, rows, rng)[:, 0]) for arm in range(2)]
+    taken = int(np.floor(eps * rows + 1e-9))
+    samples[0][:taken] = FAR  # the lowest of the worse arm, and the highest of the better one
+    samples[1][-taken:] = -FAR
+    log = {"arm": np.repeat(world.arms, rows), "quality": np.concatenate(samples)}
+    for anytime in (False, True):
+        yield (
+            truth,
+            analyze(
+                log,
+                arm="arm",
+                objectives=world.objectives,
+                threat=Share(eps),
+                confidence=CONFIDENCE,
+                anytime=anytime,
+            ),
+        )
+
+
+# Ends without a certificate -------------------------------------------------------------------------------------------
+
+
+@cell
+def budget_over(rng: Rng) -> Answers:
+    """A budget ends the study, and what is printed must hold of the set that is printed."""
+    objectives = (Objective("quality", tolerance=0.1), Objective("speed", tolerance=0.1))
+    middles = rng.uniform(0.0, 2.0, (8, 2))
+    world = World(objectives, tuple(tuple(normal(middle, 0.5) for middle in row) for row in middles))
+    study = begun(world, rng, most_pulls=int(rng.integers(100, 400)))
+    yield from watched(world, study, lambda pull: world.measure(pull.index, rng).tolist(), at_once=16)
+
+
+@cell
+def policies_without_a_promise(rng: Rng) -> Answers:
+    """R-PSI before it has stopped, and Auer-A1 on measurements that lie, promise nothing."""
+    objectives = (Objective("quality"), Objective("speed"))
+    world = World(objectives, tuple(tuple(normal(m, 0.2) for m in row) for row in rng.uniform(0.0, 1.0, (4, 2))))
+    truth = world.truth
+    running = RPSI(4, 2, threat=Prescient(0.1), spread=Gaussian(0.2), accuracy=0.1, delta=DELTA)
+    for _ in range(3):
+        arms = running.ask(8)
+        running.tell(arms, [world.measure(int(arm), rng).tolist() for arm in arms])
+        yield truth, running.result()
+    lied_to = AuerA1(4, 2, accuracy=0.2, delta=DELTA, scale=0.2, threat=Prescient(0.2))
+    while not lied_to.done:
+        arms = lied_to.ask()
+        values = np.array([world.measure(int(arm), rng) for arm in arms])
+        hit = rng.random(len(arms)) < 0.2
+        values[hit] = np.where(arms[hit, None] % 2 == 0, -50.0, 50.0)
+        lied_to.tell(arms, values)
+    yield truth, lied_to.result()

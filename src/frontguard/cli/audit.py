@@ -1,0 +1,54 @@
+"""`frontguard audit`: simulated studies and logs, and how often what is printed of them is false."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from frontguard.cli.values import console
+from frontguard.errors import BadInput
+
+REFUTED = 1
+"""Exit code."""
+
+
+def audit(
+    cell: Annotated[
+        list[str] | None, typer.Argument(help="Ways in which measuring goes wrong, by name (without: all).")
+    ] = None,
+    runs: Annotated[int, typer.Option(help="Simulated runs of every cell.")] = 200,
+    seed: Annotated[int, typer.Option(help="Run r of a seed is always the same run.")] = 0,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the table for a document.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON on stdout.")] = False,
+) -> None:
+    """Check by simulation that what is printed is false no more often than promised.
+
+    Studies and logs whose truth is known go through everything that a user's do: workers that die, interruptions,
+    failures, ties, attackers. Exit code 0 if the promise is kept, 1 if it is refuted.
+    """
+    if runs < 1:
+        raise BadInput(f"--runs: wanted at least 1, got {runs}")
+    if seed < 0:
+        raise BadInput(f"--seed: wanted a number from 0, got {seed}")
+    from frontguard.audit.runner import audit as run_cells
+    from frontguard.words.audit import answer, as_markdown, table
+    from frontguard.words.progress import ProgressDisplay
+
+    with ProgressDisplay() as display:
+        outcomes = run_cells(
+            cell or [], runs=runs, seed=seed, progress=lambda name, done, total: display.show(name, done, total, None)
+        )
+    if json:
+        from frontguard.documents.audit import AuditDocument
+
+        print(AuditDocument.of(outcomes).text())
+    elif markdown:
+        print(as_markdown(outcomes))
+    else:
+        screen = console()
+        screen.print(answer(outcomes), style="bold")
+        screen.print()
+        screen.print(table(outcomes))
+    if any(outcome.refuted for outcome in outcomes):
+        raise typer.Exit(REFUTED)

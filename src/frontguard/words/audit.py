@@ -1,0 +1,60 @@
+"""The audit in words: how many cells keep to δ, and a table of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from frontguard.audit.cells import DELTA
+from frontguard.audit.runner import LIMIT, CellOutcome
+from frontguard.phrases import listed, number_of, percent
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+def answer(outcomes: Sequence[CellOutcome]) -> str:
+    """Whether δ is kept, in a sentence."""
+    refuted = [outcome.cell.name for outcome in outcomes if outcome.refuted]
+    runs = f"{outcomes[0].runs:,} runs each" if outcomes else "no runs"
+    if refuted:
+        which = f"{len(refuted)} of {number_of(len(outcomes), 'cell')}"
+        return f"False statements are printed more often than promised in {which} ({runs}): {listed(refuted)}."
+    worst = max(outcomes, key=lambda outcome: outcome.limit)
+    return (
+        f"In {number_of(len(outcomes), 'cell')} of {runs}, false statements are not more frequent than promised "
+        f"({percent(DELTA)}); the largest share is at most {percent(worst.limit)}, in {worst.cell.name}."
+    )
+
+
+def table(outcomes: Sequence[CellOutcome]) -> Table:
+    """The cells with what came of them, for rich to print."""
+    from rich.table import Table as RichTable
+
+    drawn = RichTable(title=f"Runs with a false statement; δ = {percent(DELTA)}", title_justify="left")
+    drawn.add_column("cell", no_wrap=True)
+    drawn.add_column("runs", justify="right")
+    drawn.add_column("false", justify="right")
+    drawn.add_column(f"at most ({percent(LIMIT)})", justify="right")
+    drawn.add_column("what was false")
+    for outcome in outcomes:
+        kinds = ", ".join(f"{kind} {count}" for kind, count in outcome.kinds)
+        drawn.add_row(
+            outcome.cell.name,
+            f"{outcome.runs:,}",
+            f"{outcome.false:,}",
+            percent(outcome.limit),
+            kinds,
+            style="bold red" if outcome.refuted else None,
+        )
+    return drawn
+
+
+def as_markdown(outcomes: Sequence[CellOutcome]) -> str:
+    """The same as a table for docs."""
+    rows = ["| cell | what goes wrong | runs | false | at most |", "| --- | --- | --- | --- | --- |"]
+    rows += [
+        f"| {each.cell.name} | {each.cell.about} | {each.runs:,} | {each.false:,} | {percent(each.limit)} |"
+        for each in outcomes
+    ]
+    return "\n".join(rows)
