@@ -23,15 +23,20 @@ class Certificate:
     """What a result guarantees, with probability `confidence` under the threat model.
 
     Every returned arm is `accuracy`-optimal (Δ ≤ accuracy), and for every Pareto optimal arm there is a returned one
-    that is worse by at most `coverage` in any objective (Definition 5).
+    that is worse by at most `coverage` in any objective (Definition 5); coverage is infinite where nothing is promised
+    of what is missed. Without a confidence nothing is promised at all, and `void` says why, as a kind: "running" (the
+    policy promises only once it has stopped), "contamination" (it needs clean measurements), or "bias" (set by hand).
     """
 
     accuracy: float | tuple[float, ...]  # one for all objectives, or one for each
     coverage: float | tuple[float, ...]
-    confidence: float
+    confidence: float | None
     threat: str
     contamination: float
     relative: tuple[bool, ...] = ()  # for which objectives the tolerances are shares ("2%"), if for any
+    void: str = ""
+    arms: int | None = None  # of how many arms it speaks
+    aside: tuple[str, ...] = ()  # which arms were set aside, and are not spoken of
 
     def to_dict(self) -> dict[str, Any]:
         """The certificate as plain values that JSON can hold; what is not bounded becomes None."""
@@ -134,6 +139,7 @@ class Result:
     certificate: Certificate
     notices: tuple[Notice, ...] = ()
     metrics: tuple[Objective, ...] = ()
+    outlook: Certificate | None = None  # with which the present candidates could be returned: for progress
 
     def having(self, verdict: Verdict) -> Bools:
         """Which arms (K,) have this verdict."""
@@ -209,7 +215,14 @@ class Result:
 
     def in_units(self, objectives: Sequence[Objective]) -> Result:
         """The same result, shown in the units and directions of these objectives."""
-        return replace(self, metrics=tuple(objectives), certificate=self.certificate.in_units(objectives))
+        outlook = None if self.outlook is None else self.outlook.in_units(objectives)
+        certificate = self.certificate.in_units(objectives)
+        return replace(self, metrics=tuple(objectives), certificate=certificate, outlook=outlook)
+
+    @property
+    def nearest(self) -> Certificate:
+        """What is shown beside the goal: the outlook where there is one."""
+        return self.certificate if self.outlook is None else self.outlook
 
     def entries(self) -> Iterator[tuple[str, Any]]:
         """What `to_dict` has, entry by entry; what there is for each arm as `ByArm`."""

@@ -106,6 +106,7 @@ def _print_reviews(reviews: Reviews) -> None:
     from rich.text import Text
 
     from frontguard.demo.reviews import AGES, BOMBED, CONTAMINATION
+    from frontguard.phrases import joined, percent
     from frontguard.words.analysis import by_verdict, robustness
     from frontguard.words.arm_table import estimate_cells, order
     from frontguard.words.certificate import guarantee
@@ -140,16 +141,17 @@ def _print_reviews(reviews: Reviews) -> None:
         Text.assemble(
             (
                 f"\nA log that is there already: by medians with a guarantee {BOMBED} {verdict}, by means "
-                f"{' and '.join(reviews.by_means)} took its place",
+                f"{joined(reviews.by_means)} took its place",
                 "bold",
             ),
-            f", because a campaign gave it one star {reviews.bombs} times within three days: {reviews.share:.0%} of "
-            f"its reviews. In the scores that the {found.pulls * len(AGES):,} reviews were drawn from, no movie comes "
-            "near it.\n",
+            f", because a campaign gave it one star {reviews.bombs} times within three days: {percent(reviews.share)} "
+            f"of its reviews. In the scores that the {found.pulls * len(AGES):,} reviews were drawn from, no movie "
+            "comes near it.\n",
         )
     )
     screen.print(_table("Movies, stars from two age groups (✱ bombed)", headings, rows))
-    screen.print(f"What is certain, if up to {CONTAMINATION:.0%} of the reviews may be lies: {by_verdict(found)}")
+    lies = f"if each review may be a lie with probability {percent(CONTAMINATION)}"
+    screen.print(f"What is certain, {lies}: {by_verdict(found)}")
     screen.print(guarantee(found, anytime=found.anytime))
     screen.print(robustness(found) or "")
 

@@ -35,7 +35,7 @@ class Look:
 
 BLUE, PINK, OCHRE, GREY, VERMILION, GREEN = "#0072B2", "#B5528C", "#B07A00", "#767676", "#D55E00", "#008F68"
 
-IN = Look("in: on the front", BLUE, "circle", size=8.0)
+IN = Look("in: on the front within tolerance", BLUE, "circle", size=8.0)
 UNDECIDED = Look("undecided", PINK, "triangle", size=8.0)
 COVERED = Look("covered by one that is in", OCHRE, "square", filled=False)
 OUT = Look("out: certainly beaten", GREY, "cross", size=6.0)
@@ -80,5 +80,5 @@ def style_sheet() -> str:
     >>> style_sheet()[:25]
     ':root { --mark-in: #0072B'
     """
-    marks = (f"--mark-{verdict.word.removeprefix('set ')}: {colour};" for verdict, colour in COLOURS.items())
+    marks = (f"--mark-{verdict.style}: {colour};" for verdict, colour in COLOURS.items())
     return f":root {{ {' '.join(marks)} }}\n"

@@ -191,12 +191,10 @@ class _Nameless:
         """Refuse them, or note that they were dropped."""
         if not self._count:
             return
+        found = RowsWithoutArm(self._count, tuple(self._columns), self._first, dropped=self._drop)
         if not self._drop:
-            rows = "1 row has" if self._count == 1 else f"{self._count} rows have"
-            columns = " and ".join(map(repr, self._columns))
-            said = f"{rows} no arm (column {columns} is missing or empty), the first is {self._first}"
-            raise BadInput(f"{said}; wanted a name in every row, or missing_arms='drop' (--missing-arms drop)")
-        notes.append(RowsWithoutArm(self._count, tuple(self._columns), self._first))
+            raise BadInput(f"{found}; wanted a name in every row, or missing_arms='drop' (--missing-arms drop)")
+        notes.append(found)
 
 
 def _all_names(table: LogTable, file: LogFile) -> list[str]:
