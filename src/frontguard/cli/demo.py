@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --
     from frontguard.demo.treatments import Demo
     from frontguard.logs.analysis import Analysis
     from frontguard.reports.model import Report
+    from frontguard.results import Result
 
 
 def demo(
@@ -112,9 +113,7 @@ def _print_reviews(reviews: Reviews) -> None:
     from frontguard.words.certificate import guarantee
 
     screen, found = console(), reviews.analysis
-    verdict = {"in": "is certainly on the front", "out": "is off the front"}.get(
-        found.verdicts[BOMBED], "cannot be put off the front"
-    )
+    verdict = bombed_in_words(found, BOMBED)
     arms = order(found, found.mean_front)
     intervals = [estimate_cells(found, d, arms) for d in range(len(AGES))]
     headings = [
@@ -126,14 +125,14 @@ def _print_reviews(reviews: Reviews) -> None:
         "by medians",
     ]
     rows: list[list[str | Text]] = []
-    for place, i in enumerate(arms.tolist()):
+    for row, i in enumerate(arms.tolist()):
         name = found.arms[i]
         rows.append(
             [
                 f"{name}{' ✱' if name == BOMBED else ''}",
                 *(f"{means[i][0]:.2f}, {means[i][1]:.2f}" for means in (reviews.true_means, found.means)),
                 _coloured("in" if found.mean_front[i] else "out"),
-                *(column[place].full for column in intervals),
+                *(column[row].full for column in intervals),
                 _coloured(found.verdicts[name]),
             ]
         )
@@ -154,6 +153,15 @@ def _print_reviews(reviews: Reviews) -> None:
     screen.print(f"What is certain, {lies}: {by_verdict(found)}")
     screen.print(guarantee(found, anytime=found.anytime))
     screen.print(robustness(found) or "")
+
+
+def bombed_in_words(found: Result, movie: str) -> str:
+    """What has become of the bombed movie."""
+    from frontguard.words.front import place
+    from frontguard.words.statements import Statement
+
+    said = {"in": Statement.IS_CERTAINLY(place=place(found)), "out": Statement.IS_OFF()}
+    return said.get(found.verdicts[movie], "cannot be put off the front")
 
 
 def _print_flags(found: Analysis, report: Report) -> None:

@@ -19,6 +19,8 @@ from frontguard.results import Result
 from frontguard.verdicts import Verdict
 from frontguard.words import arm_table
 from frontguard.words.certificate import true_values
+from frontguard.words.front import place
+from frontguard.words.statements import Statement
 
 _WORDS = {
     Verdict.IN: "returned: not clearly beaten",
@@ -144,8 +146,8 @@ def reviews_picture(reviews: Reviews) -> Picture:
         f"{percent(reviews.share)} of those of {BOMBED} (✱), all with one star.",
         legend=_legend(panels, BY_MEANS, _LIES),
         description=f"Left, mean stars from two age groups: the front seems to be {joined(reviews.by_means)}, "
-        f"and an arrow shows how far the campaign moved {BOMBED}. Right, medians with their intervals: certainly on "
-        f"the front is {certain}.",
+        f"and an arrow shows how far the campaign moved {BOMBED}. Right, medians with their "
+        f"intervals: {certain} {Statement.IS_CERTAINLY(place=place(found))}.",
         caption="The campaign moves the mean out of the front, and cannot move the median's interval off it.",
         width=13.0,
         height=6.0,
@@ -212,5 +214,5 @@ def _medians(reviews: Reviews) -> Panel:
         Axis(f"median stars, {AGES[0]} above {AGES[1]}", "higher", low=0.8, high=5.2),
         Axis(names=names, reverse=True),
         tuple(layers),
-        f"Medians with a guarantee: certainly on the front is {certain}",
+        f"Medians with a guarantee: {certain} {Statement.IS_CERTAINLY(place=place(found))}",
     )

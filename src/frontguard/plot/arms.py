@@ -141,10 +141,11 @@ class Arms:
             for verdict, words in (
                 (Verdict.UNDECIDED, "undecided"),
                 (Verdict.COVERED, "covered by one that is in"),
-                (Verdict.OUT, "certainly beaten"),
             )
             if len(some := self.with_verdict(verdict))
         ]
+        if beaten := len(self.with_verdict(Verdict.OUT)):
+            rest.append(Statement.CERTAINLY_OUT(count=f"{beaten:,}", are=are(beaten)))
         return front, f"Of the others, {', '.join(rest)}." if rest else ""
 
     def ranges(self) -> str:

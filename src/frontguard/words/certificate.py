@@ -117,7 +117,7 @@ def _of_verdicts(result: Result) -> list[str]:
     median = "median" if all(each.quantile == 0.5 for each in result.metrics) else "quantile"
     said = [Statement.INTERVALS(quantiles=f"{median}s")]
     if Verdict.OUT in tally:
-        said.append(Statement.OUT(worse="worse than" if one else "dominated by"))
+        said.append(Statement.OUT_WORSE() if one else Statement.OUT())
     if Verdict.IN in tally:
         exactly, about = (
             (Statement.IN_BEST, Statement.IN_NEAR_BEST) if one else (Statement.IN_EXACTLY, Statement.IN_WITHIN)
@@ -142,9 +142,10 @@ def _of_missing(result: Result) -> list[str]:
         return [*said, Statement.SOME_MISSED()]
     if Verdict.UNDECIDED in tally:
         said.append(Statement.OPEN())
-    best = "the best arm" if one else "each arm on the true front"
-    missed = Statement.MISSED_WITHIN(best=best, within=within) if within else Statement.NONE_MISSED(best=best)
-    return [*said, f"and {missed}"]
+    exactly, about = (
+        (Statement.BEST_RETURNED, Statement.BEST_WITHIN) if one else (Statement.NONE_MISSED, Statement.MISSED_WITHIN)
+    )
+    return [*said, about(within=within) if within else exactly()]
 
 
 def sentence(certificate: Certificate) -> str:

@@ -61,12 +61,15 @@ class Statement(Enum):
     IN_WITHIN = "no arm beats one that is in by more than {within} at once", "(f)"
     IN_BEST = "no arm is better than one that is in", "(f)"
     IN_NEAR_BEST = "no arm is better than one that is in by more than {within}", "(f)"
-    OUT = "each arm that is out is {worse} another one", "(f)"
+    OUT = "each arm that is out is dominated by another one", "(f)"
+    OUT_WORSE = "each arm that is out is worse than another one", "(f)"
     COVERED = "for each covered arm one that is in is as good{everywhere}", "(f)"
     COVERED_WITHIN = "for each covered arm one that is in is at most {within} worse", "(f)"
     COVERED_SOMEHOW = "for each covered arm one that is in is no worse by more than was asked for", "(f)"
-    NONE_MISSED = "{best} is in, or another one is in that is as good", "(f)"
-    MISSED_WITHIN = "{best} is in, or another one is in that is at most {within} worse", "(f)"
+    NONE_MISSED = "and each arm on the true front is in, or another one is in that is as good", "(f)"
+    MISSED_WITHIN = "and each arm on the true front is in, or another one is in that is at most {within} worse", "(f)"
+    BEST_RETURNED = "and the best arm is in, or another one is in that is as good", "(f)"
+    BEST_WITHIN = "and the best arm is in, or another one is in that is at most {within} worse", "(f)"
     SOME_MISSED = "arms of the front may be missing", NOTHING
     OPEN = "open arms may be on the front or not", NOTHING
     NOT_BEATEN = "no returned arm is beaten by more than {accuracy} in every objective", "(f)"
@@ -88,6 +91,11 @@ class Statement(Enum):
     CERTAINLY_IN = "{count} of {measured} {are} certainly {place}{arms}", "(f)"
     CERTAINLY_OUT = "{count} {are} certainly beaten", "(f)"
     CERTAINLY_COVERED = "{count} {are} covered by {these}", "(f)"
+    IS_CERTAINLY = "is certainly {place}", "(f)"
+    IS_OFF = "is certainly not on the front", "(f)"
+    LEGEND_IN = "in: on the front within tolerance", "(f)"
+    LEGEND_OUT = "out: certainly beaten", "(f)"
+    LEGEND_FOOLED = "the front by means, yet certainly beaten", "(f)"
     SETTLED = "Within {within} everything is settled now.", "(f)"
     CERTAIN_WITHIN = "certain within {amounts}", "(f)"
 
@@ -107,6 +115,8 @@ class Statement(Enum):
     STANDS_BELOW_HALF = "The front stays certain for any {what} below 50%.", "robustness"
     FALLS_FIRST = "The first verdict that is no longer certain is that {arm} is {word}, beyond {eps}.", "robustness"
     STANDS_UP_TO = "{verdict} up to {eps}", "robustness"
+    NOTED = "declared {declared}, the front no longer certain at {level}", "robustness"
+    NOTED_BELOW_HALF = "declared {declared}, the front certain below 50%", "robustness"
 
     # What a comparison of means would have said
     MEANS_CALL = "call {names} (certainly not on it)", "(f)"
@@ -118,8 +128,10 @@ class Statement(Enum):
         "This cannot be certified with however many pulls, if the samples go on as they are: {why}.",
         "(i)",
     )
+    STAYS_UNCERTAIN = "{lies}, the answer stays uncertain by {amounts}", "(i)"
+    STAYS_UNBOUNDED = "{lies}, medians stay uncertain by any amount", "(i)"
     NOT_BY_PULLS = "cannot be settled by more pulls, if the samples go on as they are: {why}", "(i)"
-    NEVER = "{goal} cannot be had: not even without contamination.", "Lemma 3"
+    NEVER = "{goal} cannot be had: not even without contamination.", "(i)"
     NO_METHOD = "{goal} cannot be promised: {limit} no method can, and {eps} is declared.", "Lemma 3"
     NO_METHOD_WITHOUT_SHAPES = (
         "{goal} cannot be promised: {limit} no method that assumes nothing about shapes can, and {eps} is declared.",
@@ -151,5 +163,5 @@ class Statement(Enum):
         "{contamination} contamination would make it {failed} or more with probability {chance}",
         "alarms",
     )
-    DRIFTS = "in random order, {allowed}, it would be {most} at most", "alarms"
+    DRIFTS = "in random order, {allowed}, it would hardly ever be above {most}", "alarms"
     SPREADS = "by the spread bound R, {allowed}, one should hold {due}", "alarms"

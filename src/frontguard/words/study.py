@@ -75,8 +75,8 @@ def _why_unreachable(snapshot: Snapshot) -> str:
     lies = f"where an attacker {able(certificate.threat, eps)}" if eps else "with these arms"
     failed = f" and {percent(snapshot.failed / snapshot.pulls)} of the pulls failing" if snapshot.failed else ""
     if reach is None or not np.isfinite(reach.amounts(snapshot.objectives)).all():
-        return f"{lies}{failed}, medians stay uncertain by any amount"
-    return f"{lies}{failed}, the answer stays uncertain by {beside_goal(reach, snapshot.objectives)}"
+        return Statement.STAYS_UNBOUNDED(lies=lies + failed)
+    return Statement.STAYS_UNCERTAIN(lies=lies + failed, amounts=beside_goal(reach, snapshot.objectives))
 
 
 def in_a_line(snapshot: Snapshot) -> str:

@@ -23,7 +23,7 @@ from frontguard.verdicts import VERDICT_ORDER, Verdict
 from frontguard.words.certificate import true_values
 from frontguard.words.statements import Statement
 
-FOOLED = replace(BY_MEANS, label="the front by means, yet certainly beaten")
+FOOLED = replace(BY_MEANS, label=Statement.LEGEND_FOOLED())
 """Around arms that are out, and which a comparison of means would have returned."""
 
 BEATEN = Look("", BLUE, "square", filled=False)

@@ -19,6 +19,7 @@ from frontguard.plot.sentences import captioned, listed, sentences
 from frontguard.results import Result
 from frontguard.verdicts import Verdict
 from frontguard.words.statements import Statement
+from frontguard.words.threats import beyond, what_eps_is
 
 OTHERS = 30
 """Arms that are not on the front and are shown, the most fragile ones."""
@@ -92,8 +93,9 @@ def _count_panel(known: Profile, declared: float) -> Panel:
         Axis(title="arms that are in", low=0.0, high=1.5 * max(1, most), ticks=ticks),
         tuple(layers),
         title="How many are in",
-        note=f"declared {percent(declared)}, the front "
-        + (f"no longer certain at {percent(known.front)}" if changes else "certain below 50%"),
+        note=Statement.NOTED(declared=percent(declared), level=percent(known.front))
+        if changes
+        else Statement.NOTED_BELOW_HALF(declared=percent(declared)),
     )
 
 
@@ -121,12 +123,12 @@ def _fragile_first(arms: Arms, known: Profile) -> Ints:
 
 
 def _told(arms: Arms, known: Profile, declared: float, order: Ints) -> tuple[str, ...]:
-    last = percent(known.front - known.resolution, ROUND_FLOOR) if known.front < 0.5 else ""
-    changes = (
-        f"With more of them than {last}, the front is no longer certain."
-        if known.front < 0.5
-        else ("The front stays certain below 50%." if not np.isnan(known.front) else "")
-    )
+    threat, changes = arms.result.certificate.threat, ""
+    if known.front < 0.5:
+        more = beyond(threat, known.front - known.resolution)
+        changes = Statement.STANDS(more=more, now=f"{percent(declared)} was")
+    elif not np.isnan(known.front):
+        changes = Statement.STANDS_BELOW_HALF(what=what_eps_is(threat))
     ins = order[arms.codes[order] == Verdict.IN]
     weakest = (
         f"On the front, {short(arms.names[ins[0]], 40)} falls first: {_stands('it stands', known.per_arm[ins[0]])}."
