@@ -197,4 +197,4 @@ def rounded_up(value: float, digits: int) -> float:
     if value <= 0.0:
         return 0.0
     step = 10.0 ** (math.floor(math.log10(value)) + 1 - digits)
-    return float(f"{math.ceil(value / step - 1e-6) * step:.12g}")
+    return float(f"{math.ceil(value / step - 1e-6) * step:.12g}") if step else value  # step is 0 for the tiniest
