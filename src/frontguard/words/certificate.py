@@ -30,6 +30,8 @@ _VOID = {
     "bias": Statement.BIAS_BY_HAND,
 }
 
+_BY_MEANS = ("Auer-A1",)
+
 FAILED_PULL = Statement.FAILED_PULL()
 
 
@@ -114,8 +116,8 @@ def margins(result: Result) -> str:
 def _of_verdicts(result: Result) -> list[str]:
     """What each of the verdicts means that there are."""
     tally, within, one = result.tally(), margins(result), len(result.metrics) == 1
-    median = "median" if all(each.quantile == 0.5 for each in result.metrics) else "quantile"
-    said = [Statement.INTERVALS(quantiles=f"{median}s")]
+    medians = "medians" if all(each.quantile == 0.5 for each in result.metrics) else "quantiles"
+    said = [Statement.INTERVALS(quantiles="means" if result.policy in _BY_MEANS else medians)]
     if Verdict.OUT in tally:
         said.append(Statement.OUT_WORSE() if one else Statement.OUT())
     if Verdict.IN in tally:
@@ -234,7 +236,7 @@ def _at_once(certificate: Certificate, policy: str) -> str:
 
 
 def _law(policy: str) -> str:
-    what = "means" if policy == "Auer-A1" else "medians (or other quantiles)"
+    what = "means" if policy in _BY_MEANS else "medians (or other quantiles)"
     return (
         "Apart from that, the measurements of an arm are independent of each other and follow one law, which does not "
         f"change while they are made; its {what} are what is compared."
