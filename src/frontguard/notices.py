@@ -149,11 +149,12 @@ class TooFewPulls(Notice):
 
 @dataclass(frozen=True)
 class RowsWithoutArm(Notice):
-    """Rows that name no arm were left out; `first` says where the first one is."""
+    """Rows that name no arm; `first` says where the first one is. They were `dropped`, unless they are refused."""
 
     rows: int
     columns: tuple[str, ...]
     first: str
+    dropped: bool = True
     kind: Literal["rows_without_arm"] = "rows_without_arm"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from decimal import ROUND_HALF_UP, Decimal
 from difflib import get_close_matches
 
 MOST_NAMES = 12
@@ -117,17 +118,29 @@ def did_you_mean(name: str, choices: Iterable[str]) -> str:
     return "" if near is None else f" (did you mean {shown(near)}?)"
 
 
-def percent(share: float) -> str:
-    """A share to a tenth of a percent, as short as can be.
+def percent(share: float, rounding: str = ROUND_HALF_UP, digits: int = 1) -> str:
+    """A share or a probability to a tenth of a percent, as short as can be; never 0% or 100% for what is not.
 
-    >>> percent(0.23), percent(0.2315), percent(0.5)
-    ('23%', '23.2%', '50%')
+    What is promised is rounded down: `ROUND_FLOOR` of `decimal`. `digits` are those behind the point.
+
+    >>> from decimal import ROUND_FLOOR
+    >>> percent(0.23), percent(0.2315), percent(0.5), percent(0.2318, ROUND_FLOOR)
+    ('23%', '23.2%', '50%', '23.1%')
+    >>> percent(0.9996), percent(0.0004), percent(0.0), percent(1.0), percent(1.0 - 1e-9), percent(0.304, digits=0)
+    ('99.96%', '0.04%', '0%', '100%', '99.9999999%', '30%')
     """
-    return f"{round(100.0 * share + 1e-9, 1):g}%"
+    exact = 100 * Decimal(repr(float(share)))
+    near = exact.quantize(Decimal("1e-10"))  # 1 − 0.95 is not quite 0.05
+    for place in range(digits, 11):
+        fine = Decimal(1).scaleb(-place)
+        shown = near.quantize(fine, rounding)
+        if shown == exact or not {shown, near.quantize(fine, ROUND_HALF_UP)} & {Decimal(0), Decimal(100)}:
+            return f"{shown.normalize():f}%"
+    return f"{exact.normalize():f}%"
 
 
 def percentage(share: float) -> str:
-    """A share with three digits that count.
+    """An amount that is relative, with three digits that count; of shares and probabilities, `percent` is for those.
 
     >>> percentage(0.05), percentage(0.0504), percentage(0.00123)
     ('5%', '5.04%', '0.123%')
@@ -184,4 +197,4 @@ def rounded_up(value: float, digits: int) -> float:
     if value <= 0.0:
         return 0.0
     step = 10.0 ** (math.floor(math.log10(value)) + 1 - digits)
-    return float(f"{math.ceil(value / step - 1e-6) * step:.12g}")
+    return float(f"{math.ceil(value / step - 1e-6) * step:.12g}") if step else value  # step is 0 for the tiniest

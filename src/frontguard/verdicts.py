@@ -23,6 +23,15 @@ class Verdict(IntEnum):
         """
         return self.name.lower().replace("_", " ")
 
+    @property
+    def style(self) -> str:
+        """What style sheets call it, in one word.
+
+        >>> [verdict.style for verdict in Verdict]
+        ['undecided', 'in', 'out', 'covered', 'aside']
+        """
+        return self.name.lower().rpartition("_")[2]
+
 
 VERDICT_ORDER = (Verdict.IN, Verdict.UNDECIDED, Verdict.COVERED, Verdict.SET_ASIDE, Verdict.OUT)
 """As lists show them: what matters first."""

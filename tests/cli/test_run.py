@@ -180,9 +180,9 @@ def test_it_certifies_the_front_and_says_so_again_at_once(folder: Path) -> None:
     assert again.returncode == 0
     assert f"going on with {stored} pulls of study 'toy' in {folder / 'toy.db'}" in again.stderr
     said = " ".join(again.stdout.split())
-    assert said.startswith("2 of 3 arms are on the trade-off front of cost and size: small, fast.")
+    assert said.startswith("2 of 3 arms are not beaten by more than 10% in cost and 10 in size at once: small, fast.")
     assert re.search(r"poor +out .*\[", again.stdout)
-    assert "With probability 95%, whatever a prescient attacker puts into up to 2% of each arm's measurements" in said
+    assert "With probability 95%, even if each measurement of an arm is replaced with probability up to 2% by" in said
     assert f"{answer['pulls']} pulls;" in said
     assert f"Next: `frontguard report {folder / 'toy.db'}` writes a report to send" in said
     assert f"`frontguard serve {folder / 'toy.db'}` shows it in a browser" in said
@@ -207,7 +207,7 @@ def test_a_quick_comparison_without_a_file(folder: Path) -> None:
         assert len(storage.studies()) == 2
     same = run(folder, *arms)
     assert f"going on with {answer['pulls']} pulls" in same.stderr
-    assert same.stdout.startswith("Of 2 arms, short has the least seconds.")
+    assert same.stdout.startswith("Of 2 arms, short has the least seconds, or is within 50% of it.")
 
 
 def test_a_budget_ends_it_and_the_suggested_command_goes_on(folder: Path) -> None:

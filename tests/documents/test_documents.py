@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import tracemalloc
 from typing import get_args
 
@@ -13,11 +14,13 @@ from tools.schemas import FOLDER, PRINTED, main, schema_of
 from frontguard.documents.analysis import AnalysisDocument, AnalyzeDocument, analyze_pieces
 from frontguard.documents.base import Origin, read
 from frontguard.documents.reproduce import RowDocument
-from frontguard.documents.result import ResultDocument, Word
+from frontguard.documents.result import CertificateDocument, ResultDocument, Word
 from frontguard.errors import BadInput
 from frontguard.experiments.plan import DATASETS
 from frontguard.logs.more_pulls import LIMITS
 from frontguard.notices import AnyNotice
+from frontguard.objectives import Objective
+from frontguard.results import Certificate
 from frontguard.verdicts import VERDICT_ORDER
 from tests.documents.printed import as_published
 from tests.reports.samples import flags, large, open_analysis
@@ -73,3 +76,14 @@ def test_our_own_documents_need_not_be_consistent_but_those_that_are_read_are() 
         read(ResultDocument, plain, "x")
     with pytest.raises(ValidationError):
         ResultDocument(**plain | {"pulls": -1})
+
+
+def test_a_certificate_comes_back_with_what_it_does_not_promise_and_of_whom_it_speaks() -> None:
+    metrics = (Objective("seconds", "minimize", "5%"),)
+    given = Certificate((0.05,), (math.inf,), None, "malicious", 0.1, (True,), void="running", arms=3, aside=("x",))
+    plain = json.loads(json.dumps(given.to_dict(), allow_nan=False))
+    assert plain["confidence"] is None
+    assert plain["coverage"] == [None]
+    assert CertificateDocument(**plain).certificate(metrics) == given
+    with pytest.raises(ValidationError, match="a reason where the confidence is null"):
+        CertificateDocument(**plain | {"void": ""})

@@ -92,7 +92,7 @@ def test_the_result_names_boxes_rivals_and_the_papers_guarantee() -> None:
     assert (result.certificate.threat, result.certificate.contamination) == ("malicious", 0.1)
     assert result.to_dict()["decided_by"]["worst"] in ("best", "close")
     np.testing.assert_allclose(result.upper - result.lower, 2 * (policy.bias + policy.widths)[:, None] * [1, 1])
-    assert "10% of the measurements replaced by a malicious attacker" in str(result.certificate)
+    assert "replaced with probability up to 10% by a malicious attacker" in str(result.certificate)
 
 
 def test_arms_left_over_are_covered_by_a_returned_arm() -> None:

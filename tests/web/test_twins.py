@@ -34,7 +34,10 @@ def through_json(twin: dict[str, Any]) -> dict[str, Any]:
 def test_a_study_says_the_answer_and_every_arm(certified: Example) -> None:
     twin = through_json(study_twin(certified.overview, Address(3)))
     result = certified.study.result()
-    assert twin["answer"] == "2 of 4 arms are on the trade-off front of seconds and quality: fast, good."
+    assert (
+        twin["answer"]
+        == "2 of 4 arms are not beaten by more than 5% in seconds and 0.05 in quality at once: fast, good."
+    )
     assert (twin["name"], twin["number"], twin["status"], twin["url"]) == ("flags", 3, "certified", "/study/3")
     assert {arm["name"]: arm["verdict"] for arm in twin["arms"]} == result.verdicts
     by_number = {arm["arm"]: arm for arm in twin["arms"]}

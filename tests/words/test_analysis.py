@@ -21,9 +21,9 @@ def test_a_single_objective_is_spoken_of_as_such() -> None:
     apart = found_in({"a": (steps + 500).tolist(), "b": steps.tolist()})
     assert answer(apart) == "Of 2 arms, a has the most x."
     close = found_in({"a": (steps + 1).tolist(), "b": steps.tolist()}, tolerance=60.0)
-    assert answer(close) == "Of 2 arms, 2 have the most x or are within 60 in x of it: a, b."
+    assert answer(close) == "Of 2 arms, 2 have the most x, or are within 60 of it: a, b."
     one = found_in({"only": steps.tolist()})
-    assert answer(one) == "Of 1 arm, only has the most x."
+    assert answer(one) == "only is the only arm: it has the most x."
 
 
 def test_why_more_pulls_would_not_help_is_said() -> None:
@@ -31,12 +31,13 @@ def test_why_more_pulls_would_not_help_is_said() -> None:
     same = found_in({"a": steps.tolist(), "b": steps.tolist()})
     assert same.status == "unreachable"
     assert to_settle(same) == [
-        "a, b: cannot be settled by more pulls: they are too close to others for this tolerance."
+        "a, b: cannot be settled by more pulls, if the samples go on as they are: they are too close to others for "
+        "this tolerance."
     ]
     lies = found_in({"a": (steps + 5).tolist(), "b": steps.tolist()}, contamination=0.3)
     assert to_settle(lies) == [
-        "a, b: cannot be settled by more pulls: an attacker with 30% of the measurements could make them look either "
-        "way."
+        "a, b: cannot be settled by more pulls, if the samples go on as they are: an attacker who replaces each "
+        "measurement with probability 30% could make them look either way."
     ]
     assert robustness(same) == "Robustness: nothing is certain even now, so there is nothing to lose."
 
@@ -63,11 +64,12 @@ def test_how_robust_it_is_in_a_sentence() -> None:
     last = found.front_changes_at - found.profile.resolution
     assert 0.1 < last < 0.4
     assert robustness(found) == (
-        f"The front changes once more than {100 * last:.3g}% of the measurements are replaced (10% were allowed for)."
+        f"The front is no longer certain once each measurement is replaced with probability more than "
+        f"{100 * last:.3g}% (10% was allowed for)."
     )
     only_out = found_in({"a": (steps + 100).tolist(), "b": (steps + 100).tolist(), "c": (steps - 300).tolist()})
     assert robustness(only_out) == (
-        "No arm is certainly on the front yet. The first verdict to fall is that c is out, beyond 49.9%."
+        "No arm is certainly in yet. The first verdict that is no longer certain is that c is out, beyond 49.9%."
     )
 
 

@@ -28,7 +28,9 @@ def many() -> Snapshot:
 
 def test_the_answer_is_a_sentence_that_fits_how_it_ended(few: Snapshot, many: Snapshot) -> None:
     assert few.result.status == "certified"
-    assert answer(few) == "3 of 4 arms are on the trade-off front of seconds and score: arm 0, arm 1, arm 3."
+    assert answer(few) == (
+        "3 of 4 arms are not beaten by more than 5% in seconds and 2 in score at once: arm 0, arm 1, arm 3."
+    )
     assert answer(many).startswith("Not certified: the budget is used up after 700 pulls. So far: ")
     running = replace(few, result=replace(few.result, status="running"), seconds_allowed=90.0)
     assert answer(running, "cancelled").startswith(f"Interrupted after {few.pulls} pulls. So far: 3 in, 1 out")
@@ -41,8 +43,8 @@ def test_the_answer_is_a_sentence_that_fits_how_it_ended(few: Snapshot, many: Sn
 
 def test_the_best_by_one_objective_is_named() -> None:
     one = snapshot_of(3, 3000, (SECONDS,))
-    assert answer(one) == "Of 3 arms, arm 0 has the least seconds."
-    assert "no arm is better than a returned one" in guarantee(one.result)
+    assert answer(one) == "Of 3 arms, arm 0 has the least seconds, or is within 5% of it."
+    assert "no arm is better than one that is in by more than 5% in seconds" in guarantee(one.result)
 
 
 def test_a_looser_tolerance_is_above_what_can_be_reached(few: Snapshot) -> None:
@@ -63,7 +65,7 @@ def test_one_arm_is_spoken_of_as_one() -> None:
     one = snapshot_of(1, 400, (SECONDS,))
     assert answer(one) == "arm 0 is the only arm: it has the least seconds."
     two = snapshot_of(1, 400)
-    assert answer(two) == "1 of 1 arm is on the trade-off front of seconds and score: arm 0."
+    assert answer(two) == "1 of 1 arm is not beaten by more than 5% in seconds and 2 in score at once: arm 0."
     failed = replace(one, result=set_aside(one.result, "arm 0"), failures={"arm 0": Counter({"exit code 1": 9})})
     assert answer(failed) == "No arm could be measured: the only one was set aside after 9 failed pulls."
 

@@ -45,7 +45,9 @@ def analyze(
     quantile: Annotated[
         list[str] | None, typer.Option(help="What counts of a metric, METRIC=0.95 or 0.95 for all (without: medians).")
     ] = None,
-    contamination: Annotated[float, typer.Option(help="Share of each arm's measurements that may be anything.")] = 0.1,
+    contamination: Annotated[
+        float, typer.Option(help="Probability with which each measurement may be anything (ε).")
+    ] = 0.1,
     threat: Annotated[str, typer.Option(help="oblivious, prescient or malicious.")] = "prescient",
     confidence: Annotated[float, typer.Option(help="Probability with which the answer must hold.")] = 0.95,
     anytime: Annotated[

@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --
     from frontguard.demo.treatments import Demo
     from frontguard.logs.analysis import Analysis
     from frontguard.reports.model import Report
+    from frontguard.results import Result
 
 
 def demo(
@@ -106,14 +107,13 @@ def _print_reviews(reviews: Reviews) -> None:
     from rich.text import Text
 
     from frontguard.demo.reviews import AGES, BOMBED, CONTAMINATION
+    from frontguard.phrases import joined, percent
     from frontguard.words.analysis import by_verdict, robustness
     from frontguard.words.arm_table import estimate_cells, order
     from frontguard.words.certificate import guarantee
 
     screen, found = console(), reviews.analysis
-    verdict = {"in": "is certainly on the front", "out": "is off the front"}.get(
-        found.verdicts[BOMBED], "cannot be put off the front"
-    )
+    verdict = bombed_in_words(found, BOMBED)
     arms = order(found, found.mean_front)
     intervals = [estimate_cells(found, d, arms) for d in range(len(AGES))]
     headings = [
@@ -125,14 +125,14 @@ def _print_reviews(reviews: Reviews) -> None:
         "by medians",
     ]
     rows: list[list[str | Text]] = []
-    for place, i in enumerate(arms.tolist()):
+    for row, i in enumerate(arms.tolist()):
         name = found.arms[i]
         rows.append(
             [
                 f"{name}{' ✱' if name == BOMBED else ''}",
                 *(f"{means[i][0]:.2f}, {means[i][1]:.2f}" for means in (reviews.true_means, found.means)),
                 _coloured("in" if found.mean_front[i] else "out"),
-                *(column[place].full for column in intervals),
+                *(column[row].full for column in intervals),
                 _coloured(found.verdicts[name]),
             ]
         )
@@ -140,18 +140,28 @@ def _print_reviews(reviews: Reviews) -> None:
         Text.assemble(
             (
                 f"\nA log that is there already: by medians with a guarantee {BOMBED} {verdict}, by means "
-                f"{' and '.join(reviews.by_means)} took its place",
+                f"{joined(reviews.by_means)} took its place",
                 "bold",
             ),
-            f", because a campaign gave it one star {reviews.bombs} times within three days: {reviews.share:.0%} of "
-            f"its reviews. In the scores that the {found.pulls * len(AGES):,} reviews were drawn from, no movie comes "
-            "near it.\n",
+            f", because a campaign gave it one star {reviews.bombs} times within three days: {percent(reviews.share)} "
+            f"of its reviews. In the scores that the {found.pulls * len(AGES):,} reviews were drawn from, no movie "
+            "comes near it.\n",
         )
     )
     screen.print(_table("Movies, stars from two age groups (✱ bombed)", headings, rows))
-    screen.print(f"What is certain, if up to {CONTAMINATION:.0%} of the reviews may be lies: {by_verdict(found)}")
+    lies = f"if each review may be a lie with probability {percent(CONTAMINATION)}"
+    screen.print(f"What is certain, {lies}: {by_verdict(found)}")
     screen.print(guarantee(found, anytime=found.anytime))
     screen.print(robustness(found) or "")
+
+
+def bombed_in_words(found: Result, movie: str) -> str:
+    """What has become of the bombed movie."""
+    from frontguard.words.front import place
+    from frontguard.words.statements import Statement
+
+    said = {"in": Statement.IS_CERTAINLY(place=place(found)), "out": Statement.IS_OFF()}
+    return said.get(found.verdicts[movie], "cannot be put off the front")
 
 
 def _print_flags(found: Analysis, report: Report) -> None:

@@ -26,7 +26,7 @@ def plan(
         list[str],
         typer.Option(help="By how much a returned arm may be beaten; 0.1, or 2% on a pilot. Repeat for each."),
     ],
-    contamination: Annotated[float, typer.Option(help="Share of the measurements that may be replaced.")],
+    contamination: Annotated[float, typer.Option(help="Probability with which each measurement may be replaced (ε).")],
     arms: Annotated[int | None, whole_from(2, "How many candidates (without a pilot).")] = None,
     objectives: Annotated[int | None, whole_from(1, "How many metrics (without a pilot).")] = None,
     threat: Annotated[str, typer.Option(help="oblivious, prescient or malicious.")] = "prescient",

@@ -59,7 +59,7 @@ def run(
         typer.Option(help="Difference that does not matter, 0.5 or 2%; or METRIC=2%, repeated (--arm: 5%)."),
     ] = None,
     contamination: Annotated[
-        float | None, typer.Option(help="Share of the measurements that may be anything (without: 0.1).")
+        float | None, typer.Option(help="Probability with which each measurement may be anything (ε; without: 0.1).")
     ] = None,
     threat: Annotated[str | None, typer.Option(help="oblivious, prescient or malicious (without: prescient).")] = None,
     confidence: Annotated[

@@ -149,7 +149,7 @@ def _headline(snapshot: Snapshot) -> Text:
 def _foot(snapshot: Snapshot, width: int) -> list[Text]:
     from rich.text import Text
 
-    now = certificate_against_goal(snapshot.result.certificate, snapshot.objectives)
+    now = certificate_against_goal(snapshot.result.nearest, snapshot.objectives)
     lines = [Text(now[0].upper() + now[1:], style="bold")]
     left = snapshot.pulls_left
     share = 0.0 if left is None else snapshot.pulls / max(snapshot.pulls + left, 1)

@@ -10,6 +10,7 @@ import numpy as np
 from frontguard._typing import Floats, Ints
 from frontguard.demo.reviews import AGES, BOMBED, Reviews
 from frontguard.demo.treatments import Demo
+from frontguard.phrases import joined, percent
 from frontguard.plot.charts.front import beaten_by
 from frontguard.plot.layout.frames import limits
 from frontguard.plot.looks import BY_MEANS, OUT, SUSPECT, TRUTH, VERDICTS, Look
@@ -17,6 +18,9 @@ from frontguard.plot.picture import Arrow, Axis, Boxes, Layer, Panel, Picture, P
 from frontguard.results import Result
 from frontguard.verdicts import Verdict
 from frontguard.words import arm_table
+from frontguard.words.certificate import true_values
+from frontguard.words.front import place
+from frontguard.words.statements import Statement
 
 _WORDS = {
     Verdict.IN: "returned: not clearly beaten",
@@ -48,14 +52,13 @@ def _legend(panels: Sequence[Panel], *others: Look) -> tuple[Look, ...]:
 
 def demo_picture(demo: Demo) -> Picture:
     """What medians with a guarantee and what means found, side by side, in minutes; rings are the truth."""
-    total, share = len(demo.truth), f"{demo.contamination:.0%}"
+    total, share = len(demo.truth), percent(demo.contamination)
     attacked = demo.contamination > 0.0
     ring = replace(TRUTH, label=f"truly on the front{', and attacked' if attacked else ''}")
     robust, by_means = demo.robust, demo.by_means
-    confidence = f"{robust.certificate.confidence:.0%}"
     panels = [
         _method(demo, robust, ring, "Medians with a guarantee",
-                f"boxes hold the true values, with {confidence} certainty for all at once"),
+                true_values(robust, "boxes")),
         _method(demo, by_means, ring, "Means",
                 f"boxes are what it takes for certain{', although records lie' if attacked else ''}"),
     ]  # fmt: skip
@@ -136,15 +139,15 @@ def reviews_picture(reviews: Reviews) -> Picture:
     """The review log's movies by means, where the campaign moves one, and by medians with their intervals."""
     found = reviews.analysis
     panels = (_means(reviews), _medians(reviews))
-    certain = " and ".join(found.pareto_set) or "no movie yet"
+    certain = joined(found.pareto_set) or "no movie yet"
     return Picture(
         rows=(panels,),
-        title=f"{found.pulls * len(AGES):,} reviews of {len(found.arms)} movies. A campaign wrote {reviews.share:.0%} "
-        f"of those of {BOMBED} (✱), all with one star.",
+        title=f"{found.pulls * len(AGES):,} reviews of {len(found.arms)} movies. A campaign wrote "
+        f"{percent(reviews.share)} of those of {BOMBED} (✱), all with one star.",
         legend=_legend(panels, BY_MEANS, _LIES),
-        description=f"Left, mean stars from two age groups: the front seems to be {' and '.join(reviews.by_means)}, "
-        f"and an arrow shows how far the campaign moved {BOMBED}. Right, medians with their intervals: certainly on "
-        f"the front is {certain}.",
+        description=f"Left, mean stars from two age groups: the front seems to be {joined(reviews.by_means)}, "
+        f"and an arrow shows how far the campaign moved {BOMBED}. Right, medians with their "
+        f"intervals: {certain} {Statement.IS_CERTAINLY(place=place(found))}.",
         caption="The campaign moves the mean out of the front, and cannot move the median's interval off it.",
         width=13.0,
         height=6.0,
@@ -178,7 +181,7 @@ def _means(reviews: Reviews) -> Panel:
         Axis(f"mean stars from viewers of {AGES[0]}", "higher"),
         Axis(f"mean stars from viewers of {AGES[1]}", "higher"),
         tuple(layers),
-        f"Means: the front seems to be {' and '.join(reviews.by_means)}",
+        f"Means: the front seems to be {joined(reviews.by_means)}",
     )
 
 
@@ -206,10 +209,10 @@ def _medians(reviews: Reviews) -> Panel:
                 Points(medians[arms, d], at, replace(look, size=5.0, label=""), hints),
             ]
     names = tuple(f"{'✱ ' if found.arms[i] == BOMBED else ''}{found.arms[i]}" for i in order.tolist())
-    certain = " and ".join(found.pareto_set) or "no movie yet"
+    certain = joined(found.pareto_set) or "no movie yet"
     return Panel(
         Axis(f"median stars, {AGES[0]} above {AGES[1]}", "higher", low=0.8, high=5.2),
         Axis(names=names, reverse=True),
         tuple(layers),
-        f"Medians with a guarantee: certainly on the front is {certain}",
+        f"Medians with a guarantee: {certain} {Statement.IS_CERTAINLY(place=place(found))}",
     )

@@ -18,7 +18,7 @@ from frontguard.results import Result
 
 
 class ProfileDocument(Document):
-    """How many arms are in, by the share of replaced measurements."""
+    """How many arms are in, by how much may lie (ε)."""
 
     levels: list[Share]
     in_front: list[Count]
@@ -47,9 +47,9 @@ class AnalysisDocument(ResultDocument):
     failed: dict[Text, dict[Text, Count]] = {}
     """Values that failed, by arm and objective, of arms with any."""
     stands_up_to: dict[Text, Share] | None = None
-    """The largest share of replaced measurements up to which an arm's verdict stands; null without a profile."""
+    """The largest ε, as the threat model has it, up to which an arm's verdict is certain; null without a profile."""
     front_changes_at: Share | None = None
-    """The share at which the front as a whole changes; null without a profile."""
+    """The ε at which the front as a whole is no longer certain; null without a profile."""
     more_pulls: dict[Text, Count | Literal["far", "contamination", "failures", "tolerance"]] = {}
     """For each open arm how many more pulls of it would settle it, or why no number would."""
 

@@ -49,7 +49,7 @@ class Analysis(Result):
 
     @property
     def front_changes_at(self) -> float | None:
-        """The ε at which the front as a whole changes; 0.5 if it does not below, None without a profile."""
+        """The ε at which the front is no longer certain as a whole; 0.5 if it is below, None without a profile."""
         return None if self.profile is None else float(self.profile.front)
 
     def more_pulls(self) -> dict[str, int | str]:

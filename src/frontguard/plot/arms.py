@@ -11,13 +11,15 @@ import numpy.typing as npt
 
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
-from frontguard.phrases import are, number, number_of
+from frontguard.phrases import are, joined, number, number_of
 from frontguard.plot.layout.names import short
 from frontguard.plot.looks import VERDICTS, Look
 from frontguard.plot.picture import Axis, Layer, Panel, Points, Spans
 from frontguard.plot.sentences import listed, with_intervals
 from frontguard.results import Result
 from frontguard.verdicts import Verdict
+from frontguard.words.front import place
+from frontguard.words.statements import Statement
 
 FACTOR = 50.0
 """A positive metric whose values differ by more than this factor has a logarithmic axis."""
@@ -124,20 +126,26 @@ class Arms:
         """Who is in, and how many have which verdict, in sentences for a description."""
         ins = self.with_verdict(Verdict.IN)
         front = (
-            f"{number_of(len(ins))} of {len(self.names):,} {are(len(ins))} certainly on the front: "
-            f"{listed(self.named(ins[:6]), total=len(ins))}."
+            Statement.CERTAINLY_IN(
+                count=number_of(len(ins)),
+                measured=f"{len(self.names):,}",
+                are=are(len(ins)),
+                place=place(self.result),
+                arms=f": {listed(self.named(ins[:6]), total=len(ins))}.",
+            )
             if len(ins)
-            else f"None of {number_of(len(self.names))} is certainly on the front yet."
+            else f"None of {number_of(len(self.names))} is certainly in yet."
         )
         rest = [
             f"{len(some):,} {words}"
             for verdict, words in (
                 (Verdict.UNDECIDED, "undecided"),
                 (Verdict.COVERED, "covered by one that is in"),
-                (Verdict.OUT, "certainly beaten"),
             )
             if len(some := self.with_verdict(verdict))
         ]
+        if beaten := len(self.with_verdict(Verdict.OUT)):
+            rest.append(Statement.CERTAINLY_OUT(count=f"{beaten:,}", are=are(beaten)))
         return front, f"Of the others, {', '.join(rest)}." if rest else ""
 
     def ranges(self) -> str:
@@ -163,7 +171,7 @@ class Arms:
             reasons.append(f"{number_of(aside)} set aside because {'it' if aside == 1 else 'they'} cannot be measured")
         if unknown:
             reasons.append(f"{number_of(unknown)} not measured yet")
-        return f"Not drawn: {' and '.join(reasons)}." if reasons else ""
+        return f"Not drawn: {joined(reasons)}." if reasons else ""
 
 
 def read(result: Result) -> Arms:

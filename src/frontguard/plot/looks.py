@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from frontguard.verdicts import Verdict
+from frontguard.words.statements import Statement
 
 Mark = Literal["circle", "cross", "square", "triangle", "diamond", "dot", "ring", "bar", "plus"]
 
@@ -35,10 +36,10 @@ class Look:
 
 BLUE, PINK, OCHRE, GREY, VERMILION, GREEN = "#0072B2", "#B5528C", "#B07A00", "#767676", "#D55E00", "#008F68"
 
-IN = Look("in: on the front", BLUE, "circle", size=8.0)
+IN = Look(Statement.LEGEND_IN(), BLUE, "circle", size=8.0)
 UNDECIDED = Look("undecided", PINK, "triangle", size=8.0)
 COVERED = Look("covered by one that is in", OCHRE, "square", filled=False)
-OUT = Look("out: certainly beaten", GREY, "cross", size=6.0)
+OUT = Look(Statement.LEGEND_OUT(), GREY, "cross", size=6.0)
 SET_ASIDE = Look("set aside: cannot be measured", GREY, "plus", size=6.0)
 TRUTH = Look("truly on the front", VERMILION, "ring", filled=False, size=15.0)
 BY_MEANS = Look("the front by means", VERMILION, "ring", filled=False, size=15.0)
@@ -80,5 +81,5 @@ def style_sheet() -> str:
     >>> style_sheet()[:25]
     ':root { --mark-in: #0072B'
     """
-    marks = (f"--mark-{verdict.word.removeprefix('set ')}: {colour};" for verdict, colour in COLOURS.items())
+    marks = (f"--mark-{verdict.style}: {colour};" for verdict, colour in COLOURS.items())
     return f":root {{ {' '.join(marks)} }}\n"

@@ -128,8 +128,8 @@ def edges_along(axis: Axis, values: Floats, count: int) -> Floats:
     return np.asarray(along, np.float64)
 
 
-def densities(arms: Arms, rest: Bools) -> Iterator[tuple[Bools, Look]]:
-    """Who of those that are not shown in full lies in a density with whom, and how that looks, the lowest first.
+def densities(arms: Arms, rest: Bools) -> Iterator[tuple[Bools, str, Look]]:
+    """Who of those that are not shown in full lies in a density with whom, in words and as a look, the lowest first.
 
     Those that are still undecided have one of their own: they may yet be on the front.
     """
@@ -140,7 +140,8 @@ def densities(arms: Arms, rest: Bools) -> Iterator[tuple[Bools, Look]]:
             continue
         look = MANY if Verdict.OUT in verdicts else replace(MANY, colour=VERDICTS[verdicts[0]].colour)
         what = "that are out or covered" if len(counts) > 1 else _WORDS[next(iter(counts))]
-        yield mine, replace(look, label=f"{sum(counts.values()):,} more {what}, as a density")
+        words = f"{sum(counts.values()):,} more {what}"
+        yield mine, words, replace(look, label=f"{words}, as a density")
 
 
 def density(x: Floats, y: Floats, x_axis: Axis, y_axis: Axis, look: Look) -> Density:

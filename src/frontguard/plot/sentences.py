@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from frontguard._typing import Floats
-from frontguard.phrases import number, percent
+from frontguard.phrases import joined, number
 from frontguard.plot.layout.names import short
 
 MOST_TOLD = 600
@@ -40,7 +40,7 @@ def listed(names: Sequence[str], most: int = 6, wide: int = 32, total: int | Non
     more = (len(names) if total is None else total) - len(shown)
     if more > 0:
         return f"{', '.join(shown)} and {more:,} more"
-    return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]])) if shown else "none"
+    return joined(shown) if shown else "none"
 
 
 def sentences(*parts: str, most: int = MOST_TOLD) -> str:
@@ -63,12 +63,3 @@ def sentences(*parts: str, most: int = MOST_TOLD) -> str:
 def captioned(*parts: str) -> str:
     """All of the sentences, empty ones left out."""
     return " ".join(filter(None, parts))
-
-
-def share(value: float) -> str:
-    """A share as a percentage, with a decimal only where it has one.
-
-    >>> share(0.15), share(0.254), share(0.2999), share(0.0004), share(0.0)
-    ('15%', '25.4%', '30%', '0.04%', '0%')
-    """
-    return f"{100.0 * value:.1g}%" if 0.0 < abs(value) < 0.001 else percent(value)

@@ -11,7 +11,7 @@ from frontguard import plot
 from frontguard.documents.base import Origin
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.profile import Profile
-from frontguard.phrases import percent
+from frontguard.phrases import joined, percent
 from frontguard.reports.arms import failed_values
 from frontguard.reports.make import report_of, shown
 from frontguard.reports.model import (
@@ -23,7 +23,6 @@ from frontguard.reports.model import (
     Report,
     ReportTable,
     Section,
-    joined,
     short,
     shown_in_units,
     with_short_names,
@@ -34,6 +33,7 @@ from frontguard.verdicts import Verdict
 from frontguard.words import analysis as summary
 from frontguard.words.certificate import guarantee
 from frontguard.words.study import answer as study_answer
+from frontguard.words.threats import what_eps_is
 
 _MOST_FAILED = 100
 _MOST_LEVELS = 60
@@ -105,7 +105,7 @@ def pulls_part(result: Result) -> Section:
 
 
 def robustness_part(found: Analysis) -> Section:
-    """How dirty the data may be before verdicts change: words, and a picture if there is a profile."""
+    """How dirty the data may be before verdicts are no longer certain: words, and a picture if there is a profile."""
     profile, said = found.profile, summary.robustness(found)
     if profile is None or said is None:
         return Section("How robust it is")
@@ -114,8 +114,8 @@ def robustness_part(found: Analysis) -> Section:
         picture = plot.robustness(found)
         shown_too = (Figure("Arms that stay on the front", picture, picture.caption, _levels(profile)),)
     explained = (
-        "“Stands up to” in the table is the largest share of replaced measurements up to which an arm's verdict stays "
-        f"what it is, to {percent(profile.resolution)}."
+        f"“Stands up to” in the table is the largest {what_eps_is(found.certificate.threat)} (ε) with which an arm's "
+        f"verdict is certain, to {percent(profile.resolution)}."
     )
     return Section("How robust it is", (said, explained), shown=shown_too)
 
@@ -126,8 +126,8 @@ def _levels(profile: Profile) -> ReportTable:
         (Entry(percent(level), level), Entry(f"{count:,}", float(count)))
         for level, count in zip(profile.levels[changes].tolist(), profile.in_front[changes].tolist(), strict=True)
     )
-    columns = (Column("share replaced, from", number=True), Column("arms in", number=True))
-    return ReportTable("Arms that are in, by the share of replaced measurements", columns, rows)
+    columns = (Column("ε, from", number=True), Column("arms in", number=True))
+    return ReportTable("Arms that are in, by how many measurements may lie (ε)", columns, rows)
 
 
 def _failed_values(found: Analysis) -> tuple[Section, ...]:

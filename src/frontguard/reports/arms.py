@@ -13,6 +13,7 @@ from frontguard.phrases import percent
 from frontguard.reports.model import Column, Entry, ReportTable, Section, fitting, short
 from frontguard.results import WORDS, Result
 from frontguard.words.arm_table import arm_table, shown
+from frontguard.words.certificate import FAILED_PULL
 
 Failures: TypeAlias = Mapping[str, Mapping[str, int]]
 """How often pulls failed, by arm and reason."""
@@ -41,7 +42,7 @@ def arms_table(result: Result, failed: Ints | None = None, most: int = MOST_ROWS
             Entry(
                 name if column == "arm" else short(cell.full),
                 cell.value,
-                row.verdict.word if column == "verdict" else "",
+                row.verdict if column == "verdict" else None,
             )
             for column, cell in row.cells.items()
         )
@@ -61,9 +62,8 @@ def failures_part(failures: Failures, failed: int, pulls: int) -> Section:
     words: tuple[str, ...] = ()
     if failed:
         words = (
-            f"{failed:,} of {pulls:,} pulls failed ({percent(failed / max(pulls, 1))}). Each counts as a measurement "
-            "that could have been anything, on either side: leaving it out would favour arms that fail when they are "
-            "slow.",
+            f"{failed:,} of {pulls:,} pulls failed ({percent(failed / max(pulls, 1))}). {FAILED_PULL} Leaving it out "
+            "would favour arms that fail when they are slow.",
         )
     counted = sorted(
         ((count, arm, reason) for arm, reasons in failures.items() for reason, count in reasons.items()),

@@ -12,6 +12,7 @@ from frontguard.demo.treatments import OBJECTIVES, Demo
 from frontguard.documents.base import Origin
 from frontguard.logs.analysis import Analysis
 from frontguard.objectives import Objective
+from frontguard.phrases import joined, percent
 from frontguard.reports.analysis import origin_steps
 from frontguard.reports.arms import arms_table, failed_values
 from frontguard.reports.make import report_of, shown
@@ -41,8 +42,7 @@ def demo_report(found: Demo, origin: Origin | None = None) -> Report:
     """The report on the demonstration."""
     robust = _in_minutes(found)
     kept, by_means, total = len(found.found(found.robust)), len(found.found(found.by_means)), len(found.truth)
-    accuracy, coverage = found.margins()["accuracy"], found.margins()["coverage"]
-    lies = f"{found.contamination:.0%}"
+    lies = percent(found.contamination)
     returned = [f"{len(each.pareto_set)} returned" for each in (found.robust, found.by_means)]
     return report_of(
         robust,
@@ -54,11 +54,8 @@ def demo_report(found: Demo, origin: Origin | None = None) -> Report:
             f"{lies} of the records of these {total} by the worst that can be recorded."
         ),
         guarantee=(
-            f"With probability {robust.certificate.confidence:.0%}, whatever a prescient attacker puts into {lies} of "
-            f"the records: no returned treatment is beaten by another by more than {accuracy[0]:.0f} minutes above and "
-            f"{accuracy[1]:.0f} below the safe range at once, and for every treatment on the front a returned one is "
-            f"at most {coverage[0]:.0f} and {coverage[1]:.0f} minutes worse. The method with means promises nothing "
-            "here: it assumes that nobody lies.",
+            guarantee(robust),
+            "The method with means promises nothing here: it assumes that nobody lies.",
         ),
         spread="subgaussian noise of the standardised minutes, with σ = 0.025, as in the paper",
         facts=(
@@ -75,9 +72,9 @@ def _reviews_part(reviews: Reviews) -> Section:
     return _log_part(
         "A log that is there already: reviews",
         reviews.analysis,
-        f"A campaign gave {BOMBED} one star {reviews.bombs} times within three days: {reviews.share:.0%} of its "
-        f"reviews. By means {' and '.join(reviews.by_means)} took its place.",
-        f"What is certain, if up to {CONTAMINATION:.0%} of the reviews may be lies: "
+        f"A campaign gave {BOMBED} one star {reviews.bombs} times within three days: {percent(reviews.share)} of its "
+        f"reviews. By means {joined(reviews.by_means)} took its place.",
+        f"What is certain, if each review may be a lie with probability {percent(CONTAMINATION)}: "
         f"{summary.by_verdict(reviews.analysis)}",
         picture=shown("Reviews", reviews_picture(reviews)),
     )

@@ -11,10 +11,10 @@ from frontguard.documents.base import Origin
 from frontguard.experiments.plan import TITLES
 from frontguard.experiments.results import Row, as_record
 from frontguard.experiments.tables import number
-from frontguard.phrases import article
+from frontguard.phrases import article, joined, percent
 from frontguard.reports.analysis import origin_steps
 from frontguard.reports.make import shown
-from frontguard.reports.model import Column, Entry, Fact, Report, ReportTable, joined
+from frontguard.reports.model import Column, Entry, Fact, Report, ReportTable
 from frontguard.words.certificate import status_in_words
 
 GOAL = 0.9
@@ -75,10 +75,12 @@ def _answer(rows: Sequence[Row]) -> str:
         if least.score.rsr >= GOAL:
             always.append(title)
         else:
-            sometimes.append(f"{title} does not (at worst {least.score.rsr:.0%} of its runs, at ε = {least.epsilon:g})")
+            sometimes.append(
+                f"{title} does not (at worst {percent(least.score.rsr)} of its runs, at ε = {least.epsilon:g})"
+            )
     if always:
         verb = "succeeds" if len(always) == 1 else "succeed"
-        always = [f"{joined(always)} {verb} in at least {GOAL:.0%} of the runs at every contamination"]
+        always = [f"{joined(always)} {verb} in at least {percent(GOAL)} of the runs at every contamination"]
     sentence = "; ".join(always + sometimes) + "."
     ratios = [row.score.sc.mean / row.published.sc for row in rows if row.published and row.published.sc > 0]
     if ratios:
@@ -151,7 +153,7 @@ def _assumptions(rows: Sequence[Row]) -> list[str]:
     said = []
     for dataset, variant in dict.fromkeys((row.dataset, row.variant) for row in rows):
         some = [row for row in rows if (row.dataset, row.variant) == (dataset, variant)]
-        threats = " and ".join(dict.fromkeys(row.threat for row in some))
+        threats = joined(list(dict.fromkeys(row.threat for row in some)))
         said.append(
             f"{some[0].title}: the policies are told of {article(threats)} attacker; {some[0].pareto_arms} arms are "
             f"truly on the front; α = {some[0].accuracy:g}."

@@ -199,8 +199,8 @@ def _row(row: Sequence[Entry], numbers: Sequence[bool]) -> Element:
         attributes: dict[str, object] = {}
         if place == 0 and not numbers[0]:
             attributes = {"scope": "row", "dir": "auto"}
-        elif cell.look:
-            attributes = {"class": f"v {cell.look.removeprefix('set ')}"}
+        elif cell.verdict is not None:
+            attributes = {"class": f"v {cell.verdict.style}"}
         elif numbers[place]:
             attributes = {"class": "n"}
         if cell.order is not None and cell.order == cell.order and cell.text:

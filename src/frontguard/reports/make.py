@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from decimal import ROUND_FLOOR
 from types import MappingProxyType
 from typing import Any
 
 from frontguard import plot
 from frontguard._typing import Ints
-from frontguard.phrases import article, percent
+from frontguard.phrases import percent
 from frontguard.plot.picture import Panel, Picture, Region
 from frontguard.reports.arms import Failures, arms_columns, arms_table, failures_part
 from frontguard.reports.model import Fact, Figure, Kind, Report, Section, with_short_names
 from frontguard.results import Result
 from frontguard.verdicts import Verdict
 from frontguard.words.certificate import assumptions, status_in_words, tolerance_in_words
+from frontguard.words.threats import may_lie
 
 MOST_MARKS = 500
 """In a matrix of all pairs of objectives; beyond, the first pair is shown, so that a report stays small."""
@@ -84,14 +86,12 @@ def report_of(
 
 def _facts(result: Result, failed: int, directed: bool) -> list[Fact]:
     certificate = result.certificate
-    lies = "none (ε = 0)"
-    if certificate.contamination:
-        lies = f"up to {percent(certificate.contamination)} of each arm's, by {article(certificate.threat)} attacker"
+    sure = "none" if certificate.confidence is None else percent(certificate.confidence, ROUND_FLOOR)
     facts = [
         Fact("Arms", f"{len(result.arms):,}"),
         Fact("Pulls", f"{result.pulls:,}" + (f", {failed:,} failed" if failed else "")),
-        Fact("Confidence", percent(certificate.confidence)),
-        Fact("Measurements that may lie", lies),
+        Fact("Confidence", sure),
+        Fact("Measurements that may lie", may_lie(certificate.threat, certificate.contamination)),
     ]
     listed = result.metrics[:MOST_OBJECTIVES]
     if not directed:

@@ -17,6 +17,7 @@ from frontguard import __version__
 from frontguard.objectives import Objective
 from frontguard.plot.picture import Picture
 from frontguard.results import Result
+from frontguard.verdicts import Verdict
 
 Kind: TypeAlias = Literal["study", "run", "analysis", "result", "demo", "reproduce"]
 
@@ -30,7 +31,7 @@ class Entry:
 
     text: str
     order: float | None = None
-    look: str = ""  # the verdict whose mark stands before it
+    verdict: Verdict | None = None  # whose mark stands before it
 
 
 @dataclass(frozen=True)
@@ -161,15 +162,6 @@ def short(name: str, most: int = IN_SENTENCES) -> str:
     """
     line = " ".join(name[: 8 * most].split()) if len(name) > most or not name.isprintable() else name
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
-
-
-def joined(names: Sequence[str]) -> str:
-    """Names one after another.
-
-    >>> joined(["a"]), joined(["a", "b", "c"])
-    ('a', 'a, b and c')
-    """
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def fitting(names: Sequence[str], together: int = IN_TABLES) -> list[str]:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from decimal import ROUND_FLOOR
 from functools import partial
 from typing import Any
 
@@ -38,6 +39,7 @@ from frontguard.words import analysis as log_summary
 from frontguard.words.arm_table import counts
 from frontguard.words.certificate import certificate_against_goal, guarantee
 from frontguard.words.study import answer, more_to_come
+from frontguard.words.threats import what_eps_is
 
 _MOST_VALUES = 1500  # raw values of an arm in a picture
 _ALONE = 7.0  # inches of a picture that has one panel instead of two
@@ -115,7 +117,7 @@ def _facts(snapshot: Snapshot) -> list[Fact]:
     facts = [Fact("Verdicts", counts(snapshot.result))]
     plain = with_short_names(snapshot.result)
     if snapshot.result.status != "certified":
-        facts.append(Fact("Certificate", certificate_against_goal(plain.certificate, plain.metrics)))
+        facts.append(Fact("Certificate", certificate_against_goal(plain.nearest, plain.metrics)))
         facts.append(Fact("Forecast", more_to_come(snapshot)))
     if snapshot.most_pulls is not None:
         facts.append(Fact("Budget", f"{snapshot.most_pulls:,} pulls"))
@@ -144,11 +146,12 @@ def robustness_of(found: Analysis, note: str) -> Section:
         return Section("How robust it is")
     if np.isnan(plain.profile.front):
         known = plain.profile.per_arm[~np.isnan(plain.profile.per_arm)]
+        what, now = what_eps_is(plain.certificate.threat), percent(plain.certificate.contamination)
         said = (
-            f"Of {len(known):,} arms it can be said up to which share of replaced measurements their verdict stands: "
-            f"{percent(float(known.min()))} at least ({percent(plain.certificate.contamination)} were allowed for)."
+            f"Of {len(known):,} arms it can be said up to which {what} their verdict stands: "
+            f"{percent(float(known.min()), ROUND_FLOOR)} at least ({now} was allowed for)."
             if len(known)
-            else "Of no arm it can be said up to which share of replaced measurements its verdict stands."
+            else f"Of no arm it can be said up to which {what} its verdict stands."
         )
         return Section("How robust it is", (said, note), shown=_stands_alone(plain))
     part = robustness_part(plain)
@@ -172,8 +175,10 @@ def _stands_alone(found: Analysis) -> tuple[Figure, ...]:
     listed = tuple(panel for panel in picture.panels if panel.y.names)
     known = np.flatnonzero(~np.isnan(found.profile.per_arm))
     order = known[np.argsort(found.profile.per_arm[known], kind="stable")]
-    first = ", ".join(f"{found.arms[i]} {percent(float(found.profile.per_arm[i]))}" for i in order[:5].tolist())
-    told = f"Up to which share of replaced measurements verdicts stand, {number_of(len(known))}. The first to fall: "
+    first = ", ".join(
+        f"{found.arms[i]} {percent(float(found.profile.per_arm[i]), ROUND_FLOOR)}" for i in order[:5].tolist()
+    )
+    told = f"Up to which {what_eps_is(found.certificate.threat)} verdicts stand, {number_of(len(known))}. The first: "
     alone = replace(picture, rows=(listed,), width=_ALONE, description=f"{told}{first}.", caption=_bars(found, picture))
     return (shown("Up to what each verdict stands", alone),)
 
@@ -332,5 +337,6 @@ def _profile(
             "would leave open what the study could decide."
         )
         if not same_front:
-            note += " So it cannot be said either at which share of replaced measurements the front as a whole changes."
+            what = what_eps_is(settings.threat.name)
+            note += f" So it cannot be said either beyond which {what} the front as a whole is no longer certain."
     return replace(found, per_arm=per_arm, front=found.front if same_front else np.nan), note

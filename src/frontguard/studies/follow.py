@@ -229,7 +229,7 @@ def moment_of(replay: Replay) -> Moment:
         medians=result.medians,
         low=low,
         high=high,
-        uncertain=np.array(result.certificate.amounts(objectives), np.float64),
+        uncertain=np.array(result.nearest.amounts(objectives), np.float64),
     )
 
 

@@ -43,7 +43,7 @@ class Study:
     objectives
         `Objective(...)`s, names, or pairs (name, direction). Their tolerances are the goal.
     threat
-        The threat model with its ε, the share of the measurements that may be anything.
+        The threat model with its ε, the probability with which each measurement may be anything.
     confidence
         Probability with which the answer must hold.
     storage

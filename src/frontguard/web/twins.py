@@ -151,8 +151,8 @@ def _facts(overview: Overview) -> dict[str, Any]:
 
 def _certificate(overview: Overview) -> dict[str, Any]:
     """The certificate as everywhere, and what is certain now beside the goal, for each objective."""
-    certificate, objectives = overview.snapshot.result.certificate, overview.settings.objectives
-    now = certificate.amounts(objectives)
+    result, objectives = overview.snapshot.result, overview.settings.objectives
+    now = result.nearest.amounts(objectives)
     against = [
         {
             "objective": objective.name,
@@ -163,7 +163,7 @@ def _certificate(overview: Overview) -> dict[str, Any]:
         }
         for value, objective in zip(now, objectives, strict=True)
     ]
-    return {**certificate.to_dict(), "against_goal": against}
+    return {**result.certificate.to_dict(), "against_goal": against}
 
 
 def _forecast(overview: Overview) -> dict[str, Any] | None:

@@ -3,6 +3,7 @@
 It may know everything that holds facts (results, notices, studies, logs, plans); terminal, reports and the live page
 take their words from here, and nothing reads words back. Where to start:
 
+- `statements`: every sentence that is printed as certain, with what implies it; `threats`: against whom.
 - `certificate`: what is guaranteed, what that assumes, how near the goal is, why an arm has its verdict.
 - `front`, `study`, `analysis`, `plan`: the answers in a sentence, and what to do next.
 - `arm_table`: the table of arms as data, and as it looks on a terminal.

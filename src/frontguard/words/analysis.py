@@ -5,45 +5,52 @@ Everything stays short with a million arms: names are listed up to a dozen, and 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from decimal import ROUND_FLOOR
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
+from frontguard._typing import Bools
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.more_pulls import FARTHEST, LIMITS
-from frontguard.phrases import are, listed, number_of, percent, rounded
+from frontguard.phrases import are, listed, percent, rounded
 from frontguard.results import WORDS
 from frontguard.verdicts import Verdict
 from frontguard.words.arm_table import ArmTable, arm_table, shown
-from frontguard.words.certificate import amounts_in_words, suggested_tolerances, tolerances_in_words
+from frontguard.words.certificate import allowed, amounts_in_words, suggested_tolerances
 from frontguard.words.command_line import command_line
-from frontguard.words.front import front_in_words, on_the_front
+from frontguard.words.front import front_in_words, measured, place
+from frontguard.words.statements import Statement
+from frontguard.words.threats import able, beyond, what_eps_is
 
 MOST_ROWS = 30
 
 
 def answer(found: Analysis) -> str:
     """The answer in a sentence or two."""
-    if found.status == "certified":
-        within = tolerances_in_words(found.metrics)
-        return front_in_words(found.pareto_set, found.metrics, number_of(len(found.arms)), within)
-    return by_verdict(found)
+    return front_in_words(found) if found.status == "certified" else by_verdict(found)
 
 
 def by_verdict(found: Analysis) -> str:
     """Which arms are in and which open, and how many have the other verdicts."""
-    counts = found.counts
-    front, opened = found.pareto_set, found.named(found.having(Verdict.UNDECIDED))
+    front, opened, tally = found.pareto_set, found.named(found.having(Verdict.UNDECIDED)), found.tally()
+    inside = Statement.CERTAINLY_IN(
+        count=f"{len(front):,}",
+        measured=measured(found),
+        are=are(len(front)),
+        place=place(found),
+        arms=f" ({listed(front)})" if front else "",
+    )
+    others: dict[Verdict, Callable[..., str]] = {
+        Verdict.OUT: Statement.CERTAINLY_OUT,
+        Verdict.COVERED: partial(Statement.CERTAINLY_COVERED, these="it" if len(front) == 1 else "these"),
+    }
     said = [
-        f"{counts['in']:,} of {number_of(len(found.arms))} {are(counts['in'])} certainly {on_the_front(found.metrics)}"
+        inside,
+        *(say(count=f"{tally[each]:,}", are=are(tally[each])) for each, say in others.items() if each in tally),
     ]
-    if front:
-        said[0] += f" ({listed(front)})"
-    if counts["out"]:
-        said.append(f"{counts['out']:,} {are(counts['out'])} certainly not")
-    if counts["covered"]:
-        said.append(f"{counts['covered']:,} {are(counts['covered'])} covered by {'it' if len(front) == 1 else 'these'}")
     if opened:
         said.append(f"{len(opened):,} {are(len(opened))} open ({listed(opened)})")
     return "; ".join(said) + "."
@@ -65,30 +72,27 @@ def table(found: Analysis, most: int = MOST_ROWS) -> ArmTable:
 
 
 def robustness(found: Analysis) -> str | None:
-    """How dirty the data may be before the front changes, in a sentence or two; None without a profile."""
+    """How dirty the data may be before the front is no longer certain, in a sentence or two; None without a profile."""
     profile = found.profile
     if profile is None:
         return None
-    now = found.certificate.contamination
+    now, threat = found.certificate.contamination, found.certificate.threat
     decided = np.flatnonzero(~np.isnan(profile.per_arm))
     if not len(decided):
         return "Robustness: nothing is certain even now, so there is nothing to lose."
     said = []
     last = max(now, round(profile.front - profile.resolution, 12))
     if not found.having(Verdict.IN).any():
-        said.append("No arm is certainly on the front yet.")
+        said.append("No arm is certainly in yet.")
     elif profile.front >= 0.5:
-        said.append("The front stays as it is for any share of replaced measurements below one half.")
+        said.append(Statement.STANDS_BELOW_HALF(what=what_eps_is(threat)))
     else:
-        said.append(
-            f"The front changes once more than {percent(last)} of the measurements are replaced "
-            f"({percent(now)} were allowed for)."
-        )
+        said.append(Statement.STANDS(more=beyond(threat, last), now=f"{percent(now)} was"))
     first = int(decided[np.argmin(profile.per_arm[decided])])
     stands = float(profile.per_arm[first])
     if stands < last or not found.having(Verdict.IN).any():
-        word = WORDS[found.verdict_codes[first]]
-        said.append(f"The first verdict to fall is that {found.arms[first]} is {word}, beyond {percent(stands)}.")
+        word, eps = WORDS[found.verdict_codes[first]], percent(stands, ROUND_FLOOR)
+        said.append(Statement.FALLS_FIRST(arm=found.arms[first], word=word, eps=eps))
     return " ".join(said)
 
 
@@ -97,12 +101,11 @@ def by_means(found: Analysis) -> str | None:
     on, inside = found.mean_front, found.having(Verdict.IN)
     if np.array_equal(on, inside):
         return None
-    exact = not tolerances_in_words(found.metrics)
-    wrong = [
-        (on & found.having(Verdict.OUT), "call", "certainly not on it"),
-        (~on & inside, "miss", "certainly on it" if exact else "in"),
+    wrong: list[tuple[Bools, Callable[..., str]]] = [
+        (on & found.having(Verdict.OUT), Statement.MEANS_CALL),
+        (~on & inside, partial(Statement.MEANS_MISS, place="in" if any(allowed(found)) else "on it")),
     ]
-    said = [f"{verb} {listed(found.named(which))} ({why})" for which, verb, why in wrong if which.any()]
+    said = [say(names=listed(found.named(which))) for which, say in wrong if which.any()]
     start = f"Means alone would call the front {listed(found.mean_set)}"
     softer = [
         (on & found.having(Verdict.COVERED), "covered"),
@@ -133,12 +136,11 @@ def failures(found: Analysis) -> str | None:
 
 # What is open ---------------------------------------------------------------------------------------------------------
 
+_FAR = "{are} more than {far:g} times as many pulls away as they have"
 _WHY = {
-    "far": "{are} more than {far:g} times as many pulls away as they have",
-    "contamination": "cannot be settled by more pulls: an attacker with {eps} of the measurements could make them look "
-    "either way",
-    "failures": "cannot be settled by more pulls while so many of them, or of their rivals', fail",
-    "tolerance": "cannot be settled by more pulls: they are too close to others for this tolerance",
+    "contamination": "an attacker who {able} could make them look either way",
+    "failures": "too many of them, or of their rivals', fail",
+    "tolerance": "they are too close to others for this tolerance",
 }
 
 
@@ -167,19 +169,23 @@ def to_settle(found: Analysis, most: int = 5) -> list[str]:
         if code == 0 or not len(arms):
             continue
         names = listed([found.arms[i] for i in arms.tolist()], most)
-        why = _WHY[word].format(are=are(len(arms)), far=FARTHEST, eps=percent(found.certificate.contamination))
-        lines.append(f"{names}: {why}.")
+        if word == "far":
+            said = _FAR.format(are=are(len(arms)), far=FARTHEST)
+        else:
+            does = able(found.certificate.threat, found.certificate.contamination)
+            said = Statement.NOT_BY_PULLS(why=_WHY[word].format(able=does))
+        lines.append(f"{names}: {said}.")
     return lines
 
 
 def holds_now(found: Analysis) -> str | None:
     """What holds of the arms that are in or may be, although some are open; None if nothing is bounded."""
     within = _settled_within(found)
-    return None if within is None else f"Within {within} everything is settled now."
+    return None if within is None else Statement.SETTLED(within=within)
 
 
 def _settled_within(found: Analysis) -> str | None:
-    amounts = found.certificate.amounts(found.metrics)
+    amounts = found.nearest.amounts(found.metrics)
     return amounts_in_words(amounts, found.metrics) if np.isfinite(amounts).all() else None
 
 
@@ -193,7 +199,7 @@ def next_step(found: Analysis, arguments: Sequence[str], append: Path | None = N
     if found.status == "budget":
         where = f"--append {append}" if append is not None else "--append STATE for both"
         steps.append(f"measure the open arms and those that decide them, and add the new rows ({where})")
-    suggested, within = suggested_tolerances(found.certificate, found.metrics), _settled_within(found)
+    suggested, within = suggested_tolerances(found.nearest, found.metrics), _settled_within(found)
     if suggested is not None:  # the certificate that holds now, rounded up
         with_it = command_line(arguments, tolerance=suggested)
         steps.append(f"settle for less: within {within} everything is settled now (`{with_it}`)")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from decimal import ROUND_FLOOR
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -170,7 +171,7 @@ def arm_table(
             [ArmCell(result.arms[rival] if rival >= 0 else "") for rival in result.decided_by[chosen].tolist()]
         )
     if stands is not None:
-        columns.append(ArmColumn("stands up to", "stands up to", "share replaced", number=True))
+        columns.append(ArmColumn("stands up to", "stands up to", "ε", number=True))
         cells.append([_stands(level, resolution) for level in stands[chosen].tolist()])
     names = [column.name for column in columns]
     rows = tuple(
@@ -201,7 +202,7 @@ def _estimate(centre: float, low: float, high: float, least: float) -> ArmCell:
 def _stands(level: float, resolution: float) -> ArmCell:
     if math.isnan(level):
         return ArmCell("")
-    return ArmCell("< 50%" if level + resolution >= 0.5 - 1e-9 else percent(level), level)
+    return ArmCell("< 50%" if level + resolution >= 0.5 - 1e-9 else percent(level, ROUND_FLOOR), level)
 
 
 # On a terminal --------------------------------------------------------------------------------------------------------

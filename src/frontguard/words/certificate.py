@@ -4,30 +4,35 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR
 
 import numpy as np
 
+from frontguard._typing import Bools
 from frontguard.objectives import Objective, parse_tolerance
-from frontguard.phrases import are, article, joined, number, percent, percentage, rounded_up
+from frontguard.phrases import are, joined, listed, number, number_of, percent, percentage, rounded_up
 from frontguard.results import Certificate, Result
 from frontguard.verdicts import Verdict
+from frontguard.words.statements import Statement
+from frontguard.words.threats import against, assumed
 
 _STATUS = {
     "certified": "certified: the goal is reached",
     "budget": "not certified: more measurements would be needed",
-    "unreachable": "not certified: no number of measurements would do",
+    "unreachable": "not certified: by what was measured, no number of measurements would do",
     "running": "still running",
     "reproduced": "computed again",
 }
 
-_ATTACKERS = {
-    "oblivious": "by values that were chosen beforehand, without having seen any measurement",
-    "prescient": "by any value whatever, chosen in knowledge of all that was and will be measured; which measurements "
-    "are replaced is left to chance",
-    "malicious": "by any value whatever, and the attacker chooses which ones after having seen them",
+_VOID = {
+    "running": Statement.STILL_RUNNING,
+    "contamination": Statement.NEEDS_CLEAN,
+    "bias": Statement.BIAS_BY_HAND,
 }
 
-FAILED_PULL = "A failed pull counts as one that could have measured anything."
+_BY_MEANS = ("Auer-A1",)
+
+FAILED_PULL = Statement.FAILED_PULL()
 
 
 # What it guarantees ---------------------------------------------------------------------------------------------------
@@ -46,71 +51,119 @@ def guarantee(result: Result, *, failed: int = 0, anytime: bool | None = None) -
         Of a log, whether its bounds hold however often one looked at it. None for a study, which may be looked at.
     """
     certificate = result.certificate
+    if certificate.confidence is None:
+        return Statement.NO_PROMISE(why=why_void(certificate, result.policy))
     after = ""
     if anytime is not None:
-        said = _of_verdicts(result)
-        after = (
-            " This holds however often the log was looked at while it grew."
-            if anytime
-            else " The number of measurements must not have been chosen by looking at them; if it was, use --anytime."
-        )
-    elif result.status != "certified":
-        said = ["all intervals hold, and so do the verdicts in and out"]
-        after = " Arms that are undecided may be on the front or not."
-    else:
-        said = _of_returned(result)
-        after = f" {FAILED_PULL}" if failed else ""
-    lies = "if no measurement lies"
-    if certificate.contamination:
-        puts, share = "puts" if anytime is None else "put", percent(certificate.contamination)
-        lies = f"whatever {article(certificate.threat)} attacker {puts} into up to {share} of each arm's measurements"
-    return f"With probability {percent(certificate.confidence)}, {lies}: {'; '.join(said)}.{after}"
-
-
-def _of_returned(result: Result) -> list[str]:
-    """What holds of the arms that are returned, by the accuracy and the coverage of the certificate."""
-    metrics, one = result.metrics, len(result.metrics) == 1
-    accuracy, coverage = (
-        amounts_in_words(each, metrics) if np.any(each) else ""
-        for each in (result.certificate.accuracy, result.certificate.coverage)
+        after = Statement.ANYTIME() if anytime else Statement.ONE_LOOK()
+    elif failed:
+        after = f" {FAILED_PULL}"
+    promise = Statement.PROMISE(
+        confidence=percent(certificate.confidence, ROUND_FLOOR),
+        threat=against(certificate.threat, certificate.contamination),
+        scope=scope(len(result.arms) - len(result.aside), result.aside),
+        said="; ".join([*_of_verdicts(result), *_of_missing(result)]),
     )
-    beaten = f"no arm {'is better than' if one else 'beats'} a returned one"
-    if accuracy:
-        beaten += f" by more than {accuracy}{'' if one else ' at once'}"
-    best = "the best arm" if one else "each arm on the true front"
-    about = " (of those that could be measured)" if result.aside else ""
-    as_good = f"at most {coverage} worse" if coverage else "as good"
-    return [beaten, f"and {best}{about} is returned, or another one that is {as_good}"]
+    return promise + after
+
+
+def why_void(certificate: Certificate, policy: str = "the policy") -> str:
+    """Why a certificate has no probability."""
+    return _VOID[certificate.void](policy=policy)
+
+
+def true_values(result: Result, boxes: str) -> str:
+    """Where the true values are, of a picture with boxes, lines or bands."""
+    confidence = result.certificate.confidence
+    if confidence is None:
+        return Statement.NO_CERTIFICATE(why=why_void(result.certificate, result.policy))
+    return Statement.BOXES(confidence=percent(confidence, ROUND_FLOOR), boxes=boxes)
+
+
+def scope(measured: int | None, aside: Sequence[str]) -> str:
+    """Of which arms something is said, where some were set aside; "" where none were.
+
+    >>> scope(3, ["x", "y"])
+    ', among the 3 arms that could be measured (set aside: x, y)'
+    """
+    if not aside:
+        return ""
+    return Statement.SCOPE(arms="arms" if measured is None else number_of(measured), aside=listed(aside))
+
+
+def allowed(result: Result) -> tuple[float, ...]:
+    """By how much at most, in each objective, an arm that is in may be beaten; all 0 if it is truly on the front.
+
+    These are the tolerances, to which every arm that is in keeps; or what a policy promises where that is more.
+    """
+    promised = result.certificate.accuracy
+    each = promised if isinstance(promised, tuple) else (promised,) * len(result.objectives)
+    if not result.metrics:  # inner values, of which nothing else is known
+        return each
+    tolerances = tuple(parse_tolerance(metric.tolerance).amount for metric in result.metrics)
+    more = any(a > t * (1.0 + 1e-9) for a, t in zip(each, tolerances, strict=True))
+    return each if result.status == "certified" and more else tolerances
+
+
+def margins(result: Result) -> str:
+    """The same in words; "" if an arm that is in is truly on the front."""
+    amounts = allowed(result)
+    if not any(amounts):
+        return ""
+    return amounts_in_words(amounts, result.metrics) if result.metrics else _bounds(amounts, ())
 
 
 def _of_verdicts(result: Result) -> list[str]:
     """What each of the verdicts means that there are."""
-    tally, within, one = result.tally(), tolerances_in_words(result.metrics), len(result.metrics) == 1
-    median = "median" if all(each.quantile == 0.5 for each in result.metrics) else "quantile"
-    said = [f"all intervals contain the true {median}s"]
+    tally, within, one = result.tally(), margins(result), len(result.metrics) == 1
+    medians = "medians" if all(each.quantile == 0.5 for each in result.metrics) else "quantiles"
+    said = [Statement.INTERVALS(quantiles="means" if result.policy in _BY_MEANS else medians)]
     if Verdict.OUT in tally:
-        said.append(f"each arm that is out is {'worse than' if one else 'dominated by'} another one")
+        said.append(Statement.OUT_WORSE() if one else Statement.OUT())
     if Verdict.IN in tally:
-        by = "" if one else " in every objective at once"
-        if within:
-            by = f" by more than {within}{'' if one else ' at once'}"
-        said.append(f"no arm {'is better than' if one else 'beats'} one that is in{by}")
-    if Verdict.COVERED in tally:
-        as_good = f"at most {within} worse" if within else f"as good{'' if one else ' in every objective'}"
-        said.append(f"for each covered arm one that is in is {as_good}")
-    if Verdict.UNDECIDED in tally:
-        said.append("open arms may be on the front or not")
+        exactly, about = (
+            (Statement.IN_BEST, Statement.IN_NEAR_BEST) if one else (Statement.IN_EXACTLY, Statement.IN_WITHIN)
+        )
+        said.append(about(within=within) if within else exactly())
     return said
+
+
+def _of_missing(result: Result) -> list[str]:
+    """What holds of the arms that are not in: those that are covered, those of the front, those that are open."""
+    tally, one, coverage = result.tally(), len(result.metrics) == 1, result.certificate.coverage
+    known, within = np.isfinite(coverage).all(), amounts_in_words(coverage, result.metrics) if np.any(coverage) else ""
+    said = []
+    if Verdict.COVERED in tally:
+        if not known:
+            said.append(Statement.COVERED_SOMEHOW())
+        elif within:
+            said.append(Statement.COVERED_WITHIN(within=within))
+        else:
+            said.append(Statement.COVERED(everywhere="" if one else " in every objective"))
+    if Verdict.IN not in tally or not known:
+        return [*said, Statement.SOME_MISSED()]
+    if Verdict.UNDECIDED in tally:
+        said.append(Statement.OPEN())
+    exactly, about = (
+        (Statement.BEST_RETURNED, Statement.BEST_WITHIN) if one else (Statement.NONE_MISSED, Statement.MISSED_WITHIN)
+    )
+    return [*said, about(within=within) if within else exactly()]
 
 
 def sentence(certificate: Certificate) -> str:
     """What a certificate guarantees, in one sentence."""
-    share, attacker = certificate.contamination, article(certificate.threat)
-    source = f"up to {share:.0%} of the measurements replaced by {attacker} attacker" if share else "clean measurements"
-    accuracy, coverage = (_bounds(each, certificate.relative) for each in (certificate.accuracy, certificate.coverage))
-    return (
-        f"with probability {certificate.confidence:.0%}, {source}: no returned arm is beaten by more than "
-        f"{accuracy} in every objective, and none on the front is missed by more than {coverage}"
+    if certificate.confidence is None:
+        return Statement.NO_CERTIFICATE(why=why_void(certificate))
+    accuracy, coverage = (
+        _bounds(each, certificate.relative) if np.isfinite(each).all() else None
+        for each in (certificate.accuracy, certificate.coverage)
+    )
+    return Statement.CERTIFICATE(
+        confidence=percent(certificate.confidence, ROUND_FLOOR),
+        threat=against(certificate.threat, certificate.contamination),
+        scope=scope(certificate.arms, certificate.aside),
+        accuracy=Statement.BEATEN_SOMEHOW() if accuracy is None else Statement.NOT_BEATEN(accuracy=accuracy),
+        coverage=Statement.SOME_MISSED() if coverage is None else Statement.NOT_MISSED(coverage=coverage),
     )
 
 
@@ -157,40 +210,33 @@ def assumptions(
     return tuple(
         said
         for said in (
-            _attack(certificate),
+            assumed(certificate.threat, certificate.contamination),
             _law(policy),
             _shape(spread, policy, objectives),
             _looks(anytime),
-            f"A failed pull ({failed:,} here) counts as a measurement that could have been anything: none was left out."
-            if failed
-            else "",
+            f"{FAILED_PULL} There are {failed:,} of them here, and none was left out." if failed else "",
             f"{aside:,} "
             f"{'arm that could not be measured was' if aside == 1 else 'arms that could not be measured were'} "
             "set aside, and the answer is about the others."
             if aside
             else "",
-            f"It all holds at once with probability {percent(certificate.confidence)}: in "
-            f"{percent(1.0 - certificate.confidence)} of such reports at most, chance alone makes something in them "
-            "wrong.",
+            _at_once(certificate, policy),
         )
         if said
     )
 
 
-def _attack(certificate: Certificate) -> str:
-    if not certificate.contamination:
-        return "No measurement lies: the share that may be anything (ε) was declared to be 0 for every arm."
-    how = _ATTACKERS.get(certificate.threat, "by any value whatever")
-    who = article(certificate.threat)
-    return (
-        f"{who[0].upper()}{who[1:]} attacker: each measurement of an arm may be replaced with a probability of up to "
-        f"{percent(certificate.contamination)} (ε), {how}. ε holds for every arm by itself: an arm with more lies than "
-        "that is not protected, and neither are those that are compared with it."
+def _at_once(certificate: Certificate, policy: str) -> str:
+    if certificate.confidence is None:
+        return Statement.NO_PROMISE(why=why_void(certificate, policy))
+    return Statement.ALL_AT_ONCE(
+        confidence=percent(certificate.confidence, ROUND_FLOOR),
+        rest=percent(1.0 - certificate.confidence, ROUND_CEILING),
     )
 
 
 def _law(policy: str) -> str:
-    what = "means" if policy == "Auer-A1" else "medians (or other quantiles)"
+    what = "means" if policy in _BY_MEANS else "medians (or other quantiles)"
     return (
         "Apart from that, the measurements of an arm are independent of each other and follow one law, which does not "
         f"change while they are made; its {what} are what is compared."
@@ -238,7 +284,7 @@ def certificate_against_goal(certificate: Certificate, objectives: tuple[Objecti
     if not np.isfinite(certificate.amounts(objectives)).all():
         wanted = ", ".join(f"{tolerance(each)} of {each.name}" for each in objectives)
         return f"nothing certain yet (goal: {wanted})"
-    return f"certain within {beside_goal(certificate, objectives)}"
+    return Statement.CERTAIN_WITHIN(amounts=beside_goal(certificate, objectives))
 
 
 def beside_goal(certificate: Certificate, objectives: tuple[Objective, ...]) -> str:
@@ -256,7 +302,7 @@ def one_beside_goal(value: float, objective: Objective) -> str:
     >>> one_beside_goal(0.079, seconds), one_beside_goal(math.inf, seconds)
     ('certain within 7.9%, goal 5%', 'nothing certain yet, goal 5%')
     """
-    now = f"certain within {amount(value, objective)}" if math.isfinite(value) else "nothing certain yet"
+    now = Statement.CERTAIN_WITHIN(amounts=amount(value, objective)) if math.isfinite(value) else "nothing certain yet"
     return f"{now}, goal {tolerance(objective)}"
 
 
@@ -283,10 +329,14 @@ def objective_in_short(objective: Objective) -> str:
 
 
 def amount(value: float, objective: Objective) -> str:
-    """A difference of a metric in its units, or as a percentage of it where the tolerance is one."""
+    """A difference of a metric in its units, or as a percentage of it where the tolerance is one; rounded up.
+
+    >>> amount(0.05003, Objective("seconds", "minimize", "5%")), amount(0.5, Objective("size"))
+    ('5.01%', '0.5')
+    """
     if not math.isfinite(value):
         return "any amount"
-    return percentage(value) if objective.relative else number(value)
+    return percentage(rounded_up(value, 3)) if objective.relative else number(rounded_up(value, 4))
 
 
 def tolerance(objective: Objective) -> str:
@@ -294,21 +344,15 @@ def tolerance(objective: Objective) -> str:
     return str(objective.tolerance) if objective.relative else number(float(objective.tolerance))
 
 
-def tolerances_in_words(objectives: Sequence[Objective]) -> str:
-    """The tolerance of each objective; empty if there is none anywhere.
+def amounts_in_words(value: float | Sequence[float], objectives: Sequence[Objective]) -> str:
+    """An amount of each objective.
 
-    >>> tolerances_in_words([Objective("seconds", "minimize", "2%"), Objective("size", "minimize")])
+    >>> amounts_in_words((0.02, 0.0), [Objective("seconds", "minimize", "2%"), Objective("size", "minimize")])
     '2% in seconds and nothing in size'
     """
-    some = [f"{tolerance(each)} in {each.name}" for each in objectives if each.inner_tolerance > 0.0]
-    exact = [f"nothing in {each.name}" for each in objectives if each.inner_tolerance == 0.0]
-    return " and ".join([*some, *exact]) if some else ""
-
-
-def amounts_in_words(value: float | Sequence[float], objectives: Sequence[Objective]) -> str:
-    """An amount of each objective."""
     values = value if isinstance(value, Sequence) else (value,) * len(objectives)
-    return " and ".join(f"{amount(v, each)} in {each.name}" for v, each in zip(values, objectives, strict=True))
+    pairs = zip(values, objectives, strict=True)
+    return joined([f"{amount(v, each) if v else 'nothing'} in {each.name}" for v, each in pairs])
 
 
 def suggested_tolerances(
@@ -343,15 +387,31 @@ def explanation(result: Result, i: int) -> str:
     if j < 0:
         return f"{verdict.word}: {'no other arm bears on it' if result.pulls_per_arm[i] else 'not measured yet'}"
     rival = result.arms[j]
-    lead = result.lower[j] - result.upper[i]  # where positive, the rival is certainly better
-    ahead = result.lower[i] - result.upper[j]
-    better = [name for name, value in zip(result.objectives, lead, strict=True) if value >= 0]
-    worse = [name for name, value in zip(result.objectives, ahead, strict=True) if value > 0]
+    if verdict == Verdict.UNDECIDED:
+        return f"undecided: what is left open is how it compares with {rival}"
+    if result.certificate.confidence is None:
+        return _UNPROVED[verdict](rival=rival)
     if verdict == Verdict.OUT:
-        return f"out: certainly worse than {rival} in {joined(better)}"
-    if verdict == Verdict.IN:
-        why = f"certainly better in {joined(worse)}" if worse else "not beaten by more than is tolerated"
-        return f"in: against {rival}, which comes nearest to beating it, {why}"
+        lead = result.lower[j] - result.upper[i]  # where positive, the rival is certainly better
+        worse, tied = _names(result, lead > 0.0), _names(result, lead == 0.0)
+        if not worse:
+            return Statement.PUT_OUT(rival=rival)
+        said = Statement.WORSE(rival=rival, names=joined(worse))
+        return said + (Statement.NO_BETTER(names=joined(tied)) if tied else "")
     if verdict == Verdict.COVERED:
-        return f"covered: {rival} is returned, and is in no objective worse by more than is tolerated"
-    return f"undecided: what is left open is how it compares with {rival}"
+        return Statement.COVERED_BY(rival=rival)
+    better = _names(result, result.lower[i] - result.upper[j] > 0.0)
+    if better:
+        return Statement.BETTER(rival=rival, names=joined(better))
+    return Statement.TOLERATED(rival=rival) if margins(result) else Statement.NOWHERE_WORSE(rival=rival)
+
+
+_UNPROVED = {
+    Verdict.OUT: Statement.PUT_OUT,
+    Verdict.IN: Statement.NEAREST,
+    Verdict.COVERED: Statement.PERHAPS_COVERED,
+}
+
+
+def _names(result: Result, which: Bools) -> list[str]:
+    return [name for name, here in zip(result.objectives, which, strict=True) if here]

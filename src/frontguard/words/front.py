@@ -2,34 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from frontguard.objectives import Objective
-from frontguard.phrases import are, joined, listed
+from frontguard.phrases import are, joined, listed, number_of
+from frontguard.results import Result
+from frontguard.words.certificate import allowed, amount, margins
+from frontguard.words.statements import Statement
 
 
-def front_in_words(front: Sequence[str], metrics: Sequence[Objective], measured: str, within: str = "") -> str:
-    """Which arms, of those `measured`, are on the front; with one objective also `within` what amount of the best.
-
-    >>> front_in_words(["a", "b"], [Objective("seconds", "minimize")], "3 arms", "5%")
-    'Of 3 arms, 2 have the least seconds or are within 5% of it: a, b.'
-    """
+def front_in_words(result: Result) -> str:
+    """Which arms are returned, and what holds of them, in a sentence."""
+    front, metrics, of = result.pareto_set, result.metrics, measured(result)
+    counted = {"count": f"{len(front):,}", "measured": of, "are": are(len(front)), "arms": listed(front)}
+    if result.certificate.confidence is None:
+        return Statement.RETURNED(**counted)
     if len(metrics) > 1:
-        return f"{len(front):,} of {measured} {are(len(front))} {on_the_front(metrics)}: {listed(front)}."
+        return Statement.FRONT(**counted, place=place(result))
+    best, within = best_of(metrics[0]), near(result) if any(allowed(result)) else ""
+    if len(result.arms) == 1 + len(result.aside) and len(front) == 1:
+        return Statement.ONLY(arm=front[0], best=best, scope=" that can be measured" if result.aside else "")
     if len(front) == 1:
-        return f"Of {measured}, {front[0]} has {best_of(metrics[0])}."
-    close = f" or are within {within} of it" if within else ""
-    return f"Of {measured}, {len(front):,} have {best_of(metrics[0])}{close}: {listed(front)}."
+        said = {"measured": of, "arm": front[0], "best": best}
+        return Statement.NEAR_BEST(**said, within=within) if within else Statement.BEST(**said)
+    said = {"measured": of, "count": f"{len(front):,}", "best": best, "arms": listed(front)}
+    return Statement.NEAR_BESTS(**said, within=within) if within else Statement.BESTS(**said)
 
 
-def on_the_front(metrics: Sequence[Objective]) -> str:
-    """Where the arms are that are in.
+def measured(result: Result) -> str:
+    """The arms that an answer is about: all, or those that can be measured."""
+    aside = len(result.aside)
+    count = number_of(len(result.arms) - aside)
+    return f"the {count} that can be measured" if aside else count
 
-    >>> on_the_front([Objective("a"), Objective("b"), Objective("c")]), on_the_front([Objective("a")])
-    ('on the trade-off front of a, b and c', 'the best in a')
-    """
-    names = joined([metric.name for metric in metrics])
-    return f"the best in {names}" if len(metrics) == 1 else f"on the trade-off front of {names}"
+
+def place(result: Result) -> str:
+    """Where the arms are that are in: on the front, or not beaten by more than some amount."""
+    within, names = margins(result), result.objectives
+    if len(names) > 1:
+        return Statement.NEAR_FRONT(within=within) if within else Statement.ON_FRONT(names=joined(names))
+    return Statement.AS_NEAR_BEST(name=names[0], within=near(result)) if within else Statement.AS_BEST(name=names[0])
+
+
+def near(result: Result) -> str:
+    """How near the best the arms are that are in, by the one objective."""
+    return amount(allowed(result)[0], result.metrics[0]) if result.metrics else margins(result)
 
 
 def best_of(metric: Objective) -> str:

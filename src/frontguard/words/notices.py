@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from frontguard import notices
-from frontguard.phrases import one_line, percentage
+from frontguard.phrases import joined, one_line, percent
+from frontguard.words.statements import Statement
 
 _REASONS_SHOWN = 3
 
@@ -47,6 +48,11 @@ def _budget_over(notice: notices.BudgetOver) -> str:
     return f"the budget of {notice.limit:,.0f} pulls{each} is used up"
 
 
+def _refuted(notice: notices.ContaminationRefuted) -> str:
+    contamination = percent(notice.contamination)
+    return Statement.CONTAMINATION_REFUTED(arms=notice.arms, of=notice.of, contamination=contamination)
+
+
 def _failures(notice: notices.FailuresAlarm) -> str:
     failed = "failed" if notice.objective is None else f"gave no {notice.objective!r}"
     why = f" ({reasons_in_words(notice.reasons)})" if notice.reasons else ""
@@ -56,8 +62,9 @@ def _failures(notice: notices.FailuresAlarm) -> str:
         else f"{notice.failed} of {notice.of} pulls {failed}{why}"
     )
     against = (
-        f"{percentage(notice.contamination)} contamination would make it {notice.failed} or more with probability "
-        f"{notice.chance:.2g}"
+        Statement.TOO_MANY_FAILED(
+            contamination=percent(notice.contamination), failed=notice.failed, chance=f"{notice.chance:.2g}"
+        )
         if notice.contamination
         else "without contamination none would"
     )
@@ -66,10 +73,10 @@ def _failures(notice: notices.FailuresAlarm) -> str:
 
 def _drift(notice: notices.DriftAlarm) -> str:
     return (
-        f"arm {notice.arm!r}, {notice.objective!r}: {percentage(notice.same_side)} of successive values among the "
-        f"first {notice.pulls} lie on the same side of {notice.value:.4g}; in random order, "
-        f"{_allowed(notice.contamination)}, it would be {percentage(notice.most)} at most: a drift, throttling, or a "
-        "neighbour in bursts"
+        f"arm {notice.arm!r}, {notice.objective!r}: {percent(notice.same_side)} of successive values among the "
+        f"first {notice.pulls} lie on the same side of {notice.value:.4g}; "
+        f"{Statement.DRIFTS(allowed=_allowed(notice.contamination), most=percent(notice.most))}: a drift, throttling, "
+        "or a neighbour in bursts"
     )
 
 
@@ -77,22 +84,20 @@ def _spread(notice: notices.SpreadAlarm) -> str:
     return (
         f"arm {notice.arm!r}, {notice.objective!r}: no interval of width {notice.width:.4g}"
         f"{' in logarithms' if notice.logarithms else ''} holds more than {notice.held} of the first {notice.pulls} "
-        f"values; by the spread bound R, {_allowed(notice.contamination)}, one should hold {notice.due}: the values "
-        "are wilder than R says, or more of them are contaminated"
+        f"values; {Statement.SPREADS(allowed=_allowed(notice.contamination), due=notice.due)}: the values are wilder "
+        "than R says, or more of them are contaminated"
     )
 
 
 def _allowed(contamination: float) -> str:
-    return f"with at most {percentage(contamination)} contamination" if contamination else "without contamination"
+    return f"with at most {percent(contamination)} contamination" if contamination else "without contamination"
 
 
 def _too_few_pulls(notice: notices.TooFewPulls) -> str:
     named = ", ".join(map(repr, notice.names))
     more = f" and {notice.arms - len(notice.names):,} more" if notice.arms > len(notice.names) else ""
-    return (
-        f"nothing is known of {notice.arms:,} of {notice.of:,} arms ({named}{more}): at most {notice.most:,} "
-        "pulls each, failed ones included, are too few for this confidence and contamination"
-    )
+    counts = {"arms": f"{notice.arms:,}", "of": f"{notice.of:,}", "most": f"{notice.most:,}"}
+    return Statement.TOO_FEW_PULLS(names=named + more, **counts)
 
 
 def _arms_without_rows(notice: notices.ArmsWithoutRows) -> str:
@@ -102,15 +107,13 @@ def _arms_without_rows(notice: notices.ArmsWithoutRows) -> str:
 
 def _rows_without_arm(notice: notices.RowsWithoutArm) -> str:
     rows = "1 row has" if notice.rows == 1 else f"{notice.rows} rows have"
-    columns = " and ".join(map(repr, notice.columns))
-    return f"{rows} no arm (column {columns} is missing or empty), the first is {notice.first}; dropped"
+    columns, dropped = joined([repr(each) for each in notice.columns]), "; dropped" if notice.dropped else ""
+    return f"{rows} no arm (column {columns} is missing or empty), the first is {notice.first}{dropped}"
 
 
 _SENTENCES: dict[type[notices.Notice], str | Callable[[Any], str]] = {
-    notices.SpreadRefuted: "the measurements of {arms} of {of} arms contradict the spread bound R: their boxes go on "
-    "without it; leave R away to be safe",
-    notices.ContaminationRefuted: "the measurements of {arms} of {of} arms cannot come from one distribution with at "
-    "most {contamination:.0%} of them replaced: they drift, or there is more contamination than declared",
+    notices.SpreadRefuted: lambda notice: Statement.SPREAD_REFUTED(arms=notice.arms, of=notice.of),
+    notices.ContaminationRefuted: _refuted,
     notices.SetAside: _set_aside,
     notices.BudgetOver: _budget_over,
     notices.FailuresAlarm: _failures,

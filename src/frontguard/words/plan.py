@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from frontguard.objectives import differences_in_units
-from frontguard.phrases import percentage, rounded
+from frontguard.phrases import percent, percentage, rounded
 from frontguard.planning.cost import MOST_ARMS, CostPlan, SimulatedCost, Task
+from frontguard.words.statements import Statement
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -35,10 +37,11 @@ def answer(made: CostPlan) -> str:
     goal = f"accuracy {_widths(task, differences_in_units(task.metrics, task.accuracy))}"
     if not made.possible:
         if made.possible_up_to is None:
-            return f"{goal} cannot be had: not even without contamination."
-        who = "no method" if task.pilot is None else "no method that assumes nothing about shapes"
-        limit = f"beyond a contamination of {made.possible_up_to:.2%}" if made.possible_up_to > 5e-4 else "once any lie"
-        return f"{goal} cannot be promised: {limit} {who} can, and {task.threat.eps:.2%} are declared."
+            return Statement.NEVER(goal=goal)
+        refused = Statement.NO_METHOD if task.pilot is None else Statement.NO_METHOD_WITHOUT_SHAPES
+        most = percent(made.possible_up_to, ROUND_CEILING, 2)
+        limit = f"beyond a contamination of {most}" if made.possible_up_to > 5e-4 else "once any lie"
+        return refused(goal=goal, limit=limit, eps=percent(task.threat.eps, digits=2))
     if not row.runs:
         return f"{goal} is not simulated: {row.note}."
     said = f"Expect {_pulls(row)} pulls ({rounded(row.mean / task.arms, 3)} an arm) for {goal}"
@@ -71,7 +74,7 @@ def warnings(made: CostPlan) -> list[str]:
     if task.pilot is None and task.arms > MOST_ARMS:
         said.append(f"pulls are those of {MOST_ARMS} arms, multiplied; with many arms more are put out early")
     if made.possible and not made.safe:
-        upto = "at no contamination" if made.safe_up_to is None else f"only up to {made.safe_up_to:.2%}"
+        upto = "at no contamination" if made.safe_up_to is None else f"only up to {_up_to(made.safe_up_to)}"
         said.append(
             f"safe against every attack {upto}: beyond, one may put the goal out of the certified policy's reach; "
             "a larger --accuracy or --coverage helps"
@@ -125,16 +128,16 @@ def facts(made: CostPlan) -> list[str]:
 
 def _floor(made: CostPlan) -> str:
     task = made.task
-    who = f"with ε = {task.threat.eps:g} {task.threat.name}"
+    who = {"eps": f"{task.threat.eps:g}", "threat": task.threat.name, "floor": _widths(task, made.floor)}
     if task.pilot is None:
-        return f"{who} no method separates arms closer than {_widths(task, made.floor)}"
+        return Statement.CLOSEST(**who)
     arms = made.floor_arms or ()
     where = ", ".join(f"{metric.name} of {arm}" for metric, arm in zip(task.metrics, arms, strict=True))
-    return f"{who} medians stay uncertain by {_widths(task, made.floor)} (at most, for {where}), however many pulls"
+    return Statement.UNCERTAIN_FOR_EVER(**who, where=where)
 
 
 def _up_to(limit: float | None) -> str:
-    return "none" if limit is None else f"{limit:.2%}"
+    return "none" if limit is None else percent(limit, ROUND_FLOOR, 2)
 
 
 def table(made: CostPlan) -> Table:

@@ -17,11 +17,12 @@ from frontguard.words.certificate import (
     certificate_against_goal,
     explanation,
     suggested_tolerances,
-    tolerance,
 )
 from frontguard.words.command_line import command_line, commands_to_look
-from frontguard.words.front import best_of, front_in_words
+from frontguard.words.front import front_in_words
 from frontguard.words.notices import reasons_in_words
+from frontguard.words.statements import Statement
+from frontguard.words.threats import able
 
 How = Literal["done", "time", "cancelled"]
 """How a run ended: the study came to its end, the time was over, or it was told to stop."""
@@ -49,9 +50,9 @@ def answer(snapshot: Snapshot, how: How = "done") -> str:
         every = "the only one was" if len(arms) == 1 else f"all {len(arms):,} were"
         return f"No arm could be measured: {every} set aside after {snapshot.failed:,} failed pulls."
     if status == "certified":
-        return _front(snapshot)
+        return front_in_words(snapshot.result)
     if status == "unreachable":
-        return f"This cannot be certified, with however many pulls: {_why_unreachable(snapshot)}. {_so_far(snapshot)}"
+        return f"{Statement.UNREACHABLE(why=_why_unreachable(snapshot))} {_so_far(snapshot)}"
     if how == "cancelled":
         return f"Interrupted after {snapshot.pulls:,} pulls. {_so_far(snapshot)}"
     if how == "time" and status == "running":
@@ -62,36 +63,26 @@ def answer(snapshot: Snapshot, how: How = "done") -> str:
     return f"Not certified: the budget is used up after {snapshot.pulls:,} pulls. {_so_far(snapshot)}"
 
 
-def _front(snapshot: Snapshot) -> str:
-    front, metrics, aside = snapshot.result.pareto_set, snapshot.objectives, snapshot.aside
-    total = len(snapshot.result.arms) - len(aside)
-    if len(metrics) == total == 1:
-        only = f"the only arm{' that can be measured' if aside else ''}"
-        return f"{listed(front)} is {only}: it has {best_of(metrics[0])}."
-    measured = f"the {number_of(total)} that can be measured" if aside else number_of(total)
-    return front_in_words(front, metrics, measured, tolerance(metrics[0]))
-
-
 def _so_far(snapshot: Snapshot) -> str:
     inside = snapshot.result.pareto_set
-    certain = f"; certainly to be returned: {listed(inside)}" if inside else ""
-    return f"So far: {counts(snapshot.result)}{certain}."
+    named = f" (in: {listed(inside)})" if inside else ""
+    return f"So far: {counts(snapshot.result)}{named}."
 
 
 def _why_unreachable(snapshot: Snapshot) -> str:
     certificate, reach = snapshot.result.certificate, snapshot.reachable
-    share = certificate.contamination
-    lies = f"with {percent(share)} contamination" if share else "with these arms"
-    failed = f" and {snapshot.failed / snapshot.pulls:.1%} of the pulls failing" if snapshot.failed else ""
+    eps = certificate.contamination
+    lies = f"where an attacker {able(certificate.threat, eps)}" if eps else "with these arms"
+    failed = f" and {percent(snapshot.failed / snapshot.pulls)} of the pulls failing" if snapshot.failed else ""
     if reach is None or not np.isfinite(reach.amounts(snapshot.objectives)).all():
-        return f"{lies}{failed} medians stay uncertain by any amount"
-    return f"{lies}{failed} the answer stays uncertain by {beside_goal(reach, snapshot.objectives)}"
+        return Statement.STAYS_UNBOUNDED(lies=lies + failed)
+    return Statement.STAYS_UNCERTAIN(lies=lies + failed, amounts=beside_goal(reach, snapshot.objectives))
 
 
 def in_a_line(snapshot: Snapshot) -> str:
     """The study in a line while it runs, for a log."""
     failed = f", {snapshot.failed:,} failed" if snapshot.failed else ""
-    now = certificate_against_goal(snapshot.result.certificate, snapshot.objectives)
+    now = certificate_against_goal(snapshot.result.nearest, snapshot.objectives)
     so_far = f"{snapshot.pulls:,} pulls{failed} in {duration(snapshot.seconds)}: {counts(snapshot.result)}"
     short = f"; {too_short(snapshot)}" if snapshot.shortfall else ""
     return f"{so_far}; {now}; {left_to_do(snapshot)}{short}"

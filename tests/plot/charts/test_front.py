@@ -372,7 +372,10 @@ def test_one_objective_is_a_list_with_the_best_first() -> None:
 
 def test_descriptions_say_who_is_in_and_stay_short() -> None:
     told = plot.front(made_result(VALUES, CODES)).description
-    assert "2 arms of 5 are certainly on the front: arm 0 and arm 1." in told
+    assert (
+        "2 arms of 5 are certainly not beaten by more than 5% in seconds and 0.1 in quality at once: arm 0 and arm 1."
+        in told
+    )
     assert "seconds from 1 to 2 (lower is better)" in told
     wordy = made_result(VALUES, CODES, names=[f"{i}" + "long name\n" * 1000 for i in range(5)])
     for picture in (plot.front(wordy), plot.parallel(wordy), plot.pulls(wordy)):

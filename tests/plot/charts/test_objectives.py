@@ -160,8 +160,8 @@ def test_robustness_shows_how_many_are_in_and_what_each_stands_up_to() -> None:
     assert line.x.tolist() == [profile().levels.tolist()]
     assert line.y.tolist() == [[2, 2, 1, 1, 0, 0]]
     rules = [layer for layer in counts.layers if isinstance(layer, Rule)]
-    assert [(rule.at, rule.written) for rule in rules] == [(0.1, "declared"), (0.201, "changes")]
-    assert counts.note == "declared 10%, the front changes at 20.1%"
+    assert [(rule.at, rule.written) for rule in rules] == [(0.1, "declared"), (0.201, "uncertain")]
+    assert counts.note == "declared 10%, the front no longer certain at 20.1%"
     assert arms.y.names == ("arm 1", "arm 0", "arm 2")  # the front, the most fragile first; the undecided has none
     spans = {
         key: (low, high, at)
@@ -175,9 +175,9 @@ def test_robustness_shows_how_many_are_in_and_what_each_stands_up_to() -> None:
 @pytest.mark.parametrize(
     ("changes", "written", "note"),
     [
-        (0.17, ["", ""], "declared 10%, the front changes at 17%"),  # less than 15 % of the axis apart
-        (0.3, ["declared", "changes"], "declared 10%, the front changes at 30%"),
-        (0.5, ["declared"], "declared 10%, the front stays the same below 50%"),
+        (0.17, ["", ""], "declared 10%, the front no longer certain at 17%"),  # less than 15 % of the axis apart
+        (0.3, ["declared", "uncertain"], "declared 10%, the front no longer certain at 30%"),
+        (0.5, ["declared"], "declared 10%, the front certain below 50%"),
     ],
 )
 def test_words_beside_rules_only_where_there_is_room(changes: float, written: list[str], note: str) -> None:

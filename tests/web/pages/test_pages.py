@@ -89,7 +89,9 @@ def test_the_answer_comes_in_a_sentence(certified: Example) -> None:
     assert certified.study.status == "certified"
     assert certified.study.result().pareto_set == ["fast", "good"]
     (said,) = found(page, "answer", "p", **{"class": "answer"})
-    assert said.text() == "2 of 4 arms are on the trade-off front of seconds and quality: fast, good."
+    assert said.text() == (
+        "2 of 4 arms are not beaten by more than 5% in seconds and 0.05 in quality at once: fast, good."
+    )
     assert page.title == "flags: certified"
     (chip,) = [each for each in elements(page.regions["head"]) if "data-status" in each.attributes]
     assert (chip.text(), chip.attributes["data-status"]) == ("certified", "certified")
@@ -120,7 +122,7 @@ def test_the_facts_count_and_the_meters_measure_against_the_goal(begun: Example,
     assert [each.attributes["aria-valuenow"] for each in found(early, "facts", "div", role="meter")] == [
         f"{min(100.0, 100 * 0.01 / uncertain):.0f}" for uncertain in (accuracy[0], accuracy[1])
     ]
-    assert "certain within 2.18%, goal 1%" in early.regions["facts"].text()
+    assert "certain within 2.19%, goal 1%" in early.regions["facts"].text()
 
 
 def test_nothing_measured_yet_is_said_so() -> None:
@@ -153,7 +155,7 @@ def test_the_settings_stand_below_with_the_spec() -> None:
     region = study_page(example.overview, Address(1)).regions["reproduce"]
     (pre,) = [each for each in elements(region) if each.tag == "pre"]
     assert pre.text() == spec
-    for said in ("prescient, up to 10%", "95%", "11", "1,234 pulls", "within 5%"):
+    for said in ("each with probability up to 10%, by a prescient attacker", "95%", "11", "1,234 pulls", "within 5%"):
         assert said in region.text()
 
 

@@ -126,15 +126,11 @@ class Log:
                     self.on_rows(self.rows_read)
                 if len(named) and (drop or not nameless):
                     yield named
-        if nameless and not drop:
-            count = "1 row has" if nameless == 1 else f"{nameless} rows have"
-            columns = " and ".join(map(repr, self.arm))
-            raise BadInput(
-                f"{count} no arm (column {columns} is missing or empty), the first is {first}; wanted a name in every "
-                "row, or missing_arms='drop' (--missing-arms drop)"
-            )
         if nameless:
-            self.notes.append(RowsWithoutArm(nameless, self.arm, first))
+            found = RowsWithoutArm(nameless, self.arm, first, dropped=drop)
+            if not drop:
+                raise BadInput(f"{found}; wanted a name in every row, or missing_arms='drop' (--missing-arms drop)")
+            self.notes.append(found)
 
     def _rows(self, file: LogFile) -> Iterator[TableRows]:
         table, self._first = self._first if file is self._files[0] else None, None

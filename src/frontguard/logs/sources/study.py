@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -10,6 +9,7 @@ import pyarrow as pa
 
 from frontguard.errors import BadInput
 from frontguard.logs.sources.reader import BATCH, LogTable, Picked, TableRows
+from frontguard.storage.open import without_password
 from frontguard.studies.study import Study
 
 
@@ -21,7 +21,7 @@ class StudyPulls(LogTable):
     def __init__(self, where: str, study: str | None) -> None:
         """Open the storage without changing it. The study's name may be left out if it is the only one."""
         self._study = opened = Study.open(where, study, read_only=True)
-        shown = f"study {opened.name!r} in {re.sub(r'//[^/@]*@', '//…@', where)}"
+        shown = f"study {opened.name!r} in {without_password(where)}"
         _, told = opened.storage.size(opened.name)
         if not told:
             opened.close()

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from frontguard.errors import BadInput
-from frontguard.phrases import number, number_of
+from frontguard.phrases import number, number_of, percent
 from frontguard.plot.layout.names import short
 from frontguard.plot.looks import CONTESTANTS, Look
 from frontguard.plot.picture import Axis, Layer, Lines, Panel, Picture, Points, Spans
@@ -125,7 +125,7 @@ def _samples(row: _Row) -> tuple[float, float, float, str]:
 
 def _success(row: _Row) -> tuple[float, float, float, str]:
     score = row.score
-    return score.rsr, score.rsr_low, score.rsr_high, f"{score.rsr:.1%} of {number_of(row.runs, 'run')} successful"
+    return score.rsr, score.rsr_low, score.rsr_high, f"{percent(score.rsr)} of {number_of(row.runs, 'run')} successful"
 
 
 def _panel(rows: Sequence[_Row], looks: dict[str, Look], axis: Axis, title: str, *, success: bool) -> Panel:
@@ -162,6 +162,6 @@ def _told(rows: Sequence[_Row], titles: dict[str, str]) -> str:
         worst = min(row.score.rsr for row in own)
         parts.append(
             f"{short(titles[policy], 24)} {number(samples[0])} to {number(samples[-1])} samples, "
-            f"success {worst:.0%} at least"
+            f"success {percent(worst)} at least"
         )
     return f"{rows[0].title}: {'; '.join(parts)}."

@@ -20,8 +20,10 @@ from frontguard.plot.picture import Axis, Boxes, Density, Layer, Panel, Picture,
 from frontguard.plot.sentences import captioned, listed, sentences
 from frontguard.results import Result
 from frontguard.verdicts import VERDICT_ORDER, Verdict
+from frontguard.words.certificate import true_values
+from frontguard.words.statements import Statement
 
-FOOLED = replace(BY_MEANS, label="the front by means, yet certainly beaten")
+FOOLED = replace(BY_MEANS, label=Statement.LEGEND_FOOLED())
 """Around arms that are out, and which a comparison of means would have returned."""
 
 BEATEN = Look("", BLUE, "square", filled=False)
@@ -100,7 +102,7 @@ def front_panel(
     beaten = beaten_region(arms, x, y) if len(arms.objectives) == 2 else None
     if beaten is not None:
         layers.append(beaten)
-    for mine, look in densities(arms, chosen.rest):
+    for mine, _, look in densities(arms, chosen.rest):
         layers.append(density(arms.medians[mine, x], arms.medians[mine, y], across, along, look))
         legend.append(look)
     for verdict in _ORDER:
@@ -230,7 +232,7 @@ def _fooled(arms: Arms) -> str:
     count = int(arms.beaten_by_means.sum())
     if not count:
         return ""
-    return f"{number_of(count)} that means would put on the front {are(count)} certainly beaten."
+    return Statement.MEANS_FOOLED(arms=number_of(count), are=are(count))
 
 
 def front_caption(arms: Arms, chosen: Chosen, boxed: Bools, axes: Mapping[int, Axis]) -> str:
@@ -239,9 +241,8 @@ def front_caption(arms: Arms, chosen: Chosen, boxed: Bools, axes: Mapping[int, A
     telling = chosen.full & (arms.codes != Verdict.OUT)
     marks, rest = arms.medians[chosen.full][:, list(columns)], int(chosen.rest.sum())
     different = np.unique(marks, axis=0)
-    confidence = arms.result.certificate.confidence
     return captioned(
-        f"Marks are estimates; with probability {confidence:.0%} all true values lie within the boxes at once.",
+        f"Marks are estimates; {true_values(arms.result, 'boxes')}.",
         "A box that is cut off at the edge goes on beyond it.",
         "Boxes that would hide one another are left out." if telling.any() and not boxed[telling].all() else "",
         "Arms with the same estimates are drawn beside each other." if len(different) < len(marks) else "",
@@ -270,13 +271,13 @@ def list_picture(arms: Arms) -> Picture:
     layers: list[Layer] = []
     legend = arms.looks(order)
     names = list(arms.named(order))
-    for mine, look in densities(arms, rest):
+    for mine, words, look in densities(arms, rest):
         edges = edges_along(axis, arms.medians[mine, 0], CELLS[0])
         counts = np.histogram(arms.medians[mine, 0], edges)[0].astype(np.int64)  # of those that the axis shows
         line = len(names)
         layers.append(Density(edges, np.array([line - 0.4, line + 0.4]), counts[:, None], look))
         legend.append(look)
-        names.append(look.label.removesuffix(", as a density"))
+        names.append(words)
     layers += in_rows(arms, order, arms.medians[:, 0], arms.low[:, 0], arms.high[:, 0], arms.hint)
     panel = Panel(axis, Axis(names=tuple(names), reverse=True), tuple(layers))
     last = "in the last line" if len(names) == len(order) + 1 else "below them"
@@ -286,8 +287,7 @@ def list_picture(arms: Arms) -> Picture:
         legend=tuple(legend),
         description=sentences(*arms.told(), arms.ranges(), arms.not_drawn(0)),
         caption=captioned(
-            f"Marks are estimates, lines the intervals in which the true values lie with probability "
-            f"{arms.result.certificate.confidence:.0%}.",
+            f"Marks are estimates; {true_values(arms.result, 'lines')}.",
             thinned,
             arms.not_seen(places, {0: axis}),
             arms.not_drawn(0),

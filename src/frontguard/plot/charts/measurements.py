@@ -8,13 +8,13 @@ import numpy as np
 
 from frontguard._typing import Bools, Floats
 from frontguard.objectives import Objective
-from frontguard.phrases import number, number_of
+from frontguard.phrases import number, number_of, percent
 from frontguard.plot.arms import RELATIVE_FACTOR, axis_of, beside_each_other, drawable, position_of
 from frontguard.plot.layout.frames import widened
 from frontguard.plot.layout.names import short
 from frontguard.plot.looks import FAILED, IN, SUSPECT, VALUE
 from frontguard.plot.picture import Axis, Band, Layer, Panel, Picture, Points, Rule, looks_of
-from frontguard.plot.sentences import interval, sentences, share
+from frontguard.plot.sentences import interval, sentences
 from frontguard.studies.overview import History, Measurements
 from frontguard.suspects import suspects
 
@@ -166,9 +166,9 @@ def _note(column: _Column, contamination: float | None) -> str:
     failed = int(np.isnan(column.values).sum())
     shares = []
     if n:  # whole percents are enough for a share of few values, unless it is less than one
-        shares.append(share(round(count / n, 2) if count / n >= 0.01 else count / n))
+        shares.append(percent(count / n, digits=0 if count / n >= 0.01 else 1))
     if contamination is not None:
-        shares.append(f"{share(contamination)} declared")
+        shares.append(f"{percent(contamination)} declared")
     in_brackets = f" ({'; '.join(shares)})" if shares else ""
     return f"{count:,} of {n:,} suspected{in_brackets}" + (f"; {failed:,} failed" if failed else "")
 

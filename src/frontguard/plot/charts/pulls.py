@@ -34,11 +34,12 @@ def pulls(result: Result) -> Picture:
     [1, 2, 7, 2]
     """
     arms = read(result)
-    groups = [
-        (look, some[np.argsort(-result.pulls_per_arm[some], kind="stable")])
-        for verdict, look in VERDICTS.items()
+    by_verdict = {
+        verdict: some[np.argsort(-result.pulls_per_arm[some], kind="stable")]
+        for verdict in VERDICTS
         if len(some := arms.with_verdict(verdict))
-    ]
+    }
+    groups = [(VERDICTS[verdict], some) for verdict, some in by_verdict.items()]
     panel, caption = _each(arms, groups) if len(arms.names) <= NAMED else _grouped(arms, groups)
     counts = result.pulls_per_arm
     most = np.argsort(-counts, kind="stable")[:3]
@@ -50,9 +51,9 @@ def pulls(result: Result) -> Picture:
             f"{int(counts.max()):,} an arm.",
             f"Pulled most: {listed(arms.named(most))}.",
             *(
-                f"{look.label.partition(':')[0].capitalize()}: {number_of(len(some))} with "
+                f"{verdict.word.capitalize()}: {number_of(len(some))} with "
                 f"{number_of(int(counts[some].sum()), 'pull')}."
-                for look, some in groups
+                for verdict, some in by_verdict.items()
             ),
         ),
         caption=caption,

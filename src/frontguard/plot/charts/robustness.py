@@ -1,22 +1,25 @@
-"""The robustness profile: how much more of the data may be lies before verdicts change."""
+"""The robustness profile: how much more of the data may be lies before verdicts are no longer certain."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import ROUND_FLOOR
 
 import numpy as np
 
 from frontguard._typing import Ints
 from frontguard.errors import BadInput
 from frontguard.logs.profile import Profile
-from frontguard.phrases import are, number_of
+from frontguard.phrases import are, number_of, percent
 from frontguard.plot.arms import Arms, in_rows, read
 from frontguard.plot.layout.names import short
 from frontguard.plot.looks import BY_MEANS, GOAL, IN, Look
 from frontguard.plot.picture import Axis, Layer, Lines, Panel, Picture, Points, Rule
-from frontguard.plot.sentences import captioned, listed, sentences, share
+from frontguard.plot.sentences import captioned, listed, sentences
 from frontguard.results import Result
 from frontguard.verdicts import Verdict
+from frontguard.words.statements import Statement
+from frontguard.words.threats import beyond, what_eps_is
 
 OTHERS = 30
 """Arms that are not on the front and are shown, the most fragile ones."""
@@ -24,7 +27,7 @@ OTHERS = 30
 MOST_FRONT = 40
 """Arms of the front that are shown, the most fragile ones if there are more."""
 
-_LIES = Axis(title="share of lies ε", percent=True, low=0.0, high=0.5)
+_LIES = Axis(title="how much may lie, ε", percent=True, low=0.0, high=0.5)
 _APART = 0.09  # rules nearer to each other than this have no words beside them
 _MARKED = 40  # levels that are marked on the line; more would be a row of beads
 
@@ -72,7 +75,7 @@ def _count_panel(known: Profile, declared: float) -> Panel:
     layers: list[Layer] = [Lines(levels[None, :], counts[None, :], replace(IN, label="", width=2.0), step=True)]
     if len(levels) <= _MARKED:
         hints = tuple(
-            f"{number_of(int(n))} in at {share(e)} lies" for e, n in zip(levels.tolist(), counts, strict=True)
+            f"{number_of(int(n))} in at {percent(e)} lies" for e, n in zip(levels.tolist(), counts, strict=True)
         )
         layers.append(Points(levels, counts, replace(IN, label="", mark="dot", size=4.0), hints=hints))
     changes = known.front < 0.5
@@ -81,7 +84,7 @@ def _count_panel(known: Profile, declared: float) -> Panel:
     layers.append(Rule(declared, replace(GOAL, label=""), upright=True, written="declared" if apart else ""))
     if changes:
         look = Look("", BY_MEANS.colour)
-        layers.append(Rule(known.front, look, upright=True, written="changes" if apart else ""))
+        layers.append(Rule(known.front, look, upright=True, written="uncertain" if apart else ""))
     most = int(counts.max())
     # Whole numbers of arms, with room above for what is written beside the rules.
     ticks = tuple((float(n), str(n)) for n in range(most + 1)) if most <= 6 else None
@@ -90,19 +93,24 @@ def _count_panel(known: Profile, declared: float) -> Panel:
         Axis(title="arms that are in", low=0.0, high=1.5 * max(1, most), ticks=ticks),
         tuple(layers),
         title="How many are in",
-        note=f"declared {share(declared)}, the front "
-        + (f"changes at {share(known.front)}" if changes else "stays the same below 50%"),
+        note=Statement.NOTED(declared=percent(declared), level=percent(known.front))
+        if changes
+        else Statement.NOTED_BELOW_HALF(declared=percent(declared)),
     )
 
 
 def _arms_panel(arms: Arms, known: Profile, declared: float, order: Ints) -> Panel:
     def hint(i: int) -> str:
-        return f"{short(arms.names[i])}: {arms.result.verdict(i).word} up to {share(known.per_arm[i])} lies"
+        return f"{short(arms.names[i])}: {_stands(arms.result.verdict(i).word, known.per_arm[i])} lies"
 
     layers = in_rows(arms, order, known.per_arm, np.full(len(arms.names), declared), known.per_arm, hint)
     layers.append(Rule(declared, replace(GOAL, label=""), upright=True))
     lines = Axis(names=arms.named(order), reverse=True)
     return Panel(_LIES, lines, tuple(layers), title="Up to what each verdict stands")
+
+
+def _stands(verdict: str, eps: float) -> str:
+    return Statement.STANDS_UP_TO(verdict=verdict, eps=percent(float(eps), ROUND_FLOOR))
 
 
 def _fragile_first(arms: Arms, known: Profile) -> Ints:
@@ -115,21 +123,22 @@ def _fragile_first(arms: Arms, known: Profile) -> Ints:
 
 
 def _told(arms: Arms, known: Profile, declared: float, order: Ints) -> tuple[str, ...]:
-    changes = (
-        f"With more of them than {share(known.front - known.resolution)}, the front is another one."
-        if known.front < 0.5
-        else ("The front stays the same below 50 %." if not np.isnan(known.front) else "")
-    )
+    threat, changes = arms.result.certificate.threat, ""
+    if known.front < 0.5:
+        more = beyond(threat, known.front - known.resolution)
+        changes = Statement.STANDS(more=more, now=f"{percent(declared)} was")
+    elif not np.isnan(known.front):
+        changes = Statement.STANDS_BELOW_HALF(what=what_eps_is(threat))
     ins = order[arms.codes[order] == Verdict.IN]
     weakest = (
-        f"On the front, {short(arms.names[ins[0]], 40)} falls first: it stands up to {share(known.per_arm[ins[0]])}."
+        f"On the front, {short(arms.names[ins[0]], 40)} falls first: {_stands('it stands', known.per_arm[ins[0]])}."
         if len(ins)
         else ""
     )
     shaky = known.per_arm < 0.5 - 2.0 * known.resolution
     others = order[(arms.codes[order] != Verdict.IN) & shaky[order]]
     return (
-        f"At the declared {share(declared)} of lies, {number_of(int(known.in_front[np.argmin(known.levels)]))} in.",
+        f"At the declared {percent(declared)} of lies, {number_of(int(known.in_front[np.argmin(known.levels)]))} in.",
         changes,
         weakest,
         f"Of the others, most fragile: {listed(arms.named(others[:3]))}." if len(others) else "",

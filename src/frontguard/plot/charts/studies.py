@@ -19,6 +19,7 @@ from frontguard.plot.sentences import captioned, listed, sentences, with_interva
 from frontguard.studies.overview import History, Moment, Rate
 from frontguard.verdicts import Verdict
 from frontguard.words.certificate import amount, tolerance
+from frontguard.words.statements import Statement
 
 MOST = len(CONTESTANTS)
 """Arms that can be told apart in one picture."""
@@ -233,7 +234,8 @@ def _now(history: History, d: int) -> str:
     value = float(history.moments[-1].uncertain[d])
     if not np.isfinite(value):
         return f"{short(objective.name, 32)}: nothing certain yet, goal {tolerance(objective)}"
-    return f"{short(objective.name, 32)}: certain within {amount(value, objective)} now, goal {tolerance(objective)}"
+    now = Statement.CERTAIN_WITHIN(amounts=amount(value, objective))
+    return f"{short(objective.name, 32)}: {now} now, goal {tolerance(objective)}"
 
 
 def _foreseen(pulls_left: int | None) -> str:

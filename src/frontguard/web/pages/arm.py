@@ -8,7 +8,7 @@ import numpy as np
 
 from frontguard import plot
 from frontguard.markup import Child, Element, element
-from frontguard.phrases import number, one_line, shortened
+from frontguard.phrases import number, one_line, percent, shortened
 from frontguard.studies.overview import Measurements, Overview
 from frontguard.web.addresses import Address
 from frontguard.web.pages import parts
@@ -63,7 +63,7 @@ def _verdict(overview: Overview, address: Address, arm: int) -> Element:
     pulls, failed = int(result.pulls_per_arm[arm]), int(snapshot.failed_per_arm[arm])
     terms: list[tuple[str, list[Child]]] = [("Pulls", [f"{pulls:,}"])]
     if failed:
-        terms.append(("Failed", [f"{failed:,} ({failed / max(pulls, 1):.1%})"]))
+        terms.append(("Failed", [f"{failed:,} ({percent(failed / max(pulls, 1))})"]))
     rows = []
     for d, objective in enumerate(overview.settings.objectives):
         (estimate,) = estimate_cells(result, d, np.array([arm]))

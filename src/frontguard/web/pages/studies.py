@@ -43,7 +43,7 @@ def _row(seen: Seen) -> Element:
         cells = [cell(status), element("td", {"colspan": "5", "class": "note"}, said)]
     else:
         result = seen.overview.snapshot.result
-        against = certificate_against_goal(result.certificate, result.metrics)
+        against = certificate_against_goal(result.nearest, result.metrics)
         cells = [
             cell(parts.status_chip(result.status)),
             element("td", {"class": "figure", "data-label": "arms"}, f"{len(result.arms):,}"),

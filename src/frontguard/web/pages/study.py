@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from decimal import ROUND_FLOOR
 
 import numpy as np
 
 from frontguard import plot
 from frontguard.markup import Child, Element, element
 from frontguard.objectives import parse_tolerance
-from frontguard.phrases import duration, number, number_of, one_line
+from frontguard.phrases import duration, number, number_of, one_line, percent
 from frontguard.studies.overview import Overview
 from frontguard.web.addresses import VIEWS, Address
 from frontguard.web.pages import parts
@@ -18,6 +19,7 @@ from frontguard.web.pages.table import table_region
 from frontguard.words.arm_table import counts
 from frontguard.words.certificate import guarantee, nearness, objective_in_short, one_beside_goal, tolerance
 from frontguard.words.study import STATUSES, answer, failures_in_words, more_to_come, too_short
+from frontguard.words.threats import may_lie
 
 _VIEW_NAMES = {"front": "Front", "pairs": "All pairs", "parallel": "Parallel"}
 _VIEW_HEADINGS = {"front": "The front", "pairs": "Every pair of objectives", "parallel": "All objectives at once"}
@@ -76,7 +78,7 @@ def _facts(overview: Overview) -> Element:
         pace = f"{number(round(60.0 * snapshot.rate, 1))}" if snapshot.rate else "none lately"
         terms += [("Pulls a minute", [pace]), ("Under way", [f"{overview.out:,}"])]
     if snapshot.failed:
-        terms.append(("Failed", [f"{snapshot.failed:,} ({snapshot.failed / max(snapshot.pulls, 1):.1%})"]))
+        terms.append(("Failed", [f"{snapshot.failed:,} ({percent(snapshot.failed / max(snapshot.pulls, 1))})"]))
     if overview.began is not None and overview.last is not None:
         terms.append(("Measured for", [duration(max(overview.last - overview.began, 0.0))]))
         terms.append(("Last pull", [parts.moment(overview.last)]))
@@ -102,7 +104,7 @@ def _meters(overview: Overview) -> list[Element]:
     objectives = overview.settings.objectives
     found = []
     for d, (value, objective) in enumerate(
-        zip(overview.snapshot.result.certificate.amounts(objectives), objectives, strict=True)
+        zip(overview.snapshot.result.nearest.amounts(objectives), objectives, strict=True)
     ):
         words = one_beside_goal(value, objective)
         bar = parts.meter(nearness(value, objective), f"{objective.name}: nearness to the goal", text=words)
@@ -219,8 +221,8 @@ def _reproduce(overview: Overview) -> Element:
     """Settings, and the spec as it was written, if there is one."""
     settings = overview.settings
     terms: list[tuple[str, list[Child]]] = [
-        ("Threat", [f"{settings.threat.name}, up to {100 * settings.threat.eps:.3g}% of the measurements"]),
-        ("Confidence", [f"{100 * settings.confidence:.6g}%"]),
+        ("Measurements that may lie", [may_lie(settings.threat.name, settings.threat.eps)]),
+        ("Confidence", [percent(settings.confidence, ROUND_FLOOR)]),
         ("Seed", [str(settings.seed)]),
     ]
     for objective in settings.objectives:

@@ -1,0 +1,167 @@
+"""Every sentence that is printed as certain: a template, with the label of what implies it in docs/theory.md.
+
+Whoever says something certain says it by one of these. docs/theory.md has them all in a table, and
+`tests/words/test_statements.py` generates each of them, finds nothing certain that is said in other words, and fails
+where the table and this list differ. A template whose label is `NOTHING` claims nothing.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+NOTHING = "nothing is claimed"
+
+
+class Statement(Enum):
+    """A template and the label of what implies it. A member is called with the fields of its template."""
+
+    def __init__(self, text: str, rests_on: str) -> None:
+        self.text = text
+        self.rests_on = rests_on
+
+    def __call__(self, **fields: object) -> str:
+        """The sentence, or the part of one.
+
+        >>> Statement.BEST(measured="3 arms", arm="a", best="the least seconds")
+        'Of 3 arms, a has the least seconds.'
+        """
+        return self.text.format(**fields)
+
+    # Against whom, and of which arms
+    PROMISE = "With probability {confidence}, {threat}{scope}: {said}.", "(e)"
+    CERTIFICATE = "with probability {confidence}, {threat}{scope}: {accuracy}, and {coverage}", "(e)"
+    ALL_AT_ONCE = (
+        "It all holds at once with probability {confidence}: in {rest} of such reports at most, chance alone makes "
+        "something in them wrong.",
+        "(e)",
+    )
+    CLEAN = "if no measurement lies", "(a)"
+    BY_CHANCE = (
+        "even if each measurement of an arm is replaced with probability up to {eps} by {attacker} attacker",
+        "(a)",
+    )
+    BY_SHARE = "even if any {eps} of an arm's measurements are replaced, whichever, chosen afterwards", "(a)"
+    SCOPE = ", among the {arms} that could be measured (set aside: {aside})", "(f)"
+    ANYTIME = " This holds however often the log was looked at while it grew.", "(b)"
+    ONE_LOOK = (
+        " The number of measurements must not have been chosen by looking at them; if it was, use --anytime.",
+        "(b)",
+    )
+    FAILED_PULL = "A failed pull counts as one that could have measured anything.", "(g)"
+    NO_PROMISE = "No probability is given: {why}.", NOTHING
+    NO_CERTIFICATE = "no probability is given: {why}", NOTHING
+    STILL_RUNNING = "{policy} promises something only once it has stopped", NOTHING
+    NEEDS_CLEAN = "{policy} promises something only where no measurement lies", NOTHING
+    BIAS_BY_HAND = "its bias was set by hand, and nothing is proved with that", NOTHING
+
+    # What verdicts mean
+    INTERVALS = "all intervals contain the true {quantiles}", "(e)"
+    BOXES = "with probability {confidence} all true values lie within the {boxes} at once", "(e)"
+    IN_EXACTLY = "each arm that is in is on the trade-off front", "(f)"
+    IN_WITHIN = "no arm beats one that is in by more than {within} at once", "(f)"
+    IN_BEST = "no arm is better than one that is in", "(f)"
+    IN_NEAR_BEST = "no arm is better than one that is in by more than {within}", "(f)"
+    OUT = "each arm that is out is dominated by another one", "(f)"
+    OUT_WORSE = "each arm that is out is worse than another one", "(f)"
+    COVERED = "for each covered arm one that is in is as good{everywhere}", "(f)"
+    COVERED_WITHIN = "for each covered arm one that is in is at most {within} worse", "(f)"
+    COVERED_SOMEHOW = "for each covered arm one that is in is no worse by more than was asked for", "(f)"
+    NONE_MISSED = "and each arm on the true front is in, or another one is in that is as good", "(f)"
+    MISSED_WITHIN = "and each arm on the true front is in, or another one is in that is at most {within} worse", "(f)"
+    BEST_RETURNED = "and the best arm is in, or another one is in that is as good", "(f)"
+    BEST_WITHIN = "and the best arm is in, or another one is in that is at most {within} worse", "(f)"
+    SOME_MISSED = "arms of the front may be missing", NOTHING
+    OPEN = "open arms may be on the front or not", NOTHING
+    NOT_BEATEN = "no returned arm is beaten by more than {accuracy} in every objective", "(f)"
+    NOT_MISSED = "none on the front is missed by more than {coverage}", "(f)"
+    BEATEN_SOMEHOW = "nothing is said of how far a returned arm is beaten", NOTHING
+
+    # The answer
+    FRONT = "{count} of {measured} {are} {place}: {arms}.", "(f)"
+    RETURNED = "{count} of {measured} {are} returned, without a promise: {arms}.", NOTHING
+    BEST = "Of {measured}, {arm} has {best}.", "(f)"
+    NEAR_BEST = "Of {measured}, {arm} has {best}, or is within {within} of it.", "(f)"
+    BESTS = "Of {measured}, {count} have {best}: {arms}.", "(f)"
+    NEAR_BESTS = "Of {measured}, {count} have {best}, or are within {within} of it: {arms}.", "(f)"
+    ONLY = "{arm} is the only arm{scope}: it has {best}.", "(f)"
+    ON_FRONT = "on the trade-off front of {names}", "(f)"
+    NEAR_FRONT = "not beaten by more than {within} at once", "(f)"
+    AS_BEST = "the best in {name}", "(f)"
+    AS_NEAR_BEST = "the best in {name}, or within {within} of it", "(f)"
+    CERTAINLY_IN = "{count} of {measured} {are} certainly {place}{arms}", "(f)"
+    CERTAINLY_OUT = "{count} {are} certainly beaten", "(f)"
+    CERTAINLY_COVERED = "{count} {are} covered by {these}", "(f)"
+    IS_CERTAINLY = "is certainly {place}", "(f)"
+    IS_OFF = "is certainly not on the front", "(f)"
+    LEGEND_IN = "in: on the front within tolerance", "(f)"
+    LEGEND_OUT = "out: certainly beaten", "(f)"
+    LEGEND_FOOLED = "the front by means, yet certainly beaten", "(f)"
+    SETTLED = "Within {within} everything is settled now.", "(f)"
+    CERTAIN_WITHIN = "certain within {amounts}", "(f)"
+
+    # Why an arm has its verdict
+    WORSE = "out: certainly worse than {rival} in {names}", "(f)"
+    NO_BETTER = ", and no better in {names}", "(f)"
+    PUT_OUT = "out: put out by {rival}", NOTHING
+    BETTER = "in: against {rival}, which comes nearest to beating it, certainly better in {names}", "(f)"
+    NOWHERE_WORSE = "in: against {rival}, which comes nearest to beating it, nowhere worse", "(f)"
+    TOLERATED = "in: against {rival}, which comes nearest to beating it, not beaten by more than is tolerated", "(f)"
+    NEAREST = "in: {rival} comes nearest to beating it", NOTHING
+    COVERED_BY = "covered: {rival} is in, and is in no objective worse by more than is tolerated", "(f)"
+    PERHAPS_COVERED = "covered by {rival}", NOTHING
+
+    # How robust it is
+    STANDS = "The front is no longer certain once {more} ({now} allowed for).", "robustness"
+    STANDS_BELOW_HALF = "The front stays certain for any {what} below 50%.", "robustness"
+    FALLS_FIRST = "The first verdict that is no longer certain is that {arm} is {word}, beyond {eps}.", "robustness"
+    STANDS_UP_TO = "{verdict} up to {eps}", "robustness"
+    NOTED = "declared {declared}, the front no longer certain at {level}", "robustness"
+    NOTED_BELOW_HALF = "declared {declared}, the front certain below 50%", "robustness"
+
+    # What a comparison of means would have said
+    MEANS_CALL = "call {names} (certainly not on it)", "(f)"
+    MEANS_MISS = "miss {names} (certainly {place})", "(f)"
+    MEANS_FOOLED = "{arms} that means would put on the front {are} certainly beaten.", "(f)"
+
+    # What cannot be had
+    UNREACHABLE = (
+        "This cannot be certified with however many pulls, if the samples go on as they are: {why}.",
+        "(i)",
+    )
+    STAYS_UNCERTAIN = "{lies}, the answer stays uncertain by {amounts}", "(i)"
+    STAYS_UNBOUNDED = "{lies}, medians stay uncertain by any amount", "(i)"
+    NOT_BY_PULLS = "cannot be settled by more pulls, if the samples go on as they are: {why}", "(i)"
+    NEVER = "{goal} cannot be had: not even without contamination.", "(i)"
+    NO_METHOD = "{goal} cannot be promised: {limit} no method can, and {eps} is declared.", "Lemma 3"
+    NO_METHOD_WITHOUT_SHAPES = (
+        "{goal} cannot be promised: {limit} no method that assumes nothing about shapes can, and {eps} is declared.",
+        "(i)",
+    )
+    CLOSEST = "with ε = {eps} {threat} no method separates arms closer than {floor}", "Lemma 3"
+    UNCERTAIN_FOR_EVER = (
+        "with ε = {eps} {threat} medians stay uncertain by {floor} (at most, for {where}), however many pulls",
+        "(i)",
+    )
+    TOO_FEW_PULLS = (
+        "nothing is known of {arms} of {of} arms ({names}): at most {most} pulls each, failed ones included, are too "
+        "few for this confidence and contamination",
+        "(b)",
+    )
+
+    # What contradicts the assumptions
+    SPREAD_REFUTED = (
+        "the measurements of {arms} of {of} arms contradict the spread bound R: their boxes go on without it; leave R "
+        "away to be safe",
+        "(e)",
+    )
+    CONTAMINATION_REFUTED = (
+        "the measurements of {arms} of {of} arms contradict that they come from one distribution, with at most "
+        "{contamination} contamination: they drift, or there is more contamination than declared",
+        "(e)",
+    )
+    TOO_MANY_FAILED = (
+        "{contamination} contamination would make it {failed} or more with probability {chance}",
+        "alarms",
+    )
+    DRIFTS = "in random order, {allowed}, it would hardly ever be above {most}", "alarms"
+    SPREADS = "by the spread bound R, {allowed}, one should hold {due}", "alarms"

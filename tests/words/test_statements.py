@@ -1,0 +1,234 @@
+"""Every sentence that is printed as certain: generated once, in the table of docs/theory.md, and said nowhere else."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from frontguard import Objective, Prescient, notices, plot
+from frontguard.logs.analysis import Analysis
+from frontguard.logs.more_pulls import Needed
+from frontguard.logs.profile import Profile
+from frontguard.planning.cost import CostPlan, Task
+from frontguard.studies.overview import Snapshot
+from frontguard.verdicts import Verdict
+from frontguard.words import analysis, plan, study
+from frontguard.words.certificate import (
+    assumptions,
+    certificate_against_goal,
+    explanation,
+    guarantee,
+    sentence,
+    true_values,
+)
+from frontguard.words.front import front_in_words
+from frontguard.words.statements import NOTHING, Statement
+from tests.words.results import SECONDS, WITHIN, certificate, result
+
+ROOT = Path(__file__).parents[2]
+THEORY = (ROOT / "docs" / "theory.md").read_text(encoding="utf-8")
+
+IN, OUT, COVERED, OPEN, ASIDE = Verdict.IN, Verdict.OUT, Verdict.COVERED, Verdict.UNDECIDED, Verdict.SET_ASIDE
+
+
+# All that can be said -------------------------------------------------------------------------------------------------
+
+
+def everything() -> Iterator[str]:
+    """Sentences of all rooms, of results made by hand so that each statement is among them."""
+    yield from _of_certificates()
+    yield from _of_answers()
+    yield from _of_explanations()
+    yield from _of_logs()
+    yield from _of_refusals()
+    yield from _of_notices()
+
+
+def _of_certificates() -> Iterator[str]:
+    five = [IN, OUT, COVERED, OPEN, ASIDE]
+    for metrics in ([SECONDS], WITHIN[:1], [*WITHIN], [SECONDS, Objective("bytes", "minimize")]):
+        for promise in (certificate(), certificate(0.4, 0.3, threat="share"), certificate(0.0, math.inf)):
+            for anytime in (None, True, False):
+                yield guarantee(result(five, metrics, status="budget", promise=promise), anytime=anytime, failed=3)
+    yield guarantee(result([IN], promise=certificate(contamination=0.0)))
+    for promise in (certificate(aside=("x",), arms=2), certificate(math.inf, math.inf)):
+        yield sentence(promise)
+    for void in ("running", "contamination", "bias"):
+        promise = certificate(confidence=None, void=void)
+        yield sentence(promise)
+        yield guarantee(result(five, promise=promise))
+        yield front_in_words(result(five, promise=promise))
+        unproved = result([IN, OUT, COVERED], promise=promise, decided_by=[1, 0, 0])
+        yield from (explanation(unproved, arm) for arm in range(3))
+        yield true_values(unproved, "boxes")
+    yield from assumptions(certificate(), [], policy="certified", anytime=True, spread=None, failed=2, aside=1)
+    yield true_values(result([IN]), "boxes")
+    yield certificate_against_goal(certificate(0.3, 0.4), WITHIN)
+
+
+def _of_answers() -> Iterator[str]:
+    for metrics in ([SECONDS], WITHIN[:1], [*WITHIN], [SECONDS, Objective("bytes", "minimize")]):
+        for verdicts in ([IN], [IN, ASIDE], [IN, OUT], [IN, IN, OUT], [IN, OUT, COVERED, OPEN]):
+            yield front_in_words(result(verdicts, metrics))
+            yield analysis.by_verdict(result(verdicts, metrics, kind=Analysis))
+
+
+def _of_explanations() -> Iterator[str]:
+    boxes = {"lower": [[4, 2], [0, 0]], "upper": [[5, 3], [1, 2]]}
+    yield from (explanation(result([IN, OUT], decided_by=[1, 0], **boxes), arm) for arm in range(2))
+    yield explanation(result([IN, COVERED], decided_by=[1, 0]), 1)
+    yield explanation(result([IN, IN], decided_by=[1, 0]), 0)
+    yield explanation(result([IN, IN], WITHIN, decided_by=[1, 0]), 0)
+
+
+def _of_logs() -> Iterator[str]:
+    levels, counts = np.array([0.1, 0.2, 0.3]), np.array([1, 1, 0])
+    log: dict[str, Any] = {"kind": Analysis, "decided_by": [-1, 0, 0]}
+    for front, first in ((0.3, 0.2), (0.5, 0.2)):
+        profile = Profile(np.array([0.29, first, math.nan]), front, levels, counts, 0.001)
+        found = result([IN, OUT, OPEN], **log, profile=profile)
+        yield analysis.robustness(found) or ""
+        picture = plot.robustness(found)
+        yield picture.description
+        yield from (panel.note for panel in picture.panels)
+    for metrics in ([*WITHIN], [SECONDS, Objective("bytes", "minimize")]):
+        means = result([IN, OUT, OPEN], metrics, **log, mean_front=np.array([False, True, False]))
+        yield analysis.by_means(means) or ""
+        picture = plot.front(means)
+        yield picture.description
+        yield from (look.label for look in picture.legend)
+        yield analysis.holds_now(means) or ""
+    from frontguard.cli.demo import bombed_in_words  # what the demonstration says of its bombed movie
+
+    yield from (bombed_in_words(result([verdict, IN]), "a") for verdict in (IN, OUT))
+
+
+def _of_refusals() -> Iterator[str]:
+    open_log = result([OPEN, OPEN], kind=Analysis, status="unreachable")
+    for limit in range(1, 5):
+        one = np.array([0])
+        needed = Needed(one, one - 1, one - 1, one - 1, one - 1, np.array([limit]))
+        yield from analysis.to_settle(replace(open_log, needed=needed))
+    stopped = Snapshot("s", result([OPEN, OPEN], status="unreachable"), failures={"a": Counter({"exit code 1": 2})})
+    yield study.answer(stopped)
+    yield study.answer(replace(stopped, reachable=certificate(0.4, 0.5)))
+    for pilot in (None, SimpleNamespace(names=("a", "b"))):
+        task = SimpleNamespace(**vars(Task(Prescient(0.3), 2, 1, 0.05, 0.1, 0.1, sigma=1.0)) | {"pilot": pilot})
+        for limit in (None, 0.1):
+            made: Any = CostPlan(task, (0.5,), ("a",), None, limit, limit, {}, None, None, ())  # type: ignore[arg-type]
+            row = SimpleNamespace(policy="certified", attack="none")
+            yield plan.answer(replace(made, costs=(row,)))
+            yield from plan.facts(made)
+
+
+def _of_notices() -> Iterator[str]:
+    yield from map(
+        str,
+        (
+            notices.SpreadRefuted(1, 2),
+            notices.ContaminationRefuted(1, 2, 0.1),
+            notices.TooFewPulls(("a",), 1, 2, 3),
+            notices.FailuresAlarm("a", None, 9, 0.1, 5, 9, (("exit code 1", 5),), 1e-9),
+            notices.DriftAlarm("a", "x", 9, 0.1, 1.0, 0.9, 0.6),
+            notices.SpreadAlarm("a", "x", 9, 0.1, 1.0, False, 3, 7),
+        ),
+    )
+
+
+def test_each_statement_can_be_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = set()
+
+    def recorded(self: Statement, **fields: object) -> str:
+        said.add(self)
+        return self.text.format(**fields)
+
+    monkeypatch.setattr(Statement, "__call__", recorded)
+    text = "\n".join(everything())
+    unfielded = {each for each in Statement if "{" not in each.text and each.text in text}
+    assert set(Statement) - said - unfielded == set()
+    assert "{" not in text
+
+
+# The table ------------------------------------------------------------------------------------------------------------
+
+HEADING = "## What is printed, and what implies it"
+
+
+def test_the_table_has_every_statement_and_no_other() -> None:
+    section = THEORY.partition(HEADING)[2].partition("\n## ")[0]
+    rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| `")]
+    table = {name.strip("`"): (text.strip("`"), label) for name, text, label in rows}
+    assert table == {each.name: (each.text.strip(), each.rests_on) for each in Statement}
+
+
+def test_what_implies_a_statement_is_in_the_docs() -> None:
+    for label in {each.rests_on for each in Statement} - {NOTHING}:
+        assert f"**{label[0].upper()}{label[1:]} " in THEORY or f"**{label[0].upper()}{label[1:]}.**" in THEORY, label
+
+
+# Nowhere else ---------------------------------------------------------------------------------------------------------
+
+ROOMS = ("words", "reports", "web", "plot", "cli", "demo", "commands", "studies", "logs", "planning")
+CLAIMING = re.compile(
+    r"\bcertainly\b|\bcertain (now|within|below)\b|longer certain|(is|are|stays) certain\b|no method|with probability|"
+    r"\bguarantees?\b|\bon the (true |trade-off )?front\b|dominated by|stays? uncertain|however (many|often)",
+    re.IGNORECASE,
+)
+NEUTRAL = {
+    "No arm is certainly in yet.",
+    " is certainly in yet.",
+    "Robustness: nothing is certain even now, so there is nothing to lose.",
+    "certain within × goal",
+    "certain now",
+    "What is certain",
+    "What is certain, ",
+    "What is certain, beside the goal",
+    " (ε) with which an arm's verdict is certain, to ",
+    " the front as a whole is no longer certain.",
+    "Arms that stay on the front",
+    "On the front, ",
+    "; on the front by means",
+    "An arm that seems beaten in one pair can be on the front by another objective.",
+    "truly on the front",
+    " arms are truly on the front; α = ",
+    "Treatments on the true front",
+    " treatments on the true front; ",
+    " treatments on the true front are returned by ",
+    "Medians with a guarantee",
+    "Medians with a guarantee: ",
+    "\nA log that is there already: by medians with a guarantee ",
+    "if each review may be a lie with probability ",
+    "What is certain, if each review may be a lie with probability ",
+    "each with probability up to {eps}, by {attacker} attacker",
+    "each measurement is replaced with probability more than {eps}",
+    "replaces each measurement with probability {eps}",
+    "Of an arm's measurements, however many there are, up to {eps} (ε) may be replaced, ",
+}
+"""Headings, questions, conditions, and what is said of the truth where it is known: they claim nothing."""
+
+
+def _strings(path: Path) -> Iterator[str]:
+    """The texts of a module, without its docstrings."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    docs = {id(each.value) for each in ast.walk(tree) if isinstance(each, ast.Expr)}
+    for each in ast.walk(tree):
+        if isinstance(each, ast.Constant) and isinstance(each.value, str) and id(each) not in docs:
+            yield each.value
+
+
+def test_nothing_certain_is_said_in_other_words() -> None:
+    source = ROOT / "src" / "frontguard"
+    files = [path for room in ROOMS for path in (source / room).rglob("*.py") if path.name != "statements.py"]
+    said = {text for path in files for text in _strings(path) if " " in text and CLAIMING.search(text)}
+    assert said - NEUTRAL == set()
+    assert NEUTRAL - said == set()  # and the list has nothing that is no longer there
