@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from frontguard._checks import checked_count, checked_delta, one_for_each
-from frontguard._compiled import inlined, kernel
+from frontguard._compiled import kernel
 from frontguard._typing import Floats, Ints
 from frontguard.evidence.boundaries import rank_table, read_rank
 from frontguard.evidence.samples import Record, Samples, ranked
@@ -148,20 +148,6 @@ def checked_quantiles(quantiles: npt.ArrayLike, objectives: int) -> Floats:
     return one_for_each(quantiles, objectives, "quantiles", lambda level: (level > 0.0) & (level < 1.0), wanted)
 
 
-@inlined
-def _bounds_at(
-    samples: Samples, record: Record, pulls: int, from_below: int, from_above: int, cost: float
-) -> tuple[float, float]:
-    """The values of two ranks of a sorted sample, less and more what a shift costs; ∞ where failed ones may stand."""
-    failed = pulls - record.count
-    low, high = -np.inf, np.inf
-    if from_below > failed:
-        low = ranked(samples, record, from_below - failed - 1) - cost
-    if from_above > failed:
-        high = ranked(samples, record, pulls - from_above) + cost
-    return low, high
-
-
 @kernel
 def tighten(box: Floats, samples: Samples, record: Record, pulls: int, rule: BoxRule, d: int) -> None:
     """Bring one arm's box (COLUMNS,) of objective d up to date with its sorted sample; `pulls` counts failed ones too.
@@ -170,14 +156,24 @@ def tighten(box: Floats, samples: Samples, record: Record, pulls: int, rule: Box
     goes on without R; if it is empty without R too, the threat model is false (refuted = 2): then nothing is known of
     this arm any more.
     """
+    have = record.count
+    failed = pulls - have
+    last = have - 1
     shifts = rule.costs.shape[1]
     low, high, plain_low, plain_high = box[LOW], box[HIGH], box[PLAIN_LOW], box[PLAIN_HIGH]
     for s in range(shifts if box[REFUTED] == 0.0 else 1):
-        from_below, from_above = read_rank(rule.low_ranks[d, s], pulls), read_rank(rule.high_ranks[d, s], pulls)
-        bound_low, bound_high = _bounds_at(samples, record, pulls, from_below, from_above, rule.costs[d, s])
-        low, high = max(low, bound_low), min(high, bound_high)
-        if s == 0:
-            plain_low, plain_high = max(plain_low, bound_low), min(plain_high, bound_high)
+        rank = read_rank(rule.low_ranks[d, s], pulls)
+        if rank > failed:
+            bound = ranked(samples, record, rank - failed - 1) - rule.costs[d, s]
+            low = max(low, bound)
+            if s == 0:
+                plain_low = max(plain_low, bound)
+        rank = read_rank(rule.high_ranks[d, s], pulls)
+        if rank > failed:
+            bound = ranked(samples, record, last - (rank - failed - 1)) + rule.costs[d, s]
+            high = min(high, bound)
+            if s == 0:
+                plain_high = min(plain_high, bound)
     if plain_low > plain_high:
         box[REFUTED] = 2.0
     elif low > high and box[REFUTED] == 0.0:
@@ -202,11 +198,14 @@ def lasting_bounds(
 ) -> tuple[float, float]:
     """What would be left of a box (COLUMNS,) of objective d if the sample went on like this for ever."""
     low, high = box[LOW], box[HIGH]
+    failed = pulls - record.count
     for s in range(usable_shifts(box, rule)):
-        from_below = min(int(np.ceil(rule.low_keep[d, s] * pulls)), pulls)
-        from_above = min(int(np.ceil(rule.high_keep[d, s] * pulls)), pulls)
-        bound_low, bound_high = _bounds_at(samples, record, pulls, from_below, from_above, rule.costs[d, s])
-        low, high = max(low, bound_low), min(high, bound_high)
+        rank = min(int(np.ceil(rule.low_keep[d, s] * pulls)), pulls)
+        if rank > failed:
+            low = max(low, ranked(samples, record, rank - failed - 1) - rule.costs[d, s])
+        rank = min(int(np.ceil(rule.high_keep[d, s] * pulls)), pulls)
+        if rank > failed:
+            high = min(high, ranked(samples, record, pulls - rank) + rule.costs[d, s])
     return low, high
 
 

@@ -162,7 +162,7 @@ def want(arms: Table, boxes: Floats, tolerance: Floats, i: int, j: int, every: b
     return True
 
 
-@kernel
+@inlined
 def next_batch(standing: Standing) -> tuple[Ints, Ints]:
     """The wanted arms, in order, and how many pulls each gets in the next batch.
 
