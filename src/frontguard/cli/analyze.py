@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from frontguard.cli.report import checked_target, keep, origin
-from frontguard.cli.values import by_metric, console, print_answer, read_number, read_tolerance, size_of, whole_from
+from frontguard.cli.values import (
+    THREATS,
+    by_metric,
+    console,
+    print_answer,
+    read_number,
+    read_tolerance,
+    size_of,
+    whole_from,
+)
 from frontguard.errors import BadInput
 from frontguard.storage.open import without_password
 
@@ -46,7 +55,7 @@ def analyze(
         list[str] | None, typer.Option(help="What counts of a metric, METRIC=0.95 or 0.95 for all (without: medians).")
     ] = None,
     contamination: Annotated[float, typer.Option(help="Share of each arm's measurements that may be anything.")] = 0.1,
-    threat: Annotated[str, typer.Option(help="oblivious, prescient or malicious.")] = "prescient",
+    threat: Annotated[str, typer.Option(help=THREATS)] = "prescient",
     confidence: Annotated[float, typer.Option(help="Probability with which the answer must hold.")] = 0.95,
     anytime: Annotated[
         bool | None,

@@ -56,7 +56,9 @@ def _failures(notice: notices.FailuresAlarm) -> str:
         else f"{notice.failed} of {notice.of} pulls {failed}{why}"
     )
     against = (
-        f"{percentage(notice.contamination)} contamination would make it {notice.failed} or more with probability "
+        f"a share of {percentage(notice.contamination)} would make it {notice.allowed} at most"
+        if notice.contamination and notice.allowed is not None
+        else f"{percentage(notice.contamination)} contamination would make it {notice.failed} or more with probability "
         f"{notice.chance:.2g}"
         if notice.contamination
         else "without contamination none would"
