@@ -22,7 +22,7 @@ in the next objective). With boxes for one arm, runs take the two in turn.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -33,7 +33,7 @@ from numba import types
 from scipy.stats import beta
 
 from frontguard._compiled import entry
-from frontguard.evidence.boundaries import read_rank
+from frontguard.evidence.boundaries import read_rank, taken_away
 from frontguard.evidence.boxes import BoxRule, box_rule
 from frontguard.simulation import adversaries as adv
 from frontguard.simulation import environments as env
@@ -101,12 +101,19 @@ def worst_malicious(environment: env.Quantiled, eps: float) -> Adversary:
     return adv.worst_case(environment, eps, directions(environment), distance=FAR)
 
 
-ATTACKERS: dict[str, Callable[[env.Quantiled, float], Adversary]] = {
-    "oblivious: constant": constant_far,
-    "prescient: worst case": worst_prescient,
-    "prescient: either side": either_side,
-    "malicious: worst case": worst_malicious,
+def worst_share(environment: env.Quantiled, eps: float, levels: Sequence[float]) -> Adversary:
+    """Any share: of what counts for the side under attack, one is taken away whenever there is room for it."""
+    return adv.worst_case_share(environment, eps, directions(environment), distance=FAR, level=levels)
+
+
+ATTACKERS: dict[str, Callable[[env.Quantiled, float, Sequence[float]], Adversary]] = {
+    "oblivious: constant": lambda environment, eps, _: constant_far(environment, eps),
+    "prescient: worst case": lambda environment, eps, _: worst_prescient(environment, eps),
+    "prescient: either side": lambda environment, eps, _: either_side(environment, eps),
+    "malicious: worst case": lambda environment, eps, _: worst_malicious(environment, eps),
+    "share: worst case": worst_share,
 }
+"""From clean rewards, ε and the levels of the quantiles that are to be missed."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +139,7 @@ class Cell:
     @cached_property
     def adversary(self) -> Adversary:
         """Who replaces them."""
-        return ATTACKERS[self.attacker](self.environment, self.eps)
+        return ATTACKERS[self.attacker](self.environment, self.eps, self.levels)
 
     @cached_property
     def rule(self) -> BoxRule:
@@ -185,28 +192,36 @@ CELLS = [
     for levels, with_spread in (((0.5,), False), ((0.5,), True), ((0.9,), False))
 ] + [
     Cell(attacker, "Gaussian", (0.5, 0.9), True, arms=2)
-    for attacker in ("prescient: either side", "malicious: worst case")
+    for attacker in ("prescient: either side", "malicious: worst case", "share: worst case")
 ]
 
-SHARPEST = [cell for cell in CELLS if cell.law != "discrete, atom"]
-"""Cells without slack: the counts of the side under attack are exactly Binomial(n, keep)."""
+_HALF_TAKEN = "share: worst case", (0.9,)
+SHARPEST = [cell for cell in CELLS if cell.law != "discrete, atom" and (cell.attacker, cell.levels) != _HALF_TAKEN]
+"""Cells without slack: the counts of the side under attack are exactly Binomial(n, keep), less what is taken. At 0.9 a
+share of 0.05 is half of what lies above: hundreds of pulls bound nothing there, and cannot miss either."""
 
 
 def read_ranks(rule: BoxRule, length: int = LENGTH) -> Ints:
     """The ranks as boxes read them: (2, M, S, length + 1), low and high, entry n for n observations."""
     n = range(length + 1)
-    return np.array(
+    kept = np.array(
         [
             [[[read_rank(table, i) for i in n] for table in of] for of in side]
             for side in (rule.low_ranks, rule.high_ranks)
         ]
     )
+    return kept - taken(rule, length)
+
+
+def taken(rule: BoxRule, length: int = LENGTH) -> Ints:
+    """What is taken from every rank: (M, 1, length + 1)."""
+    return np.array([[[taken_away(share, i) for i in range(length + 1)]] for share in rule.taken])
 
 
 def bolder(rule: BoxRule, ranks: Ints, factor: float = 1.5) -> Ints:
-    """The same ranks, but `factor` times nearer to keep · n: a mistake that the guarantee must not survive."""
+    """The same ranks, but `factor` times nearer to what is to be expected: a mistake that no guarantee may survive."""
     keep = np.stack([rule.low_keep, rule.high_keep])[..., None]
-    expected = keep * np.arange(ranks.shape[-1])
+    expected = keep * np.arange(ranks.shape[-1]) - taken(rule, ranks.shape[-1] - 1)
     return np.where(ranks > 0, np.floor(expected - (expected - ranks) / factor), 0).astype(np.int64)
 
 
@@ -215,13 +230,14 @@ _RANKS = types.Array(types.int64, 4, "C")
 _MISSES = types.Array(types.boolean, 4, "C")
 
 
-@entry(types.void(SOURCE, STATES, STATES, _RANKS, _MATRIX, _MATRIX, _MATRIX, _MISSES))
+@entry(types.void(SOURCE, STATES, STATES, _RANKS, _RANKS, _MATRIX, _MATRIX, _MATRIX, _MISSES))
 def _find_misses(
-    source: Any, rewards: Any, attacks: Any, ranks: Any, costs: Any, lowest: Any, highest: Any, misses: Any
+    source: Any, rewards: Any, attacks: Any, ranks: Any, most: Any, costs: Any, lowest: Any, highest: Any, misses: Any
 ) -> None:
     """Run after run from the same streams: misses (runs, arms of a run, M, 2), low and high; runs take arms in turn.
 
-    ranks: (2, M, S, length + 1); costs: (M, S); lowest, highest: (K, M), the ends of the true quantiles.
+    ranks: (2, M, S, length + 1), and most: (2, M, S, blocks), the largest of them within each block; costs: (M, S);
+    lowest, highest: (K, M), the ends of the true quantiles.
     """
     runs, taken, objectives = misses.shape[0], misses.shape[1], misses.shape[2]
     shifts, length = ranks.shape[2], ranks.shape[3] - 1
@@ -231,6 +247,7 @@ def _find_misses(
         for a in range(taken):
             arm = (run * taken + a) % lowest.shape[0]
             counts[:] = 0
+            streams.ledger[arm] = 0  # the budget of a share is that of a run
             for start in range(0, length, BLOCK):
                 fill_block(source, streams, arm, block)
                 size = min(BLOCK, length - start)
@@ -241,8 +258,7 @@ def _find_misses(
                         for s in range(shifts):
                             cost, rank = costs[d, s], ranks[side, d, s]
                             count = counts[side, d, s]
-                            # Ranks never fall and counts neither: enough for the end of the block is enough within it.
-                            if count >= rank[start + size]:
+                            if count >= most[side, d, s, start // BLOCK]:  # counts never fall: enough for all of it
                                 if side == 0:
                                     for i in range(size):
                                         count += values[i] - cost <= end
@@ -263,7 +279,8 @@ def find_misses(cell: Cell, runs: int, *, seed: int, ranks: Ints | None = None, 
     misses = np.zeros((runs, cell.arms, len(cell.levels), 2), np.bool_)
     source = RewardSource(cell.environment, cell.adversary)
     states = stream_states(seed, 0, source.environment.arms)
-    _find_misses(source.compiled, *states, wanted, cell.rule.costs, *cell.ends, misses)
+    most = np.maximum.reduceat(wanted[..., 1:], range(0, length, BLOCK), axis=-1)
+    _find_misses(source.compiled, *states, wanted, most, cell.rule.costs, *cell.ends, misses)
     return misses
 
 

@@ -84,6 +84,14 @@ def test_constants_of_a_weaker_threat_are_caught() -> None:
     assert refuted(simulated(attacked, QUICK_RUNS, ranks_of(weaker)))
 
 
+def test_constants_of_a_probability_are_caught_where_any_share_is_replaced() -> None:
+    """Boxes for an attacker that hits each measurement with probability ε, when it may hit any ε of them."""
+    for levels in ((0.5,), (0.9,)):
+        attacked, weaker = (Cell(f"{name}: worst case", "Gaussian", levels) for name in ("share", "malicious"))
+        assert refuted(simulated(attacked, QUICK_RUNS, ranks_of(weaker)))
+        assert not refuted(simulated(attacked, QUICK_RUNS, ranks_of(attacked)))
+
+
 def test_a_spread_bound_that_is_too_small_is_caught() -> None:
     cell = Cell("malicious: worst case", "Cauchy", with_spread=True)
     narrow = Cell("malicious: worst case", "Cauchy", with_spread=True)
@@ -96,7 +104,7 @@ def test_a_spread_bound_that_is_too_small_is_caught() -> None:
 
 @in_sharp_cells
 def test_attacks_leave_no_more_than_the_model_does(cell: Cell) -> None:
-    """On the side under attack the counts are Binomial(n, keep): no attacker within the model can do worse."""
+    """On the side under attack the counts are Binomial(n, keep), less what may be taken: no attacker can do worse."""
     streams = Streams(RewardSource(cell.environment, cell.adversary), seed=7)
     left, right = cell.ends
     for arm, d in np.ndindex(*left.shape):
@@ -105,7 +113,8 @@ def test_attacks_leave_no_more_than_the_model_does(cell: Cell) -> None:
         counts = {"low": (values <= left[arm, d]).sum(), "high": (values >= right[arm, d]).sum()}
         keeps = {"low": cell.rule.low_keep[d, 0], "high": cell.rule.high_keep[d, 0]}
         for side in ("low", "high") if "either" in cell.attacker else ("low",) if up else ("high",):
-            assert binomtest(int(counts[side]), len(values), float(keeps[side])).pvalue > 1e-5
+            clean = int(counts[side]) + int(cell.rule.taken[d] * len(values))
+            assert binomtest(clean, len(values), float(keeps[side])).pvalue > 1e-5
 
 
 def test_hitting_the_best_or_the_worst_of_an_arm_is_the_worst_case() -> None:
@@ -117,7 +126,7 @@ def test_hitting_the_best_or_the_worst_of_an_arm_is_the_worst_case() -> None:
             Streams(RewardSource(environment, adversary), seed=3).take(arm, 500)
             for adversary in (
                 adv.coupled(environment, 0.2, hit_best=hit_best, distance=FAR),
-                ATTACKERS["malicious: worst case"](environment, 0.2),
+                ATTACKERS["malicious: worst case"](environment, 0.2, (0.5,)),
             )
             for arm in (0, 1)
         ]

@@ -26,6 +26,7 @@ from .theory.spread import Uniform as Uniform
 from .theory.threats import Malicious as Malicious
 from .theory.threats import Oblivious as Oblivious
 from .theory.threats import Prescient as Prescient
+from .theory.threats import Share as Share
 from .theory.threats import Threat as Threat
 from .verdicts import Verdict as Verdict
 

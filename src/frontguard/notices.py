@@ -101,7 +101,8 @@ class Alarm(Notice):
 class FailuresAlarm(Alarm):
     """`failed` of `of` pulls failed, or gave no value of the objective; `chance` of so many under ε.
 
-    Where clean pulls have come since and `diluted` it, these are the numbers of the moment when it was found.
+    Where ε is a share and leaves nothing to chance, `allowed` is how many it makes at most. Where clean pulls have come
+    since and `diluted` it, these are the numbers of the moment when it was found.
     """
 
     failed: int
@@ -109,6 +110,7 @@ class FailuresAlarm(Alarm):
     reasons: Reasons
     chance: float
     diluted: bool = False
+    allowed: int | None = None
     kind: Literal["failures"] = "failures"
 
 

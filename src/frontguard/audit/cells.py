@@ -7,9 +7,7 @@ measures and analyses are the real ones.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,13 +18,11 @@ from frontguard._typing import Floats
 from frontguard.audit.truth import Truth
 from frontguard.audit.worlds import FAR, World, categories, exactly, normal, two_sided
 from frontguard.logs.analyze import analyze
-from frontguard.measure.drive import drive
 from frontguard.objectives import Objective
 from frontguard.policies.auer import AuerA1
 from frontguard.policies.rpsi import RPSI
 from frontguard.results import Result
 from frontguard.storage.open import open_storage
-from frontguard.studies.measurement import Measurement
 from frontguard.studies.study import Pull, Study
 from frontguard.theory.spread import Gaussian
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat
@@ -200,7 +196,8 @@ def set_aside(rng: Rng) -> Answers:
         done += pull.index == 0
         if pull.index == 0 and done > breaks_after:
             return "no space left on device"
-        return world.measure(pull.index, rng).tolist()
+        values: list[float] = world.measure(pull.index, rng).tolist()
+        return values
 
     yield from watched(world, begun(world, rng), measured, at_once=16)
 
@@ -237,7 +234,8 @@ def _attacked(threat: Threat, rng: Rng, replaced: Callable[[World, Study, Pull, 
     study = begun(world, rng, threat)
 
     def measured(pull: Pull) -> Told:
-        return replaced(world, study, pull, world.measure(pull.index, rng)).tolist()
+        values: list[float] = replaced(world, study, pull, world.measure(pull.index, rng)).tolist()
+        return values
 
     yield from watched(world, study, measured, at_once=16)
 

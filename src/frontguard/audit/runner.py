@@ -37,9 +37,14 @@ class CellOutcome:
     seconds: float
 
     @property
-    def share(self) -> float:
-        """The share of runs with a false statement."""
-        return self.false / self.runs
+    def name(self) -> str:
+        """What the cell is called."""
+        return self.cell.name
+
+    @property
+    def about(self) -> str:
+        """What goes wrong in it."""
+        return self.cell.about
 
     @property
     def limit(self) -> float:

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from frontguard.cli.report import checked_target, keep, origin
-from frontguard.cli.values import by_metric, console, print_answer, read_number, read_tolerance, size_of, whole_from
+from frontguard.cli.values import (
+    THREATS,
+    by_metric,
+    console,
+    print_answer,
+    read_number,
+    read_tolerance,
+    size_of,
+    whole_from,
+)
 from frontguard.errors import BadInput
 from frontguard.storage.open import without_password
 
@@ -48,7 +57,7 @@ def analyze(
     contamination: Annotated[
         float, typer.Option(help="Probability with which each measurement may be anything (ε).")
     ] = 0.1,
-    threat: Annotated[str, typer.Option(help="oblivious, prescient or malicious.")] = "prescient",
+    threat: Annotated[str, typer.Option(help=THREATS)] = "prescient",
     confidence: Annotated[float, typer.Option(help="Probability with which the answer must hold.")] = 0.95,
     anytime: Annotated[
         bool | None,

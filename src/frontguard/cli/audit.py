@@ -31,6 +31,7 @@ def audit(
         raise BadInput(f"--runs: wanted at least 1, got {runs}")
     if seed < 0:
         raise BadInput(f"--seed: wanted a number from 0, got {seed}")
+    from frontguard.audit.cells import DELTA
     from frontguard.audit.runner import audit as run_cells
     from frontguard.words.audit import answer, as_markdown, table
     from frontguard.words.progress import ProgressDisplay
@@ -47,8 +48,8 @@ def audit(
         print(as_markdown(outcomes))
     else:
         screen = console()
-        screen.print(answer(outcomes), style="bold")
+        screen.print(answer(outcomes, DELTA), style="bold")
         screen.print()
-        screen.print(table(outcomes))
+        screen.print(table(outcomes, DELTA))
     if any(outcome.refuted for outcome in outcomes):
         raise typer.Exit(REFUTED)

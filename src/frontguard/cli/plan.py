@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from frontguard.cli.values import console, whole_from
+from frontguard.cli.values import THREATS, console, whole_from
 from frontguard.errors import BadInput
 from frontguard.phrases import nearest
 
@@ -29,7 +29,7 @@ def plan(
     contamination: Annotated[float, typer.Option(help="Probability with which each measurement may be replaced (ε).")],
     arms: Annotated[int | None, whole_from(2, "How many candidates (without a pilot).")] = None,
     objectives: Annotated[int | None, whole_from(1, "How many metrics (without a pilot).")] = None,
-    threat: Annotated[str, typer.Option(help="oblivious, prescient or malicious.")] = "prescient",
+    threat: Annotated[str, typer.Option(help=THREATS)] = "prescient",
     confidence: Annotated[float, typer.Option(help="Probability with which the answer must hold.")] = 0.95,
     coverage: Annotated[
         list[str] | None, typer.Option(help="By how much an arm of the front may be missed (without: as --accuracy).")

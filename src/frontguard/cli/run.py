@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from frontguard.cli.report import checked_target, keep, origin
-from frontguard.cli.values import by_metric, console, print_answer, read_tolerance, say, whole_from
+from frontguard.cli.values import THREATS, by_metric, console, print_answer, read_tolerance, say, whole_from
 from frontguard.errors import BadInput
 from frontguard.storage.open import without_password
 
@@ -61,7 +61,7 @@ def run(
     contamination: Annotated[
         float | None, typer.Option(help="Probability with which each measurement may be anything (ε; without: 0.1).")
     ] = None,
-    threat: Annotated[str | None, typer.Option(help="oblivious, prescient or malicious (without: prescient).")] = None,
+    threat: Annotated[str | None, typer.Option(help=f"{THREATS} Without: prescient.")] = None,
     confidence: Annotated[
         float | None, typer.Option(help="Probability with which the answer must hold (without: 0.95).")
     ] = None,

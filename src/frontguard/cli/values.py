@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+THREATS = (
+    "oblivious, prescient or malicious: each measurement is replaced with that probability; share: any such share of "
+    "an arm's, whichever."
+)
+"""What --threat may be, for the help of the commands that have it."""
+
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 

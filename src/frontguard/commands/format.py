@@ -132,7 +132,10 @@ Tolerance = Annotated[
     BeforeValidator(_tolerance),
     _wanted("the difference that does not matter, a number from 0 such as 0.5 or a percentage such as '2%'"),
 ]
-Threat = Annotated[Literal["oblivious", "prescient", "malicious"], _wanted("'oblivious', 'prescient' or 'malicious'")]
+Threat = Annotated[
+    Literal["oblivious", "prescient", "malicious", "share"],
+    _wanted("'oblivious', 'prescient', 'malicious' or 'share'"),
+]
 Direction = Annotated[objectives.Direction, _wanted("'minimize' or 'maximize'")]
 SourceKind = Annotated[metrics.SourceKind, _wanted("one of 'json', 'regex', 'seconds', 'cpu_seconds', 'max_rss'")]
 Stream = Annotated[metrics.Stream, _wanted("'stdout' or 'stderr'")]

@@ -41,13 +41,13 @@ class AuditDocument(Document):
     def of(cls, outcomes: Sequence[CellOutcome]) -> AuditDocument:
         """The document of an audit."""
         return cls(
-            answer=answer(outcomes),
+            answer=answer(outcomes, DELTA),
             delta=DELTA,
             kept=not any(outcome.refuted for outcome in outcomes),
             cells=[
                 AuditedCell(
-                    cell=outcome.cell.name,
-                    about=outcome.cell.about,
+                    cell=outcome.name,
+                    about=outcome.about,
                     runs=outcome.runs,
                     answers=outcome.answers,
                     false=outcome.false,

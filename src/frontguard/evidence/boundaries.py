@@ -50,6 +50,8 @@ STEPS = 32
 _SAFETY = 1e-9
 """What a logarithm must exceed its threshold by. Above all rounding errors, so that these only ever lower a rank."""
 
+_ROUNDED_UP = 1.0 + 2.0**-51  # a share and its product with n are each rounded by a relative 2⁻⁵³ at most
+
 _WEAKEST, _STRONGEST = 1e-6, 1e4  # of the mixture: beyond, the prior's own constant loses digits
 _MOST_TERMS = 10**6  # of the continued fraction, which needs about √n
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
@@ -281,23 +283,28 @@ def _each(
     return int(found) if np.ndim(pulls) == 0 else found
 
 
-def first_useful_pulls(probability: float, delta: float, *, strength: float = 2.0) -> int:
-    """The smallest n with anytime rank q(n) ≥ 1: before it, no order statistic bounds anything.
+def first_useful_pulls(probability: float, delta: float, *, strength: float = 2.0, taken: float = 0.0) -> int:
+    """The smallest n with q(n) − ⌊taken · n⌋ ≥ 1: before it, no order statistic bounds anything.
 
-    >>> first_useful_pulls(0.5, 0.01)
-    9
+    >>> first_useful_pulls(0.5, 0.01), first_useful_pulls(0.5, 0.01, taken=0.3)
+    (9, 63)
     """
     p = _checked_probability(probability)
 
-    def useful(n: int) -> bool:
-        return anytime_rank(n, p, delta, strength=strength) >= 1
+    def rank(n: int) -> int:
+        return anytime_rank(n, p, delta, strength=strength)
 
-    if p <= 0.0 or not useful(MOST_PULLS):
+    if p <= 0.0 or rank(MOST_PULLS) <= taken_away(taken, MOST_PULLS):
         raise BadInput(
             f"probability must be large enough for some number of pulls, at most {MOST_PULLS:.0e}, to be useful with "
-            f"delta (δ) = {delta!r}; got {probability!r}"
+            f"delta (δ) = {delta!r}{f' when a share of {taken:g} is taken away' if taken else ''}; got {probability!r}"
         )
-    return bisect_left(range(MOST_PULLS), True, key=useful)  # q(n) never falls
+    lost = 0
+    while True:
+        n = bisect_left(range(MOST_PULLS), lost + 1, key=rank)  # the first with q(n) > lost: q never falls
+        if taken_away(taken, n) <= lost:
+            return n
+        lost = taken_away(taken, n)
 
 
 def rank_table(probability: float, delta: float, *, largest: int = 65536, strength: float = 2.0) -> Ints:
@@ -331,6 +338,28 @@ def read_rank(table: Ints, n: int) -> int:
     """A rank that holds at n, from a `rank_table`; from its end on, the last one, which stays valid."""
     rank: int = table[min(int(STEPS * math.sqrt(n)), table.size - 1)]
     return rank
+
+
+@kernel
+def taken_away(share: float, n: int) -> int:
+    """⌊share · n⌋: how many of n observations an attacker takes afterwards (`Threat.taken`), from any rank.
+
+    Of the share as it was written down: what rounding took off a decimal is put back, and a little more, so that never
+    too few are taken.
+
+    >>> taken_away(0.29, 100), int(0.29 * 100)
+    (29, 28)
+    """
+    return math.floor(share * n * _ROUNDED_UP + 1e-9)
+
+
+def taken_away_each(share: float, pulls: Ints) -> Ints:
+    """`taken_away` for each number of observations.
+
+    >>> taken_away_each(0.1, np.array([9, 10, 11, 20]))
+    array([0, 1, 1, 2])
+    """
+    return np.asarray(np.floor(share * pulls * _ROUNDED_UP + 1e-9), np.int64)
 
 
 def _log_prior(p: float, strength: float) -> float:

@@ -5,7 +5,8 @@ For an objective whose quantile of level p counts, and n observations, let A be 
 the true quantile. Under each threat model A dominates a Binomial(n, keep(p)), so with probability 1 − δ' the true
 quantile is at or above the observation of rank q(n; keep(p), δ') for all n at once; likewise from above. With a
 spread bound R there is one such interval for every fixed shift t: the quantile of level p + t is at most R(t) away,
-and is bracketed sooner. The box is what all of them leave, over all shifts and over all n so far.
+and is bracketed sooner. The box is what all of them leave, over all shifts and over all n so far. Where an attacker may
+take any share of the observations afterwards (`Threat.taken`), so many are taken from every rank.
 
 An observation that failed may be anything: it counts in n, at −∞ for the lower side and at +∞ for the upper.
 """
@@ -22,7 +23,7 @@ import numpy.typing as npt
 from frontguard._checks import checked_count, checked_delta, one_for_each
 from frontguard._compiled import kernel
 from frontguard._typing import Floats, Ints
-from frontguard.evidence.boundaries import rank_table, read_rank
+from frontguard.evidence.boundaries import rank_table, read_rank, taken_away
 from frontguard.evidence.samples import Record, Samples, ranked
 from frontguard.theory.spread import SpreadBound, as_spread_bound
 from frontguard.theory.threats import Threat, checked_t_bar, checked_threat
@@ -90,9 +91,10 @@ class BoxRule(NamedTuple):
     low_ranks: Ints  # (M, S, T): tables for `read_rank`, from below ...
     high_ranks: Ints  # ... and from above
     costs: Floats  # (M, S): R(t)
-    low_keep: Floats  # (M, S): the shares of observations that no attacker can take from below ...
+    low_keep: Floats  # (M, S): the shares of observations that chance leaves to either side, from below ...
     high_keep: Floats  # ... and from above
     quantiles: Floats  # (M,)
+    taken: Floats  # (M,): the share of the observations that is taken from every rank, see `Threat.taken`
 
 
 def box_rule(
@@ -139,7 +141,7 @@ def box_rule(
             for level, keep, ranks in ((p, low_keep, low_ranks), (1.0 - p, high_keep, high_ranks)):
                 keep[d, s] = max(0.0, threat.keep(level + t))
                 ranks[d, s] = rank_table(float(keep[d, s]), share * weight, largest=largest, strength=STRENGTH)
-    return BoxRule(low_ranks, high_ranks, costs, low_keep, high_keep, levels)
+    return BoxRule(low_ranks, high_ranks, costs, low_keep, high_keep, levels, np.full(M, threat.taken))
 
 
 def checked_quantiles(quantiles: npt.ArrayLike, objectives: int) -> Floats:
@@ -157,20 +159,20 @@ def tighten(box: Floats, samples: Samples, record: Record, pulls: int, rule: Box
     this arm any more.
     """
     have = record.count
-    failed = pulls - have
+    lost = pulls - have + taken_away(rule.taken[d], pulls)  # those that failed, and those that may not be counted on
     last = have - 1
     shifts = rule.costs.shape[1]
     low, high, plain_low, plain_high = box[LOW], box[HIGH], box[PLAIN_LOW], box[PLAIN_HIGH]
     for s in range(shifts if box[REFUTED] == 0.0 else 1):
         rank = read_rank(rule.low_ranks[d, s], pulls)
-        if rank > failed:
-            bound = ranked(samples, record, rank - failed - 1) - rule.costs[d, s]
+        if rank > lost:
+            bound = ranked(samples, record, rank - lost - 1) - rule.costs[d, s]
             low = max(low, bound)
             if s == 0:
                 plain_low = max(plain_low, bound)
         rank = read_rank(rule.high_ranks[d, s], pulls)
-        if rank > failed:
-            bound = ranked(samples, record, last - (rank - failed - 1)) + rule.costs[d, s]
+        if rank > lost:
+            bound = ranked(samples, record, last - (rank - lost - 1)) + rule.costs[d, s]
             high = min(high, bound)
             if s == 0:
                 plain_high = min(plain_high, bound)
@@ -198,14 +200,15 @@ def lasting_bounds(
 ) -> tuple[float, float]:
     """What would be left of a box (COLUMNS,) of objective d if the sample went on like this for ever."""
     low, high = box[LOW], box[HIGH]
-    failed = pulls - record.count
+    lost = pulls - record.count + taken_away(rule.taken[d], pulls)
+    last = record.count - 1
     for s in range(usable_shifts(box, rule)):
         rank = min(int(np.ceil(rule.low_keep[d, s] * pulls)), pulls)
-        if rank > failed:
-            low = max(low, ranked(samples, record, rank - failed - 1) - rule.costs[d, s])
+        if rank > lost:
+            low = max(low, ranked(samples, record, rank - lost - 1) - rule.costs[d, s])
         rank = min(int(np.ceil(rule.high_keep[d, s] * pulls)), pulls)
-        if rank > failed:
-            high = min(high, ranked(samples, record, pulls - rank) + rule.costs[d, s])
+        if rank > lost:
+            high = min(high, ranked(samples, record, last - (rank - lost - 1)) + rule.costs[d, s])
     return low, high
 
 

@@ -2,7 +2,8 @@
 
 The proof is that of `evidence.boxes`, at one look: with n pulls and the quantile of inner level p, the bounds are the
 observations of the ranks q(n; keep(p), δ') from below and q(n; keep(1−p), δ') from above, where δ' = δ / (2 M K), so
-that all K · M boxes hold at once with probability 1 − δ. What is stored are raw values in ascending order. Quantiles
+that all K · M boxes hold at once with probability 1 − δ. Where any share of the rows may be wrong (`Threat.taken`),
+so many are taken from every rank. What is stored are raw values in ascending order. Quantiles
 commute with monotone maps, so directions and logarithms are applied to the K values that are read, never to all: for a
 minimised objective the sides change places. Failed pulls count in n, and stand at −∞ for L and at +∞ for H.
 
@@ -18,12 +19,12 @@ import numpy as np
 from frontguard._checks import checked_delta
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
-from frontguard.evidence.boundaries import anytime_rank, fixed_rank
+from frontguard.evidence.boundaries import anytime_rank, fixed_rank, taken_away_each
 from frontguard.evidence.boxes import DOUBT, ArmBoxes
 from frontguard.logs.sort.ordered import Readable
 from frontguard.objectives import Objective
 from frontguard.pareto.dominance import dominators
-from frontguard.theory.threats import Threat
+from frontguard.theory.threats import Threat, checked_threat
 
 
 class BoxReader:
@@ -72,8 +73,7 @@ class BoxReader:
 
     def read(self, threat: Threat) -> ArmBoxes:
         """The boxes under this threat model."""
-        if not isinstance(threat, Threat):
-            raise BadInput(f"threat must be Oblivious(eps), Prescient(eps) or Malicious(eps); got {threat!r}")
+        checked_threat(threat)
         if self._centres is None:
             self._centres = self._read_centres(np.ones(len(self.pulls)))
         return self._with_centres(threat, self._distinct, self._which, np.ones(len(self.pulls)), self._centres)
@@ -93,12 +93,14 @@ class BoxReader:
         self, threat: Threat, distinct: Ints, which: Ints, shrink: Floats, centres: tuple[Floats, Floats, Floats]
     ) -> ArmBoxes:
         ranks: dict[float, Ints] = {}  # the median has the same on both sides, and mostly in all objectives
+        taken = taken_away_each(threat.taken, distinct)
         lower, upper = np.empty(centres[0].shape), np.empty(centres[0].shape)
         for d, level in enumerate(self._levels):
             failed = self.pulls - self._good[d]
             for side, kept in ((lower, threat.keep(level)), (upper, threat.keep(1.0 - level))):
                 if kept not in ranks:
-                    of_all = self._rank(distinct, kept, self._share)[which] if kept > 0.0 else np.zeros_like(which)
+                    most = self._rank(distinct, kept, self._share) if kept > 0.0 else np.zeros_like(distinct)
+                    of_all = np.maximum(most - taken, 0)[which]
                     ranks[kept] = np.maximum(np.floor(of_all * shrink + 1e-9).astype(np.int64), of_all >= 1)
                 side[:, d] = self._bound(d, ranks[kept] - failed, above=side is upper)
         return ArmBoxes(lower, upper, *centres)

@@ -3,7 +3,7 @@
 For each arm the largest ε up to which its verdict stands, and the smallest ε at which the set of arms that are in is
 another one. For another ε only ranks change: K · M values are read anew from the sorted log, and nothing is sorted.
 
-As ε rises, keep(p) falls, ranks fall, and every box widens: L falls and H rises. From this:
+As ε rises, keep(p) falls or more is taken, ranks fall, and every box widens: L falls and H rises. From this:
 
 - The arms that are out only become fewer: H_i ≼ L_j with one strict held for the narrower boxes too.
 - If the same arms are out at ε₁ and at ε₂, they are between; so the alive arms and, as estimates do not depend on ε,

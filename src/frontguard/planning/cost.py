@@ -189,13 +189,15 @@ def simulated_policies(task: Task) -> list[SimulatedPolicy]:
 
 
 def rpsi_schedule(task: Task) -> tuple[Schedule, float] | None:
-    """R-PSI's schedule and α for the goal; α = γ − 2D if it can promise the goal, else α = γ. None if it has no R.
+    """R-PSI's schedule and α for the goal; α = γ − 2D if it can promise the goal, else α = γ.
 
-    On a pilot it is run in units of the accuracy, with the spread that the pilot shows.
+    None if it has no R, or no lemmas for the threat. On a pilot it is run in units of the accuracy, with the spread
+    that the pilot shows.
     """
     scaled = task.scaled()
     spread = task.spread if scaled.pilot is None else pilot_spread(scaled.pilot)
-    if spread is None or not scaled.accuracy.min() > 0.0 or not task.threat.eps < task.threat.largest_eps(T_BAR):
+    possible = task.threat.has_lemmas and task.threat.eps < task.threat.largest_eps(T_BAR)
+    if spread is None or not scaled.accuracy.min() > 0.0 or not possible:
         return None
     schedule = Schedule(task.threat, spread, task.arms, task.objectives, task.delta, T_BAR)
     goal, floor = float(scaled.accuracy.min()), 2.0 * schedule.bias
@@ -207,9 +209,11 @@ def _rpsi(task: Task) -> SimulatedPolicy:
     found = rpsi_schedule(task)
     nothing = np.full(task.objectives, math.inf)
     if found is None:
-        why = (
-            "needs a positive accuracy" if not task.accuracy.min() > 0 else "can do nothing at so large a contamination"
-        )
+        why = "can do nothing at so large a contamination"
+        if not task.threat.has_lemmas:
+            why = f"promises nothing where any {task.threat.name} may be replaced"
+        elif not task.accuracy.min() > 0:
+            why = "needs a positive accuracy"
         return SimulatedPolicy("R-PSI", task, None, nothing, nothing, f"R-PSI {why}")
     schedule, alpha = found
     accuracy, coverage = task.unit * (2.0 * schedule.bias + alpha), task.unit * 2.0 * schedule.bias

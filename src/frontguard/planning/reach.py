@@ -29,7 +29,7 @@ from frontguard.evidence.boundaries import first_useful_pulls
 from frontguard.evidence.boxes import SHIFTS, STRENGTH, UNSHIFTED_SHARE, ArmBoxes
 from frontguard.pareto.judge import judge
 from frontguard.theory.spread import Gaussian, SpreadBound
-from frontguard.theory.threats import Malicious, Threat
+from frontguard.theory.threats import Threat
 
 T_BAR = 0.49
 """t̄, up to where R is used; the policies' own default."""
@@ -123,11 +123,11 @@ def affordable_width(accuracy: npt.ArrayLike, coverage: npt.ArrayLike) -> Floats
 def attacked_levels(threat: Threat, t: float, below: float) -> tuple[float, float]:
     """Clean levels at which endless pulls bound the quantiles of level 1/2 ± t, from below and from above.
 
-    The attacker puts the share `below` of all measurements far below and the rest of ε far above. A malicious one takes
-    them from between the two bounds. Levels outside (0, 1) mean that nothing bounds that side.
+    The attacker puts the share `below` of all measurements far below and the rest of ε far above. One that chooses its
+    hits takes them from between the two bounds. Levels outside (0, 1) mean that nothing bounds that side.
     """
-    kept = threat.keep(0.5 + t)
-    if isinstance(threat, Malicious):
+    kept = threat.lasting(0.5 + t)
+    if threat.chooses_hits:
         return kept - below, 1.0 - kept + threat.eps - below
     return (kept - below) / (1.0 - threat.eps), (1.0 - kept - below) / (1.0 - threat.eps)
 
@@ -172,7 +172,7 @@ def first_pulls(threat: Threat, arms: int, objectives: int, delta: float, spread
     """
     share = checked_delta(delta) / (2.0 * arms * objectives)
     return min(
-        first_useful_pulls(threat.keep(0.5 + t), share * part, strength=STRENGTH)
+        first_useful_pulls(threat.keep(0.5 + t), share * part, strength=STRENGTH, taken=threat.taken)
         for t, _, part in _shifts(threat, spread)
     )
 
@@ -180,10 +180,10 @@ def first_pulls(threat: Threat, arms: int, objectives: int, delta: float, spread
 def pilot_limits(pilot: Pilot, threat: Threat, *, attacked: bool = False) -> tuple[Floats, Floats]:
     """[L, H], both (K, M): what endless pulls leave of the boxes if they go on like the pilot, without any R.
 
-    Without an attack that is [Q(keep(1/2)), Q(1 − keep(1/2))] of the pilot. Attacked: the lowest L and the highest H
-    that any attack can bring about.
+    Without an attack that is [Q(lasting(1/2)), Q(1 − lasting(1/2))] of the pilot. Attacked: the lowest L and the
+    highest H that any attack can bring about.
     """
-    levels = threat.keep(0.5), 1.0 - threat.keep(0.5)
+    levels = threat.lasting(0.5), 1.0 - threat.lasting(0.5)
     if attacked:
         levels = attacked_levels(threat, 0.0, threat.eps)[0], attacked_levels(threat, 0.0, 0.0)[1]
     return pilot.quantiles(levels[0], failed_below=True), pilot.quantiles(levels[1], failed_below=False)

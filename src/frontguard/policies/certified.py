@@ -16,7 +16,7 @@ import numpy.typing as npt
 from frontguard._checks import checked_count, checked_delta, real_number
 from frontguard._typing import Floats, Ints
 from frontguard.errors import BadInput
-from frontguard.evidence.boundaries import STEPS
+from frontguard.evidence.boundaries import STEPS, taken_away_each
 from frontguard.evidence.boxes import (
     ESTIMATE,
     HIGH,
@@ -471,11 +471,12 @@ class Pending:
 def _first_pulls(rule: BoxRule) -> int:
     """Pulls after which every objective can have a box: before, deciding would be in vain."""
     needed = 1
+    pulls = np.ceil((np.arange(rule.low_ranks.shape[2]) / STEPS) ** 2).astype(np.int64)  # of each entry of a table
     for tables in (rule.low_ranks, rule.high_ranks):
-        for objective in tables:
-            useful = np.flatnonzero((objective > 0).any(axis=0))
+        for objective, share in zip(tables, rule.taken, strict=True):
+            useful = np.flatnonzero((objective > taken_away_each(share, pulls)).any(axis=0))
             if len(useful):
-                needed = max(needed, int(np.ceil((useful[0] / STEPS) ** 2)))
+                needed = max(needed, int(pulls[useful[0]]))
     return needed
 
 

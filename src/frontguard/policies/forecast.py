@@ -16,7 +16,7 @@ import numpy as np
 
 from frontguard._compiled import kernel
 from frontguard._typing import Floats, Ints
-from frontguard.evidence.boundaries import read_rank
+from frontguard.evidence.boundaries import read_rank, taken_away
 from frontguard.evidence.boxes import HIGH, HIGH_FLOOR, LARGEST, LOW, LOW_FLOOR, BoxRule, lasting_bounds, usable_shifts
 from frontguard.evidence.samples import Record, Samples, ranked
 from frontguard.pareto.relations import lasting_difference, shortfall, uncovered
@@ -102,10 +102,11 @@ def _read_boxes(thought: Thought, i: int) -> None:
         box = boxes[i, :, d]
         record: Record = samples.columns[i * boxes.shape[2] + d]
         failed = have - record.count
+        taken = taken_away(rule.taken[d], int(pulls))
         for s in range(usable_shifts(box, rule)):
-            rank = scale * read_rank(rule.low_ranks[d, s], int(pulls))
+            rank = scale * (read_rank(rule.low_ranks[d, s], int(pulls)) - taken)
             box[LOW] = max(box[LOW], _at_rank(samples, record, failed, rank, False) - rule.costs[d, s])
-            rank = scale * read_rank(rule.high_ranks[d, s], int(pulls))
+            rank = scale * (read_rank(rule.high_ranks[d, s], int(pulls)) - taken)
             box[HIGH] = min(box[HIGH], -_at_rank(samples, record, failed, rank, True) + rule.costs[d, s])
 
 

@@ -17,6 +17,7 @@ from frontguard.simulation.contracts import (
     MaliciousAdversary,
     ObliviousAdversary,
     PrescientAdversary,
+    ShareAdversary,
 )
 from frontguard.simulation.engine import Runs, simulate, simulate_one
 from frontguard.simulation.streams import RewardSource, Streams
@@ -29,6 +30,7 @@ __all__ = [
     "PrescientAdversary",
     "RewardSource",
     "Runs",
+    "ShareAdversary",
     "Streams",
     "simulate",
     "simulate_one",

@@ -11,14 +11,18 @@
 | `coupled` | malicious | hits exactly the best or exactly the worst rewards |
 | `paper_malicious` | malicious | the paper's attack on SW-LLVM: as published, or with ε kept per arm |
 | `worst_case` | malicious | moves medians as far as Lemma 2 lets it |
+| `worst_case_share` | share | hits every reward on one side of a quantile that its budget has room for |
 | `strongest` | any | the worst case of a given threat model |
 
 An oblivious or prescient attacker does not choose where it hits: the engine draws that, independently of the
-rewards, with probability ε. A malicious one hits by a rule of its own. An attacker that prefers to leave a
+rewards, with probability ε. A malicious one hits by a rule of its own, and so does one with a share, which spends a
+budget of ⌊εn⌋ hits among the first n pulls of an arm. An attacker that prefers to leave a
 reward alone "replaces" it by itself, so that hits keep the probability that the model gives them.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -32,11 +36,12 @@ from frontguard.simulation.contracts import (
     MaliciousAdversary,
     ObliviousAdversary,
     PrescientAdversary,
+    ShareAdversary,
     attack_kernel,
 )
 from frontguard.simulation.environments import Quantiled, constant, known_law, per_entry, relabelled
 from frontguard.simulation.random import Words, fill_words, unit
-from frontguard.theory.threats import Malicious, Oblivious, Prescient, Threat
+from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat
 
 
 @attack_kernel
@@ -330,6 +335,38 @@ def paper_malicious(
     return _malicious(eps, middle, (under, at, over), offsets, nothing_kept)
 
 
+# --- any share ---------------------------------------------------------------------------------------------
+
+
+def worst_case_share(
+    environment: Environment,
+    eps: float,
+    direction: npt.ArrayLike,
+    *,
+    distance: float = 10.0,
+    level: float | Sequence[float] = 0.5,
+) -> ShareAdversary:
+    """Move quantiles of a level, or of one for each objective, down (−1), up (+1) or not (0) as far as ε of them can.
+
+    Up: every reward at or below the quantile is worth a hit, as it is missing from the count that bounds the quantile
+    from below, and one is hit whenever the budget has room; it reappears `distance` above the moved median. Down: the
+    same, mirrored. So of the n first rewards ⌊εn⌋ are hit, or all that are worth it. Where the direction is 0, none is.
+    """
+    known = known_law(environment, "worst_case_share")
+    signs = _directions(direction, known)
+    threat = Share(eps)
+    offsets = np.where(signs == 0.0, 0.0, _beyond(known, threat, signs, distance))
+    levels = np.broadcast_to(np.asarray(level, np.float64), environment.objectives)
+    low, high = (
+        np.stack([quantile(float(p))[:, d] for d, p in enumerate(levels)], axis=1)
+        for quantile in (known.law.quantile, known.law.right_quantile)
+    )
+    threshold = np.where(signs > 0, low, high)
+    rates = np.stack([signs > 0, signs != 0, signs < 0]).astype(np.float64)
+    reals = np.stack([threshold, *rates, offsets], axis=-1).ravel()
+    return ShareAdversary(threat, attack=hit_and_replace, reals=reals, ints=np.zeros(signs.size, np.int64))
+
+
 # --- of any model ------------------------------------------------------------------------------------------
 
 
@@ -345,4 +382,6 @@ def strongest(
         # Constants beyond the moved medians do as well as anything that could be chosen with more knowledge.
         known = known_law(environment, "strongest")
         return constant_attack(threat.eps, _beyond(known, threat, _directions(direction, known), distance))
-    raise BadInput(f"threat must be Oblivious, Prescient or Malicious; got {threat!r}")
+    if isinstance(threat, Share):
+        return worst_case_share(environment, threat.eps, direction, distance=distance)
+    raise BadInput(f"threat must be Oblivious, Prescient, Malicious or Share; got {threat!r}")

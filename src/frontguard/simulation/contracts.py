@@ -5,7 +5,9 @@ fixes what it may see:
 
 - oblivious: the replacements are themselves draws of an environment; the attacker sees neither rewards nor hits;
 - prescient: an `ATTACK` kernel reads the true rewards and the hits, and writes replacements;
-- malicious: an `ATTACK` kernel reads the true rewards, and writes both replacements and hits.
+- malicious: an `ATTACK` kernel reads the true rewards, and writes both replacements and hits;
+- share: an `ATTACK` kernel reads the true rewards, and writes replacements and which rewards it wishes to hit. Wishes
+  are granted in order while ⌊εn⌋ of the first n pulls of an arm are not used up, in each objective, at every n.
 
 Kernels work on blocks of `BLOCK` pulls of one arm, objective by objective: arrays of shape (M, n). They take their
 parameters from two flat arrays, whose layout is their own affair, and randomness only from the stream handed in.
@@ -24,7 +26,7 @@ from frontguard._compiled import kernel
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.pareto.points import as_points, pareto_mask, suboptimality_gaps
 from frontguard.simulation.random import Words, stream_states
-from frontguard.theory.threats import Malicious, Oblivious, Prescient, Threat
+from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat
 
 BLOCK = 64
 """Pulls of one arm that are drawn at a time. A fixed number: what is drawn must not depend on who asks how often."""
@@ -107,7 +109,7 @@ class Adversary:
     """What replaces rewards. Its `threat` says how often and with which knowledge.
 
     With `joint` a pull is hit as a whole, all its objectives at once; otherwise each objective is hit on its own.
-    Either way every objective is hit with probability ε.
+    Either way every objective is hit with probability ε. (It is for those to whom hits are drawn.)
     """
 
     threat: Threat
@@ -142,6 +144,20 @@ class MaliciousAdversary(Adversary):
     """Chooses replacements and hits knowing the true rewards; the marginal probability of a hit stays ε."""
 
     threat: Malicious
+    attack: AttackKernel = field(kw_only=True)
+    reals: Floats = field(default_factory=lambda: NO_REALS, kw_only=True)
+    ints: Ints = field(default_factory=lambda: NO_INTS, kw_only=True)
+
+
+@dataclass(frozen=True, eq=False)
+class ShareAdversary(Adversary):
+    """Chooses replacements and hits knowing the true rewards; of the first n pulls ⌊εn⌋ at most are hit, at every n.
+
+    What its kernel writes as hits are wishes; the source grants them as long as the budget lasts, so that no attack can
+    spend more.
+    """
+
+    threat: Share
     attack: AttackKernel = field(kw_only=True)
     reals: Floats = field(default_factory=lambda: NO_REALS, kw_only=True)
     ints: Ints = field(default_factory=lambda: NO_INTS, kw_only=True)

@@ -16,6 +16,7 @@ from numba import types
 
 from frontguard._compiled import KernelValue, entry, kernel, record_type
 from frontguard._typing import Bools, Floats, Ints
+from frontguard.evidence.boundaries import taken_away
 from frontguard.simulation.contracts import (
     ATTACK,
     BLOCK,
@@ -30,12 +31,13 @@ from frontguard.simulation.contracts import (
     MaliciousAdversary,
     ObliviousAdversary,
     PrescientAdversary,
+    ShareAdversary,
     attack_kernel,
     draw_kernel,
 )
 from frontguard.simulation.random import Words, fill_words, stream_states
 
-_CLEAN, _OBLIVIOUS, _PRESCIENT, _MALICIOUS = range(4)
+_CLEAN, _OBLIVIOUS, _PRESCIENT, _MALICIOUS, _SHARE = range(5)
 _TWO_64 = 2.0**64
 
 
@@ -48,7 +50,7 @@ def _no_draw(out: Floats, arm: int, reals: Floats, ints: Ints, state: Words) -> 
 def _no_attack(
     rewards: Floats, replacements: Floats, hits: Bools, arm: int, reals: Floats, ints: Ints, state: Words
 ) -> None:
-    """Stands where a source has no prescient or malicious adversary."""
+    """Stands where a source has no adversary with an attack of its own."""
 
 
 class CompiledSource(NamedTuple):
@@ -61,9 +63,10 @@ class CompiledSource(NamedTuple):
     threshold: np.uint64  # a word below this is a hit: ε · 2⁶⁴
     joint: bool  # hits
     replace: Any  # oblivious replacements
-    attack: Any  # prescient or malicious attack
+    attack: Any  # that of any other adversary
     attack_reals: Floats
     attack_ints: Ints
+    share: float  # ε of a share adversary, its budget
 
 
 class RunStreams(NamedTuple):
@@ -74,12 +77,13 @@ class RunStreams(NamedTuple):
     replacements: Floats  # (M, BLOCK)
     hits: Bools  # (M, BLOCK)
     words: Words  # (BLOCK,)
+    ledger: Ints  # (K, 1 + M): pulls of every arm that were drawn, and hits in each objective: what a share may spend
 
 
 STATES = types.uint64[:, ::1]
 SOURCE = record_type(
     CompiledSource, types.FunctionType(DRAW), VECTOR, INDICES, types.int64, types.uint64, types.boolean,
-    types.FunctionType(DRAW), types.FunctionType(ATTACK), VECTOR, INDICES,
+    types.FunctionType(DRAW), types.FunctionType(ATTACK), VECTOR, INDICES, types.float64,
 )  # fmt: skip
 """The type of `RewardSource.compiled`, and before it that of the states of streams, for the signature of an entry."""
 
@@ -107,9 +111,9 @@ class RewardSource:
         clean = (KernelValue(environment.draw, DRAW), environment.reals, environment.ints)
         if adversary is None or adversary.eps == 0.0:
             nothing = KernelValue(_no_draw, DRAW), KernelValue(_no_attack, ATTACK)
-            return CompiledSource(*clean, _CLEAN, np.uint64(0), False, *nothing, NO_REALS, NO_INTS)
+            return CompiledSource(*clean, _CLEAN, np.uint64(0), False, *nothing, NO_REALS, NO_INTS, 0.0)
         threshold = np.uint64(int(adversary.eps * _TWO_64))
-        given: Environment | PrescientAdversary | MaliciousAdversary
+        given: Environment | PrescientAdversary | MaliciousAdversary | ShareAdversary
         match adversary:
             case ObliviousAdversary(replacements=other):
                 kind, draw, attack, given = _OBLIVIOUS, other.draw, _no_attack, other
@@ -117,12 +121,14 @@ class RewardSource:
                 kind, draw, attack, given = _PRESCIENT, _no_draw, adversary.attack, adversary
             case MaliciousAdversary():
                 kind, draw, attack, given = _MALICIOUS, _no_draw, adversary.attack, adversary
+            case ShareAdversary():
+                kind, draw, attack, given = _SHARE, _no_draw, adversary.attack, adversary
             case _:
                 raise TypeError(f"not an adversary of a known type: {adversary!r}")
         reals = np.array(given.reals, np.float64, order="C")
         ints = np.array(given.ints, np.int64, order="C")
         kernels = KernelValue(draw, DRAW), KernelValue(attack, ATTACK)
-        return CompiledSource(*clean, kind, threshold, adversary.joint, *kernels, reals, ints)
+        return CompiledSource(*clean, kind, threshold, adversary.joint, *kernels, reals, ints, adversary.threat.taken)
 
 
 @kernel
@@ -134,7 +140,20 @@ def run_streams(rewards: Words, attacks: Words, objectives: int) -> RunStreams:
         np.empty((objectives, BLOCK)),
         np.empty((objectives, BLOCK), np.bool_),
         np.empty(BLOCK, np.uint64),
+        np.zeros((rewards.shape[0], 1 + objectives), np.int64),
     )
+
+
+@kernel
+def _grant(hits: Bools, ledger: Ints, share: float) -> None:
+    """Leave of the hits (M, n) that are wished for those that the budget has room for, the earliest first."""
+    objectives, pulls = hits.shape
+    for i in range(pulls):
+        budget = taken_away(share, ledger[0] + i + 1)
+        for d in range(objectives):
+            hits[d, i] &= ledger[1 + d] < budget
+            ledger[1 + d] += hits[d, i]
+    ledger[0] += pulls
 
 
 @kernel
@@ -151,7 +170,7 @@ def fill_block(source: CompiledSource, streams: RunStreams, arm: int, block: Flo
                 hits[d, i] = False
         return
     state = streams.attacks[arm]
-    if source.kind != _MALICIOUS:
+    if source.kind == _OBLIVIOUS or source.kind == _PRESCIENT:
         for d in range(objectives):
             if d == 0 or not source.joint:
                 fill_words(words, state)
@@ -161,19 +180,25 @@ def fill_block(source: CompiledSource, streams: RunStreams, arm: int, block: Flo
         source.replace(replacements, arm, source.attack_reals, source.attack_ints, state)
     else:
         source.attack(block, replacements, hits, arm, source.attack_reals, source.attack_ints, state)
+    if source.kind == _SHARE:
+        _grant(hits, streams.ledger[arm], source.share)
     for d in range(objectives):
         for i in range(pulls):
             if hits[d, i]:
                 block[d, i] = replacements[d, i]
 
 
-@entry(types.void(SOURCE, STATES, STATES, types.int64, CUBE, types.boolean[:, :, ::1]))
-def _fill_blocks(source: CompiledSource, rewards: Words, attacks: Words, arm: int, blocks: Floats, hits: Bools) -> None:
-    """`fill_block` for Python: many blocks (n, M, BLOCK) of one arm, with their hits."""
+@entry(types.void(SOURCE, STATES, STATES, types.int64[:, ::1], types.int64, CUBE, types.boolean[:, :, ::1]))
+def _fill_blocks(
+    source: CompiledSource, rewards: Words, attacks: Words, ledger: Ints, arm: int, blocks: Floats, hits: Bools
+) -> None:
+    """`fill_block` for Python: many blocks (n, M, BLOCK) of one arm, with their hits; the ledger goes on."""
     streams = run_streams(rewards, attacks, blocks.shape[1])
+    streams.ledger[arm] = ledger[arm]
     for b in range(blocks.shape[0]):
         fill_block(source, streams, arm, blocks[b])
         hits[b] = streams.hits
+    ledger[arm] = streams.ledger[arm]
 
 
 class Streams:
@@ -183,6 +208,7 @@ class Streams:
         self.source = source
         self._rewards, self._attacks = stream_states(seed, run, source.environment.arms)
         empty = np.empty((0, source.environment.objectives))
+        self._ledger = np.zeros((source.environment.arms, 1 + source.environment.objectives), np.int64)
         self._left = [empty] * source.environment.arms  # drawn in a block and not yet taken, by arm
 
     def take(self, arm: int, pulls: int) -> Floats:
@@ -207,5 +233,5 @@ class Streams:
         """The next `count` blocks of an arm and which of their rewards were hit, both (count · BLOCK, M)."""
         objectives = self.source.environment.objectives
         rewards, hits = np.empty((count, objectives, BLOCK)), np.empty((count, objectives, BLOCK), np.bool_)
-        _fill_blocks(self.source.compiled, self._rewards, self._attacks, arm, rewards, hits)
+        _fill_blocks(self.source.compiled, self._rewards, self._attacks, self._ledger, arm, rewards, hits)
         return rewards.swapaxes(1, 2).reshape(-1, objectives), hits.swapaxes(1, 2).reshape(-1, objectives)

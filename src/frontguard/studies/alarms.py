@@ -2,7 +2,8 @@
 
 Three kinds, each a test of what the guarantee rests on (the argument is in docs/alarms.md):
 
-- *failures*: more pulls of an arm failed than a share ε of replaced ones can account for;
+- *failures*: more pulls of an arm failed than replaced ones, with probability ε each or a share ε of all, can account
+  for;
 - *drift*: successive values lie on the same side of some value too often for values in random order, a share ε of
   which was replaced by anything at all: the arm changes over time, or is disturbed in bursts;
 - *spread*: where a spread bound R is given, no interval of the width that R speaks of holds as many values as it
@@ -29,11 +30,11 @@ from scipy.special import bdtrc, gammaln
 from frontguard._checks import checked_delta
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
-from frontguard.evidence.boundaries import anytime_rank, fixed_rank
+from frontguard.evidence.boundaries import anytime_rank, fixed_rank, taken_away, taken_away_each
 from frontguard.notices import Alarm, DriftAlarm, FailuresAlarm, SpreadAlarm
 from frontguard.objectives import Objective, parse_objectives
 from frontguard.theory.spread import SpreadBound, as_spread_bound
-from frontguard.theory.threats import Oblivious, Prescient, Threat, checked_t_bar
+from frontguard.theory.threats import Threat, checked_t_bar, checked_threat
 
 Kind = Literal["failures", "drift", "spread"]
 
@@ -75,9 +76,7 @@ class Watch:
         self.objectives = parse_objectives(objectives)
         if not self.arm_names:
             raise BadInput("arm_names must be one at least; got none")
-        if not isinstance(threat, Threat):
-            raise BadInput(f"threat must be Oblivious(eps), Prescient(eps) or Malicious(eps); got {threat!r}")
-        self.threat = threat
+        self.threat = checked_threat(threat)
         bound = None if spread is None else as_spread_bound(spread)
         self._windows: list[tuple[float, float]] = []  # for some levels t: t itself and the width 2 R(t)
         if bound is not None:
@@ -174,9 +173,12 @@ class Watch:
             count = state.failures[d] + 1 + np.arange(places.size)  # ... and failures among them
             state.failures[d] += places.size
             if state.first_excess[d] is None:
-                suspect = np.flatnonzero(count > eps * n)  # at or below ε n, the rank (1−ε) n is never missed
-                kept = np.asarray(anytime_rank(n[suspect], 1.0 - eps, self._delta))
-                excess = suspect[n[suspect] - count[suspect] < kept]
+                suspect = np.flatnonzero(count > taken_away_each(eps, n))  # else the rank (1−ε) n is never missed
+                if self.threat.taken:  # any share ε, and no more: nothing is left to chance
+                    excess = suspect
+                else:
+                    kept = np.asarray(anytime_rank(n[suspect], 1.0 - eps, self._delta))
+                    excess = suspect[n[suspect] - count[suspect] < kept]
                 if excess.size:
                     state.first_excess[d] = int(n[excess[0]]), int(count[excess[0]])
 
@@ -205,10 +207,13 @@ class Watch:
             reasons=tuple(known),
             chance=self._chance(pulls, failures),
             diluted=diluted,
+            allowed=taken_away(self.threat.taken, pulls) if self.threat.taken else None,
         )
 
     def _chance(self, pulls: int, failures: int) -> float:
-        """Probability of so many failures or more among so many pulls, at a rate of ε."""
+        """Probability of so many failures or more among so many pulls: at a rate of ε, or where a share ε may fail."""
+        if self.threat.taken:
+            return float(failures <= taken_away(self.threat.taken, pulls))
         return float(bdtrc(failures - 1, pulls, self.threat.eps)) if self.threat.eps > 0.0 else 0.0
 
     # Drift and spread -------------------------------------------------------------------------------------------------
@@ -235,7 +240,8 @@ class Watch:
         values = np.sort(column[~np.isnan(column)])
         for t, width in self._windows:
             # |Y − m| ≤ R(t) has probability 2t at least, and an observation of it is not replaced with keep(2t).
-            due = likely_count(n, self.threat.keep(2.0 * t), delta / len(self._windows))
+            kept = likely_count(n, self.threat.keep(2.0 * t), delta / len(self._windows))
+            due = kept - taken_away(self.threat.taken, n)
             if due < 1:
                 continue
             if values.size < due or (values[due - 1 :] - values[: values.size - due + 1]).min() > width:
@@ -303,17 +309,18 @@ def find_drift(column: Floats, threat: Threat, delta: float) -> tuple[float, flo
 
     Let the values be split into an upper and a lower part anywhere, and D count the changes of side between successive
     ones. Leaving values out never adds changes and takes away two a value at most. So D is at least that of the values
-    that are neither replaced nor failed, which are at least m of n with probability 1 − δ/2; and these, where hits have
+    that are neither replaced nor failed, which are at least m of n with probability 1 − δ/2 (surely, where any share ε
+    may be replaced); and these, where hits have
     nothing to do with rewards, come in random order. Where they have, all n clean values do, and D is at least theirs
     less 2 (n − m). How many of them are above the split is not known, but which counts are possible is.
     """
     n = len(column)
     values = column[~np.isnan(column)]
     size = values.size
-    kept = likely_count(n, 1.0 - threat.eps, delta / 2.0)
+    kept = n - taken_away(threat.taken, n) if threat.taken else likely_count(n, 1.0 - threat.eps, delta / 2.0)
     if size < max(kept, 2):  # hits beyond what is likely: the alarm for failures is the one to speak
         return None
-    independent = isinstance(threat, (Oblivious, Prescient))
+    independent = not threat.chooses_hits
     ordered = kept if independent else n
     replaced = size - kept
     log_level = math.log(delta / 2.0) - math.log(ordered)  # a share for every possible number above the split

@@ -187,7 +187,7 @@ class Replay:
         suspects = np.flatnonzero((worst > 0) & (pulls >= PROBE) & (self.policy.verdict_codes != Verdict.OUT))
         aside = set(self.policy.aside.tolist())
         threat = self.settings.threat
-        bearable = min(threat.keep(min(q, 1.0 - q)) for q in self.policy.rule.quantiles)
+        bearable = min(threat.lasting(min(q, 1.0 - q)) for q in self.policy.rule.quantiles)
         found = []
         for arm in suspects.tolist():
             if arm in aside:

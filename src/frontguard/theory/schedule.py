@@ -56,7 +56,7 @@ class Schedule:
 
     def __post_init__(self) -> None:
         """Refuse parameters for which the paper proves nothing."""
-        checked_threat(self.threat)
+        checked_threat(self.threat).confidence_parts  # noqa: B018 (refuses a model without lemmas)
         settle = object.__setattr__
         settle(self, "spread", as_spread_bound(self.spread))
         settle(self, "arms", checked_count(self.arms, "arms (K)"))

@@ -1,14 +1,19 @@
-"""Threat models: what an attacker may do with a share ε of the measurements, and the constants that follow.
+"""Threat models: what an attacker may do with ε of the measurements, and the constants that follow.
 
-Each model is a type that owns its constants (Section 3.1 and equations 3 and 4 of Korkmaz, Ceyani, Bozgan,
-Tekin, "Robust Pareto Set Identification With Contaminated Bandit Feedback", arXiv 2206.02666), so that no
-caller ever decides mathematics by comparing a name:
+Each model is a type that owns its constants, so that no caller ever decides mathematics by comparing a name. The first
+three are those of Section 3.1 and equations 3 and 4 of Korkmaz, Ceyani, Bozgan, Tekin, "Robust Pareto Set
+Identification With Contaminated Bandit Feedback", arXiv 2206.02666: each measurement is replaced *with probability* ε.
+The fourth is ours: *any share* ε of them is, whichever (docs/theory.md, (j)).
 
-| model | may choose | h(ε) | δ̃ | keep(p) | valid for |
-| --- | --- | --- | --- | --- | --- |
-| `Oblivious` | replacements, beforehand and blindly | ε / (2(1−ε)) | δ/2 | (1−ε) p | ε < 2t̄/(1+2t̄) |
-| `Prescient` | replacements, knowing rewards and hits | ε / (2(1−ε)) | δ/2 | (1−ε) p | ε < 2t̄/(1+2t̄) |
-| `Malicious` | replacements and hits, knowing rewards | ε | δ/3 | p − ε | ε < t̄ |
+| model | may choose | h(ε) | δ̃ | keep(p) | taken | valid for |
+| --- | --- | --- | --- | --- | --- | --- |
+| `Oblivious` | replacements, beforehand and blindly | ε / (2(1−ε)) | δ/2 | (1−ε) p | 0 | ε < 2t̄/(1+2t̄) |
+| `Prescient` | replacements, knowing rewards and hits | ε / (2(1−ε)) | δ/2 | (1−ε) p | 0 | ε < 2t̄/(1+2t̄) |
+| `Malicious` | replacements and hits, knowing rewards | ε | δ/3 | p − ε | 0 | ε < t̄ |
+| `Share` | the same, afterwards: ⌊εn⌋ of n, whichever | ε | none | p | ε | ε < t̄ |
+
+Of n observations as many as chance keeps, at a rate of keep(p), are less ⌊taken · n⌋, so that in the
+long run the share lasting(p) = keep(p) − taken is left.
 """
 
 from __future__ import annotations
@@ -23,7 +28,7 @@ from frontguard.errors import BadInput
 
 @dataclass(frozen=True)
 class Threat(ABC):
-    """An attacker that replaces each measurement with probability `eps` = ε, 0 ≤ ε < 1/2.
+    """An attacker that replaces measurements: each with probability `eps` = ε, or a share ε of them; 0 ≤ ε < 1/2.
 
     From one half on, the replaced measurements are the majority and no estimate of a median can be trusted.
     """
@@ -33,8 +38,11 @@ class Threat(ABC):
     name: ClassVar[str]
     """What the model is called on command lines and in tables."""
 
-    confidence_parts: ClassVar[int]
-    """How many rare events share δ in Lemmas 1 and 2: δ̃ = δ / confidence_parts (equations 3 and 4)."""
+    has_lemmas: ClassVar[bool] = True
+    """Whether Lemmas 1 and 2 of the paper, and R-PSI, which rests on them, speak of the model."""
+
+    chooses_hits: ClassVar[bool]
+    """Whether the attacker chooses which measurements are replaced, so that this may have to do with their values."""
 
     def __post_init__(self) -> None:
         """Refuse an ε outside [0, 1/2)."""
@@ -51,9 +59,30 @@ class Threat(ABC):
     def shift(self) -> float:
         """h(ε): how far the attacker can move the median, in quantile levels of the clean rewards."""
 
+    @property
+    @abstractmethod
+    def confidence_parts(self) -> int:
+        """How many rare events share δ in Lemmas 1 and 2: δ̃ = δ / confidence_parts (equations 3 and 4).
+
+        A model without lemmas refuses it.
+        """
+
     @abstractmethod
     def keep(self, p: float) -> float:
-        """Least probability that an event of the rewards, of probability `p`, happens and is not replaced."""
+        """Least probability that an event of the rewards, of probability `p`, happens and is not replaced by chance."""
+
+    @property
+    def taken(self) -> float:
+        """The share of an arm's measurements that the attacker may take away afterwards, from whatever chance kept."""
+        return 0.0
+
+    def lasting(self, p: float) -> float:
+        """keep(p) − taken: the share of all measurements that, of an event of probability `p`, is left in the long run.
+
+        >>> Malicious(0.2).lasting(0.5) == Share(0.2).lasting(0.5), Share(0.2).keep(0.5)
+        (True, 0.5)
+        """
+        return max(0.0, self.keep(p) - self.taken)
 
     @abstractmethod
     def largest_eps(self, t_bar: float) -> float:
@@ -82,7 +111,12 @@ class Threat(ABC):
 class _IndependentHits(Threat):
     """Hits are independent of the rewards: each is observed with probability 1 − ε, whatever it is."""
 
-    confidence_parts: ClassVar[int] = 2
+    chooses_hits: ClassVar[bool] = False
+
+    @property
+    def confidence_parts(self) -> int:
+        """2."""
+        return 2
 
     @property
     def shift(self) -> float:
@@ -134,7 +168,12 @@ class Malicious(Threat):
     """
 
     name: ClassVar[str] = "malicious"
-    confidence_parts: ClassVar[int] = 3
+    chooses_hits: ClassVar[bool] = True
+
+    @property
+    def confidence_parts(self) -> int:
+        """3."""
+        return 3
 
     @property
     def shift(self) -> float:
@@ -144,6 +183,50 @@ class Malicious(Threat):
     def keep(self, p: float) -> float:
         """p − ε, and 0 where the attacker can afford to hit every time that the event happens."""
         return max(0.0, _probability(p) - self.eps)
+
+    def largest_eps(self, t_bar: float) -> float:
+        """t̄, the solution of h(ε) = t̄."""
+        return checked_t_bar(t_bar)
+
+
+@dataclass(frozen=True)
+class Share(Threat):
+    """Replaces any share ε of an arm's measurements, whichever, having seen all of them (some rows are wrong).
+
+    Of the first n measurements of an arm ⌊εn⌋ at most are replaced, at every n that is looked at, in each objective.
+    Chance does not enter: there is no probability of being hit, which a streak of clean measurements could make up for.
+
+    >>> threat = Share(0.2)
+    >>> threat.shift, threat.keep(0.5), threat.taken, threat.lasting(0.5)
+    (0.2, 0.5, 0.2, 0.3)
+    """
+
+    name: ClassVar[str] = "share"
+    has_lemmas: ClassVar[bool] = False
+    chooses_hits: ClassVar[bool] = True
+
+    @property
+    def confidence_parts(self) -> int:
+        """None: refused."""
+        raise BadInput(
+            "threat must replace each measurement with probability eps for Lemmas 1 and 2, on which R-PSI rests: it "
+            f"must be Oblivious(eps), Prescient(eps) or Malicious(eps); got {self!r}, any share of the measurements, "
+            "which the certified policy covers"
+        )
+
+    @property
+    def shift(self) -> float:
+        """h(ε) = ε, that of the malicious attacker: a replacement goes from one side of the median to the other."""
+        return self.eps
+
+    def keep(self, p: float) -> float:
+        """Chance keeps p: what is taken away is taken afterwards."""
+        return _probability(p)
+
+    @property
+    def taken(self) -> float:
+        """ε."""
+        return self.eps
 
     def largest_eps(self, t_bar: float) -> float:
         """t̄, the solution of h(ε) = t̄."""
@@ -171,11 +254,12 @@ def checked_t_bar(value: object) -> float:
 def checked_threat(value: object) -> Threat:
     """Return the threat model that this is; refuse whatever is none."""
     if not isinstance(value, Threat):
-        raise BadInput(f"threat must be Oblivious(eps), Prescient(eps) or Malicious(eps); got {value!r}")
+        models = [f"{model.__name__}(eps)" for model in _BY_NAME.values()]
+        raise BadInput(f"threat must be {', '.join(models[:-1])} or {models[-1]}; got {value!r}")
     return value
 
 
-_BY_NAME: dict[str, type[Threat]] = {model.name: model for model in (Oblivious, Prescient, Malicious)}
+_BY_NAME: dict[str, type[Threat]] = {model.name: model for model in (Oblivious, Prescient, Malicious, Share)}
 
 
 def threat_named(name: str, eps: float) -> Threat:

@@ -3,19 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from frontguard.audit.cells import DELTA
-from frontguard.audit.runner import LIMIT, CellOutcome
 from frontguard.phrases import listed, number_of, percent
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 
-def answer(outcomes: Sequence[CellOutcome]) -> str:
+class Audited(Protocol):
+    """What came of a cell of the audit, which may know words, and is not known by them."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def about(self) -> str:
+        """What goes wrong in it."""
+
+    @property
+    def runs(self) -> int:
+        """Simulated runs."""
+
+    @property
+    def false(self) -> int:
+        """Runs with a false statement."""
+
+    @property
+    def kinds(self) -> tuple[tuple[str, int], ...]:
+        """Of false statements, with the number of runs that had one."""
+
+    @property
+    def limit(self) -> float:
+        """What the share of such runs is at most."""
+
+    @property
+    def refuted(self) -> bool:
+        """Whether so many show that the promise is not kept."""
+
+
+def answer(outcomes: Sequence[Audited], delta: float) -> str:
     """Whether δ is kept, in a sentence."""
-    refuted = [outcome.cell.name for outcome in outcomes if outcome.refuted]
+    refuted = [outcome.name for outcome in outcomes if outcome.refuted]
     runs = f"{outcomes[0].runs:,} runs each" if outcomes else "no runs"
     if refuted:
         which = f"{len(refuted)} of {number_of(len(outcomes), 'cell')}"
@@ -23,24 +53,24 @@ def answer(outcomes: Sequence[CellOutcome]) -> str:
     worst = max(outcomes, key=lambda outcome: outcome.limit)
     return (
         f"In {number_of(len(outcomes), 'cell')} of {runs}, false statements are not more frequent than promised "
-        f"({percent(DELTA)}); the largest share is at most {percent(worst.limit)}, in {worst.cell.name}."
+        f"({percent(delta)}); the largest share is at most {percent(worst.limit)}, in {worst.name}."
     )
 
 
-def table(outcomes: Sequence[CellOutcome]) -> Table:
+def table(outcomes: Sequence[Audited], delta: float) -> Table:
     """The cells with what came of them, for rich to print."""
     from rich.table import Table as RichTable
 
-    drawn = RichTable(title=f"Runs with a false statement; δ = {percent(DELTA)}", title_justify="left")
+    drawn = RichTable(title=f"Runs with a false statement; δ = {percent(delta)}", title_justify="left")
     drawn.add_column("cell", no_wrap=True)
     drawn.add_column("runs", justify="right")
     drawn.add_column("false", justify="right")
-    drawn.add_column(f"at most ({percent(LIMIT)})", justify="right")
+    drawn.add_column("at most", justify="right")
     drawn.add_column("what was false")
     for outcome in outcomes:
         kinds = ", ".join(f"{kind} {count}" for kind, count in outcome.kinds)
         drawn.add_row(
-            outcome.cell.name,
+            outcome.name,
             f"{outcome.runs:,}",
             f"{outcome.false:,}",
             percent(outcome.limit),
@@ -50,11 +80,10 @@ def table(outcomes: Sequence[CellOutcome]) -> Table:
     return drawn
 
 
-def as_markdown(outcomes: Sequence[CellOutcome]) -> str:
+def as_markdown(outcomes: Sequence[Audited]) -> str:
     """The same as a table for docs."""
     rows = ["| cell | what goes wrong | runs | false | at most |", "| --- | --- | --- | --- | --- |"]
     rows += [
-        f"| {each.cell.name} | {each.cell.about} | {each.runs:,} | {each.false:,} | {percent(each.limit)} |"
-        for each in outcomes
+        f"| {each.name} | {each.about} | {each.runs:,} | {each.false:,} | {percent(each.limit)} |" for each in outcomes
     ]
     return "\n".join(rows)

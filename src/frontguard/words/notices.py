@@ -62,7 +62,9 @@ def _failures(notice: notices.FailuresAlarm) -> str:
         else f"{notice.failed} of {notice.of} pulls {failed}{why}"
     )
     against = (
-        Statement.TOO_MANY_FAILED(
+        Statement.MORE_FAILED_THAN_A_SHARE(contamination=percent(notice.contamination), allowed=notice.allowed)
+        if notice.contamination and notice.allowed is not None
+        else Statement.TOO_MANY_FAILED(
             contamination=percent(notice.contamination), failed=notice.failed, chance=f"{notice.chance:.2g}"
         )
         if notice.contamination

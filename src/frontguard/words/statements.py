@@ -163,5 +163,6 @@ class Statement(Enum):
         "{contamination} contamination would make it {failed} or more with probability {chance}",
         "alarms",
     )
+    MORE_FAILED_THAN_A_SHARE = "a share of {contamination} would make it {allowed} at most", "alarms"
     DRIFTS = "in random order, {allowed}, it would hardly ever be above {most}", "alarms"
     SPREADS = "by the spread bound R, {allowed}, one should hold {due}", "alarms"
