@@ -1,7 +1,8 @@
 """The truth of a simulated world, and which statements of an answer it makes false.
 
 Everything is compared in inner values, of which larger ones are better. m_i are the true quantiles of arm i, γ the
-tolerances of the objectives, and nothing is said of arms that were set aside. An answer is false if
+tolerances of the objectives, and nothing is said of arms that were set aside. An answer without a probability promises
+nothing. Any other is false if
 
 - an *interval* of an arm does not contain its true quantile;
 - an arm is *out* and no other arm is at least as good everywhere and better somewhere;
@@ -44,6 +45,8 @@ class Truth:
         return set(self._false(result))
 
     def _false(self, result: Result) -> Iterator[str]:
+        if result.certificate.confidence is None:  # it promises nothing
+            return
         m = self.inner
         if ((result.lower > m + ROUNDING) | (result.upper < m - ROUNDING)).any():
             yield "interval"
@@ -63,8 +66,6 @@ class Truth:
         yield from self._false_in_certificate(result.certificate, m[arms], m[returned])
 
     def _false_in_certificate(self, certificate: Certificate, about: Floats, returned: Floats) -> Iterator[str]:
-        if certificate.confidence is None:  # it promises nothing
-            return
         accuracy, coverage = (
             _inner(amount, self.objectives) for amount in (certificate.accuracy, certificate.coverage)
         )

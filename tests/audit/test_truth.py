@@ -1,0 +1,86 @@
+"""Which statements of an answer are false: on answers made by hand, of which it is plain."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from frontguard.audit.truth import Truth, beats, dominates
+from frontguard.objectives import Objective
+from frontguard.results import Certificate, Result
+from frontguard.verdicts import Verdict
+
+IN, OUT, COVERED, OPEN, ASIDE = Verdict.IN, Verdict.OUT, Verdict.COVERED, Verdict.UNDECIDED, Verdict.SET_ASIDE
+QUALITY, SPEED = Objective("quality", tolerance=0.1), Objective("speed", tolerance=0.1)
+TRUTH = Truth((QUALITY, SPEED), np.array([[2.0, 1.0], [1.0, 2.0], [1.95, 0.95], [0.5, 0.5]]))
+
+
+def answer(*verdicts: Verdict, coverage: float = 0.1, accuracy: float = 0.1, confidence: float | None = 0.9) -> Result:
+    shape = (len(verdicts), 2)
+    inner = Certificate(accuracy, coverage, confidence, "oblivious", 0.0)
+    return Result(
+        policy="certified",
+        status="certified",
+        arms=tuple(map(str, range(len(verdicts)))),
+        objectives=("quality", "speed"),
+        verdict_codes=np.array(verdicts),
+        estimates=np.zeros(shape),
+        lower=np.full(shape, -np.inf),
+        upper=np.full(shape, np.inf),
+        pulls_per_arm=np.ones(len(verdicts), np.int64),
+        decided_by=np.full(len(verdicts), -1),
+        certificate=inner,
+    ).in_units([QUALITY, SPEED])
+
+
+@pytest.mark.parametrize(
+    ("result", "false"),
+    [
+        (answer(IN, IN, COVERED, OUT), set()),
+        (answer(IN, IN, IN, OUT), set()),  # the third is beaten by less than the tolerance
+        (answer(IN, IN, COVERED, IN), {"in", "accuracy"}),
+        (answer(OUT, IN, COVERED, OUT), {"out", "covered", "coverage"}),
+        (answer(OUT, IN, COVERED, OUT, coverage=math.inf), {"out", "covered"}),
+        (answer(IN, OPEN, OPEN, OPEN), {"coverage"}),
+        (answer(IN, OPEN, OPEN, OPEN, coverage=1.0), set()),
+        (answer(ASIDE, IN, IN, OUT), set()),  # of the others the third is on the front
+        (answer(ASIDE, IN, OUT, OUT), {"out", "coverage"}),
+        (answer(OUT, IN, COVERED, IN, confidence=None), set()),  # promises nothing
+    ],
+)
+def test_what_is_false_is_found(result: Result, false: set[str]) -> None:
+    assert TRUTH.false_statements(result) == false
+
+
+def test_an_interval_that_misses_is_found() -> None:
+    result = answer(IN, IN, COVERED, OUT)
+    result.lower[3, 1] = 0.6
+    assert TRUTH.false_statements(result) == {"interval"}
+
+
+def test_relative_amounts_are_compared_as_shares() -> None:
+    seconds = Objective("seconds", "minimize", tolerance="10%")
+    truth = Truth((seconds,), np.array([[1.0], [1.09], [1.2]]))
+    promise = Certificate(seconds.inner_tolerance, 0.0, 0.9, "oblivious", 0.0)
+    bounds = np.full((3, 1), np.inf)
+    shown = Result(
+        "certified", "certified", ("a", "b", "c"), ("seconds",), np.array([IN, IN, IN]), np.zeros((3, 1)),
+        -bounds, bounds, np.ones(3, np.int64), np.full(3, -1), promise,
+    ).in_units([seconds])  # fmt: skip
+    assert truth.false_statements(shown) == {"in", "accuracy"}  # the third is 20 % slower, the second 9 %
+    two = Truth((seconds,), truth.quantiles[:2])
+    some = slice(0, 2)
+    fewer = Result(
+        "certified", "certified", ("a", "b"), ("seconds",), shown.verdict_codes[some], shown.estimates[some],
+        shown.lower[some], shown.upper[some], shown.pulls_per_arm[some], shown.decided_by[some], promise,
+    ).in_units([seconds])  # fmt: skip
+    assert two.false_statements(fewer) == set()
+
+
+def test_to_beat_is_to_dominate_without_a_tolerance() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        one, other = rng.integers(0, 3, (2, 2)).astype(float)
+        assert beats(one, other, np.zeros(2)) == dominates(one, other)
