@@ -63,7 +63,7 @@ def _of_certificates() -> Iterator[str]:
     yield guarantee(result([IN], promise=certificate(contamination=0.0)))
     for promise in (certificate(aside=("x",), arms=2), certificate(math.inf, math.inf)):
         yield sentence(promise)
-    for void in ("running", "contamination", "bias"):
+    for void in ("running", "contamination", "bias", "medians"):
         promise = certificate(confidence=None, void=void)
         yield sentence(promise)
         yield guarantee(result(five, promise=promise))
@@ -139,6 +139,7 @@ def _of_notices() -> Iterator[str]:
             notices.ContaminationRefuted(1, 2, 0.1),
             notices.TooFewPulls(("a",), 1, 2, 3),
             notices.FailuresAlarm("a", None, 9, 0.1, 5, 9, (("exit code 1", 5),), 1e-9),
+            notices.FailuresAlarm("a", None, 9, 0.1, 5, 9, (("exit code 1", 5),), 0.0, allowed=0),
             notices.DriftAlarm("a", "x", 9, 0.1, 1.0, 0.9, 0.6),
             notices.SpreadAlarm("a", "x", 9, 0.1, 1.0, False, 3, 7),
         ),

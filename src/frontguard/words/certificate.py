@@ -28,6 +28,7 @@ _VOID = {
     "running": Statement.STILL_RUNNING,
     "contamination": Statement.NEEDS_CLEAN,
     "bias": Statement.BIAS_BY_HAND,
+    "medians": Statement.MEANS_ONLY,
 }
 
 _BY_MEANS = ("Auer-A1",)

@@ -53,6 +53,7 @@ class Statement(Enum):
     STILL_RUNNING = "{policy} promises something only once it has stopped", NOTHING
     NEEDS_CLEAN = "{policy} promises something only where no measurement lies", NOTHING
     BIAS_BY_HAND = "its bias was set by hand, and nothing is proved with that", NOTHING
+    MEANS_ONLY = "what {policy} rests on is proved for means, and it compares medians", NOTHING
 
     # What verdicts mean
     INTERVALS = "all intervals contain the true {quantiles}", "(e)"
