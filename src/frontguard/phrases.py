@@ -142,10 +142,11 @@ def percent(share: float, rounding: str = ROUND_HALF_UP, digits: int = 1) -> str
 def percentage(share: float) -> str:
     """An amount that is relative, with three digits that count; of shares and probabilities, `percent` is for those.
 
-    >>> percentage(0.05), percentage(0.0504), percentage(0.00123)
-    ('5%', '5.04%', '0.123%')
+    >>> percentage(0.05), percentage(0.0504), percentage(0.00123), percentage(15900.0)
+    ('5%', '5.04%', '0.123%', '1,590,000%')
     """
-    return f"{100.0 * share:.3g}%"
+    value = 100.0 * share
+    return f"{value:,.0f}%" if 1000.0 <= abs(value) < 1e9 else f"{value:.3g}%"
 
 
 def number(value: float) -> str:

@@ -19,7 +19,9 @@ def certificate(
     accuracy: float = 0.0, coverage: float = 0.0, confidence: float | None = 0.95, **more: Any
 ) -> Certificate:
     """What a prescient attacker leaves of a promise, in the metrics' own units."""
-    return Certificate(accuracy, coverage, confidence, **{"threat": "prescient", "contamination": 0.1, **more})
+    return Certificate(
+        accuracy, coverage, confidence, **{"threat": "prescient", "contamination": 0.1, "arms": 2, **more}
+    )
 
 
 def result(

@@ -82,6 +82,8 @@ def test_a_study_that_stopped_early_promises_what_holds_of_the_set_that_is_print
     assert "no arm beats one that is in by more than" in guarantee(some)
     assert guarantee(some).endswith("arms of the front may be missing.")
     assert str(certificate(0.0, math.inf)).endswith(", and arms of the front may be missing")
+    unknown = result([IN, OPEN], WITHIN, status="budget", promise=certificate(0.0, 3.0, arms=None))
+    assert guarantee(unknown) == guarantee(some)  # as earlier versions printed it: not of the set that is printed
     bounded = result([IN, OPEN], WITHIN, status="budget", promise=certificate(0.0, 3.0))
     assert guarantee(bounded).endswith(
         "open arms may be on the front or not; and each arm on the true front is in, or another one is in that is at "

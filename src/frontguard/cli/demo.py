@@ -21,7 +21,6 @@ if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --
     from frontguard.demo.treatments import Demo
     from frontguard.logs.analysis import Analysis
     from frontguard.reports.model import Report
-    from frontguard.results import Result
 
 
 def demo(
@@ -155,7 +154,7 @@ def _print_reviews(reviews: Reviews) -> None:
     screen.print(robustness(found) or "")
 
 
-def bombed_in_words(found: Result, movie: str) -> str:
+def bombed_in_words(found: Analysis, movie: str) -> str:
     """What has become of the bombed movie."""
     from frontguard.words.front import place
     from frontguard.words.statements import Statement

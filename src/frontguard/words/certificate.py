@@ -132,7 +132,10 @@ def _of_verdicts(result: Result) -> list[str]:
 def _of_missing(result: Result) -> list[str]:
     """What holds of the arms that are not in: those that are covered, those of the front, those that are open."""
     tally, one, coverage = result.tally(), len(result.metrics) == 1, result.certificate.coverage
-    known, within = np.isfinite(coverage).all(), amounts_in_words(coverage, result.metrics) if np.any(coverage) else ""
+    # What earlier versions printed of a study or log that was not certified was not of the set that is printed.
+    of_printed = result.status == "certified" or result.certificate.arms is not None
+    known = of_printed and bool(np.isfinite(coverage).all())
+    within = amounts_in_words(coverage, result.metrics) if np.any(coverage) else ""
     said = []
     if Verdict.COVERED in tally:
         if not known:

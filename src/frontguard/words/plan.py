@@ -12,6 +12,7 @@ from frontguard.objectives import differences_in_units
 from frontguard.phrases import percent, percentage, rounded
 from frontguard.planning.cost import MOST_ARMS, CostPlan, SimulatedCost, Task
 from frontguard.words.statements import Statement
+from frontguard.words.threats import able
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -128,12 +129,13 @@ def facts(made: CostPlan) -> list[str]:
 
 def _floor(made: CostPlan) -> str:
     task = made.task
-    who = {"eps": f"{task.threat.eps:g}", "threat": task.threat.name, "floor": _widths(task, made.floor)}
+    lies = f"where an attacker {able(task.threat.name, task.threat.eps)}," if task.threat.eps else "without lies"
+    floor = _widths(task, made.floor)
     if task.pilot is None:
-        return Statement.CLOSEST(**who)
+        return Statement.CLOSEST(lies=lies, floor=floor)
     arms = made.floor_arms or ()
     where = ", ".join(f"{metric.name} of {arm}" for metric, arm in zip(task.metrics, arms, strict=True))
-    return Statement.UNCERTAIN_FOR_EVER(**who, where=where)
+    return Statement.UNCERTAIN_FOR_EVER(lies=lies, floor=floor, where=where)
 
 
 def _up_to(limit: float | None) -> str:

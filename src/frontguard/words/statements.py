@@ -138,9 +138,9 @@ class Statement(Enum):
         "{goal} cannot be promised: {limit} no method that assumes nothing about shapes can, and {eps} is declared.",
         "(i)",
     )
-    CLOSEST = "with ε = {eps} {threat} no method separates arms closer than {floor}", "Lemma 3"
+    CLOSEST = "{lies} no method separates arms closer than {floor}", "Lemma 3"
     UNCERTAIN_FOR_EVER = (
-        "with ε = {eps} {threat} medians stay uncertain by {floor} (at most, for {where}), however many pulls",
+        "{lies} medians stay uncertain by {floor} (at most, for {where}), however many pulls",
         "(i)",
     )
     TOO_FEW_PULLS = (
