@@ -279,7 +279,7 @@ def find_misses(cell: Cell, runs: int, *, seed: int, ranks: Ints | None = None, 
     misses = np.zeros((runs, cell.arms, len(cell.levels), 2), np.bool_)
     source = RewardSource(cell.environment, cell.adversary)
     states = stream_states(seed, 0, source.environment.arms)
-    most = np.maximum.reduceat(wanted[..., 1:], range(0, length, BLOCK), axis=-1)
+    most = np.maximum.reduceat(wanted[..., 1:], range(0, wanted.shape[-1] - 1, BLOCK), axis=-1)
     _find_misses(source.compiled, *states, wanted, most, cell.rule.costs, *cell.ends, misses)
     return misses
 

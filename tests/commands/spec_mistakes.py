@@ -51,7 +51,7 @@ MISTAKES = [  # in the shortest spec: what is replaced, by what, and the message
     ("[arms.grid]\nx = [1, 2]", "", ": arms missing; wanted a list of [[arm]] or a table [arms.grid]"),
     ("[arms.grid]", "[arms]", ", line 9: arms.x: no such key; wanted one of grid"),
     ("[arms.grid]", '[[arm]]\nname = "a"\n[arms.grid]', ", line 10: arms: wanted [[arm]] or [arms.grid], not both"),
-    ("[[objective]]", "[study]\nthreat = 'precient'\n[[objective]]", ", line 2: study.threat: wanted 'oblivious', 'prescient' or 'malicious'; got 'precient'"),
+    ("[[objective]]", "[study]\nthreat = 'precient'\n[[objective]]", ", line 2: study.threat: wanted 'oblivious', 'prescient', 'malicious' or 'share'; got 'precient'"),
     ("[[objective]]", "[study]\ncontamination = 0.5\n[[objective]]", ", line 2: study.contamination: wanted a number from 0 to below 0.5; got 0.5"),
     ("[[objective]]", "[study]\nconfidence = 95\n[[objective]]", ", line 2: study.confidence: wanted a number between 0 and 1, such as 0.95; got 95"),
     ("[[objective]]", "[study]\nseed = -1\n[[objective]]", ", line 2: study.seed: wanted a whole number from 0; got -1"),

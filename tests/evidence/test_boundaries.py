@@ -27,6 +27,8 @@ from frontguard.evidence.boundaries import (
     fixed_rank,
     rank_table,
     read_rank,
+    taken_away,
+    taken_away_each,
 )
 
 Ints = npt.NDArray[np.int64]
@@ -355,3 +357,26 @@ def test_success_may_depend_on_the_past_and_be_likelier(far: float) -> None:
     always_p = crossing_probability(ranks, p)
     assert crossing_probability(ranks, p + 0.05) < always_p
     assert 0.0 < crossing_probability(ranks, p, far, p_far=0.8) <= delta
+
+
+# --- what is taken afterwards ----------------------------------------------------------------------------
+
+
+@given(st.integers(0, 499), st.integers(0, 10**12))
+def test_what_is_taken_is_the_floor_of_the_share_as_it_is_written(thousandths: int, n: int) -> None:
+    exact = thousandths * n // 1000
+    found = taken_away(thousandths / 1000, n)
+    assert found == taken_away_each(thousandths / 1000, np.array([n]))[0]
+    assert found == exact
+
+
+@pytest.mark.parametrize("taken", [0.0, 0.05, 0.1, 0.3, 0.4])
+def test_the_first_useful_pulls_are_the_first_whose_rank_exceeds_what_is_taken(taken: float) -> None:
+    n = np.arange(1500)
+    useful = anytime_rank(n, 0.5, 0.01) > taken_away_each(taken, n)
+    assert first_useful_pulls(0.5, 0.01, taken=taken) == n[useful][0]
+
+
+def test_a_share_that_takes_all_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"when a share of 0\.5 is taken away; got 0\.5"):
+        first_useful_pulls(0.5, 0.01, taken=0.5)

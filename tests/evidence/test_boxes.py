@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from frontguard import Gaussian, Malicious, Oblivious, Prescient, Subgaussian, Threat
+from frontguard import Gaussian, Malicious, Oblivious, Prescient, Share, Subgaussian, Threat
 from frontguard._compiled import kernel
 from frontguard._typing import Floats
 from frontguard.errors import BadInput
@@ -72,10 +73,17 @@ class Problem:
 
 
 def survivors(threat: Threat, p: float) -> float:
-    """The share of observations, at least, that are clean and have a property that p of the rewards have."""
+    """The share of observations, at least, that chance leaves clean and with a property that p of the rewards have."""
+    if isinstance(threat, Share):
+        return p
     if isinstance(threat, Malicious):
         return max(0.0, p - threat.eps)
     return (1.0 - threat.eps) * p
+
+
+def lost_afterwards(threat: Threat, n: int) -> int:
+    """How many of n observations, whichever, an attacker takes when all are there; ε as it is written."""
+    return math.floor(Fraction(str(threat.eps)) * n) if isinstance(threat, Share) else 0
 
 
 def shifts_of(problem: Problem) -> list[tuple[float, float, float]]:
@@ -83,7 +91,7 @@ def shifts_of(problem: Problem) -> list[tuple[float, float, float]]:
     if problem.spread is None or problem.level != 0.5:
         return [(0.0, 0.0, 1.0)]
     eps = problem.threat.eps
-    h = eps if isinstance(problem.threat, Malicious) else eps / (2.0 * (1.0 - eps))
+    h = eps if isinstance(problem.threat, (Malicious, Share)) else eps / (2.0 * (1.0 - eps))
     parts = UNSHIFTED_SHARE + len(SHIFTS)
     shifted = [h + f * (problem.t_bar - h) for f in SHIFTS]
     return [(0.0, 0.0, UNSHIFTED_SHARE / parts), *((t, problem.spread(t), 1.0 / parts) for t in shifted)]
@@ -107,6 +115,7 @@ def bounds_of_shift(problem: Problem, sample: Sample, shift: tuple[float, float,
     share = part * problem.delta / (2 * problem.arms * problem.objectives)
     low = tabulated_rank(n, survivors(problem.threat, problem.level + t), share, problem.largest)
     high = tabulated_rank(n, survivors(problem.threat, 1.0 - problem.level + t), share, problem.largest)
+    low, high = (rank - lost_afterwards(problem.threat, n) for rank in (low, high))
     return (
         from_below[low - 1] - cost if low >= 1 else -math.inf,
         from_above[high - 1] + cost if high >= 1 else math.inf,
@@ -119,6 +128,7 @@ def floors_of_shift(problem: Problem, sample: Sample, shift: tuple[float, float,
     from_below, from_above = order_statistics(*sample)
     low = math.ceil(survivors(problem.threat, problem.level + t) * n)
     high = math.ceil(survivors(problem.threat, 1.0 - problem.level + t) * n)
+    low, high = (rank - lost_afterwards(problem.threat, n) for rank in (low, high))
     return (
         from_below[low - 1] - cost if low >= 1 else -math.inf,
         from_above[high - 1] + cost if high >= 1 else math.inf,
@@ -168,6 +178,7 @@ THREATS = st.one_of(
     st.sampled_from([0.0, 0.05, 0.2, 0.4]).map(Oblivious),
     st.sampled_from([0.0, 0.1, 0.3]).map(Prescient),
     st.sampled_from([0.0, 0.05, 0.1, 0.3, 0.45]).map(Malicious),
+    st.sampled_from([0.0, 0.05, 0.1, 0.29, 0.45]).map(Share),
 )
 BOUNDS = st.sampled_from([None, Gaussian(1.0), Subgaussian(0.3), CustomSpread(lambda t: 0.0 if t < 0.3 else 2.0)])
 PROBLEMS = st.builds(

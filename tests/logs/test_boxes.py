@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from frontguard import Malicious, Oblivious, Prescient, Threat
+from frontguard import Malicious, Oblivious, Prescient, Share, Threat
 from frontguard.errors import BadInput
 from frontguard.evidence.boundaries import anytime_rank
 from frontguard.evidence.boxes import DOUBT_HIGH, DOUBT_LOW, ESTIMATE
@@ -41,14 +43,15 @@ def naive_box(column: Floats, objective: Objective, threat: Threat, share: float
             return int(anytime_rank(n, keep, share))
         return max(k for k in range(n + 1) if k == 0 or stats.binom.cdf(k - 1, n, keep) <= share)
 
-    low, high = rank(threat.keep(p)), rank(threat.keep(1.0 - p))
+    taken = math.floor(Fraction(str(threat.eps)) * n) if isinstance(threat, Share) else 0
+    low, high = (max(0, rank(threat.keep(level)) - taken) for level in (p, 1.0 - p))
     from_below = np.sort(np.where(failed, -np.inf, inner))
     from_above = np.sort(np.where(failed, np.inf, inner))[::-1]
     return from_below[low - 1] if low else -np.inf, from_above[high - 1] if high else np.inf
 
 
 @pytest.mark.parametrize("anytime", [False, True])
-@pytest.mark.parametrize("threat", [Oblivious(0.0), Prescient(0.1), Malicious(0.2)], ids=str)
+@pytest.mark.parametrize("threat", [Oblivious(0.0), Prescient(0.1), Malicious(0.2), Share(0.1), Share(0.29)], ids=str)
 def test_boxes_are_the_order_statistics_of_the_theory(threat: Threat, anytime: bool) -> None:
     samples = random_samples(8, 4, np.random.default_rng(1), rows=(1, 160))
     samples[3][:, 2] = -1.0  # of which there is no logarithm: all failed
@@ -168,3 +171,43 @@ def test_an_objective_that_the_log_lacks_is_refused() -> None:
         BoxReader(log, [Objective("speed")], 0.1).read(Prescient(0.1))
     with pytest.raises(BadInput, match="threat must be"):
         BoxReader(log, [Objective("m0")], 0.1).read(0.1)  # type: ignore[arg-type]
+
+
+def attacked_by_a_share(sample: Floats, eps: float, up: bool) -> Floats:
+    """⌊εn⌋ of the values at or below the median 0, whichever, sent far above; or the other way round."""
+    worth = np.flatnonzero(sample <= 0.0 if up else sample >= 0.0)[: math.floor(eps * len(sample) + 1e-9)]
+    attacked = sample.copy()
+    attacked[worth] = 1e9 if up else -1e9
+    return attacked
+
+
+@pytest.mark.parametrize("anytime", [False, True])
+def test_intervals_for_a_probability_fail_where_any_share_is_wrong_and_those_for_a_share_hold(anytime: bool) -> None:
+    """300 logs, δ = 0.05, ε = 0.4, by somebody who sees all rows before choosing which to replace, and which way."""
+    rng = np.random.default_rng(3)
+    logs, delta, eps = 300, 0.05, 0.4
+    sizes = (30, 60, 120, 250, 500, 1000) if anytime else (1000,)
+    missed = {Malicious: 0, Share: 0}
+    for _ in range(logs):
+        sample = rng.normal(size=1000)
+        for model in missed:
+            wrong = False
+            for n in sizes:
+                for up in (True, False):
+                    log = ordered_log([attacked_by_a_share(sample[:n], eps, up)[:, None]])
+                    boxes = BoxReader(log, OBJECTIVES[:1], delta, anytime=anytime).read(model(eps))
+                    wrong |= bool(boxes.lower[0, 0] > 0.0 or boxes.upper[0, 0] < 0.0)
+            missed[model] += wrong
+    assert stats.binomtest(missed[Malicious], logs, delta, alternative="greater").pvalue < 1e-6
+    assert stats.binomtest(missed[Share], logs, delta, alternative="greater").pvalue > 0.01
+
+
+def test_a_share_is_what_is_foreseen_too() -> None:
+    samples = [np.arange(100.0)[:, None], np.arange(50.0)[:, None]]
+    reader = BoxReader(ordered_log(samples), OBJECTIVES[:1], 0.1)
+    foreseen = reader.foresee(Share(0.2), 10**9)
+    np.testing.assert_allclose(foreseen.lower[:, 0], [28.0, 13.0], atol=1.0)  # ranks 0.3 n: what lasts of a half
+    np.testing.assert_allclose(foreseen.upper[:, 0], [70.0, 35.0], atol=1.0)
+    now, malicious = reader.read(Share(0.2)), reader.read(Malicious(0.2))
+    assert (now.lower <= malicious.lower).all()
+    assert (now.upper >= malicious.upper).all()

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from frontguard import RPSI, BadInput, Certified, Gaussian, Malicious, Oblivious, Prescient, Subgaussian, Threat
+from frontguard import RPSI, BadInput, Certified, Gaussian, Malicious, Oblivious, Prescient, Share, Subgaussian, Threat
 from frontguard.planning.cost import MOST_ARMS, MOST_PULLS, SimulatedCost, Task, make_plan, simulate_cost, worst_attack
 from frontguard.planning.reach import (
     Pilot,
@@ -50,13 +50,13 @@ def test_two_normal_arms_at_the_floor_can_be_made_to_look_alike_and_no_farther()
     assert 2 * norm.cdf(s / 2) - 1 == pytest.approx(eps / (1 - eps), rel=1e-12)
 
 
-@pytest.mark.parametrize("threat", [Oblivious(0.1), Prescient(0.2), Malicious(0.15)])
+@pytest.mark.parametrize("threat", [Oblivious(0.1), Prescient(0.2), Malicious(0.15), Share(0.15)])
 def test_attacked_levels_are_where_simulated_attacks_put_the_rewards(threat: Threat) -> None:
     environment = gaussian([[0.0], [-1.0]], 1.0)  # arm 0 is the front: pushed down; arm 1 up
     streams = Streams(RewardSource(environment, worst_attack(environment, threat)), seed=1)
     down, up = streams.take(0, 200_000)[:, 0], streams.take(1, 200_000)[:, 0] + 1.0
     for t in (0.0, 0.05):
-        kept = threat.keep(0.5 + t)
+        kept = threat.lasting(0.5 + t)
         low, high = attacked_levels(threat, t, threat.eps)[0], attacked_levels(threat, t, 0.0)[1]
         assert np.quantile(down, kept) == pytest.approx(norm.ppf(low), abs=0.02)
         assert np.quantile(up, 1.0 - kept) == pytest.approx(norm.ppf(high), abs=0.02)
@@ -69,6 +69,7 @@ def test_the_lasting_length_without_r() -> None:
     assert lasting_length(1.0, Malicious(0.3)) == math.inf  # 1/2 − 2ε < 0: nothing is left below
     assert lasting_length(1.0, Malicious(0.3), Gaussian(1.0)) < math.inf
     assert lasting_length(1.0, Prescient(0.0)) == 0.0
+    assert lasting_length(2.0, Share(0.1)) == pytest.approx(lasting_length(2.0, Malicious(0.1)), rel=1e-12)
 
 
 @given(st.floats(0.01, 5.0), st.floats(0.01, 0.3), st.floats(0.0, 1.0))

@@ -6,7 +6,19 @@ from collections.abc import Callable
 
 import pytest
 
-from frontguard import RPSI, AuerA1, AuerA1M, Certified, Gaussian, Malicious, Oblivious, Policy, Prescient, Subgaussian
+from frontguard import (
+    RPSI,
+    AuerA1,
+    AuerA1M,
+    Certified,
+    Gaussian,
+    Malicious,
+    Oblivious,
+    Policy,
+    Prescient,
+    Share,
+    Subgaussian,
+)
 
 Make = Callable[[int, int], Policy]
 
@@ -18,6 +30,7 @@ POLICIES: dict[str, Make] = {
     "certified with R": lambda K, M: Certified(
         K, M, threat=Malicious(0.1), accuracy=0.2, coverage=0.1, spread=Gaussian(0.05)
     ),
+    "certified, any share": lambda K, M: Certified(K, M, threat=Share(0.1), accuracy=0.2, coverage=0.1),
     "auer-a1": lambda K, M: AuerA1(K, M, accuracy=0.3, delta=0.1, scale=0.3),
     "auer-a1-m": lambda K, M: AuerA1M(K, M, accuracy=0.3, delta=0.1, scale=0.3),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from frontguard._typing import Bools, Floats
+from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.simulation import adversaries as adv
 from frontguard.simulation import environments as env
@@ -21,11 +22,13 @@ from frontguard.simulation.contracts import (
     MaliciousAdversary,
     ObliviousAdversary,
     PrescientAdversary,
+    ShareAdversary,
+    attack_kernel,
 )
 from frontguard.simulation.draws import draw_gaussian
-from frontguard.simulation.random import stream_states
+from frontguard.simulation.random import Words, stream_states
 from frontguard.simulation.streams import RewardSource, Streams
-from frontguard.theory.threats import Malicious, Oblivious, Prescient
+from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share
 
 EPS = 0.15
 BLOCKS = 120
@@ -437,3 +440,67 @@ BAD: list[tuple[str, Callable[[], object], str]] = [
 def test_bad_input_is_refused(build: Callable[[], object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         build()
+
+
+# --- any share -------------------------------------------------------------------------------------------
+
+
+@attack_kernel
+def greedy(
+    rewards: Floats, replacements: Floats, hits: Bools, arm: int, reals: Floats, ints: Ints, stream: Words
+) -> None:
+    """Wishes to hit everything."""
+    hits[:] = True
+    replacements[:] = 99.0
+
+
+@pytest.mark.parametrize("eps", [0.07, 0.1, 0.29, 0.3, 0.45])
+def test_a_share_never_hits_more_than_its_budget_at_any_n(eps: float) -> None:
+    """An attack that wants everything gets ⌊εn⌋ of the first n, at every n and in every objective: no more, no less."""
+    everything = ShareAdversary(Share(eps), attack=greedy)
+    clean, observed, hits = trace(GAUSSIAN, everything, 1, 40)
+    budget = [int(Fraction(str(eps)) * n) for n in range(1, len(hits) + 1)]
+    for d in range(2):
+        assert np.cumsum(hits[:, d]).tolist() == budget
+    assert observed[~hits].tobytes() == clean[~hits].tobytes()
+    assert (observed[hits] == 99.0).all()
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_the_worst_share_is_within_its_budget_and_spends_it_where_it_counts(place: str) -> None:
+    environment = PLACES[place]
+    signs = [[-1, 0], [1, 1], [0, -1], [1, -1]]
+    adversary = adv.worst_case_share(environment, EPS, signs)
+    low, high = environment.law.quantile(0.5), environment.law.right_quantile(0.5)
+    for arm in range(4):
+        clean, observed, hits = trace(environment, adversary, arm)
+        spent, n = np.cumsum(hits, axis=0), np.arange(1, len(hits) + 1)
+        for d, sign in enumerate(signs[arm]):
+            assert (spent[:, d] <= np.floor(EPS * n + 1e-9)).all()
+            worth = clean[:, d] <= low[arm, d] if sign > 0 else clean[:, d] >= high[arm, d]
+            assert not (hits[:, d] & ~worth).any()
+            if sign:
+                assert spent[-1, d] >= int(EPS * len(hits)) - 10  # but for the last, which waits for one worth it
+                moved = float(np.median(observed[:, d]))
+                share = float((clean[:, d] <= moved).mean() if sign > 0 else (clean[:, d] >= moved).mean())
+                assert share >= 0.5 + EPS - 0.02
+            else:
+                assert not hits[:, d].any()
+
+
+def test_a_budget_goes_on_from_take_to_take() -> None:
+    adversary = adv.worst_case_share(GAUSSIAN, 0.3, [1, -1, 1, -1])
+    at_once = Streams(RewardSource(GAUSSIAN, adversary), 5)
+    piece_by_piece = Streams(RewardSource(GAUSSIAN, adversary), 5)
+    whole = [at_once.take(arm, 1000) for arm in (0, 1)]
+    parts: list[list[Floats]] = [[], []]
+    for size in (1, 63, 70, 200, 666):
+        for arm in (0, 1):
+            parts[arm].append(piece_by_piece.take(arm, size))
+    assert all(np.array_equal(np.concatenate(parts[arm]), whole[arm]) for arm in (0, 1))
+
+
+def test_the_strongest_of_a_share_is_its_worst_case() -> None:
+    ours = adv.strongest(GAUSSIAN, Share(0.2), [-1, 1, 0, 1])
+    assert isinstance(ours, ShareAdversary)
+    assert ours.reals.tobytes() == adv.worst_case_share(GAUSSIAN, 0.2, [-1, 1, 0, 1]).reals.tobytes()

@@ -18,11 +18,12 @@ from frontguard import (
     Policy,
     Prescient,
     Schedule,
+    Share,
     Subgaussian,
     simulate,
 )
 from frontguard.simulation import Adversary, Environment, RewardSource, Streams
-from frontguard.simulation.adversaries import constant_attack, coupled, review_bomber, worst_case
+from frontguard.simulation.adversaries import constant_attack, coupled, review_bomber, worst_case, worst_case_share
 from frontguard.simulation.environments import bootstrap, categorical, gaussian
 from frontguard.theory.bounds import theorem1_gap_dependent, theorem1_worst_case
 
@@ -48,6 +49,7 @@ CASES: list[tuple[str, Environment, Adversary | None]] = [
     ("oblivious", _gaussian(), constant_attack(0.1, -3.0, environment=_gaussian())),
     ("prescient", _stars(), review_bomber(_stars(), 0.15)),
     ("malicious", _gaussian(), coupled(_gaussian(), 0.1)),
+    ("share", _gaussian(), worst_case_share(_gaussian(), 0.1, [-1, 1, 0, 1, -1, 1, 0], distance=0.3)),
     ("oblivious on a table", _table(), constant_attack(0.2, np.full((7, 2), 3.0))),
 ]
 
@@ -59,6 +61,7 @@ def _policies(environment: Environment) -> list[Policy]:
         RPSI(K, M, threat=Malicious(0.1), spread=Subgaussian(0.05), accuracy=0.1, order=np.arange(K)[::-1]),
         Certified(K, M, threat=Prescient(0.15), accuracy=0.3, coverage=0.2, most_pulls=20_000),
         Certified(K, M, threat=Malicious(0.1), accuracy=0.3, spread=Gaussian(0.05), most_pulls_per_arm=1000),
+        Certified(K, M, threat=Share(0.1), accuracy=0.3, spread=Gaussian(0.05), most_pulls_per_arm=1000),
         AuerA1(K, M, accuracy=0.2, scale=0.2),
         AuerA1M(K, M, accuracy=0.2, scale=0.2),
     ]

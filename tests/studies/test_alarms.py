@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta, hypergeom
 
-from frontguard import Gaussian, Malicious, Objective, Oblivious, Prescient
+from frontguard import Gaussian, Malicious, Objective, Oblivious, Prescient, Share
 from frontguard.errors import BadInput
 from frontguard.notices import Alarm, FailuresAlarm
 from frontguard.studies.alarms import RATE, Watch, alarms, fewest_changes
@@ -90,9 +90,23 @@ def _merged(rng: Rng, n: int, eps: float) -> np.ndarray:
     return values
 
 
+def _spent(rng: Rng, n: int, eps: float) -> np.ndarray:
+    """A share, spent as soon as there is any: on values alone on their side, and on those near the median, sent far."""
+    values = rng.normal(size=n)
+    spent = 0
+    for i in range(1, n - 1):
+        alone = (values[i] > 0) != (values[i - 1] > 0) and (values[i] > 0) != (values[i + 1] > 0)
+        if spent < math.floor(eps * (i + 1)) and (alone or abs(values[i]) < 0.2):
+            values[i] = -values[i] if alone else 1e6
+            spent += 1
+    return values
+
+
 SHAPES = (_normal, _heavy_tails, _ties, _bimodal, _failing, _joined, _bridged, _outlying)
-THREATS: tuple[Threat, ...] = (Prescient(0.1), Malicious(0.1), Prescient(0.3), Oblivious(0.02), Malicious(0.25))
-NORMAL_SHAPES = (_normal, _failing, _outlying)  # which R = Gaussian(1) describes
+THREATS: tuple[Threat, ...] = (
+    Prescient(0.1), Malicious(0.1), Prescient(0.3), Oblivious(0.02), Malicious(0.25), Share(0.1)
+)  # fmt: skip
+NORMAL_SHAPES = (_normal, _failing, _outlying, _spent)  # which R = Gaussian(1) describes
 
 
 def _clean_study(seed: int, rate: float) -> bool:
@@ -102,6 +116,8 @@ def _clean_study(seed: int, rate: float) -> bool:
     shapes: tuple[Callable[[Rng, int, float], np.ndarray], ...] = SHAPES
     if isinstance(threat, Malicious):
         shapes = (*shapes, _sliding, _merged)
+    if isinstance(threat, Share):
+        shapes = (_normal, _heavy_tails, _ties, _bimodal, _spent)
     shape = shapes[seed // len(THREATS) % len(shapes)]
     spread = Gaussian(1.0) if shape in NORMAL_SHAPES and seed % 2 else None
     pulls = (256, int(rng.integers(40, 200)))
@@ -318,6 +334,28 @@ def test_a_metric_that_alone_fails_is_named():
     (found,) = alarms(["a"], ["x", "y"], Prescient(0.1), [values])
     assert found.objective == "y"
     assert "20 of 20 pulls gave no 'y'" in str(found)
+
+
+def test_a_share_fails_so_many_and_no_more():
+    """Nothing is left to chance: at ⌊εn⌋ there is no alarm however long it lasts, one more is proof."""
+    values = np.random.default_rng(1).normal(size=(400, 1))
+    values[9::10] = np.nan
+    assert alarms(["a"], ["x"], Share(0.1), [values]) == []
+    values[395] = np.nan
+    (alarm,) = alarms(["a"], ["x"], Share(0.1), [values])
+    assert isinstance(alarm, FailuresAlarm)
+    assert (alarm.failed, alarm.of, alarm.allowed, alarm.chance) == (41, 400, 40, 0.0)
+    assert str(alarm) == "arm 'a': 41 of 400 pulls failed; a share of 10% would make it 40 at most"
+    assert alarms(["a"], ["x"], Prescient(0.1), [values]) == []  # chance alone may well do this
+    assert FailuresAlarm("a", None, 1, 0.1, 1, 1, (), 0.1).allowed is None
+
+
+def test_a_share_of_failures_is_found_at_its_first_excess():
+    values = np.arange(40.0)[:, None] % 2
+    values[[3, 12]] = np.nan  # one of ten is no proof at 0.1, but one of four is
+    (alarm,) = alarms(["a"], ["x"], Share(0.1), [values])
+    assert (alarm.of, alarm.failed, alarm.allowed) == (4, 1, 0)
+    assert alarms(["a"], ["x"], Share(0.25), [values]) == []
 
 
 def test_two_metrics_that_fail_by_themselves_may_each_use_up_what_is_allowed():

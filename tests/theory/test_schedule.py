@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import frontguard.theory.schedule
 from frontguard.theory.schedule import MOST_PHASES, Schedule
 from frontguard.theory.spread import CustomSpread, Gaussian, SpreadBound, Subgaussian, Uniform
-from frontguard.theory.threats import Malicious, Oblivious, Prescient, Threat
+from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat
 
 MODELS: list[type[Threat]] = [Oblivious, Prescient, Malicious]
 SW_LLVM: dict[str, Any] = {"arms": 16, "objectives": 2, "delta": 0.1, "t_bar": 0.49}
@@ -195,6 +195,11 @@ def test_r_is_never_asked_beyond_t_bar() -> None:
 
 
 # Limits.
+
+
+def test_a_share_is_refused_as_the_lemmas_do_not_speak_of_it() -> None:
+    with pytest.raises(ValueError, match="Lemmas 1 and 2"):
+        Schedule(Share(0.1), Subgaussian(0.2), arms=2, objectives=1, delta=0.1)
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frontguard.theory.threats import Malicious, Oblivious, Prescient, Threat, threat_named
+from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat, checked_threat, threat_named
 
-MODELS: list[type[Threat]] = [Oblivious, Prescient, Malicious]
+MODELS: list[type[Threat]] = [Oblivious, Prescient, Malicious, Share]
 shares = st.floats(0.0, 0.49)
 levels = st.floats(0.01, 0.499)
 
@@ -25,7 +25,7 @@ levels = st.floats(0.01, 0.499)
 def test_shift_is_what_an_attacker_can_reach(model: type[Threat], eps: float) -> None:
     """h by its meaning: attacked at its worst, half of what is seen is clean and below the level 1/2 + h."""
     threat = model(eps)
-    assert threat.keep(0.5 + threat.shift) == pytest.approx(0.5, abs=1e-12)
+    assert threat.lasting(0.5 + threat.shift) == pytest.approx(0.5, abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -50,6 +50,7 @@ def test_no_contamination_is_the_clean_case(model: type[Threat]) -> None:
     assert isinstance(threat.eps, float)
     assert threat.shift == 0.0
     assert [threat.keep(p) for p in (0.0, 0.3, 1.0)] == [0.0, 0.3, 1.0]
+    assert [threat.lasting(p) for p in (0.0, 0.3, 1.0)] == [0.0, 0.3, 1.0]
 
 
 def test_malicious_keeps_nothing_of_an_event_rarer_than_its_share() -> None:
@@ -77,6 +78,35 @@ def test_largest_eps_solves_shift_equals_t_bar(model: type[Threat], t_bar: float
     model(limit * (1.0 - 1e-9)).check(t_bar)
     with pytest.raises(ValueError, match="must be below"):
         model(limit).check(t_bar)
+
+
+def test_a_share_is_taken_afterwards_from_what_chance_left() -> None:
+    threat = Share(0.25)
+    assert (threat.shift, threat.keep(0.5), threat.taken) == (0.25, 0.5, 0.25)
+    assert threat.lasting(0.75) == 0.5
+    assert threat.lasting(0.2) == 0.0  # all of it may be gone
+    assert threat.largest_eps(0.4) == 0.4
+
+
+@pytest.mark.parametrize("model", [Oblivious, Prescient, Malicious])
+@given(eps=shares, p=st.floats(0.0, 1.0))
+def test_where_hits_come_by_chance_nothing_is_taken_afterwards(model: type[Threat], eps: float, p: float) -> None:
+    assert model(eps).taken == 0.0
+    assert model(eps).lasting(p) == model(eps).keep(p)
+
+
+def test_a_share_has_no_lemmas_and_says_so() -> None:
+    assert [model.has_lemmas for model in MODELS] == [True, True, True, False]
+    with pytest.raises(ValueError, match=r"Lemmas 1 and 2.*R-PSI.*got Share\(eps=0\.1\).*certified policy covers"):
+        _ = Share(0.1).confidence_parts
+
+
+def test_what_is_no_model_is_refused_with_all_of_them() -> None:
+    assert checked_threat(Share(0.1)) == Share(0.1)
+    with pytest.raises(
+        ValueError, match=r"Oblivious\(eps\), Prescient\(eps\), Malicious\(eps\) or Share\(eps\); got 0\.1"
+    ):
+        checked_threat(0.1)
 
 
 def test_largest_eps_by_hand() -> None:
@@ -124,7 +154,7 @@ def test_values_are_frozen_compared_and_pickled() -> None:
             threat.eps = 0.2  # type: ignore[misc]
         assert pickle.loads(pickle.dumps(threat)) == threat
         assert repr(threat) == f"{model.__name__}(eps=0.1)"
-    assert len({model(0.1) for model in MODELS}) == 3  # equal eps, different models
+    assert len({model(0.1) for model in MODELS}) == len(MODELS)  # equal eps, different models
 
 
 def test_the_base_is_no_model() -> None:
@@ -136,7 +166,7 @@ def test_models_by_name() -> None:
     for model in MODELS:
         assert threat_named(model.name, 0.2) == model(0.2)
         assert type(threat_named(model.name.upper(), 0.2)) is model
-    with pytest.raises(ValueError, match="one of oblivious, prescient, malicious; got 'evil'"):
+    with pytest.raises(ValueError, match="one of oblivious, prescient, malicious, share; got 'evil'"):
         threat_named("evil", 0.1)
     with pytest.raises(ValueError, match="one of oblivious"):
         threat_named(3, 0.1)  # type: ignore[arg-type]
