@@ -40,14 +40,22 @@ def analyze(
     minimize: Annotated[list[str] | None, typer.Option(help="Metric to be minimised; repeat for several.")] = None,
     tolerance: Annotated[
         list[str] | None,
-        typer.Option(help="Difference that does not matter, 0.5 or 2%; or METRIC=2%, repeated (without: none)."),
+        typer.Option(help="Difference that does not matter, 0.5 or 2%; or METRIC=2% (without: the study's, or none)."),
     ] = None,
     quantile: Annotated[
-        list[str] | None, typer.Option(help="What counts of a metric, METRIC=0.95 or 0.95 for all (without: medians).")
+        list[str] | None,
+        typer.Option(help="What counts of a metric, METRIC=0.95 or 0.95 for all (without: the study's, or medians)."),
     ] = None,
-    contamination: Annotated[float, typer.Option(help="Share of each arm's measurements that may be anything.")] = 0.1,
-    threat: Annotated[str, typer.Option(help="oblivious, prescient or malicious.")] = "prescient",
-    confidence: Annotated[float, typer.Option(help="Probability with which the answer must hold.")] = 0.95,
+    contamination: Annotated[
+        float | None,
+        typer.Option(help="Share of each arm's measurements that may be anything (without: the study's, or 0.1)."),
+    ] = None,
+    threat: Annotated[
+        str | None, typer.Option(help="oblivious, prescient or malicious (without: the study's, or prescient).")
+    ] = None,
+    confidence: Annotated[
+        float | None, typer.Option(help="Probability with which the answer must hold (without: the study's, or 0.95).")
+    ] = None,
     anytime: Annotated[
         bool | None,
         typer.Option(

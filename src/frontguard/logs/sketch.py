@@ -71,7 +71,8 @@ class Sketches:
         # The arms, their pulls, and the values of those that are not sketched.
         nothing = np.empty(0)
         starts = np.zeros((len(metrics), 1), np.int64)
-        self._kept = Ordered([], tuple(metrics), np.zeros(0, np.int64), starts, tuple(nothing for _ in metrics))
+        none = np.zeros(0, np.int64)
+        self._kept = Ordered([], tuple(metrics), none, starts, tuple(nothing for _ in metrics), none)
 
     @property
     def arms(self) -> Sequence[str]:
@@ -150,7 +151,8 @@ class Sketches:
         found = cls(kept.metrics, size)
         # Copies: as parts of the file they would hold all of its bytes in memory, the sketches a second time.
         values = tuple(part.copy() for part in kept.values)
-        found._kept = Ordered(kept.arms, kept.metrics, kept.pulls.copy(), kept.starts.copy(), values)
+        broken = None if kept.broken is None else kept.broken.copy()
+        found._kept = Ordered(kept.arms, kept.metrics, kept.pulls.copy(), kept.starts.copy(), values, broken)
         found._sums = arrays["sums"].copy()
         for d, some in enumerate(found._sketches):
             body, ends = arrays[f"sketches {d}"], arrays[f"ends {d}"].tolist()
@@ -176,7 +178,7 @@ class Sketches:
             values.append(merged.values[d][np.repeat(~moved, good[d])])
             np.cumsum(np.where(moved, 0, good[d]), out=starts[d, 1:])
         self._sums = together
-        self._kept = Ordered(arms, self.metrics, merged.pulls, starts, tuple(values))
+        self._kept = Ordered(arms, self.metrics, merged.pulls, starts, tuple(values), merged.broken)
 
     def _move(self, d: int, merged: Ordered, which: Ints) -> None:
         """Put the values of some arms into their sketches."""
@@ -278,6 +280,7 @@ class SketchOrdered:
     metrics: tuple[str, ...]
     pulls: Ints  # (K,)
     good: Ints  # (M, K)
+    failed_pulls: Ints  # (K,)
     rank_errors: Ints  # (M, K): E, 0 where all values were kept
     means: Floats  # (M, K) of the values that did not fail, NaN where all did
     # Not called as in `Ordered`: places in what is held are no ranks.
@@ -325,8 +328,9 @@ def readable(
         values.append(flat)
         weights.append(weight)
     means = sums / np.where(good > 0, good, np.nan)
+    broken = (kept.pulls - good).max(axis=0) if kept.broken is None else kept.broken
     return SketchOrdered(
-        kept.arms, kept.metrics, kept.pulls, good, errors, means, starts, tuple(values), tuple(weights)
+        kept.arms, kept.metrics, kept.pulls, good, broken, errors, means, starts, tuple(values), tuple(weights)
     )
 
 

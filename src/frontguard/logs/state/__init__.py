@@ -142,7 +142,8 @@ class LogState:
             arms = [text[a:b].decode("utf-8", "surrogatepass") for a, b in zip([0, *ends], ends, strict=False)]
             metrics = tuple(words["metrics"])
             values = tuple(arrays[f"values {d}"] for d in range(len(metrics)))
-            ordered = Ordered(arms, metrics, arrays["pulls"], arrays["starts"], values)
+            # States of earlier releases have not counted which values failed together.
+            ordered = Ordered(arms, metrics, arrays["pulls"], arrays["starts"], values, arrays.get("broken"))
             sources = tuple(CountedFile(**each) for each in words["sources"])
             data = ordered if words["size"] is None else Sketches.from_arrays(ordered, words["size"], arrays)
             return cls(data, words["about"], sources)
@@ -158,6 +159,8 @@ class LogState:
             "pulls": ordered.pulls,
             "starts": ordered.starts,
         }
+        if ordered.broken is not None:
+            arrays["broken"] = ordered.broken
         arrays |= {f"values {d}": values[: ordered.starts[d, -1]] for d, values in enumerate(ordered.values)}
         words = {
             "metrics": list(self.metrics),
