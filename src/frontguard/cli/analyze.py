@@ -44,7 +44,7 @@ def analyze(
     ] = None,
     quantile: Annotated[
         list[str] | None,
-        typer.Option(help="What counts of a metric, METRIC=0.95 or 0.95 for all (without: the study's, or medians)."),
+        typer.Option(help="What counts of a metric, METRIC=0.95 or 0.95 for all (without: as study, or medians)."),
     ] = None,
     contamination: Annotated[
         float | None,

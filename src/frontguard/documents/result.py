@@ -37,12 +37,22 @@ class CertificateDocument(Document):
     """By how much a returned arm may be beaten at once: one number, or one for each objective."""
     coverage: Amounts
     """By how much a returned arm may be worse than one of the true front."""
-    confidence: Annotated[Number, Field(gt=0.0, lt=1.0)]
+    confidence: Annotated[Number, Field(gt=0.0, lt=1.0)] | None
+    """The probability of it all; null where nothing is promised, and then `void` says why."""
     threat: Text
     contamination: Share
+    void: Literal["", "running", "contamination", "bias"] = ""
+    """Why there is no probability: the policy promises only once it has stopped, needs clean measurements, or has a
+    bias that was set by hand."""
+    arms: Count | None = None
+    """Of how many arms it speaks."""
+    aside: list[Text] = []
+    """Which arms were set aside, and are not spoken of."""
 
     @model_validator(mode="after")
     def _known_threat(self) -> Self:
+        if (self.confidence is None) != bool(self.void):
+            raise wrong(("void",), "a reason where the confidence is null, and only there", self.void)
         if self.threat not in ("", "none"):
             threat_named(self.threat, self.contamination)
         return self
@@ -56,7 +66,15 @@ class CertificateDocument(Document):
 
         relative = tuple(metric.relative for metric in metrics)
         return Certificate(
-            each(self.accuracy), each(self.coverage), self.confidence, self.threat, self.contamination, relative
+            accuracy=each(self.accuracy),
+            coverage=each(self.coverage),
+            confidence=self.confidence,
+            threat=self.threat,
+            contamination=self.contamination,
+            relative=relative,
+            void=self.void,
+            arms=self.arms,
+            aside=tuple(self.aside),
         )
 
 
