@@ -15,7 +15,7 @@ from frontguard.logs.analysis import Analysis
 from frontguard.logs.answer import Question, answer
 from frontguard.logs.counted import CountedFile, marked
 from frontguard.logs.of_study import other_answer, own_answer, question_of, read_study
-from frontguard.logs.sort.ordered import Readable
+from frontguard.logs.sort.ordered import Ordered, Readable
 from frontguard.logs.sort.progress import Clock, Watcher
 from frontguard.logs.sort.rows import failure_floors
 from frontguard.logs.sort.spill import ordered_from
@@ -86,6 +86,7 @@ def analyze(
         it has. A file that it has counted already is refused, unless `again`.
     sketch
         Keep a sketch of this size k for each arm in the state, instead of all values: bounded memory, wider boxes.
+        With `anytime`, from the state's beginning or not at all.
     cluster
         Partitioned Parquet is read on this Dask cluster, a `distributed.Client` or "HOST:PORT".
     reading
@@ -131,6 +132,7 @@ def analyze(
     kind: Any = None
     notes: tuple[Notice, ...] = ()
     format = reading.get("format")
+    states: list[Path] = []
     files = find(log) if _is_of_files(log) and (format != "study" or append is not None) else None
     if files is not None and format is None and (states := _state_files(files)):
         state = LogState.merge_all([LogState.load(path) for path in states], again=again)
@@ -177,10 +179,12 @@ def analyze(
             about["adaptive"] = True
         state = LogState.from_ordered(ordered, about, sources)
     if sketch is not None:
+        if question.anytime:
+            _refuse_late_sketches(append, state if states else None)
         state = state.sketched(sketch)
     if append is not None:
         state = append_to(append, state, again=again)
-    readable, delta = state.readable(question.delta)
+    readable, delta = state.readable(question.delta, anytime=question.anytime)
     _refuse_not_positive(readable, question.objectives)
     return answer(readable, question, delta=delta, profiled=profile, kind=kind, notes=notes)
 
@@ -316,6 +320,17 @@ def _state_files(found: LogFiles) -> list[Path]:
             "with --append (append=)"
         )
     return states
+
+
+def _refuse_late_sketches(append: str | Path | None, read: LogState | None) -> None:
+    """Looks at a state with all its values had all of δ: with sketches from now on, there is none left to pay these."""
+    there = append is not None and Path(append).expanduser().exists()
+    before = LogState.load(append) if there and append is not None else read
+    if before is not None and isinstance(before.data, Ordered):
+        raise BadInput(
+            "sketch: the state keeps all values, and looks at it have used all of the doubt that the confidence "
+            "leaves; for many looks (--anytime) begin a state with --sketch, or keep the values"
+        )
 
 
 def _is_state(path: Path) -> bool:

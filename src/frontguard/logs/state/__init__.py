@@ -86,9 +86,12 @@ class LogState:
         counts = f"{len(self.arms)} arms, {int(self.pulls.sum())} pulls"
         return f"LogState({kind}: {counts}, metrics {names}, {len(self.sources)} sources)"
 
-    def readable(self, delta: float) -> tuple[Ordered | SketchOrdered, float]:
-        """The log as boxes are read from it, and the δ that is left for them: sketches take their part of it."""
-        return (self.data, delta) if isinstance(self.data, Ordered) else self.data.readable(delta)
+    def readable(self, delta: float, *, anytime: bool = False) -> tuple[Ordered | SketchOrdered, float]:
+        """The log as boxes are read from it, and the δ that is left for them: sketches take their part of it.
+
+        With `anytime`, for however many looks while it grows.
+        """
+        return (self.data, delta) if isinstance(self.data, Ordered) else self.data.readable(delta, anytime=anytime)
 
     def sketched(self, size: int = DEFAULT_SIZE) -> LogState:
         """The same in bounded memory: sketches of size k for arms with more than 3k values."""
