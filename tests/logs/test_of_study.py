@@ -105,7 +105,8 @@ def certified(path: Path) -> None:
 
 
 def running(path: Path) -> None:
-    told(path, Study(["a", "b", "c"], [SECONDS, "quality"], Malicious(0.05), storage=path, confidence=0.9), rounds=4)
+    study = Study(["a", "b", "c"], [SECONDS, "quality"], Malicious(0.05), storage=path, confidence=0.9)
+    told(path, study, rounds=4, apart=0.01)
 
 
 def with_arms_set_aside(path: Path) -> None:
@@ -113,9 +114,9 @@ def with_arms_set_aside(path: Path) -> None:
 
 
 def with_a_spread_bound(path: Path) -> None:
-    metrics = [Objective("seconds", "minimize", 0.3), Objective("quality", tolerance=0.3)]
+    metrics = [Objective("seconds", "minimize", 0.3)]
     study = Study(["a", "b"], metrics, Prescient(0.25), spread=Subgaussian(0.05), storage=path, most_pulls=2000)
-    told(path, study)
+    told(path, study, at_once=6)
 
 
 def with_coverage(path: Path) -> None:
@@ -123,14 +124,14 @@ def with_coverage(path: Path) -> None:
     told(path, Study(["a", "b", "c"], metrics, Oblivious(0.02), coverage=[0.4], storage=path, most_pulls=600, seed=3))
 
 
-def told(path: Path, study: Study, rounds: int = 10_000) -> None:
+def told(path: Path, study: Study, rounds: int = 10_000, apart: float = 1.0, at_once: int = 30) -> None:
     rng = np.random.default_rng(2)
     for _ in range(rounds):
-        pulls = study.ask(30)
+        pulls = study.ask(at_once)
         if not pulls:
             break
         for pull in pulls[: -2 if rounds < 100 else None]:
-            centre = (1.0 + pull.index, 3.0 - 0.5 * pull.index)[: len(study.objectives)]
+            centre = (1.0 + apart * pull.index, 3.0 - 0.5 * apart * pull.index)[: len(study.objectives)]
             study.tell(pull, (np.array(centre) * np.exp(rng.normal(0.0, 0.02, len(centre)))).tolist())
     study.close()
 
@@ -179,6 +180,24 @@ def test_run_report_serve_and_analyze_agree(study_file: Path) -> None:
     )
     if settings.coverage is None:  # what is told as it was is not told otherwise
         same(told_anew, own)
+
+
+def test_the_studies_above_are_what_they_are_called(tmp_path: Path) -> None:
+    found = {}
+    for make in STUDIES:
+        make(tmp_path / make.__name__)
+        found[make.__name__] = analyze(tmp_path / make.__name__, format="study")
+    assert {name: each.status for name, each in found.items()} == {
+        **{make.__name__: "certified" for make in STUDIES},
+        "running": "running",
+    }
+    assert found["with_arms_set_aside"].aside
+    assert list(found["running"].more_pulls()) == ["a", "b", "c"]
+    assert "failures" not in found["running"].more_pulls().values()  # what is under way has not failed for good
+    bounded = found["with_a_spread_bound"]
+    assert bounded.profile is not None
+    assert np.isnan(bounded.profile.per_arm).all()  # the log alone would not decide it
+    assert bounded.front_changes_at is None
 
 
 def test_what_analyze_prints_is_the_study(study_file: Path) -> None:

@@ -54,14 +54,24 @@ def answer(
     profiled: bool | None = None,
     kind: Any = None,
     notes: tuple[Notice, ...] = (),
+    come_back: Readable | None = None,
 ) -> Analysis:
-    """The analysis of sorted measurements; `delta` is what is left of δ for the boxes."""
+    """The analysis of sorted measurements; `delta` is what is left of δ for the boxes.
+
+    `come_back`: where some pulls count as failed that are only under way, the others, from which it is foreseen what
+    more pulls would bring.
+    """
     delta = question.delta if delta is None else delta
     goal: dict[str, Any] = dict(question.goal())
     reader = BoxReader(ordered, question.objectives, delta, anytime=question.anytime)
     boxes = reader.read(question.threat)
     verdicts = judge(boxes, **goal)
-    more = needed(reader, question.threat, verdicts, **goal) if verdicts.undecided.any() else None
+    more = None
+    if verdicts.undecided.any():
+        ahead = (
+            reader if come_back is None else BoxReader(come_back, question.objectives, delta, anytime=question.anytime)
+        )
+        more = needed(ahead, question.threat, verdicts, **goal)
     wanted = len(ordered.pulls) <= MOST_PROFILED if profiled is None else profiled
     columns = [ordered.metrics.index(objective.name) for objective in question.objectives]
     failed = (ordered.pulls - ordered.good[columns]).T

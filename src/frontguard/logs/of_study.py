@@ -115,8 +115,9 @@ def own_answer(
     reader = BoxReader(ordered, question.objectives, delta, anytime=True)
     own = _own_verdicts(result, kept)
     if ahead and own.undecided.any():
-        more = needed(reader, question.threat, own, **goal)
-        found = replace(found, needed=more.among(kept))
+        come_back = _ordered(log, kept, question.objectives, begun=False)
+        foreseen = BoxReader(come_back, question.objectives, delta, anytime=True)
+        found = replace(found, needed=needed(foreseen, question.threat, own, **goal).among(kept))
     if not wanted:
         return found, Differing()
     read = judge(reader.read(question.threat), **goal).codes
@@ -156,7 +157,8 @@ def other_answer(log: StudyLog, question: Question, *, profiled: bool | None = N
     if len(log.under_way):
         notes.append(UnderWay(len(log.under_way)))
     ordered, delta = _measured(log, kept, question)
-    found = answer(ordered, question, delta=delta, profiled=profiled, notes=tuple(notes))
+    come_back = _ordered(log, kept, question.objectives, begun=False)
+    found = answer(ordered, question, delta=delta, profiled=profiled, notes=tuple(notes), come_back=come_back)
     return found if len(kept) == len(log.settings.arms) else _with_aside(found, log, kept)
 
 
@@ -212,13 +214,14 @@ def _measured(log: StudyLog, kept: Ints, question: Question) -> tuple[Ordered, f
     return _ordered(log, kept, question.objectives), question.delta * len(kept) / len(log.settings.arms)
 
 
-def _ordered(log: StudyLog, kept: Ints, objectives: tuple[Objective, ...]) -> Ordered:
-    """The pulls of some arms, those that are under way as failed ones, sorted by arm in the study's order."""
+def _ordered(log: StudyLog, kept: Ints, objectives: tuple[Objective, ...], *, begun: bool = True) -> Ordered:
+    """The pulls of some arms, sorted by arm in the study's order; all that were `begun`, or those that came back."""
+    out = log.under_way if begun else log.under_way[:0]
     place = np.full(len(log.settings.arms), -1)
     place[kept] = np.arange(len(kept))
     names = [objective.name for objective in log.settings.objectives]
     columns = [names.index(objective.name) for objective in objectives]
-    begun = place[np.concatenate([log.arm_of, log.under_way])]
-    values = np.concatenate([log.values[:, columns], np.full((len(log.under_way), len(columns)), np.nan)])
-    some = begun >= 0
-    return sorted_pulls([log.settings.arms[arm] for arm in kept.tolist()], objectives, begun[some], values[some])
+    arm_of = place[np.concatenate([log.arm_of, out])]
+    values = np.concatenate([log.values[:, columns], np.full((len(out), len(columns)), np.nan)])
+    some = arm_of >= 0
+    return sorted_pulls([log.settings.arms[arm] for arm in kept.tolist()], objectives, arm_of[some], values[some])

@@ -110,7 +110,8 @@ def robustness_part(found: Analysis) -> Section:
     if profile is None or said is None:
         return Section("How robust it is")
     shown_too: tuple[Figure, ...] = ()
-    if (~np.isnan(profile.per_arm)).any() and len(profile.levels):
+    # Where the log read anew would have other arms in than the study, how many it has at each level says nothing.
+    if (~np.isnan(profile.per_arm)).any() and len(profile.levels) and not np.isnan(profile.front):
         picture = plot.robustness(found)
         shown_too = (Figure("Arms that stay on the front", picture, picture.caption, _levels(profile)),)
     explained = (

@@ -197,7 +197,9 @@ def next_step(found: Analysis, arguments: Sequence[str], append: Path | None = N
         send = f"`{command_line(arguments, report='report.html')}` writes a report to send"
         return f"{send}; with --json it is printed for machines{more}."
     steps = []
-    if found.status == "budget":
+    if found.policy != "analysis" and found.status in ("running", "budget"):  # a study's own answer
+        steps.append(f"take the study up again{' with a larger budget' if found.status == 'budget' else ''}")
+    elif found.status == "budget":
         where = f"--append {append}" if append is not None else "--append STATE for both"
         steps.append(f"measure the open arms and those that decide them, and add the new rows ({where})")
     suggested, within = suggested_tolerances(found.certificate, found.metrics), _settled_within(found)
