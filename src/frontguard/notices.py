@@ -177,6 +177,14 @@ class UnfinishedLine(Notice):
     kind: Literal["unfinished_line"] = "unfinished_line"
 
 
+@dataclass(frozen=True)
+class UnderWay(Notice):
+    """Pulls that were handed out and have not come back are read as failed ones."""
+
+    pulls: int
+    kind: Literal["under_way"] = "under_way"
+
+
 # What a run meets -----------------------------------------------------------------------------------------------------
 
 
@@ -224,6 +232,7 @@ AnyNotice = (
     | RowsWithoutArm
     | ArmsWithoutRows
     | UnfinishedLine
+    | UnderWay
     | AllFailed
     | Stopping
     | StorageTrouble

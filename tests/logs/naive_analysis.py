@@ -27,6 +27,7 @@ class Naive:
     estimate: dict[str, list[float]] = field(default_factory=dict)
     doubt: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
     failed: dict[str, list[int]] = field(default_factory=dict)
+    failed_pulls: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.gamma = [objective.inner_tolerance for objective in self.objectives]
@@ -39,6 +40,10 @@ class Naive:
             self.low[arm], self.high[arm] = [each[0] for each in sides], [each[1] for each in sides]
             self.estimate[arm], self.doubt[arm] = [each[2] for each in sides], [each[3] for each in sides]
             self.failed[arm] = [each[4] for each in sides]
+            self.failed_pulls[arm] = sum(
+                any(not self._usable(objective, v) for objective, v in zip(self.objectives, row, strict=True))
+                for row in self.rows[arm]
+            )
         self._judge()
 
     def _rank(self, n: int, kept: float) -> int:
@@ -46,8 +51,12 @@ class Naive:
         fits = binom.cdf(np.arange(n), n, max(kept, 0.0)) <= share * (1.0 - 1e-9)  # P(Bin < k) for k = 1, …, n
         return int(fits.sum()) if kept > 0 else 0
 
+    @staticmethod
+    def _usable(objective: Objective, v: float | None) -> bool:
+        return v is not None and math.isfinite(v) and not (objective.relative and v <= 0)
+
     def _of_metric(self, objective: Objective, column: Any) -> tuple[Any, ...]:
-        good = [v for v in column if v is not None and math.isfinite(v) and not (objective.relative and v <= 0)]
+        good = [v for v in column if self._usable(objective, v)]
         inner = sorted(objective.inward(good).tolist())
         n, failed, level = len(column), len(column) - len(good), objective.inner_quantile
         below = self._rank(n, self.threat.keep(level)) - failed
@@ -77,6 +86,11 @@ class Naive:
         def could_beat_by(i: str, j: str) -> float:
             return min(self.high[j][d] - self.low[i][d] - self.gamma[d] for d in M)
 
+        def cannot_beat(i: str, j: str) -> bool:
+            ahead = [self.high[j][d] - self.low[i][d] for d in M]
+            within = any(lead <= self.gamma[d] if self.gamma[d] > 0 else lead < 0 for d, lead in enumerate(ahead))
+            return within or all(lead <= 0 for lead in ahead)
+
         def misses_by(i: str, k: str) -> float:
             return max(self.high[i][d] - self.low[k][d] - self.gamma[d] for d in M)
 
@@ -84,19 +98,15 @@ class Naive:
         alive = [i for i in self.arms if i not in out]
         candidates = [i for i in alive if not any(beaten_beyond_doubt(i, j) for j in alive if j != i)]
         worst = {i: max((could_beat_by(i, j) for j in alive if j != i), default=-math.inf) for i in candidates}
-        inside = [i for i in candidates if worst[i] <= 0]
+        inside = [i for i in candidates if all(cannot_beat(i, j) for j in alive if j != i)]
         left = [i for i in alive if i not in inside]
         covered = [i for i in left if any(misses_by(i, k) <= 0 for k in inside)]
-        returned = [i for i in candidates if i not in covered]
         self.verdicts = {
             i: "out" if i in out else "in" if i in inside else "covered" if i in covered else "undecided"
             for i in self.arms
         }
-        slack = max((worst[i] for i in returned), default=-math.inf)
-        unreturned = [i for i in alive if i not in returned]
-        uncovered = max(
-            (min((misses_by(i, k) for k in returned), default=math.inf) for i in unreturned), default=-math.inf
-        )
+        slack = max((worst[i] for i in inside), default=0.0)
+        uncovered = max((min((misses_by(i, k) for k in inside), default=math.inf) for i in left), default=-math.inf)
         self.accuracy = [max(g + slack, 0.0) for g in self.gamma]
         self.coverage = [max(g + uncovered, 0.0) for g in self.gamma]
 

@@ -10,22 +10,26 @@ import math
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binom
 
-from frontguard import BadInput
+from frontguard import BadInput, analyze
 from frontguard._typing import Floats, Ints
 from frontguard.evidence.boundaries import fixed_rank
 from frontguard.logs.sketch import (
     Retained,
     Sketches,
+    SketchOrdered,
     _retained,
     allowed_error,
     capacity,
     exact_up_to,
+    lasting_error,
     ranks_error,
     readable,
 )
@@ -389,3 +393,92 @@ def test_false_verdicts_stay_within_delta() -> None:
     assert false_verdicts <= delta * logs
     assert verdicts > logs  # it is not for want of verdicts
     assert careless > 0.5 * logs
+
+
+# Many looks -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("share", [0.05, 0.01])
+def test_an_error_that_is_watched_stays_within_what_is_said_for_all_looks(share: float) -> None:
+    """Compactions of one level, one sign each, looked at after every one: E of one look is exceeded far too often."""
+    rng = np.random.default_rng(0)
+    walks, steps = 400, 20_000
+    once, always = (
+        np.array([error(v, v, share) for v in range(1, steps + 1)]) for error in (allowed_error, lasting_error)
+    )
+    exceeded = np.zeros(2)
+    for _ in range(walks):
+        errors = np.cumsum(rng.choice([-1, 1], steps))
+        exceeded += (errors > once).any(), (errors > always).any()
+    assert exceeded[0] > 2 * share * walks
+    assert exceeded[1] <= binom.ppf(0.999, walks, share)
+    assert (always >= once).all()
+    assert always[-1] < 1.3 * once[-1]
+
+
+def test_levels_of_any_weight_are_within_it_too() -> None:
+    """Compactions of level h weigh 2ʰ, and come as the counts have it."""
+    rng = np.random.default_rng(1)
+    walks, share = 2000, 0.05
+    weights = np.concatenate([np.repeat(2**level, 40) for level in range(12)])
+    limits = [
+        lasting_error(int(v), int(hard), share)
+        for v, hard in zip(np.cumsum(weights**2), np.cumsum(weights), strict=True)
+    ]
+    errors = np.cumsum(weights * rng.choice([-1, 1], (walks, len(weights))), axis=1)
+    assert (errors > limits).any(axis=1).sum() <= binom.ppf(0.999, walks, share)
+
+
+def weight_up_to(reads: SketchOrdered, z: float) -> int:
+    """How many values of the first arm are at or below z by what is held of it."""
+    return int(reads.held_weights[0][reads.held[0] <= z].max(initial=0))
+
+
+def test_a_sketch_that_grows_is_right_at_every_look() -> None:
+    """At the true median, which is what bounds have to be right about. A sketch taken for exact would not be."""
+    rng = np.random.default_rng(6)
+    logs, delta, wrong, careless = 60, 0.5, 0, 0
+    for _ in range(logs):
+        sketches, below, missed, off = Sketches(("x",), 8), 0, False, False
+        for _ in range(25):
+            values = rng.normal(size=400)
+            below += int((values <= 0.0).sum())
+            sketches.add(one_arm(values))
+            reads, left = sketches.readable(delta, anytime=True)
+            assert left == pytest.approx(0.9 * delta)
+            error = abs(weight_up_to(reads, 0.0) - below)
+            missed |= error > reads.rank_errors[0, 0]
+            off |= error > 0
+        wrong += missed
+        careless += off
+    assert wrong <= 0.1 * delta * logs
+    assert careless > 0.9 * logs
+
+
+def test_it_is_paid_from_the_first_look_and_for_every_arm() -> None:
+    """What a look costs does not depend on how many samples are sketched by then: later looks would cost again."""
+    sketches = Sketches(("x",), 50)
+    for name in "abcd":
+        sketches.add(one_arm(np.arange(20.0), name=name))
+    reads, left = sketches.readable(0.1, anytime=True)
+    assert (left, reads.rank_errors.any()) == (pytest.approx(0.09), False)
+    assert sketches.readable(0.1)[1] == 0.1
+    sketches.add(one_arm(np.arange(5000.0), name="a"))
+    alone = sketches.readable(0.1, anytime=True)[0].rank_errors[0, 0]
+    for name in "bcd":
+        sketches.add(one_arm(np.arange(5000.0), name=name))
+    assert sketches.readable(0.1, anytime=True)[0].rank_errors[0, 0] == alone
+    assert alone > sketches.readable(0.1)[0].rank_errors[0, 0]
+
+
+def test_a_state_with_all_values_is_not_sketched_once_it_may_have_been_looked_at(tmp_path: Path) -> None:
+    frame = {"arm": ["a", "b"] * 50, "x": np.arange(100.0)}
+    asked: dict[str, Any] = {"maximize": "x", "anytime": True, "profile": False}
+    analyze(frame, append=tmp_path / "exact", **asked)
+    for log, state in ((frame, tmp_path / "exact"), (tmp_path / "exact", None)):
+        with pytest.raises(BadInput, match="begin a state with --sketch"):
+            analyze(log, append=state, sketch=8, **asked)
+    assert analyze(tmp_path / "exact", sketch=8, maximize="x").pulls == 100  # one look is one look
+    analyze(frame, append=tmp_path / "small", sketch=8, **asked)
+    assert analyze(frame, append=tmp_path / "small", sketch=8, **asked).pulls == 200
+    assert analyze(tmp_path / "small", **asked).pulls == 200

@@ -21,7 +21,7 @@ import pytest
 from scipy.special import ndtri
 
 from frontguard.logs import boxes as log_boxes
-from frontguard.logs.analyze import Question
+from frontguard.logs.answer import Question
 from frontguard.logs.boxes import BoxReader
 from frontguard.objectives import Objective
 from frontguard.pareto.judge import judge

@@ -18,7 +18,8 @@ from frontguard.experiments.metrics import Score, Spread
 from frontguard.experiments.published import Published
 from frontguard.experiments.results import Row
 from frontguard.experiments.tables import as_json
-from frontguard.logs.analyze import Analysis, Question, answer
+from frontguard.logs.analysis import Analysis
+from frontguard.logs.answer import Question, answer
 from frontguard.logs.sort.ordered import Ordered
 
 OBJECTIVES = (Objective("seconds", "minimize", "5%"), Objective("quality", "maximize", 0.2))

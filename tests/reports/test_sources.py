@@ -18,7 +18,7 @@ from frontguard.documents.analysis import AnalyzeDocument
 from frontguard.documents.base import Origin, read
 from frontguard.documents.result import PlainDocument, RunDocument
 from frontguard.errors import BadInput
-from frontguard.logs.analyze import Analysis
+from frontguard.logs.analysis import Analysis
 from frontguard.reports.sources import report_from_json, report_from_values, report_on
 from frontguard.reports.write import text_of
 from frontguard.studies.overview import Snapshot

@@ -12,14 +12,15 @@ import pytest
 from frontguard import Objective, Prescient, Study, Subgaussian
 from frontguard._typing import Floats, Ints
 from frontguard.logs.analysis import Analysis
-from frontguard.logs.analyze import Question, answer
+from frontguard.logs.answer import Question, answer
+from frontguard.logs.of_study import Differing, own_answer, read_study
 from frontguard.logs.profile import Profile
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.rows import sorted_pulls
 from frontguard.plot.picture import Points
 from frontguard.reports.model import Report
 from frontguard.reports.sources import report_on
-from frontguard.reports.study import as_analysis, robustness_of, study_report
+from frontguard.reports.study import robustness_of, study_report, where_they_differ
 from frontguard.studies.follow import Follower
 from frontguard.verdicts import Verdict
 from tests.reports.samples import ARMS, OBJECTIVES, study_in
@@ -114,10 +115,11 @@ def test_where_the_log_would_decide_otherwise_no_figure_is_given() -> None:
     result = study.result()
     assert result.verdicts == {"a": "out", "b": "in"}
     assert result.pulls < 40
-    found, note = as_analysis(result, study.settings, *log_of(study))
+    found, differing = own_answer(read_study(study))
     assert found.profile is not None
     assert np.isnan(found.profile.per_arm).all()
-    assert note.startswith("For 2 arms no figure is given")
+    assert differing == Differing(2, front=True, spread=True)
+    assert where_they_differ(differing).startswith("For 2 arms no figure is given")
     report = report_on(study)
     assert [row[-1].text for row in report.table.rows] == ["", ""]
     assert report.robustness.words[0].startswith("Of no arm it can be said")
@@ -171,13 +173,14 @@ def test_a_study_on_its_way_says_what_would_settle_it() -> None:
 
 def judged_otherwise(study: Study, verdict: Verdict) -> tuple[int, Profile, Analysis, str]:
     """An arm that is out and gets another verdict, the profile before, and what is found and said then."""
-    result, log = study.result(), log_of(study)
-    before = as_analysis(result, study.settings, *log)[0].profile
+    result, log = study.result(), read_study(study)
+    before = own_answer(log)[0].profile
     assert before is not None
     codes = result.verdict_codes.copy()
     arm = next(i for i in range(len(ARMS)) if codes[i] == Verdict.OUT and not np.isnan(before.per_arm[i]))
     codes[arm] = verdict
-    return arm, before, *as_analysis(replace(result, verdict_codes=codes), study.settings, *log)
+    found, differing = own_answer(replace(log, result=replace(result, verdict_codes=codes)))
+    return arm, before, found, where_they_differ(differing)
 
 
 def test_an_arm_with_another_verdict_than_the_log_gives_has_no_figure(study: Study) -> None:

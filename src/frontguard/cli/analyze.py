@@ -49,16 +49,20 @@ def analyze(
     minimize: Annotated[list[str] | None, typer.Option(help="Metric to be minimised; repeat for several.")] = None,
     tolerance: Annotated[
         list[str] | None,
-        typer.Option(help="Difference that does not matter, 0.5 or 2%; or METRIC=2%, repeated (without: none)."),
+        typer.Option(help="Difference that does not matter, 0.5 or 2%; or METRIC=2% (without: the study's, or none)."),
     ] = None,
     quantile: Annotated[
-        list[str] | None, typer.Option(help="What counts of a metric, METRIC=0.95 or 0.95 for all (without: medians).")
+        list[str] | None,
+        typer.Option(help="What counts of a metric, METRIC=0.95 or 0.95 for all (without: as study, or medians)."),
     ] = None,
     contamination: Annotated[
-        float, typer.Option(help="Probability with which each measurement may be anything (ε).")
-    ] = 0.1,
-    threat: Annotated[str, typer.Option(help=THREATS)] = "prescient",
-    confidence: Annotated[float, typer.Option(help="Probability with which the answer must hold.")] = 0.95,
+        float | None,
+        typer.Option(help="Probability with which each measurement may be anything (ε; without: the study's, or 0.1)."),
+    ] = None,
+    threat: Annotated[str | None, typer.Option(help=f"{THREATS} (Without: the study's, or prescient.)")] = None,
+    confidence: Annotated[
+        float | None, typer.Option(help="Probability with which the answer must hold (without: the study's, or 0.95).")
+    ] = None,
     anytime: Annotated[
         bool | None,
         typer.Option(

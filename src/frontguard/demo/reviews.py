@@ -19,7 +19,7 @@ from frontguard._typing import Floats
 from frontguard.experiments.datasets.movielens import SCORES
 from frontguard.experiments.datasets.readers import bundled_text
 from frontguard.logs.analysis import Analysis
-from frontguard.logs.analyze import Question, answer
+from frontguard.logs.answer import Question, answer
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.objectives import Objective
 from frontguard.pareto.points import pareto_mask

@@ -19,7 +19,7 @@ from frontguard.demo.reviews import Reviews, analyze_reviews
 from frontguard.experiments.datasets.compiler_flags import bundled_recording
 from frontguard.experiments.datasets.diabetes import bundled_treatments
 from frontguard.logs.analysis import Analysis
-from frontguard.logs.analyze import Question, answer
+from frontguard.logs.answer import Question, answer
 from frontguard.objectives import Objective
 from frontguard.policies import RPSI, AuerA1
 from frontguard.results import Result

@@ -46,10 +46,12 @@ class AnalysisDocument(ResultDocument):
     """The front that a comparison of means would have called."""
     failed: dict[Text, dict[Text, Count]] = {}
     """Values that failed, by arm and objective, of arms with any."""
+    failed_pulls: dict[Text, Count] | None = None
+    """Pulls that lack any value, by arm, of arms with any."""
     stands_up_to: dict[Text, Share] | None = None
     """The largest ε, as the threat model has it, up to which an arm's verdict is certain; null without a profile."""
     front_changes_at: Share | None = None
-    """The ε at which the front as a whole is no longer certain; null without a profile."""
+    """The ε at which the front as a whole is no longer certain; null where that is not known."""
     more_pulls: dict[Text, Count | Literal["far", "contamination", "failures", "tolerance"]] = {}
     """For each open arm how many more pulls of it would settle it, or why no number would."""
 
@@ -58,6 +60,7 @@ class AnalysisDocument(ResultDocument):
         super().check()
         self.check_values([Objective(each.name) for each in self.metrics], failed=self.failed, means=self.means)
         self.check_arms(stands_up_to=self.stands_up_to or {}, more_pulls=self.more_pulls)
+        self.check_arms(failed_pulls=self.failed_pulls or {})
         self.check_arms(more_pulls_of_rival=self.entry("more_pulls_of_rival") or {})
         self.check_named("mean_set", enumerate(self.mean_set))
 
@@ -67,17 +70,20 @@ class AnalysisDocument(ResultDocument):
         arms, names = known.arms, known.objectives
         levels: ProfileDocument | None = self.entry("profile")
         profile = None
-        if self.stands_up_to is not None and self.front_changes_at is not None:
+        if self.stands_up_to is not None:
             profile = Profile(
                 per_arm=np.array([self.stands_up_to.get(arm, np.nan) for arm in arms], np.float64),
-                front=self.front_changes_at,
+                front=np.nan if self.front_changes_at is None else self.front_changes_at,
                 levels=np.array([] if levels is None else levels.levels, np.float64),
                 in_front=np.array([] if levels is None else levels.in_front, np.int64),
                 resolution=0.001 if levels is None else levels.resolution,
             )
+        failed = values_of(self.failed, arms, names, 0.0).astype(np.int64)
+        lacking = self.failed_pulls
         return Analysis(
             **vars(known),
-            failed=values_of(self.failed, arms, names, 0.0).astype(np.int64),
+            failed=failed,
+            failed_pulls=np.array([] if lacking is None else [lacking.get(arm, 0) for arm in arms], np.int64),
             means=values_of(self.means, arms, names),
             mean_front=np.isin(np.array(arms, object), np.array(self.mean_set, object)),
             profile=profile,

@@ -22,12 +22,18 @@ class Analysis(Result):
     """A result with what only a complete log can tell; arrays have a row for each arm, in the order of names."""
 
     failed: Ints = field(default_factory=lambda: np.empty((0, 0), np.int64))  # (K, M) values that may be anything
+    failed_pulls: Ints = field(default_factory=lambda: np.empty(0, np.int64))  # (K,) pulls that lack any value
     means: Floats = field(default_factory=lambda: np.empty((0, 0)))  # (K, M), in the metrics' units
     mean_front: Bools = field(default_factory=lambda: np.empty(0, np.bool_))
     profile: Profile | None = None
     needed: Needed | None = None
     anytime: bool = False
     kind: Any = None  # an empty frame of the kind that came in
+
+    def __post_init__(self) -> None:
+        """Where pulls that lack a value were not counted, they are so many at least as lack one value."""
+        if len(self.failed_pulls) != len(self.failed):
+            object.__setattr__(self, "failed_pulls", self.failed.max(axis=1))
 
     @property
     def counts(self) -> dict[str, int]:
@@ -49,8 +55,11 @@ class Analysis(Result):
 
     @property
     def front_changes_at(self) -> float | None:
-        """The ε at which the front is no longer certain as a whole; 0.5 if it is below, None without a profile."""
-        return None if self.profile is None else float(self.profile.front)
+        """The ε at which the front is no longer certain as a whole; 0.5 if it is below, None if that is not known.
+
+        It is not without a profile, nor of a study whose log, read as it is now, would not give the study's front.
+        """
+        return None if self.profile is None or np.isnan(self.profile.front) else float(self.profile.front)
 
     def more_pulls(self) -> dict[str, int | str]:
         """For each open arm how many more pulls of it would settle it, or why no number would."""
@@ -79,6 +88,10 @@ class Analysis(Result):
                 (arms[i], dict(zip(names, self.failed[i].tolist(), strict=True)))
                 for i in np.flatnonzero(self.failed.any(axis=1)).tolist()
             ),
+        )
+        yield (
+            "failed_pulls",
+            ByArm((arms[i], int(self.failed_pulls[i])) for i in np.flatnonzero(self.failed_pulls).tolist()),
         )
         yield "stands_up_to", None if self.profile is None else ByArm(self.stands_up_to.items())
         yield "front_changes_at", self.front_changes_at
@@ -125,6 +138,7 @@ class Analysis(Result):
             columns[f"{name} mean"] = self.means[:, d]
             columns[f"{name} failed"] = self.failed[:, d]
         columns["pulls"] = self.pulls_per_arm
+        columns["failed pulls"] = self.failed_pulls
         columns["decided by"] = [self.arms[j] if j >= 0 else "" for j in self.decided_by.tolist()]
         columns["mean front"] = self.mean_front
         if self.profile is not None:

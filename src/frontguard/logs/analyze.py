@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from frontguard._checks import real_number
-from frontguard._typing import Floats
 from frontguard.errors import BadInput
-from frontguard.evidence.boxes import ArmBoxes
 from frontguard.logs.analysis import Analysis
-from frontguard.logs.boxes import BoxReader, mean_front, means
+from frontguard.logs.answer import Question, answer
 from frontguard.logs.counted import CountedFile, marked
-from frontguard.logs.more_pulls import Needed, needed
-from frontguard.logs.profile import profile as robustness
-from frontguard.logs.sort.ordered import Readable
+from frontguard.logs.of_study import other_answer, own_answer, question_of, read_study
+from frontguard.logs.sort.ordered import Ordered, Readable
 from frontguard.logs.sort.progress import Clock, Watcher
 from frontguard.logs.sort.rows import failure_floors
 from frontguard.logs.sort.spill import ordered_from
@@ -29,37 +26,11 @@ from frontguard.logs.sources.log import Log
 from frontguard.logs.sources.reader import no_column
 from frontguard.logs.state import LogState, append_to
 from frontguard.logs.state.file import MARK
-from frontguard.notices import Notice, TooFewPulls
-from frontguard.objectives import Objective, parse_objectives, tolerances
-from frontguard.pareto.judge import Verdicts, judge, promised_now
+from frontguard.notices import Notice
+from frontguard.objectives import Objective, parse_objectives
 from frontguard.phrases import did_you_mean, quoted, shown
-from frontguard.results import Certificate
+from frontguard.studies.study import Study
 from frontguard.theory.threats import Threat, threat_named
-
-MOST_PROFILED = 20_000
-"""Arms up to which the robustness profile is made unless it is asked for: beyond, it takes longer than the answer."""
-
-
-@dataclass(frozen=True)
-class Question:
-    """What is asked of a log, whatever it holds."""
-
-    objectives: tuple[Objective, ...]
-    threat: Threat
-    confidence: float = 0.95
-    coverage: tuple[float, ...] | None = None  # inner values; as the tolerances unless given
-    anytime: bool = False
-
-    @property
-    def delta(self) -> float:
-        """δ."""
-        return round(1.0 - self.confidence, 12)
-
-    def goal(self) -> dict[str, Floats]:
-        """γ, c and the margin, as inner values (M,); see `Certified`."""
-        accuracy = tolerances(self.objectives)
-        coverage = accuracy if self.coverage is None else np.array(self.coverage)
-        return {"accuracy": accuracy, "coverage": coverage, "margin": np.maximum(accuracy - coverage, 0.0) / 2}
 
 
 def analyze(
@@ -71,9 +42,9 @@ def analyze(
     objectives: Iterable[Objective | str | tuple[str, str]] | None = None,
     tolerance: float | str | Mapping[str, float | str] | None = None,
     quantile: float | Mapping[str, float] | None = None,
-    threat: str | Threat = "prescient",
-    contamination: float = 0.1,
-    confidence: float = 0.95,
+    threat: str | Threat | None = None,
+    contamination: float | None = None,
+    confidence: float | None = None,
     anytime: bool | None = None,
     profile: bool | None = None,
     memory: int | None = None,
@@ -91,19 +62,21 @@ def analyze(
     ----------
     log
         A frame (pandas, Polars, Arrow), a file, directory or glob (CSV, Parquet, JSON lines), results of hyperfine,
-        pyperf or pytest-benchmark, a study, or state files that earlier analyses left, which are merged.
+        pyperf or pytest-benchmark, a study, or state files that earlier analyses left, which are merged. Of a study
+        everything below is its own unless it is given; where nothing else is asked, the answer is the study's own.
     arm
         The column that names the arm, or several that do so together.
     maximize, minimize, objectives
-        Columns of metrics with their directions, or `Objective`s. A study has its own.
+        Columns of metrics with their directions, or `Objective`s.
     tolerance, quantile
         One for all metrics, or by name. Without, those of the objectives, and else 0 and 1/2. With tolerance 0 an arm
         is in if it is certainly on the front.
-    threat, contamination
-        Who may have replaced measurements, and which share of each arm's.
+    threat, contamination, confidence
+        Who may have replaced measurements, which share of each arm's, and the probability with which the answer must
+        hold; "prescient", 0.1 and 0.95 unless given.
     anytime
         Use boundaries that hold however often the log was looked at while it grew. Without, the number of rows must not
-        have been chosen by looking at the values. Unless said, for studies, which choose what to pull by what they saw.
+        have been chosen by looking at the values. Studies choose what to pull by what they saw: theirs are always so.
     profile
         Whether to find up to which ε each verdict stands; unless said, for logs of up to 20,000 arms.
     memory, folder
@@ -113,6 +86,7 @@ def analyze(
         it has. A file that it has counted already is refused, unless `again`.
     sketch
         Keep a sketch of this size k for each arm in the state, instead of all values: bounded memory, wider boxes.
+        With `anytime`, from the state's beginning or not at all.
     cluster
         Partitioned Parquet is read on this Dask cluster, a `distributed.Client` or "HOST:PORT".
     reading
@@ -127,11 +101,17 @@ def analyze(
     >>> round(found.front_changes_at, 2)  # were more than that of the measurements replaced, nothing would be certain
     0.29
     """
-    model = threat if isinstance(threat, Threat) else threat_named(threat, contamination)
-    level = _confidence(confidence)
-    given = _given(maximize, minimize, objectives)
+    model = _threat(threat, contamination)
+    level = 0.95 if confidence is None else _confidence(confidence)
+    entries = _entries(maximize, minimize, objectives)
+    given = () if entries is None else parse_objectives(entries)
 
     def ask(metrics: tuple[Objective, ...], *, adaptive: bool = False) -> Question:
+        if adaptive and anytime is False:
+            raise BadInput(
+                "anytime: the pulls of a study were chosen by what it had seen, and bounds for one look do not hold of "
+                "these; leave --one-look (anytime=False) away"
+            )
         chosen = _adjusted(metrics, tolerance=tolerance, quantile=quantile)
         return Question(chosen, model, level, anytime=adaptive if anytime is None else anytime)
 
@@ -152,6 +132,7 @@ def analyze(
     kind: Any = None
     notes: tuple[Notice, ...] = ()
     format = reading.get("format")
+    states: list[Path] = []
     files = find(log) if _is_of_files(log) and (format != "study" or append is not None) else None
     if files is not None and format is None and (states := _state_files(files)):
         state = LogState.merge_all([LogState.load(path) for path in states], again=again)
@@ -162,11 +143,23 @@ def analyze(
         sources = _new_sources(files, append, again=again) if append is not None and files is not None else ()
         opened = open_log(log if files is None else files, arm=arm, metrics=names, **reading)
         metrics = given or opened.objectives or tuple(Objective(name, "minimize") for name in opened.metrics)
-        adaptive = opened.format == "study"
+        adaptive = opened.study is not None
+        if opened.study is not None:
+            own = question_of(opened.study.settings)
+            metrics = _as_in_study(entries, given, own.objectives)
         question = ask(metrics, adaptive=adaptive)
+        if opened.study is not None:
+            question = replace(
+                question,
+                threat=_threat(threat, contamination, own.threat),
+                confidence=own.confidence if confidence is None else level,
+                coverage=_coverage(own, metrics) if tolerance is None else None,
+            )
         clock = Clock(progress, opened.rows_hint, lambda: opened.share_read)
         if opened.layout == "long":  # it is read to its end before the first pull is known
             opened.on_rows = clock.read
+        if opened.study is not None and append is None and sketch is None:
+            return _of_study(opened.study, question, profile, clock)
         ordered = ordered_from(
             opened.batches(),
             opened.metrics,
@@ -186,100 +179,78 @@ def analyze(
             about["adaptive"] = True
         state = LogState.from_ordered(ordered, about, sources)
     if sketch is not None:
+        if question.anytime:
+            _refuse_late_sketches(append, state if states else None)
         state = state.sketched(sketch)
     if append is not None:
         state = append_to(append, state, again=again)
-    readable, delta = state.readable(question.delta)
+    readable, delta = state.readable(question.delta, anytime=question.anytime)
     _refuse_not_positive(readable, question.objectives)
     return answer(readable, question, delta=delta, profiled=profile, kind=kind, notes=notes)
 
 
-def answer(
-    ordered: Readable,
-    question: Question,
-    *,
-    delta: float | None = None,
-    profiled: bool | None = None,
-    kind: Any = None,
-    notes: tuple[Notice, ...] = (),
-) -> Analysis:
-    """The analysis of sorted measurements; `delta` is what is left of δ for the boxes."""
-    delta = question.delta if delta is None else delta
-    goal: dict[str, Any] = dict(question.goal())
-    reader = BoxReader(ordered, question.objectives, delta, anytime=question.anytime)
-    boxes = reader.read(question.threat)
-    verdicts = judge(boxes, **goal)
-    more = needed(reader, question.threat, verdicts, **goal) if verdicts.undecided.any() else None
-    wanted = len(ordered.pulls) <= MOST_PROFILED if profiled is None else profiled
-    columns = [ordered.metrics.index(objective.name) for objective in question.objectives]
-    averages = means(ordered, question.objectives)
-    return Analysis(
-        policy="analysis",
-        status=_status(verdicts, more),
-        arms=tuple(ordered.arms),
-        objectives=tuple(objective.name for objective in question.objectives),
-        verdict_codes=verdicts.codes,
-        estimates=np.where(np.isneginf(boxes.estimates), np.nan, boxes.estimates),
-        lower=boxes.lower,
-        upper=boxes.upper,
-        pulls_per_arm=ordered.pulls,
-        decided_by=verdicts.decided_by,
-        certificate=_certificate(question, goal, promised_now(boxes, verdicts, **goal)),
-        outlook=_certificate(question, goal, (verdicts.accuracy_slack, verdicts.coverage_slack)),
-        notices=notes + _too_few(ordered, boxes),
-        failed=(ordered.pulls - ordered.good[columns]).T,
-        means=averages,
-        mean_front=mean_front(averages, question.objectives),
-        profile=robustness(reader, question.threat, **goal) if wanted else None,
-        needed=more,
-        anytime=question.anytime,
-        kind=kind,
-    ).in_units(question.objectives)  # type: ignore[return-value]
+def _of_study(study: Study, question: Question, profiled: bool | None, clock: Clock) -> Analysis:
+    """The study's own answer if nothing else is asked, and else what its log says to the question."""
+    log = read_study(study)
+    study.close()
+    clock.read(len(log.arm_of))
+    clock.all_read()
+    if question == log.question:
+        found, _ = own_answer(log, profiled=profiled, ahead=True)
+    else:
+        found = other_answer(log, question, profiled=profiled)
+    clock.sorted(len(log.arm_of))
+    return found
 
 
-def _status(verdicts: Verdicts, more: Needed | None) -> str:
-    """certified if every arm is decided, unreachable if no number of pulls would decide one, else budget."""
-    if more is None:
-        return "certified"
-    return "budget" if (more.limit <= 1).any() else "unreachable"
+def _threat(threat: str | Threat | None, contamination: float | None, own: Threat | None = None) -> Threat:
+    """The threat model that was given; what was not is as in `own`, that of a study, if there is one."""
+    if isinstance(threat, Threat):
+        return threat
+    name, eps = ("prescient", 0.1) if own is None else (own.name, own.eps)
+    return threat_named(name if threat is None else threat, eps if contamination is None else contamination)
 
 
-def _certificate(question: Question, goal: dict[str, Floats], slacks: tuple[float, float]) -> Certificate:
-    accuracy, coverage = (
-        tuple(np.maximum(goal[name] + slack, 0.0).tolist())
-        for name, slack in zip(("accuracy", "coverage"), slacks, strict=True)
-    )
-    return Certificate(
-        accuracy=accuracy,
-        coverage=coverage,
-        confidence=question.confidence,
-        threat=question.threat.name,
-        contamination=question.threat.eps,
+def _as_in_study(
+    entries: Sequence[Objective | str | tuple[str, str]] | None, given: Sequence[Objective], own: Sequence[Objective]
+) -> tuple[Objective, ...]:
+    """The objectives that were given, with what was not said of them as the study has it; all of its own without."""
+    if entries is None:
+        return tuple(own)
+    known = {each.name: each for each in own}
+    return tuple(
+        each
+        if isinstance(entry, Objective)
+        else known[each.name]
+        if isinstance(entry, str)
+        else replace(known[each.name], direction=each.direction)
+        for entry, each in zip(entries, given, strict=True)
     )
 
 
-def _too_few(ordered: Readable, boxes: ArmBoxes) -> tuple[TooFewPulls, ...]:
-    """What keeps a log from saying more than it does."""
-    unknown = np.flatnonzero((np.isneginf(boxes.lower) & np.isposinf(boxes.upper)).any(axis=1))
-    if not len(unknown):
-        return ()
-    names = tuple(ordered.arms[i] for i in unknown[:3].tolist())
-    return (TooFewPulls(names, len(unknown), len(ordered.pulls), int(ordered.pulls[unknown].max())),)
+def _coverage(own: Question, metrics: Sequence[Objective]) -> tuple[float, ...] | None:
+    """The study's coverage of these objectives; None where it goes by the tolerances, or these are others by now."""
+    if own.coverage is None:
+        return None
+    known = dict(zip(own.objectives, own.coverage, strict=True))
+    return tuple(known[each] for each in metrics) if all(each in known for each in metrics) else None
 
 
-def _given(
+def _entries(
     maximize: str | Sequence[str],
     minimize: str | Sequence[str],
     objectives: Iterable[Objective | str | tuple[str, str]] | None,
-) -> tuple[Objective, ...]:
-    """The objectives in whichever way they were given; none if they are left to the log."""
+) -> list[Objective | str | tuple[str, str]] | None:
+    """The objectives in whichever way they were given; None if they are left to the log."""
     most, least = ([names] if isinstance(names, str) else list(names) for names in (maximize, minimize))
     if objectives is not None:
         if most or least:
             raise BadInput("objectives cannot be combined with maximize and minimize: give them one way")
-        return parse_objectives(objectives)
+        if isinstance(objectives, (str, Objective, Mapping)) or not isinstance(objectives, Iterable):
+            parse_objectives(objectives)  # which says what is wrong with them
+        return list(objectives)
     named = [*((name, "maximize") for name in most), *((name, "minimize") for name in least)]
-    return parse_objectives(named) if named else ()
+    return list(named) or None
 
 
 def _adjusted(
@@ -349,6 +320,17 @@ def _state_files(found: LogFiles) -> list[Path]:
             "with --append (append=)"
         )
     return states
+
+
+def _refuse_late_sketches(append: str | Path | None, read: LogState | None) -> None:
+    """Looks at a state with all its values had all of δ: with sketches from now on, there is none left to pay these."""
+    there = append is not None and Path(append).expanduser().exists()
+    before = LogState.load(append) if there and append is not None else read
+    if before is not None and isinstance(before.data, Ordered):
+        raise BadInput(
+            "sketch: the state keeps all values, and looks at it have used all of the doubt that the confidence "
+            "leaves; for many looks (--anytime) begin a state with --sketch, or keep the values"
+        )
 
 
 def _is_state(path: Path) -> bool:

@@ -108,7 +108,7 @@ class BoxReader:
     def _bound(self, d: int, ranks: Ints, *, above: bool) -> Floats:
         """Inner values of these ranks from inner below, or from above; infinite where a rank is below 1."""
         bound = np.full(len(ranks), np.inf if above else -np.inf)
-        known = np.flatnonzero(ranks >= 1)
+        known = np.flatnonzero((ranks >= 1) & (self._good[d] > 0))  # what goes on in thought must have begun
         steps = ranks[known] - 1
         places = self._good[d][known] - 1 - steps if above else steps
         bound[known] = self._at(d, known, places, 1 if above else -1)

@@ -105,6 +105,7 @@ class ClusterOrdered:
         self.metrics = known[0].metrics
         self.pulls: Ints = np.concatenate([about.pulls for about in known])[self._order]
         self.good: Ints = np.concatenate([about.good for about in known], axis=1)[:, self._order]
+        self.failed_pulls: Ints = np.concatenate([about.failed_pulls for about in known])[self._order]
 
     @cached_property
     def means(self) -> Floats:

@@ -57,6 +57,11 @@ class Needed:
         np.maximum.at(wanted, self.rivals[rivalled], self.rival_pulls[rivalled])
         return wanted
 
+    def among(self, kept: Ints) -> Needed:
+        """The same where the arms 0, 1, … are the arms `kept` of more."""
+        rivals = np.where(self.rivals >= 0, kept[self.rivals], -1)
+        return replace(self, arms=kept[self.arms], rivals=rivals)
+
 
 def needed(
     reader: BoxReader,

@@ -38,6 +38,9 @@ DEFAULT_SIZE = 800
 SKETCH_SHARE = 0.1
 """The part of δ that pays for the sketches; the rest pays for sampling."""
 
+_MIXED_AT = 1024.0
+"""ρ of `lasting_error`, fixed once for all: E is smallest where V is a small multiple of it, and nowhere large."""
+
 _SMALLEST, _LARGEST = 8, 65535  # of the library
 _HEAD = struct.Struct("<BBBBHBxQHBx")  # of a sketch's own bytes: …, k, m, n, the smallest k merged, levels
 _IMPORTED_IN = os.getpid()
@@ -71,7 +74,8 @@ class Sketches:
         # The arms, their pulls, and the values of those that are not sketched.
         nothing = np.empty(0)
         starts = np.zeros((len(metrics), 1), np.int64)
-        self._kept = Ordered([], tuple(metrics), np.zeros(0, np.int64), starts, tuple(nothing for _ in metrics))
+        none = np.zeros(0, np.int64)
+        self._kept = Ordered([], tuple(metrics), none, starts, tuple(nothing for _ in metrics), none)
 
     @property
     def arms(self) -> Sequence[str]:
@@ -117,20 +121,25 @@ class Sketches:
         other._sums, other._kept = self._sums, self._kept  # replaced by what is added, never written to
         return other
 
-    def readable(self, delta: float) -> tuple[SketchOrdered, float]:
+    def readable(self, delta: float, *, anytime: bool = False) -> tuple[SketchOrdered, float]:
         """The log as it can be read, and what is left of δ for sampling.
 
         With probability 1 − `SKETCH_SHARE` · δ all bounds that are read for one analysis hold: two sides of every
         sketch. While nothing was thrown away, nothing is paid.
+
+        With `anytime` they hold at every look at what these sketches have been and will be, however often one looks:
+        E is larger, the share of an arm does not depend on how many are sketched by now, and it is paid from the first
+        look on.
         """
         place = {name: index for index, name in enumerate(self.arms)} if self.sketched else {}
         retained = [
             [(place[name], _retained(sketch)) for name, sketch in sorted(some.items())] for some in self._sketches
         ]
         uncertain = sum(each.hard_error > 0 for some in retained for _, each in some)
-        share = SKETCH_SHARE * delta / (2 * uncertain) if uncertain else 1.0
-        reads = readable(self._kept, retained, self._sums, share)
-        return reads, delta if not uncertain else (1.0 - SKETCH_SHARE) * delta
+        sharing = len(self.arms) * len(self.metrics) if anytime else uncertain
+        share = SKETCH_SHARE * delta / (2 * sharing) if sharing else 1.0
+        reads = readable(self._kept, retained, self._sums, share, lasting_error if anytime else allowed_error)
+        return reads, (1.0 - SKETCH_SHARE) * delta if uncertain or anytime else delta
 
     def to_arrays(self) -> tuple[Ordered, dict[str, AnyArray]]:
         """What a state keeps: the exact part, and the sketches as bytes."""
@@ -150,7 +159,8 @@ class Sketches:
         found = cls(kept.metrics, size)
         # Copies: as parts of the file they would hold all of its bytes in memory, the sketches a second time.
         values = tuple(part.copy() for part in kept.values)
-        found._kept = Ordered(kept.arms, kept.metrics, kept.pulls.copy(), kept.starts.copy(), values)
+        broken = None if kept.broken is None else kept.broken.copy()
+        found._kept = Ordered(kept.arms, kept.metrics, kept.pulls.copy(), kept.starts.copy(), values, broken)
         found._sums = arrays["sums"].copy()
         for d, some in enumerate(found._sketches):
             body, ends = arrays[f"sketches {d}"], arrays[f"ends {d}"].tolist()
@@ -176,7 +186,7 @@ class Sketches:
             values.append(merged.values[d][np.repeat(~moved, good[d])])
             np.cumsum(np.where(moved, 0, good[d]), out=starts[d, 1:])
         self._sums = together
-        self._kept = Ordered(arms, self.metrics, merged.pulls, starts, tuple(values))
+        self._kept = Ordered(arms, self.metrics, merged.pulls, starts, tuple(values), merged.broken)
 
     def _move(self, d: int, merged: Ordered, which: Ints) -> None:
         """Put the values of some arms into their sketches."""
@@ -257,6 +267,18 @@ def allowed_error(proxy: int, hard: int, share: float) -> int:
     return min(hard, math.floor(math.sqrt(2.0 * proxy * math.log(1.0 / share)) + 1e-9))
 
 
+def lasting_error(proxy: int, hard: int, share: float) -> int:
+    """E for all looks: the error at one value exceeds it on one side at any look with probability at most `share`.
+
+    The mixture of exp(λS − λ²V/2) over λ ~ N(0, 1/ρ) is a supermartingale: docs/theory.md, "Sketches".
+
+    >>> [allowed_error(10**4, 10**6, 1e-6), lasting_error(10**4, 10**6, 1e-6)]
+    [525, 575]
+    """
+    mixed = proxy + _MIXED_AT
+    return min(hard, math.floor(math.sqrt(mixed * (math.log(mixed / _MIXED_AT) - 2.0 * math.log(share))) + 1e-9))
+
+
 @dataclass(frozen=True, eq=False)
 class Retained:
     """What one sketch holds of `count` values: some of them, with weights, and the bounds of its rank error."""
@@ -278,6 +300,7 @@ class SketchOrdered:
     metrics: tuple[str, ...]
     pulls: Ints  # (K,)
     good: Ints  # (M, K)
+    failed_pulls: Ints  # (K,)
     rank_errors: Ints  # (M, K): E, 0 where all values were kept
     means: Floats  # (M, K) of the values that did not fail, NaN where all did
     # Not called as in `Ordered`: places in what is held are no ranks.
@@ -300,7 +323,11 @@ class SketchOrdered:
 
 
 def readable(
-    kept: Ordered, retained: Sequence[Sequence[tuple[int, Retained]]], sums: Floats, share: float
+    kept: Ordered,
+    retained: Sequence[Sequence[tuple[int, Retained]]],
+    sums: Floats,
+    share: float,
+    error: Callable[[int, int, float], int] = allowed_error,
 ) -> SketchOrdered:
     """Exact samples and sketches (arm, what it holds) of every metric as one log, each read failing with ≤ `share`."""
     good = kept.good
@@ -310,7 +337,7 @@ def readable(
         held = good[d].copy()
         for arm, each in some:
             held[arm], good[d, arm] = len(each.values) + 2, each.count
-            errors[d, arm] = allowed_error(each.proxy, each.hard_error, share)
+            errors[d, arm] = error(each.proxy, each.hard_error, share)
         np.cumsum(held, out=starts[d, 1:])
         is_exact = np.ones(len(held), np.bool_)
         is_exact[[arm for arm, _ in some]] = False
@@ -325,8 +352,9 @@ def readable(
         values.append(flat)
         weights.append(weight)
     means = sums / np.where(good > 0, good, np.nan)
+    broken = (kept.pulls - good).max(axis=0) if kept.broken is None else kept.broken
     return SketchOrdered(
-        kept.arms, kept.metrics, kept.pulls, good, errors, means, starts, tuple(values), tuple(weights)
+        kept.arms, kept.metrics, kept.pulls, good, broken, errors, means, starts, tuple(values), tuple(weights)
     )
 
 

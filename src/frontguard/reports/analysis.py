@@ -12,7 +12,7 @@ from frontguard.documents.base import Origin
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.profile import Profile
 from frontguard.phrases import joined, percent
-from frontguard.reports.arms import failed_values
+from frontguard.reports.arms import failed_pulls
 from frontguard.reports.make import report_of, shown
 from frontguard.reports.model import (
     Column,
@@ -78,7 +78,7 @@ def analysis_report(found: Analysis, origin: Origin | None = None) -> Report:
         answer=summary.answer(plain),
         guarantee=[said for said in (guarantee(plain, anytime=plain.anytime), summary.by_means(plain)) if said],
         anytime=found.anytime,
-        failed=failed_values(found),
+        failed=failed_pulls(found),
         facts=(Fact("Verdicts", verdicts),),
         robustness=robustness_part(plain),
         open=Section("What would settle the open arms", listed=tuple(to_settle)),
@@ -110,7 +110,8 @@ def robustness_part(found: Analysis) -> Section:
     if profile is None or said is None:
         return Section("How robust it is")
     shown_too: tuple[Figure, ...] = ()
-    if (~np.isnan(profile.per_arm)).any() and len(profile.levels):
+    # Where the log read anew would have other arms in than the study, how many it has at each level says nothing.
+    if (~np.isnan(profile.per_arm)).any() and len(profile.levels) and not np.isnan(profile.front):
         picture = plot.robustness(found)
         shown_too = (Figure("Arms that stay on the front", picture, picture.caption, _levels(profile)),)
     explained = (
@@ -135,7 +136,7 @@ def _failed_values(found: Analysis) -> tuple[Section, ...]:
     said = summary.failures(found) if found.failed.size else None
     if said is None:
         return ()
-    each = found.failed.sum(axis=1)
+    each = found.failed_pulls
     order = np.argsort(-each, kind="stable")
     order = order[each[order] > 0]
     rows = tuple(

@@ -52,9 +52,9 @@ def arms_table(result: Result, failed: Ints | None = None, most: int = MOST_ROWS
     return ReportTable("The arms", columns, entries, f"{made.rest}." if made.rest else "")
 
 
-def failed_values(found: Analysis) -> Ints | None:
-    """How many values of each arm (K,) failed; None where that is not known."""
-    return found.failed.sum(axis=1) if found.failed.size else None
+def failed_pulls(found: Analysis) -> Ints | None:
+    """How many pulls of each arm (K,) lack a value; None where that is not known."""
+    return found.failed_pulls if found.failed_pulls.size else None
 
 
 def failures_part(failures: Failures, failed: int, pulls: int) -> Section:

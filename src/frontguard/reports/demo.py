@@ -14,7 +14,7 @@ from frontguard.logs.analysis import Analysis
 from frontguard.objectives import Objective
 from frontguard.phrases import joined, percent
 from frontguard.reports.analysis import origin_steps
-from frontguard.reports.arms import arms_table, failed_values
+from frontguard.reports.arms import arms_table, failed_pulls
 from frontguard.reports.make import report_of, shown
 from frontguard.reports.model import Fact, Figure, Report, Section
 from frontguard.results import Result
@@ -93,5 +93,5 @@ def _flags_part(found: Analysis) -> Section:
 
 def _log_part(heading: str, found: Analysis, *words: str, picture: Figure) -> Section:
     said = guarantee(found, anytime=found.anytime), summary.robustness(found), summary.by_means(found)
-    table = arms_table(found, failed_values(found))
+    table = arms_table(found, failed_pulls(found))
     return Section(heading, (*words, *filter(None, said)), shown=(picture,), tables=(table,))

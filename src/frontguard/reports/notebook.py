@@ -12,7 +12,7 @@ from frontguard.logs.analysis import Analysis
 from frontguard.markup import Element, element
 from frontguard.phrases import number_of
 from frontguard.plot.svg.draw import drawn
-from frontguard.reports.arms import arms_table, failed_values
+from frontguard.reports.arms import arms_table, failed_pulls
 from frontguard.reports.model import Column, Entry, shown_in_units, with_short_names
 from frontguard.results import Result
 from frontguard.studies.overview import Snapshot
@@ -28,7 +28,7 @@ def result_html(result: Result) -> str:
     """The markup of a result or an analysis."""
     full = shown_in_units(result)
     plain = with_short_names(full)
-    table = arms_table(full, failed_values(full) if isinstance(full, Analysis) else None, MOST_ROWS)
+    table = arms_table(full, failed_pulls(full) if isinstance(full, Analysis) else None, MOST_ROWS)
     picture = drawn(plot.front(plain), prefix=f"frontguard-{next(_numbers)}-")
     how = ", ".join(dict.fromkeys([plain.policy, plain.status]))  # a policy may be called as a status is
     parts = [

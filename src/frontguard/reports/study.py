@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import ROUND_FLOOR
@@ -15,26 +14,21 @@ from typing import Any
 import numpy as np
 
 from frontguard import __version__, plot
-from frontguard._typing import Bools, Floats, Ints
+from frontguard._typing import Bools
 from frontguard.documents.base import Origin
 from frontguard.logs.analysis import Analysis
-from frontguard.logs.analyze import MOST_PROFILED, Question
-from frontguard.logs.boxes import BoxReader, mean_front, means
-from frontguard.logs.profile import Profile, profile, resolution_for
-from frontguard.logs.sort.rows import sorted_pulls
-from frontguard.pareto.judge import judge
+from frontguard.logs.of_study import Differing, StudyLog, own_answer
+from frontguard.logs.sources.begun import under_way
 from frontguard.phrases import duration, number_of, percent
 from frontguard.plot.picture import Picture
 from frontguard.reports.analysis import open_part, origin_steps, pulls_part, robustness_part
 from frontguard.reports.make import report_of, shown
 from frontguard.reports.model import Fact, Figure, Kind, Progress, Report, Section, with_short_names
-from frontguard.results import Result
 from frontguard.storage.contract import Storage
 from frontguard.studies.follow import Follower
 from frontguard.studies.overview import Measurements, Overview, Snapshot
 from frontguard.studies.settings import Settings
 from frontguard.suspects import suspects
-from frontguard.verdicts import Verdict
 from frontguard.words import analysis as log_summary
 from frontguard.words.arm_table import counts
 from frontguard.words.certificate import certificate_against_goal, guarantee
@@ -52,19 +46,20 @@ def study_report(
     follower = Follower(storage, name)
     overview = follower.catch_up(None if progress is None else partial(progress, "pulls read"))
     settings, snapshot = overview.settings, overview.snapshot
-    found, note = as_analysis(
-        snapshot.result,
+    log = StudyLog(
         settings,
+        snapshot.result,
         *follower.values(overview.told),  # which it has read: the storage is not asked again
-        None if progress is None else partial(progress, "shares of lies tried"),
+        under_way(storage, name, overview.told),
     )
+    found, differing = own_answer(log, progress=None if progress is None else partial(progress, "shares of lies tried"))
     return _report(
         "study",
         replace(snapshot, result=found),
         said,
         spread=None if settings.spread is None else repr(settings.spread),
         facts=(*_facts(snapshot), *_times(overview)),
-        robustness=robustness_of(found, note),
+        robustness=robustness_of(found, where_they_differ(differing)),
         course=_course(overview, follower, found),
         steps=_steps(overview, where),
     )
@@ -157,6 +152,19 @@ def robustness_of(found: Analysis, note: str) -> Section:
     part = robustness_part(plain)
     shown_too = tuple(replace(each, words=_bars(plain, each.picture)) for each in part.shown)
     return replace(part, words=(*part.words, *((note,) if note else ())), shown=shown_too)
+
+
+def where_they_differ(differing: Differing) -> str:
+    """Why some arms have no figure; blank if all that are decided have one."""
+    if not differing.arms:
+        return ""
+    bound = " and with a spread bound" if differing.spread else ""
+    front = " So it cannot be said either up to which ε the front as a whole is certain."
+    return (
+        f"For {number_of(differing.arms)} no figure is given: the study decided with intervals that were intersected "
+        f"over time{bound}, and the log read as it is now would leave open what the study could decide."
+        f"{front if differing.front else ''}"
+    )
 
 
 def _bars(found: Analysis, picture: Picture) -> str:
@@ -262,81 +270,3 @@ def _in_python(settings: Settings) -> str:
         f"frontguard.Study(\n    {arms},\n    [\n        {objectives},\n    ],\n    {settings.threat!r},\n"
         f"    confidence={settings.confidence},\n    seed={settings.seed},\n{more})"
     )
-
-
-# What the log says --------------------------------------------------------------------------------------------------
-
-
-def as_analysis(
-    result: Result,
-    settings: Settings,
-    arm_of: Ints,
-    values: Floats,
-    progress: Callable[[int, int], None] | None = None,
-) -> tuple[Analysis, str]:
-    """The study's result with what its log tells besides, and a sentence where the two readings of the log differ.
-
-    The log is the arms (n,) and values (n, M) of its pulls. The profile is read from it as it is now, without what a
-    spread bound adds, while the study's own intervals were intersected over time. An arm whose verdict differs at the
-    declared ε gets no figure. `progress` is told how many of the shares ε that are to be tried are done.
-    """
-    ordered = sorted_pulls(settings.arms, settings.objectives, arm_of, values)
-    aside = np.asarray(result.verdict_codes == Verdict.SET_ASIDE)
-    found, note = _profile(result, settings, arm_of, values, aside, progress)
-    averages = means(ordered, settings.objectives)
-    analysis = Analysis(
-        **vars(result),
-        failed=ordered.failed.T,
-        means=averages,
-        mean_front=mean_front(averages, settings.objectives) & ~aside,
-        profile=found,
-        anytime=True,
-    )
-    return analysis, note
-
-
-def _profile(
-    result: Result,
-    settings: Settings,
-    arm_of: Ints,
-    values: Floats,
-    aside: Bools,
-    progress: Callable[[int, int], None] | None,
-) -> tuple[Profile | None, str]:
-    kept = np.flatnonzero(~aside)
-    if not len(kept) or not len(arm_of) or len(kept) > MOST_PROFILED:
-        return None, ""
-    question = Question(settings.objectives, settings.threat, settings.confidence, settings.coverage, anytime=True)
-    # δ is shared by all arms, those that were set aside included: what is left of it for the others.
-    delta = question.delta * len(kept) / len(settings.arms)
-    measured = ~aside[arm_of]
-    new_place = np.cumsum(~aside) - 1
-    names = [settings.arms[arm] for arm in kept.tolist()]
-    some = sorted_pulls(names, settings.objectives, new_place[arm_of[measured]], values[measured])
-    goal = question.goal()
-    reader = BoxReader(some, settings.objectives, delta, anytime=True)
-    read = judge(reader.read(settings.threat), **goal).codes
-    own = result.verdict_codes[kept]
-    step, least = resolution_for(len(kept)), settings.threat.eps
-    in_all = round((0.5 - least) / step)
-
-    def tell(reached: float) -> None:
-        if progress is not None:
-            progress(min(round((reached - least) / step), in_all), in_all)
-
-    found = profile(reader, settings.threat, **goal, resolution=step, progress=tell)
-    per_arm = np.full(len(settings.arms), np.nan)
-    per_arm[kept] = np.where(read == own, found.per_arm, np.nan)
-    differ = int(((read != own) & (own != Verdict.UNDECIDED)).sum())
-    same_front = np.array_equal(read == Verdict.IN, own == Verdict.IN)
-    note = ""
-    if differ:
-        note = (
-            f"For {number_of(differ)} no figure is given: the study decided with intervals that were intersected over "
-            f"time{' and with a spread bound' if settings.spread is not None else ''}, and the log read as it is now "
-            "would leave open what the study could decide."
-        )
-        if not same_front:
-            what = what_eps_is(settings.threat.name)
-            note += f" So it cannot be said either beyond which {what} the front as a whole is no longer certain."
-    return replace(found, per_arm=per_arm, front=found.front if same_front else np.nan), note

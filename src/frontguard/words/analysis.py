@@ -62,7 +62,7 @@ def table(found: Analysis, most: int = MOST_ROWS) -> ArmTable:
     return arm_table(
         found,
         shown(found, most, found.mean_front),
-        failed=found.failed.sum(axis=1) if found.failed.any() else None,
+        failed=found.failed_pulls if found.failed_pulls.any() else None,
         stands=None if profile is None else profile.per_arm,
         resolution=0.0 if profile is None else profile.resolution,
     )
@@ -78,12 +78,17 @@ def robustness(found: Analysis) -> str | None:
         return None
     now, threat = found.certificate.contamination, found.certificate.threat
     decided = np.flatnonzero(~np.isnan(profile.per_arm))
+    if not len(decided) and found.having(Verdict.IN).any():
+        return "Robustness: what the study could decide, its log read once would leave open at any share."
     if not len(decided):
         return "Robustness: nothing is certain even now, so there is nothing to lose."
     said = []
     last = max(now, round(profile.front - profile.resolution, 12))
     if not found.having(Verdict.IN).any():
         said.append("No arm is certainly in yet.")
+    elif np.isnan(profile.front):
+        last = np.inf
+        said.append(f"From its log alone it cannot be said up to which {what_eps_is(threat)} the front is certain.")
     elif profile.front >= 0.5:
         said.append(Statement.STANDS_BELOW_HALF(what=what_eps_is(threat)))
     else:
@@ -122,15 +127,17 @@ def by_means(found: Analysis) -> str | None:
 
 
 def failures(found: Analysis) -> str | None:
-    """How many values are missing or failed, and what that means; None if none are."""
-    each = found.failed.sum(axis=0)
-    if not each.any():
+    """How many pulls failed, or lack a value, and what that means; None if none do."""
+    failed = int(found.failed_pulls.sum())
+    if not failed:
         return None
-    parts = ", ".join(f"{name} {count:,}" for name, count in zip(found.objectives, each.tolist(), strict=True) if count)
-    values = found.pulls * len(found.objectives)
+    each = found.failed.sum(axis=0).tolist()
+    parts = ", ".join(f"{name} {count:,}" for name, count in zip(found.objectives, each, strict=True) if count)
+    in_what = f" ({parts})" if len(found.objectives) > 1 and any(count != failed for count in each) else ""
+    lack = "lacks" if failed == 1 else "lack"
     return (
-        f"{int(each.sum()):,} of {values:,} values are missing, not finite or cannot be used ({parts}); each counts as "
-        "one that could have been anything."
+        f"{failed:,} of {found.pulls:,} pulls {lack} a value that can be used{in_what}: missing, not finite, or not in "
+        "range. It counts as one that could have been anything."
     )
 
 
@@ -196,7 +203,9 @@ def next_step(found: Analysis, arguments: Sequence[str], append: Path | None = N
         send = f"`{command_line(arguments, report='report.html')}` writes a report to send"
         return f"{send}; with --json it is printed for machines{more}."
     steps = []
-    if found.status == "budget":
+    if found.policy != "analysis" and found.status in ("running", "budget"):  # a study's own answer
+        steps.append(f"take the study up again{' with a larger budget' if found.status == 'budget' else ''}")
+    elif found.status == "budget":
         where = f"--append {append}" if append is not None else "--append STATE for both"
         steps.append(f"measure the open arms and those that decide them, and add the new rows ({where})")
     suggested, within = suggested_tolerances(found.nearest, found.metrics), _settled_within(found)

@@ -113,6 +113,15 @@ def _rows_without_arm(notice: notices.RowsWithoutArm) -> str:
     return f"{rows} no arm (column {columns} is missing or empty), the first is {notice.first}{dropped}"
 
 
+def _under_way(notice: notices.UnderWay) -> str:
+    pulls = (
+        "1 pull is under way and counts as failed until it comes"
+        if notice.pulls == 1
+        else (f"{notice.pulls:,} pulls are under way and count as failed until they come")
+    )
+    return f"{pulls} back: those that are back already need not be like the others"
+
+
 _SENTENCES: dict[type[notices.Notice], str | Callable[[Any], str]] = {
     notices.SpreadRefuted: lambda notice: Statement.SPREAD_REFUTED(arms=notice.arms, of=notice.of),
     notices.ContaminationRefuted: _refuted,
@@ -126,6 +135,7 @@ _SENTENCES: dict[type[notices.Notice], str | Callable[[Any], str]] = {
     notices.ArmsWithoutRows: _arms_without_rows,
     notices.UnfinishedLine: "{where}: the last line does not end with a line break; if the file was cut there, its "
     "last row may be wrong",
+    notices.UnderWay: _under_way,
     notices.AllFailed: "all of the first {pulls} pulls failed; one of arm {arm!r}: {last}",
     notices.Stopping: "stopping, {under_way} under way; once more leaves at once",
     notices.StorageTrouble: "the storage cannot be read, trying again: {why}",

@@ -69,6 +69,7 @@ class Shard:
 
     names: Any  # an Arrow array of text (K,)
     pulls: Ints  # (K,)
+    broken: Ints  # (K,)
     good: list[Ints]  # M times (K,)
     values: list[Floats]  # M flat arrays, arm after arm
 
@@ -80,7 +81,7 @@ def cut_by_arm(rows: RowBuffer, parts: int) -> list[Shard]:
     part_of = (rows.names.hashes % np.uint64(parts)).astype(np.int64)
     order: Codes = np.argsort(part_of, kind="stable").astype(np.int32)
     edges = np.searchsorted(part_of[order], np.arange(parts + 1))
-    pulls = rows.pulls()
+    pulls, broken = rows.pulls(), rows.broken()
     names = rows.names.arrow()
     counts, values = rows.take_grouped(order)
     starts = starts_of([each[order] for each in counts])
@@ -88,7 +89,9 @@ def cut_by_arm(rows: RowBuffer, parts: int) -> list[Shard]:
     for first, last in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
         arms = order[first:last]
         own = [flat[begin[first] : begin[last]] for flat, begin in zip(values, starts, strict=True)]
-        shards.append(Shard(names.take(pa.array(arms)), pulls[arms], [each[arms] for each in counts], own))
+        shards.append(
+            Shard(names.take(pa.array(arms)), pulls[arms], broken[arms], [each[arms] for each in counts], own)
+        )
     return shards
 
 
@@ -115,11 +118,14 @@ def _merged(
     arms: Sequence[str], metrics: tuple[str, ...], parts: Sequence[Ordered | Shard], places: Sequence[Codes]
 ) -> Ordered:
     """All parts as one, where the arms of each, all different, stand at these places."""
-    pulls = np.zeros(len(arms), np.int64)
+    pulls, broken = np.zeros(len(arms), np.int64), np.zeros(len(arms), np.int64)
+    counted = all(part.broken is not None for part in parts)
     good = np.zeros((len(metrics), len(arms)), np.int64)
     counts = [part.good for part in parts]
     for part, count, own in zip(parts, counts, places, strict=True):
         pulls[own] += part.pulls
+        if part.broken is not None:
+            broken[own] += part.broken
         for d in range(len(metrics)):
             good[d, own] += count[d]
     starts = starts_of(good)
@@ -131,7 +137,7 @@ def _merged(
         flat += 0.0  # −0 becomes 0
         sort_within(flat, begins)
         merged.append(flat)
-    return Ordered(arms, metrics, pulls, starts, tuple(merged))
+    return Ordered(arms, metrics, pulls, starts, tuple(merged), broken if counted else None)
 
 
 @kernel

@@ -36,6 +36,10 @@ class Readable(Protocol):
         """How many values of each metric and arm (M, K) did not fail."""
 
     @property
+    def failed_pulls(self) -> Ints:
+        """Pulls of each arm (K,) that lack the value of any metric."""
+
+    @property
     def means(self) -> Floats:
         """Means (M, K) of the values that did not fail; NaN where all did."""
 
@@ -56,6 +60,7 @@ class Ordered:
     pulls: Ints  # (K,), failed ones included
     starts: Ints  # (M, K + 1)
     values: tuple[Floats, ...]  # M flat arrays
+    broken: Ints | None = None  # (K,) pulls that lack any value, where that was counted
 
     @property
     def good(self) -> Ints:
@@ -66,6 +71,11 @@ class Ordered:
     def failed(self) -> Ints:
         """How many did (M, K)."""
         return self.pulls - self.good
+
+    @property
+    def failed_pulls(self) -> Ints:
+        """Pulls of each arm (K,) that lack the value of any metric; where it was not counted, so many at least."""
+        return self.failed.max(axis=0) if self.broken is None else self.broken
 
     @property
     def sums(self) -> Floats:

@@ -17,7 +17,7 @@ import numpy as np
 
 from frontguard._compiled import kernel
 from frontguard._machine import usable_cores
-from frontguard._typing import Floats, Ints
+from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.logs.sort.names import ArmNames, Codes
 from frontguard.logs.sort.ordered import Ordered
@@ -89,6 +89,13 @@ class RowBuffer:
             _count(codes, counts)
         return counts
 
+    def broken(self) -> Ints:
+        """How many rows of each arm (K,), by code, lack the value of any metric."""
+        counts = np.zeros(len(self.names), np.int64)
+        for codes, *columns in zip(self._codes, *self._values, strict=True):
+            _count(codes[_any_failed(columns)], counts)
+        return counts
+
     def take_grouped(self, order: Codes) -> tuple[list[Ints], list[Floats]]:
         """For each metric the number of good values (K,) by code, and these values, arm by arm in this order.
 
@@ -108,27 +115,29 @@ class RowBuffer:
     def ordered(self) -> Ordered:
         """The measurements by arm. There are no rows afterwards."""
         order = self.names.in_order()
-        pulls = self.pulls()[order]
+        pulls, broken = self.pulls()[order], self.broken()[order]
         counts, values = self.take_grouped(order)
-        return _sorted(self.names.texts(order), self.metrics, pulls, [each[order] for each in counts], values)
+        return _sorted(self.names.texts(order), self.metrics, pulls, [each[order] for each in counts], values, broken)
 
 
 def sorted_pulls(arms: Sequence[str], objectives: Sequence[Objective], arm_of: Ints, values: Floats) -> Ordered:
     """The measurements by arm, in the order of `arms`, of pulls of arms 0 … K − 1 (n,) with values (n, M).
 
-    >>> sorted_pulls(["b", "a"], [Objective("ms", "minimize")], np.array([0, 1, 0]), np.array([[3.0], [np.nan], [1.0]]))
-    Ordered(arms=['b', 'a'], metrics=('ms',), pulls=array([2, 1]), starts=array([[0, 2, 2]]), values=(array([1., 3.]),))
+    >>> pulls = np.array([0, 1, 0]), np.array([[3.0], [np.nan], [1.0]])
+    >>> log = sorted_pulls(["b", "a"], [Objective("ms", "minimize")], *pulls)
+    >>> log.arms, log.pulls, log.starts, log.values, log.failed_pulls
+    (['b', 'a'], array([2, 1]), array([[0, 2, 2]]), (array([1., 3.]),), array([0, 1]))
     """
     metrics = tuple(objective.name for objective in objectives)
     codes = np.ascontiguousarray(arm_of, np.int32)
     order = np.arange(len(arms), dtype=np.int32)
-    counts, flat = [], []
-    for column, floor in zip(np.asarray(values, np.float64).T, failure_floors(metrics, objectives), strict=True):
-        good, together = _grouped([codes], [_without_failures(column, floor)], order)
-        counts.append(good)
-        flat.append(together)
-    pulls = np.bincount(codes, minlength=len(arms)).astype(np.int64)
-    return _sorted(arms, metrics, pulls, counts, flat)
+    floors = failure_floors(metrics, objectives)
+    columns = [_without_failures(*each) for each in zip(np.asarray(values, np.float64).T, floors, strict=True)]
+    pairs = [_grouped([codes], [column], order) for column in columns]
+    pulls, broken = (
+        np.bincount(some, minlength=len(arms)).astype(np.int64) for some in (codes, codes[_any_failed(columns)])
+    )
+    return _sorted(arms, metrics, pulls, [good for good, _ in pairs], [together for _, together in pairs], broken)
 
 
 def failure_floors(metrics: Sequence[str], objectives: Sequence[Objective]) -> Floats:
@@ -151,17 +160,27 @@ def _grouped(codes: Sequence[Codes], columns: Sequence[Floats], order: Codes) ->
 
 
 def _sorted(
-    arms: Sequence[str], metrics: tuple[str, ...], pulls: Ints, counts: Sequence[Ints], values: Sequence[Floats]
+    arms: Sequence[str],
+    metrics: tuple[str, ...],
+    pulls: Ints,
+    counts: Sequence[Ints],
+    values: Sequence[Floats],
+    broken: Ints,
 ) -> Ordered:
     starts = starts_of(counts)
     for flat, begins in zip(values, starts, strict=True):
         sort_within(flat, begins)
-    return Ordered(arms, metrics, pulls, starts, tuple(values))
+    return Ordered(arms, metrics, pulls, starts, tuple(values), broken)
 
 
 def starts_of(counts: Sequence[Ints] | Ints) -> Ints:
     """Where the values of each arm begin (M, K + 1), from how many there are of each metric, M times (K,)."""
     return np.cumsum(np.pad(np.asarray(counts), ((0, 0), (1, 0))), axis=1, dtype=np.int64)
+
+
+def _any_failed(columns: Sequence[Floats]) -> Bools:
+    """The rows (n,) that lack the value of any of the metrics, whose columns are (n,) each."""
+    return np.asarray(np.logical_or.reduce([np.isnan(column) for column in columns]), np.bool_)
 
 
 def _without_failures(column: Floats, floor: float) -> Floats:

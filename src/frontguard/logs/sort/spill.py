@@ -98,7 +98,8 @@ class _Runs:
         self._kept = kept
         # Where each run stands among the arms of all runs, and where it begins among the values of each metric.
         self._runs: list[tuple[slice, list[int]]] = []
-        self._pulls: Ints = np.zeros(0, np.int64)  # by code, like the next
+        self._pulls: Ints = np.zeros(0, np.int64)  # by code, like the next two
+        self._broken: Ints = np.zeros(0, np.int64)
         self._good: list[Ints] = [np.zeros(0, np.int64) for _ in kept.metrics]
         self._codes = StoredArray(np.int32, folder, stack)
         self._counts = [StoredArray(np.uint32, folder, stack) for _ in kept.metrics]
@@ -109,7 +110,7 @@ class _Runs:
         """Move the rows that are in memory to disk."""
         self.rows += self._kept.count
         order = self._kept.names.in_order()
-        pulls = self._kept.pulls()
+        pulls, broken = self._kept.pulls(), self._kept.broken()
         present = order[pulls[order] > 0]
         counts, values = self._kept.take_grouped(order)
         first = self._codes.append(present)
@@ -118,7 +119,7 @@ class _Runs:
             self._counts[metric].append(each[present])
             places.append(self._values[metric].append(flat))
             self._good[metric] = _sum(self._good[metric], each)
-        self._pulls = _sum(self._pulls, pulls)
+        self._pulls, self._broken = _sum(self._pulls, pulls), _sum(self._broken, broken)
         self._runs.append((slice(first, self._codes.length), places))
 
     def ordered(self, memory: int, clock: Clock) -> Ordered:
@@ -152,7 +153,7 @@ class _Runs:
         results = tuple(stored.mapped() for stored in self._results)
         for flat in results:
             flat.flags.writeable = False
-        return Ordered(self._kept.names.texts(order), self._kept.metrics, pulls, starts, results)
+        return Ordered(self._kept.names.texts(order), self._kept.metrics, pulls, starts, results, self._broken[order])
 
     def _cut(self, rank: Codes, edges: Ints) -> tuple[Ints, Ints]:
         """Where the blocks of arms begin and end in the files, run by run.

@@ -157,7 +157,10 @@ def _table_log(kind: str, table: LogTable, request: Request, again: Callable[[Lo
 def _study_log(where: str, request: Request, study: str | None) -> Log:
     from frontguard.logs.sources.study import StudyPulls
 
-    return _table_log("study", StudyPulls(where, study), request, lambda _: StudyPulls(where, study))
+    table = StudyPulls(where, study)
+    log = _table_log("study", table, request, lambda _: StudyPulls(where, study))
+    log.study = table.study
+    return log
 
 
 def _stdin_log(found: LogFiles, request: Request, format: str | None) -> Log:

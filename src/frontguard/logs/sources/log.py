@@ -14,7 +14,7 @@ from frontguard.notices import Notice, RowsWithoutArm
 from frontguard.phrases import number_of, quoted, shown
 
 if TYPE_CHECKING:
-    pass
+    from frontguard.studies.study import Study
 
 
 class Log:
@@ -22,7 +22,8 @@ class Log:
 
     `arm` and `metrics` are the columns that are read, `columns` all those of the first table. `rows_hint` and
     `bytes_hint` say how much there is, as far as that is known, `rows_read` and `bytes_read` how much was read.
-    `objectives` are those of a study. `notes` are things worth telling that came up while reading.
+    `study` is the study that it is the log of, if of one, with its `objectives`. `notes` are things worth telling that
+    came up while reading.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class Log:
         self.objectives = first.objectives and tuple(
             objective for name in self.metrics for objective in first.objectives if objective.name == name
         )
+        self.study: Study | None = None
         self.notes: list[Notice] = []
         self._request = replace(request, arm=self.arm, layout=picked.layout)
         self._files, self._open = files.files, open

@@ -1,4 +1,6 @@
-"""The told pulls of a study of ours as a table: its arms, and a column for each of its objectives."""
+"""The pulls of a study of ours as a table: its arms, and a column for each of its objectives.
+
+Those that are under way are rows without values: they count as failed until they come back."""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from frontguard.errors import BadInput
+from frontguard.logs.sources.begun import under_way
 from frontguard.logs.sources.reader import BATCH, LogTable, Picked, TableRows
 from frontguard.storage.open import without_password
 from frontguard.studies.study import Study
@@ -20,7 +23,7 @@ class StudyPulls(LogTable):
 
     def __init__(self, where: str, study: str | None) -> None:
         """Open the storage without changing it. The study's name may be left out if it is the only one."""
-        self._study = opened = Study.open(where, study, read_only=True)
+        self.study = opened = Study.open(where, study, read_only=True)
         shown = f"study {opened.name!r} in {without_password(where)}"
         _, told = opened.storage.size(opened.name)
         if not told:
@@ -31,11 +34,11 @@ class StudyPulls(LogTable):
         super().__init__(shown, ["arm", *self.metrics], told)
 
     def rows(self, picked: Picked) -> Iterator[TableRows]:
-        """The pulls that were told when the study was opened, in their order."""
-        name, storage = self._study.name, self._study.storage
+        """The pulls that were told when the study was opened, in their order, and then those that are under way."""
+        name, storage = self.study.name, self.study.storage
         # Told first, plans after: every pull that was told is one of a plan.
         arm_of = np.concatenate([plan.arms for plan in storage.plans(name)]).astype(np.int32)
-        names = pa.array(self._study.arms, pa.string())
+        names = pa.array(self.study.arms, pa.string())
         columns = [self.metrics.index(metric) for metric in picked.numbers]
         try:
             for after in range(0, self.row_count, BATCH):
@@ -43,5 +46,9 @@ class StudyPulls(LogTable):
                 arms = pa.DictionaryArray.from_arrays(pa.array(arm_of[told.pulls - 1]), names)
                 numbers = [np.ascontiguousarray(told.values[:, d]) for d in columns]
                 yield TableRows([arms for _ in picked.texts], numbers)
+            out = under_way(storage, name, self.row_count)
+            if len(out):
+                arms = pa.DictionaryArray.from_arrays(pa.array(out.astype(np.int32)), names)
+                yield TableRows([arms for _ in picked.texts], [np.full(len(out), np.nan) for _ in columns])
         finally:
             storage.close()

@@ -86,9 +86,12 @@ class LogState:
         counts = f"{len(self.arms)} arms, {int(self.pulls.sum())} pulls"
         return f"LogState({kind}: {counts}, metrics {names}, {len(self.sources)} sources)"
 
-    def readable(self, delta: float) -> tuple[Ordered | SketchOrdered, float]:
-        """The log as boxes are read from it, and the δ that is left for them: sketches take their part of it."""
-        return (self.data, delta) if isinstance(self.data, Ordered) else self.data.readable(delta)
+    def readable(self, delta: float, *, anytime: bool = False) -> tuple[Ordered | SketchOrdered, float]:
+        """The log as boxes are read from it, and the δ that is left for them: sketches take their part of it.
+
+        With `anytime`, for however many looks while it grows.
+        """
+        return (self.data, delta) if isinstance(self.data, Ordered) else self.data.readable(delta, anytime=anytime)
 
     def sketched(self, size: int = DEFAULT_SIZE) -> LogState:
         """The same in bounded memory: sketches of size k for arms with more than 3k values."""
@@ -142,7 +145,8 @@ class LogState:
             arms = [text[a:b].decode("utf-8", "surrogatepass") for a, b in zip([0, *ends], ends, strict=False)]
             metrics = tuple(words["metrics"])
             values = tuple(arrays[f"values {d}"] for d in range(len(metrics)))
-            ordered = Ordered(arms, metrics, arrays["pulls"], arrays["starts"], values)
+            # States of earlier releases have not counted which values failed together.
+            ordered = Ordered(arms, metrics, arrays["pulls"], arrays["starts"], values, arrays.get("broken"))
             sources = tuple(CountedFile(**each) for each in words["sources"])
             data = ordered if words["size"] is None else Sketches.from_arrays(ordered, words["size"], arrays)
             return cls(data, words["about"], sources)
@@ -158,6 +162,8 @@ class LogState:
             "pulls": ordered.pulls,
             "starts": ordered.starts,
         }
+        if ordered.broken is not None:
+            arrays["broken"] = ordered.broken
         arrays |= {f"values {d}": values[: ordered.starts[d, -1]] for d, values in enumerate(ordered.values)}
         words = {
             "metrics": list(self.metrics),

@@ -1,0 +1,133 @@
+"""The answer to a question about sorted measurements: verdicts, what they guarantee, how robust they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from frontguard._typing import Floats
+from frontguard.evidence.boxes import ArmBoxes
+from frontguard.logs.analysis import Analysis
+from frontguard.logs.boxes import BoxReader, mean_front, means
+from frontguard.logs.more_pulls import Needed, needed
+from frontguard.logs.profile import profile as robustness
+from frontguard.logs.sort.ordered import Readable
+from frontguard.notices import Notice, TooFewPulls
+from frontguard.objectives import Objective, tolerances
+from frontguard.pareto.judge import Verdicts, judge, promised_now
+from frontguard.results import Certificate
+from frontguard.theory.threats import Threat
+
+MOST_PROFILED = 20_000
+"""Arms up to which the robustness profile is made unless it is asked for: beyond, it takes longer than the answer."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of a log, whatever it holds."""
+
+    objectives: tuple[Objective, ...]
+    threat: Threat
+    confidence: float = 0.95
+    coverage: tuple[float, ...] | None = None  # inner values; as the tolerances unless given
+    anytime: bool = False
+
+    @property
+    def delta(self) -> float:
+        """δ."""
+        return round(1.0 - self.confidence, 12)
+
+    def goal(self) -> dict[str, Floats]:
+        """γ, c and the margin, as inner values (M,); see `Certified`."""
+        accuracy = tolerances(self.objectives)
+        coverage = accuracy if self.coverage is None else np.array(self.coverage)
+        return {"accuracy": accuracy, "coverage": coverage, "margin": np.maximum(accuracy - coverage, 0.0) / 2}
+
+
+def answer(
+    ordered: Readable,
+    question: Question,
+    *,
+    delta: float | None = None,
+    profiled: bool | None = None,
+    kind: Any = None,
+    notes: tuple[Notice, ...] = (),
+    come_back: Readable | None = None,
+) -> Analysis:
+    """The analysis of sorted measurements; `delta` is what is left of δ for the boxes.
+
+    `come_back`: where some pulls count as failed that are only under way, the others, from which it is foreseen what
+    more pulls would bring.
+    """
+    delta = question.delta if delta is None else delta
+    goal: dict[str, Any] = dict(question.goal())
+    reader = BoxReader(ordered, question.objectives, delta, anytime=question.anytime)
+    boxes = reader.read(question.threat)
+    verdicts = judge(boxes, **goal)
+    more = None
+    if verdicts.undecided.any():
+        ahead = (
+            reader if come_back is None else BoxReader(come_back, question.objectives, delta, anytime=question.anytime)
+        )
+        more = needed(ahead, question.threat, verdicts, **goal)
+    wanted = len(ordered.pulls) <= MOST_PROFILED if profiled is None else profiled
+    columns = [ordered.metrics.index(objective.name) for objective in question.objectives]
+    failed = (ordered.pulls - ordered.good[columns]).T
+    averages = means(ordered, question.objectives)
+    return Analysis(
+        policy="analysis",
+        status=_status(verdicts, more),
+        arms=tuple(ordered.arms),
+        objectives=tuple(objective.name for objective in question.objectives),
+        verdict_codes=verdicts.codes,
+        estimates=np.where(np.isneginf(boxes.estimates), np.nan, boxes.estimates),
+        lower=boxes.lower,
+        upper=boxes.upper,
+        pulls_per_arm=ordered.pulls,
+        decided_by=verdicts.decided_by,
+        certificate=_certificate(question, goal, promised_now(boxes, verdicts, **goal), len(ordered.pulls)),
+        outlook=_certificate(question, goal, (verdicts.accuracy_slack, verdicts.coverage_slack), len(ordered.pulls)),
+        notices=notes + _too_few(ordered, boxes),
+        failed=failed,
+        # Of some of the metrics only it is not known which failed together: so many pulls it is at least.
+        failed_pulls=ordered.failed_pulls if len(columns) == len(ordered.metrics) else failed.max(axis=1),
+        means=averages,
+        mean_front=mean_front(averages, question.objectives),
+        profile=robustness(reader, question.threat, **goal) if wanted else None,
+        needed=more,
+        anytime=question.anytime,
+        kind=kind,
+    ).in_units(question.objectives)  # type: ignore[return-value]
+
+
+def _status(verdicts: Verdicts, more: Needed | None) -> str:
+    """certified if every arm is decided, unreachable if no number of pulls would decide one, else budget."""
+    if more is None:
+        return "certified"
+    return "budget" if (more.limit <= 1).any() else "unreachable"
+
+
+def _certificate(question: Question, goal: dict[str, Floats], slacks: tuple[float, float], arms: int) -> Certificate:
+    accuracy, coverage = (
+        tuple(np.maximum(goal[name] + slack, 0.0).tolist())
+        for name, slack in zip(("accuracy", "coverage"), slacks, strict=True)
+    )
+    return Certificate(
+        accuracy=accuracy,
+        coverage=coverage,
+        confidence=question.confidence,
+        threat=question.threat.name,
+        contamination=question.threat.eps,
+        arms=arms,
+    )
+
+
+def _too_few(ordered: Readable, boxes: ArmBoxes) -> tuple[TooFewPulls, ...]:
+    """What keeps a log from saying more than it does."""
+    unknown = np.flatnonzero((np.isneginf(boxes.lower) & np.isposinf(boxes.upper)).any(axis=1))
+    if not len(unknown):
+        return ()
+    names = tuple(ordered.arms[i] for i in unknown[:3].tolist())
+    return (TooFewPulls(names, len(unknown), len(ordered.pulls), int(ordered.pulls[unknown].max())),)

@@ -1,0 +1,227 @@
+"""A study as a log: the study's own answer with what its log tells besides, or another question asked of its log.
+
+A study decides with intervals that are intersected over time, and with a spread bound if it has one; its log read once
+more may know less. So what is not asked otherwise is answered by the study itself, to the bit, whoever asks: `run`,
+`report`, `serve` and `analyze` of one storage say the same. Read anew are the robustness profile and the answers to
+other questions, from all pulls that were handed out: those that are under way count as failed, or the fast ones alone
+would be heard. Arms that the study set aside are no part of any answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from frontguard._typing import Bools, Floats, Ints
+from frontguard.errors import BadInput
+from frontguard.logs.analysis import Analysis
+from frontguard.logs.answer import MOST_PROFILED, Question, answer
+from frontguard.logs.boxes import BoxReader, mean_front, means
+from frontguard.logs.more_pulls import needed
+from frontguard.logs.profile import profile, resolution_for
+from frontguard.logs.sort.ordered import Ordered
+from frontguard.logs.sort.rows import sorted_pulls
+from frontguard.logs.sources.begun import under_way
+from frontguard.notices import Notice, SetAside, UnderWay
+from frontguard.objectives import Objective
+from frontguard.pareto.judge import Verdicts, judge
+from frontguard.results import Result
+from frontguard.studies.settings import Settings
+from frontguard.studies.study import Study
+from frontguard.verdicts import Verdict
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class StudyLog:
+    """What a study holds at one moment: its answer, its told pulls, and the arms of those that are under way."""
+
+    settings: Settings
+    result: Result  # in the objectives' units
+    arm_of: Ints  # (n,) of the told pulls in their order, by position
+    values: Floats  # (n, M), NaN where a metric failed
+    under_way: Ints  # (u,) arms of pulls that were handed out and have not come back
+
+    @property
+    def aside(self) -> Bools:
+        """The arms (K,) that were set aside."""
+        return np.asarray(self.result.verdict_codes == Verdict.SET_ASIDE)
+
+    @property
+    def question(self) -> Question:
+        """What the study itself asks."""
+        return question_of(self.settings)
+
+
+@dataclass(frozen=True)
+class Differing:
+    """Where the log, read as it is now, and the study differ at the declared ε."""
+
+    arms: int = 0  # that the study decided, and the log would leave open or decide otherwise
+    front: bool = False  # whether other arms are in
+    spread: bool = False  # whether the study had a spread bound
+
+
+def question_of(settings: Settings) -> Question:
+    """What a study with these settings asks."""
+    return Question(settings.objectives, settings.threat, settings.confidence, settings.coverage, anytime=True)
+
+
+def read_study(study: Study) -> StudyLog:
+    """The study as it is now."""
+    state = study.state()
+    told = study.storage.told(study.name, up_to=state.read)
+    return StudyLog(
+        study.settings,
+        state.result(study.alarms()),
+        state.arms_of(told.pulls),
+        told.values,
+        under_way(study.storage, study.name, state.read),
+    )
+
+
+# The study's own answer -----------------------------------------------------------------------------------------------
+
+
+def own_answer(
+    log: StudyLog, *, profiled: bool | None = None, ahead: bool = False, progress: Progress | None = None
+) -> tuple[Analysis, Differing]:
+    """The study's result with what its log tells besides, and where the two readings of the log differ.
+
+    An arm whose verdict the log does not give at the declared ε has no figure in the profile. `ahead`: also how many
+    more pulls would settle what is open. `progress` is told how many of the shares ε that are to be tried are done.
+    """
+    result, settings = log.result, log.settings
+    told = result.pulls  # what came back after the study had stopped is no part of its answer
+    ordered = sorted_pulls(settings.arms, settings.objectives, log.arm_of[:told], log.values[:told])
+    averages = means(ordered, settings.objectives)
+    found = Analysis(
+        **vars(result),
+        failed=ordered.failed.T,
+        failed_pulls=ordered.failed_pulls,
+        means=averages,
+        mean_front=mean_front(averages, settings.objectives) & ~log.aside,
+        anytime=True,
+    )
+    kept = np.flatnonzero(~log.aside)
+    wanted = len(kept) <= MOST_PROFILED if profiled is None else profiled
+    if not len(kept) or not len(log.arm_of):
+        return found, Differing()
+    question, goal = log.question, log.question.goal()
+    ordered, delta = _measured(log, kept, question)
+    reader = BoxReader(ordered, question.objectives, delta, anytime=True)
+    own = _own_verdicts(result, kept)
+    if ahead and own.undecided.any():
+        come_back = _ordered(log, kept, question.objectives, begun=False)
+        foreseen = BoxReader(come_back, question.objectives, delta, anytime=True)
+        found = replace(found, needed=needed(foreseen, question.threat, own, **goal).among(kept))
+    if not wanted:
+        return found, Differing()
+    read = judge(reader.read(question.threat), **goal).codes
+    step, least = resolution_for(len(kept)), question.threat.eps
+    in_all = round((0.5 - least) / step)
+
+    def tell(reached: float) -> None:
+        if progress is not None:
+            progress(min(round((reached - least) / step), in_all), in_all)
+
+    stands = profile(reader, question.threat, **goal, resolution=step, progress=tell)
+    per_arm = np.full(len(settings.arms), np.nan)
+    per_arm[kept] = np.where(read == own.codes, stands.per_arm, np.nan)
+    same_front = np.array_equal(read == Verdict.IN, own.codes == Verdict.IN)
+    stands = replace(stands, per_arm=per_arm, front=stands.front if same_front else np.nan)
+    differ = int(((read != own.codes) & (own.codes != Verdict.UNDECIDED)).sum())
+    return replace(found, profile=stands), Differing(differ, not same_front, settings.spread is not None)
+
+
+def _own_verdicts(result: Result, kept: Ints) -> Verdicts:
+    """The study's verdicts on the arms that it did not set aside, as `judge` would give them."""
+    place = np.full(len(result.arms) + 1, -1)  # the last stands for "none", which is −1
+    place[kept] = np.arange(len(kept))
+    codes = result.verdict_codes[kept]
+    return Verdicts(codes, place[result.decided_by[kept]], codes == Verdict.IN, np.inf, np.inf)
+
+
+# Other questions ------------------------------------------------------------------------------------------------------
+
+
+def other_answer(log: StudyLog, question: Question, *, profiled: bool | None = None) -> Analysis:
+    """What the log says to another question than the study's own, read with bounds that hold at every moment."""
+    kept = np.flatnonzero(~log.aside)
+    if not len(kept):
+        raise BadInput("every arm of the study was set aside: nothing is left that its log could be asked about")
+    notes: list[Notice] = [each for each in log.result.notices if isinstance(each, SetAside)]
+    if len(log.under_way):
+        notes.append(UnderWay(len(log.under_way)))
+    ordered, delta = _measured(log, kept, question)
+    come_back = _ordered(log, kept, question.objectives, begun=False)
+    found = answer(ordered, question, delta=delta, profiled=profiled, notes=tuple(notes), come_back=come_back)
+    return found if len(kept) == len(log.settings.arms) else _with_aside(found, log, kept)
+
+
+def _with_aside(found: Analysis, log: StudyLog, kept: Ints) -> Analysis:
+    """The answer about the `kept` arms as one about all, with those that were set aside as such."""
+    arms, objectives = log.settings.arms, found.metrics
+    every = _ordered(log, np.arange(len(arms)), objectives)
+    shape = (len(arms), len(objectives))
+
+    def filled(table: Floats, rest: float) -> Floats:
+        whole = np.full(shape, rest)
+        whole[kept] = table
+        return whole
+
+    codes, decided_by = np.full(len(arms), int(Verdict.SET_ASIDE)), np.full(len(arms), -1)
+    front = np.zeros(len(arms), np.bool_)
+    codes[kept], front[kept] = found.verdict_codes, found.mean_front
+    decided_by[kept] = np.where(found.decided_by >= 0, kept[found.decided_by], -1)
+    stands = found.profile
+    if stands is not None:
+        per_arm = np.full(len(arms), np.nan)
+        per_arm[kept] = stands.per_arm
+        stands = replace(stands, per_arm=per_arm)
+    aside = tuple(arms[arm] for arm in np.flatnonzero(log.aside).tolist())
+    return replace(
+        found,
+        arms=arms,
+        verdict_codes=codes,
+        decided_by=decided_by,
+        estimates=filled(found.estimates, np.nan),
+        lower=filled(found.lower, -np.inf),
+        upper=filled(found.upper, np.inf),
+        pulls_per_arm=every.pulls,
+        failed=every.failed.T,
+        failed_pulls=every.failed_pulls,
+        means=means(every, objectives),
+        mean_front=front,
+        profile=stands,
+        needed=None if found.needed is None else found.needed.among(kept),
+        certificate=replace(found.certificate, aside=aside),
+        outlook=None if found.outlook is None else replace(found.outlook, aside=aside),
+    )
+
+
+# Reading --------------------------------------------------------------------------------------------------------------
+
+
+def _measured(log: StudyLog, kept: Ints, question: Question) -> tuple[Ordered, float]:
+    """The log of some arms, and what they have of δ, which all arms of the study share.
+
+    Which arms were set aside depends on the data. The boxes of all arms hold at once, so those of any of them do.
+    """
+    return _ordered(log, kept, question.objectives), question.delta * len(kept) / len(log.settings.arms)
+
+
+def _ordered(log: StudyLog, kept: Ints, objectives: tuple[Objective, ...], *, begun: bool = True) -> Ordered:
+    """The pulls of some arms, sorted by arm in the study's order; all that were `begun`, or those that came back."""
+    out = log.under_way if begun else log.under_way[:0]
+    place = np.full(len(log.settings.arms), -1)
+    place[kept] = np.arange(len(kept))
+    names = [objective.name for objective in log.settings.objectives]
+    columns = [names.index(objective.name) for objective in objectives]
+    arm_of = place[np.concatenate([log.arm_of, out])]
+    values = np.concatenate([log.values[:, columns], np.full((len(out), len(columns)), np.nan)])
+    some = arm_of >= 0
+    return sorted_pulls([log.settings.arms[arm] for arm in kept.tolist()], objectives, arm_of[some], values[some])
