@@ -161,7 +161,11 @@ def test_it_certifies_the_front_and_says_so_again_at_once(folder: Path) -> None:
     assert answer["status"] == "certified"
     assert answer["pareto_set"] == ["small", "fast"]
     assert answer["verdicts"] == {"small": "in", "fast": "in", "poor": "out"}
-    assert set(answer["certificate"]) == {"accuracy", "coverage", "confidence", "threat", "contamination"}
+    assert set(answer["certificate"]) == {"accuracy", "coverage", "confidence", "threat", "contamination"} | {
+        "void",
+        "arms",
+        "aside",
+    }
     assert answer["certificate"]["contamination"] == 0.02
     stored = told(folder / "toy.db")
     assert answer["pulls"] == sum(answer["pulls_per_arm"].values())
@@ -245,7 +249,8 @@ def test_what_cannot_be_reached_is_said_with_what_could_be(folder: Path) -> None
     ran = run(folder, *equal, "--minimize", "cost", "--contamination", "0.3", "--tolerance", "1%", "--workers=2")
     assert ran.returncode == 3, ran.stderr
     said = " ".join(ran.stdout.split())
-    assert said.startswith("This cannot be certified, with however many pulls: with 30% contamination the answer stays")
+    assert said.startswith("This cannot be certified with however many pulls, if the samples go on as they are: ")
+    assert "where an attacker replaces each measurement with probability 30%, the answer stays uncertain by" in said
     suggested = re.search(r"Next: a looser tolerance, which could be reached: `frontguard (run [^`]*)`", said)
     assert suggested is not None, said
     looser = run(folder, *shlex.split(suggested[1])[1:], "--json")

@@ -113,7 +113,7 @@ class Statement(Enum):
 
     # How robust it is
     STANDS = "The front is no longer certain once {more} ({now} allowed for).", "robustness"
-    STANDS_BELOW_HALF = "The front stays certain for any {what} below 50%.", "robustness"
+    STANDS_BELOW_HALF = "The front stays certain for every ε below 50% (the {what}).", "robustness"
     FALLS_FIRST = "The first verdict that is no longer certain is that {arm} is {word}, beyond {eps}.", "robustness"
     STANDS_UP_TO = "{verdict} up to {eps}", "robustness"
     NOTED = "declared {declared}, the front no longer certain at {level}", "robustness"
