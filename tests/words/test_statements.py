@@ -186,6 +186,8 @@ CLAIMING = re.compile(
     re.IGNORECASE,
 )
 NEUTRAL = {
+    " the front is certain.",  # it cannot be said up to which ε
+    " So it cannot be said either up to which ε the front as a whole is certain.",
     "No arm is certainly in yet.",
     " is certainly in yet.",
     "Robustness: nothing is certain even now, so there is nothing to lose.",
