@@ -197,7 +197,6 @@ NEUTRAL = {
     "What is certain, ",
     "What is certain, beside the goal",
     " (ε) with which an arm's verdict is certain, to ",
-    " the front as a whole is no longer certain.",
     "Arms that stay on the front",
     "On the front, ",
     "; on the front by means",
