@@ -144,7 +144,7 @@ def check_rescued(new: Path, rescued: Rescued, truth: Truth) -> None:
         settings, _, plans, told, leases = says[name]
         original = truth_of(name)
         assert settings in (truth.says[original][0], "the settings", "")
-        assert {lease[1] for lease in leases} <= {"rescued"}
+        assert {lease.worker for lease in leases} <= {"rescued"}
         all_told = truth.says[original][3]
         assert is_subsequence(told, all_told)
         assert all(row[0] <= sum(len(plan[3]) for plan in plans) for row in told)

@@ -106,6 +106,12 @@ def _rows_without_arm(notice: notices.RowsWithoutArm) -> str:
     return f"{rows} no arm (column {columns} is missing or empty), the first is {notice.first}; dropped"
 
 
+def _stopping(notice: notices.Stopping) -> str:
+    pulls, them = ("1 pull that is", "it") if notice.under_way == 1 else (f"{notice.under_way} pulls that are", "them")
+    why, again = ("the time is over", "Ctrl-C") if notice.why == "time" else ("stopping", "Ctrl-C once more")
+    return f"{why}: waiting for {pulls} under way; {again} gives {them} up, to count as failed"
+
+
 _SENTENCES: dict[type[notices.Notice], str | Callable[[Any], str]] = {
     notices.SpreadRefuted: "the measurements of {arms} of {of} arms contradict the spread bound R: their boxes go on "
     "without it; leave R away to be safe",
@@ -122,7 +128,7 @@ _SENTENCES: dict[type[notices.Notice], str | Callable[[Any], str]] = {
     notices.UnfinishedLine: "{where}: the last line does not end with a line break; if the file was cut there, its "
     "last row may be wrong",
     notices.AllFailed: "all of the first {pulls} pulls failed; one of arm {arm!r}: {last}",
-    notices.Stopping: "stopping, {under_way} under way; once more leaves at once",
+    notices.Stopping: _stopping,
     notices.StorageTrouble: "the storage cannot be read, trying again: {why}",
 }
 """The sentence of each kind of notice: a template of its fields, or what makes it of the notice."""

@@ -87,7 +87,7 @@ def _write(storage: SqliteStorage, found: list[Remains]) -> Rescued:
         told += len(fitting)
         dropped += len(study.told) - len(fitting)
         lost_plans += max([study.plans_written or 0, *study.plans]) - len(kept_plans)
-        lost += max([study.told_written or 0, *study.told]) - len(study.told)
+        lost += _lost(study)
     return Rescued(tuple(storage.studies()), plans, told, lost_plans, lost, dropped, tuple(notes))
 
 
@@ -133,9 +133,14 @@ def _write_study(
     storage.tell(name, [_tell(row, metrics) for row in study.late if len(row[2]) == 8 * (1 + metrics)])
     # Which of the others were measured is not known any more, so none is measured again: leases that are over.
     planned = sum(len(plan.arms) for plan in plans)
-    handed = planned if study.handed is None else min(study.handed, planned)
+    handed = planned if study.handed is None or _lost(study) else min(study.handed, planned)
     under_way = handed - sum(row[1] <= handed for row in told)
     storage.hand_out(name, under_way, RESCUED, deadline=0.0)
+
+
+def _lost(study: Remains) -> int:
+    """Told pulls that could not be read, as far as it can be known."""
+    return max([study.told_written or 0, *study.told]) - len(study.told)
 
 
 def _tell(row: ToldRow, metrics: int) -> Tell:
