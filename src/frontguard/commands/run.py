@@ -108,7 +108,7 @@ class CommandedRun:
                     cancel=self.cancel,
                     give_up=self.give_up,
                     abandon=self._stop.set,
-                    hold_back=first if new and len(self.spec.arms) > 1 else None,
+                    hold_back=first if new else None,
                 )
             finally:
                 self._stop.set()

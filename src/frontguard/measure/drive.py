@@ -408,6 +408,8 @@ class _Loop:
         """Whether nobody wants to wait for what is under way."""
         if self.give_up.is_set() or self.broken:
             return True
+        if why == "cancelled" and not self.under_way:
+            return True  # it is the storage that is waited for
         return (why == "time" and self.cancel.is_set()) or (why == "done" and self.abandon is not None)
 
     def _call_off(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from frontguard.measure.drive import FirstMistake, Finished
+from frontguard.measure.drive import Finished, FirstMistake
 from frontguard.studies.measurement import Measurement
 from frontguard.studies.replay import PROBE
 
@@ -31,6 +31,7 @@ class FirstPulls:
         self._what, self._in_words, self._alike = what, in_words, alike
 
     def __call__(self, finished: Sequence[Finished]) -> bool:
+        """Whether to go on holding them back."""
         causes = {came.cause for _, came in finished}
         if "" in causes or (self._alike and len(causes) > 1):
             return False

@@ -59,9 +59,10 @@ def identify(
     ----------
     evaluate
         Measures one arm once: `evaluate(name)`, or `evaluate(value)` with arms as a mapping of names to values. A
-        further parameter called `seed` or `pull` gets the number of the pull; no number is measured twice. It returns the metrics by name, in the order of objectives, or, if there is
-        one objective, as a number. An exception is a failed pull, and so is a value that cannot be used: an observation
-        that may be anything, not one that is left out.
+        further parameter called `seed` or `pull` gets the number of the pull; no number is measured twice. It returns
+        the metrics by name, in the order of objectives, or, if there is one objective, as a number. An exception is a
+        failed pull, and so is a value that cannot be used: an observation that may be anything, not one that is left
+        out.
     arms, objectives, threat, confidence, coverage, spread, most_pulls, most_pulls_per_arm, seed
         As in `Study`. With a number of arms, `evaluate` gets 0, 1, ….
     executor
