@@ -96,7 +96,7 @@ class CommandedRun:
         """
         seconds = self.spec.budget.seconds
         new = self.study.storage.size(self.study.name)[1] == 0
-        first = FirstPulls(len(self.spec.arms), "the commands", in_words=_in_words, alike=False)
+        first = FirstPulls(len(self.spec.arms), "the commands", in_words=self._why, alike=False)
         with self.commands, _attentive(), ThreadPoolExecutor(self.spec.workers, "pull") as pool:
             try:
                 how = drive(
@@ -133,6 +133,10 @@ class CommandedRun:
         if outcome.returncode in [-number for number in STOPS] and self.cancel.wait(MOMENT):
             return replace(outcome, reason=CANCELLED)
         return outcome
+
+    def _why(self, pull: Pull, came: Measurement) -> str:
+        with self._lock:
+            return in_words(self._failures[pull.arm]) if pull.arm in self._failures else came.reason
 
     # In the thread that drives ----------------------------------------------------------------------------------------
 
@@ -197,10 +201,6 @@ def in_words(outcome: CommandMeasurement) -> str:
     tail = [line.rstrip() for line in outcome.stderr.splitlines() if line.strip()][-3:]
     said = " | ".join(tail) or outcome.detail
     return f"{outcome.reason}: {said}" if said else outcome.reason
-
-
-def _in_words(came: Measurement) -> str:
-    return in_words(came) if isinstance(came, CommandMeasurement) else came.reason
 
 
 def with_last_words(notice: Notice, failures: dict[str, CommandMeasurement]) -> Notice:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from frontguard.measure.drive import Finished, FirstMistake
+from frontguard.storage.contract import Pull
 from frontguard.studies.measurement import Measurement
 from frontguard.studies.replay import PROBE
 
@@ -24,7 +25,7 @@ class FirstPulls:
         arms: int,
         what: str,
         *,
-        in_words: Callable[[Measurement], str] = lambda came: came.reason,
+        in_words: Callable[[Pull, Measurement], str] = lambda pull, came: came.reason,
         alike: bool = True,
     ) -> None:
         self._arms = min(arms, ENOUGH_ARMS)
@@ -39,6 +40,6 @@ class FirstPulls:
             pull, came = finished[0]
             raise FirstMistake(
                 f"{self._what} failed in all of the first {len(finished)} pulls, which were not counted; that of "
-                f"{pull.arm!r}: {self._in_words(came)}"
+                f"{pull.arm!r}: {self._in_words(pull, came)}"
             )
         return True
