@@ -205,10 +205,11 @@ class AllFailed(Notice):
 
 @dataclass(frozen=True)
 class Stopping(Notice):
-    """The run was told to stop while pulls are under way."""
+    """The run is to stop, by a person or because its time is over, and waits for the pulls that are under way."""
 
     warns: ClassVar[bool] = False
     under_way: int
+    why: Literal["interrupted", "time"] = "interrupted"
     kind: Literal["stopping"] = "stopping"
 
 

@@ -12,6 +12,8 @@ from frontguard import Study
 from frontguard.commands import run as commanded
 from frontguard.commands.run import CommandedRun
 from frontguard.commands.spec import spec_from_arms
+from frontguard.measure.drive import FirstMistake
+from frontguard.storage.contract import End
 from frontguard.studies.overview import Snapshot
 
 PATIENCE = 180.0
@@ -45,16 +47,17 @@ def test_a_command_that_dies_of_the_signal_that_stops_us_is_no_failure_of_its_ar
     began = time.monotonic()
     assert run.until_done().how == "cancelled"
     assert time.monotonic() - began < PATIENCE
-    assert study.storage.size(study.name)[1] == 0
-    assert study.failures() == {}
+    log = study.storage.told(study.name)
+    assert log.ends.tolist() == [End.STOPPED]
 
 
 def test_a_command_that_dies_of_a_signal_of_its_own_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commanded, "MOMENT", 0.01)
     cancel = threading.Event()
     run, study = run_of("sh -c 'kill -INT $$'", cancel)
-    assert run.until_done().snapshot.result.status == "unreachable"  # both arms are set aside
-    assert set(study.failures()["one"]) == {"signal SIGINT (2)"}
+    with pytest.raises(FirstMistake, match=r"failed in all of the first 5 pulls.*signal SIGINT \(2\)"):
+        run.until_done()
+    assert study.storage.studies() == []
 
 
 def test_a_command_that_fails_while_we_stop_has_failed() -> None:

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from frontguard import BadInput, Objective, Prescient
-from frontguard.measure.drive import Broken, NotTold, RunProgress, drive
-from frontguard.storage.contract import Pull, Storage, Tell
+from frontguard.measure.drive import Broken, FirstMistake, NotTold, RunProgress, drive
+from frontguard.storage.contract import End, Pull, Storage, Tell
 from frontguard.storage.memory import MemoryStorage
 from frontguard.storage.postgres.storage import PostgresStorage
 from frontguard.studies.measurement import CANCELLED, Measurement
@@ -59,6 +59,16 @@ def at_once(measure: Callable[[Pull], Any] = values_of) -> Callable[[Pull], Futu
 
 def told(study: Study) -> list[int]:
     return list(study.storage.told(study.name).pulls.tolist())
+
+
+def measured(study: Study) -> list[int]:
+    log = study.storage.told(study.name)
+    return sorted(log.pulls[log.ends == End.TOLD].tolist())
+
+
+def given_up(study: Study) -> dict[int, End]:
+    log = study.storage.told(study.name)
+    return {pull: End(end) for pull, end in zip(log.pulls.tolist(), log.ends.tolist(), strict=True) if end}
 
 
 def reasons(study: Study) -> list[str]:
@@ -129,17 +139,36 @@ def test_waits_for_the_pulls_of_others() -> None:
     assert study.status != "running"  # it did not give up before
 
 
-def test_a_pull_that_outlives_its_lease_is_not_begun_twice(threads: ThreadPoolExecutor) -> None:
-    study, begun = a_study(most_pulls=15, lease=0.01), list[int]()
+def test_a_worker_that_lives_keeps_its_lease(threads: ThreadPoolExecutor) -> None:
+    """A pull that takes many times its lease, while another worker of the study asks for what is lost."""
+    study, begun = a_study(most_pulls=15, lease=0.4), list[int]()
+    other = a_study(study.storage, most_pulls=15, worker="elsewhere")
 
     def measure(pull: Pull) -> Measurement:
         begun.append(pull.id)
         if pull.id == 1:
-            time.sleep(0.3)  # its lease ends again and again while the others come and go
+            for _ in range(8):
+                time.sleep(0.2)
+                other._give_up_the_lost()
         return values_of(pull)
 
-    drive(study, through(threads, measure), workers=2)
+    assert drive(study, through(threads, measure), workers=2) == "done"
     assert sorted(begun) == sorted(set(begun)) == sorted(told(study))
+    assert set(study.storage.told("study").ends.tolist()) == {End.TOLD}
+
+
+def test_a_pull_evaluated_in_this_thread_keeps_its_lease() -> None:
+    study = a_study(most_pulls=3, lease=0.4)
+    other = a_study(study.storage, most_pulls=3, worker="elsewhere")
+
+    def measure(pull: Pull) -> Measurement:
+        if pull.id == 2:
+            time.sleep(1.0)
+            other._give_up_the_lost()
+        return values_of(pull)
+
+    assert drive(study, at_once(measure), workers=1) == "done"
+    assert study.storage.told("study").ends.tolist() == [End.TOLD] * 3
 
 
 # Failures -------------------------------------------------------------------------------------------------------------
@@ -203,7 +232,9 @@ def test_bad_input_of_a_worker_ends_the_run_and_tells_the_rest() -> None:
 
     with pytest.raises(BadInput, match="cannot be loaded"):
         drive(study, at_once(measure), workers=2)
-    assert sorted(told(study)) == [*range(1, 9), 10]
+    assert measured(study) == [*range(1, 9), 10]
+    assert given_up(study) == {9: End.LOST}
+    assert study.storage.leases(study.name) == []
 
 
 def test_an_executor_that_is_shut_down_is_named(threads: ThreadPoolExecutor) -> None:
@@ -218,9 +249,11 @@ def test_an_executor_that_is_shut_down_is_named(threads: ThreadPoolExecutor) -> 
         drive(study, submit, workers=2)
     assert set(range(1, 12)).issuperset(told(study))
     assert len(told(study)) >= 10  # the eleventh may have been called off before it began
+    assert study.storage.leases(study.name) == []
+    assert study.ask(1)[0].id in (11, 12)  # what was not begun is handed out
 
 
-def test_a_future_that_somebody_else_cancels_is_no_observation() -> None:
+def test_a_future_that_somebody_else_cancels_is_a_lost_pull() -> None:
     study = a_study()
 
     def submit(pull: Pull) -> Future[Any]:
@@ -232,34 +265,16 @@ def test_a_future_that_somebody_else_cancels_is_no_observation() -> None:
 
     with pytest.raises(Broken, match="gave up pull 5"):
         drive(study, submit, workers=1)
-    assert told(study) == [1, 2, 3, 4]
+    assert told(study) == [1, 2, 3, 4, 5]
+    assert given_up(study) == {5: End.LOST}
 
 
 # Stopping and going on ------------------------------------------------------------------------------------------------
 
 
-def test_cancelled_pulls_are_not_told_and_are_handed_out_again(threads: ThreadPoolExecutor) -> None:
-    study, cancel = a_study(), threading.Event()
-
-    def measure(pull: Pull) -> Measurement:
-        if pull.id == 20:
-            cancel.set()
-        if pull.id >= 19:
-            return Measurement(None, CANCELLED) if cancel.wait(WAIT) else values_of(pull)
-        return values_of(pull)
-
-    assert drive(study, through(threads, measure), workers=2, cancel=cancel) == "cancelled"
-    assert sorted(told(study)) == list(range(1, 19))
-    assert [lease.id for lease in study.storage.leases(study.name)] == [19, 20]
-    assert study.ask(1)[0].id == 21  # they are ours still ...
-    assert study.give_back() == 3
-    assert [pull.id for pull in study.ask(3)] == [19, 20, 21]  # ... and are handed out again once they are given back
-    assert study.give_back() == 3
-    assert drive(a_study(study.storage), at_once(), workers=2) == "done"
-
-
-def test_what_has_not_begun_is_cancelled_and_what_has_is_waited_for() -> None:
+def test_a_run_that_is_cancelled_waits_for_what_is_under_way() -> None:
     study, cancel, free = a_study(), threading.Event(), threading.Event()
+    looks: list[RunProgress] = []
 
     def measure(pull: Pull) -> Measurement:
         cancel.set()
@@ -267,42 +282,59 @@ def test_what_has_not_begun_is_cancelled_and_what_has_is_waited_for() -> None:
         return values_of(pull)
 
     def look(progress: RunProgress) -> None:
-        free.set()  # some time after the run was cancelled
+        looks.append(progress)
+        if sum(each.stopping for each in looks) > 2:  # some time after the run was cancelled
+            free.set()
 
     with ThreadPoolExecutor(1) as pool:  # four are submitted, one begins
-        assert drive(study, through(pool, measure), workers=4, cancel=cancel, on_change=look) == "cancelled"
-    assert told(study) == [1]
+        options: dict[str, Any] = {"cancel": cancel, "on_change": look, "patience": 0.0}
+        assert drive(study, through(pool, measure), workers=4, **options) == "cancelled"
+    assert measured(study) == told(study) == [1]
+    assert {each.out for each in looks if each.stopping and each.told == 0} >= {1}
+    assert study.storage.leases(study.name) == []
+    assert [pull.id for pull in study.ask(3)] == [2, 3, 4]  # never begun: given back
 
 
-def test_pulls_that_do_not_end_are_left_after_some_patience() -> None:
-    study, cancel, free = a_study(), threading.Event(), threading.Event()
-
-    def measure(pull: Pull) -> Measurement:
-        cancel.set()
-        assert free.wait(WAIT)
-        return values_of(pull)
-
-    with ThreadPoolExecutor(1) as pool:
-        assert drive(study, through(pool, measure), workers=1, cancel=cancel, patience=0.05) == "cancelled"
-        free.set()
-    assert told(study) == []
-
-
-def test_unwanted_pulls_are_abandoned_at_the_end(threads: ThreadPoolExecutor) -> None:
-    study, unwanted = a_study(most_pulls=30), threading.Event()
+def test_what_is_given_up_has_failed_and_is_not_measured_again(threads: ThreadPoolExecutor) -> None:
+    study, cancel, give_up, unwanted = a_study(), threading.Event(), threading.Event(), threading.Event()
 
     def measure(pull: Pull) -> Measurement:
-        if pull.id == 2:
+        if pull.id == 20:
+            cancel.set()
+            give_up.set()
+        if pull.id >= 19:
             return Measurement(None, CANCELLED) if unwanted.wait(WAIT) else values_of(pull)
         return values_of(pull)
 
-    until = lambda: study.storage.size(study.name)[1] > 20  # noqa: E731
-    assert drive(study, through(threads, measure), workers=2, until=until, abandon=unwanted.set) == "time"
-    assert unwanted.is_set()
-    assert 2 not in told(study)
+    options: dict[str, Any] = {"cancel": cancel, "give_up": give_up, "abandon": unwanted.set}
+    assert drive(study, through(threads, measure), workers=2, **options) == "cancelled"
+    assert measured(study) == list(range(1, 19))
+    assert given_up(study) == {19: End.STOPPED, 20: End.STOPPED}
+    assert study.storage.leases(study.name) == []
+    begun: list[int] = []
+    again = a_study(study.storage)
+    assert drive(again, at_once(lambda pull: begun.append(pull.id) or values_of(pull)), workers=2) == "done"  # type: ignore[func-returns-value]
+    assert min(begun) == 21
+    assert {reason for why in again.failures().values() for reason in why} == {"stopped before its end"}
 
 
-def test_waiting_for_the_last_pulls_can_be_cancelled() -> None:
+def test_pulls_that_do_not_end_are_given_up_after_some_patience_and_their_values_are_late() -> None:
+    study, give_up, free = a_study(), threading.Event(), threading.Event()
+
+    def measure(pull: Pull) -> Measurement:
+        give_up.set()
+        assert free.wait(WAIT)
+        study.tell(pull, values_of(pull).values)
+        return values_of(pull)
+
+    with ThreadPoolExecutor(1) as pool:
+        assert drive(study, through(pool, measure), workers=1, give_up=give_up, patience=0.05) == "cancelled"
+        free.set()
+    assert given_up(study) == {1: End.STOPPED}
+    assert study.storage.late(study.name).pulls.tolist() == [1]
+
+
+def test_the_end_of_the_time_waits_and_ctrl_c_ends_the_waiting() -> None:
     study, cancel, begun, free = a_study(), threading.Event(), threading.Event(), threading.Event()
     looks: list[RunProgress] = []
 
@@ -312,15 +344,29 @@ def test_waiting_for_the_last_pulls_can_be_cancelled() -> None:
         return values_of(pull)
 
     def look(progress: RunProgress) -> None:
-        looks.extend([progress] * begun.is_set())
-        if len(looks) > 1:  # at the first the run has not yet seen that its time is over
+        looks.extend([progress] * progress.stopping)
+        if len(looks) > 2:
             cancel.set()
 
     options: dict[str, Any] = {"until": begun.is_set, "cancel": cancel, "on_change": look, "patience": 0.05}
     with ThreadPoolExecutor(1) as pool:
         assert drive(study, through(pool, measure), workers=1, **options) == "time"
         free.set()
-    assert told(study) == []
+    assert given_up(study) == {1: End.STOPPED}
+
+
+def test_what_is_under_way_when_the_study_is_done_is_not_waited_for(threads: ThreadPoolExecutor) -> None:
+    study, unwanted = a_study(), threading.Event()
+
+    def measure(pull: Pull) -> Measurement:
+        if pull.id == 2:
+            return Measurement(None, CANCELLED) if unwanted.wait(WAIT) else values_of(pull)
+        return values_of(pull)
+
+    assert drive(study, through(threads, measure), workers=2, abandon=unwanted.set) == "done"
+    assert unwanted.is_set()
+    assert given_up(study) == {2: End.STOPPED}
+    assert study.result().pareto_set == FRONT
 
 
 def test_stops_when_the_time_is_over() -> None:
@@ -500,10 +546,17 @@ def test_what_is_held_back_at_the_end_is_told() -> None:
 def test_what_is_refused_is_not_told() -> None:
     def refuse(finished: Sequence[Any]) -> bool:
         if len(finished) == 3:
-            raise BadInput("all wrong")
+            raise FirstMistake("all wrong")
         return True
 
     study = a_study()
-    with pytest.raises(BadInput, match="all wrong"):
+    with pytest.raises(FirstMistake, match="all wrong"):
         drive(study, at_once(), workers=1, hold_back=refuse)
-    assert told(study) == []
+    assert study.storage.studies() == []  # as if it had not been
+
+    study = a_study()
+    (theirs,) = Study.open(study.storage, worker="elsewhere").ask()
+    with pytest.raises(FirstMistake, match="all wrong"):
+        drive(study, at_once(), workers=1, hold_back=refuse)
+    assert given_up(study) == {2: End.LOST, 3: End.LOST, 4: End.LOST}  # not forgotten: another is at it
+    assert [lease.id for lease in study.storage.leases("study")] == [theirs.id]

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import active_children, get_context
@@ -20,6 +21,7 @@ import pytest
 from frontguard import BadInput, Objective, Prescient, Result
 from frontguard.measure.drive import Broken, RunProgress
 from frontguard.measure.identify import identify
+from frontguard.storage.contract import End
 from frontguard.storage.memory import MemoryStorage
 
 WAIT = 180.0  # seconds for what must happen; nothing depends on how long it takes
@@ -156,8 +158,7 @@ def test_a_function_that_always_fails_alike_is_the_callers_mistake(evaluate: Any
     storage = MemoryStorage()
     with pytest.raises(BadInput, match=f"failed in all of the first [5-9] pulls, which were not counted.*{message}"):
         run(evaluate, storage=storage, executor=executor)
-    assert told(storage) == []
-    # Mended, it begins with the very pulls that were given back.
+    assert storage.studies() == []  # mended, it begins as if it had not been
     assert run(by_name, storage=storage).verdicts == VERDICTS
     assert sorted(told(storage)) == list(range(1, len(told(storage)) + 1))
     assert set(storage.told("study").reasons) == {""}
@@ -201,6 +202,10 @@ def deadly(arm, pull):
 def slow(arm, pull):
     if pull in (7, 12): time.sleep(60)
     return ARMS[arm]
+def slow_always(arm, pull):
+    with open(__file__ + ".begun", "a") as file: print(pull, file=file)
+    time.sleep(1.5)
+    return ARMS[arm]
 class Awkward(Exception):
     def __init__(self, one, two): super().__init__(f"{one} and {two}")
 def awkward(arm):
@@ -210,7 +215,9 @@ def awkward(arm):
 def interrupting(arm, pull):
     if pull == 20:
         os.kill(os.getppid(), signal.SIGINT)
-        time.sleep(3)
+        time.sleep(0.3)
+        os.kill(os.getppid(), signal.SIGINT)
+        time.sleep(20)
         open(__file__ + ".survived", "w").close()
     return ARMS[arm]
 """
@@ -271,11 +278,12 @@ def test_functions_that_cannot_be_sent_are_refused(functions: ModuleType, tmp_pa
     assert active_children() == []
 
 
-def test_ctrl_c_ends_worker_processes_at_once(functions: ModuleType) -> None:
+def test_a_second_ctrl_c_ends_worker_processes_at_once(functions: ModuleType) -> None:
     storage = MemoryStorage()
     with pytest.raises(KeyboardInterrupt):
         run(functions.interrupting, executor="processes", workers=1, storage=storage)
-    assert told(storage) == list(range(1, 20))
+    assert told(storage) == list(range(1, 21))
+    assert storage.told("study").ends.tolist() == [End.TOLD] * 19 + [End.STOPPED]
     assert active_children() == []
     assert not Path(f"{functions.__file__}.survived").exists()
     assert run(functions.plain, executor="processes", workers=1, storage=storage).verdicts == VERDICTS
@@ -358,19 +366,66 @@ def test_ctrl_c_while_threads_are_at_work() -> None:
     assert sorted(told(storage)) == sorted(set(told(storage)))
 
 
-def test_a_function_may_be_interrupted_in_the_middle() -> None:
+def test_a_function_may_be_interrupted_in_the_middle_by_a_second_ctrl_c(capfd: pytest.CaptureFixture[str]) -> None:
     storage = MemoryStorage()
 
     def evaluate(arm: str, pull: int) -> tuple[float, float]:
         if pull == 10:
-            threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
-            threading.Event().wait(WAIT)
+            signal.raise_signal(signal.SIGINT)  # it goes on, and says so
+            signal.raise_signal(signal.SIGINT)
             raise AssertionError("was not interrupted")
         return ARMS[arm]
 
     with pytest.raises(KeyboardInterrupt):
         run(evaluate, storage=storage)
-    assert told(storage) == list(range(1, 10))
+    assert capfd.readouterr().err == (
+        "frontguard: stopping: waiting for 1 pull that is under way; Ctrl-C once more gives it up, to count as failed\n"
+    )
+    assert told(storage) == list(range(1, 11))
+    assert storage.told("study").ends.tolist() == [End.TOLD] * 9 + [End.STOPPED]
+    assert storage.leases("study") == []
+
+
+def test_users_who_interrupt_an_arm_do_not_set_it_aside() -> None:
+    """Each call is interrupted, twice, in its first pull of an arm; the study still ends with every arm judged."""
+    storage, interrupted = MemoryStorage(), list[int]()
+
+    def evaluate(arm: str, pull: int) -> tuple[float, float]:
+        if arm == "good" and len(interrupted) < 12:
+            interrupted.append(pull)
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+        return ARMS[arm]
+
+    while len(interrupted) < 12:
+        with pytest.raises(KeyboardInterrupt):
+            run(evaluate, storage=storage, threat=Prescient(0.2))
+    result = run(evaluate, storage=storage, threat=Prescient(0.2))
+    assert result.verdicts == VERDICTS
+    assert not any("set aside" in warning or "failed" in warning for warning in result.warnings)
+    assert len(set(interrupted)) == 12
+
+
+def test_a_time_limit_that_is_met_again_and_again_never_stops_a_slow_pull(functions: ModuleType) -> None:
+    """Stopped and measured anew until they happen to be fast, slow pulls would never be seen."""
+    storage = MemoryStorage()
+    for call in (1, 2, 3):
+        options: dict[str, Any] = {"executor": "processes", "workers": 1, "storage": storage, "most_seconds": 0.5}
+        assert run(functions.slow_always, **options).status == "budget"
+        assert len(told(storage)) == call
+    assert told(storage) == [1, 2, 3]
+    assert storage.told("study").ends.tolist() == [End.TOLD] * 3
+    noted = Path(f"{functions.__file__}.begun").read_text().split()
+    assert noted == ["1", "2", "3"]
+
+
+def test_the_end_of_the_time_is_said_while_it_waits(capfd: pytest.CaptureFixture[str]) -> None:
+    storage = MemoryStorage()
+    run(lambda arm: (time.sleep(0.7), ARMS[arm])[1], storage=storage, executor="threads", workers=1, most_seconds=0.1)
+    assert told(storage) == [1]
+    assert capfd.readouterr().err == (
+        "frontguard: the time is over: waiting for 1 pull that is under way; Ctrl-C gives it up, to count as failed\n"
+    )
 
 
 def test_a_handler_of_the_callers_is_left_alone() -> None:

@@ -29,7 +29,7 @@ RECORD = struct.Struct("<q")
 
 
 def a_study(path: Path) -> Study:
-    return Study(ARMS, OBJECTIVES, Prescient(0.1), storage=path, seed=1, most_attempts=10**6)
+    return Study(ARMS, OBJECTIVES, Prescient(0.1), storage=path, seed=1)
 
 
 def measure(pull: Pull) -> list[float]:

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
-from frontguard.storage.contract import Plan, Pull, Storage, StudyExists, Tell, Told, UnknownStudy
+from frontguard.storage.contract import End, Plan, Pull, Storage, StudyExists, Tell, Told, UnknownStudy
 from tests.storages import Place
 
 NAN = float("nan")
-
-
-def nobody_lost(worker: str) -> bool:
-    return False
 
 
 def begin(storage: Storage, pulls: int = 0, *, study: str = "s", metrics: int = 2) -> None:
@@ -30,8 +25,12 @@ def good(pull: int, at: float = 0.0) -> Tell:
     return Tell(pull, (float(pull), -float(pull)), worker=f"w{pull}", at=at)
 
 
+def given_up(pull: int, end: End) -> Tell:
+    return Tell(pull, (NAN, NAN), worker="holder", at=3.0, end=end)
+
+
 def ask(storage: Storage, most: int, worker: str = "a", now: float = 0.0, deadline: float = 10.0) -> list[int]:
-    return [x.id for x in storage.hand_out("s", most, worker, now=now, deadline=deadline, lost=nobody_lost)]
+    return [x.id for x in storage.hand_out("s", most, worker, deadline=deadline)]
 
 
 def assert_same(one: Told, other: Told) -> None:
@@ -74,9 +73,12 @@ def test_an_unknown_study_is_named(storage: Storage) -> None:
         lambda: storage.told("unkown"),
         lambda: storage.tell("unkown", [Tell(1, (1.0,))]),
         lambda: storage.tell("unkown", []),
-        lambda: storage.hand_out("unkown", 1, "a", now=0.0, deadline=1.0, lost=nobody_lost),
+        lambda: storage.hand_out("unkown", 1, "a", deadline=1.0),
         lambda: storage.give_back("unkown", "a"),
         lambda: storage.give_back("unkown", "a", [1]),
+        lambda: storage.renew("unkown", "a", 1.0),
+        lambda: storage.late("unkown"),
+        lambda: storage.forget("unkown"),
         lambda: storage.leases("unkown"),
     ]
     for call in calls:
@@ -284,14 +286,14 @@ def test_a_large_batch_is_one_step(storage: Storage) -> None:
 def test_studies_do_not_mix(storage: Storage) -> None:
     for study, metrics in (("a", 1), ("b", 2)):
         begin(storage, 4, study=study, metrics=metrics)
-    storage.hand_out("a", 3, "w", now=0.0, deadline=1.0, lost=nobody_lost)
+    storage.hand_out("a", 3, "w", deadline=1.0)
     storage.tell("a", [Tell(1, (1.0,))])
     storage.amend("a", "new")
     storage.add_plan("a", Plan(2, 1, 5, np.array([0])))
     assert storage.size("b") == (1, 0)
     assert storage.leases("b") == []
     assert storage.settings("b") == "{}"
-    assert [x.id for x in storage.hand_out("b", 9, "v", now=5.0, deadline=9.0, lost=nobody_lost)] == [1, 2, 3, 4]
+    assert [x.id for x in storage.hand_out("b", 9, "v", deadline=9.0)] == [1, 2, 3, 4]
     assert storage.tell("b", [Tell(1, (2.0, 2.0))]) == [True]
     assert storage.told("a").values.tolist() == [[1.0]]
     assert storage.told("b").values.tolist() == [[2.0, 2.0]]
@@ -304,9 +306,9 @@ def test_studies_do_not_mix(storage: Storage) -> None:
 def test_pulls_are_handed_out_in_their_order_each_once(storage: Storage) -> None:
     begin(storage, 5)
     assert storage.leases("s") == []
-    assert storage.hand_out("s", 2, "a", now=0.0, deadline=10.25, lost=nobody_lost) == [
-        Pull(1, "a", 10.25, 1),
-        Pull(2, "a", 10.25, 1),
+    assert storage.hand_out("s", 2, "a", deadline=10.25) == [
+        Pull(1, "a", 10.25),
+        Pull(2, "a", 10.25),
     ]
     assert ask(storage, 2, "b") == [3, 4]
     assert ask(storage, 0) == []
@@ -314,13 +316,13 @@ def test_pulls_are_handed_out_in_their_order_each_once(storage: Storage) -> None
     assert ask(storage, 2, "a") == []
     storage.add_plan("s", Plan(2, 0, 6, np.array([1])))
     assert ask(storage, 2, "c", deadline=20.0) == [6]
-    assert [(x.id, x.worker, x.attempt) for x in storage.leases("s")] == [
-        (1, "a", 1),
-        (2, "a", 1),
-        (3, "b", 1),
-        (4, "b", 1),
-        (5, "a", 1),
-        (6, "c", 1),
+    assert [(x.id, x.worker) for x in storage.leases("s")] == [
+        (1, "a"),
+        (2, "a"),
+        (3, "b"),
+        (4, "b"),
+        (5, "a"),
+        (6, "c"),
     ]
 
 
@@ -331,45 +333,15 @@ def test_nothing_is_handed_out_before_there_is_a_plan(storage: Storage) -> None:
     assert ask(storage, 3) == []
 
 
-def test_a_lease_ends_at_its_deadline(storage: Storage) -> None:
+def test_a_pull_is_handed_out_once_whatever_becomes_of_its_lease(storage: Storage) -> None:
     begin(storage, 4)
-    assert ask(storage, 2, "a", now=0.0, deadline=10.0) == [1, 2]
-    assert ask(storage, 1, "b", now=0.0, deadline=20.0) == [3]
-    assert ask(storage, 9, "c", now=9.999, deadline=30.0) == [4]
-    assert ask(storage, 9, "c", now=9.999, deadline=30.0) == []
-    again = storage.hand_out("s", 9, "c", now=10.0, deadline=30.0, lost=nobody_lost)
-    assert again == [Pull(1, "c", 30.0, 2), Pull(2, "c", 30.0, 2)]
-    assert ask(storage, 9, "d", now=25.0, deadline=40.0) == [3]
-    third = storage.hand_out("s", 1, "e", now=35.0, deadline=50.0, lost=nobody_lost)
-    assert third == [Pull(1, "e", 50.0, 3)]
-    assert storage.leases("s")[0] == Pull(1, "e", 50.0, 3)
-
-
-def test_ended_leases_come_before_new_pulls_lowest_first(storage: Storage) -> None:
-    begin(storage, 6)
-    assert ask(storage, 1, "a", deadline=10.0) == [1]
-    assert ask(storage, 1, "b", deadline=99.0) == [2]
-    assert ask(storage, 1, "c", deadline=5.0) == [3]
-    assert ask(storage, 3, "d", now=50.0, deadline=60.0) == [1, 3, 4]
-    assert [x.attempt for x in storage.leases("s")] == [2, 1, 2, 1]
-    assert ask(storage, 3, "e", now=51.0, deadline=60.0) == [5, 6]
-
-
-def test_pulls_of_a_lost_holder_are_given_out_at_once(storage: Storage) -> None:
-    begin(storage, 5)
-    ask(storage, 2, "dead", deadline=100.0)
-    ask(storage, 1, "alive", deadline=100.0)
-    asked = Counter[str]()
-
-    def lost(worker: str) -> bool:
-        asked[worker] += 1
-        return worker == "dead"
-
-    given = storage.hand_out("s", 3, "new", now=1.0, deadline=50.0, lost=lost)
-    assert given == [Pull(1, "new", 50.0, 2), Pull(2, "new", 50.0, 2), Pull(4, "new", 50.0, 1)]
-    assert set(asked) <= {"dead", "alive"}
-    assert max(asked.values()) == 1  # asking may be slow: once a holder
-    assert storage.leases("s")[2] == Pull(3, "alive", 100.0, 1)
+    assert ask(storage, 2, "a", deadline=0.0) == [1, 2]
+    assert ask(storage, 9, "b", deadline=30.0) == [3, 4]  # long after the deadline of the first two
+    assert ask(storage, 9, "a", deadline=30.0) == []
+    assert storage.leases("s")[0] == Pull(1, "a", 0.0)
+    storage.tell("s", [given_up(1, End.OVERDUE)])
+    assert ask(storage, 9, "c", deadline=30.0) == []
+    assert [x.id for x in storage.leases("s")] == [2, 3, 4]
 
 
 def test_a_tell_ends_the_lease(storage: Storage) -> None:
@@ -377,49 +349,74 @@ def test_a_tell_ends_the_lease(storage: Storage) -> None:
     ask(storage, 3, deadline=10.0)
     storage.tell("s", [good(2)])
     assert [x.id for x in storage.leases("s")] == [1, 3]
-    assert ask(storage, 9, "b", now=10.0, deadline=20.0) == [1, 3]
-    storage.tell("s", [good(1), good(3)])
+    storage.tell("s", [good(1), given_up(3, End.LOST)])
     assert storage.leases("s") == []
-    assert ask(storage, 9, "c", now=99.0, deadline=100.0) == []
+    assert ask(storage, 9, "c", deadline=100.0) == []
 
 
-def test_a_lease_that_is_given_back_ends_at_once_and_costs_no_attempt(storage: Storage) -> None:
+def test_how_a_pull_ended_is_kept(storage: Storage) -> None:
+    begin(storage, 5)
+    tells = [good(5), *(given_up(pull, end) for pull, end in zip((4, 3, 2), (*End,)[1:], strict=True))]
+    assert storage.tell("s", [*tells, Tell(1, (NAN, NAN), "exit code 1")]) == [True] * 5
+    told = storage.told("s")
+    assert told.pulls.tolist() == [5, 4, 3, 2, 1]
+    assert told.ends.tolist() == [End.TOLD, End.LOST, End.STOPPED, End.OVERDUE, End.TOLD]
+    assert np.isnan(told.values[1:]).all()
+    assert told.workers[1] == "holder"
+    assert storage.told("s", after=2, up_to=3).ends.tolist() == [End.STOPPED]
+
+
+def test_what_is_told_of_a_pull_that_was_given_up_is_late_and_does_not_count(storage: Storage) -> None:
+    begin(storage, 3)
+    ask(storage, 3, "slow", deadline=10.0)
+    assert len(storage.late("s")) == 0
+    storage.tell("s", [given_up(1, End.OVERDUE), given_up(2, End.STOPPED), good(3)])
+    before = storage.told("s")
+    late = [Tell(2, (2.5, -2.5), worker="slow", at=7.0), Tell(1, (NAN, 1.0), "exit code 1", "slow", 8.0)]
+    assert storage.tell("s", late) == [False, False]
+    assert storage.tell("s", [Tell(2, (9.0, 9.0)), Tell(3, (9.0, 9.0)), given_up(1, End.LOST)]) == [False] * 3
+    assert_same(storage.told("s"), before)
+    kept = storage.late("s")
+    assert kept.pulls.tolist() == [2, 1]
+    assert kept.values[0].tolist() == [2.5, -2.5]
+    assert (kept.reasons, kept.workers, kept.at.tolist()) == (("", "exit code 1"), ("slow", "slow"), [7.0, 8.0])
+    assert kept.ends.tolist() == [End.TOLD] * 2
+
+
+def test_a_pull_given_up_has_no_values(storage: Storage) -> None:
+    begin(storage, 2)
+    with pytest.raises(ValueError, match="given up, and must have no values"):
+        storage.tell("s", [good(2), Tell(1, (1.0, NAN), end=End.LOST)])
+    assert storage.size("s") == (1, 0)
+
+
+def test_a_worker_renews_its_leases(storage: Storage) -> None:
+    begin(storage, 5)
+    ask(storage, 3, "a", deadline=10.0)
+    ask(storage, 1, "b", deadline=10.0)
+    assert storage.renew("s", "a", 20.5) == 3
+    assert storage.renew("s", "a", 30.5, [2, 2, 4, 5, 99]) == 1
+    assert storage.renew("s", "nobody", 99.0) == 0
+    assert [x.deadline for x in storage.leases("s")] == [20.5, 30.5, 20.5, 10.0]
+    storage.tell("s", [good(1)])
+    storage.give_back("s", "a", [3])
+    assert storage.renew("s", "a", 40.0) == 1  # a lease that has ended is not revived
+    assert [(x.id, x.deadline) for x in storage.leases("s")] == [(2, 40.0), (4, 10.0)]
+    assert ask(storage, 1, "c") == [3]
+
+
+def test_a_lease_that_is_given_back_ends_at_once(storage: Storage) -> None:
     begin(storage, 5)
     assert ask(storage, 3, "a", deadline=100.0) == [1, 2, 3]
     assert ask(storage, 1, "b", deadline=100.0) == [4]
     assert storage.give_back("s", "a", [1, 3, 3, 4, 5, 99]) == 2  # 4 is another's, 5 nobody's
     assert [(x.id, x.worker) for x in storage.leases("s")] == [(2, "a"), (4, "b")]
     assert storage.give_back("s", "a", [1, 3]) == 0  # it holds them no more
-    again = storage.hand_out("s", 3, "c", now=1.0, deadline=50.0, lost=nobody_lost)
-    assert again == [Pull(1, "c", 50.0, 1), Pull(3, "c", 50.0, 1), Pull(5, "c", 50.0, 1)]
+    again = storage.hand_out("s", 3, "c", deadline=50.0)
+    assert again == [Pull(1, "c", 50.0), Pull(3, "c", 50.0), Pull(5, "c", 50.0)]
     assert storage.give_back("s", "a") == 1  # all that it still holds
     assert storage.give_back("s", "nobody") == 0
-    assert ask(storage, 9, "a", now=1.0, deadline=60.0) == [2]
-    assert {x.attempt for x in storage.leases("s")} == {1}
-
-
-def test_attempts_of_the_lost_are_remembered_when_a_pull_is_given_back(storage: Storage) -> None:
-    begin(storage, 1)
-    for worker, now in (("a", 0.0), ("b", 10.0), ("c", 20.0)):
-        ask(storage, 1, worker, now=now, deadline=now + 10.0)
-    assert storage.leases("s") == [Pull(1, "c", 30.0, 3)]
-    for worker in "defg":
-        assert storage.give_back("s", storage.leases("s")[0].worker, [1]) == 1
-        assert storage.leases("s") == []
-        given = storage.hand_out("s", 1, worker, now=21.0, deadline=31.0, lost=nobody_lost)
-        assert given == storage.leases("s") == [Pull(1, worker, 31.0, 3)]
-    assert ask(storage, 1, "h", now=31.0, deadline=41.0) == [1]
-    assert storage.leases("s")[0].attempt == 4
-
-
-def test_nobody_is_asked_after_who_gave_back(storage: Storage) -> None:
-    begin(storage, 2)
-    ask(storage, 2, "gone", deadline=100.0)
-    storage.give_back("s", "gone")
-    asked: list[str] = []
-    given = storage.hand_out("s", 9, "b", now=1.0, deadline=9.0, lost=lambda worker: bool(asked.append(worker)))
-    assert [x.id for x in given] == [1, 2]
-    assert asked == []
+    assert ask(storage, 9, "a", deadline=60.0) == [2]
 
 
 def test_a_pull_that_was_given_back_can_be_told_and_a_told_one_not_given_back(storage: Storage) -> None:
@@ -429,26 +426,32 @@ def test_a_pull_that_was_given_back_can_be_told_and_a_told_one_not_given_back(st
     assert storage.tell("s", [good(1), good(2)]) == [True, True]  # it was measured after all
     assert storage.give_back("s", "a") == 0
     assert storage.leases("s") == []
-    assert ask(storage, 9, "b", now=999.0, deadline=1000.0) == []
+    assert ask(storage, 9, "b", deadline=1000.0) == []
 
 
-def test_a_lease_that_went_to_another_is_not_given_back_by_the_first(storage: Storage) -> None:
-    begin(storage, 1)
-    ask(storage, 1, "slow", deadline=10.0)
-    assert ask(storage, 1, "quick", now=11.0, deadline=30.0) == [1]
-    assert storage.give_back("s", "slow") == 0
-    assert storage.leases("s") == [Pull(1, "quick", 30.0, 2)]
-
-
-def test_a_late_tell_is_accepted_once(storage: Storage) -> None:
-    begin(storage, 1)
-    ask(storage, 1, "slow", deadline=10.0)
-    assert ask(storage, 1, "quick", now=11.0, deadline=30.0) == [1]
-    assert storage.tell("s", [Tell(1, (1.0, 1.0), worker="slow")]) == [True]
-    assert storage.leases("s") == []
-    assert storage.tell("s", [Tell(1, (2.0, 2.0), worker="quick")]) == [False]
-    assert storage.told("s").workers == ("slow",)
-    assert ask(storage, 1, "third", now=99.0, deadline=100.0) == []
+def test_a_study_of_which_nothing_was_told_can_be_forgotten(place: Place) -> None:
+    with place.open() as storage, place.open() as other:
+        storage.create("before", "{}", 1)
+        begin(storage, 3)
+        assert other.size("s") == (1, 0)  # the other handle knows it
+        ask(storage, 2, "a", deadline=100.0)
+        assert storage.forget("s") is True
+        assert storage.studies() == other.studies() == ["before"]
+        for handle in (storage, other):
+            for call in (handle.size, handle.settings, handle.forget):
+                with pytest.raises(UnknownStudy):
+                    call("s")
+            with pytest.raises(UnknownStudy):
+                handle.renew("s", "a", 1.0)
+        storage.create("s", "anew", 1)
+        storage.add_plan("s", Plan(1, 0, 1, np.array([7])))
+        for handle in (other, storage):
+            assert handle.settings("s") == "anew"
+            assert handle.leases("s") == []
+            assert [plan.arms.tolist() for plan in handle.plans("s")] == [[7]]
+        assert other.tell("s", [Tell(1, (0.5,))]) == [True]
+        assert storage.forget("s") is False
+        assert storage.told("s").values.tolist() == [[0.5]]
 
 
 def test_a_pull_that_was_told_without_a_lease_is_not_handed_out(storage: Storage) -> None:
@@ -466,8 +469,6 @@ def test_unusual_worker_names(storage: Storage) -> None:
     for i, worker in enumerate(["", "höst:12:ab", "a\0b{}%s"]):
         assert ask(storage, 1, worker) == [i + 1]
     assert [x.worker for x in storage.leases("s")] == ["", "höst:12:ab", "a\0b{}%s"]
-    given = storage.hand_out("s", 9, "z", now=1.0, deadline=9.0, lost=lambda worker: "\0" in worker)
-    assert [x.id for x in given] == [3]
 
 
 # Handles and threads --------------------------------------------------------------------------------------------------
@@ -533,7 +534,7 @@ def test_threads_share_a_storage(storage: Storage) -> None:
     def work(thread: int) -> list[int]:
         ready.wait(60.0)
         pulls: list[int] = []
-        while leased := storage.hand_out("s", 2, f"t{thread}", now=0.0, deadline=9.0, lost=nobody_lost):
+        while leased := storage.hand_out("s", 2, f"t{thread}", deadline=9.0):
             tells = [good(lease.id) for lease in leased]
             assert storage.tell("s", tells) == [True] * len(tells)
             pulls += [lease.id for lease in leased]

@@ -11,7 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from frontguard.storage.contract import Plan, Storage, Tell
+from frontguard.storage.contract import End, Plan, Storage, Tell
 from frontguard.storage.memory import MemoryStorage
 from tests.storages import Place
 
@@ -26,6 +26,7 @@ TELLS = st.builds(
     reason=TEXTS,
     worker=WORKERS,
     at=st.floats(0.0, 2e9),
+    end=st.sampled_from([End.TOLD, End.TOLD, *End]),
 )
 
 
@@ -39,7 +40,6 @@ class Twins(RuleBasedStateMachine):
         self.handles = handles
         self.reference = MemoryStorage()
         self.prefix = f"run {next(Twins.runs)} "  # the studies of earlier runs stay beside: they must not matter
-        self.now = 1_000_000.0
         self.turn = 0
 
     def both(self, call: Callable[[Storage], Any]) -> None:
@@ -81,21 +81,29 @@ class Twins(RuleBasedStateMachine):
         tells = [Tell(pull, (pull / 3, float("nan")), "failed", "w") for pull in pulls]
         self.both(lambda storage: storage.tell(self.prefix + study, tells))
 
+    @rule(study=STUDIES, most=st.sampled_from([0, 1, 2, 9]), worker=WORKERS, deadline=st.floats(0.0, 2e9))
+    def hand_out(self, study: str, most: int, worker: str, deadline: float) -> None:
+        self.both(lambda storage: storage.hand_out(self.prefix + study, most, worker, deadline=deadline))
+
     @rule(
         study=STUDIES,
-        most=st.sampled_from([0, 1, 2, 9]),
         worker=WORKERS,
-        wait=st.sampled_from([0.0, 1.0]),
-        lease=st.sampled_from([1.0, 2.0]),
-        lost=st.frozensets(WORKERS, max_size=1),
+        deadline=st.floats(0.0, 2e9),
+        pulls=st.none() | st.lists(st.integers(0, 14), max_size=4),
     )
-    def hand_out(self, study: str, most: int, worker: str, wait: float, lease: float, lost: frozenset[str]) -> None:
-        self.now += wait
-        self.both(
-            lambda storage: storage.hand_out(
-                self.prefix + study, most, worker, now=self.now, deadline=self.now + lease, lost=lost.__contains__
-            )
-        )
+    def renew(self, study: str, worker: str, deadline: float, pulls: list[int] | None) -> None:
+        self.both(lambda storage: storage.renew(self.prefix + study, worker, deadline, pulls))
+
+    @rule(study=STUDIES, pulls=st.lists(st.integers(1, 8), min_size=1, max_size=3), end=st.sampled_from(End))
+    def give_up(self, study: str, pulls: list[int], end: End) -> None:
+        nothing = (float("nan"), float("nan"))
+        tells = [Tell(pull, nothing, worker="w", end=end) for pull in pulls]
+        self.both(lambda storage: storage.tell(self.prefix + study, [*tells, Tell(pulls[-1], (1.0, 2.0), "late")]))
+
+    @rule(study=STUDIES)
+    def forget(self, study: str) -> None:
+        self.both(lambda storage: storage.forget(self.prefix + study))
+        self.both(lambda storage: storage.create(self.prefix + study, "{}", 2))
 
     @rule(study=STUDIES, worker=WORKERS, pulls=st.none() | st.lists(st.integers(0, 14), max_size=4))
     def give_back(self, study: str, worker: str, pulls: list[int] | None) -> None:
@@ -117,6 +125,7 @@ class Twins(RuleBasedStateMachine):
                         storage.plans(study),
                         storage.told(study),
                         storage.leases(study),
+                        storage.late(study),
                     ]
                 )
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import time
@@ -10,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from frontguard.storage.contract import Plan, Storage, Tell
+from frontguard.storage.contract import End, Plan, Storage, Tell
 from tests.forks import Child, fork, shared
 from tests.storages import SHARED, STORAGES, Place
 
@@ -153,27 +154,25 @@ def test_a_study_raced_by_processes_is_created_once(shared_place: Place) -> None
         assert storage.settings("s") == str(created.index(True))
 
 
-def test_pulls_that_are_given_back_go_round_and_no_attempt_is_counted(shared_place: Place) -> None:
+def test_pulls_that_are_given_back_go_round(shared_place: Place) -> None:
     workers, pulls = 4, 40
     with shared_place.open() as storage:
         begin(storage, pulls)
 
-    def work(worker: int) -> list[int]:
-        rng, attempts = random.Random(worker), []
+    def work(worker: int) -> int:
+        rng, had = random.Random(worker), 0
         with shared_place.open() as storage:
             while storage.size("s")[1] < pulls:
-                given = storage.hand_out("s", 3, f"w{worker}", now=0.0, deadline=1000.0, lost=lambda name: False)
-                attempts += [pull.attempt for pull in given]
+                given = storage.hand_out("s", 3, f"w{worker}", deadline=1000.0)
+                had += len(given)
                 back = [pull.id for pull in given if rng.random() < 0.5]
                 assert storage.give_back("s", f"w{worker}", back) == len(back)
                 told = [pull.id for pull in given if pull.id not in back]
                 assert storage.tell("s", [told_by(pull) for pull in told]) == [True] * len(told)  # nobody else had it
-        return attempts
+        return had
 
     children = [fork(lambda worker=worker: work(worker)) for worker in range(workers)]  # type: ignore[misc]
-    attempts = [attempt for child in children for attempt in child.result()]
-    assert set(attempts) == {1}
-    assert len(attempts) > pulls
+    assert sum(child.result() for child in children) > pulls
     with shared_place.open() as storage:
         assert sorted(storage.told("s").pulls.tolist()) == list(range(1, pulls + 1))
         assert storage.leases("s") == []
@@ -182,7 +181,7 @@ def test_pulls_that_are_given_back_go_round_and_no_attempt_is_counted(shared_pla
 # Death ----------------------------------------------------------------------------------------------------------------
 
 
-def test_every_pull_of_killed_workers_is_handed_out_again(shared_place: Place) -> None:
+def test_no_pull_of_killed_workers_is_handed_out_again(shared_place: Place) -> None:
     workers, each, deadline = 50, 2, 1000.0
     with shared_place.open() as storage:
         begin(storage, workers * each)
@@ -190,7 +189,7 @@ def test_every_pull_of_killed_workers_is_handed_out_again(shared_place: Place) -
 
     def hold(worker: int) -> None:
         storage = shared_place.open()
-        leases = storage.hand_out("s", each, f"w{worker}", now=0.0, deadline=deadline, lost=lambda name: False)
+        leases = storage.hand_out("s", each, f"w{worker}", deadline=deadline)
         held[worker] = [lease.id for lease in leases]
         time.sleep(600.0)
 
@@ -206,18 +205,41 @@ def test_every_pull_of_killed_workers_is_handed_out_again(shared_place: Place) -
 
     with shared_place.open() as storage:
         assert len(storage.leases("s")) == workers * each
-        alive = storage.hand_out("s", 999, "new", now=deadline - 1.0, deadline=2000.0, lost=lambda name: False)
-        assert alive == []
-        early = storage.hand_out("s", 999, "new", now=1.0, deadline=2000.0, lost=lambda name: name == "w7")
-        assert sorted(lease.id for lease in early) == sorted(held[7].tolist())
-        late = storage.hand_out("s", 999, "new", now=deadline, deadline=2000.0, lost=lambda name: False)
-        assert sorted(x.id for x in [*early, *late]) == list(range(1, workers * each + 1))
-        assert {lease.attempt for lease in [*early, *late]} == {2}
-        assert storage.hand_out("s", 999, "third", now=deadline, deadline=2000.0, lost=lambda name: False) == []
-        # The dead can still be believed: what one of them had told before it was killed would count, once.
+        assert storage.hand_out("s", 999, "new", deadline=2000.0) == []
+        gone = [
+            Tell(lease.id, (math.nan, math.nan), worker=lease.worker, end=End.LOST) for lease in storage.leases("s")
+        ]
+        assert storage.tell("s", gone) == [True] * (workers * each)
+        assert storage.hand_out("s", 999, "new", deadline=2000.0) == []
+        # What one of the dead had told in its last moment comes late.
         pull = int(held[3, 0])
-        assert storage.tell("s", [told_by(pull)]) == [True]
         assert storage.tell("s", [told_by(pull)]) == [False]
+        assert storage.late("s").pulls.tolist() == [pull]
+
+
+def test_a_lease_is_as_durable_as_what_is_told(shared_place: Place) -> None:
+    """No pull is handed out twice, however often those who ask are killed."""
+    rng, kills = random.Random(9), 15
+    with shared_place.open() as storage:
+        begin(storage, 100_000)
+        seen = shared(kills)
+        for kill in range(kills):
+
+            def take(kill: int = kill) -> None:
+                own = shared_place.open()
+                while True:
+                    (pull,) = own.hand_out("s", 1, f"w{kill}", deadline=1000.0)
+                    assert pull.id > seen[:kill].max(initial=0.0)
+                    seen[kill] = pull.id
+
+            child: Child = fork(take)
+            while seen[kill] == 0.0:
+                time.sleep(0.0005)
+            time.sleep(rng.uniform(0.0, 0.02))
+            child.kill()
+        leases = storage.leases("s")
+        assert [lease.id for lease in leases] == list(range(1, len(leases) + 1))
+        assert len(leases) >= seen[-1]
 
 
 def test_what_was_acknowledged_survives_a_kill(shared_place: Place) -> None:

@@ -94,7 +94,7 @@ def test_an_old_library_uses_a_rollback_journal_and_says_why(tmp_path: Path, mon
 
 
 @pytest.mark.parametrize(("journal", "notes"), [(None, 1), ("rollback", 2)])
-def test_told_pulls_are_synced_in_full(tmp_path: Path, journal: str | None, notes: int) -> None:
+def test_told_pulls_and_leases_are_synced_in_full(tmp_path: Path, journal: str | None, notes: int) -> None:
     storage = SqliteStorage(tmp_path / "a.db", journal=journal)  # type: ignore[arg-type]
     storage.create("s", "", 2)
 
@@ -108,7 +108,10 @@ def test_told_pulls_are_synced_in_full(tmp_path: Path, journal: str | None, note
     assert synchronous() == notes  # NORMAL will do in a write-ahead log
     storage.tell("s", [good(1)])
     assert synchronous() == 2
-    storage.hand_out("s", 1, "a", now=0.0, deadline=1.0, lost=lambda name: False)
+    storage.add_plan("s", Plan(2, 1, 4, np.arange(3)))
+    storage.hand_out("s", 1, "a", deadline=1.0)
+    assert synchronous() == 2
+    storage.renew("s", "a", 2.0)
     assert synchronous() == notes
     storage.amend("s", "new")
     assert synchronous() == 2
@@ -299,7 +302,7 @@ def test_a_reader_makes_no_files_and_sees_what_is_written_later(tmp_path: Path) 
         for write in (
             lambda: reader.create("t", "", 1),
             lambda: reader.tell("s", [good(7)]),
-            lambda: reader.hand_out("s", 1, "a", now=0.0, deadline=1.0, lost=lambda name: False),
+            lambda: reader.hand_out("s", 1, "a", deadline=1.0),
         ):
             with pytest.raises(BadInput, match="opened read-only"):
                 write()

@@ -66,13 +66,20 @@ def run(
         float | None, typer.Option(help="Probability with which the answer must hold (without: 0.95).")
     ] = None,
     pulls: Annotated[int | None, whole_from(1, "Stop after so many pulls of all arms together.")] = None,
-    time: Annotated[str | None, typer.Option(help='Stop this run after so long, such as "30 min".')] = None,
-    workers: Annotated[int | None, whole_from(1, "Pulls at a time (without: 1).")] = None,
+    time: Annotated[
+        str | None, typer.Option(help='Begin no pull after so long, such as "30 min"; those under way are waited for.')
+    ] = None,
+    workers: Annotated[
+        int | None, whole_from(1, "Pulls at a time (without: 1, so that no two share a busy moment of the machine).")
+    ] = None,
     timeout: Annotated[
         str | None, typer.Option(help="Time after which a pull has failed (without: 600 seconds).")
     ] = None,
     seed: Annotated[int | None, whole_from(0, "Of the order in which arms are measured.")] = None,
     name: Annotated[str | None, typer.Option(help="Of the study in its storage (without: the spec's).")] = None,
+    allow_failed_arms: Annotated[
+        bool, typer.Option("--allow-failed-arms", help="Exit 0 if certified, even if arms that fail were set aside.")
+    ] = False,
     report: Annotated[
         Path | None, typer.Option(help="Write a report to this file, .html, .md or .csv, when the run ends.")
     ] = None,
@@ -80,8 +87,9 @@ def run(
 ) -> None:
     """Run commands until it is certain which candidates are on the trade-off front.
 
-    Every measurement is stored as it comes: after an interruption the same command goes on. Exit code 0 if certified,
-    3 if stopped without a certificate, 130 if interrupted.
+    Every measurement is stored as it comes: after an interruption the same command goes on. The first Ctrl-C waits for
+    the pulls that are under way; the second gives them up, and they count as failed. Exit code 0 if certified, 3 if
+    stopped without a certificate or if arms were set aside (see --allow-failed-arms), 130 if interrupted.
     """
     if report is not None:
         checked_target(report)
@@ -113,7 +121,9 @@ def run(
             shown = without_password(where)
             keep(study_report(opened, ended.snapshot.study, where=shown, said=ended.answer), report)
     certified = ended.snapshot.result.status == "certified"
-    raise typer.Exit(0 if certified else INTERRUPTED if ended.how == "cancelled" else NOT_CERTIFIED)
+    if certified:
+        raise typer.Exit(NOT_CERTIFIED if ended.snapshot.aside and not allow_failed_arms else 0)
+    raise typer.Exit(INTERRUPTED if ended.how == "cancelled" else NOT_CERTIFIED)
 
 
 # The options and the spec ---------------------------------------------------------------------------------------------
@@ -244,17 +254,19 @@ def _driven(spec: Spec, study: Study) -> Ended:
     from frontguard.commands.live import view_for
     from frontguard.commands.process import end_abandoned
     from frontguard.commands.run import CommandedRun, warm_up
-    from frontguard.measure.drive import Broken, NotTold
+    from frontguard.measure.drive import Broken, FirstMistake, NotTold
 
     with _patient("compiling kernels (on first use, about half a minute) …"):
         warm_up(spec)
     left = end_abandoned()
     if left:
         say(f"ended {left} {'process' if left == 1 else 'processes'} that an earlier run had left behind")
-    cancel = threading.Event()
-    with view_for(sys.stderr) as view, _stopped_by_signals(cancel):
+    cancel, give_up = threading.Event(), threading.Event()
+    with view_for(sys.stderr) as view, _stopped_by_signals(cancel, give_up):
         try:
-            return CommandedRun(spec, study, view, cancel=cancel).until_done()
+            return CommandedRun(spec, study, view, cancel=cancel, give_up=give_up).until_done()
+        except FirstMistake as error:
+            raise BadInput(f"{error}. Mend it and run the same command again: it begins anew") from None
         except (Broken, NotTold) as error:
             problem = str(error)
     say(f"frontguard: {problem}")
@@ -274,21 +286,25 @@ def _patient(message: str, after: float = 2.0) -> Iterator[None]:
 
 
 @contextmanager
-def _stopped_by_signals(cancel: threading.Event) -> Iterator[None]:
-    """Ctrl-C, SIGTERM and a lost terminal set `cancel`; the second time we leave at once, with all that runs."""
+def _stopped_by_signals(cancel: threading.Event, give_up: threading.Event) -> Iterator[None]:
+    """Ctrl-C sets `cancel`, and once more `give_up`; SIGTERM and a lost terminal set both.
+
+    After that we leave at once, with all that runs: who takes the study up next finds our pulls lost.
+    """
     from frontguard.commands.process import end_marked
     from frontguard.commands.run import STOPS
     from frontguard.studies.workers import this_worker
 
     def stop(number: int, frame: FrameType | None) -> None:
-        del number, frame
-        if not cancel.is_set():
-            cancel.set()
-            return
-        if sys.stderr.isatty():
-            os.write(2, b"\x1b[?25h\n")  # the view had hidden the cursor
-        end_marked(this_worker(), os.getpid())
-        os._exit(INTERRUPTED)
+        del frame
+        if give_up.is_set():
+            if sys.stderr.isatty():
+                os.write(2, b"\x1b[?25h\n")  # the view had hidden the cursor
+            end_marked(this_worker(), os.getpid())
+            os._exit(INTERRUPTED)
+        if cancel.is_set() or number != signal.SIGINT:
+            give_up.set()
+        cancel.set()
 
     before: dict[int, Any] = {}
     for number in STOPS:

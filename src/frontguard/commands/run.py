@@ -16,11 +16,12 @@ from frontguard.commands.arm import CommandMeasurement, Commands
 from frontguard.commands.live import View
 from frontguard.commands.spec import Spec
 from frontguard.measure.drive import RunProgress, drive, lasting
+from frontguard.measure.first_pulls import FirstPulls
 from frontguard.notices import AllFailed, Notice, SetAside, Stopping, StorageTrouble
 from frontguard.objectives import Objective
 from frontguard.policies.forecast import forecast
 from frontguard.storage.contract import Pull
-from frontguard.studies.measurement import CANCELLED, failure_in_words
+from frontguard.studies.measurement import CANCELLED, Measurement, failure_in_words
 from frontguard.studies.overview import Snapshot
 from frontguard.studies.study import Study
 from frontguard.words.study import How, answer
@@ -69,10 +70,18 @@ class Ended:
 class CommandedRun:
     """One run of a study by its commands: pulls in threads, each a process group; news to a view."""
 
-    def __init__(self, spec: Spec, study: Study, view: View, *, cancel: threading.Event | None = None) -> None:
+    def __init__(
+        self,
+        spec: Spec,
+        study: Study,
+        view: View,
+        *,
+        cancel: threading.Event | None = None,
+        give_up: threading.Event | None = None,
+    ) -> None:
         self.spec, self.study, self.view = spec, study, view
         self.commands = Commands(spec)
-        self.cancel = cancel or threading.Event()
+        self.cancel, self.give_up = cancel or threading.Event(), give_up or threading.Event()
         self._stop = threading.Event()  # whatever is under way is no longer wanted
         self._lock = threading.Lock()  # of what workers and the view share
         self._failures: dict[str, CommandMeasurement] = {}  # the last of each arm
@@ -81,8 +90,13 @@ class CommandedRun:
         self._said: set[tuple[str, ...]] = set()
 
     def until_done(self) -> Ended:
-        """Pull until the study is done, its time is over, or `cancel` is set."""
+        """Pull until the study is done, its time is over, or `cancel` or `give_up` is set, as in `drive`.
+
+        Raises `FirstMistake` if every first pull of every arm fails: then nothing is stored.
+        """
         seconds = self.spec.budget.seconds
+        new = self.study.storage.size(self.study.name)[1] == 0
+        first = FirstPulls(len(self.spec.arms), "the commands", in_words=self._why, alike=False)
         with self.commands, _attentive(), ThreadPoolExecutor(self.spec.workers, "pull") as pool:
             try:
                 how = drive(
@@ -92,7 +106,9 @@ class CommandedRun:
                     until=None if seconds is None else time.monotonic() + seconds,
                     on_change=self._look,
                     cancel=self.cancel,
+                    give_up=self.give_up,
                     abandon=self._stop.set,
+                    hold_back=first if new else None,
                 )
             finally:
                 self._stop.set()
@@ -118,6 +134,10 @@ class CommandedRun:
             return replace(outcome, reason=CANCELLED)
         return outcome
 
+    def _why(self, pull: Pull, came: Measurement) -> str:
+        with self._lock:
+            return in_words(self._failures[pull.arm]) if pull.arm in self._failures else came.reason
+
     # In the thread that drives ----------------------------------------------------------------------------------------
 
     def _look(self, progress: RunProgress) -> None:
@@ -128,8 +148,8 @@ class CommandedRun:
         if progress.failed >= ALL_FAILED and not succeeded and len(failures) > 1:
             arm, outcome = failures[0]
             self._say_once(AllFailed(progress.failed, arm, in_words(outcome)))
-        if self.cancel.is_set() and progress.out:
-            self._say_once(Stopping(progress.out))
+        if progress.stopping and progress.out and not self._stop.is_set():
+            self._say_once(Stopping(progress.out, "interrupted" if self.cancel.is_set() else "time"))
 
         def look() -> Snapshot:
             snapshot = self.snapshot()

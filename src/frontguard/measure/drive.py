@@ -3,7 +3,10 @@
 It is the same for commands (`frontguard run`) and for functions (`identify`): whoever calls it gives a `submit` that
 turns a pull into a future. As many pulls are under way as there are workers, never more, so that the next plan sees all
 that could be seen; with one worker, a fixed seed gives the same pulls in the same order however often the study is
-interrupted.
+stopped between them.
+
+A pull that was begun ends once: with what came back of it, or given up, and then it counts as failed. So a run that is
+to stop waits for what is under way; and while pulls are under way, a thread renews their leases (`Heartbeat`).
 """
 
 from __future__ import annotations
@@ -11,14 +14,16 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 
 from frontguard._checks import checked_count
 from frontguard.errors import BadInput
-from frontguard.storage.contract import Pull, Unavailable
+from frontguard.measure.futures import LostPull
+from frontguard.storage.contract import End, Pull, Unavailable
 from frontguard.studies.measurement import DIED, Measurement, failure_in_words, usable
 from frontguard.studies.study import Study
 
@@ -30,6 +35,9 @@ SHORTEST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 
 STORAGE_LIMIT = 300.0
 """Seconds for which a storage may be out of order before the run is given up."""
+
+BEATS = 4
+"""How often a lease is renewed before it would run out."""
 
 _LASTING = (ArithmeticError, AssertionError, AttributeError, LookupError, NameError, TypeError, ValueError)
 
@@ -52,6 +60,7 @@ class RunProgress:
     out: int  # pulls under way
     rate: float  # pulls told a second, of late
     seconds: float  # since the run began
+    stopping: bool = False  # nothing more is asked for: what is under way is waited for
 
 
 class NotTold(RuntimeError):
@@ -66,6 +75,10 @@ class Broken(RuntimeError):
     """The executor takes no more pulls. All that was measured has been told."""
 
 
+class FirstMistake(BadInput):
+    """Every first pull of every arm failed: what measures is at fault, not the arms. Nothing was stored."""
+
+
 def drive(
     study: Study,
     submit: Submit,
@@ -74,6 +87,7 @@ def drive(
     until: float | Callable[[], bool] | None = None,
     on_change: Callable[[RunProgress], None] | None = None,
     cancel: threading.Event | None = None,
+    give_up: threading.Event | None = None,
     abandon: Callable[[], None] | None = None,
     hold_back: Callable[[Sequence[Finished]], bool] | None = None,
     patience: float = 5.0,
@@ -89,26 +103,38 @@ def drive(
     workers
         How many pulls are under way at a time.
     until
-        When to stop: a moment of `time.monotonic()`, or a function that says so.
+        When to stop: a moment of `time.monotonic()`, or a function that says so. What is under way then is waited for,
+        unless `cancel` is set.
     on_change
         Called every `LOOK` seconds, in this thread, and at the end.
     cancel
-        Stops the run when it is set: nothing more is asked for, what has not begun is cancelled, what has is waited for
-        up to `patience` seconds. What is not told by then is left to the next run.
+        Stops the run when it is set: nothing more is asked for, what has not begun is given back, what has is waited
+        for, however long it takes.
+    give_up
+        Stops the run when it is set, and what is under way is given up: it counts as failed, but for what comes back
+        within `patience` seconds.
     abandon
-        Called once when pulls under way are no longer wanted, for whatever reason; what then comes back as cancelled is
-        not told. Without it, pulls under way at the end are waited for and told.
+        Called once when pulls under way are no longer wanted: given up, or under way when the study is done. Without
+        it, pulls that are under way when the study is done are waited for and told.
     hold_back
-        Asked before anything is told for the first time; while it says True, finished pulls are kept. It may raise,
-        and then none of them is told.
+        Asked before anything is told for the first time; while it says True, finished pulls are kept. If it raises
+        `FirstMistake`, none of them is told and the study is forgotten, unless others are at it.
     storage_limit
         Seconds for which a storage that is out of order is tried again. Measured values are kept meanwhile; when the
         time is over they are in the `NotTold` that is raised.
     """
     over = until if callable(until) else lambda: until is not None and time.monotonic() >= until
-    stop = cancel or threading.Event()
     loop = _Loop(
-        study, submit, checked_count(workers, "workers"), over, stop, on_change, abandon, hold_back, storage_limit
+        study,
+        submit,
+        checked_count(workers, "workers"),
+        over,
+        cancel or threading.Event(),
+        give_up or threading.Event(),
+        on_change,
+        abandon,
+        hold_back,
+        storage_limit,
     )
     return loop.run(patience)
 
@@ -122,6 +148,7 @@ class _Loop:
     workers: int
     over: Callable[[], bool]
     cancel: threading.Event
+    give_up: threading.Event
     on_change: Callable[[RunProgress], None] | None
     abandon: Callable[[], None] | None
     hold_back: Callable[[Sequence[Finished]], bool] | None
@@ -131,6 +158,11 @@ class _Loop:
         self.under_way: dict[int, tuple[Pull, Future[Measurement]]] = {}
         self.back: SimpleQueue[int] = SimpleQueue()  # pulls whose futures are done
         self.finished: list[Finished] = []  # and not told yet
+        self.ended: list[tuple[Pull, End]] = []  # given up, and not told yet
+        self.unbegun: list[Pull] = []  # to be given back
+        self.held: dict[int, Pull] = {}  # ours, from asking to telling
+        self.begun: set[int] = set()  # those of them that were submitted
+        self.renewed = time.time()
         self.told = self.failed = 0
         self.broken, self.stopping, self.reclaimed = "", False, False
         self.ask_at, self.pause = 0.0, SHORTEST_PAUSE
@@ -141,8 +173,9 @@ class _Loop:
 
     def run(self, patience: float) -> str:
         try:
-            why = self._measure()
-            self._wind_up(why, patience)
+            with self._heartbeat():
+                why = self._measure()
+                self._wind_up(why, patience)
         except BaseException as error:
             self._break_off(error)
             raise
@@ -152,7 +185,7 @@ class _Loop:
 
     def _measure(self) -> str:
         while True:
-            if self.cancel.is_set():
+            if self.cancel.is_set() or self.give_up.is_set():
                 return "cancelled"
             if self.over():
                 return "time"
@@ -161,6 +194,32 @@ class _Loop:
             self._collect(self._patience())
             self._tell()
             self._show()
+
+    # Leases -----------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _heartbeat(self) -> Iterator[None]:
+        """Renew our leases now and then, in a thread of its own: a pull may be evaluated in this one."""
+        over = threading.Event()
+
+        def beat() -> None:
+            while not over.wait(self.study.lease / BEATS):
+                self._renew()
+
+        thread = threading.Thread(target=beat, name="frontguard-heartbeat", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join(STORAGE_LIMIT)
+
+    def _renew(self) -> None:
+        held = list(self.held)
+        if held:
+            with suppress(Exception):  # whatever is wrong with the storage, the loop that asks and tells finds out
+                self.study.renew(held)
+        self.renewed = time.time()
 
     # Asking -----------------------------------------------------------------------------------------------------------
 
@@ -171,12 +230,14 @@ class _Loop:
         tell_first = self.trouble is not None and self.finished and self.hold_back is None
         if free <= 0 or now < self.ask_at or now < self.retry_at or tell_first:
             return False
+        if time.time() - self.renewed > self.study.lease / 2:  # as after a sleep of the machine
+            self._renew()
         try:
             pulls = self.study.ask(free)
             done = len(pulls) < free and self.study.done
             if not (pulls or done or self.under_way or self.reclaimed) and self.pause >= LONGEST_PAUSE:
                 # All that is left is in other hands, or in ours by a question whose answer never reached us.
-                self.reclaimed = self.study.give_back() >= 0
+                self.reclaimed = self.study.reclaim() >= 0
         except Exception as error:
             if lasting(error):
                 raise
@@ -184,9 +245,9 @@ class _Loop:
             return False
         if not self.finished:
             self._note_recovery()
+        self.held.update((pull.id, pull) for pull in pulls)
         for pull in pulls:
-            if pull.id not in self.under_way:  # a pull that outlived its lease is ours again: it is under way already
-                self._begin(pull)
+            self._begin(pull)
         if len(pulls) == free:
             self.ask_at, self.pause = 0.0, SHORTEST_PAUSE
         else:
@@ -196,15 +257,21 @@ class _Loop:
         return done and not self.finished
 
     def _begin(self, pull: Pull) -> None:
+        if self.broken or self.cancel.is_set() or self.give_up.is_set():
+            self.unbegun.append(pull)
+            return
+        self.begun.add(pull.id)
         try:
             future = self.submit(pull)
         except BrokenExecutor as error:
             self.broken = _broken(error)
+            self.unbegun.append(pull)
             return
         except RuntimeError as error:
             if "after" not in str(error) or "shutdown" not in str(error):
                 raise
             self.broken = f"the executor was shut down while the study went on: {error}"
+            self.unbegun.append(pull)
             return
         self.under_way[pull.id] = pull, future
         future.add_done_callback(lambda _: self.back.put(pull.id))
@@ -233,12 +300,19 @@ class _Loop:
     def _take(self, number: int) -> None:
         pull, future = self.under_way.pop(number)
         if future.cancelled():
-            if not self.stopping:
-                self.broken = f"the executor gave up pull {number} of arm {pull.arm!r}: is what it runs on still there?"
+            if self.stopping:  # by us, before it began
+                self.unbegun.append(pull)
+                return
+            self.broken = f"the executor gave up pull {number} of arm {pull.arm!r}: is what it runs on still there?"
+            self.ended.append((pull, End.LOST))
             return
         error = future.exception()
         if isinstance(error, (BadInput, KeyboardInterrupt)):
+            self.ended.append((pull, End.STOPPED if isinstance(error, KeyboardInterrupt) else End.LOST))
             raise error
+        if isinstance(error, LostPull):
+            self.ended.append((pull, End.LOST))
+            return
         if isinstance(error, BrokenExecutor):
             # The arm may have brought it down, so this is an observation: left out, a deadly arm would look fine.
             self.broken = _broken(error)
@@ -247,29 +321,47 @@ class _Loop:
             came = Measurement.failure(error)
         else:
             came = future.result()
-        if not came.cancelled:
+        if came.cancelled:
+            self.ended.append((pull, End.STOPPED))
+        else:
             came = usable(self.study.objectives, came, number)
             self.finished.append((pull, replace(came, at=time.time())))
 
     def _tell(self) -> None:
         """Tell all that is finished in one durable step, unless it is to be held back or the storage to be spared."""
-        if not self.finished or time.monotonic() < self.retry_at:
+        if not (self.finished or self.ended or self.unbegun) or time.monotonic() < self.retry_at:
             return
-        if self.hold_back is not None and self.hold_back(self.finished):
+        if self.finished and self.hold_back is not None and self.hold_back(self.finished):
             return
-        self.hold_back = None
         try:
-            new = self.study.tell_measurements(self.finished)
+            if self.finished:
+                self.hold_back = None
+                self._count(self.finished, self.study.tell_measurements(self.finished))
+                self.finished.clear()
+            for pull, end in list(self.ended):
+                self._count([(pull, _NOTHING)], self.study.give_up([pull], end))
+                self.ended.pop(0)
+            if self.unbegun:
+                self.study.give_back(self.unbegun)
+                self._let_go(self.unbegun)
+                self.unbegun.clear()
         except Exception as error:
             if lasting(error):
                 raise self._not_told(error) from error
             self._note_trouble(error)
             return
         self._note_recovery()
-        self.told += sum(new)
-        self.failed += sum(came.failed for (_, came), is_new in zip(self.finished, new, strict=True) if is_new)
-        self.finished.clear()
         self.ask_at = 0.0
+
+    def _count(self, told: Sequence[Finished], new: Sequence[bool]) -> None:
+        self.told += sum(new)
+        self.failed += sum(came.failed for (_, came), is_new in zip(told, new, strict=True) if is_new)
+        self._let_go([pull for pull, _ in told])
+
+    def _let_go(self, pulls: Sequence[Pull]) -> None:
+        for pull in pulls:
+            self.held.pop(pull.id, None)
+            self.begun.discard(pull.id)
 
     def _note_trouble(self, error: Exception) -> None:
         now = time.monotonic()
@@ -294,44 +386,73 @@ class _Loop:
     # The end ----------------------------------------------------------------------------------------------------------
 
     def _wind_up(self, why: str, patience: float) -> None:
-        """Let what is under way come back, as far as it is wanted, and tell it."""
+        """Let what is under way come back and tell it; what is no longer wanted is given up after some patience."""
         self._call_off()
         self.hold_back = None
-        hasty = why == "cancelled" or self.abandon is not None
-        leave_at = time.monotonic() + patience if hasty else None
-        while self.under_way or self.finished:
-            if leave_at is None and self.cancel.is_set():
+        leave_at: float | None = None
+        while self.under_way or self.finished or self.ended or self.unbegun:
+            if leave_at is None and self._unwanted(why):
                 leave_at = time.monotonic() + patience
+                self._abandon()
             if leave_at is not None and time.monotonic() >= leave_at:
-                if not self.finished or self.trouble is None:
-                    break
-                raise self._not_told(self.trouble[1]) from self.trouble[1]
-            self._collect(min(LOOK, 0.02 if self.finished else LOOK))
+                if self.finished and self.trouble is not None:
+                    raise self._not_told(self.trouble[1]) from self.trouble[1]
+                break
+            self._collect(min(LOOK, 0.02 if self.finished or self.ended else LOOK))
             self._tell()
             self._show()
+        self._give_up_the_rest(End.STOPPED)
         self._show(at_once=True)
 
+    def _unwanted(self, why: str) -> bool:
+        """Whether nobody wants to wait for what is under way."""
+        if self.give_up.is_set() or self.broken:
+            return True
+        if why == "cancelled" and not self.under_way:
+            return True  # it is the storage that is waited for
+        return (why == "time" and self.cancel.is_set()) or (why == "done" and self.abandon is not None)
+
     def _call_off(self) -> None:
+        """Take back what has not begun."""
         self.stopping = True
         for _, future in list(self.under_way.values()):
             future.cancel()
+
+    def _abandon(self) -> None:
         if self.abandon is not None:
             self.abandon()
+
+    def _give_up_the_rest(self, end: End) -> None:
+        """What is under way still ends as failed."""
+        self.ended += [(pull, end) for pull, _ in self.under_way.values()]
+        self.under_way.clear()
+        self.retry_at = 0.0
+        self._tell()
 
     def _break_off(self, error: BaseException) -> None:
         """After an error: what is finished is told all the same, unless this is what failed or what is held back."""
         self._call_off()
-        if isinstance(error, NotTold) or (self.hold_back is not None and isinstance(error, BadInput)):
+        self._abandon()
+        if isinstance(error, NotTold):
+            return
+        if isinstance(error, FirstMistake):
+            if not self.study.forget():  # others are at it
+                self.study.give_up(list(self.held.values()), End.LOST)
             return
         self.hold_back = None
-        self.retry_at = 0.0
         while True:
             try:
                 self._collect(0.0)
                 break
             except (BadInput, KeyboardInterrupt):  # of another pull: one is enough
                 continue
-        self._tell()
+        accounted = {pull.id for pull, _ in self.finished} | {pull.id for pull, _ in self.ended}
+        accounted |= {pull.id for pull in self.unbegun} | set(self.under_way)
+        end = End.STOPPED if isinstance(error, KeyboardInterrupt) else End.LOST
+        left = [pull for number, pull in self.held.items() if number not in accounted]
+        self.ended += [(pull, end) for pull in left if pull.id in self.begun]
+        self.unbegun += [pull for pull in left if pull.id not in self.begun]
+        self._give_up_the_rest(end)
         if self.finished and self.trouble is not None:
             raise self._not_told(self.trouble[1]) from error
 
@@ -345,7 +466,10 @@ class _Loop:
             self.lately.popleft()
         since, before = self.lately[0]
         rate = (self.told - before) / max(now - since, 1e-9)
-        self.on_change(RunProgress(self.told, self.failed, len(self.under_way), rate, now - self.began))
+        self.on_change(RunProgress(self.told, self.failed, len(self.under_way), rate, now - self.began, self.stopping))
+
+
+_NOTHING = Measurement(None, "given up")
 
 
 def _broken(error: BaseException) -> str:

@@ -20,15 +20,19 @@ import re
 import signal
 import sys
 import threading
+import uuid
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from multiprocessing.connection import Connection
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from frontguard._machine import usable_cores
 from frontguard.errors import BadInput
+from frontguard.measure.futures import LostPull
 from frontguard.phrases import one_line
 from frontguard.studies.measurement import CANCELLED, DIED, Measurement, failure_in_words
 
@@ -98,27 +102,82 @@ class Pool(Workers):
             self.executor.shutdown(wait=wait, cancel_futures=True)
 
 
-class Dask(Pool):
-    """A Dask cluster. Its scheduler evaluates again elsewhere what a lost worker was at."""
+class Dask(Workers):
+    """A Dask cluster. Its scheduler runs a task again elsewhere when a worker is lost; a pull is not measured again.
+
+    A task claims its pull at the scheduler before it measures. One that finds its pull claimed comes after a worker
+    that was lost with it, and measures nothing: which tasks lose their workers may have to do with what they measure.
+    """
 
     def __init__(self, measure: Measure, client: Any, count: int | None, ours: bool) -> None:
+        super().__init__(measure)
         if client.asynchronous:
             raise BadInput("executor: the distributed.Client must not be an asynchronous one")
         try:
             _check_cluster(client, measure)
-            threads = sum(client.nthreads().values())
-            super().__init__(measure, client.get_executor(pure=False, retries=0), count or max(threads, 1), ours)
+            self.count = count or max(sum(client.nthreads().values()), 1)
         except BaseException:
             if ours:
                 client.close()
             raise
-        self._client = client
+        self._client, self._ours = client, ours
+        self._run = uuid.uuid4().hex
+        self._tasks: dict[int, Any] = {}  # by pull, until they are done: a task that nobody holds is dropped
+        self._done: SimpleQueue[int] = SimpleQueue()
+
+    def submit(self, candidate: Any, pull: int) -> Future[Measurement]:
+        """Begin to evaluate a candidate."""
+        self._clear_up()
+        future: Future[Measurement] = Future()
+        future.set_running_or_notify_cancel()  # whether a task has begun is not known here: it cannot be taken back
+        task = self._client.submit(_measure_once, self.measure, candidate, pull, self._claim(pull), pure=False)
+        self._tasks[pull] = task
+        task.add_done_callback(lambda done: self._came_back(pull, done, future))
+        return future
+
+    def _came_back(self, pull: int, task: Any, future: Future[Measurement]) -> None:
+        self._done.put(pull)
+        if task.status == "finished":
+            measurement = task.result()
+            if measurement is None:
+                future.set_exception(LostPull(f"the Dask worker that was at pull {pull} is gone"))
+            else:
+                future.set_result(measurement)
+        elif task.status == "error":
+            error = task.exception()
+            gone = type(error).__name__ == "KilledWorker"
+            future.set_exception(LostPull(DIED) if gone else error)
+        else:  # cancelled, or lost with the scheduler
+            future.set_exception(LostPull(f"the Dask cluster gave up pull {pull}"))
+
+    def _claim(self, pull: int) -> str:
+        return f"frontguard-{self._run}-{pull}"
+
+    def _clear_up(self) -> None:
+        """Let go of tasks that are done, here and at the scheduler."""
+        event = import_module("distributed").Event
+        with suppress(Empty):
+            while True:
+                pull = self._done.get_nowait()
+                self._tasks.pop(pull, None)
+                event(self._claim(pull), client=self._client).clear()
 
     def close(self, wait: bool) -> None:
         """Take back what is still to be evaluated; let go of the client if it is ours."""
-        self.executor.shutdown(wait=False)
+        with suppress(Exception):  # of a cluster that is gone
+            self._client.cancel(list(self._tasks.values()))
+            self._clear_up()
         if self._ours:
             self._client.close()
+
+
+def _measure_once(measure: Measure, candidate: Any, pull: int, claim: str) -> Measurement | None:
+    """On a Dask worker: measure, unless another worker had begun to."""
+    event = import_module("distributed").Event(claim)
+    if event.is_set():
+        return None
+    event.set()
+    return measure(candidate, pull)
 
 
 class Processes(Workers):

@@ -3,35 +3,31 @@
 from __future__ import annotations
 
 import inspect
+import os
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from frontguard._checks import checked_count, real_number
 from frontguard.errors import BadInput
-from frontguard.measure.drive import Finished, RunProgress, drive
+from frontguard.measure.drive import RunProgress, drive
 from frontguard.measure.executors import Measure, Workers, open_workers
+from frontguard.measure.first_pulls import FirstPulls
+from frontguard.notices import Stopping
 from frontguard.objectives import Objective
 from frontguard.results import Result
 from frontguard.storage.contract import Pull, Storage
 from frontguard.studies.measurement import Measurement
-from frontguard.studies.replay import PROBE
-from frontguard.studies.study import Study
+from frontguard.studies.study import LEASE, Study
 from frontguard.theory.spread import SpreadBound
 from frontguard.theory.threats import Threat
 from frontguard.words.progress import ProgressDisplay
-
-LEASE = 86_400.0
-"""Seconds for which a pull may be under way. On one machine a dead worker is noticed at once, so this may be long."""
-
-ENOUGH_ARMS = 20
-"""So many different arms that fail alike from the start are taken for all."""
 
 Evaluate = Callable[..., Any]
 
@@ -63,25 +59,26 @@ def identify(
     ----------
     evaluate
         Measures one arm once: `evaluate(name)`, or `evaluate(value)` with arms as a mapping of names to values. A
-        further parameter called `seed` or `pull` gets the number of the pull, which differs from pull to pull and stays
-        the same when a pull is made again. It returns the metrics by name, in the order of objectives, or, if there is
-        one objective, as a number. An exception is a failed pull, and so is a value that cannot be used: an observation
-        that may be anything, not one that is left out.
+        further parameter called `seed` or `pull` gets the number of the pull; no number is measured twice. It returns
+        the metrics by name, in the order of objectives, or, if there is one objective, as a number. An exception is a
+        failed pull, and so is a value that cannot be used: an observation that may be anything, not one that is left
+        out.
     arms, objectives, threat, confidence, coverage, spread, most_pulls, most_pulls_per_arm, seed
         As in `Study`. With a number of arms, `evaluate` gets 0, 1, ….
     executor
         "threads", "processes", "serial" (in this thread), "dask://HOST:PORT", any `concurrent.futures.Executor`, or a
         `distributed.Client`. The last two are left open.
     workers
-        How many pulls are under way at a time: as many as there are processors, or as the executor has workers.
+        How many pulls are under way at a time: as many as there are processors, or as the executor has workers. What
+        pulls side by side have in common (a busy machine) must not decide what they measure; use 1 where it may.
     storage, name
         Where the study is kept: in memory unless said otherwise. One that is there already goes on.
     most_seconds
-        When to stop at the latest, from now; the status is then "budget".
+        When to stop asking for pulls, from now; what is under way is waited for. The status is then "budget".
     timeout
         Seconds after which a pull is ended and counts as failed; only with executor="processes".
     lease
-        Seconds after which a pull is given to another worker of the study if nothing is heard of this one.
+        Seconds after which a pull counts as failed if nothing is heard of its worker; one that lives is heard of.
     progress
         True for a line now and then on stderr, or a function that gets a `RunProgress` a few times a second.
 
@@ -140,48 +137,46 @@ def _run(
         return crew.submit(candidates[pull.arm], pull.id)
 
     new = study.storage.size(study.name)[1] == 0
-    cancel = threading.Event()
-    try:
-        with _ctrl_c(cancel, crew):
-            why = drive(
-                study,
-                submit,
-                workers=crew.count,
-                until=until,
-                on_change=progress if callable(progress) else _lines() if progress else None,
-                cancel=cancel,
-                abandon=crew.abandon if crew.can_be_stopped else None,
-                hold_back=_FirstPulls(len(study.arms)) if new else None,
-                patience=1.0,
-            )
-    finally:
-        study.give_back()  # this process lives on, and may take the study up again
+    cancel, give_up = threading.Event(), threading.Event()
+    shown = progress if callable(progress) else _lines() if progress else None
+
+    def on_change(now: RunProgress) -> None:
+        if now.stopping and now.out:
+            say_stopping(now.out, "interrupted" if cancel.is_set() else "time")
+        if shown is not None:
+            shown(now)
+
+    say_stopping = _SayOnce()
+    with _ctrl_c(cancel, give_up, crew, say_stopping):
+        why = drive(
+            study,
+            submit,
+            workers=crew.count,
+            until=until,
+            on_change=on_change,
+            cancel=cancel,
+            give_up=give_up,
+            abandon=crew.abandon if crew.can_be_stopped else None,
+            hold_back=FirstPulls(len(study.arms), "evaluate") if new else None,
+            patience=1.0,
+        )
     if why == "cancelled":
         raise KeyboardInterrupt
     result = study.result()
     return replace(result, status="budget") if why == "time" and result.status == "running" else result
 
 
-class _FirstPulls:
-    """Holds back the first pulls as long as all of them fail alike; raises when that can be no accident.
+class _SayOnce:
+    """Says on stderr, once, that pulls under way are waited for; also from a signal handler."""
 
-    Then `evaluate` itself is at fault, and a study that has counted its mistakes would be spoilt for when it is mended.
-    """
+    def __init__(self) -> None:
+        self._said = False
 
-    def __init__(self, arms: int) -> None:
-        self._arms = min(arms, ENOUGH_ARMS)
-
-    def __call__(self, finished: Sequence[Finished]) -> bool:
-        causes = {came.cause for _, came in finished}
-        if len(causes) > 1 or "" in causes:
-            return False
-        if len(finished) >= PROBE and len({pull.index for pull, _ in finished}) >= self._arms:
-            pull, came = finished[0]
-            raise BadInput(
-                f"evaluate failed in all of the first {len(finished)} pulls, which were not counted; that of "
-                f"{pull.arm!r}: {came.reason}"
-            )
-        return True
+    def __call__(self, under_way: int, why: Literal["interrupted", "time"]) -> None:
+        if not self._said:
+            self._said = True
+            with suppress(OSError):
+                os.write(2, f"frontguard: {Stopping(under_way, why)}\n".encode())
 
 
 def _lines() -> Callable[[RunProgress], None]:
@@ -202,10 +197,12 @@ def _opened(executor: object, measure: Measure, count: int | None, timeout: floa
 
 
 @contextmanager
-def _ctrl_c(cancel: threading.Event, crew: Workers) -> Iterator[None]:
-    """While in here, a first Ctrl-C ends the run between two steps rather than in the middle of one.
+def _ctrl_c(
+    cancel: threading.Event, give_up: threading.Event, crew: Workers, say_stopping: Callable[..., None]
+) -> Iterator[None]:
+    """While in here, a first Ctrl-C ends the run after what is under way, and a second one gives that up.
 
-    An evaluation in this very thread is interrupted at once, and so is everything by a second Ctrl-C. Handlers of the
+    An evaluation in this very thread is interrupted by the second one, and so is everything by a third. Handlers of the
     caller's own are left alone.
     """
     ours = threading.current_thread() is threading.main_thread()
@@ -214,10 +211,16 @@ def _ctrl_c(cancel: threading.Event, crew: Workers) -> Iterator[None]:
         return
 
     def interrupted(*_: object) -> None:
-        again = cancel.is_set()
-        cancel.set()
-        if again or crew.busy_here:
+        if give_up.is_set():
             raise KeyboardInterrupt
+        if cancel.is_set():
+            give_up.set()
+            if crew.busy_here:
+                raise KeyboardInterrupt
+            return
+        cancel.set()
+        if crew.busy_here:  # the loop cannot say it
+            say_stopping(1, "interrupted")
 
     signal.signal(signal.SIGINT, interrupted)
     try:

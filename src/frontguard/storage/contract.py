@@ -8,14 +8,16 @@ A study is a log. Two kinds of records are appended to it and never changed:
 - a *told pull*: the values that were measured, or why they could not be. Told pulls are numbered through from 1 in the
   order in which they were written, without gaps: `told(study, after=n)` gives all that came after the n-th.
 
-Beside the log there are the *leases*: who is at work on which pull until when. They are notes, not part of the log:
-losing one costs a repeated measurement, never a wrong count. A lease begins with `hand_out`, and ends in one of four
-ways:
+Beside the log there are the *leases*: who is at work on which pull until when. A pull is handed out once: a number that
+is measured again after its worker was lost, with only the survivor counted, is a censored sample (docs/theory.md, (g)).
+So a lease begins with `hand_out`, and ends in one of three ways:
 
-- its pull is told, by whomever: `tell`;
-- its holder gives it back: `give_back`. The pull is handed out again at once, and it costs no attempt;
-- its deadline passes: the next `hand_out` gives the pull to another, with one attempt more;
-- its holder is lost, by the `lost` that `hand_out` is given: likewise.
+- its pull is told by whoever measured it, with values or as failed: `tell`, with `End.TOLD`;
+- its pull is given up, by anyone: `tell` with another `End` and no values. It counts as failed. What its holder tells
+  after that is kept for the record (`late`) and does not count;
+- it was never begun, and its holder gives it back: `give_back`. Only then is the pull handed out to another.
+
+A deadline that has passed ends nothing by itself: who asks gives such a pull up. Holders that live put it off: `renew`.
 
 Guarantees, by every backend, for any number of processes and threads:
 
@@ -24,15 +26,17 @@ Guarantees, by every backend, for any number of processes and threads:
 2. **Once.** A pull that was told stays as it was told first; telling it again changes nothing and says so.
 3. **One order.** All readers see the same told pulls in the same order, and never the n-th before the (n−1)-th.
 4. **One plan after another.** Of several plans with one number exactly one is added.
-5. **One holder.** No pull is handed out again before its lease has ended.
+5. **One holder.** No pull is handed out again, unless it was given back; that one was handed out is as durable as what
+   was told, or it might be handed out again after a crash.
 6. Writers wait for each other; none fails because another one writes, and none waits for ever.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from enum import IntEnum
 from itertools import chain
 from typing import Self
 
@@ -76,6 +80,15 @@ class Plan:
     status: str = "running"
 
 
+class End(IntEnum):
+    """How a pull ended. Whatever is not TOLD was given up: it counts as failed, since what it measures is not known."""
+
+    TOLD = 0  # by its holder: values, or that it failed
+    LOST = 1  # with its worker
+    STOPPED = 2  # by the user, while it was under way
+    OVERDUE = 3  # its lease ran out, and nothing was heard of its worker
+
+
 GIVEN_BACK = float("-inf")
 """The deadline that a backend may note for a lease that was given back: it is over, whatever the time."""
 
@@ -90,20 +103,23 @@ class Pull:
     id: int
     worker: str
     deadline: float
-    attempt: int = 1  # workers that had it, this one included, without those that gave it back
     arm: str = ""
     index: int = -1
 
 
 @dataclass(frozen=True)
 class Tell:
-    """What is stored of a pull: its values as measured, NaN where a metric failed, and then the reason."""
+    """What is stored of a pull: its values as measured, NaN where a metric failed, and then the reason; how it ended.
+
+    One that was given up has no values, and `worker` is who had it.
+    """
 
     pull: int
     values: tuple[float, ...]
     reason: str = ""
     worker: str = ""
     at: float = 0.0  # seconds since the epoch
+    end: End = End.TOLD
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +132,7 @@ class Told:
     reasons: tuple[str, ...]
     workers: tuple[str, ...]
     at: Floats  # (n,)
+    ends: Ints  # (n,), of `End`
 
     def __len__(self) -> int:
         return len(self.pulls)
@@ -123,7 +140,20 @@ class Told:
     @classmethod
     def nothing(cls, after: int, metrics: int) -> Told:
         """No told pulls, of so many metrics."""
-        return cls(after, np.empty(0, np.int64), np.empty((0, metrics)), (), (), np.empty(0))
+        return cls.of((), metrics, after)
+
+    @classmethod
+    def of(cls, tells: Sequence[Tell], metrics: int, after: int = 0) -> Told:
+        """Tells as columns."""
+        return cls(
+            after=after,
+            pulls=np.array([tell.pull for tell in tells], np.int64),
+            values=np.array([tell.values for tell in tells], np.float64).reshape(len(tells), metrics),
+            reasons=tuple(tell.reason for tell in tells),
+            workers=tuple(tell.worker for tell in tells),
+            at=np.array([tell.at for tell in tells], np.float64),
+            ends=np.array([tell.end for tell in tells], np.int64),
+        )
 
     @classmethod
     def joined(cls, pieces: Sequence[Told]) -> Told:
@@ -137,18 +167,21 @@ class Told:
             reasons=tuple(chain.from_iterable(piece.reasons for piece in pieces)),
             workers=tuple(chain.from_iterable(piece.workers for piece in pieces)),
             at=np.concatenate([piece.at for piece in pieces]),
+            ends=np.concatenate([piece.ends for piece in pieces]),
         )
 
     def part(self, start: int, end: int | None = None) -> Told:
         """Those from the `start`-th, counted from 0, to before the `end`-th."""
         where = slice(start, end)
-        reasons, workers = self.reasons[where], self.workers[where]
-        return Told(self.after + start, self.pulls[where], self.values[where], reasons, workers, self.at[where])
+        texts = self.reasons[where], self.workers[where]
+        return Told(self.after + start, self.pulls[where], self.values[where], *texts, self.at[where], self.ends[where])
 
     def rows(self, where: Ints) -> Told:
         """Those at these positions, counted from 0."""
         reasons, workers = (tuple(texts[row] for row in where.tolist()) for texts in (self.reasons, self.workers))
-        return Told(self.after, self.pulls[where], self.values[where], reasons, workers, self.at[where])
+        return Told(
+            self.after, self.pulls[where], self.values[where], reasons, workers, self.at[where], self.ends[where]
+        )
 
 
 class Storage(ABC):
@@ -172,6 +205,10 @@ class Storage(ABC):
     def amend(self, study: str, settings: str) -> None:
         """Give the study new settings; the earlier ones are kept."""
 
+    @abstractmethod
+    def forget(self, study: str) -> bool:
+        """Remove a study of which nothing was told, with its plans and leases; False, and it stays, if anything was."""
+
     # The log ----------------------------------------------------------------------------------------------------------
 
     @abstractmethod
@@ -194,26 +231,33 @@ class Storage(ABC):
     def tell(self, study: str, tells: Sequence[Tell]) -> list[bool]:
         """Append told pulls, all or none, in one durable step; end their leases. False for those told before.
 
-        Values must be M numbers and the pull planned: `ValueError` before anything is written otherwise.
+        Values must be M numbers, all NaN if the pull is given up, and the pull planned: `ValueError` before anything
+        is written otherwise. What is told of a pull that was given up before is `late`.
         """
+
+    @abstractmethod
+    def late(self, study: str) -> Told:
+        """What was told of pulls after they had been given up, the first of each, in that order. It does not count."""
 
     # Leases -----------------------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def hand_out(
-        self, study: str, most: int, worker: str, *, now: float, deadline: float, lost: Callable[[str], bool]
-    ) -> list[Pull]:
-        """Lease up to `most` pulls to a worker until `deadline`.
+    def hand_out(self, study: str, most: int, worker: str, *, deadline: float) -> list[Pull]:
+        """Lease up to `most` pulls to a worker until `deadline`; durable when it returns.
 
-        First those whose lease has ended (given back, deadline at or before `now`, or holder `lost`), lowest number
-        first; then planned ones that were never handed out, in their order.
+        First those that were given back, lowest number first; then planned ones that were never handed out nor told,
+        in their order.
         """
 
     @abstractmethod
-    def give_back(self, study: str, worker: str, pulls: Iterable[int] | None = None) -> int:
-        """End the leases that a worker holds on some pulls, or on any, at no cost of an attempt; how many these were.
+    def renew(self, study: str, worker: str, deadline: float, pulls: Iterable[int] | None = None) -> int:
+        """Put off the deadline of the leases that a worker holds, on some pulls or on any; how many these were."""
 
-        A pull that is told, or in other hands by now, stays as it is.
+    @abstractmethod
+    def give_back(self, study: str, worker: str, pulls: Iterable[int] | None = None) -> int:
+        """End the leases that a worker holds on some pulls, or on any, all of them never begun; how many these were.
+
+        A pull that is told stays as it is.
         """
 
     @abstractmethod
@@ -242,18 +286,18 @@ def follows(plan: Plan, last_number: int, planned: int) -> bool:
     return plan.number == last_number + 1 and plan.first == planned + 1
 
 
-def given_back(leases: Iterable[Pull], worker: str, pulls: Iterable[int] | None) -> list[Pull]:
-    """Of these leases those that a worker holds on some pulls, or on any, as they are noted once given back."""
+def leases_of(leases: Iterable[Pull], worker: str, pulls: Iterable[int] | None, deadline: float) -> list[Pull]:
+    """Of these leases those that a worker holds on some pulls, or on any, with another deadline."""
     which = None if pulls is None else set(pulls)
     return [
-        replace(each, deadline=GIVEN_BACK, attempt=each.attempt - 1)  # the next one has the attempt that this one had
+        replace(each, deadline=float(deadline))
         for each in leases
         if each.worker == worker and each.deadline > GIVEN_BACK and (which is None or each.id in which)
     ]
 
 
 def checked_tells(tells: Sequence[Tell], planned: int, metrics: int) -> None:
-    """Refuse tells that no log may hold: pulls that are not planned, a wrong number of values, infinite values."""
+    """Refuse tells that no log may hold: pulls that are not planned, wrong numbers of values, values that are none."""
     for tell in tells:
         checked_texts(tell.reason, tell.worker)
         if not 1 <= tell.pull <= planned:
@@ -262,6 +306,8 @@ def checked_tells(tells: Sequence[Tell], planned: int, metrics: int) -> None:
             raise ValueError(f"pull {tell.pull} must have {metrics} values; got {len(tell.values)}")
         if any(value in (np.inf, -np.inf) for value in tell.values):
             raise ValueError(f"pull {tell.pull} must have finite values, or NaN where it failed; got {tell.values}")
+        if End(tell.end) is not End.TOLD and any(value == value for value in tell.values):
+            raise ValueError(f"pull {tell.pull} was given up, and must have no values but NaN; got {tell.values}")
 
 
 def checked_texts(*texts: str) -> None:

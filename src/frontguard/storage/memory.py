@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 
 import numpy as np
 
 from frontguard.storage.contract import (
     GIVEN_BACK,
+    End,
     Plan,
     Pull,
     Storage,
@@ -21,7 +21,7 @@ from frontguard.storage.contract import (
     checked_tells,
     checked_texts,
     follows,
-    given_back,
+    leases_of,
 )
 
 
@@ -35,7 +35,8 @@ class _Kept:
     planned: int = 0  # pulls of all plans
     handed: int = 0  # pulls up to this one were handed out, or told without
     told: list[Tell] = field(default_factory=list)
-    pulls: set[int] = field(default_factory=set)  # that were told
+    ends: dict[int, End] = field(default_factory=dict)  # of the pulls that were told
+    late: dict[int, Tell] = field(default_factory=dict)
     leases: dict[int, Pull] = field(default_factory=dict)
 
 
@@ -46,8 +47,8 @@ class MemoryStorage(Storage):
     >>> storage.create("flags", settings="", metrics=2)
     >>> storage.add_plan("flags", Plan(number=1, told=0, first=1, arms=np.array([4, 7])))
     True
-    >>> storage.hand_out("flags", 5, "me", now=0.0, deadline=60.0, lost=lambda worker: False)
-    [Pull(id=1, worker='me', deadline=60.0, attempt=1, ...), Pull(id=2, worker='me', deadline=60.0, attempt=1, ...)]
+    >>> storage.hand_out("flags", 5, "me", deadline=60.0)
+    [Pull(id=1, worker='me', deadline=60.0, ...), Pull(id=2, worker='me', deadline=60.0, ...)]
     >>> storage.tell("flags", [Tell(2, (0.5, 3.0)), Tell(2, (0.6, 3.0))])
     [True, False]
     >>> storage.told("flags").values.tolist(), storage.size("flags")
@@ -91,6 +92,14 @@ class MemoryStorage(Storage):
         with self._lock:
             self._kept(study).settings.append(settings)
 
+    def forget(self, study: str) -> bool:
+        """Remove a study of which nothing was told."""
+        with self._lock:
+            if self._kept(study).told:
+                return False
+            del self._studies[study]
+            return True
+
     # The log ----------------------------------------------------------------------------------------------------------
 
     def size(self, study: str) -> tuple[int, int]:
@@ -123,14 +132,7 @@ class MemoryStorage(Storage):
             kept = self._kept(study)
             after = max(after, 0)
             rows = kept.told[after : None if up_to is None else max(up_to, after)]
-        return Told(
-            after=after,
-            pulls=np.array([row.pull for row in rows], np.int64),
-            values=np.array([row.values for row in rows], np.float64).reshape(len(rows), kept.metrics),
-            reasons=tuple(row.reason for row in rows),
-            workers=tuple(row.worker for row in rows),
-            at=np.array([row.at for row in rows], np.float64),
-        )
+        return Told.of(rows, kept.metrics, after)
 
     def tell(self, study: str, tells: Sequence[Tell]) -> list[bool]:
         """Append told pulls, all or none; end their leases. False for those told before."""
@@ -139,34 +141,40 @@ class MemoryStorage(Storage):
             checked_tells(tells, kept.planned, kept.metrics)
             return [_append(kept, tell) for tell in tells]
 
-    # Leases -----------------------------------------------------------------------------------------------------------
-
-    def hand_out(
-        self, study: str, most: int, worker: str, *, now: float, deadline: float, lost: Callable[[str], bool]
-    ) -> list[Pull]:
-        """Lease up to `most` pulls: first those whose lease has ended or whose holder is lost, then new ones."""
-        checked_texts(worker)
-        lost = cache(lost)  # a holder of many pulls is looked for once
+    def late(self, study: str) -> Told:
+        """What was told of pulls after they had been given up."""
         with self._lock:
             kept = self._kept(study)
-            given: list[Pull] = []
-            for number, held in sorted(kept.leases.items()):
-                if len(given) < most and (held.deadline <= now or lost(held.worker)):
-                    given.append(Pull(number, worker, deadline, held.attempt + 1))
+            return Told.of(list(kept.late.values()), kept.metrics)
+
+    # Leases -----------------------------------------------------------------------------------------------------------
+
+    def hand_out(self, study: str, most: int, worker: str, *, deadline: float) -> list[Pull]:
+        """Lease up to `most` pulls: first those that were given back, then new ones."""
+        checked_texts(worker)
+        with self._lock:
+            kept = self._kept(study)
+            back = sorted(number for number, held in kept.leases.items() if held.deadline == GIVEN_BACK)
+            given = back[: max(most, 0)]
             while len(given) < most and kept.handed < kept.planned:
                 kept.handed += 1
-                if kept.handed not in kept.pulls:
-                    given.append(Pull(kept.handed, worker, deadline))
-            kept.leases.update((pull.id, pull) for pull in given)
-            return given
+                if kept.handed not in kept.ends:
+                    given.append(kept.handed)
+            pulls = [Pull(number, worker, float(deadline)) for number in given]
+            kept.leases.update((pull.id, pull) for pull in pulls)
+            return pulls
 
-    def give_back(self, study: str, worker: str, pulls: Iterable[int] | None = None) -> int:
-        """End the leases that a worker holds on some pulls, or on any; how many these were."""
+    def renew(self, study: str, worker: str, deadline: float, pulls: Iterable[int] | None = None) -> int:
+        """Put off the deadline of the leases that a worker holds; how many these were."""
         with self._lock:
             leases = self._kept(study).leases
-            back = given_back(leases.values(), worker, pulls)
-            leases.update((pull.id, pull) for pull in back)
-            return len(back)
+            changed = leases_of(leases.values(), worker, pulls, deadline)
+            leases.update((pull.id, pull) for pull in changed)
+            return len(changed)
+
+    def give_back(self, study: str, worker: str, pulls: Iterable[int] | None = None) -> int:
+        """End the leases that a worker holds on pulls that it never began; how many these were."""
+        return self.renew(study, worker, GIVEN_BACK, pulls)
 
     def leases(self, study: str) -> list[Pull]:
         """The pulls that are in the hands of a worker, lowest number first."""
@@ -185,9 +193,11 @@ class MemoryStorage(Storage):
 
 
 def _append(kept: _Kept, tell: Tell) -> bool:
-    if tell.pull in kept.pulls:
+    if tell.pull in kept.ends:
+        if kept.ends[tell.pull] != End.TOLD and tell.end == End.TOLD:
+            kept.late.setdefault(tell.pull, tell)
         return False
-    kept.pulls.add(tell.pull)
+    kept.ends[tell.pull] = tell.end
     kept.told.append(tell)
     kept.leases.pop(tell.pull, None)
     return True

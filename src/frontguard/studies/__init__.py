@@ -6,6 +6,7 @@ order of reading:
 
 - `study`: ask, tell, result
 - `measurement`: what came back of a pull, and the checks that it passes
+- `reasons`: why pulls failed, given-up ones included
 - `replay`: policy and alarms as a function of the log
 - `settings`: what a study is about, as its storage keeps it
 - `workers`: who is at work, and who is lost

@@ -86,7 +86,14 @@ class Watch:
         kinds = 2 if bound is None else 3
         self._delta = checked_delta(rate) / (kinds * len(self.arm_names) * len(self.objectives))
         self._planned = 0
-        row = np.dtype([("arm", np.int64), ("told", np.bool_), ("values", np.float64, (len(self.objectives),))])
+        row = np.dtype(
+            [
+                ("arm", np.int64),
+                ("told", np.bool_),
+                ("stopped", np.bool_),
+                ("values", np.float64, (len(self.objectives),)),
+            ]
+        )
         self._pulls = np.zeros(1024, row)  # from 0, with room to grow
         self._reasons: dict[int, str] = {}  # of pulls that failed and were not looked at yet
         self._arms = [_ArmState(len(self.objectives)) for _ in self.arm_names]
@@ -110,10 +117,18 @@ class Watch:
             self._arms[arm].pulls.extend((members + self._planned).tolist())
         self._planned = end
 
-    def tell(self, pulls: npt.ArrayLike | range, values: npt.ArrayLike, reasons: Sequence[str] = ()) -> None:
+    def tell(
+        self,
+        pulls: npt.ArrayLike | range,
+        values: npt.ArrayLike,
+        reasons: Sequence[str] = (),
+        *,
+        stopped: Bools | None = None,
+    ) -> None:
         """Take told pulls by their numbers: inner values (n, M), NaN where one failed, and why, if known.
 
-        A pull that was told before stays as it was.
+        Those that a user `stopped` have no values, and are no evidence of failures. A pull that was told before stays
+        as it was.
         """
         numbers = np.asarray(pulls, np.int64).reshape(-1)
         rows = np.asarray(values, np.float64).reshape(-1, len(self.objectives))
@@ -127,6 +142,8 @@ class Watch:
         new = ~self._pulls["told"][at]
         self._pulls["values"][at[new]] = rows[new]
         self._pulls["told"][at[new]] = True
+        if stopped is not None:
+            self._pulls["stopped"][at[new]] = stopped[new]
         self._touched.update(np.unique(self._pulls["arm"][at[new]]).tolist())
         if reasons:
             for position in np.flatnonzero(new & np.isnan(rows).any(axis=1)).tolist():
@@ -147,7 +164,7 @@ class Watch:
         if fresh.size == 0:
             return
         values = self._pulls["values"]
-        failed = np.isnan(values[fresh])
+        failed = np.isnan(values[fresh]) & ~self._pulls["stopped"][fresh][:, None]
         before, state.seen = state.seen, state.seen + fresh.size
         if failed.any():
             self._note_failures(arm, fresh, failed, before)

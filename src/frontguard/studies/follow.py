@@ -20,7 +20,8 @@ from frontguard.errors import BadInput
 from frontguard.policies.forecast import forecast
 from frontguard.storage.contract import Storage, Told
 from frontguard.studies.overview import History, Measurements, Moment, Overview, Rate, Snapshot
-from frontguard.studies.replay import NOT_USABLE, Replay, inner_values
+from frontguard.studies.reasons import NOT_USABLE, reasons_of
+from frontguard.studies.replay import Replay, inner_values
 from frontguard.studies.settings import Settings
 from frontguard.verdicts import Verdict
 
@@ -132,7 +133,8 @@ class Follower:
         failed = np.isnan(inner_values(replay.settings.objectives, told.values))
         any_failed = np.asarray(failed.any(axis=1), np.bool_)
         reasons = tuple(
-            (reason or NOT_USABLE) if bad else "" for reason, bad in zip(told.reasons, any_failed.tolist(), strict=True)
+            (reason or NOT_USABLE) if bad else ""
+            for reason, bad in zip(reasons_of(told), any_failed.tolist(), strict=True)
         )
         arms = replay.arms_of(told.pulls)
         self._pulls.add(arms, replace(told, values=np.where(failed, np.nan, told.values), reasons=reasons))
@@ -372,6 +374,7 @@ class _PullsByArm:
             reasons=told.reasons,
             workers=told.workers,
             at=told.at,
+            ends=told.ends,
         )
 
     def _joined(self, pieces: list[Told]) -> Told:

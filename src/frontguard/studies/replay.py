@@ -21,8 +21,9 @@ from frontguard.notices import Alarm, BudgetOver, FailuresAlarm, SetAside
 from frontguard.objectives import Objective
 from frontguard.policies.certified import Pending
 from frontguard.results import Result
-from frontguard.storage.contract import Plan, Storage, Told
+from frontguard.storage.contract import End, Plan, Storage, Told
 from frontguard.studies.alarms import Watch
+from frontguard.studies.reasons import NOT_USABLE, reasons_of
 from frontguard.studies.settings import Budget, Settings
 from frontguard.verdicts import Verdict
 
@@ -33,23 +34,22 @@ HOPELESS = 1e-3
 """Probability with which an arm that can be measured is taken for one that cannot."""
 
 
-NOT_USABLE = "not a usable value"
-"""Why a pull failed that measured something which its objective cannot use."""
-
-
 class _Failures:
-    """How often told pulls failed, by arm and objective (K, M), and why, by arm."""
+    """How often told pulls failed, by arm and objective (K, M), and why, by arm; and how many users stopped, by arm."""
 
     def __init__(self, arms: int, objectives: int) -> None:
         self.counts = np.zeros((arms, objectives), np.int64)
+        self.stopped = np.zeros(arms, np.int64)
         self.reasons: dict[int, Counter[str]] = {}
 
-    def add(self, arms: Ints, inner: Floats, reasons: Sequence[str]) -> None:
+    def add(self, arms: Ints, inner: Floats, told: Told) -> None:
         failed = np.isnan(inner)
         if not failed.any():
             return
         for d in range(failed.shape[1]):
             self.counts[:, d] += np.bincount(arms[failed[:, d]], minlength=len(self.counts))
+        self.stopped += np.bincount(arms[told.ends == End.STOPPED], minlength=len(self.stopped))
+        reasons = reasons_of(told)
         for position in np.flatnonzero(failed.any(axis=1)).tolist():
             of_arm = self.reasons.setdefault(int(arms[position]), Counter())
             of_arm[reasons[position] or NOT_USABLE] += 1
@@ -63,9 +63,9 @@ class _Noted:
         self.failures = _Failures(arms, objectives)
         self.pieces = 0  # of what was read
 
-    def add(self, arms: Ints, inner: Floats, reasons: Sequence[str]) -> None:
+    def add(self, arms: Ints, inner: Floats, told: Told) -> None:
         self.pending.add(arms, inner)
-        self.failures.add(arms, inner, reasons)
+        self.failures.add(arms, inner, told)
         self.pieces += 1
 
 
@@ -82,6 +82,9 @@ class Replay:
         self.at = 0.0  # when the last of them was told, in seconds since the epoch
         self.failures: list[Counter[str]] = [Counter() for _ in settings.arms]
         self._failed = np.zeros((len(settings.arms), len(settings.objectives)), np.int64)
+        self._stopped = np.zeros(len(settings.arms), np.int64)
+        self.side_by_side = False  # whether pulls were told in another order than that in which they were started
+        self._last_pull = 0
         self.planned = 0  # pulls of all plans so far ...
         self._arm_of = np.empty(64, np.int64)  # ... and their arms, with room to grow
         self._ahead: list[Told] = []  # told pulls that were read and that no plan counts yet, in pieces ...
@@ -138,8 +141,18 @@ class Replay:
                 on_decision(self)
             self._add(plan)
             self.watch.plan(plan.arms)
-        self.watch.tell(new.pulls, inner_values(self.settings.objectives, new.values), new.reasons)
+        inner = inner_values(self.settings.objectives, new.values)
+        self.watch.tell(new.pulls, inner, reasons_of(new), stopped=new.ends == End.STOPPED)
+        self._note_order(new)
         return new
+
+    def _note_order(self, new: Told) -> None:
+        """One worker tells pulls one after another, in the order of their numbers; several do not."""
+        measured = new.pulls[new.ends == End.TOLD]
+        if len(measured):
+            order = np.concatenate([[self._last_pull], measured])
+            self.side_by_side = self.side_by_side or bool((np.diff(order) < 0).any())
+            self._last_pull = int(order.max())
 
     def _add(self, plan: Plan) -> None:
         before, self.planned = self.planned, self.planned + len(plan.arms)
@@ -163,12 +176,13 @@ class Replay:
         self.told += len(taken)
         self.at = float(taken.at[-1])
         failures = _Failures(*self._failed.shape)
-        failures.add(arms, inner, taken.reasons)
+        failures.add(arms, inner, taken)
         self._count(failures)
 
     def _count(self, new: _Failures) -> None:
         """Count failures. Copies of this replay share what there was, which stays as it is."""
         self._failed = self._failed + new.counts
+        self._stopped = self._stopped + new.stopped
         self.failures = list(self.failures)
         for arm, reasons in new.reasons.items():
             self.failures[arm] = self.failures[arm].copy()
@@ -181,9 +195,12 @@ class Replay:
         self.policy.decide()
 
     def _hopeless(self) -> list[int]:
-        """Arms to set aside: all pulls so far failed, or so many that no number of pulls would ever bound them."""
-        pulls = self.policy.pulls_per_arm
-        worst = self._failed.max(axis=1)
+        """Arms to set aside: all pulls so far failed, or so many that no number of pulls would ever bound them.
+
+        Pulls that a user stopped are left out of it: they fail like others for the boxes, but say nothing of the arm.
+        """
+        pulls = self.policy.pulls_per_arm - self._stopped
+        worst = self._failed.max(axis=1) - self._stopped
         suspects = np.flatnonzero((worst > 0) & (pulls >= PROBE) & (self.policy.verdict_codes != Verdict.OUT))
         aside = set(self.policy.aside.tolist())
         threat = self.settings.threat
@@ -246,7 +263,7 @@ class Replay:
             self._noted = _Noted(len(self.settings.arms), len(objectives))
         noted = self._noted
         for piece in self._ahead[noted.pieces :]:
-            noted.add(self.arms_of(piece.pulls), inner_values(objectives, piece.values), piece.reasons)
+            noted.add(self.arms_of(piece.pulls), inner_values(objectives, piece.values), piece)
         after = Replay.__new__(Replay)
         after.__dict__.update(self.__dict__)
         after.policy = self.policy.with_pending(noted.pending)

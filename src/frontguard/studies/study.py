@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -16,21 +19,22 @@ from frontguard.errors import BadInput
 from frontguard.notices import Alarm
 from frontguard.objectives import Objective, parse_objectives
 from frontguard.results import Result
+from frontguard.storage.contract import End as End
 from frontguard.storage.contract import Pull as Pull
 from frontguard.storage.contract import Storage, StudyExists, Tell, UnknownStudy
 from frontguard.storage.open import open_storage
 from frontguard.studies.measurement import Measurement, Values, checked_reason, checked_values
+from frontguard.studies.reasons import reasons_of
 from frontguard.studies.replay import Replay
 from frontguard.studies.settings import Budget, Settings
 from frontguard.studies.workers import is_lost, this_worker
 from frontguard.theory.spread import SpreadBound
 from frontguard.theory.threats import Threat
 
-MOST_ATTEMPTS = 10
-"""How often a pull is handed out before it is taken for one that kills its workers, unless said otherwise."""
-
 LEASE = 600.0
-"""Seconds for which a pull is handed out unless said otherwise."""
+"""Seconds for which a pull is handed out, or its lease renewed, unless said otherwise."""
+
+_workers = count(1)
 
 
 class Study:
@@ -58,9 +62,7 @@ class Study:
     seed
         Of the order in which arms are measured.
     lease
-        Seconds after which a pull that was handed out and not told is given to another worker.
-    most_attempts
-        How often a pull whose worker was lost is given out again before it counts as failed: it may be what kills them.
+        Seconds after which a pull that was handed out, and neither told nor renewed, is given up: it counts as failed.
     worker
         What this worker is called; unless given, a name by which others on this machine see that it is gone.
 
@@ -89,7 +91,6 @@ class Study:
         most_pulls_per_arm: int | None = None,
         seed: int = 0,
         lease: float = LEASE,
-        most_attempts: int = MOST_ATTEMPTS,
         worker: str | None = None,
         about: dict[str, Any] | None = None,
     ) -> None:
@@ -106,7 +107,7 @@ class Study:
         )
         settings.policy()  # what the policy refuses is refused before anything is stored
         opened = open_storage("memory:" if storage is None else storage)
-        self._begin(opened, _text(name, "name"), _taken_up(opened, name, settings), lease, most_attempts, worker)
+        self._begin(opened, _text(name, "name"), _taken_up(opened, name, settings), lease, worker)
 
     @classmethod
     def open(
@@ -115,7 +116,6 @@ class Study:
         name: str | None = None,
         *,
         lease: float = LEASE,
-        most_attempts: int = MOST_ATTEMPTS,
         worker: str | None = None,
         read_only: bool = False,
     ) -> Study:
@@ -128,20 +128,19 @@ class Study:
                 raise UnknownStudy(f"name: the storage holds {len(names)} studies{listed}; say which")
             (name,) = names
         study = cls.__new__(cls)
-        study._begin(opened, name, Settings.from_json(opened.settings(name)), lease, most_attempts, worker)
+        study._begin(opened, name, Settings.from_json(opened.settings(name)), lease, worker)
         return study
 
-    def _begin(
-        self, storage: Storage, name: str, settings: Settings, lease: float, most_attempts: int, worker: str | None
-    ) -> None:
+    def _begin(self, storage: Storage, name: str, settings: Settings, lease: float, worker: str | None) -> None:
         self.storage = storage
         self.name = name
         self.settings = settings
         self.lease = real_number(lease, "lease")
         if not 0.0 < self.lease < 10.0**9:
             raise BadInput(f"lease must be a positive number of seconds; got {lease!r}")
-        self.most_attempts = checked_count(most_attempts, "most_attempts")
         self._worker = None if worker is None else _text(worker, "worker")
+        self._which = next(_workers)  # of the workers in this process
+        self._held: set[int] = set()  # pulls that `ask` gave and that were not told since
         self._replay = Replay(settings)
         self._lock = threading.RLock()  # of the replay; storages look after themselves
 
@@ -160,16 +159,18 @@ class Study:
     @property
     def worker(self) -> str:
         """What this worker is called in the storage."""
-        return self._worker or this_worker()
+        return self._worker or this_worker(self._which)
 
     # Asking and telling -----------------------------------------------------------------------------------------------
 
     def ask(self, pulls: int = 1) -> list[Pull]:
-        """Up to so many pulls to make, leased to this worker.
+        """Up to so many pulls to make, leased to this worker. No pull is ever handed out twice.
 
         Fewer or none if the study is done, or if what is left has to come back from other workers first (`done` tells).
+        Before anything else, pulls whose worker is lost or whose lease has run out are given up, whoever had them.
         """
         wanted = checked_count(pulls, "pulls")
+        self._give_up_the_lost()
         asked: list[Pull] = []
         while len(asked) < wanted:
             asked += self._handed_out(wanted - len(asked))
@@ -177,29 +178,73 @@ class Study:
                 break
         return asked
 
+    def _give_up_the_lost(self) -> None:
+        leases = self.storage.leases(self.name)
+        if not leases:
+            return
+        now, lost = time.time(), cache(is_lost)  # a holder of many pulls is looked for once
+        ends = [
+            (lease, End.LOST if lost(lease.worker) else End.OVERDUE if lease.deadline <= now else End.TOLD)
+            for lease in leases
+        ]
+        over = [self._given_up(lease.id, lease.worker, end) for lease, end in ends if end is not End.TOLD]
+        if over:
+            self.storage.tell(self.name, over)
+
+    def _given_up(self, pull: int, worker: str, end: End) -> Tell:
+        return Tell(pull, (math.nan,) * len(self.objectives), "", worker, time.time(), end)
+
     def _handed_out(self, most: int) -> list[Pull]:
-        now = time.time()
-        leased = self.storage.hand_out(
-            self.name, most, self.worker, now=now, deadline=now + self.lease, lost=lambda other: is_lost(other)
-        )
+        leased = self.storage.hand_out(self.name, most, self.worker, deadline=time.time() + self.lease)
         if not leased:
             return []
         with self._lock:
+            self._held.update(pull.id for pull in leased)
             if max(pull.id for pull in leased) > self._replay.planned:
                 self.catch_up()
             arms = self._replay.arms_of([pull.id for pull in leased]).tolist()
-        pulls = [replace(pull, arm=self.arms[arm], index=arm) for pull, arm in zip(leased, arms, strict=True)]
-        deadly = [pull for pull in pulls if pull.attempt > self.most_attempts]
-        if deadly:
-            self.tell_many([(pull, f"lost with its worker {self.most_attempts} times") for pull in deadly], failed=True)
-        return [pull for pull in pulls if pull.attempt <= self.most_attempts]
+        return [replace(pull, arm=self.arms[arm], index=arm) for pull, arm in zip(leased, arms, strict=True)]
+
+    def renew(self, pulls: Iterable[Pull | int] | None = None) -> int:
+        """Say that this worker is still at its pulls, all unless said which: `lease` seconds from now; how many it has.
+
+        For whoever measures longer than a lease: before it runs out, or the pull counts as failed.
+        """
+        numbers = None if pulls is None else [_pull_number(pull) for pull in pulls]
+        return self.storage.renew(self.name, self.worker, time.time() + self.lease, numbers)
+
+    def give_up(self, pulls: Iterable[Pull | int], end: End = End.STOPPED) -> list[bool]:
+        """End pulls without what they measure: they count as failed. False for those that had been told before.
+
+        What is told of them later is kept for the record (`Storage.late`), and does not count.
+        """
+        if End(end) is End.TOLD:
+            raise BadInput("end must say how a pull was given up: End.STOPPED, End.LOST or End.OVERDUE; got End.TOLD")
+        worker = self.worker
+        return self._told([self._given_up(_pull_number(pull), worker, End(end)) for pull in pulls])
 
     def give_back(self, pulls: Iterable[Pull | int] | None = None) -> int:
-        """Give back pulls of this worker that it will not measure, all unless said which; how many it had.
+        """Give back pulls of this worker that it never began, all unless said which; how many it had.
 
-        They are handed out again at once. A worker that dies need not: others see that it is gone.
+        They are handed out again. A pull that was begun must be told, or given up: measured again, with only the second
+        value counted, it would bias the answer.
         """
-        return self.storage.give_back(self.name, self.worker, None if pulls is None else map(_pull_number, pulls))
+        numbers = None if pulls is None else [_pull_number(pull) for pull in pulls]
+        with self._lock:
+            self._held.difference_update(self._held if numbers is None else numbers)
+        return self.storage.give_back(self.name, self.worker, numbers)
+
+    def reclaim(self) -> int:
+        """Give back pulls that were handed out to this worker by an answer that never reached it; how many."""
+        leases = self.storage.leases(self.name)
+        with self._lock:
+            unheard = [lease.id for lease in leases if lease.worker == self.worker and lease.id not in self._held]
+        return self.give_back(unheard) if unheard else 0
+
+    def forget(self) -> bool:
+        """Remove the study from its storage, if nothing was told of it and no other worker is at it; whether it was."""
+        others = [lease for lease in self.storage.leases(self.name) if lease.worker != self.worker]
+        return not others and self.storage.forget(self.name)
 
     def _plan(self, at_least: int) -> bool:
         """See to it that there is another plan; False if there is none to be made now."""
@@ -219,8 +264,8 @@ class Study:
     def tell(self, pull: Pull | int, values: Values, reason: str | None = None) -> bool:
         """Take what a pull measured, by name or in the order of objectives; durable when it returns.
 
-        A metric that could not be measured is None, and `reason` says why. Returns False if the pull was told before:
-        then nothing changes.
+        A metric that could not be measured is None, and `reason` says why. Returns False if the pull was told or given
+        up before: then nothing changes.
         """
         number = _pull_number(pull)
         why = "" if reason is None else checked_reason(reason, number)
@@ -250,8 +295,14 @@ class Study:
             values = checked_values(self.objectives, came.values, came.reason or None, number)
             reason = came.reason and checked_reason(came.reason, number)
             rows.append(Tell(number, values, reason, worker, came.at or time.time()))
+        return self._told(rows)
+
+    def _told(self, rows: list[Tell]) -> list[bool]:
         try:
-            return self.storage.tell(self.name, rows)
+            answers = self.storage.tell(self.name, rows)
+            with self._lock:
+                self._held.difference_update(row.pull for row in rows)
+            return answers
         except BadInput:
             raise
         except ValueError as error:
@@ -313,7 +364,7 @@ class Study:
         columns: dict[str, Any] = {"arm": [self.arms[arm] for arm in arms.tolist()]}
         for d, objective in enumerate(self.objectives):
             columns[objective.name] = told.values[:, d]
-        columns["failure"] = told.reasons
+        columns["failure"] = reasons_of(told)
         columns["worker"] = told.workers
         columns["at"] = pd.to_datetime(told.at, unit="s", utc=True)
         return pd.DataFrame(columns, index=pd.Index(told.pulls, name="pull"))

@@ -19,9 +19,10 @@ UNKNOWN = "0"
 """When a process began, on systems that do not say: then nobody is called dead."""
 
 
-def this_worker() -> str:
-    """The name of this process as a worker."""
-    return _name_of(os.getpid())
+def this_worker(which: int = 1) -> str:
+    """The name of this process as a worker, or of the `which`-th worker in it."""
+    name = _name_of(os.getpid())
+    return name if which == 1 else f"{name}.{which}"
 
 
 @cache
@@ -37,6 +38,7 @@ def is_lost(worker: str) -> bool:
     """
     machine, _, process = worker.rpartition("/")
     machine, _, pid = machine.rpartition("/")
+    process = process.partition(".")[0]
     if machine != _machine() or not (pid.isdecimal() and process.isdecimal()) or process == UNKNOWN:
         return False
     return str(_began(int(pid))) != process

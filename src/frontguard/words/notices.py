@@ -122,6 +122,12 @@ def _under_way(notice: notices.UnderWay) -> str:
     return f"{pulls} back: those that are back already need not be like the others"
 
 
+def _stopping(notice: notices.Stopping) -> str:
+    pulls, them = ("1 pull that is", "it") if notice.under_way == 1 else (f"{notice.under_way} pulls that are", "them")
+    why, again = ("the time is over", "Ctrl-C") if notice.why == "time" else ("stopping", "Ctrl-C once more")
+    return f"{why}: waiting for {pulls} under way; {again} gives {them} up, to count as failed"
+
+
 _SENTENCES: dict[type[notices.Notice], str | Callable[[Any], str]] = {
     notices.SpreadRefuted: lambda notice: Statement.SPREAD_REFUTED(arms=notice.arms, of=notice.of),
     notices.ContaminationRefuted: _refuted,
@@ -137,7 +143,7 @@ _SENTENCES: dict[type[notices.Notice], str | Callable[[Any], str]] = {
     "last row may be wrong",
     notices.UnderWay: _under_way,
     notices.AllFailed: "all of the first {pulls} pulls failed; one of arm {arm!r}: {last}",
-    notices.Stopping: "stopping, {under_way} under way; once more leaves at once",
+    notices.Stopping: _stopping,
     notices.StorageTrouble: "the storage cannot be read, trying again: {why}",
 }
 """The sentence of each kind of notice: a template of its fields, or what makes it of the notice."""

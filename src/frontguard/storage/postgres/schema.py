@@ -8,7 +8,8 @@ only after the commit can be seen: numbers follow the order of commits, and nobo
 
 Told pulls and plans are flushed to disk before anybody can see them (`synchronous_commit`). Plans too, since workers on
 other machines outlive a crash of the server: a plan that was lost and made anew could give another arm to the pulls in
-their hands. Leases may be lost: their pulls are handed out again.
+their hands. That a pull was handed out is flushed as well, or it might be handed out again after a crash. Only that a
+lease was renewed or given back may be lost.
 
 Every write carries the id of its call. A call whose answer was lost with the connection is repeated with the same id,
 and finds what it did the first time.
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from psycopg import Connection
 
 
-VERSION = 2
+VERSION = 3
 DEFINITIONS = files(__package__).joinpath("schema.sql").read_text("utf-8")
 
 

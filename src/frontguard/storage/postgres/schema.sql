@@ -38,16 +38,26 @@ CREATE TABLE {schema}.told (
     reason text NOT NULL,
     worker text NOT NULL,
     at float8 NOT NULL,
+    ended smallint NOT NULL,             -- how: 0 told, otherwise given up
     call uuid NOT NULL,
     PRIMARY KEY (study, number),
     UNIQUE (study, pull)
+);
+CREATE TABLE {schema}.late (             -- told after the pull had been given up; does not count
+    study bigint NOT NULL,
+    pull bigint NOT NULL,
+    number bigint GENERATED ALWAYS AS IDENTITY,
+    measured float8[] NOT NULL,
+    reason text NOT NULL,
+    worker text NOT NULL,
+    at float8 NOT NULL,
+    PRIMARY KEY (study, pull)
 );
 CREATE TABLE {schema}.leases (
     study bigint NOT NULL,
     pull bigint NOT NULL,
     worker text NOT NULL,
     deadline float8 NOT NULL,
-    attempt bigint NOT NULL,
     call uuid NOT NULL,
     PRIMARY KEY (study, pull)
 );
@@ -89,7 +99,7 @@ END $body$;
 -- metrics. Pulls are looked up by a subquery rather than a join, which may be planned as a pass over the whole log.
 CREATE FUNCTION {schema}.tell(
     of_study bigint, pulls bigint[], flat_values float8[], reasons text[], workers text[], times float8[],
-    this_call uuid
+    ends smallint[], this_call uuid
 ) RETURNS SETOF bigint LANGUAGE plpgsql AS $body$
 DECLARE
     locked {schema}.studies := {schema}.lock_study(of_study, true);
@@ -98,13 +108,23 @@ DECLARE
 BEGIN
     INSERT INTO {schema}.told
     SELECT of_study, locked.told + row_number() OVER (ORDER BY given.i), given.pull,
-           flat_values[(given.i - 1) * m + 1 : given.i * m], given.reason, given.worker, given.at, this_call
-    FROM unnest(pulls, reasons, workers, times) WITH ORDINALITY AS given (pull, reason, worker, at, i)
+           flat_values[(given.i - 1) * m + 1 : given.i * m], given.reason, given.worker, given.at,
+           given.ended, this_call
+    FROM unnest(pulls, reasons, workers, times, ends) WITH ORDINALITY AS given (pull, reason, worker, at, ended, i)
     WHERE (SELECT t.number FROM {schema}.told t WHERE t.study = of_study AND t.pull = given.pull) IS NULL;
     GET DIAGNOSTICS written = ROW_COUNT;
     IF written > 0 THEN
         UPDATE {schema}.studies SET told = locked.told + written WHERE id = of_study;
         DELETE FROM {schema}.leases l WHERE l.study = of_study AND l.pull = ANY (pulls);
+    END IF;
+    IF written < cardinality(pulls) THEN
+        INSERT INTO {schema}.late (study, pull, measured, reason, worker, at)
+        SELECT of_study, given.pull, flat_values[(given.i - 1) * m + 1 : given.i * m], given.reason, given.worker, given.at
+        FROM unnest(pulls, reasons, workers, times, ends) WITH ORDINALITY AS given (pull, reason, worker, at, ended, i)
+        WHERE given.ended = 0
+            AND (SELECT t.ended FROM {schema}.told t WHERE t.study = of_study AND t.pull = given.pull) <> 0
+        ORDER BY given.i
+        ON CONFLICT (study, pull) DO NOTHING;
     END IF;
     RETURN QUERY SELECT t.pull FROM {schema}.told t
         WHERE t.study = of_study AND t.pull = ANY (pulls) AND t.call = this_call;
@@ -128,27 +148,25 @@ BEGIN
     RETURN true;
 END $body$;
 
-CREATE FUNCTION {schema}.hand_out(
-    of_study bigint, most bigint, to_worker text, at_time float8, until float8, lost_workers text[], this_call uuid
-) RETURNS TABLE (leased bigint, times bigint) LANGUAGE plpgsql AS $body$
+-- Pulls that were given back, or that this very call has leased when it was made before; then new ones.
+CREATE FUNCTION {schema}.hand_out(of_study bigint, most bigint, to_worker text, until float8, this_call uuid)
+RETURNS SETOF bigint LANGUAGE plpgsql AS $body$
 DECLARE
-    locked {schema}.studies := {schema}.lock_study(of_study, false);
+    locked {schema}.studies := {schema}.lock_study(of_study, true);
     again bigint;
     fresh bigint[];
 BEGIN
     RETURN QUERY
     WITH free AS (
         SELECT l.pull FROM {schema}.leases l
-        WHERE l.study = of_study AND (l.deadline <= at_time OR l.worker = ANY (lost_workers) OR l.call = this_call)
+        WHERE l.study = of_study AND (l.deadline = '-infinity' OR l.call = this_call)
         ORDER BY l.pull LIMIT most
-    ), renewed AS (
-        UPDATE {schema}.leases l
-        SET worker = to_worker, deadline = until, call = this_call,
-            attempt = l.attempt + CASE WHEN l.call = this_call THEN 0 ELSE 1 END
+    ), leased AS (
+        UPDATE {schema}.leases l SET worker = to_worker, deadline = until, call = this_call
         FROM free WHERE l.study = of_study AND l.pull = free.pull
-        RETURNING l.pull, l.attempt
+        RETURNING l.pull
     )
-    SELECT r.pull, r.attempt FROM renewed r ORDER BY r.pull;
+    SELECT leased.pull FROM leased ORDER BY leased.pull;
     GET DIAGNOSTICS again = ROW_COUNT;
     IF again < most AND locked.handed < locked.planned THEN
         SELECT coalesce(array_agg(next.pull ORDER BY next.pull), '{{}}') INTO fresh FROM (
@@ -159,21 +177,35 @@ BEGIN
         UPDATE {schema}.studies
         SET handed = CASE WHEN cardinality(fresh) < most - again THEN locked.planned ELSE fresh[cardinality(fresh)] END
         WHERE id = of_study;
-        INSERT INTO {schema}.leases
-            SELECT of_study, f.pull, to_worker, until, 1, this_call FROM unnest(fresh) AS f (pull);
-        RETURN QUERY SELECT f.pull, 1::bigint FROM unnest(fresh) AS f (pull);
+        INSERT INTO {schema}.leases SELECT of_study, f.pull, to_worker, until, this_call FROM unnest(fresh) AS f (pull);
+        RETURN QUERY SELECT f.pull FROM unnest(fresh) AS f (pull);
     END IF;
 END $body$;
 
--- How many leases this call gave back: those of a worker, of the pulls given if there are any. The next one to get such
--- a pull has the attempt that this one had.
-CREATE FUNCTION {schema}.give_back(of_study bigint, of_worker text, of_pulls bigint[], this_call uuid) RETURNS bigint
-LANGUAGE plpgsql AS $body$
+-- How many leases of a worker, of the pulls given if there are any, this call gave another deadline.
+CREATE FUNCTION {schema}.renew(
+    of_study bigint, of_worker text, until float8, of_pulls bigint[], this_call uuid
+) RETURNS bigint LANGUAGE plpgsql AS $body$
 DECLARE
     locked {schema}.studies := {schema}.lock_study(of_study, false);
 BEGIN
-    UPDATE {schema}.leases l SET deadline = '-infinity', attempt = l.attempt - 1, call = this_call
+    UPDATE {schema}.leases l SET deadline = until, call = this_call
     WHERE l.study = of_study AND l.worker = of_worker AND l.deadline > '-infinity'
         AND (of_pulls IS NULL OR l.pull = ANY (of_pulls));
     RETURN (SELECT count(*) FROM {schema}.leases l WHERE l.study = of_study AND l.call = this_call);
+END $body$;
+
+-- Whether the study could be removed: nothing of it was told.
+CREATE FUNCTION {schema}.forget(of_study bigint) RETURNS bool LANGUAGE plpgsql AS $body$
+DECLARE
+    locked {schema}.studies := {schema}.lock_study(of_study, true);
+BEGIN
+    IF locked.told > 0 THEN
+        RETURN false;
+    END IF;
+    DELETE FROM {schema}.leases WHERE study = of_study;
+    DELETE FROM {schema}.plans WHERE study = of_study;
+    DELETE FROM {schema}.settings WHERE study = of_study;
+    DELETE FROM {schema}.studies WHERE id = of_study;
+    RETURN true;
 END $body$;

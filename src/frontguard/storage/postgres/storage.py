@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from frontguard.errors import BadInput
 from frontguard.storage.contract import (
     GIVEN_BACK,
     Damaged,
+    End,
     Plan,
     Pull,
     Storage,
@@ -103,53 +104,64 @@ class PostgresStorage(Storage):
 
     def settings(self, study: str) -> str:
         """The latest settings. Raises `UnknownStudy`."""
-        rows = self._rows(
-            "SELECT settings FROM {schema}.settings WHERE study = %s ORDER BY number DESC LIMIT 1",
-            [self._study(study).id],
-        )
+        rows = self._of(study, "SELECT settings FROM {schema}.settings WHERE study = %s ORDER BY number DESC LIMIT 1")
         return _read(rows[0][0])
 
     def amend(self, study: str, settings: str) -> None:
         """Give the study new settings; the earlier ones are kept."""
-        self._rows(
+        self._of(
+            study,
             """
             INSERT INTO {schema}.settings (study, settings, call)
-            SELECT id, %s, %s FROM {schema}.lock_study(%s, true) ON CONFLICT (call) DO NOTHING RETURNING number
+            SELECT id, %s, %s FROM {schema}.lock_study(%s, true)
+            ON CONFLICT (call) DO UPDATE SET call = excluded.call RETURNING number
             """,
-            [_written(settings), uuid.uuid4(), self._study(study).id],
+            before=[_written(settings), uuid.uuid4()],
         )
+
+    def forget(self, study: str) -> bool:
+        """Remove a study of which nothing was told."""
+        rows = self._of(study, "SELECT {schema}.forget(%s)")
+        if rows[0][0]:
+            self._known.pop(study, None)
+        return bool(rows[0][0])
 
     # The log ----------------------------------------------------------------------------------------------------------
 
     def size(self, study: str) -> tuple[int, int]:
         """How many plans and how many told pulls there are."""
-        rows = self._rows("SELECT plans, told FROM {schema}.studies WHERE id = %s", [self._study(study).id])
-        plans, told = rows[0]
+        plans, told = self._of(study, "SELECT plans, told FROM {schema}.studies WHERE id = %s")[0]
         return plans, told
 
     def plans(self, study: str, after: int = 0) -> list[Plan]:
         """The plans with numbers above `after`, in order."""
-        rows = self._rows(
-            "SELECT number, told, first, arms, status FROM {schema}.plans "
-            "WHERE study = %s AND number > %s ORDER BY number",
-            [self._study(study).id, after],
+        rows = self._of(
+            study,
+            "SELECT p.number, p.told, p.first, p.arms, p.status "
+            "FROM {schema}.studies s LEFT JOIN {schema}.plans p ON p.study = s.id AND p.number > %s "
+            "WHERE s.id = %s ORDER BY p.number",
+            before=[after],
         )
         return [
             Plan(number, told, first, np.array(arms, np.int64), _read(status))
             for number, told, first, arms, status in rows
+            if number is not None  # the study itself, if it has none
         ]
 
     def add_plan(self, study: str, plan: Plan) -> bool:
         """Append a plan if it is the next one."""
         arms = np.asarray(plan.arms).tolist()
-        rows = self._rows(
+        rows = self._of(
+            study,
             "SELECT {schema}.add_plan(%s, %s, %s, %s, %b::bigint[], %s, %s)",
-            [self._study(study).id, plan.number, plan.told, plan.first, arms, _written(plan.status), uuid.uuid4()],
+            [plan.number, plan.told, plan.first, arms, _written(plan.status), uuid.uuid4()],
         )
         return bool(rows[0][0])
 
     def told(self, study: str, after: int = 0, up_to: int | None = None) -> Told:
         """The told pulls with numbers above `after`, up to `up_to` or the last."""
+        if after <= 0:
+            self.size(study)  # raises if it was forgotten, which can only be if nothing was told
         known = self._study(study)
         after = max(after, 0)
         pages: list[Told] = []
@@ -166,12 +178,12 @@ class PostgresStorage(Storage):
         rows = self._rows(
             """
             SELECT count(*), max(number), string_agg(int8send(pull), ''), string_agg(array_send(measured), ''),
-                   string_agg(float8send(at), ''), array_agg(reason), array_agg(worker)
+                   string_agg(float8send(at), ''), array_agg(reason), array_agg(worker), string_agg(int2send(ended), '')
             FROM (SELECT * FROM {schema}.told WHERE study = %s AND number > %s AND number <= %s ORDER BY number) AS page
             """,
             [known.id, start, end],
         )
-        many, last, pulls, measured, at, reasons, workers = rows[0]
+        many, last, pulls, measured, at, reasons, workers, ends = rows[0]
         if many == 0:
             return Told.nothing(start, known.metrics)
         if last != start + many:
@@ -188,74 +200,101 @@ class PostgresStorage(Storage):
             reasons=tuple(map(_read, reasons)),
             workers=tuple(map(_read, workers)),
             at=np.frombuffer(at, ">f8").astype(np.float64),
+            ends=np.frombuffer(ends, ">i2").astype(np.int64),
         )
 
     def tell(self, study: str, tells: Sequence[Tell]) -> list[bool]:
         """Append told pulls, all or none; end their leases. False for those told before."""
         known = self._study(study)
-        if any(tell.pull > known.planned for tell in tells):
+        if not tells or any(tell.pull > known.planned for tell in tells):
             known = self._study(study, fresh=True)
         checked_tells(tells, known.planned, known.metrics)
         first: dict[int, Tell] = {}
+        again: dict[int, Tell] = {}  # values of pulls that are given up in this very call
         for tell in tells:
-            first.setdefault(tell.pull, tell)
-        if not first:
-            return []
-        rows = self._rows(
-            "SELECT {schema}.tell(%s, %b::bigint[], %b::float8[], %s::text[], %s::text[], %b::float8[], %s)",
-            [
-                known.id,
-                list(first),
-                [float(value) for tell in first.values() for value in tell.values],
-                [_written(tell.reason) for tell in first.values()],
-                [_written(tell.worker) for tell in first.values()],
-                [float(tell.at) for tell in first.values()],
-                uuid.uuid4(),
-            ],
-        )
-        written = {pull for (pull,) in rows}
+            if first.setdefault(tell.pull, tell).end != End.TOLD and tell.end == End.TOLD:
+                again.setdefault(tell.pull, tell)
+        written = self._tell(study, list(first.values()))
+        self._tell(study, list(again.values()))
         answers = []
         for tell in tells:
             answers.append(tell.pull in written)
             written.discard(tell.pull)  # a second tell of it in this call
         return answers
 
+    def _tell(self, study: str, tells: Sequence[Tell]) -> set[int]:
+        """Tell pulls that differ from each other; which of them were written."""
+        if not tells:
+            return set()
+        rows = self._of(
+            study,
+            "SELECT {schema}.tell(%s, %b::bigint[], %b::float8[], %s::text[], %s::text[], %b::float8[], "
+            "%s::smallint[], %s)",
+            [
+                [tell.pull for tell in tells],
+                [float(value) for tell in tells for value in tell.values],
+                [_written(tell.reason) for tell in tells],
+                [_written(tell.worker) for tell in tells],
+                [float(tell.at) for tell in tells],
+                [int(tell.end) for tell in tells],
+                uuid.uuid4(),
+            ],
+            some=False,
+        )
+        return {pull for (pull,) in rows}
+
+    def late(self, study: str) -> Told:
+        """What was told of pulls after they had been given up."""
+        rows = self._of(
+            study,
+            "SELECT l.pull, l.measured, l.reason, l.worker, l.at "
+            "FROM {schema}.studies s LEFT JOIN {schema}.late l ON l.study = s.id WHERE s.id = %s ORDER BY l.number",
+        )
+        tells = [
+            Tell(pull, tuple(measured), _read(reason), _read(worker), at)
+            for pull, measured, reason, worker, at in rows
+            if pull is not None
+        ]
+        return Told.of(tells, self._study(study).metrics)
+
     # Leases -----------------------------------------------------------------------------------------------------------
 
-    def hand_out(
-        self, study: str, most: int, worker: str, *, now: float, deadline: float, lost: Callable[[str], bool]
-    ) -> list[Pull]:
-        """Lease up to `most` pulls: first those whose lease has ended or whose holder is lost, then new ones."""
-        known = self._study(study)
+    def hand_out(self, study: str, most: int, worker: str, *, deadline: float) -> list[Pull]:
+        """Lease up to `most` pulls: first those that were given back, then new ones."""
         if most <= 0:
+            self._study(study)
             return []
-        # Who is lost is asked before the lock is taken: it may take a while, and the lost do not come back.
-        holders = self._rows(
-            "SELECT DISTINCT worker FROM {schema}.leases WHERE study = %s AND deadline > %s", [known.id, float(now)]
+        rows = self._of(
+            study,
+            "SELECT {schema}.hand_out(%s, %s, %s, %s, %s)",
+            [most, _written(worker), float(deadline), uuid.uuid4()],
+            some=False,
         )
-        gone = [holder for (holder,) in holders if lost(_read(holder))]
-        rows = self._rows(
-            "SELECT leased, times FROM {schema}.hand_out(%s, %s, %s, %s, %s, %s::text[], %s)",
-            [known.id, most, _written(worker), float(now), float(deadline), gone, uuid.uuid4()],
-        )
-        return [Pull(pull, worker, deadline, attempt) for pull, attempt in rows]
+        return [Pull(pull, worker, float(deadline)) for (pull,) in rows]
 
-    def give_back(self, study: str, worker: str, pulls: Iterable[int] | None = None) -> int:
-        """End the leases that a worker holds on some pulls, or on any; how many these were."""
-        rows = self._rows(
-            "SELECT {schema}.give_back(%s, %s, %s::bigint[], %s)",
-            [self._study(study).id, _written(worker), None if pulls is None else list(pulls), uuid.uuid4()],
+    def renew(self, study: str, worker: str, deadline: float, pulls: Iterable[int] | None = None) -> int:
+        """Put off the deadline of the leases that a worker holds; how many these were."""
+        which = None if pulls is None else list(pulls)
+        rows = self._of(
+            study,
+            "SELECT {schema}.renew(%s, %s, %s, %s::bigint[], %s)",
+            [_written(worker), float(deadline), which, uuid.uuid4()],
         )
         return int(rows[0][0])
 
+    def give_back(self, study: str, worker: str, pulls: Iterable[int] | None = None) -> int:
+        """End the leases that a worker holds on pulls that it never began; how many these were."""
+        return self.renew(study, worker, GIVEN_BACK, pulls)
+
     def leases(self, study: str) -> list[Pull]:
         """The pulls that are in the hands of a worker, lowest number first."""
-        rows = self._rows(
-            "SELECT pull, worker, deadline, attempt FROM {schema}.leases WHERE study = %s AND deadline > %s "
-            "ORDER BY pull",
-            [self._study(study).id, GIVEN_BACK],
+        rows = self._of(
+            study,
+            "SELECT l.pull, l.worker, l.deadline "
+            "FROM {schema}.studies s LEFT JOIN {schema}.leases l ON l.study = s.id AND l.deadline > '-infinity' "
+            "WHERE s.id = %s ORDER BY l.pull",
         )
-        return [Pull(pull, _read(worker), deadline, attempt) for pull, worker, deadline, attempt in rows]
+        return [Pull(pull, _read(worker), deadline) for pull, worker, deadline in rows if pull is not None]
 
     # Housekeeping -----------------------------------------------------------------------------------------------------
 
@@ -279,6 +318,27 @@ class PostgresStorage(Storage):
                 raise UnknownStudy(f"there is no study {study!r} at {self.where}; there are: {sorted(self.studies())}")
             known = self._known[study] = _Known(*rows[0])
         return known
+
+    def _of(
+        self, study: str, text: str, after: Sequence[Any] = (), *, before: Sequence[Any] = (), some: bool = True
+    ) -> list[Any]:
+        """The rows of a query about a study, whose number is a parameter before or after the others.
+
+        With `some` there are rows unless the study was forgotten; then the query is about another of its name, if there
+        is one by now.
+        """
+        known = study in self._known
+        try:
+            rows = self._rows(text, [*before, self._study(study).id, *after])
+            if rows or not some:
+                return rows
+        except UnknownStudy:
+            if not known:
+                raise
+        self._known.pop(study, None)
+        if known:
+            return self._of(study, text, after, before=before, some=some)
+        raise UnknownStudy(f"there is no study {study!r} at {self.where} any more")
 
     def _rows(self, text: str, parameters: Sequence[Any] = ()) -> list[Any]:
         query: LiteralString = in_schema(text, self._schema)

@@ -19,14 +19,17 @@ from zlib import crc32
 import apsw
 import numpy as np
 
-from frontguard.storage.contract import Plan, Pull, Told
+from frontguard.storage.contract import GIVEN_BACK, End, Plan, Pull, Told, UnknownStudy
 
 _PAGE = 1024  # told pulls that are read at a time
 
 STRIDE = 1 << 40  # more pulls than a study can have; leaves room for 2²³ studies
 
 _THREE = struct.Struct("<3q")
-_TEXTS = struct.Struct("<2I")
+_REST = struct.Struct("<2Iq")
+
+FORGOTTEN = -1
+"""In place of the number of plans: there is no such study any more."""
 
 
 class NotAsWritten(Exception):
@@ -54,28 +57,47 @@ class Counts(NamedTuple):
 
 
 def append(
-    db: apsw.Connection, study: StudyRow, number: int, pull: int, numbers: bytes, reason: str, worker: str
+    db: apsw.Connection, study: StudyRow, number: int, pull: int, numbers: bytes, reason: str, worker: str, end: int
 ) -> bool:
-    """Write a told pull as the `number`-th, unless it was told before."""
-    crc = told_crc(study.id, number, pull, numbers, reason, worker)
-    row = (key(study.id, number), study.id, pull, numbers, reason, worker, crc)
+    """Write a told pull as the `number`-th, unless it was told before; beside the log if it was given up before."""
+    crc = told_crc(study.id, number, pull, numbers, reason, worker, end)
+    row = (key(study.id, number), study.id, pull, numbers, reason, worker, end, crc)
     try:
-        db.execute("INSERT INTO told VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (study, pull) DO NOTHING", row)
+        db.execute("INSERT INTO told VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (study, pull) DO NOTHING", row)
     except apsw.ConstraintError:
         raise NotAsWritten(f"told pull {number} of study {study.name!r} is there, but not counted") from None
     if db.changes() == 0:
-        _confirm(db, study, pull)
+        if _end_of(db, study, pull) != End.TOLD and end == End.TOLD:
+            _append_late(db, study, pull, numbers, reason, worker)
         return False
     db.execute("DELETE FROM lease WHERE study = ? AND pull = ?", (study.id, pull))
     return True
 
 
-def _confirm(db: apsw.Connection, study: StudyRow, pull: int) -> None:
-    """The index says that a pull was told; believe it if the row says so too."""
+def _end_of(db: apsw.Connection, study: StudyRow, pull: int) -> int:
+    """The index says that a pull was told; believe it if the row says so too, and see how it ended."""
     place = db.execute("SELECT id FROM told INDEXED BY told_pull WHERE study = ? AND pull = ?", (study.id, pull)).get
-    row = db.execute("SELECT pull, numbers, reason, worker, crc FROM told WHERE id = ?", (place,)).fetchone()
+    row = db.execute("SELECT pull, numbers, reason, worker, ended, crc FROM told WHERE id = ?", (place,)).fetchone()
     if row is None or row[0] != pull or told_crc(study.id, place - key(study.id, 0), *row[:-1]) != row[-1]:
         raise NotAsWritten(f"the index of the told pulls of study {study.name!r} is wrong about pull {pull}")
+    return int(row[4])
+
+
+def _append_late(db: apsw.Connection, study: StudyRow, pull: int, numbers: bytes, reason: str, worker: str) -> None:
+    last = db.execute("SELECT coalesce(max(number), 0) FROM late WHERE study = ?", (study.id,)).get
+    row = (study.id, last + 1, pull, numbers, reason, worker)
+    db.execute(
+        "INSERT INTO late VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (study, pull) DO NOTHING", (*row, row_crc(*row))
+    )
+
+
+def forget(db: apsw.Connection, study: StudyRow) -> None:
+    """Remove a study but for its number."""
+    for table in ("settings", "plan"):
+        db.execute(f"DELETE FROM {table} WHERE id > ? AND id < ?", (key(study.id, 0), key(study.id + 1, 0)))
+    db.execute("DELETE FROM lease WHERE study = ?", (study.id,))
+    db.execute("DELETE FROM study WHERE id = ?", (study.id,))
+    advance(db, study, Counts(FORGOTTEN, 0, 0, 0))
 
 
 def advance(db: apsw.Connection, study: StudyRow, counts: Counts) -> None:
@@ -89,8 +111,8 @@ def advance(db: apsw.Connection, study: StudyRow, counts: Counts) -> None:
 def write_leases(db: apsw.Connection, study: StudyRow, leases: Iterable[Pull]) -> None:
     """Note leases, each in the place of an earlier one of its pull."""
     for each in leases:
-        row = (study.id, each.id, each.worker, each.deadline, each.attempt)
-        db.execute("INSERT OR REPLACE INTO lease VALUES (?, ?, ?, ?, ?, ?)", (*row, row_crc(*row)))
+        row = (study.id, each.id, each.worker, each.deadline)
+        db.execute("INSERT OR REPLACE INTO lease VALUES (?, ?, ?, ?, ?)", (*row, row_crc(*row)))
 
 
 def add_settings(db: apsw.Connection, study: StudyRow, version: int, text: str) -> None:
@@ -110,12 +132,21 @@ def read_studies(db: apsw.Connection) -> list[StudyRow]:
     return [StudyRow(id, name, metrics) for id, name, metrics, _ in rows]
 
 
+def next_number(db: apsw.Connection) -> int:
+    """The number of the next study: none has or had it."""
+    return 1 + int(
+        db.execute("SELECT max(id) FROM (SELECT id FROM study UNION ALL SELECT study FROM progress)").get or 0
+    )
+
+
 def read_counts(db: apsw.Connection, study: StudyRow) -> Counts:
     """How far the log has come."""
     row = db.execute("SELECT plans, planned, told, handed, crc FROM progress WHERE study = ?", (study.id,)).fetchone()
     if row is None:
         raise NotAsWritten(f"the counts of study {study.name!r} are missing")
     _check((study.id, *row), f"the row of counts of study {study.name!r}")
+    if row[0] == FORGOTTEN:
+        raise UnknownStudy(f"study {study.name!r} was removed, nothing having been told of it")
     return Counts(*row[:-1])
 
 
@@ -126,6 +157,7 @@ def read_settings(db: apsw.Connection, study: StudyRow) -> tuple[int, str]:
         (key(study.id, 0), key(study.id + 1, 0)),
     ).fetchone()
     if row is None:
+        read_counts(db, study)  # raises if it was forgotten
         raise NotAsWritten(f"the settings of study {study.name!r} are missing")
     place, text, crc = row
     _check((study.id, place % STRIDE, text, crc), f"the row of settings of study {study.name!r}")
@@ -166,35 +198,59 @@ def read_told(db: apsw.Connection, study: StudyRow, after: int, up_to: int | Non
 def _read_page(db: apsw.Connection, study: StudyRow, after: int, last: int) -> Told:
     """Told pulls `after` + 1 to `last`."""
     rows: list[Any] = db.execute(
-        "SELECT pull, numbers, reason, worker, crc, id FROM told WHERE id > ? AND id <= ? ORDER BY id",
+        "SELECT pull, numbers, reason, worker, ended, crc, id FROM told WHERE id > ? AND id <= ? ORDER BY id",
         (key(study.id, after), key(study.id, last)),
     ).fetchall()
     start, width = key(study.id, 0), 8 + 8 * study.metrics
     number = after
-    for number, (pull, numbers, reason, worker, crc, place) in enumerate(rows, start=after + 1):
+    for number, (pull, numbers, reason, worker, end, crc, place) in enumerate(rows, start=after + 1):
         if place != start + number:
             raise NotAsWritten(f"told pull {number} of study {study.name!r} is missing")
         try:
-            right = told_crc(study.id, number, pull, numbers, reason, worker) == crc and len(numbers) == width
+            right = told_crc(study.id, number, pull, numbers, reason, worker, end) == crc and len(numbers) == width
         except Exception:  # something that is no number, no bytes, no text
             right = False
         if not right:
             raise NotAsWritten(f"told pull {number} of study {study.name!r} does not match its checksum")
     if number < last:
         raise NotAsWritten(f"told pull {number + 1} of study {study.name!r} is missing")
-    pulls, data, reasons, workers, _, _ = zip(*rows, strict=True)
+    return _columns(study, after, [row[:5] for row in rows])
+
+
+def _columns(study: StudyRow, after: int, rows: list[Any]) -> Told:
+    """Rows (pull, numbers, reason, worker, end), one at least, as columns."""
+    pulls, data, reasons, workers, ends = zip(*rows, strict=True)
     columns = np.frombuffer(b"".join(data), "<f8").reshape(len(rows), 1 + study.metrics)
-    return Told(after, np.array(pulls, np.int64), columns[:, 1:], reasons, workers, columns[:, 0])
+    at, values = columns[:, 0], columns[:, 1:]
+    return Told(after, np.array(pulls, np.int64), values, reasons, workers, at, np.array(ends, np.int64))
+
+
+def read_late(db: apsw.Connection, study: StudyRow) -> Told:
+    """What was told of pulls after they had been given up."""
+    read_counts(db, study)
+    rows: list[Any] = db.execute(
+        "SELECT study, number, pull, numbers, reason, worker, crc FROM late WHERE study = ? ORDER BY number",
+        (study.id,),
+    ).fetchall()
+    for row in rows:
+        _check(row, f"late pull {row[2]} of study {study.name!r}")
+    return _columns(study, 0, [(*row[2:6], End.TOLD) for row in rows]) if rows else Told.nothing(0, study.metrics)
 
 
 def read_leases(db: apsw.Connection, study: StudyRow) -> list[Pull]:
     """All leases, those that were given back too, lowest pull first."""
     rows: list[Any] = db.execute(
-        "SELECT pull, worker, deadline, attempt, crc FROM lease WHERE study = ? ORDER BY pull", (study.id,)
+        "SELECT pull, worker, deadline, crc FROM lease WHERE study = ? ORDER BY pull", (study.id,)
     ).fetchall()
     for row in rows:
         _check((study.id, *row), f"the lease of pull {row[0]} of study {study.name!r}")
-    return [Pull(pull, worker, deadline, attempt) for pull, worker, deadline, attempt, _ in rows]
+    return [Pull(pull, worker, deadline) for pull, worker, deadline, _ in rows]
+
+
+def pulls_given_back(db: apsw.Connection, study: StudyRow, most: int) -> list[int]:
+    """Up to `most` pulls whose leases were given back, lowest first."""
+    back = [pull.id for pull in read_leases(db, study) if pull.deadline == GIVEN_BACK]
+    return back[: max(most, 0)]
 
 
 def fresh_pulls(db: apsw.Connection, study: StudyRow, counts: Counts, most: int) -> tuple[list[int], int]:
@@ -250,10 +306,10 @@ def _text_crc(text: str) -> int:
     return crc32(text.encode())
 
 
-def told_crc(study: int, number: int, pull: int, numbers: bytes, reason: str, worker: str) -> int:
+def told_crc(study: int, number: int, pull: int, numbers: bytes, reason: str, worker: str, end: int) -> int:
     """The checksum of one told pull."""
-    texts = _TEXTS.pack(_text_crc(reason), _text_crc(worker))
-    return crc32(_THREE.pack(study, number, pull) + numbers + texts)
+    rest = _REST.pack(_text_crc(reason), _text_crc(worker), end)
+    return crc32(_THREE.pack(study, number, pull) + numbers + rest)
 
 
 def _check(row: Sequence[Any], what: str) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 import apsw
 import numpy as np
 
-from frontguard.storage.contract import Plan
+from frontguard.storage.contract import End, Plan
 from frontguard.storage.sqlite.log import STRIDE, is_right, key, row_crc, told_crc
 from frontguard.storage.sqlite.schema import APPLICATION, PAGE, first_page, missing_definitions
 
@@ -26,7 +26,7 @@ _MOST_STUDIES = 100_000  # a larger number is damage
 _DAMAGE = (apsw.Error, UnicodeDecodeError)
 _SMALLEST_ROW = 24  # bytes of a told pull at least: bounds how many a file can hold
 
-ToldRow = tuple[int, int, bytes, str, str]  # number, pull, numbers, reason, worker
+ToldRow = tuple[int, int, bytes, str, str, int]  # number, pull, numbers, reason, worker, end
 
 
 @dataclass
@@ -41,6 +41,8 @@ class Remains:
     told: dict[int, ToldRow] = field(default_factory=dict)
     plans_written: int | None = None  # as counted when they were written, if that can be read
     told_written: int | None = None
+    handed: int | None = None  # pulls up to this one were handed out
+    late: list[ToldRow] = field(default_factory=list)
 
 
 def companion(path: Path, suffix: str) -> Path:
@@ -136,7 +138,7 @@ def _read(db: apsw.Connection, size: int) -> list[Remains]:
         for row in _rows(db, "study", "id, name, metrics", "id", study.id):
             study.name, study.metrics = row[1], row[2]
         for row in _rows(db, "progress", "study, plans, planned, told, handed", "study", study.id):
-            study.plans_written, study.told_written = row[1], row[3]
+            study.plans_written, study.told_written, study.handed = row[1], row[3], row[4]
         most = size // _SMALLEST_ROW
         place = f"{study.id}, id % {STRIDE}"
         for number, row in _log(db, study, "settings", f"{place}, text", row_crc, min(most, 1000)):
@@ -145,8 +147,10 @@ def _read(db: apsw.Connection, size: int) -> list[Remains]:
         for number, row in _log(db, study, "plan", f"{place}, told, first, arms, status", row_crc, plans):
             study.plans[number] = Plan(number, row[2], row[3], np.frombuffer(row[4], "<i8").astype(np.int64), row[5])
         told = most if study.told_written is None else study.told_written
-        for number, row in _log(db, study, "told", f"{place}, pull, numbers, reason, worker", told_crc, told):
-            study.told[number] = row[1:6]
+        for number, row in _log(db, study, "told", f"{place}, pull, numbers, reason, worker, ended", told_crc, told):
+            study.told[number] = row[1:7]
+        for row in _rows(db, "late", "study, number, pull, numbers, reason, worker", "study", study.id):
+            study.late.append((*row[1:6], End.TOLD))
     return [studies[id] for id in sorted(studies)]
 
 

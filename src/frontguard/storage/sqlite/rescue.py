@@ -10,10 +10,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from frontguard.errors import BadInput
-from frontguard.storage.contract import Plan, Tell
+from frontguard.storage.contract import End, Plan, Tell
 from frontguard.storage.sqlite.file import Unwritable, checked_place
 from frontguard.storage.sqlite.remains import Remains, ToldRow, companion, remains_of
 from frontguard.storage.sqlite.storage import SqliteStorage
+
+RESCUED = "rescued"
+"""In place of the workers of pulls whose tells, if there were any, were lost."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +46,9 @@ def rescue(path: str | os.PathLike[str], new_path: str | os.PathLike[str]) -> Re
     """Read what can be read of a damaged study file and write it as a new file; the damaged one stays as it is.
 
     Told pulls keep their order and are numbered anew; plans are kept up to the first that is missing, and each says
-    how many of the told pulls that it had seen are left. Pulls that are not told will be handed out again. End all
-    workers first: a file that is written to meanwhile cannot be copied faithfully.
+    how many of the told pulls that it had seen are left. Pulls that had been handed out and of which no tell is left
+    are not handed out again: whoever takes the study up gives them up. End all workers first: a file that is written to
+    meanwhile cannot be copied faithfully.
     """
     source, target = Path(os.path.realpath(path)), Path(os.path.realpath(new_path))
     checked_place(source, os.fspath(path), read_only=True)
@@ -83,7 +87,7 @@ def _write(storage: SqliteStorage, found: list[Remains]) -> Rescued:
         told += len(fitting)
         dropped += len(study.told) - len(fitting)
         lost_plans += max([study.plans_written or 0, *study.plans]) - len(kept_plans)
-        lost += max([study.told_written or 0, *study.told]) - len(study.told)
+        lost += _lost(study)
     return Rescued(tuple(storage.studies()), plans, told, lost_plans, lost, dropped, tuple(notes))
 
 
@@ -125,8 +129,21 @@ def _write_study(
     numbers = [row[0] for row in told]
     for plan in plans:
         storage.add_plan(name, replace(plan, told=bisect_right(numbers, plan.told)))
-    tells = []
-    for _, pull, data, reason, worker in told:
-        at, *values = struct.unpack(f"<{1 + metrics}d", data)
-        tells.append(Tell(pull, tuple(values), reason, worker, at))
-    storage.tell(name, tells)
+    storage.tell(name, [_tell(row, metrics) for row in told])
+    storage.tell(name, [_tell(row, metrics) for row in study.late if len(row[2]) == 8 * (1 + metrics)])
+    # Which of the others were measured is not known any more, so none is measured again: leases that are over.
+    planned = sum(len(plan.arms) for plan in plans)
+    handed = planned if study.handed is None or _lost(study) else min(study.handed, planned)
+    under_way = handed - sum(row[1] <= handed for row in told)
+    storage.hand_out(name, under_way, RESCUED, deadline=0.0)
+
+
+def _lost(study: Remains) -> int:
+    """Told pulls that could not be read, as far as it can be known."""
+    return max([study.told_written or 0, *study.told]) - len(study.told)
+
+
+def _tell(row: ToldRow, metrics: int) -> Tell:
+    _, pull, data, reason, worker, end = row
+    at, *values = struct.unpack(f"<{1 + metrics}d", data)
+    return Tell(pull, tuple(values), reason, worker, at, End(end))

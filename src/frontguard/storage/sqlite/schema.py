@@ -12,13 +12,15 @@ import apsw
 from frontguard.errors import BadInput
 
 APPLICATION = 0x46524744  # "FRGD", in the header of the file: `PRAGMA application_id`
-VERSION = 3  # `PRAGMA user_version`
+VERSION = 4  # `PRAGMA user_version`
 PAGE = 4096
 
 # `crc` is the checksum of all that a row says (`log.row_crc`).
 # `numbers` are little-endian doubles: the time (seconds since the epoch), then a value for each metric.
 # `progress` counts what the log holds, so that appending to it reads one row: plans, pulls planned by them, told pulls,
-# and `handed`: pulls up to this one were handed out or told. `lease` holds notes, not log.
+# and `handed`: pulls up to this one were handed out or told. Of a study that was forgotten it keeps a row, with -1
+# plans, so that no other study gets its number. `ended` says how a pull ended (`End`); `late` holds what was told of a
+# pull after it had been given up, `lease` who is at work: both are notes, not log.
 _CRC = "crc INTEGER NOT NULL"
 _TABLES = (
     f"CREATE TABLE study (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, metrics INTEGER NOT NULL, {_CRC})",
@@ -28,10 +30,13 @@ _TABLES = (
     "CREATE TABLE plan (id INTEGER PRIMARY KEY, told INTEGER NOT NULL, first INTEGER NOT NULL, arms BLOB NOT NULL, "
     f"status TEXT NOT NULL, {_CRC})",
     "CREATE TABLE told (id INTEGER PRIMARY KEY, study INTEGER NOT NULL, pull INTEGER NOT NULL, numbers BLOB NOT NULL, "
-    f"reason TEXT NOT NULL, worker TEXT NOT NULL, {_CRC})",
+    f"reason TEXT NOT NULL, worker TEXT NOT NULL, ended INTEGER NOT NULL, {_CRC})",
     "CREATE UNIQUE INDEX told_pull ON told (study, pull)",
     "CREATE TABLE lease (study INTEGER NOT NULL, pull INTEGER NOT NULL, worker TEXT NOT NULL, deadline REAL NOT NULL, "
-    f"attempt INTEGER NOT NULL, {_CRC}, PRIMARY KEY (study, pull)) WITHOUT ROWID",
+    f"{_CRC}, PRIMARY KEY (study, pull)) WITHOUT ROWID",
+    "CREATE TABLE late (study INTEGER NOT NULL, number INTEGER NOT NULL, pull INTEGER NOT NULL, numbers BLOB NOT NULL, "
+    f"reason TEXT NOT NULL, worker TEXT NOT NULL, {_CRC}, PRIMARY KEY (study, number), UNIQUE (study, pull)) "
+    "WITHOUT ROWID",
 )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
 
 import apsw
 import numpy as np
@@ -22,7 +21,7 @@ from frontguard.storage.contract import (
     checked_tells,
     checked_texts,
     follows,
-    given_back,
+    leases_of,
 )
 from frontguard.storage.sqlite import log
 from frontguard.storage.sqlite.file import Answer, Journal, StudyFile
@@ -88,7 +87,7 @@ class SqliteStorage(Storage):
             there = log.read_studies(db)
             if any(study == other.name for other in there):
                 raise StudyExists(f"there is a study {study!r} already in {self._file.name}")
-            new = log.StudyRow(1 + max((other.id for other in there), default=0), study, int(metrics))
+            new = log.StudyRow(log.next_number(db), study, int(metrics))
             db.execute("INSERT INTO study VALUES (?, ?, ?, ?)", (*new, log.row_crc(*new)))
             db.execute("INSERT INTO progress VALUES (?, 0, 0, 0, 0, ?)", (new.id, log.row_crc(new.id, 0, 0, 0, 0)))
             log.add_settings(db, new, 1, settings)
@@ -107,6 +106,17 @@ class SqliteStorage(Storage):
             log.add_settings(db, found, log.read_settings(db, found)[0] + 1, settings)
 
         self._write(study, work)
+
+    def forget(self, study: str) -> bool:
+        """Remove a study of which nothing was told."""
+
+        def work(db: apsw.Connection, found: log.StudyRow) -> bool:
+            if log.read_counts(db, found).told:
+                return False
+            log.forget(db, found)
+            return True
+
+        return self._write(study, work)
 
     # The log ----------------------------------------------------------------------------------------------------------
 
@@ -145,7 +155,10 @@ class SqliteStorage(Storage):
     def tell(self, study: str, tells: Sequence[Tell]) -> list[bool]:
         """Append told pulls, all or none, in one durable step; end their leases. False for those told before."""
         # What can be done before the transaction is: writers wait for each other.
-        rows = [(int(tell.pull), log.pack_numbers(tell.at, tell.values), tell.reason, tell.worker) for tell in tells]
+        rows = [
+            (int(tell.pull), log.pack_numbers(tell.at, tell.values), tell.reason, tell.worker, int(tell.end))
+            for tell in tells
+        ]
         if not rows:
             self.size(study)  # raises where a study is unknown
             return []
@@ -164,43 +177,50 @@ class SqliteStorage(Storage):
 
         return self._write(study, work)
 
+    def late(self, study: str) -> Told:
+        """What was told of pulls after they had been given up."""
+        return self._read(study, log.read_late)
+
     # Leases -----------------------------------------------------------------------------------------------------------
 
-    def hand_out(
-        self, study: str, most: int, worker: str, *, now: float, deadline: float, lost: Callable[[str], bool]
-    ) -> list[Pull]:
-        """Lease up to `most` pulls: first those whose lease has ended or whose holder is lost, then new ones."""
+    def hand_out(self, study: str, most: int, worker: str, *, deadline: float) -> list[Pull]:
+        """Lease up to `most` pulls: first those that were given back, then new ones."""
         checked_texts(worker)
-        # A look without a lock first: who is lost may take time to find out, and who asks in vain disturbs nobody.
-        held, counts = self._read(study, _handed_out)
-        gone = {holder for holder in {pull.worker for pull in held if pull.deadline > now} if lost(holder)}
-        if counts.handed >= counts.planned and not any(_ended(pull, now, gone) for pull in held):
+        # A look without a lock first: who asks in vain disturbs nobody.
+        back, counts = self._read(
+            study, lambda db, found: (log.pulls_given_back(db, found, 1), log.read_counts(db, found))
+        )
+        if counts.handed >= counts.planned and not back:
             return []
 
         def work(db: apsw.Connection, found: log.StudyRow) -> list[Pull]:
-            held, counts = _handed_out(db, found)
-            ended = islice((pull for pull in held if _ended(pull, now, gone)), max(most, 0))
-            given = [Pull(pull.id, worker, float(deadline), pull.attempt + 1) for pull in ended]
-            fresh, handed = log.fresh_pulls(db, found, counts, max(most - len(given), 0))
-            given += [Pull(pull, worker, float(deadline)) for pull in fresh]
+            counts = log.read_counts(db, found)
+            back = log.pulls_given_back(db, found, most)
+            fresh, handed = log.fresh_pulls(db, found, counts, max(most - len(back), 0))
+            given = [Pull(pull, worker, float(deadline)) for pull in (*back, *fresh)]
             log.write_leases(db, found, given)
             if handed > counts.handed:
                 log.advance(db, found, counts._replace(handed=handed))
             return given
 
-        # Not worth a sync: a lease that is lost in a crash of the machine, where its holder ended too, is given anew.
-        return self._write(study, work, durable=False)
+        # Synced: a lease that is lost in a crash of the machine would be given anew, and its pull be measured twice.
+        return self._write(study, work)
 
-    def give_back(self, study: str, worker: str, pulls: Iterable[int] | None = None) -> int:
-        """End the leases that a worker holds on some pulls, or on any; how many these were."""
+    def renew(self, study: str, worker: str, deadline: float, pulls: Iterable[int] | None = None) -> int:
+        """Put off the deadline of the leases that a worker holds; how many these were."""
         which = None if pulls is None else set(pulls)  # work may be run twice, what is given read only once
 
         def work(db: apsw.Connection, found: log.StudyRow) -> int:
-            back = given_back(log.read_leases(db, found), worker, which)
-            log.write_leases(db, found, back)
-            return len(back)
+            log.read_counts(db, found)  # raises if the study was forgotten
+            changed = leases_of(log.read_leases(db, found), worker, which, deadline)
+            log.write_leases(db, found, changed)
+            return len(changed)
 
         return self._write(study, work, durable=False)
+
+    def give_back(self, study: str, worker: str, pulls: Iterable[int] | None = None) -> int:
+        """End the leases that a worker holds on pulls that it never began; how many these were."""
+        return self.renew(study, worker, GIVEN_BACK, pulls)
 
     def leases(self, study: str) -> list[Pull]:
         """The pulls that are in the hands of a worker, lowest number first."""
@@ -214,13 +234,26 @@ class SqliteStorage(Storage):
 
     def _read(self, study: str, work: Callable[[apsw.Connection, log.StudyRow], Answer]) -> Answer:
         """Run work that reads from a study."""
-        return self._file.read(lambda db: work(db, self._study(db, study)))
+        return self._looked_up(study, lambda: self._file.read(lambda db: work(db, self._study(db, study))))
 
     def _write(
         self, study: str, work: Callable[[apsw.Connection, log.StudyRow], Answer], *, durable: bool = True
     ) -> Answer:
         """Run work that writes to a study."""
-        return self._file.write(lambda db: work(db, self._study(db, study)), durable=durable)
+        return self._looked_up(
+            study, lambda: self._file.write(lambda db: work(db, self._study(db, study)), durable=durable)
+        )
+
+    def _looked_up(self, study: str, call: Callable[[], Answer]) -> Answer:
+        """What a call answers; where the study that we know by that name was forgotten, of another of its name."""
+        known = study in self._known
+        try:
+            return call()
+        except UnknownStudy:
+            self._known.pop(study, None)
+            if not known:
+                raise
+            return call()
 
     def _study(self, db: apsw.Connection, name: str) -> log.StudyRow:
         if name not in self._known:
@@ -230,11 +263,3 @@ class SqliteStorage(Storage):
                 raise UnknownStudy(f"there is no study {name!r} in {self._file.name}; there are: {names}")
             self._known[name] = there[name]
         return self._known[name]
-
-
-def _handed_out(db: apsw.Connection, study: log.StudyRow) -> tuple[list[Pull], log.Counts]:
-    return log.read_leases(db, study), log.read_counts(db, study)
-
-
-def _ended(pull: Pull, now: float, gone: set[str]) -> bool:
-    return pull.deadline <= now or pull.worker in gone
