@@ -7,8 +7,11 @@ measures and analyses are the real ones.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,11 +21,13 @@ from frontguard._typing import Floats
 from frontguard.audit.truth import Truth
 from frontguard.audit.worlds import FAR, World, categories, exactly, normal, two_sided
 from frontguard.logs.analyze import analyze
+from frontguard.measure.drive import drive
 from frontguard.objectives import Objective
 from frontguard.policies.auer import AuerA1
 from frontguard.policies.rpsi import RPSI
 from frontguard.results import Result
 from frontguard.storage.open import open_storage
+from frontguard.studies.measurement import Measurement
 from frontguard.studies.study import Pull, Study
 from frontguard.theory.spread import Gaussian
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat
@@ -110,30 +115,50 @@ def _slow_or_fast() -> World:
 @cell
 def workers_that_die(rng: Rng) -> Answers:
     """Workers die on long runs, and others go on."""
-    world, storage, worker = _slow_or_fast(), open_storage("memory:"), 0
-    truth = world.truth
-
-    def study() -> Study:
-        return Study(
-            world.arms,
-            world.objectives,
-            NO_ATTACK,
-            confidence=CONFIDENCE,
-            storage=storage,
-            worker=f"worker {worker}",
-            lease=1e-6,
-            most_pulls=160,
-        )
-
-    mine = study()
-    while pulls := mine.ask(1):
+    world, storage = _slow_or_fast(), open_storage("memory:")
+    # A lease that is over at once stands for the time that passes until a dead worker is missed.
+    study = partial(Study, world.arms, world.objectives, NO_ATTACK, confidence=CONFIDENCE, most_pulls=100, lease=1e-6)
+    crew = [study(storage=storage, worker=f"worker {n}") for n in range(4)]
+    dead = 0
+    while pulls := crew[dead % len(crew)].ask(1):
         value = world.measure(pulls[0].index, rng)
         if value[0] < 8.0 or rng.random() < 0.1:
-            mine.tell(pulls[0], value.tolist())
+            crew[dead % len(crew)].tell(pulls[0], value.tolist())
         else:
-            worker += 1
-            mine = study()
-    yield truth, mine.result()
+            dead += 1
+    yield world.truth, crew[0].result()
+
+
+@cell
+def interruptions(rng: Rng) -> Answers:
+    """Runs are stopped whenever something slow is under way, which is waited for or given up, and taken up again."""
+    world = _slow_or_fast()
+    truth, study = world.truth, begun(world, rng, most_pulls=60)
+    while not study.done:
+        _one_run(world, study, rng, patient=rng.random() < 0.75)
+    yield truth, study.result()
+
+
+def _one_run(world: World, study: Study, rng: Rng, *, patient: bool) -> None:
+    """One run, by the loop of `run` and `identify`, whose user stops it as soon as a slow pull is under way."""
+    stop = threading.Event()
+
+    def submit(pull: Pull) -> Future[Measurement]:
+        came = Measurement(world.measure(pull.index, rng).tolist())
+        future: Future[Measurement] = Future()
+        future.set_running_or_notify_cancel()
+        if came.values[0] < 8.0:
+            future.set_result(came)
+        else:
+            stop.set()
+            if patient:
+                threading.Timer(0.001, lambda: future.set_result(came)).start()
+        return future
+
+    if patient:
+        drive(study, submit, workers=1, cancel=stop)
+    else:
+        drive(study, submit, workers=1, give_up=stop, patience=0.0)
 
 
 @cell
@@ -349,11 +374,11 @@ def policies_without_a_promise(rng: Rng) -> Answers:
     world = World(objectives, tuple(tuple(normal(m, 0.2) for m in row) for row in rng.uniform(0.0, 1.0, (4, 2))))
     truth = world.truth
     running = RPSI(4, 2, threat=Prescient(0.1), spread=Gaussian(0.2), accuracy=0.1, delta=DELTA)
-    for _ in range(3):
-        arms = running.ask(8)
+    for _ in range(2):
+        arms = running.ask()
         running.tell(arms, [world.measure(int(arm), rng).tolist() for arm in arms])
         yield truth, running.result()
-    lied_to = AuerA1(4, 2, accuracy=0.2, delta=DELTA, scale=0.2, threat=Prescient(0.2))
+    lied_to = AuerA1(4, 2, accuracy=0.5, delta=DELTA, scale=0.2, threat=Prescient(0.2))
     while not lied_to.done:
         arms = lied_to.ask()
         values = np.array([world.measure(int(arm), rng) for arm in arms])
