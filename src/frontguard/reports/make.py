@@ -46,6 +46,7 @@ def report_of(subject: Subject) -> Report:
             spread=subject.spread,
             failed=failed,
             aside=len(result.aside),
+            side_by_side=subject.side_by_side,
         ),
         robustness=subject.robustness,
         open=subject.open,

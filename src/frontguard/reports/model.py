@@ -154,6 +154,7 @@ class Subject:
     guarantee: tuple[str, ...]
     anytime: bool | None = None
     spread: str | None = None
+    side_by_side: bool = False  # whether pulls were measured several at a time
     directed: bool = True  # whether it is known which direction of each objective is better
     reasons: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # of failures, by arm
     failed: Ints | None = None  # (K,) pulls, or values, that failed

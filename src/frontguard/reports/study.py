@@ -121,6 +121,7 @@ def _subject(kind: Kind, snapshot: Snapshot, result: Result, *, said: str) -> Su
         result=result,
         guarantee=(*guaranteed, *(() if means is None else (means,))),
         anytime=True,
+        side_by_side=snapshot.side_by_side,
         reasons=snapshot.failures,
         failed=np.array(failed, np.int64),
         open=open_part(plain, ahead),
