@@ -200,9 +200,8 @@ def _law(policy: str) -> str:
 
 
 SIDE_BY_SIDE = (
-    "Pulls ran side by side. What they had in common at a moment (a busy machine, a full disk, a server that all of them "
-    "asked) is assumed not to have decided what several of them measured; one worker on a quiet machine does not need "
-    "this."
+    "Pulls ran side by side. What they had in common at a moment (a busy machine, a full disk, a server that all of "
+    "them asked) is assumed not to have decided what several of them measured; one pull at a time would not need it."
 )
 """What several pulls at a time assume, beyond one after another."""
 
