@@ -368,7 +368,7 @@ def test_a_pull_that_takes_too_long_is_killed_with_all_its_processes(folder: Pat
     command = ["sh", "-c", "trap '' TERM; sh -c 'sleep 9{mark}; :' & setsid sleep 8{mark}"]
     """
     write_spec(folder, hangs)
-    ran = run(folder, "toy.toml", "--timeout", "0.2", "--json", "--workers", "2")
+    ran = run(folder, "toy.toml", "--timeout", "0.2", "--json", "--workers", "2", "--allow-failed-arms")
     assert ran.returncode == 0, ran.stderr
     answer = found(ran)
     assert answer["set_aside"] == ["hangs"]

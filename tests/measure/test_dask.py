@@ -14,6 +14,7 @@ import pytest
 from frontguard import BadInput, Objective, Prescient, Result
 from frontguard.measure.drive import RunProgress
 from frontguard.measure.identify import identify
+from frontguard.storage.contract import End
 from frontguard.storage.memory import MemoryStorage
 from tests.clusters import WAIT, Cluster, running_cluster
 
@@ -78,7 +79,7 @@ def test_no_scheduler_and_no_workers_are_named(monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_a_study_outlives_a_killed_worker(cluster: Cluster, tmp_path: Path) -> None:
-    """Pull 10 hangs in one worker, which is killed; the other one makes it again."""
+    """Pull 10 hangs in one worker, which is killed; the scheduler gives it to the other one, which measures it not."""
     notes, hangs, killed = tmp_path / "notes", tmp_path / "hangs", tmp_path / "killed"
 
     def evaluate(values: tuple[float, float], pull: int) -> tuple[float, float]:
@@ -108,6 +109,9 @@ def test_a_study_outlives_a_killed_worker(cluster: Cluster, tmp_path: Path) -> N
     assert sorted(told) == sorted(set(told))
     assert 10 in told
     assert set(log.reasons) == {""}
+    ends = dict(zip(told, log.ends.tolist(), strict=True))
+    assert {pull: end for pull, end in ends.items() if end} == {10: End.LOST}
     made = [tuple(map(int, line.split())) for line in notes.read_text().splitlines()]
-    assert [pid == victim for pull, pid in made if pull == 10] == [True, False]
+    assert [pid == victim for pull, pid in made if pull == 10] == [True]
+    assert len({pull for pull, _ in made}) == len(made)
     assert {pid for pull, pid in made if pull > 11} == {worker.pid for worker in cluster.workers} - {victim}

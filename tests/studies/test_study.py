@@ -13,10 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from frontguard import BadInput, Certified, Gaussian, Malicious, Objective, Prescient, Study
+from frontguard.reports.study import study_report
 from frontguard.storage.contract import End, Plan, UnknownStudy
 from frontguard.storage.memory import MemoryStorage
 from frontguard.studies.replay import PROBE, inner_values
 from frontguard.studies.study import Pull
+from frontguard.words.certificate import SIDE_BY_SIDE
 
 SECONDS = Objective("seconds", "minimize", "10%")
 BYTES = Objective("bytes", "minimize", 5.0)
@@ -358,6 +360,18 @@ def test_workers_that_die_on_long_runs_do_not_put_the_best_arm_out() -> None:
         log = study.storage.told("study")
         assert sorted(log.pulls.tolist()) == list(range(1, len(log) + 1))
     assert wrong <= 3  # of 20, at a confidence of 95 %
+
+
+def test_pulls_side_by_side_are_noticed_and_said() -> None:
+    one, several = a_study(), a_study()
+    work(one, 1, 30)
+    for _ in range(10):
+        several.tell_many([(pull, measure(pull)) for pull in reversed(several.ask(3))])
+    assert not one.state().side_by_side
+    assert several.state().side_by_side
+    for study in (one, several):
+        report = study_report(study.storage, study.name)
+        assert (SIDE_BY_SIDE in report.assumptions) == study.state().side_by_side
 
 
 def test_an_arm_is_set_aside_for_its_failures_and_not_because_its_users_stop_it() -> None:

@@ -192,6 +192,7 @@ class CommandedRun:
             seconds_allowed=self.spec.budget.seconds,
             rate=progress.rate or None,
             busy=progress.out,
+            side_by_side=state.side_by_side,
             preparing=tuple(self.commands.preparing),
         )
 

@@ -36,6 +36,7 @@ def report_of(
     steps: Sequence[Fact],
     anytime: bool | None = True,
     spread: str | None = None,
+    side_by_side: bool = False,  # whether pulls were measured several at a time
     directed: bool = True,  # whether it is known which direction of each objective is better
     failed: Ints | None = None,  # (K,) pulls that failed, or values, where the report is on a log
     failures: Failures = MappingProxyType({}),
@@ -72,6 +73,7 @@ def report_of(
             spread=spread,
             failed=count,
             aside=len(result.aside),
+            side_by_side=side_by_side,
         ),
         failures=failures_part(failures, failed_pulls, result.pulls),
         warnings=result.warnings,

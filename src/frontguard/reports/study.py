@@ -97,6 +97,7 @@ def _report(kind: Kind, snapshot: Snapshot, said: str, **more: Any) -> Report:
         failures=snapshot.failures,
         failed=snapshot.failed_per_arm,
         open=open_part(plain, ahead),
+        side_by_side=snapshot.side_by_side,
         **more,
     )
 

@@ -183,6 +183,7 @@ class Follower:
             seconds=max(self._last - self._began, 0.0),
             rate=self._rate(),
             busy=out,
+            side_by_side=self._replay.side_by_side,
         )
 
     def _pulls_left(self, state: Replay) -> int | None:

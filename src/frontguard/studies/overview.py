@@ -32,6 +32,7 @@ class Snapshot:
     seconds_allowed: float | None = None
     rate: float | None = None  # pulls a second
     busy: int = 0  # pulls under way
+    side_by_side: bool = False  # whether pulls were measured several at a time
     preparing: tuple[str, ...] = ()  # arms
 
     @property

@@ -209,6 +209,7 @@ def assumptions(
     spread: str | None,
     failed: int,
     aside: int,
+    side_by_side: bool = False,
 ) -> tuple[str, ...]:
     """What has to be so for the certificate to hold. `anytime` is None where it is not known."""
     return tuple(
@@ -216,6 +217,7 @@ def assumptions(
         for said in (
             assumed(certificate.threat, certificate.contamination),
             _law(policy),
+            SIDE_BY_SIDE if side_by_side else "",
             _shape(spread, policy, objectives),
             _looks(anytime),
             f"{FAILED_PULL} There are {failed:,} of them here, and none was left out." if failed else "",
@@ -245,6 +247,13 @@ def _law(policy: str) -> str:
         "Apart from that, the measurements of an arm are independent of each other and follow one law, which does not "
         f"change while they are made; its {what} are what is compared."
     )
+
+
+SIDE_BY_SIDE = (
+    "Pulls ran side by side. What they had in common at a moment (a busy machine, a full disk, a server that all of "
+    "them asked) is assumed not to have decided what several of them measured; one pull at a time would not need it."
+)
+"""What several pulls at a time assume, beyond one after another."""
 
 
 def _shape(spread: str | None, policy: str, objectives: Sequence[Objective]) -> str:

@@ -301,6 +301,8 @@ class StudyFile:
                 f"{self.name} was held by another process for more than {self.wait:g} s; {_held_by(self.path)}"
             ) from error
         except apsw.Error as error:
+            if "unsupported file format" in str(error):  # a byte of the header; SQLite has no code of its own for it
+                self._raise_damaged(str(error), error)
             trouble = _disk_trouble(error, self.name)
             if trouble is None:
                 raise
