@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -50,8 +51,9 @@ class Naive:
         good = [v for v in column if v is not None and math.isfinite(v) and not (objective.relative and v <= 0)]
         inner = sorted(objective.inward(good).tolist())
         n, failed, level = len(column), len(column) - len(good), objective.inner_quantile
-        below = self._rank(n, self.threat.keep(level)) - failed
-        above = self._rank(n, self.threat.keep(1.0 - level)) - failed
+        taken = math.floor(Fraction(str(self.threat.taken)) * n)
+        below = self._rank(n, self.threat.keep(level)) - taken - failed
+        above = self._rank(n, self.threat.keep(1.0 - level)) - taken - failed
         low = inner[below - 1] if below >= 1 else -math.inf
         high = inner[-above] if above >= 1 else math.inf
         if not inner:
