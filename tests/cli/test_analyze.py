@@ -66,6 +66,20 @@ def test_the_answer_is_a_sentence_a_table_and_what_it_is_worth(folder: Path) -> 
     assert lines == ["-O1", "-O3", "-O2", "007"]
 
 
+def test_any_share_of_the_rows_instead_of_a_probability(folder: Path) -> None:
+    """Wider than against each row with that probability: ranks lose ⌊εn⌋ afterwards."""
+    found = {}
+    for threat in ("malicious", "share"):
+        ran = run("log.csv", *TWO, "--json", "--threat", threat, "--contamination", "0.3", cwd=folder)
+        assert ran.returncode == 0, ran.stderr
+        found[threat] = as_published("analyze", ran.stdout)
+        assert found[threat]["certificate"]["threat"] == threat
+    (low, high), (lower, higher) = (found[threat]["intervals"]["-O3"]["seconds"] for threat in ("malicious", "share"))
+    assert lower <= low < high <= higher
+    assert (lower, higher) != (low, high)
+    assert found["share"]["front_changes_at"] > 0.3
+
+
 def test_the_answer_for_machines_has_the_keys_of_the_contract(folder: Path) -> None:
     ran = run("log.csv", *TWO, "--json", "--confidence", "0.9", "--threat", "malicious", cwd=folder)
     assert ran.returncode == 0, ran.stderr

@@ -61,6 +61,20 @@ def test_a_plan_for_machines(tmp_path: Path) -> None:
     assert made["first_pulls_per_arm"]["certified"] < made["first_pulls_per_arm"]["certified without R"]
 
 
+def test_a_plan_against_any_share(tmp_path: Path) -> None:
+    """The floor is the malicious one; R-PSI, which has no lemma for it, is left out with a reason."""
+    options = ("--accuracy", "0.3", "--gaussian", "0.2", "--threat", "share", "--json")
+    ran = plan(*PROBLEM[:-1], "1", *options, cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    made = as_published("plan", ran.stdout)
+    assert made["threat"] == "share"
+    assert made["floor"] == pytest.approx([0.4 * norm.ppf(0.6)] * 2)
+    rows = {(row["policy"], row["attack"]): row for row in made["expected_pulls"]}
+    assert rows["certified", "worst"]["runs"] > 0
+    assert rows["R-PSI", "none"]["runs"] == 0
+    assert "R-PSI promises nothing where any share may be replaced" in ran.stdout
+
+
 def test_a_plan_from_a_pilot_speaks_of_its_arms_and_units(folder: Path) -> None:
     options = ("--minimize", "seconds", "--maximize", "quality", "--accuracy", "0.05", "--accuracy", "10%", "--json")
     ran = plan(*ON_PILOT, *options, cwd=folder)

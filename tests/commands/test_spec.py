@@ -15,7 +15,7 @@ from frontguard.commands.metrics import MetricSource
 from frontguard.commands.spec import Limits, grid_arms, read_spec, spec_from_arms
 from frontguard.commands.templates import BadPlaceholder, escaped, filled, filled_command, placeholders
 from frontguard.errors import BadInput
-from frontguard.theory.threats import Malicious, Prescient
+from frontguard.theory.threats import Malicious, Prescient, threat_named
 from tests.commands.spec_mistakes import MISTAKES, MISTAKES_IN_ARMS
 
 IN_SHORT = """\
@@ -102,6 +102,12 @@ def test_everything_but_objectives_arms_and_command_has_a_default(tmp_path):
     assert spec.lease > spec.timeout
     assert spec.objectives[0].direction == "minimize"
     assert spec.arms[0].prepare is None
+
+
+@pytest.mark.parametrize("name", ["oblivious", "prescient", "malicious", "share"])
+def test_every_threat_can_be_asked_for(tmp_path, name):
+    text = f"[study]\nthreat = '{name}'\ncontamination = 0.05\n{LEAST}"
+    assert spec_of(tmp_path, text).threat == threat_named(name, 0.05)
 
 
 def test_every_key_is_read(tmp_path):

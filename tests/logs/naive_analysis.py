@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -59,8 +60,9 @@ class Naive:
         good = [v for v in column if self._usable(objective, v)]
         inner = sorted(objective.inward(good).tolist())
         n, failed, level = len(column), len(column) - len(good), objective.inner_quantile
-        below = self._rank(n, self.threat.keep(level)) - failed
-        above = self._rank(n, self.threat.keep(1.0 - level)) - failed
+        taken = math.floor(Fraction(str(self.threat.taken)) * n)
+        below = self._rank(n, self.threat.keep(level)) - taken - failed
+        above = self._rank(n, self.threat.keep(1.0 - level)) - taken - failed
         low = inner[below - 1] if below >= 1 else -math.inf
         high = inner[-above] if above >= 1 else math.inf
         if not inner:

@@ -97,7 +97,7 @@ def logs(draw: st.DrawFn) -> tuple[list[tuple[str, list[float | None]]], list[Ob
     logs(),
     st.sampled_from(KINDS),
     st.booleans(),
-    st.sampled_from(["oblivious", "prescient", "malicious"]),
+    st.sampled_from(["oblivious", "prescient", "malicious", "share"]),
     st.sampled_from([0.0, 0.05, 0.2]),
     st.sampled_from([0.5, 0.95]),
 )
@@ -264,7 +264,7 @@ def test_a_sketched_state_holds_less_and_promises_no_more(tmp_path: Path) -> Non
         ({"confidence": 1.0}, "confidence must be a probability"),
         ({"confidence": "much"}, "confidence"),
         ({"contamination": 0.5}, "0 <= eps < 1/2"),
-        ({"threat": "presient"}, "threat must be one of oblivious, prescient, malicious"),
+        ({"threat": "presient"}, "threat must be one of oblivious, prescient, malicious, share"),
         ({"objectives": ["speed"]}, "give them one way"),
         ({"maximize": ["speed", "speed"]}, "different names"),
         ({"minimize": "sized"}, "did you mean 'size'?"),

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from frontguard import Malicious, Prescient, Threat
+from frontguard import Malicious, Prescient, Share, Threat
 from frontguard.errors import BadInput
 from frontguard.logs.boxes import BoxReader
 from frontguard.logs.profile import profile, resolution_for
@@ -41,7 +41,7 @@ def anew(log: Ordered, threat: Threat, tolerances: dict[str, float], step: float
     return per_arm, changed
 
 
-@pytest.mark.parametrize("threat", [Prescient(0.0), Prescient(0.05), Malicious(0.02)], ids=str)
+@pytest.mark.parametrize("threat", [Prescient(0.0), Prescient(0.05), Malicious(0.02), Share(0.02)], ids=str)
 @pytest.mark.parametrize("kind", ["continuous", "stars", "wide tolerance", "margin"])
 def test_the_profile_is_what_analysing_anew_gives(kind: str, threat: Threat) -> None:
     tolerances: dict[str, Any] = {"accuracy": 0.1, "coverage": 0.1, "margin": 0.0}

@@ -29,7 +29,7 @@ from frontguard.simulation import adversaries as adv
 from frontguard.simulation import environments as env
 from frontguard.simulation.contracts import Adversary
 from frontguard.simulation.streams import RewardSource, Streams
-from frontguard.theory.threats import Malicious, Oblivious, Prescient, Threat
+from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat
 from frontguard.verdicts import Verdict
 from tests.guarantee import lower_limit
 from tests.logs.simulated import ordered_log
@@ -294,6 +294,7 @@ ATTACKERS: dict[str, Callable[[env.Quantiled, float], Adversary | None]] = {
     "coupled": lambda e, eps: adv.coupled(e, eps, distance=FAR),
     "worst malicious": lambda e, eps: adv.worst_case(e, eps, front_down(e), distance=FAR),
     "paper's malicious": lambda e, eps: adv.paper_malicious(e, eps, per_arm=True),
+    "worst share": lambda e, eps: adv.worst_case_share(e, eps, front_down(e), distance=FAR),
 }
 
 
@@ -342,4 +343,4 @@ def test_the_logs_say_enough_to_be_wrong() -> None:
 def test_threat_models_of_the_attackers() -> None:
     """Each attacker is answered with the constants of its own model."""
     models = {type(broad(attacker, 1).threat) for attacker in ATTACKERS}
-    assert models == {Oblivious, Prescient, Malicious}
+    assert models == {Oblivious, Prescient, Malicious, Share}

@@ -10,12 +10,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from frontguard import Certified, Gaussian, Malicious, Oblivious, OutOfTurn, Prescient, Subgaussian, Threat, simulate
+from frontguard import (
+    Certified,
+    Gaussian,
+    Malicious,
+    Oblivious,
+    OutOfTurn,
+    Prescient,
+    Share,
+    Subgaussian,
+    Threat,
+    simulate,
+)
 from frontguard.evidence.boxes import DOUBT_HIGH, DOUBT_LOW, ESTIMATE, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR
 from frontguard.objectives import Objective, inward_matrix
 from frontguard.pareto import rule
 from frontguard.simulation import Adversary, simulate_one
-from frontguard.simulation.adversaries import constant_attack, worst_case, worst_case_prescient
+from frontguard.simulation.adversaries import constant_attack, worst_case, worst_case_prescient, worst_case_share
 from frontguard.simulation.environments import categorical, cauchy, gaussian, skewed
 
 Floats = npt.NDArray[np.float64]
@@ -105,7 +116,9 @@ def test_the_rule_is_what_the_definitions_say_over_all_pairs(
             assert table["wanted"][i] or table["wanted"][table["decided_by"][i]]
 
 
-THREATS: list[Threat] = [Oblivious(0.0), Oblivious(0.1), Prescient(0.2), Malicious(0.1), Malicious(0.3)]
+THREATS: list[Threat] = [
+    Oblivious(0.0), Oblivious(0.1), Prescient(0.2), Malicious(0.1), Malicious(0.3), Share(0.1), Share(0.3)
+]  # fmt: skip
 
 
 @settings(max_examples=60)
@@ -140,6 +153,8 @@ def test_it_always_stops_and_says_why(
             if isinstance(threat, Malicious)
             else constant_attack(threat.eps, 50.0, environment)
         )
+        if isinstance(threat, Share):
+            adversary = worst_case_share(environment, threat.eps, np.where(np.arange(arms) % 2, 1, -1))
         if isinstance(threat, Prescient):
             adversary = worst_case_prescient(environment, threat.eps, np.where(np.arange(arms) % 2, 1, -1))
     policy = Certified(

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from frontguard import Certified, Gaussian, Malicious, Prescient
+from frontguard import Certified, Gaussian, Malicious, Prescient, Share
 from frontguard.policies.forecast import PullForecast, forecast
 from frontguard.simulation import RewardSource, Streams, simulate_one
 from frontguard.simulation.adversaries import worst_case_prescient
@@ -44,6 +44,7 @@ CASES = {
     "normal, 64 arms": (lambda run: gaussian(_medians(run, 64, 2), 0.15), Prescient(0.02), {"accuracy": 0.05}),
     "heavy tails": (lambda run: cauchy(_medians(run, 10, 2), 0.05), Prescient(0.05), {"accuracy": 0.1}),
     "uniform, 3 objectives": (lambda run: uniform(_medians(run, 12, 3), 0.4), Malicious(0.03), {"accuracy": 0.1}),
+    "normal, any share": (lambda run: gaussian(_medians(run, 8, 2), 0.2), Share(0.05), {"accuracy": 0.1}),
     "skewed": (lambda run: skewed(_medians(run, 10, 2), 0.1, 1.0), Prescient(0.05), {"accuracy": 0.1}),
 }
 

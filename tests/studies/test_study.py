@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from frontguard import BadInput, Certified, Gaussian, Malicious, Objective, Prescient, Study
+from frontguard import BadInput, Certified, Gaussian, Malicious, Objective, Prescient, Share, Study
 from frontguard.reports.study import study_report
 from frontguard.storage.contract import End, Plan, UnknownStudy
 from frontguard.storage.memory import MemoryStorage
@@ -421,6 +421,36 @@ def test_an_arm_that_always_fails_is_set_aside_early() -> None:
     assert result.pulls_per_arm[1] <= PROBE + 2
     assert "arm 'small' was set aside" in result.warnings[0]
     assert "exit code 1" in result.warnings[0]
+
+
+def test_a_study_against_any_share_is_stored_taken_up_and_certified() -> None:
+    storage = MemoryStorage()
+
+    def ours() -> Study:
+        return Study(ARMS, [SECONDS, BYTES], Share(0.1), seed=5, storage=storage, name="s")
+
+    work(ours(), most=100)
+    study = ours()
+    assert study.settings.threat == Share(0.1)
+    work(study)
+    result = study.result()
+    assert result.verdicts == {"fast": "in", "small": "in", "bad": "out"}
+    assert (result.certificate.threat, result.certificate.contamination) == ("share", 0.1)
+    with pytest.raises(BadInput, match="other threat"):
+        Study(ARMS, [SECONDS, BYTES], Malicious(0.1), seed=5, storage=storage, name="s")
+
+
+def test_what_a_share_takes_counts_when_an_arm_fails_too_often_to_be_judged() -> None:
+    """0.35 of the pulls fail and 0.2 may be replaced: of the half below a median nothing is left, ever."""
+    study = Study(ARMS, [SECONDS, BYTES], Share(0.2), seed=5)
+    rng = np.random.default_rng(1)
+    while (pulls := study.ask(1)) and pulls[0].id < 6000:
+        for pull in pulls:
+            if pull.arm == "small" and rng.random() < 0.35:
+                study.fail(pull, "crashed")
+            else:
+                study.tell(pull, measure(pull))
+    assert study.result().verdicts["small"] == "set aside"
 
 
 def test_an_arm_that_fails_too_often_to_be_judged_is_set_aside() -> None:

@@ -17,7 +17,7 @@ from scipy import stats
 from frontguard.theory import bounds
 from frontguard.theory.schedule import Schedule
 from frontguard.theory.spread import CustomSpread, Gaussian, LinearAroundMedian, SpreadBound, Subgaussian, Uniform
-from frontguard.theory.threats import Malicious, Oblivious, Prescient, Threat
+from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -483,3 +483,13 @@ def test_corollary_2_in_its_limits(model: type[Threat]) -> None:
 
     assert pulls(1e-13) == pytest.approx(pulls(0.0), rel=1e-9)
     assert pulls(1.0 - 1e-6) / pulls(1.0 - 1e-4) == pytest.approx(1e4, rel=0.02)
+
+
+def test_bounds_by_the_lemmas_refuse_a_share() -> None:
+    for bound in (
+        lambda: bounds.pulls_required(Share(0.1), 0.05),
+        lambda: bounds.median_deviation(Gaussian(1.0), Share(0.1), 10_000, 0.05),
+        lambda: bounds.failure_probability(Share(0.1), 1000, 0.2),
+    ):
+        with pytest.raises(ValueError, match="Lemmas 1 and 2"):
+            bound()

@@ -276,7 +276,8 @@ class RPSI(Policy):
     arms, objectives
         K and M.
     threat
-        The threat model with its ε: `Oblivious`, `Prescient` or `Malicious`.
+        The threat model with its ε: `Oblivious`, `Prescient` or `Malicious`. `Share` is refused: Lemmas 1 and 2 are
+        about measurements that are replaced with a probability.
     spread
         R, a `SpreadBound` or any non-decreasing function on [0, t̄].
     accuracy

@@ -3,7 +3,7 @@
 Each model is a type that owns its constants, so that no caller ever decides mathematics by comparing a name. The first
 three are those of Section 3.1 and equations 3 and 4 of Korkmaz, Ceyani, Bozgan, Tekin, "Robust Pareto Set
 Identification With Contaminated Bandit Feedback", arXiv 2206.02666: each measurement is replaced *with probability* ε.
-The fourth is ours: *any share* ε of them is, whichever (docs/theory.md, (j)).
+The fourth is ours: *any share* ε of them is, whichever (docs/theory.md, (l)).
 
 | model | may choose | h(ε) | δ̃ | keep(p) | taken | valid for |
 | --- | --- | --- | --- | --- | --- | --- |

@@ -40,7 +40,7 @@ class Statement(Enum):
         "even if each measurement of an arm is replaced with probability up to {eps} by {attacker} attacker",
         "(a)",
     )
-    BY_SHARE = "even if any {eps} of an arm's measurements are replaced, whichever, chosen afterwards", "(a)"
+    BY_SHARE = "even if any {eps} of an arm's measurements are replaced, whichever, chosen afterwards", "(l)"
     SCOPE = ", among the {arms} that could be measured (set aside: {aside})", "(f)"
     ANYTIME = " This holds however often the log was looked at while it grew.", "(b)"
     ONE_LOOK = (
