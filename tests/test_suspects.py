@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frontguard import BadInput
-from frontguard.suspects import FAR, FEWEST, suspects
+from frontguard import BadInput, Objective, Prescient, Study, analyze
+from frontguard.logs.answer import Question, looks_dirtier
+from frontguard.logs.sort.ordered import Ordered
+from frontguard.notices import LooksDirtier
+from frontguard.pareto.judge import Verdicts
+from frontguard.reports.study import study_report
+from frontguard.suspects import FAR, FEWEST, MOST_ARMS, MOST_VALUES, arms_that_matter, dirtier_than, suspects
+from frontguard.verdicts import Verdict
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 
@@ -107,3 +114,125 @@ def test_the_order_does_not_matter_and_neither_do_the_units(values: list[float],
 def test_one_sample_at_a_time() -> None:
     with pytest.raises(BadInput, match=r"shape \(3, 2\)"):
         suspects(np.zeros((3, 2)))
+
+
+# Dirtier than declared ------------------------------------------------------------------------------------------------
+
+SHAPES: dict[str, Draw] = {
+    **CLEAN,
+    "normal, far from 0": lambda rng, n: rng.normal(100.0, 1.0, n),
+    "narrow lognormal": lambda rng, n: rng.lognormal(0.0, 0.1, n),
+    "wide lognormal": lambda rng, n: rng.lognormal(0.0, 2.0, n),
+    "counts of many": lambda rng, n: rng.poisson(20.0, n).astype(float),
+    "constant": lambda rng, n: np.full(n, 4976.0),
+    "rounded": lambda rng, n: np.round(rng.normal(5.0, 2.0, n), 1),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_clean_samples_raise_no_hint(shape: str) -> None:
+    rng = np.random.default_rng(4)
+    for size, samples in ((30, 600), (50, 400), (100, 300), (300, 100), (1000, 60)):
+        found = [dirtier_than(0.0, [("a", "x", SHAPES[shape](rng, size))]) for _ in range(samples)]
+        assert found == [None] * samples
+
+
+@pytest.mark.parametrize("share", [0.3, 0.4, 0.45])
+@pytest.mark.parametrize("shape", ["normal", "uniform", "narrow lognormal", "normal, far from 0"])
+@pytest.mark.parametrize("lies", ["one value", "above", "both sides"])
+def test_many_gross_outliers_at_a_declared_zero_do(share: float, shape: str, lies: str) -> None:
+    rng = np.random.default_rng(5)
+    for size in (100, 300, 1000):
+        clean = SHAPES[shape](rng, size)
+        far = 50.0 * (np.abs(clean).max() + 1.0)
+        replaced = {
+            "one value": np.full(size, far),
+            "above": far * rng.uniform(1.0, 2.0, size),
+            "both sides": far * rng.choice([-1.0, 1.0], size),
+        }[lies]
+        values = clean.copy()
+        values[: round(share * size)] = replaced[: round(share * size)]
+        found = dirtier_than(0.0, [("clean", "x", clean), ("dirty", "x", values)])
+        assert found is not None
+        assert (found.arm, found.arms, found.of) == ("dirty", 1, 2)
+        assert found.share == pytest.approx(share, abs=0.06)
+        assert dirtier_than(share, [("dirty", "x", values)]) is None  # declared
+
+
+def test_one_value_among_others_that_all_differ_is_a_sign() -> None:
+    rng = np.random.default_rng(6)
+    values = rng.normal(5.0, 2.0, 200)
+    values[:60] = 5.0  # in the midst of the others: a stuck sensor
+    found = dirtier_than(0.0, [("a", "x", values)])
+    assert found is not None
+    assert (found.sign, found.share) == ("ties", 0.3)
+    assert str(found) == (
+        "a hint: the measurements look dirtier than declared (no contamination): of arm 'a', 30% of 'x' are one and "
+        "the same value, where all others differ. If these are wrong, the certificate does not cover it: look at "
+        "them, or declare more contamination"
+    )
+
+
+def test_arms_that_matter_are_those_that_are_in_or_decide() -> None:
+    codes = np.array(
+        [Verdict.IN, Verdict.OUT, Verdict.UNDECIDED, Verdict.COVERED, Verdict.SET_ASIDE, Verdict.UNDECIDED]
+    )
+    decided_by = np.array([5, 0, 3, 0, 2, -1])
+    assert arms_that_matter(codes, decided_by, np.array([9, 9, 9, 10, 9, 11])).tolist() == [5, 3, 0]
+    many = np.full(100_000, int(Verdict.IN))
+    assert len(arms_that_matter(many, np.full(100_000, -1), np.ones(100_000, np.int64))) == MOST_ARMS
+
+
+class Spied:
+    """A log that counts the values that are read of it for the hint."""
+
+    def __init__(self, log: Ordered) -> None:
+        self._log, self.read = log, 0
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._log, name)
+
+    def at(self, metric: int, arms: np.ndarray, ranks: np.ndarray, side: int = 0) -> np.ndarray:
+        self.read += len(ranks)
+        return self._log.at(metric, arms, ranks, side)
+
+
+def test_the_hint_costs_the_same_with_many_arms() -> None:
+    rng = np.random.default_rng(7)
+    K, n = 3000, 700
+    values = np.sort(rng.normal(0.0, 1.0, (K, n)), axis=1)
+    log = Spied(
+        Ordered([f"{i:05}" for i in range(K)], ("x",), np.full(K, n), np.arange(K + 1)[None] * n, (values.ravel(),))
+    )
+    verdicts = Verdicts(np.full(K, int(Verdict.IN)), np.full(K, -1), np.ones(K, np.bool_), 0.0, 0.0)
+    question = Question((Objective("x"),), Prescient(0.0))
+    assert looks_dirtier(log, question, verdicts) == ()  # type: ignore[arg-type]
+    assert 0 < log.read <= MOST_ARMS * MOST_VALUES
+
+
+def test_it_stands_beside_the_answers_of_logs_and_studies(tmp_path: Path) -> None:
+    rng = np.random.default_rng(8)
+    lied = rng.random(400) < 0.4
+
+    def measured(arm: int, number: int) -> float:
+        return 500.0 if arm == 0 and lied[number % 400] else float(rng.normal(10.0 + 10 * arm, 0.5))
+
+    rows = [(f"arm {arm}", measured(arm, number)) for arm in (0, 1) for number in range(200)]
+    frame = {"arm": [name for name, _ in rows], "seconds": [value for _, value in rows]}
+    for eps, wanted in ((0.0, 1), (0.05, 1), (0.4, 0)):
+        found = analyze(frame, minimize="seconds", contamination=eps)
+        assert [notice.kind for notice in found.notices].count("looks_dirtier") == wanted
+    study = Study(
+        ["arm 0", "arm 1"], [Objective("seconds", "minimize", 0.01)], Prescient(0.0), storage=tmp_path / "s.db"
+    )
+    for _ in range(4):
+        study.tell_many([(pull, [measured(pull.index, pull.id)]) for pull in study.ask(100)])
+    (hint,) = [notice for notice in study.result().notices if isinstance(notice, LooksDirtier)]
+    assert (hint.arm, hint.objective, hint.contamination) == ("arm 0", "seconds", 0.0)
+    assert hint in analyze(tmp_path / "s.db").notices
+    assert any("look dirtier than declared" in said for said in study_report(study.storage, "study").warnings)
+    calm = Study(["a", "b"], [Objective("x", tolerance=0.01)], Prescient(0.0))
+    for _ in range(4):
+        calm.tell_many([(pull, [float(rng.normal(pull.index, 1.0))]) for pull in calm.ask(100)])
+    assert not [notice for notice in calm.result().notices if isinstance(notice, LooksDirtier)]
+    study.close()

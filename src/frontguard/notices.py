@@ -135,6 +135,32 @@ class SpreadAlarm(Alarm):
     kind: Literal["spread"] = "spread"
 
 
+# What samples look like -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LooksDirtier(Notice):
+    """Samples look far dirtier than the declared contamination: a hint for the eye, on which nothing rests.
+
+    `share` of the values of the worst arm and objective look wrong, by a sign: "far" from the others, "apart" as a
+    group of their own, or "ties", one value again and again. So it is with `arms` of the `of` arms that were looked at.
+    """
+
+    arm: str
+    objective: str
+    share: float
+    sign: Literal["far", "apart", "ties"]
+    arms: int
+    of: int
+    contamination: float
+    kind: Literal["looks_dirtier"] = "looks_dirtier"
+
+    @property
+    def subject(self) -> tuple[str, ...]:
+        """It is about the measurements as a whole, whichever arm is the worst."""
+        return (self.kind,)
+
+
 # What a log has or lacks ----------------------------------------------------------------------------------------------
 
 
@@ -229,6 +255,7 @@ AnyNotice = (
     | FailuresAlarm
     | DriftAlarm
     | SpreadAlarm
+    | LooksDirtier
     | TooFewPulls
     | RowsWithoutArm
     | ArmsWithoutRows

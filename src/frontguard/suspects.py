@@ -1,12 +1,18 @@
-"""Which values of a sample look contaminated: a hint for the eye."""
+"""Which values of a sample look contaminated, and whether samples look dirtier than declared: hints for the eye."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Literal
+
 import numpy as np
 import numpy.typing as npt
+from scipy.special import bdtrc
 
-from frontguard._typing import Bools, Floats
+from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
+from frontguard.notices import LooksDirtier
+from frontguard.verdicts import Verdict
 
 FAR = 7.0
 """Robust deviations from the median beyond which a value is suspected.
@@ -81,3 +87,122 @@ def _deviation(distances: Floats) -> float:
     step = _NORMAL * float(np.diff(levels).min()) if len(levels) > 2 else 0.0
     mean = float(np.minimum(distances, np.finfo(np.float64).max / len(distances)).mean())
     return max(_NORMAL_MEAN * mean, step) or np.inf
+
+
+# Dirtier than declared ------------------------------------------------------------------------------------------------
+
+MOST_ARMS = 64
+"""Arms that are looked at for the hint: those that matter, so that it costs the same with a million others."""
+
+MOST_VALUES = 500
+"""Values of each that are looked at: so many order statistics show the shape."""
+
+FEWEST_FOR_HINT = 30
+
+FAR_DIRTIER = 0.1
+"""By how much the share that looks wrong must exceed ε."""
+
+_STRAY = 0.05  # share of clean values that may look wrong: see `FAR`; of Cauchy's heavy tails it is 6 %
+_CHANCE = 1e-4
+_HALF = 1.349  # standard deviations that the middle half of normal values spans
+_GAP = 1.5  # of these; where a tenth of the values of a clean sample lie beyond, there is no such gap
+
+Sign = Literal["far", "apart", "ties"]
+
+
+def share_that_looks_wrong(values: npt.ArrayLike) -> tuple[float, Sign]:
+    """The largest share of the values (n,) of an arm that one of three signs calls wrong, and the sign.
+
+    *ties*: one value again and again, where all others differ. *far*: those that `suspects` marks, a quarter on either
+    side at most. *apart*: those that are far from the shortest interval that holds half of the values, nearly half of
+    all at most. Skewed samples are not taken for contaminated ones: where all values have one sign, *far* must be so
+    for their logarithms too, and *apart* must lie beyond a gap between these.
+
+    >>> rng = np.random.default_rng(0)
+    >>> clean = rng.lognormal(0.0, 1.0, 300)
+    >>> share_that_looks_wrong(clean)[0] < 0.02
+    True
+    >>> share_that_looks_wrong(np.where(rng.random(300) < 0.4, rng.uniform(1e5, 1e6, 300), clean))
+    (0.38..., 'apart')
+    """
+    sample = np.asarray(values, np.float64)
+    sample = sample[np.isfinite(sample)]
+    if len(sample) < FEWEST_FOR_HINT:
+        return 0.0, "far"
+    one_sign = bool((sample > 0.0).all() or (sample < 0.0).all())
+    scales = [sample, np.log(np.abs(sample))] if one_sign else [sample]
+    tied = _tied(sample)
+    if tied >= FAR_DIRTIER:
+        return tied, "ties"
+    far = float(np.logical_and.reduce([suspects(scale) for scale in scales]).mean())
+    apart = float((_away(sample) & (_beyond_gap(scales[1]) if one_sign else True)).mean())
+    return (far, "far") if far >= apart else (apart, "apart")
+
+
+def _shortest_half(sample: Floats) -> tuple[float, float, float]:
+    """Ends of the shortest interval that holds more than half of the values (n,), and the deviation it speaks for."""
+    ordered = np.sort(sample)
+    half = len(ordered) // 2 + 1
+    with np.errstate(over="ignore"):
+        widths = ordered[half - 1 :] - ordered[: len(ordered) - half + 1]
+    first = int(widths.argmin())
+    return float(ordered[first]), float(ordered[first + half - 1]), float(widths[first]) / _HALF
+
+
+def _away(sample: Floats) -> Bools:
+    """The values (n,) that are more than `FAR` deviations from the middle of the shortest half."""
+    low, high, deviation = _shortest_half(sample)
+    if deviation == 0.0:  # more than half of them are equal: a rating, a constant
+        return np.zeros(len(sample), np.bool_)
+    with np.errstate(over="ignore"):
+        return np.asarray(np.abs(sample - (low / 2.0 + high / 2.0)) > FAR * deviation)
+
+
+def _beyond_gap(sample: Floats) -> Bools:
+    """The values (n,) that are separated from the shortest half by a stretch without any, `_GAP` deviations long."""
+    low, high, deviation = _shortest_half(sample)
+    found = np.zeros(len(sample), np.bool_)
+    for side, edge in ((1.0, high), (-1.0, -low)):
+        beyond = np.sort(np.append(side * sample[side * sample > edge], edge))
+        gaps = np.flatnonzero(np.diff(beyond) >= _GAP * deviation)
+        if len(gaps) and deviation > 0.0:
+            found |= side * sample >= beyond[gaps[0] + 1]
+    return found
+
+
+def _tied(sample: Floats) -> float:
+    """The share of the most frequent value, if it is a minority and nine in ten of all others are different."""
+    _, counts = np.unique(sample, return_counts=True)
+    most = int(counts.max())
+    others = len(sample) - most
+    return most / len(sample) if most < others and len(counts) - 1 >= 0.9 * others else 0.0
+
+
+def arms_that_matter(codes: Ints, decided_by: Ints, pulls: Ints) -> Ints:
+    """Up to `MOST_ARMS` arms that are in or decide arms that are not out, those with most pulls first."""
+    alive = (codes != Verdict.OUT) & (codes != Verdict.SET_ASIDE)
+    deciding = decided_by[alive]
+    some = np.unique(np.concatenate([np.flatnonzero(codes == Verdict.IN), deciding[deciding >= 0]]))
+    return np.asarray(some[np.argsort(-pulls[some], kind="stable")][:MOST_ARMS], np.int64)
+
+
+def dirtier_than(contamination: float, samples: Iterable[tuple[str, str, Floats]]) -> LooksDirtier | None:
+    """The hint that samples (arm, objective, values) look far dirtier than ε; None if none does.
+
+    It is no part of any certificate: of clean normal, uniform and lognormal samples it is silent, and what it takes for
+    wrong may be right.
+    """
+    looked: set[str] = set()
+    dirty: dict[str, tuple[float, str, Sign]] = {}
+    for arm, objective, values in samples:
+        looked.add(arm)
+        share, sign = share_that_looks_wrong(values)
+        count, number = round(share * len(values)), len(values)
+        if share < contamination + FAR_DIRTIER or bdtrc(count - 1, number, min(contamination + _STRAY, 1.0)) > _CHANCE:
+            continue
+        dirty[arm] = max(dirty.get(arm, (0.0, objective, sign)), (share, objective, sign))
+    if not dirty:
+        return None
+    arm = max(dirty, key=lambda each: dirty[each][0])
+    share, objective, sign = dirty[arm]
+    return LooksDirtier(arm, objective, share, sign, len(dirty), len(looked), contamination)

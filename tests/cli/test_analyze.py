@@ -56,7 +56,7 @@ def test_the_answer_is_a_sentence_a_table_and_what_it_is_worth(folder: Path) -> 
     assert "each arm that is out is dominated by another one" in said
     assert "each arm that is in is on the trade-off front;" in said
     assert "The front stays certain for every ε below 50% (the probability with which each measurement is" in said
-    assert "2 of 1,600 values are missing, not finite or cannot be used (seconds 2)" in said
+    assert "2 of 800 pulls lack a value that can be used (seconds 2)" in said
     # 30 times as slow in one run of twelve: the mean of -O3 is worse than that of -O2 in seconds, not in quality.
     assert "Next: `frontguard analyze log.csv" in said
     rows = {line.split()[0]: line.split() for line in ran.stdout.splitlines() if line.startswith(("-O", "007"))}

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from frontguard._typing import Floats
+from frontguard._typing import Floats, Ints
 from frontguard.evidence.boxes import ArmBoxes
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.boxes import BoxReader, mean_front, means
 from frontguard.logs.more_pulls import Needed, needed
 from frontguard.logs.profile import profile as robustness
 from frontguard.logs.sort.ordered import Readable
-from frontguard.notices import Notice, TooFewPulls
+from frontguard.notices import LooksDirtier, Notice, TooFewPulls
 from frontguard.objectives import Objective, tolerances
 from frontguard.pareto.judge import Verdicts, judge, promised_now
 from frontguard.results import Certificate
+from frontguard.suspects import MOST_VALUES, arms_that_matter, dirtier_than
 from frontguard.theory.threats import Threat
 
 MOST_PROFILED = 20_000
@@ -89,7 +91,7 @@ def answer(
         decided_by=verdicts.decided_by,
         certificate=_certificate(question, goal, promised_now(boxes, verdicts, **goal), len(ordered.pulls)),
         outlook=_certificate(question, goal, (verdicts.accuracy_slack, verdicts.coverage_slack), len(ordered.pulls)),
-        notices=notes + _too_few(ordered, boxes),
+        notices=notes + _too_few(ordered, boxes) + looks_dirtier(ordered, question, verdicts),
         failed=failed,
         # Of some of the metrics only it is not known which failed together: so many pulls it is at least.
         failed_pulls=ordered.failed_pulls if len(columns) == len(ordered.metrics) else failed.max(axis=1),
@@ -122,6 +124,27 @@ def _certificate(question: Question, goal: dict[str, Floats], slacks: tuple[floa
         contamination=question.threat.eps,
         arms=arms,
     )
+
+
+def looks_dirtier(ordered: Readable, question: Question, verdicts: Verdicts) -> tuple[LooksDirtier, ...]:
+    """A hint where the samples of arms that matter look far dirtier than declared."""
+    arms = arms_that_matter(verdicts.codes, verdicts.decided_by, ordered.pulls)
+    found = dirtier_than(question.threat.eps, _shapes(ordered, question.objectives, arms))
+    return () if found is None else (found,)
+
+
+def _shapes(ordered: Readable, objectives: tuple[Objective, ...], arms: Ints) -> Iterator[tuple[str, str, Floats]]:
+    """Of these arms and objectives values at ranks that are spread evenly: one read a metric."""
+    for objective in objectives:
+        column = ordered.metrics.index(objective.name)
+        good = ordered.good[column][arms]
+        places = [np.linspace(1, count, min(count, MOST_VALUES)).astype(np.int64) for count in good.tolist()]
+        counts = [len(each) for each in places]
+        if not sum(counts):
+            continue
+        values = ordered.at(column, np.repeat(arms, counts), np.concatenate(places))
+        for arm, some in zip(arms.tolist(), np.split(values, np.cumsum(counts)[:-1]), strict=True):
+            yield ordered.arms[arm], objective.name, some
 
 
 def _too_few(ordered: Readable, boxes: ArmBoxes) -> tuple[TooFewPulls, ...]:

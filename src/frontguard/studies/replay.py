@@ -23,6 +23,7 @@ from frontguard.policies.certified import Pending
 from frontguard.results import Result
 from frontguard.storage.contract import End, Plan, Storage, Told
 from frontguard.studies.alarms import Watch
+from frontguard.studies.hints import looks_dirtier
 from frontguard.studies.reasons import NOT_USABLE, reasons_of
 from frontguard.studies.settings import Budget, Settings
 from frontguard.verdicts import Verdict
@@ -295,7 +296,8 @@ class Replay:
             for arm in policy.aside.tolist()
         )
         status = self.status if self.stopped else "running"
-        notices = (*aside, *result.notices, *alarms, *_budget_over(settings.budget, status))
+        hints = looks_dirtier(settings, policy, result)
+        notices = (*aside, *result.notices, *alarms, *hints, *_budget_over(settings.budget, status))
         return replace(result, status=status, notices=notices).in_units(settings.objectives)
 
 

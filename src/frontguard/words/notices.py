@@ -95,6 +95,23 @@ def _allowed(contamination: float) -> str:
     return f"with at most {percent(contamination)} contamination" if contamination else "without contamination"
 
 
+_LOOKS = {
+    "far": "lie far from the others",
+    "apart": "are a group of their own, far from the others",
+    "ties": "are one and the same value, where all others differ",
+}
+
+
+def _looks_dirtier(notice: notices.LooksDirtier) -> str:
+    declared = percentage(notice.contamination) if notice.contamination else "no contamination"
+    looks = f"of arm {notice.arm!r}, {notice.share:.0%} of {notice.objective!r} {_LOOKS[notice.sign]}"
+    others = f"; so it is with {notice.arms} of the {notice.of} arms that decide" if notice.arms > 1 else ""
+    return (
+        f"a hint: the measurements look dirtier than declared ({declared}): {looks}{others}. If these are wrong, the "
+        "certificate does not cover it: look at them, or declare more contamination"
+    )
+
+
 def _too_few_pulls(notice: notices.TooFewPulls) -> str:
     named = ", ".join(map(repr, notice.names))
     more = f" and {notice.arms - len(notice.names):,} more" if notice.arms > len(notice.names) else ""
@@ -136,6 +153,7 @@ _SENTENCES: dict[type[notices.Notice], str | Callable[[Any], str]] = {
     notices.FailuresAlarm: _failures,
     notices.DriftAlarm: _drift,
     notices.SpreadAlarm: _spread,
+    notices.LooksDirtier: _looks_dirtier,
     notices.TooFewPulls: _too_few_pulls,
     notices.RowsWithoutArm: _rows_without_arm,
     notices.ArmsWithoutRows: _arms_without_rows,
