@@ -77,9 +77,10 @@ def as_study(path: Path) -> Path:
         study = Study.open(storage)
         waiting = {arm: times(arm) for arm in "ab"}
         for pull in study.ask(20):
-            if waiting[pull.arm]:  # the others are still out
+            if waiting[pull.arm]:
                 value = waiting[pull.arm].pop(0)
                 study.fail(pull, "lost") if value is None else study.tell(pull, [value])
+        study.give_back()  # what nobody began: what is under way is a row without values
     return path
 
 
