@@ -53,7 +53,7 @@ def assert_is(moment: Moment, storage: MemoryStorage, plan: int | None) -> None:
     np.testing.assert_array_equal(moment.high[:, 1], high[:, 1])
     np.testing.assert_array_equal(moment.medians[:, 1], estimates[:, 1])
     assert (moment.low <= moment.high).all()
-    certain = policy.certificate().in_units(OBJECTIVES).amounts(OBJECTIVES)
+    certain = policy.outlook().in_units(OBJECTIVES).amounts(OBJECTIVES)
     assert tuple(moment.uncertain) == certain
     assert moment.at == storage.told("s").at[pulls - 1]
 

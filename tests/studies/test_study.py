@@ -77,7 +77,9 @@ def test_it_certifies_the_front_and_says_so_in_the_users_units() -> None:
         low, high = result.intervals[arm]["bytes"]
         assert low <= size <= high
     certificate = result.to_dict()["certificate"]
-    assert set(certificate) == {"accuracy", "coverage", "confidence", "threat", "contamination"}
+    assert set(certificate) == {
+        "accuracy", "coverage", "confidence", "threat", "contamination", "void", "arms", "aside"
+    }  # fmt: skip
     assert certificate["accuracy"][0] <= 0.1 + 1e-12  # a share, as the tolerance was given
     assert certificate["accuracy"][1] <= 5.0
     assert study.ask() == []

@@ -53,6 +53,9 @@ NOT_RETURNED, RETURNED, GIVEN_UP = range(3)
 PATIENCE = 100
 """Pulls before which what a sample seems to promise for ever is not believed."""
 
+LONG_PATIENCE = 5000
+"""The same for an arm of which nothing is known because so many of its pulls fail: that may change with a few more."""
+
 WEARY = 1000
 """Pulls after which a candidate that is not in, but covered by one that is, need not be brought in."""
 
@@ -160,7 +163,7 @@ def want(arms: Table, boxes: Floats, tolerance: Floats, i: int, j: int, every: b
     who = who_gains(boxes, i, j, where)
     # What has many pulls is believed. Only those that would be sampled are asked: the other one may never get more.
     pulls = arms[i].pulls if who == 0 else arms[j].pulls if who == 1 else min(arms[i].pulls, arms[j].pulls)
-    if limit > 0.0 and gain <= limit and pulls >= PATIENCE:
+    if limit > 0.0 and gain <= limit and pulls >= (PATIENCE if gain < np.inf else LONG_PATIENCE):
         return False
     if who != 1:
         arms[i].wanted = 1

@@ -103,8 +103,8 @@ _LOOKS = {
 
 
 def _looks_dirtier(notice: notices.LooksDirtier) -> str:
-    declared = percentage(notice.contamination) if notice.contamination else "no contamination"
-    looks = f"of arm {notice.arm!r}, {notice.share:.0%} of {notice.objective!r} {_LOOKS[notice.sign]}"
+    declared = percent(notice.contamination) if notice.contamination else "no contamination"
+    looks = f"of arm {notice.arm!r}, {percent(notice.share)} of {notice.objective!r} {_LOOKS[notice.sign]}"
     others = f"; so it is with {notice.arms} of the {notice.of} arms that decide" if notice.arms > 1 else ""
     return (
         f"a hint: the measurements look dirtier than declared ({declared}): {looks}{others}. If these are wrong, the "
