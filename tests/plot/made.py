@@ -100,6 +100,7 @@ def made_measurements(values: npt.ArrayLike, objectives: Sequence[Objective], **
             "reasons": tuple("timeout" if np.isnan(row).any() else "" for row in array),
             "workers": ("worker",) * n,
             "at": 1.7e9 + np.arange(n, dtype=np.float64),
+            "ends": np.zeros(n, np.int64),
             **more,
         }
     )

@@ -28,8 +28,11 @@ from frontguard.theory.threats import Prescient
 FILE = "review_log.csv.gz"
 AGES = ("19-25", "26-35")
 BOMBED = "Star Wars (1977)"
+HALF_A_STAR = 0.5
+"""The difference that does not matter. Medians are whole stars, so that many are equal in one age group or in both."""
+
 CONTAMINATION = 0.2
-"""The share of each movie's reviews that may be lies, as far as the answer is told; the campaign wrote 18 % of one."""
+"""With which probability a review may be a lie, as the answer is told; the campaign wrote 18 % of one movie's."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +92,7 @@ def read_reviews() -> Ordered:
 
 def analyze_reviews() -> Reviews:
     """The front of the bundled log, whatever a prescient attacker wrote into 20 % of each movie's reviews."""
-    question = Question(tuple(Objective(age) for age in AGES), Prescient(CONTAMINATION))
+    question = Question(tuple(Objective(age, tolerance=HALF_A_STAR) for age in AGES), Prescient(CONTAMINATION))
     found = answer(read_reviews(), question)
     counts = score_counts(found.arms)
     return Reviews(found, counts @ np.array(SCORES, np.float64) / counts.sum(axis=2))
