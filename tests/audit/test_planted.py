@@ -1,0 +1,107 @@
+"""Each fault that was found once, planted again: the cell that was made for it refutes the promise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from frontguard.audit.runner import audit
+from frontguard.policies import certified
+from frontguard.policies.auer import AuerA1
+from frontguard.policies.certified import Certified
+from frontguard.policies.rpsi import RPSI
+from frontguard.storage.contract import End
+from frontguard.studies.study import Pull, Study
+from frontguard.theory.threats import Share
+
+RUNS = 12
+
+Planted = Callable[[pytest.MonkeyPatch], None]
+
+
+def lost_pulls_are_measured_again(patch: pytest.MonkeyPatch) -> None:
+    """A pull whose worker is gone is handed to another, and only the run that survives counts."""
+
+    def again(study: Study) -> None:
+        for pull in study.storage.leases(study.name):
+            study.storage.give_back(study.name, pull.worker, [pull.id])
+
+    patch.setattr(Study, "_give_up_the_lost", again)
+
+
+def interrupted_pulls_are_measured_again(patch: pytest.MonkeyPatch) -> None:
+    """What is stopped is left to the next run."""
+
+    def again(study: Study, pulls: Iterable[Pull | int], end: End = End.STOPPED) -> list[bool]:
+        numbers = [pull if isinstance(pull, int) else pull.id for pull in pulls]
+        study.give_back(numbers)
+        return [True] * len(numbers)
+
+    patch.setattr(Study, "give_up", again)
+
+
+def what_is_under_way_is_left_out(patch: pytest.MonkeyPatch) -> None:
+    """A log of a running study has only what has come back."""
+    patch.setattr("frontguard.logs.of_study.under_way", lambda *_: np.empty(0, np.int64))
+
+
+def what_is_out_is_left_out(patch: pytest.MonkeyPatch) -> None:
+    """Boxes are read from what has come back, and the fast pulls come back first."""
+    real = certified.refresh_all
+
+    def only_back(boxes: Any, arms: Any, samples: Any, pulls: Any, rule: Any) -> Any:
+        objectives = boxes.shape[2]
+        return real(boxes, arms, samples, samples.columns["count"][arms * objectives], rule)
+
+    patch.setattr(certified, "refresh_all", only_back)
+
+
+def a_tie_is_enough(patch: pytest.MonkeyPatch) -> None:
+    """In at tolerance 0 with H_j − L_i ≤ 0 in some objective."""
+    real = certified.decide
+
+    def with_ties(standing: Any, goal: Any) -> None:
+        real(standing, goal._replace(accuracy=np.maximum(goal.accuracy, 1e-300)))
+
+    patch.setattr(certified, "decide", with_ties)
+
+
+def the_certificate_is_of_candidates(patch: pytest.MonkeyPatch) -> None:
+    """What holds of the arms that would be returned is printed beside those that are."""
+    patch.setattr(Certified, "certificate", Certified.outlook)
+
+
+def a_share_is_a_probability(patch: pytest.MonkeyPatch) -> None:
+    """The attacker who takes any share is met with the ranks of one who does not choose."""
+    patch.setattr(Share, "taken", 0.0)
+
+
+def every_policy_promises(patch: pytest.MonkeyPatch) -> None:
+    """Auer-A1 under contamination, and R-PSI while it runs, give their confidence."""
+    patch.setattr(AuerA1, "_void", lambda _: "")
+    real = RPSI.certificate
+    patch.setattr(RPSI, "certificate", lambda policy: replace(real(policy), confidence=0.9, void=""))
+
+
+FAULTS: list[tuple[str, Planted]] = [
+    ("workers-that-die", lost_pulls_are_measured_again),
+    ("interruptions", interrupted_pulls_are_measured_again),
+    ("log-of-what-is-back", what_is_under_way_is_left_out),
+    ("slow-first", what_is_out_is_left_out),
+    ("failures-by-value", what_is_out_is_left_out),
+    ("ties", a_tie_is_enough),
+    ("budget-over", the_certificate_is_of_candidates),
+    ("share-of-a-log", a_share_is_a_probability),
+    ("policies-without-a-promise", every_policy_promises),
+]
+
+
+@pytest.mark.parametrize(("cell", "plant"), FAULTS, ids=[plant.__name__ + "-" + cell for cell, plant in FAULTS])
+def test_a_planted_fault_is_caught(cell: str, plant: Planted, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch)
+    (outcome,) = audit([cell], runs=RUNS)
+    assert outcome.refuted, (outcome.false, outcome.kinds)
