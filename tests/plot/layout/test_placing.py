@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from matplotlib.path import Path
 
@@ -62,6 +62,7 @@ def test_a_ring_around_a_mark_pushes_the_word_further_out() -> None:
     assert corner == (112.0, 95.0)
 
 
+@example(20785, 59.0)
 @given(st.integers(0, 2**32 - 1), st.floats(5, 80))
 def test_a_word_within_a_polygon_lies_within_it(seed: int, width: float) -> None:
     rng = np.random.default_rng(seed)

@@ -78,8 +78,9 @@ def within_polygon(
     lowest = np.stack(np.meshgrid(*ways, indexing="ij"), axis=2).reshape(-1, 2)
     candidates = np.concatenate([lowest - 2.0, lowest + room + 2.0], axis=1)
     fits = within(candidates, frame) & (touching(candidates, np.asarray(obstacles).reshape(-1, 4)) == 0)
-    for x, y in ((0, 1), (2, 1), (2, 3), (0, 3)):
-        fits &= contains(candidates[:, [x, y]], corners)
+    words = np.concatenate([lowest, lowest + room], axis=1)
+    for x, y in ((0, 1), (2, 1), (2, 3), (0, 3)):  # a polygon with a dent may hold the outer corners and not the inner
+        fits &= contains(candidates[:, [x, y]], corners) & contains(words[:, [x, y]], corners)
     if not fits.any():
         return None
     away = np.abs(lowest + room / 2.0 - (low + high) / 2.0) / (high - low)
