@@ -22,7 +22,8 @@ LIMIT = 0.999
 BY_CHANCE = 1e-4
 """Probability with which a cell that keeps to δ may be called refuted."""
 
-Progress = Callable[[str, int, int], None]
+Progress = Callable[[str, int, int, float | None], None]
+"""Is told the cell, how many runs of all are done, and how many seconds are left."""
 
 
 @dataclass(frozen=True)
@@ -68,13 +69,14 @@ def audit(
     """
     count = checked_count(runs, "runs")
     chosen = cells_named(names)
-    total, done = count * len(chosen), 0
+    total, done, start = count * len(chosen), 0, time.perf_counter()
     outcomes = []
     for cell in chosen:
         began, answers, false, kinds = time.perf_counter(), 0, 0, Counter[str]()
         for run in range(count):
             if progress is not None:
-                progress(cell.name, done, total)
+                left = (time.perf_counter() - start) / done * (total - done) if done else None
+                progress(cell.name, done, total, left)
             rng = np.random.default_rng([seed, zlib.crc32(cell.name.encode()), run])
             found: set[str] = set()
             for truth, result in cell.answers(rng):

@@ -37,9 +37,7 @@ def audit(
     from frontguard.words.progress import ProgressDisplay
 
     with ProgressDisplay() as display:
-        outcomes = run_cells(
-            cell or [], runs=runs, seed=seed, progress=lambda name, done, total: display.show(name, done, total, None)
-        )
+        outcomes = run_cells(cell or [], runs=runs, seed=seed, progress=display.show)
     if json:
         from frontguard.documents.audit import AuditDocument
 
