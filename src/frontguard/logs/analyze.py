@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from frontguard._checks import real_number
+from frontguard._checks import checked_confidence
 from frontguard.errors import BadInput
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.answer import Question, answer
@@ -102,7 +102,7 @@ def analyze(
     0.29
     """
     model = _threat(threat, contamination)
-    level = 0.95 if confidence is None else _confidence(confidence)
+    level = 0.95 if confidence is None else checked_confidence(confidence)
     entries = _entries(maximize, minimize, objectives)
     given = () if entries is None else parse_objectives(entries)
 
@@ -277,13 +277,6 @@ def _adjusted(
         changes: dict[str, Any] = {what: by_name.get(each.name) for what, by_name in wanted.items()}
         changed.append(replace(each, **{what: value for what, value in changes.items() if value is not None}))
     return tuple(changed)
-
-
-def _confidence(confidence: object) -> float:
-    value = real_number(confidence, "confidence")
-    if not 0.0 < value < 1.0:
-        raise BadInput(f"confidence must be a probability between 0 and 1, such as 0.95; got {confidence!r}")
-    return value
 
 
 def _is_of_files(log: Any) -> bool:

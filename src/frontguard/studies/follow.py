@@ -369,13 +369,7 @@ class _PullsByArm:
             arm=arm,
             name=self._settings.arms[arm],
             objectives=self._settings.objectives,
-            after=int(self._count[arm]) - len(told),
-            pulls=told.pulls,
-            values=told.values,
-            reasons=told.reasons,
-            workers=told.workers,
-            at=told.at,
-            ends=told.ends,
+            **(vars(told) | {"after": int(self._count[arm]) - len(told)}),
         )
 
     def _joined(self, pieces: list[Told]) -> Told:

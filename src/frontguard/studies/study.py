@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from frontguard._attached import attached
-from frontguard._checks import checked_count, real_number
+from frontguard._checks import checked_confidence, checked_count, real_number
 from frontguard.errors import BadInput
 from frontguard.notices import Alarm
 from frontguard.objectives import Objective, parse_objectives
@@ -98,7 +98,7 @@ class Study:
             arms=_arm_names(arms),
             objectives=_objectives(objectives),
             threat=threat,
-            confidence=_probability(confidence),
+            confidence=checked_confidence(confidence),
             coverage=None if coverage is None else tuple(float(value) for value in coverage),
             spread=spread,
             seed=_seed(seed),
@@ -424,13 +424,6 @@ def _objectives(objectives: Iterable[Objective | str | tuple[str, str]]) -> tupl
     for objective in parsed:
         _text(objective.name, "the name of an objective")
     return parsed
-
-
-def _probability(confidence: object) -> float:
-    value = real_number(confidence, "confidence")
-    if not 0.0 < value < 1.0:
-        raise BadInput(f"confidence must be a probability between 0 and 1, such as 0.95; got {confidence!r}")
-    return value
 
 
 def _seed(seed: object) -> int:
