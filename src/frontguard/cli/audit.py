@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from frontguard.cli.values import console
-from frontguard.errors import BadInput
+from frontguard.cli.values import console, whole_from
 
 REFUTED = 1
 """Exit code."""
@@ -17,8 +16,8 @@ def audit(
     cell: Annotated[
         list[str] | None, typer.Argument(help="Ways in which measuring goes wrong, by name (without: all).")
     ] = None,
-    runs: Annotated[int, typer.Option(help="Simulated runs of every cell.")] = 200,
-    seed: Annotated[int, typer.Option(help="Run r of a seed is always the same run.")] = 0,
+    runs: Annotated[int, whole_from(1, "Simulated runs of every cell.")] = 200,
+    seed: Annotated[int, whole_from(0, "Run r of a seed is always the same run.")] = 0,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the table for a document.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON on stdout.")] = False,
 ) -> None:
@@ -27,10 +26,6 @@ def audit(
     Studies and logs whose truth is known go through everything that a user's do: workers that die, interruptions,
     failures, ties, attackers. Exit code 0 if the promise is kept, 1 if it is refuted.
     """
-    if runs < 1:
-        raise BadInput(f"--runs: wanted at least 1, got {runs}")
-    if seed < 0:
-        raise BadInput(f"--seed: wanted a number from 0, got {seed}")
     from frontguard.audit.cells import DELTA
     from frontguard.audit.runner import audit as run_cells
     from frontguard.words.audit import answer, as_markdown, table
