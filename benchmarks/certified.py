@@ -209,7 +209,7 @@ def with_factor(setting: Setting, factor: float, budget: int, *, first_run: int 
     """Certified with both tolerances multiplied by a factor, and a budget."""
     known = CONTESTANTS["certified"].arguments(setting)
     scaled = {name: known[name] * factor for name in ("accuracy", "coverage")}
-    return measure(setting, CONTESTANTS["certified"], first_run=first_run, **scaled, most_pulls=budget)
+    return measure(setting, CONTESTANTS["certified"], first_run=first_run, **scaled, max_pulls=budget)
 
 
 FACTORS = tuple(round(1.0 - 0.05 * step, 2) for step in range(18))

@@ -79,7 +79,7 @@ class BudgetOver(Notice):
     """The study stopped, or will, because a budget is used up: pulls of all arms, of each arm, or seconds of a run."""
 
     warns: ClassVar[bool] = False  # the answer says so
-    budget: Literal["pulls", "pulls_per_arm", "seconds"]
+    budget: Literal["max_pulls", "max_pulls_per_arm", "max_time"]
     limit: float
     kind: Literal["budget_over"] = "budget_over"
 

@@ -22,7 +22,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("reports")
     study_in(path / "one.db").close()
     for name in ("first", "sec|ond"):
-        study_in(path / "two.db", name=name, most_pulls=60).close()
+        study_in(path / "two.db", name=name, max_pulls=60).close()
     (path / "a.json").write_text(json.dumps(printed(open_analysis())))
     (path / "results").mkdir()
     (path / "results" / "table.json").write_text(as_json(rows()))
@@ -82,7 +82,7 @@ def test_of_several_studies_one_must_be_named(folder: Path, tmp_path: Path) -> N
 
 def test_a_study_in_postgresql(postgres: PostgresServer, tmp_path: Path) -> None:
     url = postgres.new_database()
-    study_in(url, most_pulls=100).close()
+    study_in(url, max_pulls=100).close()
     ran = run("report", url, "-o", "-", "--format", "markdown", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.startswith("# flags\n")

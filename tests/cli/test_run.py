@@ -215,7 +215,7 @@ def test_a_quick_comparison_without_a_file(folder: Path) -> None:
 
 
 def test_a_budget_ends_it_and_the_suggested_command_goes_on(folder: Path) -> None:
-    ran = run(folder, "toy.toml", "--pulls", "20", "--tolerance", "size=3", "--tolerance", "cost=4%")
+    ran = run(folder, "toy.toml", "--max-pulls", "20", "--tolerance", "size=3", "--tolerance", "cost=4%")
     assert ran.returncode == 3, ran.stderr
     said = " ".join(ran.stdout.split())
     assert said.startswith("Not certified: the budget is used up after 20 pulls.")
@@ -223,9 +223,9 @@ def test_a_budget_ends_it_and_the_suggested_command_goes_on(folder: Path) -> Non
     assert suggested is not None, said
     arguments = shlex.split(suggested[1])[1:]
     assert arguments[:5] == ["toy.toml", "--tolerance", "size=3", "--tolerance", "cost=4%"]
-    assert arguments[5] == "--pulls"
+    assert arguments[5] == "--max-pulls"
     assert int(arguments[6]) > 20
-    more = run(folder, *arguments[:5], "--pulls", "5000", "--json")
+    more = run(folder, *arguments[:5], "--max-pulls", "5000", "--json")
     assert more.returncode == 0
     assert "going on with 20 pulls" in more.stderr
     assert found(more)["pulls"] > 20
@@ -235,7 +235,7 @@ def test_when_the_time_is_over_what_is_under_way_is_waited_for_again_and_again(f
     """Stopped short, a slow pull would never end: only the fast arm would be measured, and look best."""
     arms = ("--arm=a=sleep 1.5", "--arm=b=sleep 1.6")
     for call in (1, 2, 3):
-        ran = run(folder, *arms, "--time", "0.2 s", "--json")
+        ran = run(folder, *arms, "--max-time", "0.2 s", "--json")
         assert ran.returncode == 3
         answer = found(ran)
         assert answer["status"] == "budget"
@@ -267,13 +267,13 @@ def test_what_cannot_be_reached_is_said_with_what_could_be(folder: Path) -> None
 def test_options_take_the_place_of_what_the_spec_says(folder: Path) -> None:
     spec = with_options(
         spec_of(folder / "toy.toml", (), (), ()),
-        tolerance=("size=5%",), threat="malicious", contamination=0.05, confidence=0.9, pulls=70, time="2 min",
+        tolerance=("size=5%",), threat="malicious", contamination=0.05, confidence=0.9, max_pulls=70, max_time="2 min",
         workers=3, timeout="1 h", seed=4, name="other",
     )  # fmt: skip
     assert [objective.tolerance for objective in spec.objectives] == ["10%", "5%"]
     assert [source.positive for source in spec.sources] == [True, True]  # its logarithm will be taken
     assert (spec.threat, spec.confidence, spec.seed, spec.name) == (Malicious(0.05), 0.9, 4, "other")
-    assert (spec.budget.pulls, spec.budget.seconds, spec.workers, spec.timeout) == (70, 120.0, 3, 3600.0)
+    assert (spec.budget.max_pulls, spec.budget.max_time, spec.workers, spec.timeout) == (70, 120.0, 3, 3600.0)
     assert spec.lease > 3600.0  # a pull that is still allowed to run is not given to another worker
 
 
@@ -291,7 +291,7 @@ def test_options_that_cannot_be(options: dict[str, Any], message: str) -> None:
 
 def test_a_study_on_a_server(folder: Path, postgres: PostgresServer) -> None:
     address = postgres.new_database()
-    ran = run(folder, "toy.toml", "--storage", address, "--pulls", "10")
+    ran = run(folder, "toy.toml", "--storage", address, "--max-pulls", "10")
     assert ran.returncode == 3, ran.stderr
     assert "PostgreSQL" in ran.stderr
     assert postgres.password not in ran.stderr + ran.stdout
@@ -591,9 +591,9 @@ def test_on_a_terminal_there_is_a_view_that_gives_way_to_the_answer(folder: Path
         (["--arm", "a=true"], "--arm: wanted two arms at least"),
         (["toy.toml", "--tolerance", "2 percent"], "--tolerance must be a number such as 0.5"),
         (["toy.toml", "--tolerance", "price=2"], "no objective is called 'price'; there is cost, size"),
-        (["toy.toml", "--pulls", "0"], "--pulls: wanted a whole number from 1, got 0"),
+        (["toy.toml", "--max-pulls", "0"], "--max-pulls: wanted a whole number from 1, got 0"),
         (["toy.toml", "--workers", "0"], "--workers: wanted a whole number from 1, got 0"),
-        (["toy.toml", "--time", "soon"], "--time: wanted a number of seconds"),
+        (["toy.toml", "--max-time", "soon"], "--max-time: wanted a number of seconds"),
         (["toy.toml", "--threat", "evil"], "evil"),
         (["toy.toml", "--contamination", "0.7"], "0 <= eps < 1/2"),
         (["toy.toml", "--confidence", "95"], "--confidence: wanted a probability"),
@@ -612,13 +612,13 @@ def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], complaint: 
 
 
 def test_a_study_of_other_arms_or_commands_is_not_taken_up(folder: Path) -> None:
-    assert run(folder, "toy.toml", "--pulls", "3").returncode == 3
+    assert run(folder, "toy.toml", "--max-pulls", "3").returncode == 3
     (folder / "toy.toml").write_text((folder / "toy.toml").read_text().replace("cost = 40", "cost = 50"))
     ran = run(folder, "toy.toml")
     assert ran.returncode == 2
     assert "the study was begun with other" in ran.stderr
     assert "40 then, 50 now" in ran.stderr
-    assert run(folder, "toy.toml", "--pulls", "3", "--name", "toy 2").returncode == 3
+    assert run(folder, "toy.toml", "--max-pulls", "3", "--name", "toy 2").returncode == 3
 
 
 # Rescue ---------------------------------------------------------------------------------------------------------------
@@ -626,7 +626,7 @@ def test_a_study_of_other_arms_or_commands_is_not_taken_up(folder: Path) -> None
 
 def test_a_damaged_file_is_refused_and_what_can_be_read_of_it_goes_on(folder: Path) -> None:
     write_spec(folder, TWIN)
-    assert run(folder, "toy.toml", "--pulls", "400", "--tolerance", "0").returncode == 3
+    assert run(folder, "toy.toml", "--max-pulls", "400", "--tolerance", "0").returncode == 3
     file = folder / "toy.db"
     whole = file.read_bytes()
     damaged = whole[:-4096]

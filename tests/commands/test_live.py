@@ -112,7 +112,7 @@ def test_those_that_matter_come_first_where_not_all_fit(many: Snapshot) -> None:
 
 
 def test_the_foot_has_the_certificate_the_goal_the_forecast_and_the_news(few: Snapshot) -> None:
-    shown = replace(few, pulls_left=1234, rate=10.0, preparing=("arm 2",), most_pulls=100)
+    shown = replace(few, pulls_left=1234, rate=10.0, preparing=("arm 2",), max_pulls=100)
     text = "\n".join(on_screen(shown, 100, 30, ("Warning: arm 'arm 3' was set aside: " + "x " * 200,)))
     assert "Certain within " in text
     assert "(goal 5%)" in text

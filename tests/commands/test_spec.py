@@ -123,9 +123,9 @@ def test_every_key_is_read(tmp_path):
         seed = 7
         storage = "postgresql://host/base"
         [budget]
-        pulls = 100
-        pulls_per_arm = 20
-        time = "1.5 h"
+        max_pulls = 100
+        max_pulls_per_arm = 20
+        max_time = "1.5 h"
         [[objective]]
         name = "size"
         direction = "maximize"
@@ -195,12 +195,12 @@ def test_every_key_is_read(tmp_path):
 @pytest.mark.parametrize(
     ("written", "limits"),
     [
-        ("[study]\nbudget = 500\n", Limits(pulls=500)),
-        ('[study]\nbudget = "30 min"\n', Limits(seconds=1800.0)),
-        ("[study]\nbudget = {pulls_per_arm = 9}\n", Limits(pulls_per_arm=9)),
-        ("budget = 500\n", Limits(pulls=500)),
-        ("[budget]\nseconds = 90\n", Limits(seconds=90.0)),
-        ('[budget]\ntime = "2h"\n', Limits(seconds=7200.0)),
+        ("[study]\nbudget = 500\n", Limits(max_pulls=500)),
+        ('[study]\nbudget = "30 min"\n', Limits(max_time=1800.0)),
+        ("[study]\nbudget = {max_pulls_per_arm = 9}\n", Limits(max_pulls_per_arm=9)),
+        ("budget = 500\n", Limits(max_pulls=500)),
+        ("[budget]\nmax_time = 90\n", Limits(max_time=90.0)),
+        ('[budget]\nmax_time = "2h"\n', Limits(max_time=7200.0)),
     ],
 )
 def test_budgets_may_be_short(tmp_path, written, limits):

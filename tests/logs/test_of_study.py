@@ -101,7 +101,7 @@ def test_pulls_that_were_planned_and_not_handed_out_are_not_under_way(tmp_path: 
 
 
 def certified(path: Path) -> None:
-    told(path, Study(["a", "b", "c"], [SECONDS, "quality"], Prescient(0.1), storage=path, most_pulls=4000, seed=1))
+    told(path, Study(["a", "b", "c"], [SECONDS, "quality"], Prescient(0.1), storage=path, max_pulls=4000, seed=1))
 
 
 def running(path: Path) -> None:
@@ -115,13 +115,13 @@ def with_arms_set_aside(path: Path) -> None:
 
 def with_a_spread_bound(path: Path) -> None:
     metrics = [Objective("seconds", "minimize", 0.3)]
-    study = Study(["a", "b"], metrics, Prescient(0.25), spread=Subgaussian(0.05), storage=path, most_pulls=2000)
+    study = Study(["a", "b"], metrics, Prescient(0.25), spread=Subgaussian(0.05), storage=path, max_pulls=2000)
     told(path, study, at_once=6)
 
 
 def with_coverage(path: Path) -> None:
     metrics = [Objective("seconds", "minimize", "20%")]
-    told(path, Study(["a", "b", "c"], metrics, Oblivious(0.02), coverage=[0.4], storage=path, most_pulls=600, seed=3))
+    told(path, Study(["a", "b", "c"], metrics, Oblivious(0.02), coverage=[0.4], storage=path, max_pulls=600, seed=3))
 
 
 def told(path: Path, study: Study, rounds: int = 10_000, apart: float = 1.0, at_once: int = 30) -> None:

@@ -90,7 +90,7 @@ def test_measures_until_the_study_is_done(threads: ThreadPoolExecutor) -> None:
 
 
 def test_as_many_are_under_way_as_there_are_workers_and_never_more() -> None:
-    study, now, most, lock = a_study(most_pulls=200), 0, 0, threading.Lock()
+    study, now, most, lock = a_study(max_pulls=200), 0, 0, threading.Lock()
     meet = threading.Barrier(3)
 
     def measure(pull: Pull) -> Measurement:
@@ -110,7 +110,7 @@ def test_as_many_are_under_way_as_there_are_workers_and_never_more() -> None:
 
 
 def test_a_slow_pull_keeps_nobody_waiting(threads: ThreadPoolExecutor) -> None:
-    study, free = a_study(most_pulls=60), threading.Event()
+    study, free = a_study(max_pulls=60), threading.Event()
 
     def measure(pull: Pull) -> Measurement:
         if pull.id == 2:
@@ -125,7 +125,7 @@ def test_a_slow_pull_keeps_nobody_waiting(threads: ThreadPoolExecutor) -> None:
 
 
 def test_waits_for_the_pulls_of_others() -> None:
-    study = a_study(most_pulls=15)
+    study = a_study(max_pulls=15)
     other = Study.open(study.storage, worker="elsewhere")
     theirs = other.ask(4)
 
@@ -141,8 +141,8 @@ def test_waits_for_the_pulls_of_others() -> None:
 
 def test_a_worker_that_lives_keeps_its_lease(threads: ThreadPoolExecutor) -> None:
     """A pull that takes many times its lease, while another worker of the study asks for what is lost."""
-    study, begun = a_study(most_pulls=15, lease=0.4), list[int]()
-    other = a_study(study.storage, most_pulls=15, worker="elsewhere")
+    study, begun = a_study(max_pulls=15, lease=0.4), list[int]()
+    other = a_study(study.storage, max_pulls=15, worker="elsewhere")
 
     def measure(pull: Pull) -> Measurement:
         begun.append(pull.id)
@@ -158,8 +158,8 @@ def test_a_worker_that_lives_keeps_its_lease(threads: ThreadPoolExecutor) -> Non
 
 
 def test_a_pull_evaluated_in_this_thread_keeps_its_lease() -> None:
-    study = a_study(most_pulls=3, lease=0.4)
-    other = a_study(study.storage, most_pulls=3, worker="elsewhere")
+    study = a_study(max_pulls=3, lease=0.4)
+    other = a_study(study.storage, max_pulls=3, worker="elsewhere")
 
     def measure(pull: Pull) -> Measurement:
         if pull.id == 2:
@@ -211,7 +211,7 @@ def test_an_exception_of_a_future_is_a_failed_pull() -> None:
 
 
 def test_a_metric_that_failed_alone_leaves_the_others_standing() -> None:
-    study = a_study(most_pulls=6)
+    study = a_study(max_pulls=6)
     half = Measurement({"quality": 2.0}, "scale broken")
     nothing = Measurement({}, "exit code 1")
     drive(study, at_once(lambda pull: half if pull.id % 2 else nothing), workers=1)
@@ -451,7 +451,7 @@ def test_a_database_server_that_goes_away_and_comes_back(postgres: PostgresServe
     measured: list[int] = []
     later = threading.Timer(0.7, postgres.start)
     with PostgresStorage(postgres.new_database(), patience=0.1) as storage:  # the rest is left to the loop
-        study = a_study(storage, most_pulls=40)
+        study = a_study(storage, max_pulls=40)
 
         def measure(pull: Pull) -> Measurement:
             measured.append(pull.id)
@@ -485,7 +485,7 @@ def test_a_study_file_that_another_process_holds_is_waited_for(tmp_path: Path, t
     from frontguard.storage.sqlite.storage import SqliteStorage
 
     path = tmp_path / "study.db"
-    study = a_study(SqliteStorage(path, wait=0.02), most_pulls=30)
+    study = a_study(SqliteStorage(path, wait=0.02), max_pulls=30)
     holder = apsw.Connection(str(path))
     holder.set_busy_timeout(int(1000 * WAIT))
     held = threading.Event()
@@ -506,7 +506,7 @@ def test_a_study_file_that_another_process_holds_is_waited_for(tmp_path: Path, t
 
 
 def test_pulls_that_were_handed_out_to_nobody_come_back() -> None:
-    study = a_study(Forgetful(), most_pulls=12)
+    study = a_study(Forgetful(), max_pulls=12)
     assert drive(study, at_once(), workers=2) == "done"
     assert sorted(told(study)) == list(range(1, 13))
 
@@ -526,7 +526,7 @@ def test_what_waiting_cannot_mend_is_raised_at_once() -> None:
 
 
 def test_pulls_are_held_back_until_they_are_let_go() -> None:
-    study, sizes = a_study(most_pulls=10), list[tuple[int, int]]()
+    study, sizes = a_study(max_pulls=10), list[tuple[int, int]]()
 
     def hold_back(finished: Sequence[Any]) -> bool:
         sizes.append((len(finished), len(told(study))))
@@ -538,7 +538,7 @@ def test_pulls_are_held_back_until_they_are_let_go() -> None:
 
 
 def test_what_is_held_back_at_the_end_is_told() -> None:
-    study = a_study(most_pulls=3)
+    study = a_study(max_pulls=3)
     assert drive(study, at_once(), workers=1, hold_back=lambda finished: True) == "done"
     assert told(study) == [1, 2, 3]
 

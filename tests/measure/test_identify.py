@@ -87,7 +87,7 @@ def test_the_first_parameter_gets_the_arm_whatever_it_is_called() -> None:
         ({"workers": 0}, "workers must be a whole number, at least 1; got 0"),
         ({"workers": 2}, "workers: there is one with executor='serial'"),
         ({"timeout": 1.0}, "timeout needs executor='processes'"),
-        ({"most_seconds": -1.0}, "most_seconds must be a positive number of seconds"),
+        ({"max_time": -1.0}, "max_time must be a positive number of seconds"),
         ({"arms": "abc"}, "arms must be a list of names, a mapping"),
         ({"arms": ["a", "a"]}, "arms must have different names"),
         ({"arms": [{}, {"x": 1}]}, "arms in a list must be names"),
@@ -410,7 +410,7 @@ def test_a_time_limit_that_is_met_again_and_again_never_stops_a_slow_pull(functi
     """Stopped and measured anew until they happen to be fast, slow pulls would never be seen."""
     storage = MemoryStorage()
     for call in (1, 2, 3):
-        options: dict[str, Any] = {"executor": "processes", "workers": 1, "storage": storage, "most_seconds": 0.5}
+        options: dict[str, Any] = {"executor": "processes", "workers": 1, "storage": storage, "max_time": 0.5}
         assert run(functions.slow_always, **options).status == "budget"
         assert len(told(storage)) == call
     assert told(storage) == [1, 2, 3]
@@ -421,7 +421,7 @@ def test_a_time_limit_that_is_met_again_and_again_never_stops_a_slow_pull(functi
 
 def test_the_end_of_the_time_is_said_while_it_waits(capfd: pytest.CaptureFixture[str]) -> None:
     storage = MemoryStorage()
-    run(lambda arm: (time.sleep(0.7), ARMS[arm])[1], storage=storage, executor="threads", workers=1, most_seconds=0.1)
+    run(lambda arm: (time.sleep(0.7), ARMS[arm])[1], storage=storage, executor="threads", workers=1, max_time=0.1)
     assert told(storage) == [1]
     assert capfd.readouterr().err == (
         "frontguard: the time is over: waiting for 1 pull that is under way; Ctrl-C gives it up, to count as failed\n"
@@ -455,7 +455,7 @@ def test_the_time_ends_a_study_that_can_go_on_later() -> None:
             enough.wait(0.3)
         return ARMS[arm]
 
-    result = run(evaluate, storage=storage, most_seconds=0.2)
+    result = run(evaluate, storage=storage, max_time=0.2)
     assert result.status == "budget"
     assert 0 < len(told(storage)) <= 8
     assert run(evaluate, storage=storage).status == "certified"

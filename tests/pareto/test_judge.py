@@ -62,7 +62,7 @@ class ByTheRule:
 
 def decided(boxes: ArmBoxes, accuracy: Floats, coverage: Floats, margin: Floats) -> ByTheRule:
     control = np.zeros(1, rule.CONTROL)
-    control["most_pulls"] = control["most_per_arm"] = np.iinfo(np.int64).max
+    control["max_pulls"] = control["max_per_arm"] = np.iinfo(np.int64).max
     standing = rule.new_standing(*boxes.lower.shape, control)._replace(boxes=as_columns(boxes))
     standing.arms["pulls"] = 10**6
     rule.decide(standing, rule.Goal(accuracy, coverage, margin))

@@ -112,10 +112,10 @@ def test_arms_that_tie_are_certified_below_the_safe_limit_and_not_beyond_the_pos
     attack = worst_case if model is Malicious else worst_case_prescient
     for directions in ([-1, -1], [1, 1], [-1, 1], [0, 0]):
         eps = 0.8 * limits.safe_up_to
-        policy = Certified(2, 1, threat=model(eps), accuracy=0.2, most_pulls=200_000)
+        policy = Certified(2, 1, threat=model(eps), accuracy=0.2, max_pulls=200_000)
         assert simulate_one(policy, environment, attack(environment, eps, directions)).result().status == "certified"
     eps = 1.1 * limits.possible_up_to
-    policy = Certified(2, 1, threat=model(eps), accuracy=0.2, most_pulls=200_000)
+    policy = Certified(2, 1, threat=model(eps), accuracy=0.2, max_pulls=200_000)
     assert simulate_one(policy, environment, attack(environment, eps, [-1, -1])).result().status != "certified"
 
 

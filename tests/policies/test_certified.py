@@ -159,7 +159,7 @@ def test_it_always_stops_and_says_why(
             adversary = worst_case_prescient(environment, threat.eps, np.where(np.arange(arms) % 2, 1, -1))
     policy = Certified(
         arms, objectives, threat=threat, accuracy=tolerance, spread=Gaussian(0.3) if with_spread else None,
-        most_pulls_per_arm=3000,
+        max_pulls_per_arm=3000,
     )  # fmt: skip
     live = simulate_one(policy, environment, adversary, seed=seed)
     result = live.result()
@@ -197,7 +197,7 @@ def test_a_goal_beyond_the_attackers_reach_is_called_unreachable_with_what_can_b
 
 
 def test_failed_pulls_count_and_are_never_evidence() -> None:
-    policy = Certified(2, 1, threat=Prescient(0.1), accuracy=0.1, most_pulls_per_arm=200)
+    policy = Certified(2, 1, threat=Prescient(0.1), accuracy=0.1, max_pulls_per_arm=200)
     rng = np.random.default_rng(0)
     while not policy.done:
         arms = policy.ask()
@@ -407,7 +407,7 @@ def test_a_tolerance_for_each_objective() -> None:
         ({"coverage": [0.1]}, "coverage must be one number or 2"),
         ({"quantiles": 1.0}, "strictly between 0 and 1"),
         ({"growth": 0.0}, "growth must be above 0"),
-        ({"most_pulls": 0}, "most_pulls must be a whole number"),
+        ({"max_pulls": 0}, "max_pulls must be a whole number"),
         ({"delta": 1.0}, "delta"),
         ({"threat": "prescient"}, "threat must be"),
         ({"spread": Gaussian(0.1), "t_bar": 0.5}, "t_bar"),

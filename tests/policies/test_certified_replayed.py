@@ -63,7 +63,7 @@ def test_next_pulls_begin_with_a_probe_and_count_what_is_out() -> None:
 
 
 def test_next_pulls_keep_to_the_budget_of_an_arm() -> None:
-    policy = policy_for(most_pulls_per_arm=2)
+    policy = policy_for(max_pulls_per_arm=2)
     pulls = policy.next_pulls(at_least=100)
     assert np.bincount(pulls).tolist() == [2, 2, 2, 2]
 

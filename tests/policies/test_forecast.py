@@ -66,7 +66,7 @@ def forecasts(case: str, share: float, runs: int = RUNS) -> np.ndarray:
         total, first_batch = int(whole.pulls_per_arm.sum()), arms * int(policy.standing.control["first"][0])
         if total < 1.5 * first_batch:
             continue
-        policy = Certified(arms, objectives, threat=threat, most_pulls=max(round(share * total), first_batch), **goal)
+        policy = Certified(arms, objectives, threat=threat, max_pulls=max(round(share * total), first_batch), **goal)
         part = simulate_one(policy, environment, adversary, seed=1, run=run)
         guess = forecast(part).pulls_left
         found.append(np.nan if guess is None else (int(part.pulls_per_arm.sum()) + guess) / total)
@@ -104,7 +104,7 @@ def test_a_goal_nearer_by_takes_fewer_pulls():
     goals = (0.05, 0.1, 0.2)
     left = []
     for accuracy in goals:
-        policy = Certified(6, 2, threat=Prescient(0.02), accuracy=accuracy, most_pulls=200)
+        policy = Certified(6, 2, threat=Prescient(0.02), accuracy=accuracy, max_pulls=200)
         left.append(forecast(_driven(policy, environment, 200)).pulls_left)
     assert None not in left
     assert left == sorted(left, reverse=True)
@@ -148,7 +148,7 @@ def test_what_it_says_where_there_is_nothing_to_foresee():
 
 def test_a_goal_out_of_reach_has_no_forecast():
     environment = bimodal([[0.0], [0.1]], [[5.0], [5.0]], 0.5)
-    policy = Certified(2, 1, threat=Prescient(0.3), accuracy=0.01, most_pulls=5000)
+    policy = Certified(2, 1, threat=Prescient(0.3), accuracy=0.01, max_pulls=5000)
     result = forecast(_driven(policy, environment, 5000))
     assert result.pulls_left is None
 

@@ -41,7 +41,7 @@ def test_a_tie_in_one_objective_does_not_put_a_worse_arm_on_the_front() -> None:
 def test_a_tie_does_not_stand_in_the_way_for_ever() -> None:
     """A tie and a difference that is too small to be seen: what cannot be had is given up."""
     rng = np.random.default_rng(0)
-    policy = Certified(2, 2, threat=Prescient(0.2), accuracy=0.0, most_pulls=100_000)
+    policy = Certified(2, 2, threat=Prescient(0.2), accuracy=0.0, max_pulls=100_000)
     run(policy, lambda arm: np.array([0.05 * arm + rng.normal(), 100.0]))
     assert policy.status == "unreachable"
     assert policy.pulls_per_arm.sum() < 5000
@@ -67,7 +67,7 @@ def test_the_certificate_is_of_the_set_that_is_returned_however_it_ends() -> Non
     for seed in range(60):
         rng = np.random.default_rng(seed)
         truth = rng.uniform(0.0, 2.0, (6, 2))
-        policy = Certified(6, 2, threat=Oblivious(0.0), accuracy=0.1, most_pulls=int(rng.integers(150, 700)))
+        policy = Certified(6, 2, threat=Oblivious(0.0), accuracy=0.1, max_pulls=int(rng.integers(150, 700)))
         run(policy, lambda arm, rng=rng, truth=truth: truth[arm] + 0.5 * rng.normal(size=2))
         result = policy.result()
         stopped += result.status == "budget"

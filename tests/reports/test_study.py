@@ -109,7 +109,7 @@ def test_where_the_log_would_decide_otherwise_no_figure_is_given() -> None:
     """With a spread bound a study decides what the log alone leaves open."""
     rng = np.random.default_rng(1)
     metrics = [Objective("speed", tolerance=0.3)]
-    study = Study(["a", "b"], metrics, Prescient(0.25), spread=Subgaussian(0.05), most_pulls=2000)
+    study = Study(["a", "b"], metrics, Prescient(0.25), spread=Subgaussian(0.05), max_pulls=2000)
     while pulls := study.ask(6):
         study.tell_many([(pull, [1.0 + 1.0 * pull.index + rng.normal(0.0, 0.05)]) for pull in pulls])
     result = study.result()

@@ -59,9 +59,9 @@ def _policies(environment: Environment) -> list[Policy]:
     return [
         RPSI(K, M, threat=Prescient(0.15), spread=Subgaussian(0.1), accuracy=0.2),
         RPSI(K, M, threat=Malicious(0.1), spread=Subgaussian(0.05), accuracy=0.1, order=np.arange(K)[::-1]),
-        Certified(K, M, threat=Prescient(0.15), accuracy=0.3, coverage=0.2, most_pulls=20_000),
-        Certified(K, M, threat=Malicious(0.1), accuracy=0.3, spread=Gaussian(0.05), most_pulls_per_arm=1000),
-        Certified(K, M, threat=Share(0.1), accuracy=0.3, spread=Gaussian(0.05), most_pulls_per_arm=1000),
+        Certified(K, M, threat=Prescient(0.15), accuracy=0.3, coverage=0.2, max_pulls=20_000),
+        Certified(K, M, threat=Malicious(0.1), accuracy=0.3, spread=Gaussian(0.05), max_pulls_per_arm=1000),
+        Certified(K, M, threat=Share(0.1), accuracy=0.3, spread=Gaussian(0.05), max_pulls_per_arm=1000),
         AuerA1(K, M, accuracy=0.2, scale=0.2),
         AuerA1M(K, M, accuracy=0.2, scale=0.2),
     ]

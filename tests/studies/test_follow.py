@@ -143,24 +143,24 @@ def until_done(study: Study, follower: Follower) -> None:
 
 def test_amended_settings_are_taken_up_and_stopped_studies_go_on() -> None:
     storage = MemoryStorage()
-    study = a_study(storage, most_pulls=90)
+    study = a_study(storage, max_pulls=90)
     follower = Follower(storage, "s")
     until_done(study, follower)
     stopped = follower.catch_up()
     assert stopped.snapshot.result.status == "budget"
     assert stopped.snapshot.reachable is not None
     check(stopped, storage)
-    again = a_study(storage, most_pulls=3000)
+    again = a_study(storage, max_pulls=3000)
     opened = follower.catch_up()
     assert opened.snapshot.result.status == "running"
-    assert opened.snapshot.most_pulls == 3000
+    assert opened.snapshot.max_pulls == 3000
     assert opened.version > stopped.version
     assert opened.snapshot.reachable is None
     check(opened, storage)
     until_done(again, follower)
     check(follower.catch_up(), storage)
     looser = [Objective("seconds", "minimize", "60%"), OBJECTIVES[1], OBJECTIVES[2]]
-    loose = Study(ARMS, looser, Prescient(0.1), seed=5, storage=storage, name="s", most_pulls=3001)
+    loose = Study(ARMS, looser, Prescient(0.1), seed=5, storage=storage, name="s", max_pulls=3001)
     until_done(loose, follower)
     overview = follower.catch_up()
     assert overview.settings.objectives[0].tolerance == "60%"

@@ -102,7 +102,7 @@ def test_asking_for_more_than_a_batch_gives_more_to_do() -> None:
 
 
 def test_a_budget_is_kept_to_the_pull() -> None:
-    study = Study(3, [Objective("quality", tolerance=1e-9)], Prescient(0.1), most_pulls=50)
+    study = Study(3, [Objective("quality", tolerance=1e-9)], Prescient(0.1), max_pulls=50)
     rng = np.random.default_rng(0)
     pulls = 0
     while batch := study.ask(4):
@@ -113,7 +113,7 @@ def test_a_budget_is_kept_to_the_pull() -> None:
 
 
 def test_a_budget_for_each_arm() -> None:
-    study = Study(3, [Objective("quality", tolerance=1e-9)], Prescient(0.1), most_pulls_per_arm=20)
+    study = Study(3, [Objective("quality", tolerance=1e-9)], Prescient(0.1), max_pulls_per_arm=20)
     rng = np.random.default_rng(0)
     while batch := study.ask(4):
         study.tell_many([(pull, [rng.normal()]) for pull in batch])
@@ -122,7 +122,7 @@ def test_a_budget_for_each_arm() -> None:
 
 
 def test_it_waits_for_pulls_that_are_out_before_it_gives_up() -> None:
-    study = Study(2, [Objective("quality", tolerance=1e-9)], Prescient(0.1), most_pulls=12)
+    study = Study(2, [Objective("quality", tolerance=1e-9)], Prescient(0.1), max_pulls=12)
     pulls = study.ask(12)
     assert len(pulls) == 12
     assert study.ask() == []
@@ -282,7 +282,7 @@ def test_a_log_that_grows_while_it_is_read_is_read_right() -> None:
 
 
 def test_failures_beyond_the_contamination_raise_an_alarm() -> None:
-    study = a_study(most_pulls=400)
+    study = a_study(max_pulls=400)
     while pulls := study.ask(10):
         for pull in pulls:
             if pull.arm == "fast" and pull.id % 3 == 0:
@@ -344,7 +344,7 @@ def died_on_long_runs(seed: int, pulls: int = 400) -> Study:
     """
     rng = random.Random(seed)
     goal = [Objective("seconds", "minimize", tolerance="5%")]
-    study = Study(["a", "b"], goal, Prescient(0.0), seed=seed, most_pulls=pulls, lease=1e-9)
+    study = Study(["a", "b"], goal, Prescient(0.0), seed=seed, max_pulls=pulls, lease=1e-9)
     while asked := study.ask(10):
         for pull in asked:
             seconds = (1.0 if rng.random() < 0.4 else 10.0) if pull.arm == "a" else 5.0
@@ -456,7 +456,7 @@ def test_what_a_share_takes_counts_when_an_arm_fails_too_often_to_be_judged() ->
 
 
 def test_an_arm_that_fails_too_often_to_be_judged_is_set_aside() -> None:
-    study = a_study(most_pulls=5000)
+    study = a_study(max_pulls=5000)
     while pulls := study.ask(10):
         for pull in pulls:
             if pull.arm == "small" and np.random.default_rng([1, pull.id]).random() < 0.7:
@@ -496,9 +496,9 @@ def test_if_every_arm_fails_nothing_is_certified() -> None:
 
 def test_a_larger_budget_lets_a_study_go_on() -> None:
     storage = MemoryStorage()
-    work(a_study(storage=storage, most_pulls=20))
+    work(a_study(storage=storage, max_pulls=20))
     assert Study.open(storage).status == "budget"
-    study = a_study(storage=storage, most_pulls=20)
+    study = a_study(storage=storage, max_pulls=20)
     assert study.ask() == []  # the same budget, the same end
     study = a_study(storage=storage)
     work(study)
@@ -558,7 +558,7 @@ def test_settings_survive_being_stored() -> None:
     storage = MemoryStorage()
     study = Study(
         ["ä", "b\n"], [Objective("x", "minimize", "3%", 0.9), "y"], Malicious(0.05), confidence=0.8, storage=storage,
-        coverage=[0.1, 0.2], spread=Gaussian(0.5), most_pulls=100, seed=3, about={"identity": {"k": [1, "2"]}},
+        coverage=[0.1, 0.2], spread=Gaussian(0.5), max_pulls=100, seed=3, about={"identity": {"k": [1, "2"]}},
     )  # fmt: skip
     assert Study.open(storage).settings == study.settings
 
@@ -577,7 +577,7 @@ def test_settings_survive_being_stored() -> None:
         ({"threat": "prescient"}, "Prescient"),
         ({"threat": Prescient(0.49), "spread": Gaussian(1.0), "confidence": 2}, "confidence"),
         ({"confidence": 95}, "confidence must be a probability"),
-        ({"most_pulls": 0}, "pulls must be a whole number"),
+        ({"max_pulls": 0}, "pulls must be a whole number"),
         ({"seed": -1}, "seed"),
         ({"lease": 0.0}, "lease"),
         ({"name": ""}, "name"),

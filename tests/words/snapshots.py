@@ -21,7 +21,7 @@ def snapshot_of(
     arms: int, pulls: int, metrics: tuple[Objective, ...] = (SECONDS, SCORE), name: str = "arm"
 ) -> Snapshot:
     """A study in which later arms are slower and better, so that all are on the front, but for every third."""
-    study = Study([f"{name} {i}" for i in range(arms)], metrics, Prescient(0.05), most_pulls=pulls)
+    study = Study([f"{name} {i}" for i in range(arms)], metrics, Prescient(0.05), max_pulls=pulls)
     rng = np.random.default_rng(7)
     while asked := study.ask(64):
         told = []
@@ -30,7 +30,7 @@ def snapshot_of(
             values = [1.3**pull.index * math.exp(0.02 * rng.normal()), score + rng.normal()]
             told.append((pull, values[: len(metrics)]))
         study.tell_many(told)
-    return Snapshot(study.name, study.result(), most_pulls=pulls)
+    return Snapshot(study.name, study.result(), max_pulls=pulls)
 
 
 def set_aside(result: Result, *arms: str) -> Result:

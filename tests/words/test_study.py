@@ -32,7 +32,7 @@ def test_the_answer_is_a_sentence_that_fits_how_it_ended(few: Snapshot, many: Sn
         "3 of 4 arms are not beaten by more than 5% in seconds and 2 in score at once: arm 0, arm 1, arm 3."
     )
     assert answer(many).startswith("Not certified: the budget is used up after 700 pulls. So far: ")
-    running = replace(few, result=replace(few.result, status="running"), seconds_allowed=90.0)
+    running = replace(few, result=replace(few.result, status="running"), max_time=90.0)
     assert answer(running, "cancelled").startswith(f"Interrupted after {few.pulls} pulls. So far: 3 in, 1 out")
     assert answer(running, "time").startswith("Not certified: the time of 1 min 30 s is over.")
     nothing = replace(

@@ -70,7 +70,7 @@ def cell(answers: Callable[[Rng], Answers]) -> Callable[[Rng], Answers]:
 # How a study is driven by hand ----------------------------------------------------------------------------------------
 
 
-def begun(world: World, rng: Rng, threat: Threat = NO_ATTACK, *, most_pulls: int = 600) -> Study:
+def begun(world: World, rng: Rng, threat: Threat = NO_ATTACK, *, max_pulls: int = 600) -> Study:
     """A study of a world, in memory."""
     return Study(
         world.arms,
@@ -78,7 +78,7 @@ def begun(world: World, rng: Rng, threat: Threat = NO_ATTACK, *, most_pulls: int
         threat,
         confidence=CONFIDENCE,
         seed=int(rng.integers(2**31)),
-        most_pulls=most_pulls,
+        max_pulls=max_pulls,
     )
 
 
@@ -117,7 +117,7 @@ def workers_that_die(rng: Rng) -> Answers:
     """Workers die on long runs, and others go on."""
     world, storage = _slow_or_fast(), open_storage("memory:")
     # A lease that is over at once stands for the time that passes until a dead worker is missed.
-    study = partial(Study, world.arms, world.objectives, NO_ATTACK, confidence=CONFIDENCE, most_pulls=100, lease=1e-6)
+    study = partial(Study, world.arms, world.objectives, NO_ATTACK, confidence=CONFIDENCE, max_pulls=100, lease=1e-6)
     crew = [study(storage=storage, worker=f"worker {n}") for n in range(4)]
     dead = 0
     while pulls := crew[dead % len(crew)].ask(1):
@@ -133,7 +133,7 @@ def workers_that_die(rng: Rng) -> Answers:
 def interruptions(rng: Rng) -> Answers:
     """Runs are stopped whenever something slow is under way, which is waited for or given up, and taken up again."""
     world = _slow_or_fast()
-    truth, study = world.truth, begun(world, rng, most_pulls=60)
+    truth, study = world.truth, begun(world, rng, max_pulls=60)
     while not study.done:
         _one_run(world, study, rng, patient=rng.random() < 0.25)
     yield truth, study.result()
@@ -165,7 +165,7 @@ def _one_run(world: World, study: Study, rng: Rng, *, patient: bool) -> None:
 def slow_first(rng: Rng) -> Answers:
     """Many pulls are under way, the fast ones are back first, and the study is looked at meanwhile."""
     world = _slow_or_fast()
-    truth, study = world.truth, begun(world, rng, most_pulls=400)
+    truth, study = world.truth, begun(world, rng, max_pulls=400)
     while pulls := study.ask(48):
         came = [(world.measure(pull.index, rng).tolist(), pull) for pull in pulls]
         for position, (values, pull) in enumerate(sorted(came, key=lambda each: each[0])):
@@ -364,7 +364,7 @@ def budget_over(rng: Rng) -> Answers:
     objectives = (Objective("quality", tolerance=0.1), Objective("speed", tolerance=0.1))
     middles = rng.uniform(0.0, 2.0, (8, 2))
     world = World(objectives, tuple(tuple(normal(middle, 0.5) for middle in row) for row in middles))
-    study = begun(world, rng, most_pulls=int(rng.integers(100, 400)))
+    study = begun(world, rng, max_pulls=int(rng.integers(100, 400)))
     yield from watched(world, study, lambda pull: world.measure(pull.index, rng).tolist(), at_once=16)
 
 

@@ -65,8 +65,9 @@ def run(
     confidence: Annotated[
         float | None, typer.Option(help="Probability with which the answer must hold (without: 0.95).")
     ] = None,
-    pulls: Annotated[int | None, whole_from(1, "Stop after so many pulls of all arms together.")] = None,
-    time: Annotated[
+    max_pulls: Annotated[int | None, whole_from(1, "Stop after so many pulls of all arms together.")] = None,
+    max_pulls_per_arm: Annotated[int | None, whole_from(1, "Pull no arm more often than this.")] = None,
+    max_time: Annotated[
         str | None, typer.Option(help='Begin no pull after so long, such as "30 min"; those under way are waited for.')
     ] = None,
     workers: Annotated[
@@ -95,8 +96,9 @@ def run(
         checked_target(report)
     wanted = with_options(
         spec_of(spec, arm or (), minimize or (), maximize or ()),
-        tolerance=tolerance or (), threat=threat, contamination=contamination, confidence=confidence, pulls=pulls,
-        time=time, workers=workers, timeout=timeout, seed=seed, name=name,
+        tolerance=tolerance or (), threat=threat, contamination=contamination, confidence=confidence,
+        max_pulls=max_pulls, max_pulls_per_arm=max_pulls_per_arm, max_time=max_time, workers=workers, timeout=timeout,
+        seed=seed, name=name,
     )  # fmt: skip
     where = storage or wanted.storage or QUICK_STORAGE
     from frontguard.storage.open import open_storage
@@ -152,8 +154,9 @@ def with_options(
     threat: str | None = None,
     contamination: float | None = None,
     confidence: float | None = None,
-    pulls: int | None = None,
-    time: str | None = None,
+    max_pulls: int | None = None,
+    max_pulls_per_arm: int | None = None,
+    max_time: str | None = None,
     workers: int | None = None,
     timeout: str | None = None,
     seed: int | None = None,
@@ -171,8 +174,9 @@ def with_options(
         raise BadInput(f"--confidence: wanted a probability between 0 and 1, such as 0.95; got {confidence}")
     changes["budget"] = replace(
         spec.budget,
-        pulls=pulls or spec.budget.pulls,
-        seconds=spec.budget.seconds if time is None else _seconds("--time", time),
+        max_pulls=max_pulls or spec.budget.max_pulls,
+        max_pulls_per_arm=max_pulls_per_arm or spec.budget.max_pulls_per_arm,
+        max_time=spec.budget.max_time if max_time is None else _seconds("--max-time", max_time),
     )
     if timeout is not None:
         changes["timeout"] = _seconds("--timeout", timeout)
@@ -235,8 +239,8 @@ def _study(spec: Spec, storage: Storage, where: str) -> Study:
         confidence=spec.confidence,
         storage=storage,
         name=spec.name,
-        most_pulls=spec.budget.pulls,
-        most_pulls_per_arm=spec.budget.pulls_per_arm,
+        max_pulls=spec.budget.max_pulls,
+        max_pulls_per_arm=spec.budget.max_pulls_per_arm,
         seed=spec.seed,
         lease=spec.lease,
         about={"identity": spec.identity(), "spec": spec.source_text},

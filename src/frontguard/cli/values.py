@@ -32,7 +32,7 @@ def whole_from(least: int, help: str) -> Any:
 
     def checked(param: typer.CallbackParam, value: int | None) -> int | None:
         if value is not None and value < least:
-            raise BadInput(f"--{param.name}: wanted a whole number from {least}, got {value}")
+            raise BadInput(f"--{str(param.name).replace('_', '-')}: wanted a whole number from {least}, got {value}")
         return value
 
     return typer.Option(help=help, callback=checked)

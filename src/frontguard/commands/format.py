@@ -112,9 +112,9 @@ def _environment(value: object) -> object:
 def _budget(value: object) -> object:
     """`budget = 500` and `budget = "30 min"` are short for a table."""
     if isinstance(value, str):
-        return {"time": value}
+        return {"max_time": value}
     if isinstance(value, int) and not isinstance(value, bool):
-        return {"pulls": value}
+        return {"max_pulls": value}
     return value
 
 
@@ -164,16 +164,15 @@ class _Toml(BaseModel):
 class BudgetToml(_Toml):
     """[budget]."""
 
-    pulls: Count | None = None
-    pulls_per_arm: Count | None = None
-    seconds: Seconds | None = None
-    time: Seconds | None = None
+    max_pulls: Count | None = None
+    max_pulls_per_arm: Count | None = None
+    max_time: Seconds | None = None
 
 
 Budget = Annotated[
     BudgetToml,
     BeforeValidator(_budget),
-    _wanted('a table with pulls, pulls_per_arm, seconds or time; a number of pulls; or a text as "30 min"'),
+    _wanted('a table with max_pulls, max_pulls_per_arm or max_time; a number of pulls; or a text as "30 min"'),
 ]
 
 

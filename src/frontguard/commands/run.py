@@ -94,7 +94,7 @@ class CommandedRun:
 
         Raises `FirstMistake` if every first pull of every arm fails: then nothing is stored.
         """
-        seconds = self.spec.budget.seconds
+        seconds = self.spec.budget.max_time
         new = self.study.storage.size(self.study.name)[1] == 0
         first = FirstPulls(len(self.spec.arms), "the commands", in_words=self._why, alike=False)
         with self.commands, _attentive(), ThreadPoolExecutor(self.spec.workers, "pull") as pool:
@@ -187,9 +187,9 @@ class CommandedRun:
             failures={name: count for name, count in zip(names, state.failures, strict=True) if count},
             reachable=policy.reachable().in_units(study.objectives) if final else None,
             pulls_left=forecast(policy).pulls_left,
-            most_pulls=self.spec.budget.pulls,
+            max_pulls=self.spec.budget.max_pulls,
             seconds=progress.seconds,
-            seconds_allowed=self.spec.budget.seconds,
+            max_time=self.spec.budget.max_time,
             rate=progress.rate or None,
             busy=progress.out,
             side_by_side=state.side_by_side,

@@ -48,9 +48,9 @@ QUICK_TOLERANCE = "5%"
 class Limits:
     """When to stop without a certificate: pulls altogether, pulls of each arm, seconds on the clock."""
 
-    pulls: int | None = None
-    pulls_per_arm: int | None = None
-    seconds: float | None = None
+    max_pulls: int | None = None
+    max_pulls_per_arm: int | None = None
+    max_time: float | None = None
 
 
 @dataclass(frozen=True)
@@ -194,9 +194,6 @@ def _built(table: SpecToml, complain: Complaints, file: Path) -> Spec:
     if study.budget is not None and table.budget is not None:
         raise complain(("budget",), "wanted once; it is given in [study] as well")
     budget = study.budget or table.budget or BudgetToml()
-    if budget.seconds is not None and budget.time is not None:
-        where = ("study", "budget") if study.budget else ("budget",)
-        raise complain((*where, "time"), "wanted seconds or time, not both")
     cwd = file.parent / run.cwd
     if not cwd.is_dir():
         raise complain(("run", "cwd"), f"wanted a folder that exists; got {run.cwd!r}")
@@ -212,7 +209,7 @@ def _built(table: SpecToml, complain: Complaints, file: Path) -> Spec:
         cwd=cwd,
         confidence=study.confidence,
         seed=study.seed,
-        budget=Limits(budget.pulls, budget.pulls_per_arm, budget.seconds or budget.time),
+        budget=Limits(budget.max_pulls, budget.max_pulls_per_arm, budget.max_time),
         workers=run.workers,
         timeout=run.timeout,
         prepare_timeout=run.prepare_timeout,

@@ -68,7 +68,7 @@ def _certified_without_spread(setting: Setting) -> dict[str, Any]:
         "accuracy": 2 * setting.bias + setting.experiment.accuracy,
         "coverage": 2 * setting.bias,
         "delta": DELTA,
-        "most_pulls": MOST_PULLS,
+        "max_pulls": MOST_PULLS,
     }
 
 

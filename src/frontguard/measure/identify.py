@@ -45,9 +45,9 @@ def identify(
     confidence: float = 0.95,
     coverage: Sequence[float] | None = None,
     spread: SpreadBound | None = None,
-    most_pulls: int | None = None,
-    most_pulls_per_arm: int | None = None,
-    most_seconds: float | None = None,
+    max_pulls: int | None = None,
+    max_pulls_per_arm: int | None = None,
+    max_time: float | None = None,
     timeout: float | None = None,
     seed: int = 0,
     lease: float = LEASE,
@@ -63,7 +63,7 @@ def identify(
         the metrics by name, in the order of objectives, or, if there is one objective, as a number. An exception is a
         failed pull, and so is a value that cannot be used: an observation that may be anything, not one that is left
         out.
-    arms, objectives, threat, confidence, coverage, spread, most_pulls, most_pulls_per_arm, seed
+    arms, objectives, threat, confidence, coverage, spread, max_pulls, max_pulls_per_arm, seed
         As in `Study`. With a number of arms, `evaluate` gets 0, 1, ….
     executor
         "threads", "processes", "serial" (in this thread), "dask://HOST:PORT", any `concurrent.futures.Executor`, or a
@@ -73,7 +73,7 @@ def identify(
         pulls side by side have in common (a busy machine) must not decide what they measure; use 1 where it may.
     storage, name
         Where the study is kept: in memory unless said otherwise. One that is there already goes on.
-    most_seconds
+    max_time
         When to stop asking for pulls, from now; what is under way is waited for. The status is then "budget".
     timeout
         Seconds after which a pull is ended and counts as failed; only with executor="processes".
@@ -100,7 +100,7 @@ def identify(
     candidates = _candidates(arms)
     count = None if workers is None else checked_count(workers, "workers")
     measure = Measure(_a_function(evaluate), _pull_parameters(evaluate))
-    until = None if most_seconds is None else time.monotonic() + _seconds(most_seconds, "most_seconds")
+    until = None if max_time is None else time.monotonic() + _seconds(max_time, "max_time")
     limit = None if timeout is None else _seconds(timeout, "timeout")
     # Workers first: what they refuse is refused before a study is begun, and a script that is imported once more by a
     # worker process gets no further than this.
@@ -114,8 +114,8 @@ def identify(
             name=name,
             coverage=coverage,
             spread=spread,
-            most_pulls=most_pulls,
-            most_pulls_per_arm=most_pulls_per_arm,
+            max_pulls=max_pulls,
+            max_pulls_per_arm=max_pulls_per_arm,
             seed=seed,
             lease=lease,
         )

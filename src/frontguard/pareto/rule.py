@@ -74,8 +74,8 @@ CONTROL = np.dtype(
         ("stop", np.int64),  # RUNNING, CERTIFIED, BUDGET or UNREACHABLE
         ("pulls", np.int64),  # of all arms
         ("decisions", np.int64),
-        ("most_pulls", np.int64),  # the budget of all arms together ...
-        ("most_per_arm", np.int64),  # ... and of each
+        ("max_pulls", np.int64),  # the budget of all arms together ...
+        ("max_per_arm", np.int64),  # ... and of each
         ("first", np.int64),  # pulls of an arm in its first batch
         ("growth", np.float64),
         ("revive", np.int64),  # whether what may have put arms out was found false or set aside since the last decision
@@ -186,7 +186,7 @@ def next_batch(standing: Standing) -> tuple[Ints, Ints]:
             pulls = arms[i].pulls
             grown = pulls + max(1, int(np.ceil(record.growth * pulls)))
             wanted[size] = i
-            counts[size] = min(record.first if pulls < record.first else grown, record.most_per_arm) - pulls
+            counts[size] = min(record.first if pulls < record.first else grown, record.max_per_arm) - pulls
             size += 1
     return wanted[:size], counts[:size]
 
@@ -199,11 +199,11 @@ def keep_to_budget(standing: Standing) -> None:
     for a in range(record.alive):
         i = standing.alive[a]
         if arms[i].wanted == 1:
-            if arms[i].pulls >= record.most_per_arm:
+            if arms[i].pulls >= record.max_per_arm:
                 arms[i].wanted = 0
             else:
                 affordable += 1
-    if affordable == 0 or record.pulls >= record.most_pulls:
+    if affordable == 0 or record.pulls >= record.max_pulls:
         record.stop = BUDGET
 
 

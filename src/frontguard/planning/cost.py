@@ -178,7 +178,7 @@ def simulated_policies(task: Task) -> list[SimulatedPolicy]:
         try:
             policy: Policy | None = Certified(
                 task.arms, task.objectives, threat=task.threat, accuracy=task.accuracy, coverage=task.coverage,
-                delta=task.delta, spread=spread, t_bar=T_BAR, most_pulls=MOST_PULLS,
+                delta=task.delta, spread=spread, t_bar=T_BAR, max_pulls=MOST_PULLS,
             )  # fmt: skip
             note = ""
         except BadInput as error:  # h beyond t̄: nothing can be done with R

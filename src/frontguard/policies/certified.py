@@ -80,7 +80,7 @@ class Certified(Policy):
         Which quantile of the rewards counts: 1/2, the median, or another level; one for all or one for each objective.
     margin
         By how much an arm has to be beaten in the point estimates not to be returned; half of γ − c unless given.
-    most_pulls, most_pulls_per_arm
+    max_pulls, max_pulls_per_arm
         Budgets. Without them it goes on until it is certified, or sees that it cannot be, or has pulled an arm 2²⁰
         times.
 
@@ -119,8 +119,8 @@ class Certified(Policy):
         t_bar: float = 0.49,
         quantiles: npt.ArrayLike = 0.5,
         margin: npt.ArrayLike | None = None,
-        most_pulls: int | None = None,
-        most_pulls_per_arm: int | None = None,
+        max_pulls: int | None = None,
+        max_pulls_per_arm: int | None = None,
         growth: float = GROWTH,
     ) -> None:
         super().__init__(arms, objectives)
@@ -144,11 +144,11 @@ class Certified(Policy):
             raise BadInput(f"growth must be above 0 and at most 1; got {growth!r}")
         control = np.zeros(1, CONTROL)
         everything, each = np.iinfo(np.int64).max, LARGEST
-        if most_pulls is not None:
-            everything = checked_count(most_pulls, "most_pulls")
-        if most_pulls_per_arm is not None:
-            each = min(LARGEST, checked_count(most_pulls_per_arm, "most_pulls_per_arm"))
-        control["most_pulls"], control["most_per_arm"] = everything, each
+        if max_pulls is not None:
+            everything = checked_count(max_pulls, "max_pulls")
+        if max_pulls_per_arm is not None:
+            each = min(LARGEST, checked_count(max_pulls_per_arm, "max_pulls_per_arm"))
+        control["max_pulls"], control["max_per_arm"] = everything, each
         control["first"] = _first_pulls(self.rule)
         control["growth"] = growth
         control["accuracy_slack"] = control["coverage_slack"] = np.inf
@@ -235,7 +235,7 @@ class Certified(Policy):
         wanted, counts = next_batch(self.standing)
         if pulls is not None:
             return self._some(pulls, wanted, arms["pulls"][wanted] + self._outstanding[wanted])
-        return np.repeat(wanted, counts)[: int(control["most_pulls"][0] - control["pulls"][0])]
+        return np.repeat(wanted, counts)[: int(control["max_pulls"][0] - control["pulls"][0])]
 
     @property
     def _alive(self) -> Ints:
@@ -248,7 +248,7 @@ class Certified(Policy):
         asked = np.empty(pulls, np.int64)
         for n in range(pulls):
             least = int(np.argmin(at))
-            if at[least] >= self.standing.control["most_per_arm"][0]:
+            if at[least] >= self.standing.control["max_per_arm"][0]:
                 asked = asked[:n]
                 break
             asked[n] = wanted[least]

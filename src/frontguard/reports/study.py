@@ -115,8 +115,8 @@ def _facts(snapshot: Snapshot) -> list[Fact]:
     if snapshot.result.status != "certified":
         facts.append(Fact("Certificate", certificate_against_goal(plain.nearest, plain.metrics)))
         facts.append(Fact("Forecast", more_to_come(snapshot)))
-    if snapshot.most_pulls is not None:
-        facts.append(Fact("Budget", f"{snapshot.most_pulls:,} pulls"))
+    if snapshot.max_pulls is not None:
+        facts.append(Fact("Budget", f"{snapshot.max_pulls:,} pulls"))
     return facts
 
 
@@ -265,7 +265,10 @@ def _in_python(settings: Settings) -> str:
         arms = f"[{settings.arms[0]!r}, …]  # {len(settings.arms):,}"
     objectives = ",\n        ".join(repr(each) for each in settings.objectives)
     more = "" if settings.spread is None else f"    spread={settings.spread!r},\n"
-    for name, value in (("most_pulls", settings.budget.pulls), ("most_pulls_per_arm", settings.budget.pulls_per_arm)):
+    for name, value in (
+        ("max_pulls", settings.budget.max_pulls),
+        ("max_pulls_per_arm", settings.budget.max_pulls_per_arm),
+    ):
         more += "" if value is None else f"    {name}={value},\n"
     return (
         f"frontguard.Study(\n    {arms},\n    [\n        {objectives},\n    ],\n    {settings.threat!r},\n"

@@ -164,7 +164,7 @@ def _run_certified(
     streams = run_streams(rewards, attacks, objectives)
     while control[0].stop == 0:
         order, counts = _certified.next_batch(standing)
-        left = control[0].most_pulls - control[0].pulls
+        left = control[0].max_pulls - control[0].pulls
         for n in range(order.size):
             i = order[n]
             wanted = min(counts[n], left)
@@ -262,9 +262,9 @@ def _drive(policy: Policy, source: RewardSource, seed: int, run: int) -> None:
         policy.pool = pool
 
 
-def drive_by_turns(policy: Policy, streams: Streams, most_pulls: float = math.inf) -> None:
+def drive_by_turns(policy: Policy, streams: Streams, max_pulls: float = math.inf) -> None:
     """Drive a policy by ask and tell until it stops or has had its pulls: same rewards, same answer, slower."""
-    while not policy.done and policy.pulls_per_arm.sum() < most_pulls:
+    while not policy.done and policy.pulls_per_arm.sum() < max_pulls:
         wanted = policy.ask()
         policy.tell(wanted, streams.take_batch(wanted))
 

@@ -179,7 +179,7 @@ class Follower:
             failures={name: count for name, count in zip(names, state.failures, strict=True) if count},
             reachable=policy.reachable().in_units(settings.objectives) if state.stopped else None,
             pulls_left=self._pulls_left(state),
-            most_pulls=settings.budget.pulls,
+            max_pulls=settings.budget.max_pulls,
             seconds=max(self._last - self._began, 0.0),
             rate=self._rate(),
             busy=out,

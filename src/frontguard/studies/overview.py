@@ -27,9 +27,9 @@ class Snapshot:
     failures: dict[str, Counter[str]] = field(default_factory=dict)  # by arm, then by reason
     reachable: Certificate | None = None  # in the objectives' units; what further pulls could bring at best
     pulls_left: int | None = None  # by the forecast
-    most_pulls: int | None = None  # the budget
+    max_pulls: int | None = None  # the budget
     seconds: float = 0.0  # since the run began
-    seconds_allowed: float | None = None
+    max_time: float | None = None
     rate: float | None = None  # pulls a second
     busy: int = 0  # pulls under way
     side_by_side: bool = False  # whether pulls were measured several at a time
@@ -72,11 +72,11 @@ class Snapshot:
         """Which budget will end before the certificate is there, by the forecast."""
         if self.pulls_left is None:
             return None
-        if self.most_pulls is not None and self.pulls + self.pulls_left > self.most_pulls:
-            return BudgetOver("pulls", self.most_pulls)
+        if self.max_pulls is not None and self.pulls + self.pulls_left > self.max_pulls:
+            return BudgetOver("max_pulls", self.max_pulls)
         left = self.seconds_left
-        if left is not None and self.seconds_allowed is not None and self.seconds + left > self.seconds_allowed:
-            return BudgetOver("seconds", self.seconds_allowed)
+        if left is not None and self.max_time is not None and self.seconds + left > self.max_time:
+            return BudgetOver("max_time", self.max_time)
         return None
 
 

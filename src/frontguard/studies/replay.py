@@ -227,7 +227,7 @@ class Replay:
         policy = after.policy
         waiting = after.planned - after.told
         budget = self.settings.budget
-        left = (budget.pulls or np.iinfo(np.int64).max) - after.planned
+        left = (budget.max_pulls or np.iinfo(np.int64).max) - after.planned
         arms = np.empty(0, np.int64)
         status = policy.status
         if len(policy.aside) == policy.arms:
@@ -304,9 +304,9 @@ class Replay:
 def _budget_over(budget: Budget, status: str) -> tuple[BudgetOver, ...]:
     if status != "budget":
         return ()
-    if budget.pulls is not None:
-        return (BudgetOver("pulls", budget.pulls),)
-    return (BudgetOver("pulls_per_arm", budget.pulls_per_arm or LARGEST),)
+    if budget.max_pulls is not None:
+        return (BudgetOver("max_pulls", budget.max_pulls),)
+    return (BudgetOver("max_pulls_per_arm", budget.max_pulls_per_arm or LARGEST),)
 
 
 def inner_values(objectives: Sequence[Objective], values: Floats) -> Floats:

@@ -20,8 +20,8 @@ FORMAT = 1
 class Budget:
     """When to stop without a certificate: pulls of all arms together, and of each arm."""
 
-    pulls: int | None = None
-    pulls_per_arm: int | None = None
+    max_pulls: int | None = None
+    max_pulls_per_arm: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse budgets that are none."""
@@ -55,7 +55,7 @@ class Settings:
             threat=self.threat,
             delta=round(1.0 - self.confidence, 12),
             spread=self.spread,
-            most_pulls_per_arm=self.budget.pulls_per_arm,
+            max_pulls_per_arm=self.budget.max_pulls_per_arm,
             **optional,
         )
 

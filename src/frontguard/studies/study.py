@@ -57,7 +57,7 @@ class Study:
         differ from what they were, nothing else.
     coverage, spread
         As in `Certified`; `coverage` in inner units.
-    most_pulls, most_pulls_per_arm
+    max_pulls, max_pulls_per_arm
         Budgets.
     seed
         Of the order in which arms are measured.
@@ -87,8 +87,8 @@ class Study:
         name: str = "study",
         coverage: Sequence[float] | None = None,
         spread: SpreadBound | None = None,
-        most_pulls: int | None = None,
-        most_pulls_per_arm: int | None = None,
+        max_pulls: int | None = None,
+        max_pulls_per_arm: int | None = None,
         seed: int = 0,
         lease: float = LEASE,
         worker: str | None = None,
@@ -102,7 +102,7 @@ class Study:
             coverage=None if coverage is None else tuple(float(value) for value in coverage),
             spread=spread,
             seed=_seed(seed),
-            budget=Budget(most_pulls, most_pulls_per_arm),
+            budget=Budget(max_pulls, max_pulls_per_arm),
             about=dict(about or {}),
         )
         settings.policy()  # what the policy refuses is refused before anything is stored

@@ -144,7 +144,7 @@ def _facts(overview: Overview) -> dict[str, Any]:
         "pulls_a_minute": finite(60.0 * snapshot.rate) if snapshot.rate else None,
         "began": finite(overview.began),
         "last": finite(overview.last),
-        "most_pulls": snapshot.most_pulls,
+        "max_pulls": snapshot.max_pulls,
         "verdicts": {verdict.word: count for verdict, count in snapshot.result.tally().items()},
     }
 
@@ -214,6 +214,6 @@ def _settings(overview: Overview) -> dict[str, Any]:
         "contamination": settings.threat.eps,
         "confidence": settings.confidence,
         "seed": settings.seed,
-        "budget": {"pulls": settings.budget.pulls, "pulls_per_arm": settings.budget.pulls_per_arm},
+        "budget": {"max_pulls": settings.budget.max_pulls, "max_pulls_per_arm": settings.budget.max_pulls_per_arm},
         "spec": spec if isinstance(spec, str) else None,
     }

@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from frontguard.storage.open import without_password
 
 
-def command_line(arguments: Sequence[str], **changed: str | Sequence[str]) -> str:
+def command_line(arguments: Sequence[str], **changes: str | Sequence[str]) -> str:
     """The command as it would be typed, with other values for some options.
 
-    >>> command_line(["run", "a b.toml", "--pulls", "500", "--workers=2"], pulls="2000")
-    "frontguard run 'a b.toml' --workers=2 --pulls 2000"
+    >>> command_line(["run", "a b.toml", "--max-pulls", "500", "--workers=2"], max_pulls="2000")
+    "frontguard run 'a b.toml' --workers=2 --max-pulls 2000"
     """
     kept: list[str] = []
+    changed = {name.replace("_", "-"): value for name, value in changes.items()}
     skip = False
     for argument in arguments:
         option = argument.partition("=")[0]

@@ -42,9 +42,9 @@ def _set_aside(notice: notices.SetAside) -> str:
 
 
 def _budget_over(notice: notices.BudgetOver) -> str:
-    if notice.budget == "seconds":
+    if notice.budget == "max_time":
         return f"the time of {notice.limit:g} s is over"
-    each = " of each arm" if notice.budget == "pulls_per_arm" else ""
+    each = " of each arm" if notice.budget == "max_pulls_per_arm" else ""
     return f"the budget of {notice.limit:,.0f} pulls{each} is used up"
 
 

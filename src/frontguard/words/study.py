@@ -56,7 +56,7 @@ def answer(snapshot: Snapshot, how: How = "done") -> str:
     if how == "cancelled":
         return f"Interrupted after {snapshot.pulls:,} pulls. {_so_far(snapshot)}"
     if how == "time" and status == "running":
-        allowed = f" of {duration(snapshot.seconds_allowed)}" if snapshot.seconds_allowed else ""
+        allowed = f" of {duration(snapshot.max_time)}" if snapshot.max_time else ""
         return f"Not certified: the time{allowed} is over. {_so_far(snapshot)}"
     if status == "running":
         return f"Not certified yet. {_so_far(snapshot)}"
@@ -126,7 +126,7 @@ def too_short(snapshot: Snapshot) -> str:
     over = snapshot.shortfall
     if over is None:
         return ""
-    if over.budget == "seconds":
+    if over.budget == "max_time":
         return f"the time of {duration(over.limit)} will end before"
     return f"the budget of {over.limit:,.0f} pulls will end before"
 
@@ -189,7 +189,7 @@ def next_step(snapshot: Snapshot, how: How, arguments: Sequence[str], where: str
         return f"a looser tolerance, which could be reached: `{command_line(arguments, tolerance=goals)}`{fewer}."
     if how == "time":
         return f"`{again}` goes on for as long again; {more_to_come(snapshot)}."
-    if snapshot.most_pulls is None:
-        return f"a larger pulls_per_arm in the spec, then the same command; {more_to_come(snapshot)}."
+    if snapshot.max_pulls is None:
+        return f"a larger max_pulls_per_arm in the spec, then the same command; {more_to_come(snapshot)}."
     enough = enough_pulls(snapshot) or 2 * snapshot.pulls
-    return f"a larger budget: `{command_line(arguments, pulls=str(enough))}`; {more_to_come(snapshot)}."
+    return f"a larger budget: `{command_line(arguments, max_pulls=str(enough))}`; {more_to_come(snapshot)}."

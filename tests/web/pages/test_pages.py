@@ -151,7 +151,7 @@ def test_failures_are_told_with_reason_and_count_and_alarms_are_warnings() -> No
 
 def test_the_settings_stand_below_with_the_spec() -> None:
     spec = "[study]\nname = 'a </pre><script>'\n"
-    example = Example(seed=11, about={"spec": spec}, most_pulls=1234)
+    example = Example(seed=11, about={"spec": spec}, max_pulls=1234)
     region = study_page(example.overview, Address(1)).regions["reproduce"]
     (pre,) = [each for each in elements(region) if each.tag == "pre"]
     assert pre.text() == spec

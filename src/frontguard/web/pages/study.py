@@ -71,8 +71,8 @@ def _facts(overview: Overview) -> Element:
     """Counts, pace, forecast, and what is certain for each objective beside the goal."""
     snapshot = overview.snapshot
     told = f"{snapshot.pulls:,}"
-    if snapshot.most_pulls is not None:
-        told += f" of {snapshot.most_pulls:,} allowed"
+    if snapshot.max_pulls is not None:
+        told += f" of {snapshot.max_pulls:,} allowed"
     terms: list[tuple[str, list[Child]]] = [("Pulls", [told])]
     if snapshot.result.status == "running":
         pace = f"{number(round(60.0 * snapshot.rate, 1))}" if snapshot.rate else "none lately"
@@ -230,7 +230,10 @@ def _reproduce(overview: Overview) -> Element:
         terms.append(("Objective", [called(objective.name), f": {goal}"]))
     if settings.spread is not None:
         terms.append(("Spread bound", [str(settings.spread)]))
-    for what, most in (("Budget", settings.budget.pulls), ("Budget of each arm", settings.budget.pulls_per_arm)):
+    for what, most in (
+        ("Budget", settings.budget.max_pulls),
+        ("Budget of each arm", settings.budget.max_pulls_per_arm),
+    ):
         if most is not None:
             terms.append((what, [f"{most:,} pulls"]))
     spec = settings.about.get("spec")
