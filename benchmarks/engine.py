@@ -15,7 +15,6 @@ from benchmarks.tables import Row, heading
 from frontguard import RPSI, AuerA1, AuerA1M, Oblivious, Policy, Subgaussian, simulate
 from frontguard._compiled import entry
 from frontguard.simulation.contracts import BLOCK
-from frontguard.simulation.random import stream_states
 from frontguard.simulation.streams import SOURCE, STATES, RewardSource, fill_block, run_streams
 
 _COUNTS = types.Array(types.int64, 1, "C")
@@ -70,7 +69,7 @@ def main() -> list[Row]:
 
         def drawing() -> None:
             for run in range(runs):  # noqa: B023
-                states = stream_states(0, run, K)
+                states = source.states(0, run)
                 draw_only(source.compiled, *states, outcome.pulls_per_arm[run], M)  # noqa: B023
 
         drawing()
@@ -87,7 +86,7 @@ def main() -> list[Row]:
     pulls_per_arm = np.full(K, 500_000)
 
     def bare_draws() -> None:
-        draw_only(source.compiled, *stream_states(0, 0, K), pulls_per_arm, M)
+        draw_only(source.compiled, *source.states(0, 0), pulls_per_arm, M)
 
     def bare_draws_twice() -> None:
         threads = [threading.Thread(target=bare_draws) for _ in range(2)]

@@ -38,7 +38,7 @@ from frontguard.evidence.boxes import BoxRule, box_rule
 from frontguard.simulation import adversaries as adv
 from frontguard.simulation import environments as env
 from frontguard.simulation.contracts import BLOCK, Adversary, PrescientAdversary
-from frontguard.simulation.random import stream_states
+from frontguard.simulation.random import STATE
 from frontguard.simulation.streams import SOURCE, STATES, RewardSource, fill_block, run_streams
 from frontguard.theory.spread import CustomSpread, Gaussian, SpreadBound
 from frontguard.theory.threats import Prescient
@@ -247,7 +247,7 @@ def _find_misses(
         for a in range(taken):
             arm = (run * taken + a) % lowest.shape[0]
             counts[:] = 0
-            streams.ledger[arm] = 0  # the budget of a share is that of a run
+            streams.attacks[arm, STATE:] = 0  # the budget of a share is that of a run
             for start in range(0, length, BLOCK):
                 fill_block(source, streams, arm, block)
                 size = min(BLOCK, length - start)
@@ -278,7 +278,7 @@ def find_misses(cell: Cell, runs: int, *, seed: int, ranks: Ints | None = None, 
     wanted = read_ranks(cell.rule, length) if ranks is None else ranks
     misses = np.zeros((runs, cell.arms, len(cell.levels), 2), np.bool_)
     source = RewardSource(cell.environment, cell.adversary)
-    states = stream_states(seed, 0, source.environment.arms)
+    states = source.states(seed, 0)
     most = np.maximum.reduceat(wanted[..., 1:], range(0, wanted.shape[-1] - 1, BLOCK), axis=-1)
     _find_misses(source.compiled, *states, wanted, most, cell.rule.costs, *cell.ends, misses)
     return misses

@@ -44,7 +44,7 @@ from frontguard.policies import rpsi as _rpsi
 from frontguard.policies.auer import Rounds
 from frontguard.policies.rpsi import Ring
 from frontguard.simulation.contracts import BLOCK, CUBE, INDICES, MATRIX, VECTOR, Adversary, Environment
-from frontguard.simulation.random import Words, stream_states
+from frontguard.simulation.random import Words
 from frontguard.simulation.streams import (
     SOURCE,
     STATES,
@@ -256,7 +256,7 @@ def _drive(policy: Policy, source: RewardSource, seed: int, run: int) -> None:
     compiled, given = _COMPILED[type(policy)]
     columns = getattr(policy, "columns", _NO_COLUMNS)  # one that goes by means keeps no samples
     pool = _pool(len(columns))
-    pool = compiled(source.compiled, *stream_states(seed, run, policy.arms), *given(policy), pool, columns)
+    pool = compiled(source.compiled, *source.states(seed, run), *given(policy), pool, columns)
     _workspace.pool = pool
     if columns is not _NO_COLUMNS:
         policy.pool = pool

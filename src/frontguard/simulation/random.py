@@ -15,13 +15,16 @@ from frontguard._typing import Floats
 
 Words = npt.NDArray[np.uint64]
 
+STATE = 4
+"""Words of a stream's state."""
+
 _TO_UNIT = 2.0**-53
 
 
 def stream_states(seed: int, run: int, arms: int) -> tuple[Words, Words]:
-    """Initial states (arms, 4) of the rewards' and of the attackers' streams of one run."""
+    """Initial states (arms, `STATE`) of the rewards' and of the attackers' streams of one run."""
     sequence = np.random.SeedSequence(seed, spawn_key=(run,))
-    words = sequence.generate_state(8 * arms, np.uint64).reshape(2, arms, 4)
+    words = sequence.generate_state(2 * STATE * arms, np.uint64).reshape(2, arms, STATE)
     return np.ascontiguousarray(words[0]), np.ascontiguousarray(words[1])
 
 

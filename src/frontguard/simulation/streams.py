@@ -35,7 +35,7 @@ from frontguard.simulation.contracts import (
     attack_kernel,
     draw_kernel,
 )
-from frontguard.simulation.random import Words, fill_words, stream_states
+from frontguard.simulation.random import STATE, Words, fill_words, stream_states
 
 _CLEAN, _OBLIVIOUS, _PRESCIENT, _MALICIOUS, _SHARE = range(5)
 _TWO_64 = 2.0**64
@@ -73,11 +73,10 @@ class RunStreams(NamedTuple):
     """The random streams of every arm in one run, and workspaces for one block."""
 
     rewards: Words  # (K, ·)
-    attacks: Words  # (K, ·)
+    attacks: Words  # (K, ·): a state, and behind it what the attacker has spent of a share
     replacements: Floats  # (M, BLOCK)
     hits: Bools  # (M, BLOCK)
     words: Words  # (BLOCK,)
-    ledger: Ints  # (K, 1 + M): pulls of every arm that were drawn, and hits in each objective: what a share may spend
 
 
 STATES = types.uint64[:, ::1]
@@ -103,6 +102,12 @@ class RewardSource:
                     f"the replacements must be those of (K, M) = {self.environment.medians.shape} arms and objectives; "
                     f"got {other}"
                 )
+
+    def states(self, seed: int, run: int) -> tuple[Words, Words]:
+        """The states of the rewards' and the attackers' streams as a run begins; no attacker has spent anything."""
+        rewards, attacks = stream_states(seed, run, self.environment.arms)
+        ledgers = np.zeros((self.environment.arms, 1 + self.environment.objectives), np.uint64)
+        return rewards, np.hstack([attacks, ledgers])
 
     @cached_property
     def compiled(self) -> CompiledSource:
@@ -140,20 +145,23 @@ def run_streams(rewards: Words, attacks: Words, objectives: int) -> RunStreams:
         np.empty((objectives, BLOCK)),
         np.empty((objectives, BLOCK), np.bool_),
         np.empty(BLOCK, np.uint64),
-        np.zeros((rewards.shape[0], 1 + objectives), np.int64),
     )
 
 
 @kernel
-def _grant(hits: Bools, ledger: Ints, share: float) -> None:
-    """Leave of the hits (M, n) that are wished for those that the budget has room for, the earliest first."""
+def _grant(hits: Bools, ledger: Words, share: float) -> None:
+    """Leave of the hits (M, n) that are wished for those that the budget has room for, the earliest first.
+
+    The ledger (1 + M,) has the pulls of the arm that were drawn, and the hits in each objective. It stands behind the
+    state of the attacker's stream, because one array more in `RunStreams` makes every simulated pull slower by a fifth.
+    """
     objectives, pulls = hits.shape
     for i in range(pulls):
-        budget = taken_away(share, ledger[0] + i + 1)
+        budget = taken_away(share, int(ledger[0]) + i + 1)
         for d in range(objectives):
-            hits[d, i] &= ledger[1 + d] < budget
-            ledger[1 + d] += hits[d, i]
-    ledger[0] += pulls
+            hits[d, i] &= int(ledger[1 + d]) < budget
+            ledger[1 + d] += np.uint64(hits[d, i])
+    ledger[0] += np.uint64(pulls)
 
 
 @kernel
@@ -181,24 +189,20 @@ def fill_block(source: CompiledSource, streams: RunStreams, arm: int, block: Flo
     else:
         source.attack(block, replacements, hits, arm, source.attack_reals, source.attack_ints, state)
     if source.kind == _SHARE:
-        _grant(hits, streams.ledger[arm], source.share)
+        _grant(hits, state[STATE:], source.share)
     for d in range(objectives):
         for i in range(pulls):
             if hits[d, i]:
                 block[d, i] = replacements[d, i]
 
 
-@entry(types.void(SOURCE, STATES, STATES, types.int64[:, ::1], types.int64, CUBE, types.boolean[:, :, ::1]))
-def _fill_blocks(
-    source: CompiledSource, rewards: Words, attacks: Words, ledger: Ints, arm: int, blocks: Floats, hits: Bools
-) -> None:
-    """`fill_block` for Python: many blocks (n, M, BLOCK) of one arm, with their hits; the ledger goes on."""
+@entry(types.void(SOURCE, STATES, STATES, types.int64, CUBE, types.boolean[:, :, ::1]))
+def _fill_blocks(source: CompiledSource, rewards: Words, attacks: Words, arm: int, blocks: Floats, hits: Bools) -> None:
+    """`fill_block` for Python: many blocks (n, M, BLOCK) of one arm, with their hits."""
     streams = run_streams(rewards, attacks, blocks.shape[1])
-    streams.ledger[arm] = ledger[arm]
     for b in range(blocks.shape[0]):
         fill_block(source, streams, arm, blocks[b])
         hits[b] = streams.hits
-    ledger[arm] = streams.ledger[arm]
 
 
 class Streams:
@@ -206,9 +210,8 @@ class Streams:
 
     def __init__(self, source: RewardSource, seed: int, run: int = 0) -> None:
         self.source = source
-        self._rewards, self._attacks = stream_states(seed, run, source.environment.arms)
+        self._rewards, self._attacks = source.states(seed, run)
         empty = np.empty((0, source.environment.objectives))
-        self._ledger = np.zeros((source.environment.arms, 1 + source.environment.objectives), np.int64)
         self._left = [empty] * source.environment.arms  # drawn in a block and not yet taken, by arm
 
     def take(self, arm: int, pulls: int) -> Floats:
@@ -233,5 +236,5 @@ class Streams:
         """The next `count` blocks of an arm and which of their rewards were hit, both (count · BLOCK, M)."""
         objectives = self.source.environment.objectives
         rewards, hits = np.empty((count, objectives, BLOCK)), np.empty((count, objectives, BLOCK), np.bool_)
-        _fill_blocks(self.source.compiled, self._rewards, self._attacks, self._ledger, arm, rewards, hits)
+        _fill_blocks(self.source.compiled, self._rewards, self._attacks, arm, rewards, hits)
         return rewards.swapaxes(1, 2).reshape(-1, objectives), hits.swapaxes(1, 2).reshape(-1, objectives)
