@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 from zlib import crc32
 
@@ -25,6 +24,9 @@ _PAGE = 1024  # told pulls that are read at a time
 
 STRIDE = 1 << 40  # more pulls than a study can have; leaves room for 2²³ studies
 
+# What the checksum of a told pull is of: these, its numbers, and these.
+_PLACE = [("study", "<i8"), ("number", "<i8"), ("pull", "<i8")]
+_AFTER = [("reason", "<u4"), ("worker", "<u4"), ("end", "<i8")]
 _THREE = struct.Struct("<3q")
 _REST = struct.Struct("<2Iq")
 
@@ -196,33 +198,46 @@ def read_told(db: apsw.Connection, study: StudyRow, after: int, up_to: int | Non
 
 
 def _read_page(db: apsw.Connection, study: StudyRow, after: int, last: int) -> Told:
-    """Told pulls `after` + 1 to `last`."""
+    """Told pulls `after` + 1 to `last`, checked all at once; the row that is wrong is looked for if there is one."""
     rows: list[Any] = db.execute(
         "SELECT pull, numbers, reason, worker, ended, crc, id FROM told WHERE id > ? AND id <= ? ORDER BY id",
         (key(study.id, after), key(study.id, last)),
     ).fetchall()
-    start, width = key(study.id, 0), 8 + 8 * study.metrics
-    number = after
-    for number, (pull, numbers, reason, worker, end, crc, place) in enumerate(rows, start=after + 1):
-        if place != start + number:
-            raise NotAsWritten(f"told pull {number} of study {study.name!r} is missing")
-        try:
-            right = told_crc(study.id, number, pull, numbers, reason, worker, end) == crc and len(numbers) == width
-        except Exception:  # something that is no number, no bytes, no text
-            right = False
-        if not right:
-            raise NotAsWritten(f"told pull {number} of study {study.name!r} does not match its checksum")
-    if number < last:
-        raise NotAsWritten(f"told pull {number + 1} of study {study.name!r} is missing")
-    return _columns(study, after, [row[:5] for row in rows])
+    places = range(key(study.id, after + 1), key(study.id, last + 1))
+    try:
+        *columns, crcs, found = zip(*rows, strict=True)
+        right = found == tuple(places) and _told_crcs(study, after + 1, *columns) == list(crcs)
+    except (TypeError, ValueError, OverflowError, AttributeError):  # something that is no number, no bytes, no text
+        right = False
+    if not right:
+        raise _wrong_row(study, after, last, rows)
+    return _columns(study, after, *columns)
 
 
-def _columns(study: StudyRow, after: int, rows: list[Any]) -> Told:
-    """Rows (pull, numbers, reason, worker, end), one at least, as columns."""
-    pulls, data, reasons, workers, ends = zip(*rows, strict=True)
-    columns = np.frombuffer(b"".join(data), "<f8").reshape(len(rows), 1 + study.metrics)
-    at, values = columns[:, 0], columns[:, 1:]
-    return Told(after, np.array(pulls, np.int64), values, reasons, workers, at, np.array(ends, np.int64))
+def _wrong_row(study: StudyRow, after: int, last: int, rows: list[Any]) -> NotAsWritten:
+    """The first of the told pulls `after` + 1 to `last` that is missing or is not as written."""
+    width = 8 + 8 * study.metrics
+    for number, (*row, place) in enumerate(rows, start=after + 1):
+        if place != key(study.id, number):
+            return NotAsWritten(f"told pull {number} of study {study.name!r} is missing")
+        if not is_right((study.id, number, *row), told_crc) or len(row[1]) != width:
+            return NotAsWritten(f"told pull {number} of study {study.name!r} does not match its checksum")
+    return NotAsWritten(f"told pull {after + len(rows) + 1} of study {study.name!r} is missing")
+
+
+def _columns(
+    study: StudyRow,
+    after: int,
+    pulls: Sequence[int],
+    numbers: Sequence[bytes],
+    reasons: Sequence[str],
+    workers: Sequence[str],
+    ends: Sequence[int],
+) -> Told:
+    """Columns of rows, one at least, as they are handed out."""
+    at_and_values = np.frombuffer(b"".join(numbers), "<f8").reshape(len(pulls), 1 + study.metrics)
+    at, values = at_and_values[:, 0], at_and_values[:, 1:]
+    return Told(after, np.array(pulls, np.int64), values, tuple(reasons), tuple(workers), at, np.array(ends, np.int64))
 
 
 def read_late(db: apsw.Connection, study: StudyRow) -> Told:
@@ -234,7 +249,10 @@ def read_late(db: apsw.Connection, study: StudyRow) -> Told:
     ).fetchall()
     for row in rows:
         _check(row, f"late pull {row[2]} of study {study.name!r}")
-    return _columns(study, 0, [(*row[2:6], End.TOLD) for row in rows]) if rows else Told.nothing(0, study.metrics)
+    if not rows:
+        return Told.nothing(0, study.metrics)
+    _, _, pulls, numbers, reasons, workers, _ = zip(*rows, strict=True)
+    return _columns(study, 0, pulls, numbers, reasons, workers, [End.TOLD] * len(rows))
 
 
 def read_leases(db: apsw.Connection, study: StudyRow) -> list[Pull]:
@@ -301,15 +319,34 @@ def row_crc(*fields: int | float | str | bytes) -> int:
     return crc
 
 
-@lru_cache(4096)  # few workers, few kinds of reasons, many pulls
-def _text_crc(text: str) -> int:
-    return crc32(text.encode())
-
-
 def told_crc(study: int, number: int, pull: int, numbers: bytes, reason: str, worker: str, end: int) -> int:
     """The checksum of one told pull."""
-    rest = _REST.pack(_text_crc(reason), _text_crc(worker), end)
+    rest = _REST.pack(crc32(reason.encode()), crc32(worker.encode()), end)
     return crc32(_THREE.pack(study, number, pull) + numbers + rest)
+
+
+def _told_crcs(
+    study: StudyRow,
+    first: int,
+    pulls: Sequence[int],
+    numbers: Sequence[bytes],
+    reasons: Sequence[str],
+    workers: Sequence[str],
+    ends: Sequence[int],
+) -> list[int]:
+    """The checksums of told pulls `first`, `first` + 1, …: what `told_crc` gives for each, in a third of the time."""
+    width = 8 + 8 * study.metrics
+    rows = np.empty(len(pulls), [*_PLACE, ("numbers", f"V{width}"), *_AFTER])
+    rows["study"] = study.id
+    rows["number"] = np.arange(first, first + len(pulls))
+    rows["pull"] = pulls
+    rows["numbers"] = np.frombuffer(b"".join(numbers), f"V{width}")
+    known = {text: crc32(text.encode()) for text in {*reasons, *workers}}  # few workers, few kinds of reasons
+    rows["reason"] = [known[text] for text in reasons]
+    rows["worker"] = [known[text] for text in workers]
+    rows["end"] = ends
+    data, size = rows.tobytes(), rows.itemsize
+    return [crc32(data[start : start + size]) for start in range(0, len(data), size)]
 
 
 def _check(row: Sequence[Any], what: str) -> None:
