@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -186,18 +186,30 @@ def arms_that_matter(codes: Ints, decided_by: Ints, pulls: Ints) -> Ints:
     return np.asarray(some[np.argsort(-pulls[some], kind="stable")][:MOST_ARMS], np.int64)
 
 
-def dirtier_than(contamination: float, samples: Iterable[tuple[str, str, Floats]]) -> LooksDirtier | None:
-    """The hint that samples (arm, objective, values) look far dirtier than ε; None if none does.
+class Look(NamedTuple):
+    """How a sample looks: the share of it that looks wrong, by which sign, and how many values it has."""
+
+    share: float
+    sign: Sign
+    number: int
+
+
+def look_at(values: Floats) -> Look:
+    """How a sample looks."""
+    return Look(*share_that_looks_wrong(values), len(values))
+
+
+def dirtier_than(contamination: float, looks: Iterable[tuple[str, str, Look]]) -> LooksDirtier | None:
+    """The hint that samples (arm, objective, how it looks) look far dirtier than ε; None if none does.
 
     It is no part of any certificate: of clean normal, uniform and lognormal samples it is silent, and what it takes for
     wrong may be right.
     """
     looked: set[str] = set()
     dirty: dict[str, tuple[float, str, Sign]] = {}
-    for arm, objective, values in samples:
+    for arm, objective, (share, sign, number) in looks:
         looked.add(arm)
-        share, sign = share_that_looks_wrong(values)
-        count, number = round(share * len(values)), len(values)
+        count = round(share * number)
         if share < contamination + FAR_DIRTIER or bdtrc(count - 1, number, min(contamination + _STRAY, 1.0)) > _CHANCE:
             continue
         dirty[arm] = max(dirty.get(arm, (0.0, objective, sign)), (share, objective, sign))

@@ -19,7 +19,7 @@ from frontguard.notices import LooksDirtier, Notice, TooFewPulls
 from frontguard.objectives import Objective, tolerances
 from frontguard.pareto.judge import Verdicts, judge, promised_now
 from frontguard.results import Certificate
-from frontguard.suspects import MOST_VALUES, arms_that_matter, dirtier_than
+from frontguard.suspects import MOST_VALUES, Look, arms_that_matter, dirtier_than, look_at
 from frontguard.theory.threats import Threat
 
 MOST_PROFILED = 20_000
@@ -129,12 +129,12 @@ def _certificate(question: Question, goal: dict[str, Floats], slacks: tuple[floa
 def looks_dirtier(ordered: Readable, question: Question, verdicts: Verdicts) -> tuple[LooksDirtier, ...]:
     """A hint where the samples of arms that matter look far dirtier than declared."""
     arms = arms_that_matter(verdicts.codes, verdicts.decided_by, ordered.pulls)
-    found = dirtier_than(question.threat.eps, _shapes(ordered, question.objectives, arms))
+    found = dirtier_than(question.threat.eps, _looks(ordered, question.objectives, arms))
     return () if found is None else (found,)
 
 
-def _shapes(ordered: Readable, objectives: tuple[Objective, ...], arms: Ints) -> Iterator[tuple[str, str, Floats]]:
-    """Of these arms and objectives values at ranks that are spread evenly: one read a metric."""
+def _looks(ordered: Readable, objectives: tuple[Objective, ...], arms: Ints) -> Iterator[tuple[str, str, Look]]:
+    """How these arms look by values at ranks that are spread evenly: one read a metric."""
     for objective in objectives:
         column = ordered.metrics.index(objective.name)
         good = ordered.good[column][arms]
@@ -144,7 +144,7 @@ def _shapes(ordered: Readable, objectives: tuple[Objective, ...], arms: Ints) ->
             continue
         values = ordered.at(column, np.repeat(arms, counts), np.concatenate(places))
         for arm, some in zip(arms.tolist(), np.split(values, np.cumsum(counts)[:-1]), strict=True):
-            yield ordered.arms[arm], objective.name, some
+            yield ordered.arms[arm], objective.name, look_at(some)
 
 
 def _too_few(ordered: Readable, boxes: ArmBoxes) -> tuple[TooFewPulls, ...]:

@@ -23,7 +23,7 @@ from frontguard.policies.certified import Pending
 from frontguard.results import Result
 from frontguard.storage.contract import End, Plan, Storage, Told
 from frontguard.studies.alarms import Watch
-from frontguard.studies.hints import looks_dirtier
+from frontguard.studies.hints import Known, looks_dirtier
 from frontguard.studies.reasons import NOT_USABLE, reasons_of
 from frontguard.studies.settings import Budget, Settings
 from frontguard.verdicts import Verdict
@@ -89,8 +89,10 @@ class Replay:
         self.planned = 0  # pulls of all plans so far ...
         self._arm_of = np.empty(64, np.int64)  # ... and their arms, with room to grow
         self._ahead: list[Told] = []  # told pulls that were read and that no plan counts yet, in pieces ...
-        self._count_ahead = 0  # ... how many they are ...
+        self._passed = 0  # ... of the first piece those that a plan counts ...
+        self._count_ahead = 0  # ... how many the others are ...
         self._noted: _Noted | None = None  # ... and what of them was prepared for a decision
+        self._looks: Known = {}  # how samples looked
         self._later: list[Plan] = []  # plans that were read and that count told pulls that were not
 
     @property
@@ -168,9 +170,15 @@ class Replay:
         """Let the policy have the next `count` told pulls."""
         if count <= 0:
             return
-        ahead = Told.joined(self._ahead)
-        taken, rest = ahead.part(0, count), ahead.part(count)
-        self._ahead, self._count_ahead, self._noted = [rest] if len(rest) else [], len(rest), None
+        if len(self._ahead) > 1:
+            self._ahead, self._passed = [Told.joined(self._pieces_ahead())], 0
+        taken = self._ahead[0].part(self._passed, self._passed + count)
+        # What is left stays where it is: cut off anew for every plan, a long log would be copied again and again.
+        self._passed += count
+        self._count_ahead -= count
+        if not self._count_ahead:
+            self._ahead, self._passed = [], 0
+        self._noted = None
         arms = self.arms_of(taken.pulls)
         inner = inner_values(self.settings.objectives, taken.values)
         self.policy.take(arms, inner)
@@ -179,6 +187,10 @@ class Replay:
         failures = _Failures(*self._failed.shape)
         failures.add(arms, inner, taken)
         self._count(failures)
+
+    def _pieces_ahead(self) -> list[Told]:
+        """The told pulls that no plan counts yet."""
+        return [self._ahead[0].part(self._passed), *self._ahead[1:]] if self._passed else self._ahead
 
     def _count(self, new: _Failures) -> None:
         """Count failures. Copies of this replay share what there was, which stays as it is."""
@@ -263,7 +275,7 @@ class Replay:
         if self._noted is None:
             self._noted = _Noted(len(self.settings.arms), len(objectives))
         noted = self._noted
-        for piece in self._ahead[noted.pieces :]:
+        for piece in self._pieces_ahead()[noted.pieces :]:
             noted.add(self.arms_of(piece.pulls), inner_values(objectives, piece.values), piece)
         after = Replay.__new__(Replay)
         after.__dict__.update(self.__dict__)
@@ -271,7 +283,7 @@ class Replay:
         after.told = self.read
         after.at = float(self._ahead[-1].at[-1]) if self._ahead else self.at
         after._count(noted.failures)
-        after._ahead, after._count_ahead, after._noted = [], 0, None
+        after._ahead, after._passed, after._count_ahead, after._noted = [], 0, 0, None
         after._later = list(self._later)
         return after
 
@@ -296,7 +308,7 @@ class Replay:
             for arm in policy.aside.tolist()
         )
         status = self.status if self.stopped else "running"
-        hints = looks_dirtier(settings, policy, result)
+        hints = looks_dirtier(settings, policy, result, self._looks)
         notices = (*aside, *result.notices, *alarms, *hints, *_budget_over(settings.budget, status))
         return replace(result, status=status, notices=notices).in_units(settings.objectives)
 

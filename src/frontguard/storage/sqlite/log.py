@@ -199,25 +199,25 @@ def read_told(db: apsw.Connection, study: StudyRow, after: int, up_to: int | Non
 
 def _read_page(db: apsw.Connection, study: StudyRow, after: int, last: int) -> Told:
     """Told pulls `after` + 1 to `last`, checked all at once; the row that is wrong is looked for if there is one."""
-    rows: list[Any] = db.execute(
-        "SELECT pull, numbers, reason, worker, ended, crc, id FROM told WHERE id > ? AND id <= ? ORDER BY id",
+    query, place = (
+        "SELECT {} FROM told WHERE id > ? AND id <= ? ORDER BY id",
         (key(study.id, after), key(study.id, last)),
-    ).fetchall()
-    places = range(key(study.id, after + 1), key(study.id, last + 1))
+    )
+    rows: list[Any] = db.execute(query.format("pull, numbers, reason, worker, ended, crc"), place).fetchall()
     try:
-        *columns, crcs, found = zip(*rows, strict=True)
-        right = found == tuple(places) and _told_crcs(study, after + 1, *columns) == list(crcs)
+        *columns, crcs = zip(*rows, strict=True)
+        right = len(rows) == last - after and _told_crcs(study, after + 1, *columns) == list(crcs)
     except (TypeError, ValueError, OverflowError, AttributeError):  # something that is no number, no bytes, no text
         right = False
     if not right:
-        raise _wrong_row(study, after, last, rows)
+        raise _wrong_row(study, after, rows, db.execute(query.format("id"), place).fetchall())
     return _columns(study, after, *columns)
 
 
-def _wrong_row(study: StudyRow, after: int, last: int, rows: list[Any]) -> NotAsWritten:
-    """The first of the told pulls `after` + 1 to `last` that is missing or is not as written."""
+def _wrong_row(study: StudyRow, after: int, rows: list[Any], places: list[Any]) -> NotAsWritten:
+    """The first of the told pulls above `after` that is missing or is not as written; rows know their place."""
     width = 8 + 8 * study.metrics
-    for number, (*row, place) in enumerate(rows, start=after + 1):
+    for number, (row, (place,)) in enumerate(zip(rows, places, strict=True), start=after + 1):
         if place != key(study.id, number):
             return NotAsWritten(f"told pull {number} of study {study.name!r} is missing")
         if not is_right((study.id, number, *row), told_crc) or len(row[1]) != width:
@@ -342,11 +342,10 @@ def _told_crcs(
     rows["pull"] = pulls
     rows["numbers"] = np.frombuffer(b"".join(numbers), f"V{width}")
     known = {text: crc32(text.encode()) for text in {*reasons, *workers}}  # few workers, few kinds of reasons
-    rows["reason"] = [known[text] for text in reasons]
-    rows["worker"] = [known[text] for text in workers]
+    rows["reason"] = list(map(known.__getitem__, reasons))
+    rows["worker"] = list(map(known.__getitem__, workers))
     rows["end"] = ends
-    data, size = rows.tobytes(), rows.itemsize
-    return [crc32(data[start : start + size]) for start in range(0, len(data), size)]
+    return list(map(crc32, rows.view(f"V{rows.itemsize}").tolist()))
 
 
 def _check(row: Sequence[Any], what: str) -> None:
