@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from frontguard import Certificate, Result
+from frontguard import Certificate, Objective, Result
 from frontguard.errors import BadInput
+from frontguard.results import Inner
 
 
 def result(objectives: int = 2) -> Result:
@@ -21,9 +23,7 @@ def result(objectives: int = 2) -> Result:
         arms=("<b>a</b>", "b", "c", "d"),
         objectives=("speed", "quality", "price")[:objectives],
         verdict_codes=np.array([1, 1, 2, 3]),
-        estimates=estimates,
-        lower=estimates - width,
-        upper=estimates + width,
+        inner=Inner(estimates, estimates - width, estimates + width),
         pulls_per_arm=np.array([10, 10, 5, 10]),
         decided_by=np.array([-1, -1, 1, 1]),
         certificate=Certificate(0.5, 0.25, 0.9, "oblivious", 0.1),
@@ -75,3 +75,26 @@ def test_it_is_drawn_by_the_objectives_that_are_named() -> None:
     assert (panel.x.title, panel.y.title) == ("price", "speed")
     with pytest.raises(BadInput, match="weight"):
         result(3).plot(x="weight", y=0)
+
+
+def test_estimates_and_bounds_are_in_the_users_units_and_directions() -> None:
+    """Seconds that are minimised by shares are negative logarithms inside; nobody outside has to know."""
+    seconds, points = Objective("seconds", "minimize", tolerance="5%"), Objective("points", tolerance=1.0)
+    inner = Inner(
+        estimates=np.array([[-np.log(2.0), 7.0], [np.nan, np.nan]]),
+        lower=np.array([[-np.log(4.0), 6.0], [-np.inf, -np.inf]]),
+        upper=np.array([[0.0, 9.0], [np.inf, np.inf]]),
+    )
+    bare = replace(
+        result(), arms=("a", "b"), objectives=("seconds", "points"), verdict_codes=np.array([1, 0]), inner=inner,
+        pulls_per_arm=np.array([10, 0]), decided_by=np.array([-1, -1]),
+    )  # fmt: skip
+    assert bare.estimates is inner.estimates
+    assert (bare.lower is inner.lower, bare.upper is inner.upper) == (True, True)
+    shown = bare.in_units([seconds, points])
+    np.testing.assert_allclose(shown.estimates, [[2.0, 7.0], [np.nan, np.nan]])
+    np.testing.assert_allclose(shown.lower, [[1.0, 6.0], [0.0, -np.inf]])
+    np.testing.assert_allclose(shown.upper, [[4.0, 9.0], [np.inf, np.inf]])
+    assert shown.inner is inner
+    np.testing.assert_allclose(shown.to_frame()["seconds"], [2.0, np.nan])
+    np.testing.assert_allclose(shown.intervals["a"]["seconds"], [1.0, 4.0])

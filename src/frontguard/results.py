@@ -118,13 +118,26 @@ class Drawing(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
+class Inner:
+    """What policies compare: point estimates and boxes (K, M) of which larger values are better in every objective.
+
+    Of a metric that is minimised they are its negative; where its tolerance is a share ("2%"), logarithms.
+    """
+
+    estimates: Floats
+    lower: Floats
+    upper: Floats
+
+
+@dataclass(frozen=True, eq=False)
 class Result:
     """The answer so far: verdict, estimate, box and pulls of every arm.
 
-    Arrays have a row for each arm and a column for each objective. `lower` and `upper` bound the true medians with the
-    certificate's confidence; they are infinite where nothing is known. `decided_by` is the arm that put an arm out,
-    or −1. The arrays are inner values, of which larger ones are better. With `metrics`, the objectives in the user's
-    terms, all that is shown (`intervals`, `medians`, frames, dictionaries, the certificate) is in the metrics' units.
+    Arrays have a row for each arm and a column for each objective. `estimates`, and `lower` and `upper`, which bound
+    the true medians with the certificate's confidence and are infinite where nothing is known, are in the units and
+    directions of `metrics`, the objectives in the user's terms, and so is all else that is shown (`intervals`, frames,
+    dictionaries, the certificate). `inner` has what they were computed from; without metrics it is the same.
+    `decided_by` is the arm that put an arm out, or −1.
     """
 
     policy: str
@@ -132,9 +145,7 @@ class Result:
     arms: tuple[str, ...]
     objectives: tuple[str, ...]
     verdict_codes: Ints
-    estimates: Floats
-    lower: Floats
-    upper: Floats
+    inner: Inner
     pulls_per_arm: Ints
     decided_by: Ints
     certificate: Certificate
@@ -181,18 +192,27 @@ class Result:
         return tuple(str(notice) for notice in self.notices if notice.warns)
 
     @property
-    def medians(self) -> Floats:
-        """Point estimates (K, M): empirical medians, or means for a policy that works with means."""
+    def estimates(self) -> Floats:
+        """Point estimates (K, M): empirical medians or other quantiles, or means for a policy that works with means."""
         if not self.metrics:
-            return self.estimates
-        return np.stack([metric.outward(self.estimates[:, d]) for d, metric in enumerate(self.metrics)], axis=1)
+            return self.inner.estimates
+        return np.stack([metric.outward(self.inner.estimates[:, d]) for d, metric in enumerate(self.metrics)], axis=1)
 
     @property
-    def bounds(self) -> tuple[Floats, Floats]:
-        """Lower and upper ends (K, M) of the intervals."""
+    def lower(self) -> Floats:
+        """Lower ends (K, M) of the intervals."""
+        return self._ends()[0]
+
+    @property
+    def upper(self) -> Floats:
+        """Upper ends (K, M) of the intervals."""
+        return self._ends()[1]
+
+    def _ends(self) -> tuple[Floats, Floats]:
+        inner = self.inner
         if not self.metrics:
-            return self.lower, self.upper
-        ends = [m.outward_interval(self.lower[:, d], self.upper[:, d]) for d, m in enumerate(self.metrics)]
+            return inner.lower, inner.upper
+        ends = [m.outward_interval(inner.lower[:, d], inner.upper[:, d]) for d, m in enumerate(self.metrics)]
         return np.stack([low for low, _ in ends], axis=1), np.stack([high for _, high in ends], axis=1)
 
     @property
@@ -203,7 +223,7 @@ class Result:
     @property
     def intervals(self) -> dict[str, dict[str, list[float]]]:
         """Arm → objective → [low, high]."""
-        low, high = self.bounds
+        low, high = self.lower, self.upper
         return {
             arm: {objective: [float(low[i, d]), float(high[i, d])] for d, objective in enumerate(self.objectives)}
             for i, arm in enumerate(self.arms)
@@ -234,7 +254,7 @@ class Result:
         yield "verdicts", ByArm(zip(arms, WORDS[self.verdict_codes].tolist(), strict=True))
         yield "certificate", self.certificate.to_dict()
         yield "pulls", self.pulls
-        low, high = (finite_rows(ends) for ends in self.bounds)
+        low, high = (finite_rows(ends) for ends in (self.lower, self.upper))
         yield (
             "intervals",
             ByArm(
@@ -267,12 +287,12 @@ class Result:
 
     def columns(self) -> dict[str, Any]:
         """The table of arms as columns: verdict, estimates, bounds, pulls, who decides."""
-        medians, (low, high) = self.medians, self.bounds
+        estimates, lower, upper = self.estimates, self.lower, self.upper
         columns: dict[str, Any] = {"arm": list(self.arms), "verdict": WORDS[self.verdict_codes].tolist()}
         for d, name in enumerate(self.objectives):
-            columns[name] = medians[:, d]
-            columns[f"{name} low"] = low[:, d]
-            columns[f"{name} high"] = high[:, d]
+            columns[name] = estimates[:, d]
+            columns[f"{name} low"] = lower[:, d]
+            columns[f"{name} high"] = upper[:, d]
         columns["pulls"] = self.pulls_per_arm
         columns["decided by"] = [self.arms[j] if j >= 0 else "" for j in self.decided_by.tolist()]
         return columns

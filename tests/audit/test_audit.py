@@ -65,7 +65,7 @@ def test_the_command_answers_and_says_what_it_does_not_know(tmp_path: Path) -> N
 def test_a_refuted_promise_is_said_and_gives_another_exit_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def lies(rng: Rng) -> Iterator[object]:
         for truth, result in CELLS["atoms"].answers(rng):
-            result.lower[:] = np.inf
+            result.inner.lower[:] = np.inf
             yield truth, result
 
     monkeypatch.setitem(CELLS, "lies", cells.Cell("lies", "Everything is false", lies))  # type: ignore[arg-type]

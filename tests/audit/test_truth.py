@@ -9,7 +9,7 @@ import pytest
 
 from frontguard.audit.truth import Truth, beats, dominates
 from frontguard.objectives import Objective
-from frontguard.results import Certificate, Result
+from frontguard.results import Certificate, Inner, Result
 from frontguard.verdicts import Verdict
 
 IN, OUT, COVERED, OPEN, ASIDE = Verdict.IN, Verdict.OUT, Verdict.COVERED, Verdict.UNDECIDED, Verdict.SET_ASIDE
@@ -26,9 +26,7 @@ def answer(*verdicts: Verdict, coverage: float = 0.1, accuracy: float = 0.1, con
         arms=tuple(map(str, range(len(verdicts)))),
         objectives=("quality", "speed"),
         verdict_codes=np.array(verdicts),
-        estimates=np.zeros(shape),
-        lower=np.full(shape, -np.inf),
-        upper=np.full(shape, np.inf),
+        inner=Inner(np.zeros(shape), np.full(shape, -np.inf), np.full(shape, np.inf)),
         pulls_per_arm=np.ones(len(verdicts), np.int64),
         decided_by=np.full(len(verdicts), -1),
         certificate=inner,
@@ -56,7 +54,7 @@ def test_what_is_false_is_found(result: Result, false: set[str]) -> None:
 
 def test_an_interval_that_misses_is_found() -> None:
     result = answer(IN, IN, COVERED, OUT)
-    result.lower[3, 1] = 0.6
+    result.inner.lower[3, 1] = 0.6
     assert TRUTH.false_statements(result) == {"interval"}
 
 
@@ -66,15 +64,15 @@ def test_relative_amounts_are_compared_as_shares() -> None:
     promise = Certificate(seconds.inner_tolerance, 0.0, 0.9, "oblivious", 0.0)
     bounds = np.full((3, 1), np.inf)
     shown = Result(
-        "certified", "certified", ("a", "b", "c"), ("seconds",), np.array([IN, IN, IN]), np.zeros((3, 1)),
-        -bounds, bounds, np.ones(3, np.int64), np.full(3, -1), promise,
+        "certified", "certified", ("a", "b", "c"), ("seconds",), np.array([IN, IN, IN]),
+        Inner(np.zeros((3, 1)), -bounds, bounds), np.ones(3, np.int64), np.full(3, -1), promise,
     ).in_units([seconds])  # fmt: skip
     assert truth.false_statements(shown) == {"in", "accuracy"}  # the third is 20 % slower, the second 9 %
     two = Truth((seconds,), truth.quantiles[:2])
     some = slice(0, 2)
     fewer = Result(
-        "certified", "certified", ("a", "b"), ("seconds",), shown.verdict_codes[some], shown.estimates[some],
-        shown.lower[some], shown.upper[some], shown.pulls_per_arm[some], shown.decided_by[some], promise,
+        "certified", "certified", ("a", "b"), ("seconds",), shown.verdict_codes[some],
+        Inner(np.zeros((2, 1)), -bounds[some], bounds[some]), np.ones(2, np.int64), np.full(2, -1), promise,
     ).in_units([seconds])  # fmt: skip
     assert two.false_statements(fewer) == set()
 

@@ -174,7 +174,7 @@ def test_it_certifies_the_front_and_says_so_again_at_once(folder: Path) -> None:
         (cost_low, cost_high), (size_low, size_high) = (answer["intervals"][arm][metric] for metric in ("cost", "size"))
         assert cost_low <= cost <= cost_high
         assert size_low <= size <= size_high
-        assert cost_low <= answer["medians"][arm]["cost"] <= cost_high
+        assert cost_low <= answer["estimates"][arm]["cost"] <= cost_high
     assert answer["failures"] == {}
     assert answer["goal"] == {"cost": "10%", "size": 10.0}
     assert ran.stderr.startswith(f"beginning study 'toy' in {folder / 'toy.db'}\n")

@@ -63,7 +63,7 @@ def test_each_arm_shows_median_interval_verdict_pulls_and_failures(few: Snapshot
         verdict, pulls = row.split()[2:4]
         assert verdict == few.result.verdicts[name]
         assert int(pulls) == few.result.pulls_per_arm[i]
-        assert number(float(few.result.medians[i, 0])) in row
+        assert number(float(few.result.estimates[i, 0])) in row
     assert rows["arm 1"].split()[4] == "3"
 
 
@@ -83,7 +83,7 @@ def test_bars_of_one_objective_have_a_common_scale_in_which_the_metric_grows_to_
     assert places == sorted(places)
     assert len(set(places)) == 4  # though seconds are minimised, slower is farther to the right
     start, end = map(float, axis.ends(60).split())
-    assert start <= few.result.medians[:, 0].min() < few.result.medians[:, 0].max() <= end
+    assert start <= few.result.estimates[:, 0].min() < few.result.estimates[:, 0].max() <= end
 
 
 def test_an_arm_far_off_does_not_squeeze_the_others() -> None:

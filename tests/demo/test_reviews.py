@@ -64,7 +64,7 @@ def test_every_verdict_is_true_of_the_scores_that_the_log_was_drawn_from(reviews
     shares = score_counts(found.arms)
     cumulated = np.cumsum(shares, axis=2) / shares.sum(axis=2, keepdims=True)
     medians = 1 + (cumulated < 0.5).sum(axis=2)
-    low, high = found.bounds
+    low, high = found.lower, found.upper
     assert (low <= medians).all()
     assert (medians <= high).all()
     best = medians[found.arms.index(BOMBED)]

@@ -117,8 +117,8 @@ def test_the_whole_answer_is_that_of_the_naive_twin(
     )  # fmt: skip
     assert list(found.arms) == twin.arms
     assert found.verdicts == twin.verdicts
-    assert found.lower.tolist() == [twin.low[arm] for arm in twin.arms]
-    assert found.upper.tolist() == [twin.high[arm] for arm in twin.arms]
+    assert found.inner.lower.tolist() == [twin.low[arm] for arm in twin.arms]
+    assert found.inner.upper.tolist() == [twin.high[arm] for arm in twin.arms]
     assert found.failed.tolist() == [twin.failed[arm] for arm in twin.arms]
     if in_long:  # rows of one value each: where rows are missing, which values belong together is not known
         assert all(
@@ -129,7 +129,7 @@ def test_the_whole_answer_is_that_of_the_naive_twin(
         assert found.failed_pulls.tolist() == [twin.failed_pulls[arm] for arm in twin.arms]
     assert found.pulls_per_arm.tolist() == [len(by_arm[arm]) for arm in twin.arms]
     wanted = [[math.nan if v == -math.inf else v for v in twin.estimate[arm]] for arm in twin.arms]
-    np.testing.assert_array_equal(found.estimates, wanted)
+    np.testing.assert_array_equal(found.inner.estimates, wanted)
     certificate = fg.Certificate(
         tuple(twin.accuracy), tuple(twin.coverage), confidence, threat, eps, arms=len(twin.arms)
     )
@@ -249,9 +249,9 @@ def test_a_sketched_state_holds_less_and_promises_no_more(tmp_path: Path) -> Non
     whole = frame(pulls=3000)
     exact = analyze(whole, **ASKED)
     found = analyze(whole, **ASKED, sketch=200)
-    assert (found.lower <= exact.lower).all()
-    assert (found.upper >= exact.upper).all()
-    assert (found.lower < exact.lower).any()
+    assert (found.inner.lower <= exact.inner.lower).all()
+    assert (found.inner.upper >= exact.inner.upper).all()
+    assert (found.inner.lower < exact.inner.lower).any()
     np.testing.assert_allclose(found.means, exact.means)
     assert found.certificate.confidence == 0.95
 

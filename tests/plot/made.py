@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from frontguard.objectives import Objective, inward_matrix
-from frontguard.results import Certificate, Result
+from frontguard.results import Certificate, Inner, Result
 from frontguard.studies.overview import History, Measurements, Moment
 from frontguard.verdicts import Verdict
 
@@ -42,9 +42,7 @@ def made_result(
         arms=tuple(names) if names is not None else tuple(f"arm {i}" for i in range(K)),
         objectives=tuple(objective.name for objective in objectives),
         verdict_codes=np.array(codes, np.int64),
-        estimates=inner,
-        lower=inner - half,
-        upper=inner + half,
+        inner=Inner(inner, inner - half, inner + half),
         pulls_per_arm=np.array(pulls if pulls is not None else range(10, 10 + K), np.int64),
         decided_by=np.full(K, -1),
         certificate=Certificate((0.1,) * M, (0.1,) * M, 0.95, "prescient", 0.1),
@@ -76,7 +74,7 @@ def made_history(seed: int = 0, arms: int = 9, objectives: Sequence[Objective] =
                 at=1.7e9 + n,
                 pulls_per_arm=np.full(arms, n // arms),
                 verdict_codes=codes if n > 200 else np.zeros(arms, np.int64),
-                medians=medians,
+                estimates=medians,
                 low=medians - half,
                 high=medians + half,
                 uncertain=np.full(M, np.inf if n == 20 else 3.0 / np.sqrt(n)),

@@ -22,6 +22,7 @@ from frontguard import plot
 from frontguard.logs.profile import Profile
 from frontguard.objectives import Objective
 from frontguard.plot.picture import Picture
+from frontguard.results import Inner
 from frontguard.studies.overview import History, Moment, Rate
 from tests.conftest import ROOT
 from tests.plot.charts.test_experiments import ROWS
@@ -139,7 +140,7 @@ def test_no_number_is_too_strange(
 ) -> None:
     low, high = np.fmin(*ends), np.fmax(*ends)
     result = frontguard.Result(
-        "certified", "running", tuple(HOSTILE[:5]), ("a", "b"), np.array(codes), estimates, low, high,
+        "certified", "running", tuple(HOSTILE[:5]), ("a", "b"), np.array(codes), Inner(estimates, low, high),
         np.arange(5), np.full(5, -1), frontguard.Certificate(1.0, 1.0, 0.95, "prescient", 0.1), metrics=metrics,
     )  # fmt: skip
     moment = Moment(9, 0.0, np.arange(5), np.array(codes), estimates, low, high, np.abs(estimates[0]))

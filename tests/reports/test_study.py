@@ -46,8 +46,8 @@ def test_the_table_is_the_result(study: Study, report: Report) -> None:
         assert row[4].order == result.pulls_per_arm[i]
         assert row[5].order == sum(failures.get(row[0].text, {}).values())
         if row[0].text != "broken":
-            assert row[2].order == pytest.approx(result.medians[i, 0])
-            assert row[3].order == pytest.approx(result.medians[i, 1])
+            assert row[2].order == pytest.approx(result.estimates[i, 0])
+            assert row[3].order == pytest.approx(result.estimates[i, 1])
 
 
 def log_of(study: Study) -> tuple[Ints, Floats]:

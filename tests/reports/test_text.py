@@ -115,7 +115,7 @@ def test_a_row_for_every_arm_with_its_numbers() -> None:
     read = list(csv.DictReader(io.StringIO("".join(text_of(report_on(study), "csv")))))
     assert [unguarded(row["arm"]) for row in read] == list(ARMS)
     assert {row["arm"] for row in read} >= {"'-O2", "'=1+1", "lied to"}
-    low, high = result.bounds
+    low, high = result.lower, result.upper
     failures = study.failures()
     for i, row in enumerate(read):
         aside = ARMS[i] == "broken"

@@ -70,8 +70,8 @@ def check(overview: Overview, storage: Storage) -> None:
     result = overview.snapshot.result
     assert_same(result, study.result())
     policy, pulls = naive_policy(storage, "s")
-    np.testing.assert_array_equal(result.lower, policy.standing.boxes[:, LOW])
-    np.testing.assert_array_equal(result.upper, policy.standing.boxes[:, HIGH])
+    np.testing.assert_array_equal(result.inner.lower, policy.standing.boxes[:, LOW])
+    np.testing.assert_array_equal(result.inner.upper, policy.standing.boxes[:, HIGH])
     np.testing.assert_array_equal(result.verdict_codes, policy.verdict_codes)
     np.testing.assert_array_equal(result.pulls_per_arm, policy.pulls_per_arm)
     aside = tuple(ARMS[arm] for arm in policy.aside.tolist())

@@ -51,7 +51,7 @@ def assert_is(moment: Moment, storage: MemoryStorage, plan: int | None) -> None:
     np.testing.assert_array_equal(moment.high[:, 0], np.exp(-low[:, 0]))
     np.testing.assert_array_equal(moment.low[:, 1], low[:, 1])
     np.testing.assert_array_equal(moment.high[:, 1], high[:, 1])
-    np.testing.assert_array_equal(moment.medians[:, 1], estimates[:, 1])
+    np.testing.assert_array_equal(moment.estimates[:, 1], estimates[:, 1])
     assert (moment.low <= moment.high).all()
     certain = policy.outlook().in_units(OBJECTIVES).amounts(OBJECTIVES)
     assert tuple(moment.uncertain) == certain
@@ -112,7 +112,7 @@ def test_a_study_without_pulls_has_the_present_alone() -> None:
     assert (moment.pulls, moment.at) == (0, 0.0)
     assert np.isinf(moment.high).all()
     assert np.isinf(moment.uncertain).all()
-    assert np.isnan(moment.medians).all()
+    assert np.isnan(moment.estimates).all()
     assert len(overview.rate.told) == len(overview.rate.failed) == 0
 
 

@@ -83,7 +83,7 @@ def test_it_certifies_the_front_and_says_so_in_the_users_units() -> None:
     assert certificate["accuracy"][0] <= 0.1 + 1e-12  # a share, as the tolerance was given
     assert certificate["accuracy"][1] <= 5.0
     assert study.ask() == []
-    assert result.medians[0, 0] == pytest.approx(1.0, rel=0.05)
+    assert result.estimates[0, 0] == pytest.approx(1.0, rel=0.05)
 
 
 def test_every_arm_begins_with_a_probe_and_pulls_are_interleaved_at_random() -> None:

@@ -67,14 +67,14 @@ def agrees(page: Page, server: Served, study: Study, where: str = "/study/1") ->
     result = study.result()
     until(page, lambda: pulls(page) == result.pulls, f"{result.pulls} pulls")
     assert verdicts(page) == result.verdicts
-    medians, (low, high) = result.medians, result.bounds
+    estimates, low, high = result.estimates, result.lower, result.upper
     cells: list[list[str]] = page.eval_on_selector_all(
         "#arms tbody tr", "rows => rows.map(row => [...row.cells].map(cell => cell.textContent))"
     )
     for row in cells:
         arm = result.arms.index(row[0])
         for d in range(len(OBJECTIVES)):
-            wanted = f"{number(medians[arm, d])} [{number(low[arm, d])}, {number(high[arm, d])}]"
+            wanted = f"{number(estimates[arm, d])} [{number(low[arm, d])}, {number(high[arm, d])}]"
             assert row[2 + d] == wanted
         assert row[2 + len(OBJECTIVES)] == f"{result.pulls_per_arm[arm]:,}"
     twin = server.json(f"{where}.json")
@@ -82,7 +82,7 @@ def agrees(page: Page, server: Served, study: Study, where: str = "/study/1") ->
     assert {each["name"]: each["verdict"] for each in twin["arms"]} == result.verdicts
     for each in twin["arms"]:
         arm = result.arms.index(each["name"])
-        assert each["medians"] == medians[arm].tolist()
+        assert each["estimates"] == estimates[arm].tolist()
         assert [each["low"], each["high"]] == [
             [value if abs(value) != float("inf") else None for value in ends[arm].tolist()] for ends in (low, high)
         ]

@@ -47,7 +47,7 @@ def test_a_study_says_the_answer_and_every_arm(certified: Example) -> None:
         for d, objective in enumerate(result.objectives):
             low, high = result.intervals[name][objective]
             assert (arm["low"][d], arm["high"][d]) == (low, high)
-            assert arm["low"][d] <= arm["medians"][d] <= arm["high"][d]
+            assert arm["low"][d] <= arm["estimates"][d] <= arm["high"][d]
     assert twin["facts"]["verdicts"] == {"in": 2, "out": 2}
     assert twin["facts"]["pulls"] == result.pulls
     assert twin["forecast"] is None
@@ -61,7 +61,7 @@ def test_a_study_says_the_answer_and_every_arm(certified: Example) -> None:
 def test_what_is_not_known_is_null() -> None:
     twin = through_json(study_twin(Example().overview, Address(1)))
     arm = twin["arms"][0]
-    assert arm["medians"] == [None, None]
+    assert arm["estimates"] == [None, None]
     assert arm["decided_by"] is None
     assert twin["facts"]["last"] is None
     assert [each["now"] for each in twin["certificate"]["against_goal"]] == [None, None]
@@ -91,7 +91,7 @@ def test_an_arm_has_its_history_and_what_was_measured(certified: Example) -> Non
     assert twin["measurements"]["pulls"] == measured.pulls.tolist()
     assert np.array(twin["measurements"]["values"]).shape == measured.values.shape
     last = twin["history"][-1]
-    assert (last["low"], last["high"], last["medians"]) == (twin["low"], twin["high"], twin["medians"])
+    assert (last["low"], last["high"], last["estimates"]) == (twin["low"], twin["high"], twin["estimates"])
     counts = [each["pulls"] for each in twin["history"]]
     assert counts == sorted(set(counts))
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from frontguard import Objective
-from frontguard.results import Certificate, Result
+from frontguard.results import Certificate, Inner, Result
 from frontguard.verdicts import Verdict
 
 SECONDS, BYTES = Objective("seconds", "minimize"), Objective("bytes", "minimize")
@@ -46,9 +46,7 @@ def result(
         arms=tuple("abcdefgh"[: len(verdicts)]),
         objectives=tuple(metric.name for metric in metrics),
         verdict_codes=np.array(verdicts, np.int64),
-        estimates=(low + high) / 2.0,
-        lower=low,
-        upper=high,
+        inner=Inner((low + high) / 2.0, low, high),
         pulls_per_arm=np.full(len(verdicts), 10),
         decided_by=np.full(len(verdicts), -1) if decided_by is None else np.array(decided_by),
         certificate=certificate() if promise is None else promise,

@@ -10,6 +10,7 @@ import pytest
 from rich.console import Console
 
 from frontguard.phrases import number
+from frontguard.results import Inner
 from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Verdict
 from frontguard.words.arm_table import arm_table, on_terminal, order, order_by, shown
@@ -50,7 +51,7 @@ def test_cells_are_found_by_column_and_have_a_number_to_sort_by(few: Snapshot) -
     last, second = made.rows
     assert second.cells["failed"] == ("3", 3.0, "")
     assert last.cells["failed"].text == ""
-    assert last.cells["m0"].value == pytest.approx(result.medians[2, 0])
+    assert last.cells["m0"].value == pytest.approx(result.estimates[2, 0])
     assert last.cells["m0"].full == f"{last.cells['m0'].text} {last.cells['m0'].beside}"
     assert last.cells["decided by"].text == result.arms[int(result.decided_by[2])]
     assert (last.cells["stands up to"].text, second.cells["stands up to"].text) == ("< 50%", "")
@@ -58,9 +59,10 @@ def test_cells_are_found_by_column_and_have_a_number_to_sort_by(few: Snapshot) -
 
 
 def test_what_is_not_measured_is_said_and_comes_last(few: Snapshot) -> None:
-    estimates, lower, upper = few.result.estimates.copy(), few.result.lower.copy(), few.result.upper.copy()
+    known = few.result.inner
+    estimates, lower, upper = known.estimates.copy(), known.lower.copy(), known.upper.copy()
     estimates[1], lower[1], upper[1] = np.nan, -np.inf, np.inf
-    result = replace(few.result, estimates=estimates, lower=lower, upper=upper)
+    result = replace(few.result, inner=Inner(estimates, lower, upper))
     cell = arm_table(result, [1]).rows[0].cells["m0"]
     assert (cell.full, cell.value) == ("not measured", None)
     for turned in (False, True):

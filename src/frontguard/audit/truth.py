@@ -48,7 +48,7 @@ class Truth:
         if result.certificate.confidence is None:  # it promises nothing
             return
         m = self.inner
-        if ((result.lower > m + ROUNDING) | (result.upper < m - ROUNDING)).any():
+        if ((result.inner.lower > m + ROUNDING) | (result.inner.upper < m - ROUNDING)).any():
             yield "interval"
         about = ~result.having(Verdict.SET_ASIDE)
         arms = np.flatnonzero(about)

@@ -259,7 +259,7 @@ class BarScale:
     def of(cls, result: Result, d: int) -> BarScale:
         """The d-th objective of a result in units; on the scale is what a picture would show of it."""
         objective = result.metrics[d]
-        low, centre, high = result.lower[:, d], result.estimates[:, d], result.upper[:, d]
+        low, centre, high = result.inner.lower[:, d], result.inner.estimates[:, d], result.inner.upper[:, d]
         if objective.minimized:
             low, centre, high = -high, -centre, -low
         usable = np.isfinite(centre) & (result.verdict_codes != Verdict.SET_ASIDE)

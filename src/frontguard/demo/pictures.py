@@ -193,7 +193,7 @@ def _stars(reviews: Reviews, i: int) -> str:
 def _medians(reviews: Reviews) -> Panel:
     """Intervals of the medians, a pair for each movie, in the order of the table."""
     found = reviews.analysis
-    medians, (low, high) = found.medians, found.bounds
+    estimates, low, high = found.estimates, found.lower, found.upper
     order = arm_table.order(found, found.mean_front)
     layers: list[Layer] = []
     for look, rows in _by_verdict(found.verdict_codes[order]):
@@ -201,12 +201,12 @@ def _medians(reviews: Reviews) -> Panel:
         for d, shift in enumerate((-0.17, 0.17)):
             at = np.asarray(rows + shift, np.float64)
             hints = tuple(
-                f"{found.arms[i]}, {AGES[d]}: median {medians[i, d]:g} [{low[i, d]:g}, {high[i, d]:g}]"
+                f"{found.arms[i]}, {AGES[d]}: median {estimates[i, d]:g} [{low[i, d]:g}, {high[i, d]:g}]"
                 for i in arms.tolist()
             )
             layers += [
                 Spans(at, low[arms, d], high[arms, d], look, hints=hints, opacity=0.4),
-                Points(medians[arms, d], at, replace(look, size=5.0, label=""), hints),
+                Points(estimates[arms, d], at, replace(look, size=5.0, label=""), hints),
             ]
     names = tuple(f"{'✱ ' if found.arms[i] == BOMBED else ''}{found.arms[i]}" for i in order.tolist())
     certain = joined(found.pareto_set) or "no movie yet"

@@ -90,7 +90,7 @@ class DemoDocument(ResultDocument):
         return Demo(
             contamination=robust.certificate.contamination,
             robust=replace(robust, metrics=()),
-            by_means=replace(means, estimates=means_seen, metrics=()),
+            by_means=replace(means, inner=replace(means.inner, estimates=means_seen), metrics=()),
             truth=self.true_pareto_set,
             true_minutes=np.array([self.minutes.get(arm, [np.nan, np.nan]) for arm in robust.arms]),
             centre=np.array(self.scale.centre),

@@ -14,7 +14,7 @@ from pydantic import Field, ValidationInfo, model_validator
 from frontguard._typing import Floats
 from frontguard.documents.base import FARTHEST, Amount, Count, Document, Notices, Number, Origin, Share, Text, wrong
 from frontguard.objectives import Objective, parse_objectives
-from frontguard.results import Certificate, Result
+from frontguard.results import Certificate, Inner, Result
 from frontguard.studies.overview import Snapshot
 from frontguard.theory.threats import threat_named
 from frontguard.verdicts import Verdict
@@ -115,8 +115,8 @@ class ResultDocument(Document):
 
     @property
     def centres(self) -> Values:
-        """The estimates by arm and objective, which some documents call medians; none if they are not told."""
-        return self.entry("medians") or self.entry("estimates") or {}
+        """The estimates by arm and objective; none if they are not told."""
+        return self.entry("estimates") or {}
 
     # What entries say of each other, where JSON is read ---------------------------------------------------------------
 
@@ -193,9 +193,7 @@ class ResultDocument(Document):
             arms=tuple(arms),
             objectives=tuple(names),
             verdict_codes=np.array([codes[word] for word in self.verdicts.values()], np.int64),
-            estimates=middle,
-            lower=lower,
-            upper=upper,
+            inner=Inner(middle, lower, upper),
             pulls_per_arm=np.array([self.pulls_per_arm.get(arm, 0) for arm in arms], np.int64),
             decided_by=np.array([places.get(self.decided_by.get(arm, ""), -1) for arm in arms], np.int64),
             certificate=self.certificate.certificate(metrics),
@@ -238,7 +236,7 @@ class RunDocument(ResultDocument):
 
     answer: Text = ""
     """The answer in a sentence or two."""
-    medians: Values = {}
+    estimates: Values = {}
     """Estimates by arm and objective; of another quantile, where an objective asks for one."""
     failures: dict[Text, dict[Text, Count]] = {}
     """Failed pulls by arm and reason."""
@@ -269,7 +267,7 @@ class RunDocument(ResultDocument):
         more = {
             "status": "budget" if ended.how == "time" and result.status == "running" else result.status,
             "answer": ended.answer,
-            "medians": dict(result.by_arm(result.medians).pairs),
+            "estimates": dict(result.by_arm(result.estimates).pairs),
             "failures": snapshot.failures,
             "set_aside": sorted(snapshot.aside),
             "warnings": ended.warnings,
@@ -303,4 +301,3 @@ class PlainDocument(RunDocument):
     """A result with as much else as there may be: what is read where nothing says which command printed it."""
 
     study: Text = ""
-    estimates: Values = {}

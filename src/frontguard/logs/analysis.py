@@ -79,7 +79,7 @@ class Analysis(Result):
         yield "counts", self.counts
         yield "anytime", self.anytime
         yield "objectives", [asdict(metric) for metric in self.metrics]
-        yield "estimates", self.by_arm(self.medians)
+        yield "estimates", self.by_arm(self.estimates)
         yield "means", self.by_arm(self.means)
         yield "mean_set", self.mean_set
         yield (
@@ -129,12 +129,12 @@ class Analysis(Result):
 
         `more pulls` is 0 for an arm that is decided, and −1 for one that no foreseeable number of pulls settles.
         """
-        medians, (low, high) = self.medians, self.bounds
+        estimates, lower, upper = self.estimates, self.lower, self.upper
         columns: dict[str, Any] = {"arm": list(self.arms), "verdict": WORDS[self.verdict_codes].tolist()}
         for d, name in enumerate(self.objectives):
-            columns[name] = medians[:, d]
-            columns[f"{name} low"] = low[:, d]
-            columns[f"{name} high"] = high[:, d]
+            columns[name] = estimates[:, d]
+            columns[f"{name} low"] = lower[:, d]
+            columns[f"{name} high"] = upper[:, d]
             columns[f"{name} mean"] = self.means[:, d]
             columns[f"{name} failed"] = self.failed[:, d]
         columns["pulls"] = self.pulls_per_arm

@@ -18,7 +18,7 @@ from frontguard.logs.sort.ordered import Readable
 from frontguard.notices import LooksDirtier, Notice, TooFewPulls
 from frontguard.objectives import Objective, tolerances
 from frontguard.pareto.judge import Verdicts, judge, promised_now
-from frontguard.results import Certificate
+from frontguard.results import Certificate, Inner
 from frontguard.suspects import MOST_VALUES, Look, arms_that_matter, dirtier_than, look_at
 from frontguard.theory.threats import Threat
 
@@ -84,9 +84,9 @@ def answer(
         arms=tuple(ordered.arms),
         objectives=tuple(objective.name for objective in question.objectives),
         verdict_codes=verdicts.codes,
-        estimates=np.where(np.isneginf(boxes.estimates), np.nan, boxes.estimates),
-        lower=boxes.lower,
-        upper=boxes.upper,
+        inner=Inner(
+            np.where(np.isneginf(boxes.estimates), np.nan, boxes.estimates), lower=boxes.lower, upper=boxes.upper
+        ),
         pulls_per_arm=ordered.pulls,
         decided_by=verdicts.decided_by,
         certificate=_certificate(question, goal, promised_now(boxes, verdicts, **goal), len(ordered.pulls)),

@@ -27,7 +27,7 @@ from frontguard.logs.sources.begun import under_way
 from frontguard.notices import Notice, SetAside, UnderWay
 from frontguard.objectives import Objective
 from frontguard.pareto.judge import Verdicts, judge
-from frontguard.results import Result
+from frontguard.results import Inner, Result
 from frontguard.studies.settings import Settings
 from frontguard.studies.study import Study
 from frontguard.verdicts import Verdict
@@ -188,9 +188,11 @@ def _with_aside(found: Analysis, log: StudyLog, kept: Ints) -> Analysis:
         arms=arms,
         verdict_codes=codes,
         decided_by=decided_by,
-        estimates=filled(found.estimates, np.nan),
-        lower=filled(found.lower, -np.inf),
-        upper=filled(found.upper, np.inf),
+        inner=Inner(
+            estimates=filled(found.inner.estimates, np.nan),
+            lower=filled(found.inner.lower, -np.inf),
+            upper=filled(found.inner.upper, np.inf),
+        ),
         pulls_per_arm=every.pulls,
         failed=every.failed.T,
         failed_pulls=every.failed_pulls,

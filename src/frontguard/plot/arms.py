@@ -50,7 +50,7 @@ class Arms:
     names: tuple[str, ...]
     objectives: tuple[str, ...]
     codes: Ints  # verdicts (K,)
-    medians: Floats
+    estimates: Floats
     low: Floats
     high: Floats
     beaten_by_means: Bools  # (K,) arms that means would have put on the front, and which are out
@@ -70,7 +70,7 @@ class Arms:
 
     def places(self, *columns: int) -> Bools:
         """Which arms (K,) have a place in a picture of these objectives: estimates, and they are not set aside."""
-        return np.isfinite(self.medians[:, list(columns)]).all(axis=1) & ~self.aside
+        return np.isfinite(self.estimates[:, list(columns)]).all(axis=1) & ~self.aside
 
     def with_verdict(self, verdict: Verdict, among: Bools | None = None) -> Ints:
         """The arms that have a verdict, among those given."""
@@ -80,7 +80,7 @@ class Arms:
     def hint(self, i: int) -> str:
         """An arm in one line: name, verdict, estimates with their intervals, pulls."""
         result = self.result
-        values = with_intervals(self.objectives, self.medians[i], self.low[i], self.high[i], 40)
+        values = with_intervals(self.objectives, self.estimates[i], self.low[i], self.high[i], 40)
         word = result.verdict(i).word
         return f"{short(self.names[i])}: {word}; {values}; {number_of(int(result.pulls_per_arm[i]), 'pull')}"
 
@@ -108,7 +108,7 @@ class Arms:
         telling = boxed & matter if (boxed & matter).any() else boxed
         ends = np.concatenate([self.low[telling, d], self.high[telling, d]])
         factor = FACTOR if not self.relative(d) else CROWD_FACTOR if crowd else RELATIVE_FACTOR
-        seen = frame(self.medians[shown, d], ends, factor, self.medians[matter, d])
+        seen = frame(self.estimates[shown, d], ends, factor, self.estimates[matter, d])
         return axis_of(self.objectives[d], self.minimized(d), *seen)
 
     def not_seen(self, which: Bools, axes: Mapping[int, Axis]) -> str:
@@ -116,7 +116,7 @@ class Arms:
 
         They are out: every other arm's estimate is seen. Axes are given by the number of their objective.
         """
-        seen = [axis.holds(self.medians[which, d]) for d, axis in axes.items()]
+        seen = [axis.holds(self.estimates[which, d]) for d, axis in axes.items()]
         count = int((~np.logical_and.reduce(seen)).sum())
         if count > 1:
             return f"{count:,} arms that are out lie beyond the edge."
@@ -153,9 +153,9 @@ class Arms:
         ins = self.codes == Verdict.IN
         parts = []
         for d, name in enumerate(self.objectives[:5]):
-            which = (ins if ins.any() else ~self.aside) & np.isfinite(self.medians[:, d])
+            which = (ins if ins.any() else ~self.aside) & np.isfinite(self.estimates[:, d])
             if which.any():
-                low, high = (number(float(find(self.medians[which, d]))) for find in (np.min, np.max))
+                low, high = (number(float(find(self.estimates[which, d]))) for find in (np.min, np.max))
                 between = low if low == high else f"from {low} to {high}"
                 parts.append(f"{short(name, 32)} {between} ({'lower' if self.minimized(d) else 'higher'} is better)")
         whose = "The front" if ins.any() else "Their estimates"
@@ -176,7 +176,7 @@ class Arms:
 
 def read(result: Result) -> Arms:
     """The arms of a result."""
-    medians, low, high = (drawable(values) for values in (result.medians, *result.bounds))
+    estimates, low, high = (drawable(values) for values in (result.estimates, result.lower, result.upper))
     if result.metrics:
         relative = np.array([metric.relative for metric in result.metrics])
         low = np.where(relative[None, :] & (low <= 0.0), -np.inf, low)
@@ -184,7 +184,7 @@ def read(result: Result) -> Arms:
     fooled = np.zeros(len(result.arms), np.bool_)
     if by_means is not None and len(by_means) == len(fooled):
         fooled = np.asarray(by_means & (result.verdict_codes == Verdict.OUT), np.bool_)
-    return Arms(result, result.arms, result.objectives, result.verdict_codes, medians, low, high, fooled)
+    return Arms(result, result.arms, result.objectives, result.verdict_codes, estimates, low, high, fooled)
 
 
 def axis_of(title: str, minimized: bool, low: float | None, high: float | None, log: bool) -> Axis:

@@ -92,7 +92,7 @@ def _foremost(arms: Arms, some: Ints, count: int) -> Ints:
 
 def _scaled(arms: Arms, some: Ints) -> Floats:
     """Estimates, larger is better, on scales that far values do not stretch: −3 to 3."""
-    values = np.array(arms.medians[some], np.float64)
+    values = np.array(arms.estimates[some], np.float64)
     for d in range(values.shape[1]):
         column = -values[:, d] if arms.minimized(d) else values[:, d]
         column = np.where(np.isfinite(column), column, column[np.isfinite(column)].min(initial=0.0))

@@ -24,7 +24,7 @@ from frontguard._typing import Floats, Ints
 from frontguard.errors import OutOfTurn
 from frontguard.evidence.samples import Table
 from frontguard.notices import Notice
-from frontguard.results import Certificate, Result
+from frontguard.results import Certificate, Inner, Result
 from frontguard.theory.threats import Threat, threat_named
 from frontguard.verdicts import Verdict
 
@@ -274,9 +274,11 @@ class Policy(ABC):
             arms=names,
             objectives=_names(objective_names, self.objectives, "objective"),
             verdict_codes=codes,
-            estimates=np.where(seen, self.estimates, np.nan),
-            lower=np.where(seen, lower, -np.inf),
-            upper=np.where(seen, upper, np.inf),
+            inner=Inner(
+                estimates=np.where(seen, self.estimates, np.nan),
+                lower=np.where(seen, lower, -np.inf),
+                upper=np.where(seen, upper, np.inf),
+            ),
             pulls_per_arm=pulls,
             decided_by=self.standing.arms["decided_by"].copy(),
             certificate=replace(self.certificate(), arms=self.arms - len(aside), aside=aside),

@@ -83,11 +83,12 @@ def failures_part(failures: Failures, failed: int, pulls: int) -> Section:
 
 def arms_columns(result: Result, failed: Ints | None, failures: Failures) -> dict[str, Any]:
     """What is known of every arm, in its own order."""
-    medians, (low, high) = np.where(np.isfinite(result.estimates), result.medians, np.nan), result.bounds
+    estimates = np.where(np.isfinite(result.inner.estimates), result.estimates, np.nan)
+    lower, upper = result.lower, result.upper
     columns: dict[str, Any] = {"arm": list(result.arms), "verdict": WORDS[result.verdict_codes].tolist()}
     for d, metric in enumerate(result.metrics):
-        columns[metric.name] = medians[:, d]
-        columns[f"{metric.name} low"], columns[f"{metric.name} high"] = low[:, d], high[:, d]
+        columns[metric.name] = estimates[:, d]
+        columns[f"{metric.name} low"], columns[f"{metric.name} high"] = lower[:, d], upper[:, d]
     columns["pulls"] = result.pulls_per_arm
     if failed is not None:
         columns["failed"] = failed

@@ -17,7 +17,7 @@ from frontguard.reports.analysis import origin_steps
 from frontguard.reports.arms import arms_table, failed_pulls
 from frontguard.reports.make import report_of, shown
 from frontguard.reports.model import Fact, Figure, Report, Section
-from frontguard.results import Result
+from frontguard.results import Inner, Result
 from frontguard.words import analysis as summary
 from frontguard.words.certificate import guarantee
 
@@ -30,9 +30,11 @@ def _in_minutes(found: Demo) -> Result:
     margins: dict[str, Any] = {name: tuple(each.tolist()) for name, each in found.margins().items()}
     return replace(
         result,
-        estimates=-found.minutes(result.estimates),
-        lower=-found.minutes(result.lower),
-        upper=-found.minutes(result.upper),
+        inner=Inner(
+            estimates=-found.minutes(result.estimates),
+            lower=-found.minutes(result.lower),
+            upper=-found.minutes(result.upper),
+        ),
         metrics=_METRICS,
         certificate=replace(result.certificate, **margins, relative=(False, False)),
     )

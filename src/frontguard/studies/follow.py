@@ -223,15 +223,14 @@ def moment_of(replay: Replay) -> Moment:
     """What is known now, in the metrics' units."""
     objectives = replay.settings.objectives
     result = replay.policy.result().in_units(objectives)
-    low, high = result.bounds
     return Moment(
         pulls=result.pulls,
         at=replay.at,
         pulls_per_arm=result.pulls_per_arm,
         verdict_codes=result.verdict_codes,
-        medians=result.medians,
-        low=low,
-        high=high,
+        estimates=result.estimates,
+        low=result.lower,
+        high=result.upper,
         uncertain=np.array(result.nearest.amounts(objectives), np.float64),
     )
 

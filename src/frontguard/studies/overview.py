@@ -88,7 +88,7 @@ class Moment:
     at: float  # seconds since the epoch of the last pull that was counted; 0 if not known
     pulls_per_arm: Ints  # (K,)
     verdict_codes: Ints  # (K,)
-    medians: Floats  # (K, M)
+    estimates: Floats  # (K, M)
     low: Floats  # (K, M), low ≤ high whatever the direction; infinite where nothing is known
     high: Floats  # (K, M)
     uncertain: Floats  # (M,): within what the answer held then, to be compared with the tolerances; inf if unbounded

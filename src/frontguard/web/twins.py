@@ -102,7 +102,7 @@ def arm_twin(overview: Overview, address: Address, measurements: Measurements) -
                 "pulls": each.pulls,
                 "at": finite(each.at),
                 "pulls_of_arm": int(each.pulls_per_arm[arm]),
-                "medians": _numbers(each.medians[arm]),
+                "estimates": _numbers(each.estimates[arm]),
                 "low": _numbers(each.low[arm]),
                 "high": _numbers(each.high[arm]),
             }
@@ -180,14 +180,14 @@ def _forecast(overview: Overview) -> dict[str, Any] | None:
 
 def _arms(overview: Overview, address: Address, arms: Sequence[int]) -> list[dict[str, Any]]:
     result, failed = overview.snapshot.result, overview.snapshot.failed_per_arm
-    medians, (low, high) = result.medians, result.bounds
+    estimates, low, high = result.estimates, result.lower, result.upper
     return [
         {
             "arm": arm,
             "name": result.arms[arm],
             "url": Address(address.study, arm).page,
             "verdict": result.verdict(arm).word,
-            "medians": _numbers(medians[arm]),
+            "estimates": _numbers(estimates[arm]),
             "low": _numbers(low[arm]),
             "high": _numbers(high[arm]),
             "pulls": int(result.pulls_per_arm[arm]),

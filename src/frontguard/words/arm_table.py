@@ -61,7 +61,7 @@ def order_by(result: Result, column: str, *, turned: bool = False, failed: Ints 
     elif column == "failed":
         keys = np.zeros(len(result.arms)) if failed is None else failed.astype(np.float64)
     else:
-        keys = result.estimates[:, int(column[1:])]  # inner values: larger is better
+        keys = result.inner.estimates[:, int(column[1:])]  # larger is better
     return np.argsort(np.where(np.isfinite(keys), keys if turned else -keys, np.inf), kind="stable")
 
 
@@ -184,8 +184,9 @@ def arm_table(
 def estimate_cells(result: Result, d: int, arms: Ints) -> list[ArmCell]:
     """Estimates of the d-th objective with their intervals, in the metric's units."""
     metric = result.metrics[d]
-    centre = metric.outward(result.estimates[arms, d]).tolist()
-    low, high = (ends.tolist() for ends in metric.outward_interval(result.lower[arms, d], result.upper[arms, d]))
+    inner = result.inner
+    centre = metric.outward(inner.estimates[arms, d]).tolist()
+    low, high = (ends.tolist() for ends in metric.outward_interval(inner.lower[arms, d], inner.upper[arms, d]))
     least = 0.0 if metric.relative else -math.inf  # where nothing is known, an interval begins there
     return [_estimate(*each, least) for each in zip(centre, low, high, strict=True)]
 

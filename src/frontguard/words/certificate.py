@@ -405,7 +405,7 @@ def explanation(result: Result, i: int) -> str:
     if result.certificate.confidence is None:
         return _UNPROVED[verdict](rival=rival)
     if verdict == Verdict.OUT:
-        lead = result.lower[j] - result.upper[i]  # where positive, the rival is certainly better
+        lead = result.inner.lower[j] - result.inner.upper[i]  # where positive, the rival is certainly better
         worse, tied = _names(result, lead > 0.0), _names(result, lead == 0.0)
         if not worse:
             return Statement.PUT_OUT(rival=rival)
@@ -413,7 +413,7 @@ def explanation(result: Result, i: int) -> str:
         return said + (Statement.NO_BETTER(names=joined(tied)) if tied else "")
     if verdict == Verdict.COVERED:
         return Statement.COVERED_BY(rival=rival)
-    better = _names(result, result.lower[i] - result.upper[j] > 0.0)
+    better = _names(result, result.inner.lower[i] - result.inner.upper[j] > 0.0)
     if better:
         return Statement.BETTER(rival=rival, names=joined(better))
     return Statement.TOLERATED(rival=rival) if margins(result) else Statement.NOWHERE_WORSE(rival=rival)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -88,11 +88,11 @@ def test_names_stand_beside_the_front_and_few_undecided() -> None:
 
 def test_what_is_not_known_is_infinite_and_of_nothing_there_is_no_box() -> None:
     result = made_result(VALUES, CODES)
-    lower, upper = result.lower.copy(), result.upper.copy()
+    lower, upper = result.inner.lower.copy(), result.inner.upper.copy()
     lower[1] = -np.inf  # inner values: seconds without an upper end, quality without a lower one
     lower[2], upper[2] = -np.inf, np.inf
     upper[0, 0] = np.inf  # seconds as low as 0: also "not known", since ratios are compared
-    opened = Result(**{f.name: getattr(result, f.name) for f in fields(Result)} | {"lower": lower, "upper": upper})
+    opened = replace(result, inner=replace(result.inner, lower=lower, upper=upper))
     drawn = boxes(plot.front(opened))
     assert drawn[1][1] == np.inf
     assert drawn[1][2] == -np.inf
@@ -103,9 +103,9 @@ def test_what_is_not_known_is_infinite_and_of_nothing_there_is_no_box() -> None:
 
 def test_a_box_that_reaches_too_far_does_not_squash_the_others() -> None:
     result = made_result(VALUES, CODES)
-    upper = result.upper.copy()
+    upper = result.inner.upper.copy()
     upper[4, 1] = 1e9  # an attacker's value
-    wild = Result(**{f.name: getattr(result, f.name) for f in fields(Result)} | {"upper": upper})
+    wild = replace(result, inner=replace(result.inner, upper=upper))
     axis = plot.front(wild).panels[0].y
     assert axis.high is not None
     assert 4.0 < axis.high < 10.0
@@ -124,7 +124,7 @@ def wholly_seen(picture: Picture, panel: int = 0) -> set[int]:
 def with_bounds(result: Result, low: Floats, high: Floats) -> Result:
     """The same result with boxes (K, M) in units that are inner values, too."""
     assert all(metric.minimized is False and not metric.relative for metric in result.metrics)
-    return Result(**{f.name: getattr(result, f.name) for f in fields(Result)} | {"lower": low, "upper": high})
+    return replace(result, inner=replace(result.inner, lower=low, upper=high))
 
 
 BOTH = (POINTS, QUALITY)
@@ -360,7 +360,7 @@ def test_one_objective_is_a_list_with_the_best_first() -> None:
     panel = plot.front(result).panels[0]
     assert panel.y.names == ("fast", "middling", "slow")
     assert panel.y.reverse
-    low, high = result.bounds
+    low, high = result.lower, result.upper
     for layer in panel.layers:
         if isinstance(layer, Spans):
             for at, a, b, key in zip(layer.at, layer.low, layer.high, layer.keys, strict=True):

@@ -50,7 +50,7 @@ def test_up_to_some_arms_all_are_drawn() -> None:
     more = many_arms(ALL + 1)
     one_more = plot.front(more)
     assert len(drawn(one_more)) == 60
-    seen = within(one_more, more.medians) & (more.verdict_codes == OUT)
+    seen = within(one_more, more.estimates) & (more.verdict_codes == OUT)
     assert density_of(one_more).counts.sum() == seen.sum() > ALL - 70
 
 
@@ -63,7 +63,7 @@ def test_of_a_thousand_the_front_is_drawn_in_full_and_the_rest_counted() -> None
     density = density_of(picture)
     assert density.counts.shape == CELLS
     assert density.counts.size < 1500
-    assert within(picture, result.medians).all()
+    assert within(picture, result.estimates).all()
     assert density.counts.sum() == 940
     assert "940 more that are out, as a density" in [look.label for look in picture.legend]
 
@@ -140,8 +140,8 @@ def test_never_more_marks_than_can_be_told_apart() -> None:
 
 def marks_within(result: Result, i: int, marks: set[int]) -> int:
     """How many other marks lie in an arm's box, counted one by one."""
-    low, high = result.bounds
-    return sum(all(low[i, d] <= result.medians[j, d] <= high[i, d] for d in (0, 1)) for j in marks - {i})
+    low, high = result.lower, result.upper
+    return sum(all(low[i, d] <= result.estimates[j, d] <= high[i, d] for d in (0, 1)) for j in marks - {i})
 
 
 @pytest.mark.parametrize("half", [0.005, 0.4], ids=["small boxes", "large boxes"])
@@ -194,7 +194,7 @@ def test_a_long_list_ends_with_a_line_for_all_others() -> None:
     assert names[-1] == "485 more that are out"
     assert len(names) == 16
     low, high = limits(picture.panels[0])[0]
-    outs = result.medians[result.verdict_codes == OUT, 0]
+    outs = result.estimates[result.verdict_codes == OUT, 0]
     assert density_of(picture).counts.sum() == ((outs >= low) & (outs <= high)).sum() > 460
     assert drawn(picture) == set(np.flatnonzero(result.verdict_codes != OUT).tolist())
 
@@ -203,7 +203,7 @@ def test_pairs_and_parallel_thin_out_as_well() -> None:
     result = many_arms(1000, (SECONDS, QUALITY, MEMORY))
     pairs = plot.pairs(result)
     for panel, (x, y) in enumerate(((0, 1), (0, 2), (1, 2))):
-        seen = within(pairs, result.medians[:, [x, y]], panel) & (result.verdict_codes == OUT)
+        seen = within(pairs, result.estimates[:, [x, y]], panel) & (result.verdict_codes == OUT)
         assert density_of(pairs, panel).counts.sum() == seen.sum() > 900
     assert pairs.rows[1][0] is not None
     assert limits(pairs.panels[0])[0] == limits(pairs.rows[1][0])[0]  # a column has one axis

@@ -95,7 +95,7 @@ def test_the_band_holds_four_fifths_of_those_not_drawn() -> None:
     ends = [layer.written for layer in panel.layers if isinstance(layer, Points) and layer.look.size < 1.0]
     for d, objective in enumerate(THREE):
         head, foot = (float(texts[d].replace(",", "")) for texts in ends)
-        heights = (result.medians[:, d] - foot) / (head - foot)
+        heights = (result.estimates[:, d] - foot) / (head - foot)
         inside = (heights[rest] >= band.low[d] - 1e-3) & (heights[rest] <= band.high[d] + 1e-3)
         assert inside.mean() == pytest.approx(0.8, abs=0.01), objective
 

@@ -35,7 +35,7 @@ def test_bands_are_the_intervals_over_the_pulls_of_the_study() -> None:
             for k, moment in enumerate(bounded):
                 assert (band.low[k], band.high[k]) == (moment.low[arm, d], moment.high[arm, d])
         lines = {layer.keys[0]: layer.y[0].tolist() for layer in panel.layers if isinstance(layer, Lines)}
-        assert lines == {arm: [m.medians[arm, d] for m in history.moments] for arm in (3, 0)}
+        assert lines == {arm: [m.estimates[arm, d] for m in history.moments] for arm in (3, 0)}
 
 
 def test_boxes_that_were_wide_once_do_not_squash_what_came_of_them() -> None:
@@ -208,7 +208,7 @@ def test_the_interval_is_the_last_moments() -> None:
     last = history.moments[-1]
     assert (band.low.tolist(), band.high.tolist()) == ([last.low[2, 0]] * 2, [last.high[2, 0]] * 2)
     (rule,) = [layer for layer in panel.layers if isinstance(layer, Rule)]
-    assert rule.at == last.medians[2, 0]
+    assert rule.at == last.estimates[2, 0]
 
 
 def test_without_a_history_the_quantile_of_the_values_is_drawn() -> None:

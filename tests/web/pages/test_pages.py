@@ -105,7 +105,7 @@ def test_every_arm_has_its_row_with_verdict_interval_pulls_and_who_decided(certi
     for arm, cells in enumerate(texts):
         low, high = result.intervals[result.arms[arm]]["seconds"]
         assert cells[:2] == [result.arms[arm], result.verdicts[result.arms[arm]]]
-        assert cells[2] == f"{result.medians[arm, 0]:.4g} [{low:.4g}, {high:.4g}]"
+        assert cells[2] == f"{result.estimates[arm, 0]:.4g} [{low:.4g}, {high:.4g}]"
         assert cells[4] == str(result.pulls_per_arm[arm])
     assert texts[1][6] == result.arms[result.decided_by[1]]
     assert found(page, "table", "a", href="/study/3/arm/1?sort=name")
@@ -191,10 +191,10 @@ def test_the_axes_can_be_chosen_where_there_are_some(three: Example, certified: 
 
 def test_the_table_can_be_sorted_by_links(three: Example) -> None:
     overview = three.overview
-    medians = overview.snapshot.result.medians
-    assert order_of(overview, "m0") == np.argsort(medians[:, 0]).tolist()  # seconds: less is better
-    assert order_of(overview, "m1") == np.argsort(-medians[:, 1]).tolist()  # quality: more is better
-    assert order_of(overview, "-m1") == np.argsort(medians[:, 1]).tolist()
+    estimates = overview.snapshot.result.estimates
+    assert order_of(overview, "m0") == np.argsort(estimates[:, 0]).tolist()  # seconds: less is better
+    assert order_of(overview, "m1") == np.argsort(-estimates[:, 1]).tolist()  # quality: more is better
+    assert order_of(overview, "-m1") == np.argsort(estimates[:, 1]).tolist()
     assert order_of(overview, "-name") == [2, 1, 0]
     page = study_page(overview, Address(1, options=ViewOptions(sort="m1")))
     (head,) = [each for each in found(page, "table", "th") if each.attributes.get("aria-sort")]

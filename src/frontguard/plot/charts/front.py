@@ -103,7 +103,7 @@ def front_panel(
     if beaten is not None:
         layers.append(beaten)
     for mine, _, look in densities(arms, chosen.rest):
-        layers.append(density(arms.medians[mine, x], arms.medians[mine, y], across, along, look))
+        layers.append(density(arms.estimates[mine, x], arms.estimates[mine, y], across, along, look))
         legend.append(look)
     for verdict in _ORDER:
         some = _distinct_boxes(arms, x, y, arms.with_verdict(verdict, boxed))
@@ -142,7 +142,7 @@ def boxed_arms(arms: Arms, x: int, y: int, chosen: Chosen) -> Bools:
     if len(some) <= _ALL_BOXED and not chosen.rest.any():
         return chosen.full
     boxed = np.zeros_like(chosen.full)
-    centres = arms.medians[some][:, [x, y]]
+    centres = arms.estimates[some][:, [x, y]]
     for verdict, (always, most, crowded) in _BOXED.items():
         mine = arms.with_verdict(verdict, chosen.full)
         if len(mine) > most or (verdict == Verdict.OUT and chosen.rest.any()):
@@ -175,7 +175,7 @@ def _apart(arms: Arms, x: int, y: int, full: Bools, panel: Panel) -> Floats:
 
     Ratings and counts are often equal. The hints and the boxes tell where they really are.
     """
-    centres = np.array(arms.medians[:, [x, y]].T, np.float64)
+    centres = np.array(arms.estimates[:, [x, y]].T, np.float64)
     some = np.flatnonzero(full)
     if len(some) < 2:
         return centres
@@ -206,8 +206,8 @@ def beaten_region(arms: Arms, x: int, y: int) -> Region | None:
     if not len(some):
         return None
     signs = np.array([-1.0 if arms.minimized(d) else 1.0 for d in (x, y)])
-    polygon, stairs = beaten_by(arms.medians[some][:, [x, y]], signs)
-    values = arms.medians[arms.places(x, y)][:, [x, y]] * signs
+    polygon, stairs = beaten_by(arms.estimates[some][:, [x, y]], signs)
+    values = arms.estimates[arms.places(x, y)][:, [x, y]] * signs
     worst, width = values.min(axis=0), np.ptp(values, axis=0)
     # A word can stand there if the stairs leave a tenth of the picture at least below them.
     roomy = (width > 0.0).all() and (((stairs - worst) / width).prod(axis=1)).max() > 0.1
@@ -239,7 +239,7 @@ def front_caption(arms: Arms, chosen: Chosen, boxed: Bools, axes: Mapping[int, A
     """What to look at; axes by the number of their objective."""
     columns = tuple(axes)
     telling = chosen.full & (arms.codes != Verdict.OUT)
-    marks, rest = arms.medians[chosen.full][:, list(columns)], int(chosen.rest.sum())
+    marks, rest = arms.estimates[chosen.full][:, list(columns)], int(chosen.rest.sum())
     different = np.unique(marks, axis=0)
     return captioned(
         f"Marks are estimates; {true_values(arms.result, 'boxes')}.",
@@ -263,7 +263,7 @@ def list_picture(arms: Arms) -> Picture:
     places = arms.places(0)
     chosen = choose(arms, places, everyone=LINES, total=LINES)
     some = np.flatnonzero(chosen.full)
-    values = arms.medians[some, 0] if arms.minimized(0) else -arms.medians[some, 0]
+    values = arms.estimates[some, 0] if arms.minimized(0) else -arms.estimates[some, 0]
     # The best first. Equal estimates: who is in comes before who is not.
     order = some[np.lexsort((arms.codes[some] != Verdict.IN, values))]
     rest = chosen.rest
@@ -272,13 +272,13 @@ def list_picture(arms: Arms) -> Picture:
     legend = arms.looks(order)
     names = list(arms.named(order))
     for mine, words, look in densities(arms, rest):
-        edges = edges_along(axis, arms.medians[mine, 0], CELLS[0])
-        counts = np.histogram(arms.medians[mine, 0], edges)[0].astype(np.int64)  # of those that the axis shows
+        edges = edges_along(axis, arms.estimates[mine, 0], CELLS[0])
+        counts = np.histogram(arms.estimates[mine, 0], edges)[0].astype(np.int64)  # of those that the axis shows
         line = len(names)
         layers.append(Density(edges, np.array([line - 0.4, line + 0.4]), counts[:, None], look))
         legend.append(look)
         names.append(words)
-    layers += in_rows(arms, order, arms.medians[:, 0], arms.low[:, 0], arms.high[:, 0], arms.hint)
+    layers += in_rows(arms, order, arms.estimates[:, 0], arms.low[:, 0], arms.high[:, 0], arms.hint)
     panel = Panel(axis, Axis(names=tuple(names), reverse=True), tuple(layers))
     last = "in the last line" if len(names) == len(order) + 1 else "below them"
     thinned = f"{number_of(int(rest.sum()))} that matter less are counted {last}." if rest.any() else ""

@@ -85,7 +85,7 @@ def _column(measurements: Measurements, history: History | None, d: int) -> _Col
     if history is not None and history.moments:
         last = history.moments[-1]
         low, high, middle = drawable(
-            [each[measurements.arm, d] for each in (last.low, last.high, last.medians)]
+            [each[measurements.arm, d] for each in (last.low, last.high, last.estimates)]
         ).tolist()
     if objective.relative and low <= 0.0:
         low = -np.inf

@@ -46,7 +46,7 @@ def parallel(result: Result) -> Picture:
     chosen = choose(arms, places, everyone=_ALL, most=_MOST)
     scales, ends = zip(*(_ladder(arms, d, chosen.full, chosen.rest) for d in range(M)), strict=True)
     x = np.arange(M, dtype=np.float64)
-    heights = np.stack([scales[d](arms.medians[:, d]) for d in range(M)], axis=1)
+    heights = np.stack([scales[d](arms.estimates[:, d]) for d in range(M)], axis=1)
     layers: list[Layer] = [Rule(float(d), replace(PLAIN, width=0.8), upright=True) for d in range(M)]
     legend: list[Look] = []
     rest = int(chosen.rest.sum())
@@ -109,9 +109,9 @@ def _of_many(verdict: Verdict, count: int) -> tuple[Look, float]:
 
 def _ladder(arms: Arms, d: int, full: Bools, rest: Bools) -> tuple[Scale, tuple[float, float]]:
     """The scale of an upright line, from the worst estimate of those drawn and of the band to the best; and these."""
-    values = arms.medians[full, d]
+    values = arms.estimates[full, d]
     if rest.any():
-        values = np.concatenate([values, np.quantile(arms.medians[rest, d], _QUANTILES)])
+        values = np.concatenate([values, np.quantile(arms.estimates[rest, d], _QUANTILES)])
     low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
     foot, head = (high, low) if arms.minimized(d) else (low, high)
     log = low > 0.0 and arms.axis(d, full | rest, full & ~full).scale == "log"

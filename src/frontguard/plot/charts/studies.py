@@ -75,7 +75,7 @@ def _shrinking_panel(history: History, d: int, chosen: list[int], looks: list[Lo
     x = np.array([moment.pulls for moment in moments], np.float64)
     low, high, middle = (
         drawable([getattr(moment, what)[chosen, d] for moment in moments])  # (moments, arms)
-        for what in ("low", "high", "medians")
+        for what in ("low", "high", "estimates")
     )
     if objective.relative:
         low = np.where(low <= 0.0, -np.inf, low)
@@ -136,7 +136,7 @@ def _telling(history: History) -> list[int]:
 
 def _inner(history: History, moment: Moment) -> Floats:
     """Estimates, larger is better, in units of their spread between arms."""
-    values = drawable(moment.medians)
+    values = drawable(moment.estimates)
     for d, objective in enumerate(history.objectives):
         with np.errstate(divide="ignore", invalid="ignore"):
             column = np.log(values[:, d]) if objective.relative else values[:, d]
@@ -159,7 +159,7 @@ def _gaps(values: Floats, some: Ints, against: Ints) -> Floats:
 
 def _ends_at(history: History, arm: int, last: Moment) -> str:
     names = [objective.name for objective in history.objectives]
-    values = with_intervals(names, last.medians[arm], last.low[arm], last.high[arm], 24)
+    values = with_intervals(names, last.estimates[arm], last.low[arm], last.high[arm], 24)
     return f"{short(history.arms[arm], 32)} is {Verdict(int(last.verdict_codes[arm])).word} now: {values}."
 
 

@@ -123,7 +123,7 @@ def _picture(overview: Overview, address: Address) -> Element:
     view = options.view if options.view in views else "front"
     heading = _VIEW_HEADINGS[view] if len(objectives) > 1 else "The arms"
     choices = element("div", {"class": "choices"}, _views(address, views, view), _axes(overview, address))
-    if not np.isfinite(result.medians).any():
+    if not np.isfinite(result.estimates).any():
         waiting = line("waiting", "Nothing is measured yet. The picture appears with the first pulls.")
         return region("picture", heading, choices, waiting)
     if view == "pairs":
