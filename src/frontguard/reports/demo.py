@@ -51,15 +51,15 @@ def demo_report(found: Demo, origin: Origin | None = None) -> Report:
         kind="demo",
         title="Demonstration: the best of 36 sabotaged treatments",
         answer=(
-            f"{kept} of the {total} treatments on the true front are returned by {found.robust.policy}, "
-            f"{by_means} by a method that looks at means ({found.by_means.policy}), although a saboteur replaced "
-            f"{lies} of the records of these {total} by the worst that can be recorded."
+            f"{kept} of the {total} treatments on the true front are among the {len(found.robust.pareto_set)} of "
+            f"{len(robust.arms)} that {found.robust.policy} returns, {by_means} among the "
+            f"{len(found.by_means.pareto_set)} of a method that looks at means ({found.by_means.policy}), although a "
+            f"saboteur replaced {lies} of the records of these {total} by the worst that can be recorded."
         ),
         guarantee=(
             guarantee(robust),
             "The method with means promises nothing here: it assumes that nobody lies.",
         ),
-        spread="subgaussian noise of the standardised minutes, with σ = 0.025, as in the paper",
         facts=(
             Fact("By medians", f"{found.robust.policy}, {found.robust.pulls:,} pulls, {returned[0]}"),
             Fact("By means", f"{found.by_means.policy}, {found.by_means.pulls:,} pulls, {returned[1]}"),
