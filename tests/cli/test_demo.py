@@ -77,7 +77,9 @@ def test_the_demo_finds_what_means_miss_and_leaves_a_picture(tmp_path: Path) -> 
     ran = run("demo", "--output", "out", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
     said = " ".join(ran.stdout.split())
-    assert said.startswith("5 of the 5 treatments on the true front are among the 15 of 36 that certified returns, 0 among the 26")
+    assert said.startswith(
+        "5 of the 5 treatments on the true front are among the 15 of 36 that certified returns, 0 among the 26"
+    )
     assert "With probability 90%" in said
     assert (tmp_path / "out" / "demo.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     assert json.loads((tmp_path / "out" / "demo.json").read_text())["status"] == "certified"

@@ -94,8 +94,8 @@ def _print(found: Demo, report: Report) -> None:
     screen.print(_table("Treatments on the true front", headings, rows))
     screen.print(f"How sure is that? {' '.join(report.certificate)}\n")
     screen.print(
-        f"{robust.policy}: {robust.pulls:,} pulls, {len(robust.pareto_set)} of {len(robust.arms)} returned: the front, and "
-        "treatments that none beats in both objectives by more than that. "
+        f"{robust.policy}: {robust.pulls:,} pulls, {len(robust.pareto_set)} of {len(robust.arms)} returned: the front, "
+        "and treatments that none beats in both objectives by more than that. "
         f"{by_means.policy}: {by_means.pulls:,} pulls, {len(by_means.pareto_set)} returned. "
         f"{found.seconds:.1f} s in all."
     )

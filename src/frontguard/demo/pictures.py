@@ -106,7 +106,8 @@ def _method(demo: Demo, result: Result, ring: Look, title: str, note: str) -> Pa
         Axis(result.objectives[0], "lower"),
         Axis(result.objectives[1], "lower"),
         tuple(layers),
-        f"{title} ({result.policy}): {len(demo.found(result))} of {len(names)} found, {len(result.pareto_set)} returned",
+        f"{title} ({result.policy}): {len(demo.found(result))} of {len(names)} found, "
+        f"{len(result.pareto_set)} returned",
         f"{result.pulls:,} pulls; {note}",
     )
 

@@ -79,7 +79,7 @@ class Demo:
 
 
 def run_demo(contamination: float = 0.2, seed: int = 0) -> Demo:
-    """Let the certified policy and Auer-A1 pull the sabotaged treatments until each of them stops; then read the review log."""
+    """Let the certified policy and Auer-A1 pull the sabotaged treatments until each stops; then read the review log."""
     started = time.perf_counter()
     threat = Prescient(contamination)
     treatments = bundled_treatments()
