@@ -37,7 +37,7 @@ def analyze(
     log: Annotated[
         list[str],
         typer.Argument(
-            metavar="LOG...",
+            metavar="LOG",
             help="Files, directories or globs (CSV, Parquet, JSON lines), - for standard input, results of hyperfine, "
             "pyperf or pytest-benchmark, a study, or state files, which are merged.",
             show_default=False,

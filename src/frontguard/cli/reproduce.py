@@ -22,7 +22,8 @@ def reproduce(
     dataset: Annotated[
         str,
         typer.Argument(
-            help="movielens, sw-llvm, diabetes, compiler-flags (our own), synthetic, or all (the three of Table 2)"
+            metavar="DATASET",
+            help="movielens, sw-llvm, diabetes, compiler-flags (our own), synthetic, or all (the three of Table 2)",
         ),
     ],
     runs: Annotated[int, whole_from(1, "Simulated runs for every policy and contamination.")] = 100,

@@ -48,15 +48,13 @@ QUICK_STORAGE = "frontguard-run.db"
 
 def run(
     spec: Annotated[
-        Path | None, typer.Argument(metavar="[SPEC.toml]", help="What to compare, and how; see docs/run.md.")
+        Path | None, typer.Argument(metavar="SPEC.toml", help="What to compare, and how; see docs/run.md.")
     ] = None,
     storage: Annotated[
         str | None,
         typer.Option(help="Where the study is kept: a file or postgresql://… (without: SPEC.db beside the spec)."),
     ] = None,
-    arm: Annotated[
-        list[str] | None, typer.Option(help="NAME=COMMAND, a quick comparison without a file; repeat for each.")
-    ] = None,
+    arm: Annotated[list[str] | None, typer.Option(help="A quick comparison without a file; repeat for each.")] = None,
     minimize: Annotated[
         list[str] | None,
         typer.Option(help="With --arm: metric to be minimised (without: seconds); repeat for several."),
