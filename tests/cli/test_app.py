@@ -23,7 +23,7 @@ from tests.cli.commands import process, run
         (["demo", "--sed", "1"], "--sed"),
         (["demo", "extra"], "(see frontguard demo --help)"),
         (["reproduse"], "reproduse"),
-        (["reproduce"], "dataset"),
+        (["reproduce"], "DATASET"),
         (["reproduce", "movilens"], "did you mean movielens?"),
     ],
 )
