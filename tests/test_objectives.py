@@ -126,10 +126,20 @@ def test_a_name_is_needed(name):
         Objective(name)
 
 
-@pytest.mark.parametrize("direction", ["max", "Minimize", "", None, 1])
+@pytest.mark.parametrize("direction", ["", "fast", None, 1])
 def test_directions_are_two(direction):
     with pytest.raises(BadInput, match="direction of objective 'x' must be one of maximize, minimize; got "):
         Objective("x", direction)
+
+
+@pytest.mark.parametrize("written", ["{}imise", "{}imize ", "{}IMIZE", "{}", "{}imum", "{}imising"])
+@pytest.mark.parametrize("beginning", ["min", "max"])
+def test_near_misses_of_a_direction_are_understood_as_such(beginning, written):
+    given = written.format(beginning)
+    for refused in (lambda: Objective("x", given), lambda: parse_objectives([("x", given)])):
+        with pytest.raises(BadInput, match=f"did you mean '{beginning}imize'") as caught:
+            refused()
+        assert str(caught.value).endswith(f"got {given!r}")
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, -0.1, 1.5, math.nan, "0.5", None, True])

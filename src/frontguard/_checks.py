@@ -27,14 +27,6 @@ def real_number(value: object, name: str) -> float:
     raise BadInput(f"{name} must be a finite real number; got {value!r}")
 
 
-def checked_confidence(confidence: object) -> float:
-    """The probability with which an answer must hold."""
-    value = real_number(confidence, "confidence")
-    if not 0.0 < value < 1.0:
-        raise BadInput(f"confidence must be a probability between 0 and 1, such as 0.95; got {confidence!r}")
-    return value
-
-
 def positive_number(value: object, name: str) -> float:
     """Return `value` as a float; refuse whatever is not positive and finite."""
     number = real_number(value, name)

@@ -22,7 +22,6 @@ It may exceed 100 %: "150%" is a factor of 2.5.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -33,12 +32,13 @@ import numpy.typing as npt
 
 from frontguard._checks import real_number
 from frontguard._typing import Floats
+from frontguard._written import read_amount
 from frontguard.errors import BadInput
+from frontguard.phrases import did_you_mean
 
 Direction = Literal["maximize", "minimize"]
 
 _DIRECTIONS: tuple[str, ...] = get_args(Direction)
-_TOLERANCE = re.compile(r"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*(%?)\s*")
 
 
 class Tolerance(NamedTuple):
@@ -59,23 +59,15 @@ def parse_tolerance(value: object, name: str = "tolerance") -> Tolerance:
     frontguard.errors.BadInput: tolerance must be a number such as 0.5 or a percentage such as '2%'; got '2 percent'
     """
     if isinstance(value, str):
-        match = _TOLERANCE.fullmatch(value)
-        if match is None:
+        read = read_amount(value)
+        if read is None:
             raise BadInput(f"{name} must be a number such as 0.5 or a percentage such as '2%'; got {value!r}")
-        # float("0.7e-2") rather than 0.7 / 100: the nearest double to the share that was written.
-        digits, relative = match[1], bool(match[2])
-        amount = _shifted(digits) if relative else float(digits)
+        amount, relative = read
     else:
         amount, relative = real_number(value, name), False
     if not 0.0 <= amount < math.inf:
         raise BadInput(f"{name} must be finite and not negative; got {value!r}")
     return Tolerance(amount + 0.0, relative)
-
-
-def _shifted(digits: str) -> float:
-    """A hundredth of the number that is written, rounded once."""
-    mantissa, _, exponent = digits.lower().partition("e")
-    return float(f"{mantissa}e{int(exponent or 0) - 2}")
 
 
 @dataclass(frozen=True)
@@ -101,8 +93,10 @@ class Objective:
         if not isinstance(self.name, str) or not self.name.strip():
             raise BadInput(f"the name of an objective must be a text that is not blank; got {self.name!r}")
         if self.direction not in _DIRECTIONS:
+            hint = did_you_mean(self.direction, _DIRECTIONS) if isinstance(self.direction, str) else ""
             raise BadInput(
-                f"direction of objective {self.name!r} must be one of {', '.join(_DIRECTIONS)}; got {self.direction!r}"
+                f"direction of objective {self.name!r} must be one of {', '.join(_DIRECTIONS)}{hint}; "
+                f"got {self.direction!r}"
             )
         parsed = parse_tolerance(self.tolerance, f"tolerance of objective {self.name!r}")
         spelled = "".join(str(self.tolerance).split()) if parsed.relative else parsed.amount

@@ -98,13 +98,20 @@ def error_line(error: BaseException, most: int = 160) -> str:
 
 
 def nearest(name: str, choices: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """The choice that a name may be a slip for; None if it is like none of them. Case and blanks around do not count.
+    """The choice that a name may be a slip for, or short for; None if it is like none of them.
+
+    Case and blanks around do not count. What is short for a choice has three letters at least, and begins no other one.
 
     >>> nearest("secnds", ["arm", "seconds"]), nearest("Arm ", ["arm", "x"]), nearest("q", ["arm"])
     ('seconds', 'arm', None)
+    >>> nearest("min", ["minimize", "maximize"]), nearest("max", ["max_pulls", "max_time"])
+    ('minimize', None)
     """
-    by_folded = {each.strip().casefold(): each for each in choices}
-    near = get_close_matches(name.strip().casefold(), by_folded, n=1, cutoff=cutoff)
+    by_folded, folded = {each.strip().casefold(): each for each in choices}, name.strip().casefold()
+    near = get_close_matches(folded, by_folded, n=1, cutoff=cutoff)
+    if not near and len(folded) >= 3:
+        begun = [each for each in by_folded if each.startswith(folded)]
+        near = begun if len(begun) == 1 else []
     return by_folded[near[0]] if near else None
 
 

@@ -15,15 +15,15 @@ from tests.cli.commands import process, run
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["demo", "--contamination", "0.5"], "0 <= eps < 1/2"),
-        (["demo", "--contamination", "nan"], "finite"),
+        (["demo", "--contamination", "0.5"], "--contamination must be a probability from 0 to below 1/2"),
+        (["demo", "--contamination", "nan"], "--contamination must be a probability"),
         (["demo", "--seed", "-1"], "--seed: wanted a whole number from 0, got -1"),
         (["demo", "--output", "taken/inside"], "--output taken/inside: cannot be written"),
         (["demo", "--seed", "x"], "--seed"),
         (["demo", "--sed", "1"], "--sed"),
         (["demo", "extra"], "(see frontguard demo --help)"),
         (["reproduse"], "reproduse"),
-        (["reproduce"], "dataset"),
+        (["reproduce"], "DATASET"),
         (["reproduce", "movilens"], "did you mean movielens?"),
     ],
 )

@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_answer_comes_first_and_the_floor_is_in_plain_words(tmp_path: Path) -> None:
-    ran = process("plan", *PROBLEM, "--accuracy", "0.2", "--gaussian", "0.2", cwd=tmp_path)
+    ran = process("plan", *PROBLEM, "--tolerance", "0.2", "--gaussian", "0.2", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
     said = " ".join(ran.stdout.split())
     assert said.startswith("Expect about ")
@@ -47,7 +47,7 @@ def test_the_answer_comes_first_and_the_floor_is_in_plain_words(tmp_path: Path) 
 
 
 def test_a_plan_for_machines(tmp_path: Path) -> None:
-    options = ("--accuracy", "0.1", "--sigma", "0.2", "--threat", "malicious", "--confidence", "0.9", "--json")
+    options = ("--tolerance", "0.1", "--sigma", "0.2", "--threat", "malicious", "--confidence", "0.9", "--json")
     ran = plan(*PROBLEM[:-1], "1", *options, cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
     made = as_published("plan", ran.stdout)
@@ -63,7 +63,7 @@ def test_a_plan_for_machines(tmp_path: Path) -> None:
 
 def test_a_plan_against_any_share(tmp_path: Path) -> None:
     """The floor is the malicious one; R-PSI, which has no lemma for it, is left out with a reason."""
-    options = ("--accuracy", "0.3", "--gaussian", "0.2", "--threat", "share", "--json")
+    options = ("--tolerance", "0.3", "--gaussian", "0.2", "--threat", "share", "--json")
     ran = plan(*PROBLEM[:-1], "1", *options, cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
     made = as_published("plan", ran.stdout)
@@ -76,12 +76,12 @@ def test_a_plan_against_any_share(tmp_path: Path) -> None:
 
 
 def test_a_plan_from_a_pilot_speaks_of_its_arms_and_units(folder: Path) -> None:
-    options = ("--minimize", "seconds", "--maximize", "quality", "--accuracy", "0.05", "--accuracy", "10%", "--json")
+    options = ("--minimize", "seconds", "--maximize", "quality", "--tolerance", "0.05", "--tolerance", "10%", "--json")
     ran = plan(*ON_PILOT, *options, cwd=folder)
     assert ran.returncode == 0, ran.stderr
     made = as_published("plan", ran.stdout)
     assert [(o["name"], o["relative"]) for o in made["objectives"]] == [("quality", False), ("seconds", True)]
-    assert made["accuracy"] == pytest.approx([0.05, 0.1])
+    assert made["tolerance"] == pytest.approx([0.05, 0.1])
     with (folder / "pilot.csv").open() as file:
         rows = list(csv.DictReader(file))
     widths = {}
@@ -96,22 +96,22 @@ def test_a_plan_from_a_pilot_speaks_of_its_arms_and_units(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ([*PROBLEM, "--accuracy", "0.1"], "in one way: --sigma (subgaussian), --gaussian (normal) or --pilot"),
-        ([*PROBLEM, "--accuracy", "0.1", "--sigma", "1", "--gaussian", "1"], "in one way"),
-        ([*PROBLEM, "--accuracy", "0.1", "--sigma", "0"], "must be positive; got 0.0"),
-        ([*PROBLEM, "--accuracy", "2%", "--sigma", "1"], "a percentage needs a pilot log"),
-        ([*PROBLEM, "--accuracy", "much", "--sigma", "1"], "--accuracy must be a number such as 0.5"),
-        ([*PROBLEM, "--accuracy", "0.1", "--sigma", "1", "--threat", "evil"], "oblivious, prescient, malicious"),
-        ([*PROBLEM, "--accuracy", "0.1", "--sigma", "1", "--confidence", "95"], "--confidence: wanted a probability"),
-        ([*PROBLEM, "--accuracy", "0.1", "--sigma", "1", "--minimize", "x"], "--minimize belongs to a pilot log"),
-        ([*PROBLEM, *["--accuracy", "0.1"] * 3, "--sigma", "1"], "--accuracy: wanted one, or 2"),
-        (["--contamination", "0.1", "--accuracy", "0.1", "--sigma", "1"], "--arms and --objectives are needed"),
-        ([*ON_PILOT, "--accuracy", "1%", "--minimize", "second"], "no such column; did you mean seconds?"),
-        ([*ON_PILOT, "--accuracy", "1%", "--minimize", "flags"], "pilot.csv, line 2: 'flags' must be a number"),
-        ([*ON_PILOT, "--accuracy", "1%"], "at least one column"),
-        ([*ON_PILOT, "--accuracy", "1%", "--minimize", "seconds", "--arms", "4"], "--arms: pilot.csv has 3, got 4"),
-        ([*ON_PILOT, "--accuracy", "1%", "--minimize", "seconds", "--sigma", "1"], "cannot be combined with --pilot"),
-        ([*ON_PILOT, "--accuracy", "1%", "--coverage", "1", "--minimize", "seconds"], "both tolerances"),
+        ([*PROBLEM, "--tolerance", "0.1"], "in one way: --sigma (subgaussian), --gaussian (normal) or --pilot"),
+        ([*PROBLEM, "--tolerance", "0.1", "--sigma", "1", "--gaussian", "1"], "in one way"),
+        ([*PROBLEM, "--tolerance", "0.1", "--sigma", "0"], "must be positive; got 0.0"),
+        ([*PROBLEM, "--tolerance", "2%", "--sigma", "1"], "a percentage needs a pilot log"),
+        ([*PROBLEM, "--tolerance", "much", "--sigma", "1"], "--tolerance must be a number such as 0.5"),
+        ([*PROBLEM, "--tolerance", "0.1", "--sigma", "1", "--threat", "evil"], "oblivious, prescient, malicious"),
+        ([*PROBLEM, "--tolerance", "0.1", "--sigma", "1", "--confidence", "95"], "--confidence must be a probability"),
+        ([*PROBLEM, "--tolerance", "0.1", "--sigma", "1", "--minimize", "x"], "--minimize belongs to a pilot log"),
+        ([*PROBLEM, *["--tolerance", "0.1"] * 3, "--sigma", "1"], "--tolerance: wanted one, or 2"),
+        (["--contamination", "0.1", "--tolerance", "0.1", "--sigma", "1"], "--arms and --objectives are needed"),
+        ([*ON_PILOT, "--tolerance", "1%", "--minimize", "second"], "no such column; did you mean seconds?"),
+        ([*ON_PILOT, "--tolerance", "1%", "--minimize", "flags"], "pilot.csv, line 2: 'flags' must be a number"),
+        ([*ON_PILOT, "--tolerance", "1%"], "at least one column"),
+        ([*ON_PILOT, "--tolerance", "1%", "--minimize", "seconds", "--arms", "4"], "--arms: pilot.csv has 3, got 4"),
+        ([*ON_PILOT, "--tolerance", "1%", "--minimize", "seconds", "--sigma", "1"], "cannot be combined with --pilot"),
+        ([*ON_PILOT, "--tolerance", "1%", "--coverage", "1", "--minimize", "seconds"], "both tolerances"),
     ],
 )
 def test_bad_input_is_refused(
@@ -124,7 +124,7 @@ def test_bad_input_is_refused(
 
 
 def test_a_refusal_is_one_line_and_exit_code_2(folder: Path) -> None:
-    ran = process("plan", *ON_PILOT, "--accuracy", "1%", "--minimize", "second", cwd=folder)
+    ran = process("plan", *ON_PILOT, "--tolerance", "1%", "--minimize", "second", cwd=folder)
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr.count("\n") == 1
     assert "--minimize second: pilot.csv has no such column; did you mean seconds?" in ran.stderr
@@ -153,6 +153,6 @@ def test_a_bad_pilot_is_told_where(text: str, complaint: str, tmp_path: Path) ->
 
 
 def test_a_pilot_that_is_not_there(tmp_path: Path) -> None:
-    ran = plan(*ON_PILOT, "--accuracy", "1%", "--minimize", "seconds", cwd=tmp_path)
+    ran = plan(*ON_PILOT, "--tolerance", "1%", "--minimize", "seconds", cwd=tmp_path)
     assert ran.returncode == 2
     assert "--pilot pilot.csv: cannot be read: No such file or directory" in ran.stderr

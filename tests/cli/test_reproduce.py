@@ -48,13 +48,13 @@ def rows_of(result: Result) -> list[dict[str, Any]]:
 
 
 def small(output: Path) -> list[str]:
-    return ["diabetes", "--runs", "3", "--epsilon", "0.1", "--policy", "rpsi", "--output", str(output)]
+    return ["diabetes", "--runs", "3", "--contamination", "0.1", "--policy", "rpsi", "--output", str(output)]
 
 
 def test_json_on_stdout_and_messages_on_stderr(tmp_path: Path) -> None:
     result = run(*small(tmp_path), "--json")
     (row,) = rows_of(result)
-    assert (row["dataset"], row["policy"], row["epsilon"], row["runs"], row["rsr"]) == (
+    assert (row["dataset"], row["policy"], row["contamination"], row["runs"], row["rsr"]) == (
         "diabetes",
         "rpsi",
         0.1,
@@ -88,7 +88,7 @@ def test_a_second_time_resumes_and_fresh_does_not(tmp_path: Path) -> None:
 
 
 def test_sw_llvm_has_both_rows(shared_data: Path, tmp_path: Path) -> None:
-    options = ["--runs", "2", "--epsilon", "0.1", "--policy", "rpsi", "--output", str(tmp_path), "--json"]
+    options = ["--runs", "2", "--contamination", "0.1", "--policy", "rpsi", "--output", str(tmp_path), "--json"]
     published, demanded = rows_of(run("sw-llvm", "--data", shared_data, *options))
     assert (published["variant"], demanded["variant"]) == ("as published", "as the theory demands")
     assert published["sc"] == pytest.approx(57822.5, rel=0.05)
@@ -102,8 +102,9 @@ def test_sw_llvm_has_both_rows(shared_data: Path, tmp_path: Path) -> None:
         (["movielenz"], "did you mean movielens?"),
         (["sw-llvm"], "not part of the package; pass --data"),
         (["sw-llvm", "--data", "/nowhere/at/all"], "/nowhere/at/all: no such file or directory"),
-        (["diabetes", "--epsilon", "0.5"], "wanted 0 <= epsilon < 0.4949 on diabetes"),
-        (["diabetes", "--epsilon", "-0.1"], "wanted 0 <= epsilon"),
+        (["diabetes", "--contamination", "0.5"], "--contamination must be a probability from 0 to below 1/2"),
+        (["diabetes", "--contamination", "0.497"], "wanted 0 <= contamination < 0.4949 on diabetes"),
+        (["diabetes", "--contamination", "-0.1"], "--contamination must be a probability"),
         (["diabetes", "--policy", "rspi"], "did you mean rpsi?"),
         (["diabetes", "--runs", "0"], "--runs: wanted a whole number from 1, got 0"),
         (["diabetes", "--workers", "0"], "--workers: wanted a whole number from 1"),
@@ -150,7 +151,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(tmp_path: Pa
         "diabetes",
         "--policy",
         "auer-a1",
-        "--epsilon",
+        "--contamination",
         "0.0",
         "--runs",
         "2000",
@@ -169,5 +170,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(tmp_path: Pa
     assert "Traceback" not in errors
     kept = sum(len(json.loads(line)["pulls"]) for line in stored.read_text(encoding="utf-8").splitlines())
     assert kept >= 1
-    again = run("diabetes", "--policy", "auer-a1", "--epsilon", "0.0", "--runs", "1", "--output", tmp_path, "--json")
+    again = run(
+        "diabetes", "--policy", "auer-a1", "--contamination", "0.0", "--runs", "1", "--output", tmp_path, "--json"
+    )
     assert "1 of 1 runs are stored" in again.stderr

@@ -267,8 +267,8 @@ def test_what_cannot_be_reached_is_said_with_what_could_be(folder: Path) -> None
 def test_options_take_the_place_of_what_the_spec_says(folder: Path) -> None:
     spec = with_options(
         spec_of(folder / "toy.toml", (), (), ()),
-        tolerance=("size=5%",), threat="malicious", contamination=0.05, confidence=0.9, max_pulls=70, max_time="2 min",
-        workers=3, timeout="1 h", seed=4, name="other",
+        tolerance=("size=5%",), threat="malicious", contamination="5%", confidence="90%", max_pulls=70,
+        max_time="2 min", workers=3, timeout="1 h", seed=4, name="other",
     )  # fmt: skip
     assert [objective.tolerance for objective in spec.objectives] == ["10%", "5%"]
     assert [source.positive for source in spec.sources] == [True, True]  # its logarithm will be taken
@@ -281,7 +281,7 @@ def test_options_take_the_place_of_what_the_spec_says(folder: Path) -> None:
     ("options", "message"),
     [
         ({"threat": "none"}, "threat must be one of"),
-        ({"confidence": 1.0}, "--confidence: wanted"),
+        ({"confidence": "1.0"}, "--confidence must be"),
     ],
 )
 def test_options_that_cannot_be(options: dict[str, Any], message: str) -> None:
@@ -593,10 +593,13 @@ def test_on_a_terminal_there_is_a_view_that_gives_way_to_the_answer(folder: Path
         (["toy.toml", "--tolerance", "price=2"], "no objective is called 'price'; there is cost, size"),
         (["toy.toml", "--max-pulls", "0"], "--max-pulls: wanted a whole number from 1, got 0"),
         (["toy.toml", "--workers", "0"], "--workers: wanted a whole number from 1, got 0"),
-        (["toy.toml", "--max-time", "soon"], "--max-time: wanted a number of seconds"),
-        (["toy.toml", "--threat", "evil"], "evil"),
-        (["toy.toml", "--contamination", "0.7"], "0 <= eps < 1/2"),
-        (["toy.toml", "--confidence", "95"], "--confidence: wanted a probability"),
+        (["toy.toml", "--max-time", "soon"], "--max-time must be a time"),
+        (
+            ["toy.toml", "--threat", "presient"],
+            "--threat must be one of oblivious, prescient, malicious, share (did you mean 'prescient'?); got",
+        ),
+        (["toy.toml", "--contamination", "0.7"], "--contamination must be a probability from 0 to below 1/2"),
+        (["toy.toml", "--confidence", "95"], "--confidence must be a probability"),
         (["toy.toml", "--storage", "mysql://x"], "a storage must be"),
         (["toy.toml", "--storage", "."], "frontguard: "),
     ],
@@ -618,7 +621,7 @@ def test_a_study_of_other_arms_or_commands_is_not_taken_up(folder: Path) -> None
     assert ran.returncode == 2
     assert "the study was begun with other" in ran.stderr
     assert "40 then, 50 now" in ran.stderr
-    assert run(folder, "toy.toml", "--max-pulls", "3", "--name", "toy 2").returncode == 3
+    assert run(folder, "toy.toml", "--max-pulls", "3", "--study", "toy 2").returncode == 3
 
 
 # Rescue ---------------------------------------------------------------------------------------------------------------

@@ -51,6 +51,12 @@ x = [1, 2]
 """
 
 
+def test_shares_and_times_are_read_as_they_are_written(tmp_path: Path) -> None:
+    told = '[study]\ncontamination = "5%"\nconfidence = "90 %"\n'
+    spec = spec_of(tmp_path, told + LEAST.replace("[run]", '[run]\ntimeout = "2 min"\nlease = "1 h"'))
+    assert (spec.threat, spec.confidence, spec.timeout, spec.lease) == (Prescient(0.05), 0.9, 120.0, 3600.0)
+
+
 def spec_of(folder: Path, text: str):
     (folder / "flags.toml").write_text(text, encoding="utf-8")
     return read_spec(folder / "flags.toml")

@@ -82,7 +82,7 @@ def test_an_interruption_keeps_finished_chunks(tmp_path: Path, monkeypatch: pyte
 def test_the_judgement_is_the_experiments_own(tmp_path: Path) -> None:
     """R-PSI on the diabetes table is Pareto accurate, at a cost of the published order of magnitude."""
     row = as_record(plan(tmp_path, runs=5).execute().results[1])
-    assert (row["dataset"], row["policy"], row["epsilon"], row["runs"]) == ("diabetes", "rpsi", 0.1, 5)
+    assert (row["dataset"], row["policy"], row["contamination"], row["runs"]) == ("diabetes", "rpsi", 0.1, 5)
     assert row["rsr"] == 1.0
     assert row["published_sc"] == 5067.2
     assert 0.5 < row["sc"] / row["published_sc"] < 5.0

@@ -48,7 +48,9 @@ ROWS = [
 
 def test_json_has_the_promised_fields() -> None:
     rows = json.loads(as_json(ROWS))
-    assert {"dataset", "policy", "epsilon", "runs", "rsr", "sc", "ro", "rf1", "seconds", "variant"} <= rows[0].keys()
+    assert {"dataset", "policy", "contamination", "runs", "rsr", "sc", "ro", "rf1", "seconds", "variant"} <= rows[
+        0
+    ].keys()
     assert (rows[0]["sc"], rows[0]["published_sc"], rows[0]["seconds"]) == (57500.0, 57822.5, 1.25)
     assert (rows[0]["sc_se"], rows[0]["sc_std"]) == pytest.approx((500.0, 707.1067811865476))
     assert rows[2]["published_sc"] is None

@@ -263,7 +263,7 @@ def test_a_sketched_state_holds_less_and_promises_no_more(tmp_path: Path) -> Non
         ({"quantile": {"x": 0.5}}, "quantile: 'x' is not one of the metrics"),
         ({"confidence": 1.0}, "confidence must be a probability"),
         ({"confidence": "much"}, "confidence"),
-        ({"contamination": 0.5}, "0 <= eps < 1/2"),
+        ({"contamination": 0.5}, "contamination must be a probability from 0 to below 1/2"),
         ({"threat": "presient"}, "threat must be one of oblivious, prescient, malicious, share"),
         ({"objectives": ["speed"]}, "give them one way"),
         ({"maximize": ["speed", "speed"]}, "different names"),
@@ -276,6 +276,24 @@ def test_what_is_wrong_is_said(options: dict[str, Any], complaint: str) -> None:
     with pytest.raises(BadInput) as caught:
         analyze(frame(), **{**ASKED, "tolerance": None, **options})
     assert complaint in str(caught.value)
+
+
+def test_shares_are_read_as_they_are_written() -> None:
+    written = analyze(frame(), **{**ASKED, "threat": None, "contamination": "5 %", "confidence": "90%"})
+    given = analyze(frame(), **{**ASKED, "threat": fg.Prescient(0.05), "contamination": 0.05, "confidence": 0.9})
+    assert written.certificate == given.certificate
+    assert (written.certificate.contamination, written.certificate.confidence) == (0.05, 0.9)
+    with pytest.raises(BadInput, match="contamination must be left out where threat has its own"):
+        analyze(frame(), **{**ASKED, "threat": fg.Prescient(0.05), "contamination": 0.1})
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("minimise", "minimize"), ("maximise", "maximize"), ("layuot", "layout"), ("contaminaton", "contamination")],
+)
+def test_an_unknown_argument_is_told_what_may_be_meant(name: str, meant: str) -> None:
+    with pytest.raises(TypeError, match=f"has no argument '{name}' .did you mean '{meant}'"):
+        analyze(frame(), **{**ASKED, name: "speed"})
 
 
 def test_what_is_wrong_with_a_state_is_said(tmp_path: Path) -> None:

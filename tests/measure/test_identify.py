@@ -87,7 +87,11 @@ def test_the_first_parameter_gets_the_arm_whatever_it_is_called() -> None:
         ({"workers": 0}, "workers must be a whole number, at least 1; got 0"),
         ({"workers": 2}, "workers: there is one with executor='serial'"),
         ({"timeout": 1.0}, "timeout needs executor='processes'"),
-        ({"max_time": -1.0}, "max_time must be a positive number of seconds"),
+        ({"max_time": -1.0}, "max_time must be a time, such as 90"),
+        ({"max_time": "30 mins"}, "max_time must be a time, such as 90"),
+        ({"timeout": "soon", "executor": "processes"}, "timeout must be a time, such as 90"),
+        ({"lease": True}, "lease must be a time, such as 90"),
+        ({"contamination": 0.2}, "contamination must be left out where threat has its own"),
         ({"arms": "abc"}, "arms must be a list of names, a mapping"),
         ({"arms": ["a", "a"]}, "arms must have different names"),
         ({"arms": [{}, {"x": 1}]}, "arms in a list must be names"),
@@ -97,6 +101,22 @@ def test_the_first_parameter_gets_the_arm_whatever_it_is_called() -> None:
 def test_what_cannot_be_used_is_refused(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(BadInput, match=message):
         run(by_name, **wrong)
+
+
+def test_threat_confidence_and_times_are_given_as_everywhere() -> None:
+    usual = run(by_name, threat=None).certificate
+    assert (usual.threat, usual.contamination, usual.confidence) == ("prescient", 0.1, 0.95)
+    written = run(
+        by_name, threat="share", contamination="5%", confidence="90%", max_time="1 h", lease="2 min"
+    ).certificate
+    assert (written.threat, written.contamination, written.confidence) == ("share", 0.05, 0.9)
+
+
+def test_an_unknown_argument_is_told_what_may_be_meant() -> None:
+    with pytest.raises(TypeError, match=r"has no argument 'max_puls' .did you mean 'max_pulls'"):
+        run(by_name, max_puls=3)
+    with pytest.raises(TypeError, match="has no argument 'minimise': say it of an objective"):
+        run(by_name, minimise="seconds")
 
 
 def test_what_is_no_plain_function_is_refused() -> None:

@@ -5,7 +5,7 @@ come from `words`, JSON from `documents`. Where to start:
 
 - `app`: the commands there are.
 - `run`, `analyze`, `plan`, `report`, `serve`, `rescue`, `reproduce`, `demo`: one module a command.
-- `values`: numbers, sizes and METRIC=VALUE as options take them.
+- `values`: numbers, sizes and METRIC=VALUE as options take them; `help`: options in groups, a word for what each takes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def main() -> None:
         _complain(str(error))
         code = 2
     except usage_error as error:
-        _complain(f"{error.format_message()} (see {_help_of(error)})")
+        _complain(f"{_usage_in_words(error)} (see {_help_of(error)})")
         code = 2
     except (KeyboardInterrupt, typer.Abort):
         _complain("interrupted")
@@ -43,6 +43,16 @@ def main() -> None:
 
 def _complain(message: str) -> None:
     print(f"frontguard: {' '.join(message.split())}", file=sys.stderr)
+
+
+def _usage_in_words(error: Any) -> str:
+    """What is wrong with a command line; of an option that there is not, which one may be meant."""
+    from frontguard.phrases import did_you_mean
+
+    option, known = getattr(error, "option_name", None), getattr(error, "possibilities", None)
+    if option is None:
+        return str(error.format_message())
+    return f"there is no option {option}{did_you_mean(option, known or ())}"
 
 
 def _help_of(error: BaseException) -> str:

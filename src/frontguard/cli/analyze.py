@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from frontguard._written import checked_confidence
 from frontguard.cli.report import checked_target, keep, origin
 from frontguard.cli.values import (
     THREATS,
@@ -36,7 +37,7 @@ def analyze(
     log: Annotated[
         list[str],
         typer.Argument(
-            metavar="LOG...",
+            metavar="LOG",
             help="Files, directories or globs (CSV, Parquet, JSON lines), - for standard input, results of hyperfine, "
             "pyperf or pytest-benchmark, a study, or state files, which are merged.",
             show_default=False,
@@ -56,12 +57,12 @@ def analyze(
         typer.Option(help="What counts of a metric, METRIC=0.95 or 0.95 for all (without: as study, or medians)."),
     ] = None,
     contamination: Annotated[
-        float | None,
+        str | None,
         typer.Option(help="Probability with which each measurement may be anything (ε; without: the study's, or 0.1)."),
     ] = None,
     threat: Annotated[str | None, typer.Option(help=f"{THREATS} (Without: the study's, or prescient.)")] = None,
     confidence: Annotated[
-        float | None, typer.Option(help="Probability with which the answer must hold (without: the study's, or 0.95).")
+        str | None, typer.Option(help="Probability with which the answer must hold (without: the study's, or 0.95).")
     ] = None,
     anytime: Annotated[
         bool | None,
@@ -115,6 +116,7 @@ def analyze(
     given: dict[str, Any] = {
         "tolerance": by_metric("tolerance", tolerance, read_tolerance),
         "quantile": by_metric("quantile", quantile, read_number),
+        "confidence": None if confidence is None else checked_confidence(confidence, "--confidence"),
         "memory": None if memory is None else size_of(memory),
     }
     reading: dict[str, Any] = {
@@ -122,8 +124,10 @@ def analyze(
         "decimal": decimal, "missing_arms": missing_arms, "study": study,
     }  # fmt: skip
     from frontguard.logs.analyze import analyze as analysis_of
+    from frontguard.theory.threats import threat_of
     from frontguard.words.progress import ProgressDisplay
 
+    threat_of(threat, contamination, prefix="--")  # what it refuses is an option here; which is meant, the log decides
     with ProgressDisplay() as display:
         found = analysis_of(
             log[0] if len(log) == 1 else list(log),
@@ -132,7 +136,6 @@ def analyze(
             minimize=minimize or (),
             threat=threat,
             contamination=contamination,
-            confidence=confidence,
             anytime=anytime,
             profile=profile,
             folder=folder,

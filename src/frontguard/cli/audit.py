@@ -14,7 +14,8 @@ REFUTED = 1
 
 def audit(
     cell: Annotated[
-        list[str] | None, typer.Argument(help="Ways in which measuring goes wrong, by name (without: all).")
+        list[str] | None,
+        typer.Argument(metavar="CELL", help="Ways in which measuring goes wrong, by name (without: all)."),
     ] = None,
     runs: Annotated[int, whole_from(1, "Simulated runs of every cell.")] = 200,
     seed: Annotated[int, whole_from(0, "Run r of a seed is always the same run.")] = 0,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from frontguard._written import checked_share
 from frontguard.cli.report import origin
 from frontguard.cli.values import console, say, whole_from
 from frontguard.errors import BadInput
@@ -25,8 +26,8 @@ if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --
 
 def demo(
     contamination: Annotated[
-        float, typer.Option(help="Share of the best treatments' records that the saboteur replaces.")
-    ] = 0.2,
+        str, typer.Option(help="Share of the best treatments' records that the saboteur replaces.")
+    ] = "0.2",
     seed: Annotated[int, whole_from(0, "The same seed gives the same records.")] = 0,
     output: Annotated[Path, typer.Option(help="Where the picture and the report go.")] = Path("frontguard-demo"),
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")] = False,
@@ -35,13 +36,14 @@ def demo(
 
     Then read a bundled review log with a bombing campaign, as `frontguard analyze` reads yours.
     """
+    share = checked_share(contamination, "--contamination")
     say("frontguard demo: compiling kernels (on first use, about 20 seconds) and measuring …")
     from frontguard.demo.treatments import run_demo
     from frontguard.documents.demo import DemoDocument
     from frontguard.reports.demo import demo_report
     from frontguard.reports.write import save
 
-    found = run_demo(contamination, seed)
+    found = run_demo(share, seed)
     try:
         output.mkdir(parents=True, exist_ok=True)
         made = origin(seed=seed)

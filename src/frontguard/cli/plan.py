@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from frontguard.cli.values import THREATS, console, whole_from
+from frontguard._written import checked_confidence
+from frontguard.cli.values import THREATS, by_metric, console, known_metrics, whole_from
 from frontguard.errors import BadInput
 from frontguard.phrases import nearest
 
@@ -22,17 +23,19 @@ if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --
 
 
 def plan(
-    accuracy: Annotated[
+    tolerance: Annotated[
         list[str],
-        typer.Option(help="By how much a returned arm may be beaten; 0.1, or 2% on a pilot. Repeat for each."),
+        typer.Option(help="Difference that does not matter: 0.1, or 2% on a pilot; or METRIC=2%, repeated."),
     ],
-    contamination: Annotated[float, typer.Option(help="Probability with which each measurement may be replaced (ε).")],
     arms: Annotated[int | None, whole_from(2, "How many candidates (without a pilot).")] = None,
     objectives: Annotated[int | None, whole_from(1, "How many metrics (without a pilot).")] = None,
+    contamination: Annotated[
+        str, typer.Option(help="Probability with which each measurement may be anything (ε).")
+    ] = "0.1",
     threat: Annotated[str, typer.Option(help=THREATS)] = "prescient",
-    confidence: Annotated[float, typer.Option(help="Probability with which the answer must hold.")] = 0.95,
+    confidence: Annotated[str, typer.Option(help="Probability with which the answer must hold.")] = "0.95",
     coverage: Annotated[
-        list[str] | None, typer.Option(help="By how much an arm of the front may be missed (without: as --accuracy).")
+        list[str] | None, typer.Option(help="By how much an arm of the front may be missed (without: as --tolerance).")
     ] = None,
     sigma: Annotated[float | None, typer.Option(help="The rewards are subgaussian with this deviation.")] = None,
     gaussian: Annotated[float | None, typer.Option(help="The rewards are normal with this deviation.")] = None,
@@ -48,23 +51,22 @@ def plan(
     json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON on stdout.")] = False,
 ) -> None:
     """Say how many pulls an identification would take, and what can be promised at all, before the first one."""
-    if not 0.0 < confidence < 1.0:
-        raise BadInput(f"--confidence: wanted a probability between 0 and 1, such as 0.95; got {confidence}")
+    level = checked_confidence(confidence, "--confidence")
     import numpy as np
 
     from frontguard.objectives import tolerances
     from frontguard.planning.cost import Task, make_plan
-    from frontguard.theory.threats import threat_named
+    from frontguard.theory.threats import threat_of
     from frontguard.words.progress import ProgressDisplay
 
-    model = threat_named(threat, contamination)
+    model = threat_of(threat, contamination, prefix="--")
     measured, spread = None, None
     if pilot is None:
         _refuse({"--arm": arm, "--maximize": maximize, "--minimize": minimize}, "belongs to a pilot log: give --pilot")
         if arms is None or objectives is None:
             raise BadInput("--arms and --objectives are needed, or a pilot log (--pilot)")
         described, spread = _described(objectives, sigma, gaussian, span)
-        metrics, covering = _tolerances(described, accuracy, coverage, with_pilot=False)
+        metrics, covering = _tolerances(described, tolerance, coverage, with_pilot=False)
     else:
         _refuse(
             {"--sigma": sigma, "--gaussian": gaussian, "--span": span},
@@ -72,7 +74,7 @@ def plan(
         )
         if arm is None:
             raise BadInput("--arm: name the column of the pilot that says which arm a row belongs to")
-        metrics, covering = _tolerances(_named(maximize or [], minimize or []), accuracy, coverage)
+        metrics, covering = _tolerances(_named(maximize or [], minimize or []), tolerance, coverage)
         measured = read_pilot(pilot, arm, metrics)
         for name, given, found in (("--arms", arms, measured.arms), ("--objectives", objectives, len(metrics))):
             if given is not None and given != found:
@@ -82,7 +84,7 @@ def plan(
         model,
         arms,
         len(metrics),
-        round(1.0 - confidence, 12),
+        round(1.0 - level, 12),
         tolerances(metrics),
         np.array(covering),
         sigma=None if spread is None else spread.sigma,
@@ -134,32 +136,49 @@ def _named(maximize: list[str], minimize: list[str]) -> tuple[Objective, ...]:
 
 
 def _tolerances(
-    metrics: tuple[Objective, ...], accuracy: list[str], coverage: list[str] | None, *, with_pilot: bool = True
+    metrics: tuple[Objective, ...], tolerance: list[str], coverage: list[str] | None, *, with_pilot: bool = True
 ) -> tuple[tuple[Objective, ...], list[float]]:
-    """The objectives with their accuracies as tolerances, and inner coverages: one text for all, or one for each."""
+    """The objectives with their tolerances, and inner coverages."""
     from dataclasses import replace
 
     from frontguard.objectives import parse_tolerance
 
     texts = {}
-    for option, given in (("--accuracy", accuracy), ("--coverage", coverage or accuracy)):
-        if len(given) not in (1, len(metrics)):
-            raise BadInput(f"{option}: wanted one, or {len(metrics)}, one for each objective; got {len(given)}")
-        texts[option] = given * len(metrics) if len(given) == 1 else given
-        for text in given:
+    for option, given in (("--tolerance", tolerance), ("--coverage", coverage or tolerance)):
+        texts[option] = _for_each(option, given, [metric.name for metric in metrics])
+        for text in texts[option]:
             if parse_tolerance(text, option).relative and not with_pilot:
                 raise BadInput(f"{option} {text}: a percentage needs a pilot log with positive metrics (--pilot)")
     measured, covering = [], []
-    for metric, accurate, covered in zip(metrics, *texts.values(), strict=True):
-        measured.append(replace(metric, tolerance=accurate))
+    for metric, tolerated, covered in zip(metrics, *texts.values(), strict=True):
+        measured.append(replace(metric, tolerance=tolerated))
         amount, relative = parse_tolerance(covered)
         if relative != measured[-1].relative and amount > 0.0:
             raise BadInput(
                 f"--coverage of {metric.name!r}: both tolerances must be percentages or both numbers; "
-                f"got {covered!r} with --accuracy {accurate!r}"
+                f"got {covered!r} with --tolerance {tolerated!r}"
             )
         covering.append(math.log1p(amount) if relative else amount)
     return tuple(measured), covering
+
+
+def _for_each(option: str, given: list[str], names: list[str]) -> list[str]:
+    """The text of each objective: one for all, METRIC=VALUE for each, or one for each in their order.
+
+    >>> _for_each("--tolerance", ["b=2%", "a=1"], ["a", "b"])
+    ['1', '2%']
+    """
+    if not any("=" in text for text in given):
+        if len(given) not in (1, len(names)):
+            raise BadInput(f"{option}: wanted one, or {len(names)}, one for each objective; got {len(given)}")
+        return given * len(names) if len(given) == 1 else given
+    named = by_metric(option.removeprefix("--"), given, lambda _, text: text)
+    assert isinstance(named, dict)
+    known_metrics(option, named, names)
+    for name in names:
+        if name not in named:
+            raise BadInput(f"{option}: wanted one for each objective; got none for {name!r}")
+    return [named[name] for name in names]
 
 
 def read_pilot(path: Path, arm: str, metrics: Sequence[Objective]) -> Pilot:

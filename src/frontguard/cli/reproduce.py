@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from frontguard._written import checked_share
 from frontguard.cli.report import checked_target, keep, origin
 from frontguard.cli.values import console, say, whole_from
 from frontguard.errors import BadInput
@@ -21,12 +22,13 @@ def reproduce(
     dataset: Annotated[
         str,
         typer.Argument(
-            help="movielens, sw-llvm, diabetes, compiler-flags (our own), synthetic, or all (the three of Table 2)"
+            metavar="DATASET",
+            help="movielens, sw-llvm, diabetes, compiler-flags (our own), synthetic, or all (the three of Table 2)",
         ),
     ],
     runs: Annotated[int, whole_from(1, "Simulated runs for every policy and contamination.")] = 100,
-    epsilon: Annotated[
-        list[float] | None, typer.Option(help="Contamination; repeat for several (without: the paper's six).")
+    contamination: Annotated[
+        list[str] | None, typer.Option(help="ε, such as 0.1 or 10%; repeat for several (without: the paper's six).")
     ] = None,
     policy: Annotated[
         list[str] | None,
@@ -57,9 +59,10 @@ def reproduce(
     from frontguard.experiments.store import RunStore
     from frontguard.words.progress import ProgressDisplay
 
+    levels = [checked_share(text, "--contamination") for text in contamination or ()]
     contestants = contestants_named(policy or [])
     chosen = choose(dataset, data, selection)
-    settings = settings_of(chosen.experiments, epsilon or [])
+    settings = settings_of(chosen.experiments, levels)
     for note in chosen.left_out:
         say(note)
     plan = Plan(settings, contestants, runs=runs, seed=seed, store=RunStore(output, fresh=fresh))

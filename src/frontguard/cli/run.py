@@ -17,8 +17,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from frontguard._written import checked_confidence, checked_seconds
 from frontguard.cli.report import checked_target, keep, origin
-from frontguard.cli.values import THREATS, by_metric, console, print_answer, read_tolerance, say, whole_from
+from frontguard.cli.values import (
+    THREATS,
+    by_metric,
+    console,
+    known_metrics,
+    print_answer,
+    read_tolerance,
+    say,
+    whole_from,
+)
 from frontguard.errors import BadInput
 from frontguard.storage.open import without_password
 
@@ -38,15 +48,13 @@ QUICK_STORAGE = "frontguard-run.db"
 
 def run(
     spec: Annotated[
-        Path | None, typer.Argument(metavar="[SPEC.toml]", help="What to compare, and how; see docs/run.md.")
+        Path | None, typer.Argument(metavar="SPEC.toml", help="What to compare, and how; see docs/run.md.")
     ] = None,
     storage: Annotated[
         str | None,
         typer.Option(help="Where the study is kept: a file or postgresql://… (without: SPEC.db beside the spec)."),
     ] = None,
-    arm: Annotated[
-        list[str] | None, typer.Option(help="NAME=COMMAND, a quick comparison without a file; repeat for each.")
-    ] = None,
+    arm: Annotated[list[str] | None, typer.Option(help="A quick comparison without a file; repeat for each.")] = None,
     minimize: Annotated[
         list[str] | None,
         typer.Option(help="With --arm: metric to be minimised (without: seconds); repeat for several."),
@@ -59,11 +67,11 @@ def run(
         typer.Option(help="Difference that does not matter, 0.5 or 2%; or METRIC=2%, repeated (--arm: 5%)."),
     ] = None,
     contamination: Annotated[
-        float | None, typer.Option(help="Probability with which each measurement may be anything (ε; without: 0.1).")
+        str | None, typer.Option(help="Probability with which each measurement may be anything (ε; without: 0.1).")
     ] = None,
     threat: Annotated[str | None, typer.Option(help=f"{THREATS} Without: prescient.")] = None,
     confidence: Annotated[
-        float | None, typer.Option(help="Probability with which the answer must hold (without: 0.95).")
+        str | None, typer.Option(help="Probability with which the answer must hold (without: 0.95).")
     ] = None,
     max_pulls: Annotated[int | None, whole_from(1, "Stop after so many pulls of all arms together.")] = None,
     max_pulls_per_arm: Annotated[int | None, whole_from(1, "Pull no arm more often than this.")] = None,
@@ -77,7 +85,7 @@ def run(
         str | None, typer.Option(help="Time after which a pull has failed (without: 600 seconds).")
     ] = None,
     seed: Annotated[int | None, whole_from(0, "Of the order in which arms are measured.")] = None,
-    name: Annotated[str | None, typer.Option(help="Of the study in its storage (without: the spec's).")] = None,
+    study: Annotated[str | None, typer.Option(help="Name of the study in its storage (without: the spec's).")] = None,
     allow_failed_arms: Annotated[
         bool, typer.Option("--allow-failed-arms", help="Exit 0 if certified, even if arms that fail were set aside.")
     ] = False,
@@ -98,14 +106,13 @@ def run(
         spec_of(spec, arm or (), minimize or (), maximize or ()),
         tolerance=tolerance or (), threat=threat, contamination=contamination, confidence=confidence,
         max_pulls=max_pulls, max_pulls_per_arm=max_pulls_per_arm, max_time=max_time, workers=workers, timeout=timeout,
-        seed=seed, name=name,
+        seed=seed, name=study,
     )  # fmt: skip
     where = storage or wanted.storage or QUICK_STORAGE
     from frontguard.storage.open import open_storage
 
     with open_storage(where) as opened:
-        study = _study(wanted, opened, without_password(where))
-        ended = _driven(wanted, study)
+        ended = _driven(wanted, _study(wanted, opened, without_password(where)))
         if json:
             from frontguard.documents.result import RunDocument
 
@@ -152,8 +159,8 @@ def with_options(
     *,
     tolerance: Sequence[str] = (),
     threat: str | None = None,
-    contamination: float | None = None,
-    confidence: float | None = None,
+    contamination: str | None = None,
+    confidence: str | None = None,
     max_pulls: int | None = None,
     max_pulls_per_arm: int | None = None,
     max_time: str | None = None,
@@ -164,22 +171,20 @@ def with_options(
 ) -> Spec:
     """The spec with what else the command line says; nothing changes where it says nothing."""
     from frontguard.commands.spec import default_lease
-    from frontguard.theory.threats import threat_named
+    from frontguard.theory.threats import threat_of
 
-    changes: dict[str, Any] = {"confidence": confidence, "workers": workers, "seed": seed}
-    if threat is not None or contamination is not None:
-        eps = spec.threat.eps if contamination is None else contamination
-        changes["threat"] = threat_named(threat or spec.threat.name, eps)
-    if confidence is not None and not 0.0 < confidence < 1.0:
-        raise BadInput(f"--confidence: wanted a probability between 0 and 1, such as 0.95; got {confidence}")
+    changes: dict[str, Any] = {"workers": workers, "seed": seed}
+    changes["threat"] = threat_of(threat, contamination, spec.threat, prefix="--")
+    if confidence is not None:
+        changes["confidence"] = checked_confidence(confidence, "--confidence")
     changes["budget"] = replace(
         spec.budget,
         max_pulls=max_pulls or spec.budget.max_pulls,
         max_pulls_per_arm=max_pulls_per_arm or spec.budget.max_pulls_per_arm,
-        max_time=spec.budget.max_time if max_time is None else _seconds("--max-time", max_time),
+        max_time=spec.budget.max_time if max_time is None else checked_seconds(max_time, "--max-time"),
     )
     if timeout is not None:
-        changes["timeout"] = _seconds("--timeout", timeout)
+        changes["timeout"] = checked_seconds(timeout, "--timeout")
         changes["lease"] = max(spec.lease, default_lease(changes["timeout"], spec.prepare_timeout))
     objectives = with_tolerances(spec.objectives, tolerance)
     sources = zip(spec.sources, objectives, strict=True)
@@ -187,15 +192,6 @@ def with_options(
     changes["sources"] = tuple(replace(source, positive=objective.relative) for source, objective in sources)
     spec = replace(spec, **{key: value for key, value in changes.items() if value is not None})
     return replace(spec, name=name or (spec.name if spec.source_text else _quick_name(spec)))
-
-
-def _seconds(option: str, text: str) -> float:
-    from frontguard.commands.format import duration
-
-    try:
-        return duration(text)
-    except ValueError:
-        raise BadInput(f'{option}: wanted a number of seconds, or a text such as "30 min"; got {text!r}') from None
 
 
 def with_tolerances(objectives: Sequence[Objective], texts: Sequence[str]) -> list[Objective]:
@@ -211,10 +207,7 @@ def with_tolerances(objectives: Sequence[Objective], texts: Sequence[str]) -> li
         return list(objectives)
     if not isinstance(given, dict):
         return [replace(objective, tolerance=given) for objective in objectives]
-    known = [objective.name for objective in objectives]
-    for name in given:
-        if name not in known:
-            raise BadInput(f"--tolerance: no objective is called {name!r}; there is {', '.join(known)}")
+    known_metrics("--tolerance", given, [objective.name for objective in objectives])
     return [replace(objective, tolerance=given.get(objective.name, objective.tolerance)) for objective in objectives]
 
 

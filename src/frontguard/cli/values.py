@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
 from frontguard.errors import BadInput
+from frontguard.phrases import did_you_mean
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -57,6 +58,14 @@ def by_metric(option: str, texts: Sequence[str] | None, read: Callable[[str, str
             raise BadInput(f"--{option}: wanted once for each metric; got {name!r} again")
         named[name] = read(option, value)
     return named
+
+
+def known_metrics(option: str, named: Iterable[str], known: Sequence[str]) -> None:
+    """Refuse METRIC=VALUE of a metric that there is not."""
+    for name in named:
+        if name not in known:
+            hint = did_you_mean(name, known)
+            raise BadInput(f"{option}: no objective is called {name!r}{hint}; there is {', '.join(known)}")
 
 
 def read_number(option: str, text: str) -> float:

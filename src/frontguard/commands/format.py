@@ -25,32 +25,21 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from frontguard import objectives, phrases
+from frontguard._written import (
+    WANTED_CONFIDENCE,
+    WANTED_SHARE,
+    WANTED_TIME,
+    checked_confidence,
+    checked_seconds,
+    checked_share,
+)
 from frontguard.commands import metrics
 from frontguard.errors import BadInput
 from frontguard.phrases import did_you_mean
 
 Path = tuple[str | int, ...]
 
-_UNITS = {"s": 1, "sec": 1, "second": 1, "seconds": 1, "min": 60, "minute": 60, "minutes": 60, "m": 60,
-          "h": 3600, "hour": 3600, "hours": 3600, "d": 86400, "day": 86400, "days": 86400}  # fmt: skip
-_DURATION = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-z]*)\s*", re.IGNORECASE)
 _HUGE = 10**300  # beyond, a whole number is no float
-
-
-def duration(value: object) -> float:
-    """Seconds, from a number or a text such as "30 min".
-
-    >>> duration("1.5 h"), duration(90)
-    (5400.0, 90.0)
-    """
-    seconds = math.nan
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < _HUGE:
-        seconds = float(value)
-    elif isinstance(value, str) and (match := _DURATION.fullmatch(value)) and (match[2].lower() or "s") in _UNITS:
-        seconds = float(match[1]) * _UNITS[match[2].lower() or "s"]
-    if not 0.0 < seconds < math.inf:
-        raise ValueError("no duration")
-    return seconds
 
 
 def _wanted(what: LiteralString) -> WrapValidator:
@@ -121,11 +110,10 @@ def _budget(value: object) -> object:
 # What keys hold: the type, the check, and in words what is wanted.
 Count = Annotated[int, Field(ge=1, le=_HUGE), _wanted("a whole number from 1")]
 Natural = Annotated[int, Field(ge=0, le=_HUGE), _wanted("a whole number from 0")]
-Share = Annotated[float, Field(ge=0.0, lt=0.5), _wanted("a number from 0 to below 0.5")]
+Share = Annotated[float, BeforeValidator(lambda value: checked_share(value)), _wanted(WANTED_SHARE)]
+Confidence = Annotated[float, BeforeValidator(lambda value: checked_confidence(value)), _wanted(WANTED_CONFIDENCE)]
 Level = Annotated[float, Field(gt=0.0, lt=1.0), _wanted("a number between 0 and 1, such as 0.95")]
-Seconds = Annotated[
-    float, BeforeValidator(duration), _wanted('a positive number of seconds, or a text such as "30 min" or "2 h"')
-]
+Seconds = Annotated[float, BeforeValidator(lambda value: checked_seconds(value, "time")), _wanted(WANTED_TIME)]
 Text = Annotated[str, _only(_is_text), _wanted("a text of one line that is not blank")]
 Tolerance = Annotated[
     float | str,
@@ -182,7 +170,7 @@ class StudyToml(_Toml):
     name: Text | None = None
     threat: Threat = "prescient"
     contamination: Share = 0.1
-    confidence: Level = 0.95
+    confidence: Confidence = 0.95
     seed: Natural = 0
     storage: Text | None = None
     budget: Budget | None = None
@@ -269,7 +257,11 @@ def checked_table(data: dict[str, Any], complain: Complaints) -> SpecToml:
         name, tables = str(path[-1]), [part for part in path[:-1] if isinstance(part, str)]
         known = list(_TABLES.get(tables[-1] if tables else "", SpecToml).model_fields)
         raise complain(path, f"no such key{did_you_mean(name, known)}; wanted one of {', '.join(known)}")
-    raise complain(path, f"wanted {wanted}; got {shown(got)}" if got is not MISSING else f"missing; wanted {wanted}")
+    if got is MISSING:
+        raise complain(path, f"missing; wanted {wanted}")
+    # Where a key takes one of some words, what is wanted quotes them.
+    hint = did_you_mean(got, re.findall(r"'([a-z_]+)'", wanted)) if isinstance(got, str) else ""
+    raise complain(path, f"wanted {wanted}{hint}; got {shown(got)}")
 
 
 class Complaints:

@@ -82,8 +82,10 @@ class PlanDocument(Document):
     threat: Text
     contamination: Number
     confidence: Number
-    accuracy: Widths
+    tolerance: Widths
+    """The goal: no returned arm is beaten by more than that in every objective at once."""
     coverage: Widths
+    """The goal: no arm of the front is missed by more than that."""
     possible: Truth
     """Whether any method can promise the goal."""
     floor: Widths
@@ -112,7 +114,7 @@ class PlanDocument(Document):
                 "threat": task.threat.name,
                 "contamination": task.threat.eps,
                 "confidence": round(1.0 - task.delta, 12),
-                "accuracy": differences_in_units(task.metrics, task.accuracy),
+                "tolerance": differences_in_units(task.metrics, task.accuracy),
                 "coverage": differences_in_units(task.metrics, task.coverage),
                 "possible": made.possible,
                 "largest_contamination": {

@@ -24,7 +24,7 @@ class RowDocument(Document):
     dataset: Literal["movielens", "sw-llvm", "diabetes", "compiler-flags", "synthetic"]
     variant: Text = ""
     policy: Text
-    epsilon: Annotated[Number, Field(ge=0.0, le=0.5)]
+    contamination: Annotated[Number, Field(ge=0.0, le=0.5)]
     runs: Annotated[Count, Field(ge=1)]
     rsr: Annotated[Number, Field(ge=0.0, le=1.0)]
     """Share of successful runs."""
@@ -75,7 +75,7 @@ class RowDocument(Document):
             variant=self.variant,
             policy=self.policy,
             policy_title=CONTESTANTS[self.policy].title if self.policy in CONTESTANTS else self.policy,
-            epsilon=self.epsilon,
+            epsilon=self.contamination,
             bias=self.bias,
             accuracy=math.nan if self.accuracy is None else self.accuracy,
             threat=self.told_threat,

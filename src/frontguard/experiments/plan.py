@@ -245,8 +245,8 @@ def settings_of(experiments: Sequence[Experiment], epsilons: Sequence[float]) ->
         for eps in levels:
             if not 0.0 <= eps < limit:
                 raise BadInput(
-                    f"--epsilon {eps:g}: wanted 0 <= epsilon < {limit:.4g} on {experiment.dataset}: there the "
-                    f"{model.name} attacker can shift a median by {T_BAR} in level, beyond which R bounds nothing"
+                    f"--contamination {eps:g}: wanted 0 <= contamination < {limit:.4g} on {experiment.dataset}: there "
+                    f"the {model.name} attacker can shift a median by {T_BAR} in level, beyond which R bounds nothing"
                 )
     return [Setting(experiment, eps) for experiment in experiments for eps in levels]
 

@@ -80,7 +80,7 @@ def as_record(row: Row) -> dict[str, Any]:
         "dataset": row.dataset,
         "variant": row.variant,
         "policy": row.policy,
-        "epsilon": row.epsilon,
+        "contamination": row.epsilon,
         "runs": row.runs,
         **row.as_printed._asdict(),
         "returned": figures.size.mean,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from frontguard._checks import checked_confidence
+from frontguard._written import checked_confidence, explains_arguments
 from frontguard.errors import BadInput
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.answer import Question, answer
@@ -30,9 +31,12 @@ from frontguard.notices import Notice
 from frontguard.objectives import Objective, parse_objectives
 from frontguard.phrases import did_you_mean, quoted, shown
 from frontguard.studies.study import Study
-from frontguard.theory.threats import Threat, threat_named
+from frontguard.theory.threats import Threat, threat_of
+
+_READING = tuple(signature(open_log).parameters)
 
 
+@explains_arguments(*_READING)
 def analyze(
     log: Any,
     *,
@@ -42,9 +46,9 @@ def analyze(
     objectives: Iterable[Objective | str | tuple[str, str]] | None = None,
     tolerance: float | str | Mapping[str, float | str] | None = None,
     quantile: float | Mapping[str, float] | None = None,
-    threat: str | Threat | None = None,
-    contamination: float | None = None,
-    confidence: float | None = None,
+    threat: Threat | str | None = None,
+    contamination: float | str | None = None,
+    confidence: float | str | None = None,
     anytime: bool | None = None,
     profile: bool | None = None,
     memory: int | None = None,
@@ -72,8 +76,7 @@ def analyze(
         One for all metrics, or by name. Without, those of the objectives, and else 0 and 1/2. With tolerance 0 an arm
         is in if it is certainly on the front.
     threat, contamination, confidence
-        Who may have replaced measurements, which share of each arm's, and the probability with which the answer must
-        hold; "prescient", 0.1 and 0.95 unless given.
+        As in `Study`; those of a study unless given, and else "prescient", 0.1 and 0.95.
     anytime
         Use boundaries that hold however often the log was looked at while it grew. Without, the number of rows must not
         have been chosen by looking at the values. Studies choose what to pull by what they saw: theirs are always so.
@@ -101,7 +104,7 @@ def analyze(
     >>> round(found.front_changes_at, 2)  # were more than that of the measurements replaced, nothing would be certain
     0.29
     """
-    model = _threat(threat, contamination)
+    model = threat_of(threat, contamination)
     level = 0.95 if confidence is None else checked_confidence(confidence)
     entries = _entries(maximize, minimize, objectives)
     given = () if entries is None else parse_objectives(entries)
@@ -151,7 +154,7 @@ def analyze(
         if opened.study is not None:
             question = replace(
                 question,
-                threat=_threat(threat, contamination, own.threat),
+                threat=threat_of(threat, contamination, own.threat),
                 confidence=own.confidence if confidence is None else level,
                 coverage=_coverage(own, metrics) if tolerance is None else None,
             )
@@ -201,14 +204,6 @@ def _of_study(study: Study, question: Question, profiled: bool | None, clock: Cl
         found = other_answer(log, question, profiled=profiled)
     clock.sorted(len(log.arm_of))
     return found
-
-
-def _threat(threat: str | Threat | None, contamination: float | None, own: Threat | None = None) -> Threat:
-    """The threat model that was given; what was not is as in `own`, that of a study, if there is one."""
-    if isinstance(threat, Threat):
-        return threat
-    name, eps = ("prescient", 0.1) if own is None else (own.name, own.eps)
-    return threat_named(name if threat is None else threat, eps if contamination is None else contamination)
 
 
 def _as_in_study(

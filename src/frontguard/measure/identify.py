@@ -14,7 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from frontguard._checks import checked_count, real_number
+from frontguard._checks import checked_count
+from frontguard._written import checked_seconds, explains_arguments
 from frontguard.errors import BadInput
 from frontguard.measure.drive import RunProgress, drive
 from frontguard.measure.executors import Measure, Workers, open_workers
@@ -32,25 +33,27 @@ from frontguard.words.progress import ProgressDisplay
 Evaluate = Callable[..., Any]
 
 
+@explains_arguments()
 def identify(
     evaluate: Evaluate,
     *,
     arms: Sequence[str] | Mapping[str, Any] | int,
     objectives: Iterable[Objective | str | tuple[str, str]],
-    threat: Threat,
+    threat: Threat | str | None = None,
+    contamination: float | str | None = None,
     executor: object = "threads",
     workers: int | None = None,
     storage: str | Path | Storage | None = None,
     name: str = "study",
-    confidence: float = 0.95,
+    confidence: float | str = 0.95,
     coverage: Sequence[float] | None = None,
     spread: SpreadBound | None = None,
     max_pulls: int | None = None,
     max_pulls_per_arm: int | None = None,
-    max_time: float | None = None,
-    timeout: float | None = None,
+    max_time: float | str | None = None,
+    timeout: float | str | None = None,
     seed: int = 0,
-    lease: float = LEASE,
+    lease: float | str = LEASE,
     progress: bool | Callable[[RunProgress], None] = False,
 ) -> Result:
     """Measure the arms with a function until their trade-off set is certified, and return the result.
@@ -63,7 +66,7 @@ def identify(
         the metrics by name, in the order of objectives, or, if there is one objective, as a number. An exception is a
         failed pull, and so is a value that cannot be used: an observation that may be anything, not one that is left
         out.
-    arms, objectives, threat, confidence, coverage, spread, max_pulls, max_pulls_per_arm, seed
+    arms, objectives, threat, contamination, confidence, coverage, spread, max_pulls, max_pulls_per_arm, seed
         As in `Study`. With a number of arms, `evaluate` gets 0, 1, ….
     executor
         "threads", "processes", "serial" (in this thread), "dask://HOST:PORT", any `concurrent.futures.Executor`, or a
@@ -74,16 +77,17 @@ def identify(
     storage, name
         Where the study is kept: in memory unless said otherwise. One that is there already goes on.
     max_time
-        When to stop asking for pulls, from now; what is under way is waited for. The status is then "budget".
+        When to stop asking for pulls, from now, in seconds or as "30 min"; what is under way is waited for. The status
+        is then "budget".
     timeout
-        Seconds after which a pull is ended and counts as failed; only with executor="processes".
+        The time after which a pull is ended and counts as failed; only with executor="processes".
     lease
-        Seconds after which a pull counts as failed if nothing is heard of its worker; one that lives is heard of.
+        The time after which a pull counts as failed if nothing is heard of its worker; one that lives is heard of.
     progress
         True for a line now and then on stderr, or a function that gets a `RunProgress` a few times a second.
 
     >>> import random
-    >>> from frontguard import Objective, Prescient
+    >>> from frontguard import Objective
     >>> def bake(minutes, seed):
     ...     noise = random.Random(seed)
     ...     return {"taste": -abs(minutes - 40) + noise.gauss(0, 1), "minutes": minutes + noise.gauss(0, 1)}
@@ -91,7 +95,7 @@ def identify(
     ...     bake,
     ...     arms={"short": 20, "right": 40, "long": 60},
     ...     objectives=[Objective("taste", tolerance=3), Objective("minutes", "minimize", tolerance=3)],
-    ...     threat=Prescient(0.05),
+    ...     contamination="5%",
     ...     executor="serial",
     ... )
     >>> result.status, result.pareto_set
@@ -100,8 +104,8 @@ def identify(
     candidates = _candidates(arms)
     count = None if workers is None else checked_count(workers, "workers")
     measure = Measure(_a_function(evaluate), _pull_parameters(evaluate))
-    until = None if max_time is None else time.monotonic() + _seconds(max_time, "max_time")
-    limit = None if timeout is None else _seconds(timeout, "timeout")
+    until = None if max_time is None else time.monotonic() + checked_seconds(max_time, "max_time")
+    limit = None if timeout is None else checked_seconds(timeout, "timeout")
     # Workers first: what they refuse is refused before a study is begun, and a script that is imported once more by a
     # worker process gets no further than this.
     with _opened(executor, measure, count, limit) as crew:
@@ -109,6 +113,7 @@ def identify(
             list(candidates),
             objectives,
             threat,
+            contamination=contamination,
             confidence=confidence,
             storage=storage,
             name=name,
@@ -261,10 +266,3 @@ def _pull_parameters(evaluate: Evaluate) -> tuple[str, ...]:
         return ()
     by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     return tuple(each.name for each in parameters[1:] if each.name in ("seed", "pull") and each.kind in by_name)
-
-
-def _seconds(value: object, what: str) -> float:
-    seconds = real_number(value, what)
-    if not 0.0 < seconds < 10.0**9:
-        raise BadInput(f"{what} must be a positive number of seconds; got {value!r}")
-    return seconds

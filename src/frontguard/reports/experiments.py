@@ -62,7 +62,7 @@ def _derived(rows: Sequence[Row]) -> Origin:
     for policy in dict.fromkeys(row.policy for row in rows):
         arguments += ["--policy", policy]
     for eps in sorted({row.epsilon for row in rows}):
-        arguments += ["--epsilon", f"{eps:g}"]
+        arguments += ["--contamination", f"{eps:g}"]
     return Origin(version=f"{__version__} (of this report)", command=shlex.join(arguments))
 
 

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from frontguard._attached import attached
-from frontguard._checks import checked_confidence, checked_count, real_number
+from frontguard._checks import checked_count
+from frontguard._written import checked_confidence, checked_seconds, explains_arguments
 from frontguard.errors import BadInput
 from frontguard.notices import Alarm
 from frontguard.objectives import Objective, parse_objectives
@@ -29,7 +30,7 @@ from frontguard.studies.replay import Replay
 from frontguard.studies.settings import Budget, Settings
 from frontguard.studies.workers import is_lost, this_worker
 from frontguard.theory.spread import SpreadBound
-from frontguard.theory.threats import Threat
+from frontguard.theory.threats import Threat, threat_of
 
 LEASE = 600.0
 """Seconds for which a pull is handed out, or its lease renewed, unless said otherwise."""
@@ -46,10 +47,11 @@ class Study:
         Names of the candidates, or how many there are.
     objectives
         `Objective(...)`s, names, or pairs (name, direction). Their tolerances are the goal.
-    threat
-        The threat model with its ε, the probability with which each measurement may be anything.
+    threat, contamination
+        Who may replace measurements, and ε, the probability with which each may be anything: `"prescient"`, or the name
+        of another model, and 0.1 or `"10%"`; or a model with its ε, `Prescient(0.1)`. That is also what counts without.
     confidence
-        Probability with which the answer must hold.
+        Probability with which the answer must hold: 0.95 or `"95%"`.
     storage
         A path or URL (`study.db`, `sqlite:///study.db`, `postgresql://…`), a `Storage`, or None: in memory.
     name
@@ -62,7 +64,8 @@ class Study:
     seed
         Of the order in which arms are measured.
     lease
-        Seconds after which a pull that was handed out, and neither told nor renewed, is given up: it counts as failed.
+        Time, in seconds or as `"10 min"`, after which a pull that was handed out, and neither told nor renewed, is
+        given up: it counts as failed.
     worker
         What this worker is called; unless given, a name by which others on this machine see that it is gone.
 
@@ -76,13 +79,15 @@ class Study:
     ({'a': 'in', 'b': 'out'}, 'certified')
     """
 
+    @explains_arguments(of="Study")
     def __init__(
         self,
         arms: Sequence[str] | int,
         objectives: Iterable[Objective | str | tuple[str, str]],
-        threat: Threat,
+        threat: Threat | str | None = None,
         *,
-        confidence: float = 0.95,
+        contamination: float | str | None = None,
+        confidence: float | str = 0.95,
         storage: str | Path | Storage | None = None,
         name: str = "study",
         coverage: Sequence[float] | None = None,
@@ -90,14 +95,14 @@ class Study:
         max_pulls: int | None = None,
         max_pulls_per_arm: int | None = None,
         seed: int = 0,
-        lease: float = LEASE,
+        lease: float | str = LEASE,
         worker: str | None = None,
         about: dict[str, Any] | None = None,
     ) -> None:
         settings = Settings(
             arms=_arm_names(arms),
             objectives=_objectives(objectives),
-            threat=threat,
+            threat=threat_of(threat, contamination),
             confidence=checked_confidence(confidence),
             coverage=None if coverage is None else tuple(float(value) for value in coverage),
             spread=spread,
@@ -115,7 +120,7 @@ class Study:
         storage: str | Path | Storage,
         name: str | None = None,
         *,
-        lease: float = LEASE,
+        lease: float | str = LEASE,
         worker: str | None = None,
         read_only: bool = False,
     ) -> Study:
@@ -131,13 +136,11 @@ class Study:
         study._begin(opened, name, Settings.from_json(opened.settings(name)), lease, worker)
         return study
 
-    def _begin(self, storage: Storage, name: str, settings: Settings, lease: float, worker: str | None) -> None:
+    def _begin(self, storage: Storage, name: str, settings: Settings, lease: float | str, worker: str | None) -> None:
         self.storage = storage
         self.name = name
         self.settings = settings
-        self.lease = real_number(lease, "lease")
-        if not 0.0 < self.lease < 10.0**9:
-            raise BadInput(f"lease must be a positive number of seconds; got {lease!r}")
+        self.lease = checked_seconds(lease, "lease")
         self._worker = None if worker is None else _text(worker, "worker")
         self._which = next(_workers)  # of the workers in this process
         self._held: set[int] = set()  # pulls that `ask` gave and that were not told since

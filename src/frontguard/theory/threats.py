@@ -23,7 +23,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from frontguard._checks import real_number
+from frontguard._written import checked_share
 from frontguard.errors import BadInput
+from frontguard.phrases import did_you_mean
 
 
 @dataclass(frozen=True)
@@ -262,13 +264,54 @@ def checked_threat(value: object) -> Threat:
 _BY_NAME: dict[str, type[Threat]] = {model.name: model for model in (Oblivious, Prescient, Malicious, Share)}
 
 
+USUAL = Prescient(0.1)
+"""Against whom an answer holds, unless something else is said."""
+
+
 def threat_named(name: str, eps: float) -> Threat:
-    """Build the threat model that a command line calls `name`.
+    """Build the threat model that a table or a stored study calls `name`.
 
     >>> threat_named("prescient", 0.1)
     Prescient(eps=0.1)
     """
+    return _model(name, "threat")(eps)
+
+
+def threat_of(
+    threat: Threat | str | None = None,
+    contamination: float | str | None = None,
+    usual: Threat = USUAL,
+    *,
+    prefix: str = "",
+) -> Threat:
+    """The threat model as everybody gives it: a name and ε, or a model with its ε; what is left out is as usual.
+
+    `prefix` is what stands before the names of the two where the user writes them: "--" for options.
+
+    >>> threat_of(), threat_of("share"), threat_of("share", "5%"), threat_of(Malicious(0.2))
+    (Prescient(eps=0.1), Share(eps=0.1), Share(eps=0.05), Malicious(eps=0.2))
+    >>> threat_of(Malicious(0.2), 0.1)
+    Traceback (most recent call last):
+    ...
+    frontguard.errors.BadInput: contamination must be left out where threat has its own, as Malicious(eps=0.2); got 0.1
+    """
+    eps = None if contamination is None else checked_share(contamination, f"{prefix}contamination")
+    if isinstance(threat, Threat):
+        if eps is not None and eps != threat.eps:
+            raise BadInput(
+                f"{prefix}contamination must be left out where threat has its own, as {threat!r}; got {contamination!r}"
+            )
+        return threat
+    model = type(usual) if threat is None else _model(threat, f"{prefix}threat", "" if prefix else _AN_OBJECT)
+    return model(usual.eps if eps is None else eps)
+
+
+_AN_OBJECT = ", or a model such as Prescient(0.1)"
+
+
+def _model(name: object, what: str, instead: str = "") -> type[Threat]:
     model = _BY_NAME.get(name.strip().lower()) if isinstance(name, str) else None
     if model is None:
-        raise BadInput(f"threat must be one of {', '.join(_BY_NAME)}; got {name!r}")
-    return model(eps)
+        hint = did_you_mean(name, _BY_NAME) if isinstance(name, str) else ""
+        raise BadInput(f"{what} must be one of {', '.join(_BY_NAME)}{instead}{hint}; got {name!r}")
+    return model

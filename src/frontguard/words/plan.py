@@ -35,7 +35,7 @@ def _widths(task: Task, widths: Sequence[float]) -> str:
 def answer(made: CostPlan) -> str:
     """The plan in a sentence."""
     task, row = made.task, made.of("certified")
-    goal = f"accuracy {_widths(task, differences_in_units(task.metrics, task.accuracy))}"
+    goal = f"tolerance {_widths(task, differences_in_units(task.metrics, task.accuracy))}"
     if not made.possible:
         if made.possible_up_to is None:
             return Statement.NEVER(goal=goal)
@@ -78,7 +78,7 @@ def warnings(made: CostPlan) -> list[str]:
         upto = "at no contamination" if made.safe_up_to is None else f"only up to {_up_to(made.safe_up_to)}"
         said.append(
             f"safe against every attack {upto}: beyond, one may put the goal out of the certified policy's reach; "
-            "a larger --accuracy or --coverage helps"
+            "a larger --tolerance or --coverage helps"
         )
     unreachable = [f"{_who(row)} {row.unreachable} of {row.runs}" for row in made.costs if row.unreachable]
     if unreachable:

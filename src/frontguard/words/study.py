@@ -180,12 +180,12 @@ def next_step(snapshot: Snapshot, how: How, arguments: Sequence[str], where: str
     if how == "cancelled":
         return f"`{again}` goes on where it stopped; {more_to_come(snapshot)}."
     if len(snapshot.aside) == len(result.arms):
-        return "mend the command; then begin anew, with another --name or --storage."
+        return "mend the command; then begin anew, with another --study or --storage."
     if result.status == "unreachable":
         goals = looser(snapshot)
         if goals is None:
-            return "see to it that fewer pulls fail, then begin anew with another --name or --storage."
-        fewer = ", or fewer failures in a new study (another --name)" if snapshot.failed else ""
+            return "see to it that fewer pulls fail, then begin anew with another --study or --storage."
+        fewer = ", or fewer failures in a new study (another --study)" if snapshot.failed else ""
         return f"a looser tolerance, which could be reached: `{command_line(arguments, tolerance=goals)}`{fewer}."
     if how == "time":
         return f"`{again}` goes on for as long again; {more_to_come(snapshot)}."
