@@ -11,7 +11,7 @@ from frontguard import plot
 from frontguard.documents.base import Origin
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.profile import Profile
-from frontguard.phrases import joined, percent
+from frontguard.phrases import joined, listed, percent
 from frontguard.reports.arms import failed_pulls
 from frontguard.reports.make import report_of, shown
 from frontguard.reports.model import (
@@ -25,13 +25,13 @@ from frontguard.reports.model import (
     Section,
     short,
     shown_in_units,
-    with_short_names,
 )
 from frontguard.results import Result
 from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Verdict
 from frontguard.words import analysis as summary
 from frontguard.words.certificate import guarantee
+from frontguard.words.names import with_short_names
 from frontguard.words.study import answer as study_answer
 from frontguard.words.threats import what_eps_is
 
@@ -174,7 +174,7 @@ def result_report(
     plain = with_short_names(full)
     answer = study_answer(Snapshot(study="", result=plain)) if full.arms else "There are no arms."
     if full.status == "certified" and len(full.metrics) == 1 and not directed:
-        answer = f"{len(plain.pareto_set)} of {len(plain.arms)} arms are returned: {', '.join(plain.pareto_set[:12])}."
+        answer = f"{len(plain.pareto_set)} of {len(plain.arms)} arms are returned: {listed(plain.pareto_set)}."
     return report_of(
         full,
         kind=kind,

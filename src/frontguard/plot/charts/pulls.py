@@ -69,7 +69,14 @@ def _each(arms: Arms, groups: list[tuple[Look, Ints]]) -> tuple[Panel, str]:
     order = np.argsort(-counts, kind="stable")
     row = np.argsort(order).astype(np.float64)
     layers = tuple(
-        Bars(row[some], counts[some].astype(np.float64), look, hints=arms.hints(some), keys=tuple(some.tolist()))
+        Bars(
+            row[some],
+            counts[some].astype(np.float64),
+            look,
+            hints=arms.hints(some),
+            keys=tuple(some.tolist()),
+            written=tuple(f"{count:,}" for count in counts[some].tolist()),
+        )
         for look, some in groups
     )
     names = arms.named(order)
