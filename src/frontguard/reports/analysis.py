@@ -35,6 +35,9 @@ from frontguard.words.names import with_short_names
 from frontguard.words.study import answer as study_answer
 from frontguard.words.threats import what_eps_is
 
+MOST_NAMED = 5
+"""Files and objectives that a title lists."""
+
 _MOST_FAILED = 100
 _MOST_LEVELS = 60
 
@@ -74,7 +77,7 @@ def analysis_report(found: Analysis, origin: Origin | None = None) -> Report:
     return report_of(
         found,
         kind="analysis",
-        title=f"{_file_names(origin) or 'Analysis of a log'}: {joined(plain.objectives)}",
+        title=f"{_file_names(origin) or 'Analysis of a log'}: {_few(plain.objectives)}",
         answer=summary.answer(plain),
         guarantee=[said for said in (guarantee(plain, anytime=plain.anytime), summary.by_means(plain)) if said],
         anytime=found.anytime,
@@ -89,13 +92,17 @@ def analysis_report(found: Analysis, origin: Origin | None = None) -> Report:
     )
 
 
+def _few(names: Sequence[str]) -> str:
+    return joined(names) if len(names) <= MOST_NAMED else listed(names, MOST_NAMED)
+
+
 def _file_names(origin: Origin | None) -> str:
     """The last parts of paths, which say what it is; where it lies is among the steps to make it again.
 
     >>> _file_names(Origin(source=["/data/monday.csv", "tuesday.csv"]))
     'monday.csv, tuesday.csv'
     """
-    return ", ".join(re.split(r"[/\\\\]", part)[-1] or part for part in _sources(origin))
+    return listed([re.split(r"[/\\\\]", part)[-1] or part for part in _sources(origin)], MOST_NAMED)
 
 
 def pulls_part(result: Result) -> Section:

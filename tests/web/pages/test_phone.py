@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from frontguard import Objective
-from frontguard.web.addresses import Address
+from frontguard.web.addresses import Address, ViewOptions
 from frontguard.web.pages import arm_page, study_page
 from tests.browsers import OpenPage
 from tests.web.examples import Example
@@ -73,3 +73,22 @@ def test_on_a_desk_it_is_a_table(example: Example, harness: Harness, open_page: 
     tops = {round(cells.nth(k).bounding_box()["y"]) for k in range(3)}  # type: ignore[index]
     assert len(tops) == 1
     assert page.evaluate("cell => getComputedStyle(cell, '::before').content", cells.first.element_handle()) == "none"
+
+
+def test_names_are_sorted_as_people_do(harness: Harness, open_page: OpenPage) -> None:
+    example = Example(["size 1024", "size 128", "Size 9", "a"]).go(60)
+    harness.page = study_page(example.overview, Address(1, options=ViewOptions(sort="name")))
+    page = open_page().page
+    page.goto(harness.url)
+    shown = page.locator("#arms tbody th .name").all_text_contents()
+    assert shown == ["a", "Size 9", "size 128", "size 1024"]
+
+
+def test_the_answer_has_short_names_that_differ(example: Example, harness: Harness, open_page: OpenPage) -> None:
+    harness.page = study_page(example.overview, Address(1))
+    page = open_page().page
+    page.goto(harness.url)
+    said = page.locator("#answer .answer").text_content() or ""
+    (inside,) = example.overview.snapshot.result.pareto_set
+    assert inside not in said
+    assert "until 0" in said

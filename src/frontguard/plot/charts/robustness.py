@@ -10,7 +10,7 @@ import numpy as np
 from frontguard._typing import Ints
 from frontguard.errors import BadInput
 from frontguard.logs.profile import Profile
-from frontguard.phrases import are, number_of, percent
+from frontguard.phrases import are, natural, number_of, percent
 from frontguard.plot.arms import Arms, in_rows, read
 from frontguard.plot.layout.names import short
 from frontguard.plot.looks import BY_MEANS, GOAL, IN, Look
@@ -120,12 +120,14 @@ def _stands(verdict: str, eps: float) -> str:
 
 
 def _fragile_first(arms: Arms, known: Profile) -> Ints:
-    """The arms of the front, then others; of each, those first whose verdict falls first."""
+    """The arms of the front, then others; of each, those first whose verdict falls first; together, by name."""
     decided = ~np.isnan(known.per_arm)
     order = np.flatnonzero(decided)
     order = order[np.argsort(known.per_arm[order], kind="stable")]
     ins = arms.codes[order] == Verdict.IN
-    return np.concatenate([order[ins][:MOST_FRONT], order[~ins][:OTHERS]])
+    shown = [*order[ins][:MOST_FRONT].tolist(), *order[~ins][:OTHERS].tolist()]
+    shown.sort(key=lambda arm: (arms.codes[arm] != Verdict.IN, known.per_arm[arm], natural(arms.names[arm])))
+    return np.array(shown, np.int64)
 
 
 def _told(arms: Arms, known: Profile, declared: float, order: Ints) -> tuple[str, ...]:
