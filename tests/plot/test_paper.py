@@ -17,7 +17,7 @@ from matplotlib.text import Annotation, Text
 from frontguard.errors import BadInput
 from frontguard.plot import looks
 from frontguard.plot.layout.frames import limits
-from frontguard.plot.layout.names import short
+from frontguard.plot.layout.names import in_columns
 from frontguard.plot.paper.draw import drawn, saved
 from frontguard.plot.picture import Axis, Bars, Boxes, Panel, Picture, Points
 from tests.plot.samples import HOSTILE, SAMPLES, array, front, hostile, infinite_ends, lists, over_pulls, over_time
@@ -63,7 +63,7 @@ def test_names_are_names_and_no_mathematics() -> None:
     assert all(not text.get_parse_math() and not text.get_usetex() for text in words(figure))
     shown = {text.get_text() for text in words(figure)}
     for name in (HOSTILE[0], HOSTILE[1], HOSTILE[2], HOSTILE[3], "\\", "'\"`"):
-        assert short(name, 30) in shown
+        assert in_columns([name], 30)[0] in shown
     assert not any("\x00" in text or "\u202e" in text for text in shown)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from frontguard import Study
+from frontguard import Objective, Prescient, Study
 from frontguard.reports.html import document
 from frontguard.reports.model import Report
 from frontguard.reports.sources import report_on
@@ -200,3 +200,71 @@ def test_the_table_can_be_sorted_and_filtered(open_page: OpenPage, tmp_path: Pat
     page.set_viewport_size({"width": 380, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert watched.complaints() == []
+
+
+# On a phone -----------------------------------------------------------------------------------------------------------
+
+PHONE = {"width": 360, "height": 740}
+METRICS = ["seconds", "peak memory in bytes", "cost per million requests", "x" * 100, "accuracy on the held-out set"]
+
+# Cells that reach beyond the window, or that hide a part of what is in them.
+CUT = """selector => [...document.querySelectorAll(selector)].filter(cell => {
+    const box = cell.getBoundingClientRect();
+    return box.width > 0 && (box.left < 0 || box.right > innerWidth || cell.scrollWidth > cell.clientWidth + 1);
+}).map(cell => cell.textContent)"""
+
+
+@pytest.fixture(scope="module")
+def long_names(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report on arms with names of two hundred characters, five metrics, and failures with long reasons."""
+    arms = [f"{'a name that goes on ' * 9}until {k}".ljust(200, "x") for k in range(14)]
+    study = Study(arms, [Objective(name, "minimize", "5%") for name in METRICS], Prescient(0.05))
+    for number, pull in enumerate(study.ask(280)):
+        if pull.index == 3:
+            study.fail(pull, f"<b>exit code {number % 5}</b>: {'w' * 300} at the end {number % 5}")
+        else:
+            study.tell(pull, [1234567.0 + pull.index + 0.1 * (number % 7) for _ in METRICS])
+    path = tmp_path_factory.mktemp("phone") / "report.html"
+    path.write_text(document(report_on(study)), "utf-8")
+    return path
+
+
+def test_a_table_fits_a_phone(long_names: Path, open_page: OpenPage) -> None:
+    watched = open_page(viewport=PHONE)
+    page = watched.page
+    page.goto(long_names.as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert page.evaluate(CUT, ".scroll, .scroll :is(th, td)") == []
+    cell = page.locator("#table tbody tr").first.locator("td.n").first
+    assert page.evaluate("cell => getComputedStyle(cell, '::before').content", cell.element_handle()) == '"seconds"'
+    page.locator("#table thead button", has_text="pulls").click()
+    page.get_by_label("Show rows with").fill("until 1")
+    assert page.locator("#table tbody tr:visible").count() == 5  # 1 and 10 to 13
+    assert watched.complaints() == []
+
+
+def test_without_a_script_the_names_stay_while_the_table_is_scrolled(long_names: Path, open_page: OpenPage) -> None:
+    page = open_page(viewport=PHONE, java_script_enabled=False).page
+    page.goto(long_names.as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    box, name = page.locator("#table .scroll"), page.locator("#table tbody th").first
+    before = name.bounding_box()
+    box.evaluate("box => { box.scrollLeft = box.scrollWidth; }")
+    assert box.evaluate("box => box.scrollLeft") > 100
+    after = name.bounding_box()
+    assert before is not None
+    assert after is not None
+    assert after["x"] == pytest.approx(before["x"], abs=1)
+
+
+def test_reasons_of_failures_most_frequent_first_and_cut_in_the_middle(long_names: Path, open_page: OpenPage) -> None:
+    page = open_page().page
+    page.goto(long_names.as_uri())
+    table = page.locator("table", has_text="Failed pulls by arm and reason")
+    reasons = table.locator("tbody tr td:nth-child(2)").all_text_contents()
+    times = [int(text) for text in table.locator("tbody tr td:nth-child(3)").all_text_contents()]
+    assert len(reasons) == 4
+    assert all(text.startswith("<b>exit code ") and "…" in text and "at the end" in text for text in reasons[:3])
+    assert reasons[3] == "2 other reasons"
+    assert times[:3] == sorted(times[:3], reverse=True)
+    assert max(map(len, reasons)) == 160

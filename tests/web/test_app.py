@@ -17,6 +17,7 @@ from frontguard import Study
 from frontguard.storage.contract import Told
 from frontguard.storage.sqlite.storage import SqliteStorage
 from frontguard.web import views
+from frontguard.web.connections import USUAL
 from frontguard.web.guard import HEADERS, LARGEST
 from tests.web.serving import ARMS, PATIENCE, Live, begin, measure, serving, until, words
 
@@ -369,7 +370,7 @@ def test_the_same_view_is_made_once_for_all(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_streams_are_counted_and_those_who_left_make_room(file: Path) -> None:
-    with serving(file, most_streams=2, heartbeat=0.1) as live:
+    with serving(file, limits=replace(USUAL, streams=2), heartbeat=0.1) as live:
         first, second = live.events("/events/study/1"), live.events("/events/studies")
         first.next(), second.next()
         refused = live.get("/events/study/1")

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from frontguard import Objective, Prescient, Study, analyze, open_storage, plot, write_report
+from frontguard.phrases import cut_in_the_middle
 from frontguard.plot.picture import Picture
 from frontguard.results import Result
 from frontguard.studies.follow import Follower
@@ -139,7 +140,7 @@ def test_study_and_its_updates(open_page: OpenPage, storage: Path, server: Serve
     assert TEXTS[38] in names_in(watched, "#arms thead .name")
     reasons = names_in(watched, "#failures td .name")
     assert reasons
-    assert set(reasons) <= {shown(text) for text in TEXTS} | {shown(text[:1999]) + "…" for text in TEXTS}
+    assert set(reasons) <= {shown(text) for text in TEXTS} | {shown(cut_in_the_middle(text, 400)) for text in TEXTS}
     harmless(watched)
     # What comes by an event is made by the page's script, not by the parser.
     page.evaluate("document.querySelector('main').dataset.seen = 'once'")
@@ -173,7 +174,7 @@ def test_arm_pages(open_page: OpenPage, server: Served) -> None:
         assert shown(watched.page.text_content("h1 .name") or "") == shown(TEXTS[arm])
         workers = names_in(watched, "#latest td .name")
         assert workers
-        assert set(workers) <= {shown(text) for text in TEXTS} | {shown(text[:1999]) + "…" for text in TEXTS}
+        assert set(workers) <= {shown(text) for text in TEXTS} | {shown(cut_in_the_middle(text, 400)) for text in TEXTS}
     harmless(watched)
 
 

@@ -131,7 +131,7 @@ class Arms:
                 measured=f"{len(self.names):,}",
                 are=are(len(ins)),
                 place=place(self.result),
-                arms=f": {listed(self.named(ins[:6]), total=len(ins))}.",
+                arms=f": {listed(self.named(ins[:5]), total=len(ins))}.",
             )
             if len(ins)
             else f"None of {number_of(len(self.names))} is certainly in yet."
@@ -192,8 +192,19 @@ def axis_of(title: str, minimized: bool, low: float | None, high: float | None, 
     return Axis(title, "lower" if minimized else "higher", "log" if log else "linear", low=low, high=high)
 
 
-def in_rows(arms: Arms, order: Ints, at: Floats, low: Floats, high: Floats, hint: Callable[[int], str]) -> list[Layer]:
-    """Some arms below each other: a line from low to high and the mark of the verdict at a value, each by arm (K,)."""
+def in_rows(
+    arms: Arms,
+    order: Ints,
+    at: Floats,
+    low: Floats,
+    high: Floats,
+    hint: Callable[[int], str],
+    written: Callable[[int], str] | None = None,
+) -> list[Layer]:
+    """Some arms below each other: a line from low to high and the mark of the verdict at a value, each by arm (K,).
+
+    `written` stands behind the line of an arm.
+    """
     row = np.full(len(arms.names), np.nan)
     row[order] = np.arange(len(order))
     layers: list[Layer] = []
@@ -202,7 +213,8 @@ def in_rows(arms: Arms, order: Ints, at: Floats, low: Floats, high: Floats, hint
         if len(some):
             keys, hints = tuple(some.tolist()), tuple(map(hint, some.tolist()))
             quiet = replace(look, label="")
-            layers.append(Spans(row[some], low[some], high[some], quiet, hints=hints, keys=keys))
+            words = tuple(map(written, some.tolist())) if written else ()
+            layers.append(Spans(row[some], low[some], high[some], quiet, hints=hints, keys=keys, written=words))
             layers.append(Points(at[some], row[some], look, hints=hints, keys=keys))
     return layers
 

@@ -108,7 +108,10 @@ class Band:
 
 @dataclass(frozen=True, eq=False)
 class Spans:
-    """Thick short lines: at `at` across, from `low` to `high` along x (or along y if `upright`)."""
+    """Thick short lines: at `at` across, from `low` to `high` along x (or along y if `upright`).
+
+    `written` stands behind their high ends, where there is room ("" for none).
+    """
 
     at: Floats
     low: Floats
@@ -119,11 +122,15 @@ class Spans:
     keys: tuple[int, ...] = ()
     opacity: float = 0.5
     thickness: float = 5.0  # points
+    written: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Bars:
-    """Solid bars from 0 (or the axis's low end) to `length`, at positions `at`; along x unless `upright`."""
+    """Solid bars from 0 (or the axis's low end) to `length`, at positions `at`; along x unless `upright`.
+
+    `written` stands behind their ends, where there is room ("" for none).
+    """
 
     at: Floats
     length: Floats
@@ -132,6 +139,7 @@ class Bars:
     thickness: float = 0.8  # in units of `at`
     hints: tuple[str, ...] = ()
     keys: tuple[int, ...] = ()
+    written: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,9 +19,11 @@ from frontguard._typing import Floats
 from frontguard.errors import BadInput
 from frontguard.plot import picture as parts
 from frontguard.plot.layout.frames import Frame, Limits, bounded, clipped, limits, middle, rectangles, runs, steps
-from frontguard.plot.layout.names import columns, short, wrapped
+from frontguard.plot.layout.names import columns, in_columns, short, wrapped
 from frontguard.plot.layout.placing import readable
 from frontguard.plot.layout.scales import ticks
+from frontguard.plot.layout.sheet import sheet_of
+from frontguard.plot.layout.words import Word, at_ends
 from frontguard.plot.looks import PALE, THIN, Look
 from frontguard.plot.picture import Axis, Panel, Picture
 
@@ -56,6 +58,8 @@ def drawn(picture: Picture) -> Any:
     for panel, cell, wide in cells:
         frame = limits(panel)
         for trace in (trace for layer in panel.layers for trace in _joined(layer, panel, frame, picture)):
+            figure.add_trace(trace, **cell)
+        for trace in _behind_bars(panel, frame, (max(120.0, wide - 110.0), high), picture):
             figure.add_trace(trace, **cell)
         figure.update_xaxes(_axis(panel.x, frame[0], max(120.0, wide - 110.0), 40.0, 60.0), **cell)
         figure.update_yaxes(_axis(panel.y, frame[1], high, 15.0, 32.0), **cell)
@@ -114,7 +118,8 @@ def _axis(axis: Axis, within: Limits, room: float, name: float, number: float) -
     }  # fmt: skip
     if log or axis.names or axis.ticks is not None:  # plotly's own on a log axis are single digits that nobody can read
         named = ticks(axis, *within, most=int(room / (name if axis.names else number)))
-        words = [plain(word, 30) for _, word in named]
+        texts = [word for _, word in named]
+        words = [plain(word, 30) for word in (in_columns(texts, 30) if axis.names else texts)]
         settings |= {"tickmode": "array", "tickvals": [at for at, _ in named], "ticktext": words}
     return settings
 
@@ -158,12 +163,35 @@ def _entry(look: Look, picture: Picture) -> Settings:
 
 def _joined(layer: parts.Layer, panel: Panel, frame: Frame, picture: Picture) -> Iterator[Settings]:
     """The traces of a layer, joined to their entry of the legend; ends that go on for ever are beyond the edge."""
-    bare = replace(layer.look, label="")
-    labels = [plain(look.label, 60) for look in picture.legend if replace(look, label="") == bare]
+    for trace in _traces(bounded(layer, panel, frame, beyond=0.3), panel, frame):
+        yield _of_legend(layer.look, trace, panel, picture)
+
+
+def _of_legend(look: Look, trace: Settings, panel: Panel, picture: Picture) -> Settings:
+    bare = replace(look, label="")
+    labels = [plain(each.label, 60) for each in picture.legend if replace(each, label="") == bare]
     group = labels[-1] if labels else None
     common = {"type": "scatter", "showlegend": False, "hoverinfo": "skip", "legendgroup": group}
-    for trace in _traces(bounded(layer, panel, frame, beyond=0.3), panel, frame):
-        yield common | trace | {"x": _coordinates(trace["x"], panel.x), "y": _coordinates(trace["y"], panel.y)}
+    return common | trace | {"x": _coordinates(trace["x"], panel.x), "y": _coordinates(trace["y"], panel.y)}
+
+
+def _behind_bars(panel: Panel, frame: Frame, room: tuple[float, float], picture: Picture) -> Iterator[Settings]:
+    """What is written behind bars and spans, as far as there is room in so many pixels."""
+    names = 7.0 * min(30, max(map(columns, panel.y.names), default=0))
+    sheet = sheet_of(panel, frame, (0.0, 0.0, max(60.0, room[0] - names), room[1]))
+    by_layer: dict[int, list[Word]] = {}
+    for word in at_ends(panel, sheet, 12.0):
+        by_layer.setdefault(id(word.layer), []).append(word)
+    for found in by_layer.values():
+        layer = found[0].layer
+        assert isinstance(layer, parts.Bars | parts.Spans)
+        which = [word.index for word in found]
+        ends = (layer.length if isinstance(layer, parts.Bars) else layer.high)[which]
+        x, y = (layer.at[which], ends)[:: 1 if layer.upright else -1]
+        beside = 1 if isinstance(layer, parts.Bars) else 2  # blanks that keep off the end, or the mark on it
+        texts = [" " * (0 if layer.upright else beside) + plain(word.lines[0], 30) for word in found]
+        style = Settings(textposition="top center" if layer.upright else "middle right", textfont={"size": 12})
+        yield _of_legend(layer.look, {"x": x, "y": y, "mode": "text", "text": texts, **style}, panel, picture)
 
 
 def _coordinates(values: npt.ArrayLike, axis: Axis) -> list[Any]:
@@ -186,7 +214,7 @@ def _traces(layer: parts.Layer, panel: Panel, frame: Frame) -> Iterator[Settings
     match layer:
         case parts.Points():
             marks = {"x": layer.x, "y": layer.y, "marker": _mark(look), "cliponaxis": False, **_hints(layer.hints)}
-            names = [plain(name, 30) for name in readable(layer, panel, frame)]
+            names = [plain(name, 30) for name in in_columns(readable(layer, panel, frame), 30)]
             mode = "markers+text" if names else "markers"
             yield marks | {"mode": mode, "text": names, "textposition": "middle right"}
         case parts.Boxes():

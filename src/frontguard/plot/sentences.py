@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from frontguard._typing import Floats
 from frontguard.phrases import joined, number
-from frontguard.plot.layout.names import short
+from frontguard.plot.layout.names import in_columns, short
 
 MOST_TOLD = 600
 """Characters that a description has at most: it is read aloud."""
@@ -30,13 +30,13 @@ def with_intervals(names: Sequence[str], middle: Floats, low: Floats, high: Floa
     return "; ".join(f"{short(name, wide)} {number(value)} {interval(*ends)}" for name, value, *ends in each)
 
 
-def listed(names: Sequence[str], most: int = 6, wide: int = 32, total: int | None = None) -> str:
+def listed(names: Sequence[str], most: int = 5, wide: int = 32, total: int | None = None) -> str:
     """Names in a sentence, the first ones if they are many; `total` if not all that there are were given.
 
     >>> listed(["a", "b", "c"]), listed(["a", "b", "c", "d"], most=2), listed(["a"]), listed([])
     ('a, b and c', 'a, b and 2 more', 'a', 'none')
     """
-    shown = [short(name, wide) for name in names[:most]]
+    shown = in_columns(names[:most], wide)
     more = (len(names) if total is None else total) - len(shown)
     if more > 0:
         return f"{', '.join(shown)} and {more:,} more"

@@ -11,7 +11,7 @@ from frontguard import plot
 from frontguard.documents.base import Origin
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.profile import Profile
-from frontguard.phrases import joined, percent
+from frontguard.phrases import joined, listed, percent
 from frontguard.reports.arms import failed_pulls
 from frontguard.reports.make import report_of, shown
 from frontguard.reports.model import (
@@ -25,15 +25,18 @@ from frontguard.reports.model import (
     Section,
     short,
     shown_in_units,
-    with_short_names,
 )
 from frontguard.results import Result
 from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Verdict
 from frontguard.words import analysis as summary
 from frontguard.words.certificate import guarantee
+from frontguard.words.names import with_short_names
 from frontguard.words.study import answer as study_answer
 from frontguard.words.threats import what_eps_is
+
+MOST_NAMED = 5
+"""Files and objectives that a title lists."""
 
 _MOST_FAILED = 100
 _MOST_LEVELS = 60
@@ -74,7 +77,7 @@ def analysis_report(found: Analysis, origin: Origin | None = None) -> Report:
     return report_of(
         found,
         kind="analysis",
-        title=f"{_file_names(origin) or 'Analysis of a log'}: {joined(plain.objectives)}",
+        title=f"{_file_names(origin) or 'Analysis of a log'}: {_few(plain.objectives)}",
         answer=summary.answer(plain),
         guarantee=[said for said in (guarantee(plain, anytime=plain.anytime), summary.by_means(plain)) if said],
         anytime=found.anytime,
@@ -89,13 +92,17 @@ def analysis_report(found: Analysis, origin: Origin | None = None) -> Report:
     )
 
 
+def _few(names: Sequence[str]) -> str:
+    return joined(names) if len(names) <= MOST_NAMED else listed(names, MOST_NAMED)
+
+
 def _file_names(origin: Origin | None) -> str:
     """The last parts of paths, which say what it is; where it lies is among the steps to make it again.
 
     >>> _file_names(Origin(source=["/data/monday.csv", "tuesday.csv"]))
     'monday.csv, tuesday.csv'
     """
-    return ", ".join(re.split(r"[/\\\\]", part)[-1] or part for part in _sources(origin))
+    return listed([re.split(r"[/\\\\]", part)[-1] or part for part in _sources(origin)], MOST_NAMED)
 
 
 def pulls_part(result: Result) -> Section:
@@ -174,7 +181,7 @@ def result_report(
     plain = with_short_names(full)
     answer = study_answer(Snapshot(study="", result=plain)) if full.arms else "There are no arms."
     if full.status == "certified" and len(full.metrics) == 1 and not directed:
-        answer = f"{len(plain.pareto_set)} of {len(plain.arms)} arms are returned: {', '.join(plain.pareto_set[:12])}."
+        answer = f"{len(plain.pareto_set)} of {len(plain.arms)} arms are returned: {listed(plain.pareto_set)}."
     return report_of(
         full,
         kind=kind,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from frontguard._typing import Ints
 from frontguard.logs.analysis import Analysis
-from frontguard.phrases import percent
+from frontguard.phrases import natural, number_of, percent
 from frontguard.reports.model import Column, Entry, ReportTable, Section, fitting, short
 from frontguard.results import WORDS, Result
 from frontguard.words.arm_table import arm_table, shown
@@ -21,7 +21,13 @@ Failures: TypeAlias = Mapping[str, Mapping[str, int]]
 MOST_ROWS = 1000
 """Arms that a report shows; its CSV has all."""
 
-_MOST_FAILURES = 200
+MOST_REASONS = 3
+"""Why the pulls of an arm failed: so many reasons are told, and the others are counted."""
+
+LONGEST_REASON = 160
+"""Columns of a reason; of a longer one its beginning and its end are told."""
+
+_MOST_FAILING = 60  # arms
 
 
 def arms_table(result: Result, failed: Ints | None = None, most: int = MOST_ROWS) -> ReportTable:
@@ -58,27 +64,34 @@ def failed_pulls(found: Analysis) -> Ints | None:
 
 
 def failures_part(failures: Failures, failed: int, pulls: int) -> Section:
-    """How many pulls failed; of which arms and for which reasons, if these are known, the most frequent first."""
+    """How many pulls failed; of which arms and why, if that is known: arms that fail most first, and of each the most
+    frequent reasons.
+    """
     words: tuple[str, ...] = ()
     if failed:
         words = (
             f"{failed:,} of {pulls:,} pulls failed ({percent(failed / max(pulls, 1))}). {FAILED_PULL} Leaving it out "
             "would favour arms that fail when they are slow.",
         )
-    counted = sorted(
-        ((count, arm, reason) for arm, reasons in failures.items() for reason, count in reasons.items()),
-        key=lambda each: -each[0],
-    )
-    if not counted:
+    by_arm = {arm: sum(reasons.values()) for arm, reasons in failures.items() if reasons}
+    if not by_arm:
         return Section("Failures", words)
-    rows = tuple(
-        (Entry(short(arm)), Entry(short(reason, 200)), Entry(f"{count:,}", float(count)))
-        for count, arm, reason in counted[:_MOST_FAILURES]
-    )
-    left = len(counted) - len(rows)
-    rest = f"… and {left:,} more kinds of failures." if left else ""
+    worst = sorted(by_arm, key=lambda arm: (-by_arm[arm], natural(arm)))
+    rows = tuple(row for arm in worst[:_MOST_FAILING] for row in _why(arm, failures[arm]))
+    left = len(worst) - _MOST_FAILING
+    rest = f"… and {number_of(left)} more with failures." if left > 0 else ""
     columns = (Column("arm"), Column("reason"), Column("pulls", number=True))
     return Section("Failures", words, tables=(ReportTable("Failed pulls by arm and reason", columns, rows, rest),))
+
+
+def _why(arm: str, reasons: Mapping[str, int]) -> Iterator[tuple[Entry, ...]]:
+    """A row for each of an arm's most frequent reasons, and one for the others."""
+    often = sorted(reasons.items(), key=lambda each: -each[1])
+    told = [(short(reason, LONGEST_REASON) or "no reason given", count) for reason, count in often[:MOST_REASONS]]
+    if others := often[MOST_REASONS:]:
+        told.append((f"{number_of(len(others), 'other reason')}", sum(count for _, count in others)))
+    for reason, count in told:
+        yield Entry(short(arm)), Entry(reason), Entry(f"{count:,}", float(count))
 
 
 def arms_columns(result: Result, failed: Ints | None, failures: Failures) -> dict[str, Any]:

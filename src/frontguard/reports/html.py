@@ -24,6 +24,7 @@ _LONG = 400  # characters from which on an answer is set smaller
 _ROOM = 550_000  # characters for all pictures together; the table may need 400,000, and a report stays below 1 MB
 _FILTERED = 12  # rows from which on they can be filtered
 _NARROW = 540.0  # units of a drawing that is read on a phone as a whole
+_LONG_NAME = 40  # characters of a name from which on names get more room
 _TALL = 40  # rows from which on a table gets a box of its own to scroll in
 
 
@@ -158,7 +159,7 @@ class _Body:
         body = [_row(row, numbers) for row in table.rows]
         made = element(
             "table",
-            {"class": "sortable"},
+            {"class": " ".join(["sortable", *_kinds(table)])},
             element(
                 "caption",
                 {"id": name},
@@ -191,6 +192,13 @@ def _list(lines: Sequence[str]) -> Element:
 def _fact(fact: Fact) -> list[Element]:
     value: Child = element("pre", {"tabindex": "0"}, element("code", {}, fact.value)) if fact.verbatim else fact.value
     return [element("dt", {}, fact.label), element("dd", {"dir": "auto"}, value)]
+
+
+def _kinds(table: ReportTable) -> list[str]:
+    """What the style sheet must know of a table: whether its rows have names, and whether these are long."""
+    if table.columns[0].number:
+        return []
+    return ["named", "long"] if any(len(row[0].text) > _LONG_NAME for row in table.rows) else ["named"]
 
 
 def _row(row: Sequence[Entry], numbers: Sequence[bool]) -> Element:

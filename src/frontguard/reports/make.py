@@ -8,15 +8,18 @@ from decimal import ROUND_FLOOR
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from frontguard import plot
 from frontguard._typing import Ints
 from frontguard.phrases import percent
 from frontguard.plot.picture import Panel, Picture, Region
 from frontguard.reports.arms import Failures, arms_columns, arms_table, failures_part
-from frontguard.reports.model import Fact, Figure, Kind, Report, Section, with_short_names
+from frontguard.reports.model import Fact, Figure, Kind, Report, Section
 from frontguard.results import Result
 from frontguard.verdicts import Verdict
 from frontguard.words.certificate import assumptions, status_in_words, tolerance_in_words
+from frontguard.words.names import with_short_names
 from frontguard.words.threats import may_lie
 
 MOST_MARKS = 500
@@ -106,6 +109,8 @@ def _facts(result: Result, failed: int, directed: bool) -> list[Fact]:
 
 def _pictures(result: Result, directed: bool) -> tuple[Figure, ...]:
     objectives = len(result.metrics)
+    if not np.isfinite(result.medians).any():
+        return ()  # there would be nothing on them
     alive = min(int((result.verdict_codes != Verdict.OUT).sum()), 250)
     if objectives > 2 and alive * objectives * (objectives - 1) // 2 > MOST_MARKS:
         heading = f"The front, in {result.metrics[0].name} and {result.metrics[1].name}"

@@ -7,14 +7,15 @@ down. Texts are plain and hostile: whoever writes them down escapes them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias
 
 import numpy.typing as npt
 
 from frontguard import __version__
 from frontguard.objectives import Objective
+from frontguard.phrases import cut_in_the_middle
 from frontguard.plot.picture import Picture
 from frontguard.results import Result
 from frontguard.verdicts import Verdict
@@ -124,9 +125,6 @@ class Report:
         return tuple(part for part in every if not part.blank)
 
 
-AnyResult = TypeVar("AnyResult", bound=Result)
-
-
 def shown_in_units(result: Result) -> Result:
     """A result with metrics: those it has, or, for one in inner values, its objectives as they are, maximised."""
     if result.metrics:
@@ -134,15 +132,6 @@ def shown_in_units(result: Result) -> Result:
     return result.in_units(
         [Objective(name if name.strip() else f"objective {d + 1}") for d, name in enumerate(result.objectives)]
     )
-
-
-def with_short_names(result: AnyResult) -> AnyResult:
-    """The same result with names as they are said in sentences and pictures; metrics too."""
-    arms: tuple[str, ...] = result.arms
-    if any(len(name) > IN_SENTENCES or not name.isprintable() for name in arms):
-        arms = tuple(map(short, arms))
-    metrics = tuple(replace(metric, name=short(metric.name) or "?") for metric in result.metrics)
-    return replace(result, arms=arms, objectives=tuple(map(short, result.objectives)), metrics=metrics)
 
 
 # Names ----------------------------------------------------------------------------------------------------------------
@@ -155,13 +144,15 @@ IN_TABLES = 300_000
 
 
 def short(name: str, most: int = IN_SENTENCES) -> str:
-    """A name of so many characters at most, in one line.
+    """A name or a reason in so many columns at most, in one line; of a longer one, its beginning and its end.
 
-    >>> short("a rather long name", 9), short("two\\nlines")
-    ('a rather…', 'two lines')
+    >>> short("a rather long name", 10), short("two\\nlines")
+    ('a rat…name', 'two lines')
     """
-    line = " ".join(name[: 8 * most].split()) if len(name) > most or not name.isprintable() else name
-    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+    if len(name) <= most and name.isprintable():
+        return name
+    ends = name if len(name) <= 16 * most else f"{name[: 8 * most]} … {name[-8 * most :]}"
+    return cut_in_the_middle(" ".join(ends.split()), most)
 
 
 def fitting(names: Sequence[str], together: int = IN_TABLES) -> list[str]:

@@ -13,10 +13,11 @@ from frontguard.markup import Element, element
 from frontguard.phrases import number_of
 from frontguard.plot.svg.draw import drawn
 from frontguard.reports.arms import arms_table, failed_pulls
-from frontguard.reports.model import Column, Entry, shown_in_units, with_short_names
+from frontguard.reports.model import Column, Entry, shown_in_units
 from frontguard.results import Result
 from frontguard.studies.overview import Snapshot
 from frontguard.words import analysis, study
+from frontguard.words.names import with_short_names
 
 MOST_ROWS = 100
 """Arms that a notebook shows."""

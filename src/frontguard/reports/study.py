@@ -23,7 +23,7 @@ from frontguard.phrases import duration, number_of, percent
 from frontguard.plot.picture import Picture
 from frontguard.reports.analysis import open_part, origin_steps, pulls_part, robustness_part
 from frontguard.reports.make import report_of, shown
-from frontguard.reports.model import Fact, Figure, Kind, Progress, Report, Section, with_short_names
+from frontguard.reports.model import Fact, Figure, Kind, Progress, Report, Section
 from frontguard.storage.contract import Storage
 from frontguard.studies.follow import Follower
 from frontguard.studies.overview import Measurements, Overview, Snapshot
@@ -32,6 +32,7 @@ from frontguard.suspects import suspects
 from frontguard.words import analysis as log_summary
 from frontguard.words.arm_table import counts
 from frontguard.words.certificate import certificate_against_goal, guarantee
+from frontguard.words.names import with_short_names
 from frontguard.words.study import answer, more_to_come
 from frontguard.words.threats import what_eps_is
 

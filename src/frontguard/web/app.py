@@ -20,21 +20,19 @@ from starlette.applications import Starlette
 from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 import frontguard
 from frontguard.errors import BadInput
 from frontguard.plot.looks import style_sheet
 from frontguard.web.addresses import Address, ViewOptions
+from frontguard.web.connections import Seats
 from frontguard.web.events import HEARTBEAT, EventStream, region_events
 from frontguard.web.guard import Guard, Rules, plain_answer
 from frontguard.web.pages import document
 from frontguard.web.views import NotThere, Views
 from frontguard.web.watchers import Watchers
-
-MOST_STREAMS = 100
-"""Event streams that may be open at once."""
 
 PATIENCE = 0.4
 """Seconds for which a page waits for a log to be read; most are read by then. Later, the page says how far it is."""
@@ -76,12 +74,12 @@ class Site:
         self,
         watchers: Watchers,
         rules: Rules,
+        seats: Seats,
         *,
-        most_streams: int = MOST_STREAMS,
         heartbeat: float = HEARTBEAT,
     ) -> None:
         self.watchers = watchers
-        self._most_streams = most_streams
+        self._seats = seats
         self._heartbeat = heartbeat
         self.views = Views(watchers)
         self.closing = asyncio.Event()
@@ -156,13 +154,11 @@ class Site:
         )
 
     async def _events(self, request: Request, address: Address) -> Response:
-        if self.watchers.listing.streams >= self._most_streams:  # every stream looks at the list too
-            return PlainTextResponse("Too many pages are open.", 503, {"Retry-After": "5"})
         headers = {"X-Accel-Buffering": "no"}
         if request.method == "HEAD":
             return Response(headers=headers, media_type=EventStream.media_type)
         events = region_events(self.views, address, self._version, self.closing, heartbeat=self._heartbeat)
-        return EventStream(events, headers=headers)
+        return EventStream(events, self._seats, headers=headers)
 
     async def _static(self, request: Request) -> Response:
         name = request.path_params["name"]

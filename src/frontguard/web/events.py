@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Awaitable
+from collections.abc import AsyncGenerator, Awaitable, Mapping
 
-from starlette.responses import StreamingResponse
+from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from frontguard.errors import BadInput
 from frontguard.web.addresses import Address
+from frontguard.web.connections import RETRY_AFTER, Seats, client_of
 from frontguard.web.pages import message_page
 from frontguard.web.views import MadePage, NotThere, Views
 
@@ -89,16 +90,26 @@ async def _either(seconds: float, *waits: Awaitable[object]) -> bool:
 
 
 class EventStream(StreamingResponse):
-    """A stream of events that ends as soon as the browser is gone, whatever the server says of its abilities."""
+    """A stream of events that ends as soon as the browser is gone, whatever the server says of its abilities.
+
+    It takes a seat before a word is sent; where none is free, the answer is that all are taken.
+    """
 
     media_type = "text/event-stream"
+
+    def __init__(self, events: AsyncGenerator[bytes, None], seats: Seats, headers: Mapping[str, str]) -> None:
+        super().__init__(events, headers=headers)
+        self._events, self._seats = events, seats
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send until the events or the browser end."""
         # For servers of a newer specification Starlette relies on `send` to fail, which uvicorn lets pass in silence.
         older = {**scope, "asgi": {**scope["asgi"], "spec_version": "2.0"}}
-        try:
-            await super().__call__(older, receive, send)
-        finally:
-            if isinstance(self.body_iterator, AsyncGenerator):
-                await self.body_iterator.aclose()  # at once, not when it is collected
+        with self._seats.one(client_of(scope.get("client"))) as free:
+            if not free:
+                taken = PlainTextResponse("Too many pages are open.", 503, {"Retry-After": RETRY_AFTER})
+                return await taken(scope, receive, send)
+            try:
+                await super().__call__(older, receive, send)
+            finally:
+                await self._events.aclose()  # at once, not when it is collected

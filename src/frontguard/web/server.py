@@ -12,19 +12,17 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from types import FrameType
-from typing import Any
+from typing import Any, cast
 
-import h11
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from frontguard.errors import BadInput
 from frontguard.web.app import Site
-from frontguard.web.guard import LARGEST, Rules, is_loopback, rules_for, secured
+from frontguard.web.connections import Connection, Limits, Room, Seats
+from frontguard.web.guard import LARGEST, Rules, is_loopback, rules_for
 from frontguard.web.watchers import Watchers
-
-MOST_CONNECTIONS = 400
 
 _LAST_MOMENTS = 0.5  # seconds that answers under way have when the server ends
 
@@ -109,38 +107,22 @@ def _shown(address: str, port: int, rules: Rules, allowed: Sequence[str]) -> str
 # Serving --------------------------------------------------------------------------------------------------------------
 
 
-class _Protocol(H11Protocol):
-    """uvicorn's, with our headers on its own answer to what is not HTTP, and an end to the number of connections."""
-
-    def connection_made(self, transport: Any) -> None:
-        super().connection_made(transport)
-        if len(self.connections) > MOST_CONNECTIONS:
-            transport.abort()
-
-    def send_400_response(self, msg: str) -> None:
-        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
-            body = msg.encode()
-            headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close")]
-            headers += [(b"content-length", str(len(body)).encode())]
-            lines = [b"HTTP/1.1 400 Bad Request", *(b"%s: %s" % each for each in secured(headers)), b"", body]
-            self.transport.write(b"\r\n".join(lines))
-        self.transport.close()
-
-
 class LiveServer(uvicorn.Server):
     """Serves the studies of a storage. `run` returns when it was told to stop, by a signal or by `stop`.
 
     `options` are those of the `Site`.
     """
 
-    def __init__(self, bound: Bound, watchers: Watchers, **options: Any) -> None:
+    def __init__(self, bound: Bound, watchers: Watchers, *, limits: Limits | None = None, **options: Any) -> None:
+        limits = limits or Limits.for_this_process()
         self.bound = bound
         self.interrupted = False  # by Ctrl-C
-        self.site = Site(watchers, bound.rules, **options)
+        self.room = Room(limits)
+        self.site = Site(watchers, bound.rules, Seats(limits.streams, limits.streams_of_one_client), **options)
         super().__init__(
             uvicorn.Config(
                 self.site.asgi,
-                http=_Protocol,
+                http=cast(Any, partial(Connection, room=self.room)),
                 loop="asyncio",
                 ws="none",
                 lifespan="on",
@@ -149,7 +131,7 @@ class LiveServer(uvicorn.Server):
                 access_log=False,
                 server_header=False,
                 proxy_headers=False,  # nobody is to tell us where a request came from, or how
-                timeout_keep_alive=15,
+                timeout_keep_alive=round(limits.wait) + 1,  # ours comes first, and is not put off by single letters
                 timeout_graceful_shutdown=1,
                 h11_max_incomplete_event_size=LARGEST,
             )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from frontguard._typing import Bools, Floats, Ints
-from frontguard.phrases import number, percent
+from frontguard.phrases import natural, number, percent
 from frontguard.results import Result
 from frontguard.verdicts import VERDICT_ORDER, Verdict
 
@@ -52,7 +52,7 @@ def order_by(result: Result, column: str, *, turned: bool = False, failed: Ints 
     Arms of which nothing is known come last either way.
     """
     if column == "arm":
-        names = [(name.casefold(), arm) for arm, name in enumerate(result.arms)]
+        names = [(natural(name), arm) for arm, name in enumerate(result.arms)]
         return np.array([arm for _, arm in sorted(names, reverse=turned)], np.int64)
     if column == "verdict":
         return order(result)[:: -1 if turned else 1]

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from frontguard._typing import Ints
-from frontguard.phrases import number, number_of
+from frontguard.phrases import natural, number, number_of
 from frontguard.plot.arms import Arms, read
 from frontguard.plot.looks import VERDICTS, Look
 from frontguard.plot.picture import Axis, Bars, Panel, Picture
@@ -64,12 +64,19 @@ def pulls(result: Result) -> Picture:
 
 
 def _each(arms: Arms, groups: list[tuple[Look, Ints]]) -> tuple[Panel, str]:
-    """A bar and a name for each arm, the most pulled first."""
+    """A bar and a name for each arm, the most pulled first; as often pulled, by name."""
     counts = arms.result.pulls_per_arm
-    order = np.argsort(-counts, kind="stable")
+    order = np.array(sorted(range(len(counts)), key=lambda arm: (-counts[arm], natural(arms.names[arm]))))
     row = np.argsort(order).astype(np.float64)
     layers = tuple(
-        Bars(row[some], counts[some].astype(np.float64), look, hints=arms.hints(some), keys=tuple(some.tolist()))
+        Bars(
+            row[some],
+            counts[some].astype(np.float64),
+            look,
+            hints=arms.hints(some),
+            keys=tuple(some.tolist()),
+            written=tuple(f"{count:,}" for count in counts[some].tolist()),
+        )
         for look, some in groups
     )
     names = arms.named(order)

@@ -10,7 +10,7 @@ import numpy as np
 from frontguard._typing import Ints
 from frontguard.errors import BadInput
 from frontguard.logs.profile import Profile
-from frontguard.phrases import are, number_of, percent
+from frontguard.phrases import are, natural, number_of, percent
 from frontguard.plot.arms import Arms, in_rows, read
 from frontguard.plot.layout.names import short
 from frontguard.plot.looks import BY_MEANS, GOAL, IN, Look
@@ -28,6 +28,9 @@ MOST_FRONT = 40
 """Arms of the front that are shown, the most fragile ones if there are more."""
 
 _LIES = Axis(title="how much may lie, ε", percent=True, low=0.0, high=0.5)
+_LIES_WRITTEN = replace(_LIES, high=0.62, ticks=tuple((k / 10, f"{10 * k}%") for k in range(6)))
+"""The same with room for a figure behind the longest bar."""
+
 _APART = 0.09  # rules nearer to each other than this have no words beside them
 _MARKED = 40  # levels that are marked on the line; more would be a row of beads
 
@@ -103,10 +106,13 @@ def _arms_panel(arms: Arms, known: Profile, declared: float, order: Ints) -> Pan
     def hint(i: int) -> str:
         return f"{short(arms.names[i])}: {_stands(arms.result.verdict(i).word, known.per_arm[i])} lies"
 
-    layers = in_rows(arms, order, known.per_arm, np.full(len(arms.names), declared), known.per_arm, hint)
+    def written(i: int) -> str:
+        return percent(float(known.per_arm[i]), ROUND_FLOOR)
+
+    layers = in_rows(arms, order, known.per_arm, np.full(len(arms.names), declared), known.per_arm, hint, written)
     layers.append(Rule(declared, replace(GOAL, label=""), upright=True))
     lines = Axis(names=arms.named(order), reverse=True)
-    return Panel(_LIES, lines, tuple(layers), title="Up to what each verdict stands")
+    return Panel(_LIES_WRITTEN, lines, tuple(layers), title="Up to what each verdict stands")
 
 
 def _stands(verdict: str, eps: float) -> str:
@@ -114,12 +120,14 @@ def _stands(verdict: str, eps: float) -> str:
 
 
 def _fragile_first(arms: Arms, known: Profile) -> Ints:
-    """The arms of the front, then others; of each, those first whose verdict falls first."""
+    """The arms of the front, then others; of each, those first whose verdict falls first; together, by name."""
     decided = ~np.isnan(known.per_arm)
     order = np.flatnonzero(decided)
     order = order[np.argsort(known.per_arm[order], kind="stable")]
     ins = arms.codes[order] == Verdict.IN
-    return np.concatenate([order[ins][:MOST_FRONT], order[~ins][:OTHERS]])
+    shown = [*order[ins][:MOST_FRONT].tolist(), *order[~ins][:OTHERS].tolist()]
+    shown.sort(key=lambda arm: (arms.codes[arm] != Verdict.IN, known.per_arm[arm], natural(arms.names[arm])))
+    return np.array(shown, np.int64)
 
 
 def _told(arms: Arms, known: Profile, declared: float, order: Ints) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from frontguard.errors import BadInput
 from frontguard.objectives import Objective, parse_tolerance
 from frontguard.phrases import duration, number, number_of, rounded
 from frontguard.plot.arms import FACTOR, RELATIVE_FACTOR, axis_of, beside_each_other, drawable, frame, position_of
-from frontguard.plot.layout.names import short
+from frontguard.plot.layout.names import in_columns, short
 from frontguard.plot.looks import CONTESTANTS, FAILED, FORECAST, GOAL, NOW, VERMILION, Look
 from frontguard.plot.picture import Axis, Band, Bars, Layer, Lines, Panel, Picture, Points, Rule
 from frontguard.plot.sentences import captioned, listed, sentences, with_intervals
@@ -26,6 +26,7 @@ MOST = len(CONTESTANTS)
 
 _FRONT = 4  # of these, so many from the front if there are rivals too
 _COMPARED = 50  # arms of the front with which rivals are compared
+_WRITTEN = 12  # bars that have a figure above them; more would have no room
 _MOST_SHARES = 300.0  # of a tolerance: beyond that nothing is as good as certain
 _OBJECTIVES = tuple(look for look in CONTESTANTS if look.colour != GOAL.colour)
 _TOLD = replace(NOW, label="pulls a minute", mark="square")
@@ -48,7 +49,8 @@ def shrinking(history: History, arms: Sequence[str | int] | None = None) -> Pict
         raise BadInput(
             f"arms must be 1 to {MOST} different ones; got {len(chosen)}: {listed([str(a) for a in chosen])}"
         )
-    looks = [replace(look, label=short(history.arms[arm], 40)) for look, arm in zip(CONTESTANTS, chosen, strict=False)]
+    names = in_columns([history.arms[arm] for arm in chosen], 40)
+    looks = [replace(look, label=name) for look, name in zip(CONTESTANTS, names, strict=False)]
     panels = [_shrinking_panel(history, d, chosen, looks) for d in range(len(history.objectives))]
     across = 1 if len(panels) == 1 else 2
     rows = beside_each_other(panels, across)
@@ -275,8 +277,17 @@ def rate(rate: Rate) -> Picture:
         f"{number_of(int(n), 'pull')} in {duration(float(s))}, {int(lost):,} failed"
         for n, lost, s in zip(told, failed, seconds, strict=True)
     )
+    few = len(told) <= _WRITTEN
     layers = [
-        Bars(middle, 60.0 * counts / seconds, look, upright=True, thickness=0.9 * width, hints=hints)
+        Bars(
+            middle,
+            60.0 * counts / seconds,
+            look,
+            upright=True,
+            thickness=0.9 * width,
+            hints=hints,
+            written=tuple(map(number, (60.0 * counts / seconds).tolist())) if look is _TOLD and few else (),
+        )
         for counts, look in ((told, _TOLD), (failed, _LOST))
         if look is _TOLD or failed.any()
     ]

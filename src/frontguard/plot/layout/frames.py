@@ -20,6 +20,8 @@ Frame: TypeAlias = tuple[Limits, Limits]
 PADDING = 0.06
 """Free space on either side, as a share of what the data take."""
 
+_WORDS_BEHIND = 0.08, 0.035  # of an axis, for what is written behind the longest bar, and for each letter of it
+_WORDS_ABOVE = 0.2
 _LARGEST = 1e300  # beyond this no drawing library can compute with coordinates
 
 
@@ -37,8 +39,15 @@ def limits(panel: Panel) -> Frame:
     decisive = [layer for layer in panel.layers if not isinstance(layer, parts.Region)] or panel.layers
     reached = [_reach(layer) for layer in decisive]
     xs, ys = [x for x, _ in reached], [y for _, y in reached]
-    upright = [layer.upright for layer in panel.layers if isinstance(layer, parts.Bars) and layer.at.size]
-    return _limits(panel.x, xs, has_bars=not all(upright)), _limits(panel.y, ys, has_bars=any(upright))
+    bars = [layer for layer in panel.layers if isinstance(layer, parts.Bars) and layer.at.size]
+    upright = [layer.upright for layer in bars]
+    letters = max((len(word) for bar in bars if not bar.upright for word in bar.written), default=0)
+    behind = _WORDS_BEHIND[0] + _WORDS_BEHIND[1] * letters if letters else 0.0
+    above = _WORDS_ABOVE if any(bar.upright and any(bar.written) for bar in bars) else 0.0
+    return (
+        _limits(panel.x, xs, has_bars=not all(upright), behind=behind),
+        _limits(panel.y, ys, has_bars=any(upright), behind=above),
+    )
 
 
 def clipped(values: Floats, within: Limits, *, beyond: float = 0.0, log: bool = False) -> Floats:
@@ -137,7 +146,8 @@ def bounded(layer: Layer, panel: Panel, frame: Frame, beyond: float) -> Layer:
 # How far things reach ------------------------------------------------------------------------------------------------
 
 
-def _limits(axis: Axis, parts: list[Floats], *, has_bars: bool) -> Limits:
+def _limits(axis: Axis, parts: list[Floats], *, has_bars: bool, behind: float = 0.0) -> Limits:
+    """The ends of an axis; `behind` is the share that must stay free at its high end."""
     log = axis.scale == "log"
     low, high = lowest, highest = _range(axis, parts, log)
     if not axis.names:
@@ -150,6 +160,9 @@ def _limits(axis: Axis, parts: list[Floats], *, has_bars: bool) -> Limits:
             low = wide[0]
         if not (has_bars and highest == 0.0):
             high = wide[1]
+        if behind:
+            low = low if axis.low is None else axis.low
+            high = max(high, widened((low, highest), behind, log=log)[1])
     low, high = (low if axis.low is None else axis.low), (high if axis.high is None else axis.high)
     if not low < high:  # given ends that leave nothing between them
         high = low * 10.0 if log else low + max(1.0, abs(low))

@@ -8,8 +8,10 @@ in ems: about how wide a text is in a proportional font, without a font to ask.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+
+from frontguard.phrases import LEAST_NAME, fitting_names
 
 SIZE = 12.0
 """Of most words in an SVG, in units of the drawing; a drawing of 7 inches is 504 units wide."""
@@ -22,6 +24,7 @@ _DIRECTING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 _NARROW = frozenset("iljtfrI.,:;'|!()[]{}`\"·- −")
 _BROAD = frozenset("mwMW@%&—…→←↑↓∞<>=+~#^")
+_LONGEST = 400  # columns of a name of which anything is shown
 _READ = 20_000  # characters of a name; nobody reads on
 _ACCENTS = 4  # on one letter; no language that is written needs more
 
@@ -124,6 +127,35 @@ def fitted(text: str, room: float, size: float = SIZE) -> str:
     'a name…'
     """
     return short(text, room / size, _em)
+
+
+def apart(names: Sequence[str], room: float, size: float = SIZE) -> list[str]:
+    """Names on one line each that fit into the room, the long ones cut where they can still be told apart.
+
+    >>> apart(["compile with everything O2 lto", "compile with everything O3 lto", "base"], 100.0)
+    ['compile…O2 lto', 'compile…O3 lto', 'base']
+    """
+    return list(_told_apart(tuple(names), room, size))
+
+
+@lru_cache(64)  # a live page draws the same names twice a second
+def _told_apart(names: tuple[str, ...], room: float, size: float) -> tuple[str, ...]:
+    lines = tuple(short(name, _LONGEST) for name in names)
+    long = [line for line in lines if width(line, size) > room]
+    if not long:
+        return lines
+    most = int(room / max(width(line, size) / columns(line) for line in long)) + 1
+    kept = fitting_names(long, most)
+    while most > LEAST_NAME and any(width(line, size) > room for line in kept):
+        most -= 1
+        kept = fitting_names(long, most)
+    cut = dict(zip(long, kept, strict=True))
+    return tuple(fitted(cut.get(line, line), room, size) for line in lines)  # in a tiny room cut once more
+
+
+def in_columns(names: Sequence[str], most: int) -> list[str]:
+    """The same in columns."""
+    return fitting_names([short(name, _LONGEST) for name in names], most)
 
 
 def broken(text: str, room: float, size: float = SIZE, most: int = 2) -> list[str]:

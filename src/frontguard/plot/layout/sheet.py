@@ -14,7 +14,7 @@ import numpy.typing as npt
 from frontguard._typing import Bools, Floats
 from frontguard.plot.layout.frames import Frame
 from frontguard.plot.layout.scales import Scale
-from frontguard.plot.picture import Bars, Boxes, Panel
+from frontguard.plot.picture import Bars, Boxes, Panel, Spans
 
 Rectangle: TypeAlias = tuple[float, float, float, float]
 """Smallest x, smallest y, largest x, largest y."""
@@ -60,6 +60,12 @@ class Sheet:
         """Rectangles (n, 4) cut off at the frame, and which of them are seen (n,)."""
         half = layer.thickness / 2.0
         sides, ends = (layer.at - half, layer.at + half), (np.zeros(len(layer.at)), layer.length)
+        whole = self._rectangles(sides, ends) if layer.upright else self._rectangles(ends, sides)
+        return self._cut(whole), self._meets(whole)
+
+    def spans(self, layer: Spans) -> tuple[Floats, Bools]:
+        """The same of spans."""
+        sides, ends = (layer.at, layer.at), (layer.low, layer.high)
         whole = self._rectangles(sides, ends) if layer.upright else self._rectangles(ends, sides)
         return self._cut(whole), self._meets(whole)
 

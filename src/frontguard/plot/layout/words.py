@@ -13,10 +13,10 @@ import numpy as np
 
 from frontguard._typing import Floats
 from frontguard.plot.layout.frames import steps
-from frontguard.plot.layout.names import LINE, broken, fitted, width
+from frontguard.plot.layout.names import LINE, apart, broken, fitted, short, width
 from frontguard.plot.layout.placing import placed, touching, within, within_polygon
 from frontguard.plot.layout.sheet import Rectangle, Sheet
-from frontguard.plot.picture import Arrow, Bars, Boxes, Layer, Lines, Panel, Points, Region, Rule
+from frontguard.plot.picture import Arrow, Bars, Boxes, Layer, Lines, Panel, Points, Region, Rule, Spans
 
 _UNDER = 3.0  # what reaches below the baseline
 _MOST = 120  # beside marks; more could not be read anyway
@@ -56,6 +56,7 @@ def written(panel: Panel, sheet: Sheet, size: float) -> list[Word]:
     """The words of all layers that have a place, in letters of that size."""
     taken = _taken(panel, sheet)
     return [
+        *at_ends(panel, sheet, size, taken),
         *_within_regions(panel, sheet, size, taken),
         *_beside_lines(panel, sheet, size, taken),
         *_beside_marks(panel, sheet, size, taken),
@@ -88,6 +89,39 @@ def _taken(panel: Panel, sheet: Sheet) -> _Taken:
                 across = (where - half, top, where + half, bottom)
                 rules.append(np.array([across if layer.upright else (left, where - half, right, where + half)]))
     return _Taken(np.concatenate(marks), np.concatenate(rules), np.concatenate(lines), nothing)
+
+
+def at_ends(panel: Panel, sheet: Sheet, size: float, taken: _Taken | None = None) -> list[Word]:
+    """What is written behind bars and spans: for all of them or, where one would be cut off or lie upon another, none.
+
+    A word that would lie upon a mark is left out alone.
+    """
+    taken = taken or _taken(panel, sheet)
+    found: list[Word] = []
+    for layer in panel.layers:
+        if not isinstance(layer, Bars | Spans) or not any(layer.written):
+            continue
+        ends, seen = sheet.bars(layer) if isinstance(layer, Bars) else sheet.spans(layer)
+        gap = 4.0 if isinstance(layer, Bars) else layer.look.size / 2.0 + 4.0  # a span's end may have a mark on it
+        for i in np.flatnonzero(seen & np.isfinite(ends).all(axis=1)).tolist():
+            left, top, right, bottom = ends[i].tolist()
+            text = [short(layer.written[i], 30)]
+            if layer.written[i] and layer.upright:
+                found.append(Word((left + right) / 2.0, top - gap, text, layer, "middle", i))
+            elif layer.written[i]:
+                found.append(Word(right + gap, (top + bottom) / 2.0 + 0.35 * size, text, layer, "start", i))
+    if not found:
+        return []
+    boxes = np.array([word.box(size) for word in found])
+    figures = boxes + np.array([0.0, 0.2 * size, 0.0, -_UNDER])  # which do not reach below their line
+    close = touching(figures, figures) > 1  # each touches itself
+    left, top, right, bottom = sheet.frame
+    room = left, top - _UNDER, right, bottom + _UNDER  # what reaches below a letter may leave the frame
+    if close.any() or not within(boxes, room).all():
+        return []
+    free = touching(figures, np.concatenate([taken.marks, taken.words])) == 0
+    taken.words = np.concatenate([taken.words, boxes[free]])
+    return [word for word, fits in zip(found, free.tolist(), strict=True) if fits]
 
 
 def _within_regions(panel: Panel, sheet: Sheet, size: float, taken: _Taken) -> Iterator[Word]:
@@ -169,14 +203,16 @@ def _beside_arrow(arrow: Arrow, sheet: Sheet, size: float) -> list[Word]:
 
 def _beside_marks(panel: Panel, sheet: Sheet, size: float, taken: _Taken) -> Iterator[Word]:
     left, _, right, _ = sheet.frame
-    wanted = [
-        (layer, i, x, y, fitted(text, 0.45 * (right - left), size))
+    found = [
+        (layer, i, x, y, text)
         for layer in panel.layers
         if isinstance(layer, Points) and layer.written
         for i, (x, y, text) in enumerate(zip(sheet.x(layer.x), sheet.y(layer.y), layer.written, strict=True))
         if text.strip() and sheet.inside(x, y)
     ][:_MOST]
-    widths = [width(text, size) for *_, text in wanted]
+    names = apart([text for *_, text in found], 0.45 * (right - left), size)
+    wanted = [(*each[:4], name) for each, name in zip(found, names, strict=True)]
+    widths = [width(text, size) for text in names]
     corners = placed(
         [(x, y) for _, _, x, y, _ in wanted],
         [(wide, 1.1 * size) for wide in widths],

@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 from frontguard.errors import BadInput
 from frontguard.markup import clean
 from frontguard.plot.layout.frames import Frame, Limits, limits
-from frontguard.plot.layout.names import columns, short
+from frontguard.plot.layout.names import columns, in_columns, short
 from frontguard.plot.layout.scales import ticks, when
 from frontguard.plot.paper.layers import draw, legend_handle
 from frontguard.plot.paper.words import drawable, families, heading, title, write
@@ -150,7 +150,8 @@ def _ticks(axes: Axes, panel: Panel, frame: Frame, width: float, height: float) 
     slanted = bool(panel.x.names) and max((columns(word) for word in words), default=0) > room
     axes.set_xticks([at for at, _ in across], words, rotation=35 if slanted else 0, ha="right" if slanted else "center",
                     rotation_mode="anchor" if slanted else "default")  # fmt: skip
-    axes.set_yticks([at for at, _ in up], [drawable(short(word, 30)) for _, word in up])
+    beside = [word for _, word in up]
+    axes.set_yticks([at for at, _ in up], list(map(drawable, in_columns(beside, 30) if panel.y.names else beside)))
     axes.minorticks_off()
     for axis, own in ((axes.xaxis, panel.x), (axes.yaxis, panel.y)):
         axis.set_tick_params(length=0 if own.names else 3)

@@ -16,7 +16,7 @@ from frontguard.plot.layout.names import LINE, columns, wrapped
 from frontguard.plot.layout.sheet import sheet_of
 from frontguard.plot.layout.words import written
 from frontguard.plot.paper.layers import colour
-from frontguard.plot.picture import Panel, Points, Region
+from frontguard.plot.picture import Bars, Panel, Points, Region, Spans
 
 _SIZE = 8.5  # of words within a panel, in points
 _SIDES = {"start": "left", "middle": "center", "end": "right"}
@@ -94,7 +94,7 @@ def write(axes: Axes, panel: Panel, shown: Frame) -> None:
             x, y = axes.transData.inverted().transform((word.x * point, high - down * point))
             label = axes.annotate(
                 drawable(text), (x, y), ha=_SIDES[word.anchor], va="baseline", fontsize=_SIZE, zorder=4.0,
-                color="#222222" if isinstance(word.layer, Points) else colour(word.layer.look),
+                color="#222222" if isinstance(word.layer, Points | Bars | Spans) else colour(word.layer.look),
                 fontstyle="italic" if isinstance(word.layer, Region) else "normal", annotation_clip=False,
             )  # fmt: skip
             label.set_in_layout(False)

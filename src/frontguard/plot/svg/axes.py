@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from frontguard.markup import Element, element
 from frontguard.plot.layout.frames import Frame, Limits, limits
-from frontguard.plot.layout.names import LINE, SIZE, broken, fitted, short, width
+from frontguard.plot.layout.names import LINE, SIZE, apart, broken, fitted, short, width
 from frontguard.plot.layout.scales import Scale, Ticks, ticks, when
 from frontguard.plot.layout.sheet import Rectangle, Sheet, sheet_of
 from frontguard.plot.picture import Axis, Panel
@@ -127,7 +127,13 @@ def _beside(plan: PanelRoom, cell: Rectangle, frame: Rectangle, y: Scale) -> Ite
     if not axis.names:
         yield _grid("".join(f"M{number(left)} {number(at)}H{number(right)}" for at, _ in places))
     room = left - cell[0] - _GAP
-    labels = [words(left - _GAP, at + 0.35 * size, fitted(word, room, size), size=size) for at, word in places if word]
+    texts = [word for _, word in places]
+    texts = apart(texts, room, size) if axis.names else [fitted(word, room, size) for word in texts]
+    labels = [
+        words(left - _GAP, at + 0.35 * size, word, size=size)
+        for (at, _), word in zip(places, texts, strict=True)
+        if word
+    ]
     yield element("g", {"text-anchor": "end", "opacity": ".8", "class": "ticks"}, *labels)
 
 

@@ -24,11 +24,11 @@ import numpy as np
 
 from frontguard.errors import BadInput
 from frontguard.markup import Element, element
-from frontguard.plot.layout.names import LINE, SIZE, broken, fitted, width
+from frontguard.plot.layout.names import LINE, SIZE, apart, broken, width
 from frontguard.plot.layout.sheet import Rectangle, sheet_of
 from frontguard.plot.layout.words import written
 from frontguard.plot.looks import Look
-from frontguard.plot.picture import Panel, Picture, Points, Region
+from frontguard.plot.picture import Bars, Panel, Picture, Points, Region, Spans
 from frontguard.plot.svg.axes import BOLD, SMALL, PanelRoom, planned, surroundings
 from frontguard.plot.svg.layers import Names, Pen, at, elements
 from frontguard.plot.svg.shapes import colour, number, shape, spaced, words
@@ -115,7 +115,7 @@ def _words(panel: Panel, pen: Pen) -> Iterator[Element]:
         style: dict[str, str] = {"anchor": word.anchor if word.anchor != "start" else ""}
         if isinstance(word.layer, Region):
             style |= {"opacity": ".8", "font_style": "italic"}
-        elif isinstance(word.layer, Points):
+        elif isinstance(word.layer, Points | Bars | Spans):
             style |= pen.names.of("word", at(word.layer.keys, word.index))
         for row, text in enumerate(word.lines):
             yield words(word.x, word.y + row * SMALL * LINE, text, SMALL, **style)
@@ -227,8 +227,8 @@ def _legend_rows(legend: Sequence[Look], room: float) -> list[list[tuple[Look, s
     """The looks with their labels, cut where need be, over as many lines as they take."""
     found: list[list[tuple[Look, str]]] = []
     used = room
-    for look in legend:
-        label = fitted(look.label, room - _SAMPLE - 4.0)
+    labels = apart([look.label for look in legend], room - _SAMPLE - 4.0)
+    for look, label in zip(legend, labels, strict=True):
         if not label:
             continue
         needed = _SAMPLE + width(label) + _APART

@@ -27,7 +27,19 @@
     table.tHead.rows[0].cells[column].setAttribute("aria-sort", direction);
   };
 
+  // On a narrow screen a row is a card, in which every cell says what it is; names become attribute values only.
+  const label = (table) => {
+    const names = Array.from(table.tHead.rows[0].cells, (heading) => heading.querySelector("button").textContent);
+    for (const row of table.tBodies[0].rows) {
+      Array.from(row.cells).forEach((cell, column) => {
+        if (!cell.classList.contains("v")) cell.dataset.label = names[column];
+      });
+    }
+    table.classList.add("cards");
+  };
+
   for (const table of document.querySelectorAll("table.sortable")) {
+    label(table);
     Array.from(table.tHead.rows[0].cells).forEach((heading, column) => {
       const button = heading.querySelector("button");
       if (button === null) return;

@@ -8,7 +8,7 @@ import numpy as np
 
 from frontguard import plot
 from frontguard.markup import Child, Element, element
-from frontguard.phrases import number, one_line, percent, shortened
+from frontguard.phrases import cut_in_the_middle, number, one_line, percent
 from frontguard.studies.overview import Measurements, Overview
 from frontguard.web.addresses import Address
 from frontguard.web.pages import parts
@@ -134,7 +134,7 @@ def _latest(measurements: Measurements) -> Element:
                 {"data-key": pull},
                 figure_cell(f"{pull:,}"),
                 *(figure_cell("" if np.isnan(value) else number(float(value))) for value in measurements.values[i]),
-                cell(called(shortened(reason, parts.LONGEST_REASON))) if reason else cell(),
+                cell(called(cut_in_the_middle(reason, parts.LONGEST_REASON))) if reason else cell(),
                 cell(called(measurements.workers[i])),
                 cell(parts.moment(float(measurements.at[i]), ago=False)),
             )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from frontguard.markup import Child, Element, element
-from frontguard.phrases import shortened
+from frontguard.phrases import cut_in_the_middle, one_line
 from frontguard.plot.picture import Picture
 from frontguard.plot.svg.draw import drawn
 from frontguard.studies.overview import Overview
@@ -15,8 +15,10 @@ from frontguard.verdicts import Verdict
 from frontguard.web.addresses import Address
 from frontguard.words.study import STATUSES
 
-LONGEST_REASON = 2000  # characters: what is longer nobody reads
+LONGEST_REASON = 400  # columns: of a longer one its beginning and its end are told
 MOST_FAILURES = 100
+_LONGEST_LABEL = 60  # characters of a column's name in a card
+_KNOWN = frozenset(("verdict", "verdicts", "status"))  # columns whose words say by themselves what they are
 
 _PLACES = (
     *("head", "trouble", "message", "studies", "reading", "answer", "warnings", "verdict", "facts", "picture"),
@@ -129,10 +131,35 @@ def headings(texts: Sequence[Child], figures: Sequence[Child] = (), after: Seque
 
 
 def table(heads: Iterable[Element], rows: Iterable[Element], caption: str | None = None, **attributes: str) -> Element:
-    """A table that is scrolled by itself where it is wider than the page. The caption is for those who listen."""
+    """A table that is scrolled by itself where it is wider than the page. The caption is for those who listen.
+
+    On a phone its rows are cards, in which a cell says what its column is called.
+    """
     said = element("caption", {"class": "unseen"}, caption) if caption else None
-    head = element("thead", {}, element("tr", {}, *heads))
-    return element("div", {"class": "wide"}, element("table", attributes, said, head, element("tbody", {}, *rows)))
+    named = list(heads)
+    head = element("thead", {}, element("tr", {}, *named))
+    labels = [one_line(_label(cell), _LONGEST_LABEL) for cell in named]
+    body = element("tbody", {}, *(_labelled(row, labels) for row in rows))
+    kinds = " ".join(filter(None, [attributes.get("class"), "cards"]))
+    return element("div", {"class": "wide"}, element("table", attributes | {"class": kinds}, said, head, body))
+
+
+def _label(head: Child) -> str:
+    """What a column is called, without what is said below that."""
+    if isinstance(head, str):
+        return head
+    return "".join(_label(child) for child in head.children if isinstance(child, str) or child.tag != "small")
+
+
+def _labelled(row: Element, labels: Sequence[str]) -> Element:
+    """The row with the name of its column in every cell but those that speak for themselves."""
+    cells = [
+        replace(cell, attributes={**cell.attributes, "data-label": label})
+        if isinstance(cell, Element) and cell.tag == "td" and cell.children and label not in _KNOWN
+        else cell
+        for cell, label in zip(row.children, labels, strict=False)
+    ]
+    return replace(row, children=tuple(cells))
 
 
 def name_cell(*words: Child) -> Element:
@@ -170,7 +197,7 @@ def failures_region(overview: Overview, arms: Sequence[str], *said: Element, add
                 "tr",
                 {},
                 name_cell(arm_link(name, address, number)) if address else None,
-                cell(called(shortened(reason, LONGEST_REASON))),
+                cell(called(cut_in_the_middle(reason, LONGEST_REASON))),
                 figure_cell(f"{-times:,}"),
                 cell(moment(at) if at else "not known"),
             )

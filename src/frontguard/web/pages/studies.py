@@ -46,11 +46,11 @@ def _row(seen: Seen) -> Element:
         against = certificate_against_goal(result.nearest, result.metrics)
         cells = [
             cell(parts.status_chip(result.status)),
-            element("td", {"class": "figure", "data-label": "arms"}, f"{len(result.arms):,}"),
-            element("td", {"class": "figure", "data-label": "pulls"}, f"{result.pulls:,}"),
+            parts.figure_cell(f"{len(result.arms):,}"),
+            parts.figure_cell(f"{result.pulls:,}"),
             cell(*_counts(result)),
             cell(against[0].upper() + against[1:]),
-            element("td", {"data-label": "last pull"}, parts.moment(seen.overview.last)),
+            cell(parts.moment(seen.overview.last)),
         ]
     return element("tr", {"data-key": seen.number}, name, *cells)
 

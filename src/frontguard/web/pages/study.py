@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from decimal import ROUND_FLOOR
 
 import numpy as np
@@ -18,6 +19,7 @@ from frontguard.web.pages.parts import Page, called, figure, line, nothing, regi
 from frontguard.web.pages.table import table_region
 from frontguard.words.arm_table import counts
 from frontguard.words.certificate import guarantee, nearness, objective_in_short, one_beside_goal, tolerance
+from frontguard.words.names import with_short_names
 from frontguard.words.study import STATUSES, answer, failures_in_words, more_to_come, too_short
 from frontguard.words.threats import may_lie
 
@@ -58,7 +60,7 @@ def _head(overview: Overview) -> Element:
 
 def _answer(overview: Overview) -> Element:
     """The answer in a sentence, and what it guarantees."""
-    snapshot = overview.snapshot
+    snapshot = replace(overview.snapshot, result=with_short_names(overview.snapshot.result))
     heading = element("h2", {"class": "unseen"}, "The answer")
     promise = line("guarantee", guarantee(snapshot.result, failed=snapshot.failed)) if snapshot.pulls else None
     return region("answer", None, heading, line("answer", answer(snapshot)), promise)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from frontguard.markup import Child, Element, element
 from frontguard.phrases import number_of
 from frontguard.studies.overview import Overview
@@ -15,6 +17,9 @@ from frontguard.words.certificate import objective_in_short
 SOME_ROWS = 200
 ALL_ROWS = 5000
 """Rows that are shown at first, and at most: the JSON twin has them all."""
+
+LONG_NAME = 40
+"""Characters of a name from which on names get more room."""
 
 
 def order_of(overview: Overview, sort: str) -> list[int]:
@@ -37,7 +42,7 @@ def table_region(overview: Overview, address: Address) -> Element:
         _heads(overview, address),
         (_row(overview, address, row) for row in made.rows),
         caption=f"The {number_of(len(wanted), 'arm')} of the study",
-        **{"id": "arms", "class": "arms"},
+        **{"id": "arms", "class": "arms long" if _has_long_names(result.arms, shown) else "arms"},
     )
     # The filter is a matter of the script alone; it puts its box where this says.
     tools = element("div", {"class": "tools"}, element("div", {"id": "filter-place", "data-local": "filter"}))
@@ -47,6 +52,10 @@ def table_region(overview: Overview, address: Address) -> Element:
         more = element("a", {"href": url}, "Show all" if len(wanted) <= ALL_ROWS else f"Show {ALL_ROWS:,}")
     rest = parts.line("rest", f"{made.rest}. ", more) if made.rest else None
     return region("table", "Arms", tools, table, rest)
+
+
+def _has_long_names(names: Sequence[str], shown: Sequence[int]) -> bool:
+    return any(len(names[arm]) > LONG_NAME for arm in shown)
 
 
 def _heads(overview: Overview, address: Address) -> list[Element]:

@@ -1,0 +1,146 @@
+"""What is written behind bars: nothing is cut or lies upon another, by what every pencil itself says of places."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from frontguard import plot
+from frontguard.logs.profile import Profile
+from frontguard.plot.layout.frames import limits
+from frontguard.plot.layout.sheet import Sheet, sheet_of
+from frontguard.plot.layout.words import at_ends
+from frontguard.plot.looks import PLAIN
+from frontguard.plot.picture import Axis, Bars, Panel, Picture
+from frontguard.results import Result
+from frontguard.studies.overview import Rate
+from tests.browsers import OpenPage
+from tests.plot.made import IN, OUT, QUALITY, SECONDS, made_result
+
+SIZE = 10.0
+
+
+def result(pulls: list[int], long: int = 60) -> Result:
+    rng = np.random.default_rng(0)
+    verdicts = [IN, *[OUT] * (len(pulls) - 1)]
+    names = [f"-O3 {'x' * long} {k}" for k in range(len(pulls))]
+    made = made_result(np.exp(rng.normal(0.0, 0.3, (len(pulls), 2))), verdicts, (SECONDS, QUALITY), names=names)
+    made.pulls_per_arm[:] = pulls
+    return made
+
+
+def robust(stands: list[float]) -> Picture:
+    made = result([9] * len(stands), long=3)
+    levels = np.array([0.05, 0.2, 0.49])
+    return plot.robustness(made, Profile(np.array(stands), 0.2, levels, np.array([1, 1, 0]), 0.01))
+
+
+def rate(bars: int) -> Picture:
+    told = np.arange(1, bars + 1) * 37
+    return plot.rate(Rate(60.0 * np.arange(bars + 1), told, told // 9))
+
+
+PICTURES = {
+    "pulls": (plot.pulls(result([1234, 801, 77, 5, 0, 12])), ["1,234", "801", "77", "5", "0", "12"]),
+    "pulls by ratios": (plot.pulls(result([123456, 801, 77, 5, 3, 12])), ["123,456", "801", "77", "5", "3", "12"]),
+    "forty": (plot.pulls(result([*range(40, 0, -1)])), [str(k) for k in range(40, 0, -1)]),
+    "robustness": (robust([0.499, 0.06, 0.31, 0.5]), ["49.9%", "6%", "31%", "50%"]),
+    "small": (replace(plot.pulls(result([222, 150, *[40] * 10])), width=4.4, height=3.3), ["222", "150", *["40"] * 10]),
+    "rate": (rate(5), ["37", "74", "111", "148", "185"]),
+    "a long rate": (rate(40), []),
+}
+
+
+def overlapping(one: Any, other: Any, by: float = 0.5) -> bool:
+    """Whether two rectangles share more than their edges."""
+    across, down = (min(one[k + 2], other[k + 2]) - max(one[k], other[k]) for k in (0, 1))
+    return bool(across > by and down > by)
+
+
+def clear(words: list[Any], bars: list[Any], edges: Any) -> None:
+    """No word lies upon a bar or another word, and none leaves the edges."""
+    # A line is higher than the figures on it: a fifth above and below them is blank.
+    inks = [(w[0], w[1] + 0.2 * (w[3] - w[1]), w[2], w[3] - 0.2 * (w[3] - w[1])) for w in words]
+    for i, (word, ink) in enumerate(zip(words, inks, strict=True)):
+        assert not any(overlapping(ink, bar) for bar in bars)
+        assert not any(overlapping(ink, other) for other in inks[:i])
+        assert all(word[k] >= edges[k] - 1.0 for k in (0, 1))
+        assert all(word[k] <= edges[k] + 1.0 for k in (2, 3))
+
+
+@pytest.mark.parametrize("name", PICTURES)
+@pytest.mark.parametrize("width", [360, 720])
+def test_in_a_browser(open_page: OpenPage, name: str, width: int) -> None:
+    picture, wanted = PICTURES[name]
+    page = open_page(viewport={"width": width, "height": 700}).page
+    page.set_content(f"<link rel=icon href=data:,><body style='margin:0'>{picture.svg().markup()}")
+    texts = page.eval_on_selector_all(".words text", "all => all.map(each => each.textContent)")
+    assert [text for text in texts if text in set(wanted)] == [text for text in texts if text[0].isdigit()]
+    assert sorted(text for text in texts if text[0].isdigit()) == sorted(wanted)
+    boxes = "all => all.map(each => (b => [b.left, b.top, b.right, b.bottom])(each.getBoundingClientRect()))"
+    words = page.eval_on_selector_all(".words text", boxes)
+    bars = page.eval_on_selector_all(".bar rect, .mark path", boxes)
+    (edges,) = page.eval_on_selector_all("body > svg", boxes)
+    clear([box for text, box in zip(texts, words, strict=True) if text in wanted], bars, edges)
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_on_paper(name: str) -> None:
+    picture, wanted = PICTURES[name]
+    figure = picture.matplotlib()
+    figure.canvas.draw()
+    notes = [note for axes in figure.axes for note in axes.texts if note.get_text()[:1].isdigit()]
+    assert sorted(note.get_text() for note in notes) == sorted(wanted)
+    words = [note.get_window_extent().extents for note in notes]
+    clear(words, [], figure.bbox.extents)
+
+
+@pytest.mark.parametrize("name", sorted(set(PICTURES) - {"small"}))  # plotly's letters have no room there
+def test_on_the_screen(name: str) -> None:
+    picture, wanted = PICTURES[name]
+    found = [trace for trace in picture.plotly().data if trace.type == "scatter" and trace.mode == "text"]
+    assert sorted(text.strip() for trace in found for text in trace.text) == sorted(wanted)
+
+
+def panel(lengths: list[float], upright: bool) -> Panel:
+    at = np.arange(len(lengths), dtype=np.float64)
+    bars = Bars(at, np.array(lengths), PLAIN, upright=upright, written=tuple(f"{length:,.0f}" for length in lengths))
+    names, along = Axis(names=tuple(map(str, at)), reverse=not upright), Axis(low=0.0)
+    return Panel(names, along, (bars,)) if upright else Panel(along, names, (bars,))
+
+
+@given(
+    st.lists(st.floats(0.0, 1e7), min_size=1, max_size=30),
+    st.booleans(),
+    st.tuples(st.floats(20.0, 800.0), st.floats(20.0, 800.0)),
+)
+def test_words_are_whole_and_apart(lengths: list[float], upright: bool, room: tuple[float, float]) -> None:
+    drawn = panel(lengths, upright)
+    sheet: Sheet = sheet_of(drawn, limits(drawn), (0.0, 0.0, *room))
+    found = at_ends(drawn, sheet, SIZE)
+    assert len(found) in (0, len(lengths))
+    layer = drawn.layers[0]
+    assert isinstance(layer, Bars)
+    assert all(word.lines == [layer.written[word.index]] for word in found)
+    clear([word.box(SIZE) for word in found], sheet.bars(layer)[0].tolist(), (0.0, -3.0, room[0], room[1] + 3.0))
+
+
+def test_a_picture_of_ordinary_size_has_them() -> None:
+    drawn = panel([3.0, 1500.0, 20.0], upright=False)
+    assert len(at_ends(drawn, sheet_of(drawn, limits(drawn), (0.0, 0.0, 300.0, 80.0)), SIZE)) == 3
+
+
+def test_names_that_differ_at_their_ends_are_told_apart(tmp_path: Path) -> None:
+    picture = plot.pulls(result([30, 20, 10]))
+    ticks = picture.matplotlib().axes[0].get_yticklabels()
+    drawn = [*picture.svg().markup().split("<text"), *(tick.get_text() for tick in ticks)]
+    for k in range(3):
+        assert sum(f"x {k}<" in text or text.endswith(f"x {k}") for text in drawn) == 2
+    (words,) = [axis.ticktext for axis in [picture.plotly().layout.yaxis]]
+    assert len(set(words)) == 3
