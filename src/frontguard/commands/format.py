@@ -25,6 +25,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from frontguard import objectives, phrases
+from frontguard._secrets import without_password
 from frontguard.commands import metrics
 from frontguard.errors import BadInput
 from frontguard.phrases import did_you_mean
@@ -206,10 +207,15 @@ class RunToml(_Toml):
 
     command: CommandLine | None = None
     prepare: CommandLine | None = None
+    before: CommandLine | None = None
+    after: CommandLine | None = None
+    cleanup: CommandLine | None = None
+    warmups: Natural = 0
     shell: Annotated[bool, _wanted("true or false")] = False
     workers: Count = 1
     timeout: Seconds = 600.0
     prepare_timeout: Seconds = 600.0
+    cleanup_timeout: Seconds = 60.0
     lease: Seconds | None = None
     cwd: Text = "."
     env: Environment = {}
@@ -224,6 +230,10 @@ class ArmToml(_Toml):
     name: Text = MISSING
     command: CommandLine | None = None
     prepare: CommandLine | None = None
+    before: CommandLine | None = None
+    after: CommandLine | None = None
+    cleanup: CommandLine | None = None
+    warmups: Natural | None = None
     env: Environment = {}
 
 
@@ -269,7 +279,11 @@ def checked_table(data: dict[str, Any], complain: Complaints) -> SpecToml:
         name, tables = str(path[-1]), [part for part in path[:-1] if isinstance(part, str)]
         known = list(_TABLES.get(tables[-1] if tables else "", SpecToml).model_fields)
         raise complain(path, f"no such key{did_you_mean(name, known)}; wanted one of {', '.join(known)}")
-    raise complain(path, f"wanted {wanted}; got {shown(got)}" if got is not MISSING else f"missing; wanted {wanted}")
+    if got is MISSING:
+        raise complain(path, f"missing; wanted {wanted}")
+    # What somebody wrote in the place of variables, or as an address, may be a secret.
+    seen = "something else" if "env" in path and not isinstance(got, dict) else without_password(shown(got))
+    raise complain(path, f"wanted {wanted}; got {seen}")
 
 
 class Complaints:
