@@ -107,6 +107,15 @@ def test_after_is_run_when_the_command_fails_or_takes_too_long(tmp_path: Path) -
     assert logged(tmp_path) == ["after 1", "after 2"]
 
 
+def test_after_a_pull_that_was_given_up_there_is_little_time(tmp_path: Path) -> None:
+    cancel, told = threading.Event(), list[Notice]()
+    spec = spec_with(tmp_path, 'command = ["sleep", "60"]\nafter = ["sleep", "60"]\ncleanup_timeout = 0.2')
+    with Commands(spec, told.append) as commands:
+        threading.Timer(0.2, cancel.set).start()
+        assert commands.pull(0, 1, cancel).cancelled
+    assert told == [StepFailed("a", "after", "timeout after 0.2 s")]
+
+
 def test_what_fails_beside_the_pulls_is_said_and_the_pulls_count(tmp_path: Path) -> None:
     told: list[Notice] = []
     fails = 'after = ["sh", "-c", "exit 5"]\ncleanup = ["sh", "-c", "echo stuck >&2; exit 6"]\nwarmups = 1'

@@ -281,7 +281,9 @@ class Commands:
             return self._run(arm, chosen.command, values, sources, timeout, cancel)
         finally:
             if chosen.after is not None:  # also of a pull that is given up: it undoes what `before` did
-                outcome = self._run(arm, chosen.after, values, (), timeout, None)
+                given_up = cancel is not None and cancel.is_set()
+                most = min(timeout, self.spec.cleanup_timeout) if given_up else timeout
+                outcome = self._run(arm, chosen.after, values, (), most, None)
                 if outcome.failed:
                     self.tell(StepFailed(chosen.name, "after", in_words(outcome)))
 
