@@ -247,6 +247,30 @@ class StorageTrouble(Notice):
     kind: Literal["storage_trouble"] = "storage_trouble"
 
 
+@dataclass(frozen=True)
+class StepFailed(Notice):
+    """A step beside the pulls of an arm failed: a warm-up, what comes after a pull, or its cleanup."""
+
+    arm: str
+    step: Literal["warm-up", "after", "cleanup"]
+    why: str
+    kind: Literal["step_failed"] = "step_failed"
+
+    @property
+    def subject(self) -> tuple[str, ...]:
+        """Each step of an arm is a thing of its own."""
+        return (self.kind, self.arm, self.step)
+
+
+@dataclass(frozen=True)
+class CleaningUp(Notice):
+    """The run is over, and arms are still being cleaned up."""
+
+    warns: ClassVar[bool] = False
+    arms: int
+    kind: Literal["cleaning_up"] = "cleaning_up"
+
+
 AnyNotice = (
     SpreadRefuted
     | ContaminationRefuted
@@ -264,6 +288,8 @@ AnyNotice = (
     | AllFailed
     | Stopping
     | StorageTrouble
+    | StepFailed
+    | CleaningUp
 )
 """Every kind of notice, told apart by its `kind`: for those who read records back."""
 

@@ -77,6 +77,6 @@ MISTAKES_IN_ARMS = [  # of the shortest spec, listed in place of its grid from l
     ('[[arm]]\nname = "a"\nx = 1\n[[arm]]\nname = "b"\npull = 2', ", line 13: arm 2: pull: wanted another name: {pull} is filled in by frontguard"),
     ('[[arm]]\nname = "a"\nx = 1\n[[arm]]\nname = "b"\ncommand = "b"', ", line 13: arm 2: command: wanted a list of texts, such as ['b']; a single text is run by a shell: shell = true"),
     ('[[arm]]\nname = "a"\nx = 1\n[[arm]]\nname = "b"\ncommand = ["{z}"]', ", line 13: arm 2: command: value 1: placeholder {z} is not known; known: {workdir}, {arm}, {seed}, {pull} (arm 'b')"),
-    ('[[arm]]\nname = "a"\nx = 1\n[[arm]]\nname = "b"\nx = 1\nenv = {Q = "{z}"}', ", line 14: arm 2: env.Q: placeholder {z} is not known; known: {x}, {workdir}, {arm}, {seed}, {pull} (arm 'b')"),
+    ('[[arm]]\nname = "a"\nx = 1\n[[arm]]\nname = "b"\nx = 1\nenv = {Q = "{z}"}', ", line 14: arm 2: env.Q: a brace in it is no placeholder; known: {x}, {workdir}, {arm}, {seed}, {pull}; a plain brace is written '{{' (arm 'b')"),
     ('[arm]\nname = "a"', ", line 8: arm: wanted a list of [[arm]]; got a table"),
 ]

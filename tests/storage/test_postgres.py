@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
+from pathlib import Path
 
 import numpy as np
 import psycopg
@@ -18,6 +19,7 @@ import pytest
 
 from frontguard.errors import BadInput
 from frontguard.storage.contract import Damaged, Plan, StudyExists, Tell
+from frontguard.storage.open import open_storage
 from frontguard.storage.postgres import schema as postgres_schema
 from frontguard.storage.postgres import storage as module
 from frontguard.storage.postgres.storage import PostgresStorage
@@ -294,6 +296,53 @@ def test_neither_does_anything_else(postgres: PostgresServer, storage: PostgresS
     for text in (repr(storage), str(storage), storage.where, storage.describe()):
         assert postgres.password not in text
         assert "127.0.0.1" in text
+
+
+@pytest.mark.parametrize("way", ["PGPASSWORD", "PGPASSFILE", "?passfile", "?service", "PGSERVICE"])
+def test_the_password_need_not_be_in_the_address(
+    way: str, postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As anybody can read it in the list of processes, or in a spec."""
+    server = f"frontguard@127.0.0.1:{postgres.port}/postgres"
+    secrets = tmp_path / "secrets"
+    secrets.touch(mode=0o600)
+    secrets.write_text(f"127.0.0.1:{postgres.port}:*:frontguard:{postgres.password}\n")
+    url = f"postgresql://{server}"
+    with pytest.raises(BadInput, match="no password supplied"):
+        PostgresStorage(url)
+    if way == "PGPASSWORD":
+        monkeypatch.setenv("PGPASSWORD", postgres.password)
+    elif way == "PGPASSFILE":
+        monkeypatch.setenv("PGPASSFILE", str(secrets))
+    elif way == "?passfile":
+        url += f"?passfile={secrets}"
+    else:
+        known = {"host": "127.0.0.1", "port": postgres.port, "dbname": "postgres", "user": "frontguard"}
+        written = [f"{key}={value}" for key, value in {**known, "password": postgres.password}.items()]
+        secrets.write_text("\n".join(["[studies]", *written]))
+        monkeypatch.setenv("PGSERVICEFILE", str(secrets))
+        url = "postgresql://?service=studies" if way == "?service" else "postgresql://"
+        server = "?service=studies"
+        if way == "PGSERVICE":
+            monkeypatch.setenv("PGSERVICE", "studies")
+    with open_storage(url) as storage:
+        assert isinstance(storage, PostgresStorage)
+        assert storage.where == f"postgresql://{server}"
+        assert storage.studies() is not None
+        assert postgres.password not in storage.describe()
+
+
+def test_no_error_tells_a_password_of_the_environment(
+    postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGPASSWORD", "s3/cr3t")
+    monkeypatch.setenv("PGHOST", "127.0.0.1")
+    monkeypatch.setenv("PGPORT", str(postgres.port))
+    with pytest.raises(
+        BadInput, match=rf"database frontguard@127\.0\.0\.1:{postgres.port}/postgres: .*failed"
+    ) as caught:
+        PostgresStorage("postgresql://frontguard@/postgres")
+    assert "cr3t" not in "".join(traceback.format_exception(caught.value))
 
 
 def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

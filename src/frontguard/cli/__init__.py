@@ -14,6 +14,8 @@ import os
 import sys
 from typing import Any
 
+from frontguard._secrets import without_password
+
 
 def main() -> None:
     """Run the command line and leave with its exit code: 0 done, 2 bad input, 130 interrupted."""
@@ -42,7 +44,7 @@ def main() -> None:
 
 
 def _complain(message: str) -> None:
-    print(f"frontguard: {' '.join(message.split())}", file=sys.stderr)
+    print(f"frontguard: {without_password(' '.join(message.split()))}", file=sys.stderr)
 
 
 def _usage_in_words(error: Any) -> str:

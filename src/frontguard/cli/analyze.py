@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from frontguard._private import private
 from frontguard._written import checked_confidence
 from frontguard.cli.report import checked_target, keep, origin
 from frontguard.cli.values import (
@@ -181,7 +182,7 @@ def write_csv(found: Analysis, path: Path) -> None:
     columns: Mapping[str, Any] = found.columns()
     plain = [column if isinstance(column, list) else column.tolist() for column in columns.values()]
     try:
-        with path.open("w", newline="", encoding="utf-8") as file:
+        with open(path, "w", newline="", encoding="utf-8", opener=private) as file:
             writer = csv_module.writer(file, lineterminator="\n")
             writer.writerow(columns)
             writer.writerows(["" if value != value else value for value in row] for row in zip(*plain, strict=True))

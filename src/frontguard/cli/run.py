@@ -185,7 +185,7 @@ def with_options(
     )
     if timeout is not None:
         changes["timeout"] = checked_seconds(timeout, "--timeout")
-        changes["lease"] = max(spec.lease, default_lease(changes["timeout"], spec.prepare_timeout))
+        changes["lease"] = max(spec.lease, default_lease(spec.arms, changes["timeout"], spec.prepare_timeout))
     objectives = with_tolerances(spec.objectives, tolerance)
     sources = zip(spec.sources, objectives, strict=True)
     changes["objectives"] = tuple(objectives)
@@ -225,19 +225,26 @@ def _study(spec: Spec, storage: Storage, where: str) -> Study:
     from frontguard.studies.study import Study
 
     before = storage.size(spec.name)[1] if spec.name in storage.studies() else None
-    study = Study(
-        [each.name for each in spec.arms],
-        spec.objectives,
-        spec.threat,
-        confidence=spec.confidence,
-        storage=storage,
-        name=spec.name,
-        max_pulls=spec.budget.max_pulls,
-        max_pulls_per_arm=spec.budget.max_pulls_per_arm,
-        seed=spec.seed,
-        lease=spec.lease,
-        about={"identity": spec.identity(), "spec": spec.source_text},
-    )
+    while True:
+        begun = _about(storage, spec.name)
+        try:
+            study = Study(
+                [each.name for each in spec.arms],
+                spec.objectives,
+                spec.threat,
+                confidence=spec.confidence,
+                storage=storage,
+                name=spec.name,
+                max_pulls=spec.budget.max_pulls,
+                max_pulls_per_arm=spec.budget.max_pulls_per_arm,
+                seed=spec.seed,
+                lease=spec.lease,
+                about=spec.about(begun),
+            )
+            break
+        except BadInput:
+            if begun is not None or _about(storage, spec.name) is None:
+                raise  # else somebody began it this very moment: with a salt of their own
     done = "beginning" if before is None else f"going on with {before:,} pulls of"
     say(f"{done} study {spec.name!r} in {where}")
     described = getattr(storage, "describe", None)
@@ -246,8 +253,16 @@ def _study(spec: Spec, storage: Storage, where: str) -> Study:
     return study
 
 
+def _about(storage: Storage, name: str) -> dict[str, Any] | None:
+    """What a study keeps of its spec; None if there is no such study."""
+    from frontguard.studies.settings import Settings
+
+    return Settings.from_json(storage.settings(name)).about if name in storage.studies() else None
+
+
 def _driven(spec: Spec, study: Study) -> Ended:
     """Run the study to its end, shown on stderr; Ctrl-C stops it."""
+    from frontguard.commands.folders import clear_abandoned
     from frontguard.commands.live import view_for
     from frontguard.commands.process import end_abandoned
     from frontguard.commands.run import CommandedRun, warm_up
@@ -258,6 +273,9 @@ def _driven(spec: Spec, study: Study) -> Ended:
     left = end_abandoned()
     if left:
         say(f"ended {left} {'process' if left == 1 else 'processes'} that an earlier run had left behind")
+    cleared = clear_abandoned()
+    if cleared:
+        say(f"removed {cleared} {'folder' if cleared == 1 else 'folders'} that an earlier run had left behind")
     cancel, give_up = threading.Event(), threading.Event()
     with view_for(sys.stderr) as view, _stopped_by_signals(cancel, give_up):
         try:

@@ -4,8 +4,10 @@ It may know studies, how they are measured, and the words for them; it knows not
 line. Where to start:
 
 - `spec`: what to compare and how, checked; `format`: the TOML it is read from, with the line of every mistake.
-- `templates`: placeholders in commands; `metrics`: values out of what a command printed.
-- `arm`: one arm, prepared once and pulled often; `process`: one command as a process group, ended whole.
+- `templates`: placeholders in commands; `metrics`: values out of what a command printed; `patterns`: regular
+  expressions, looked for where they can be stopped.
+- `arm`: one arm, prepared once and pulled often; `process`: one command as a process group, ended whole; `folders`: the
+  folder that a run has, and those that killed runs left.
 - `run`: a study of commands from its beginning to its end; `live`: how it is shown meanwhile.
-- `_launcher`: a script of its own, which starts commands whose memory counts.
+- `_launcher`, `_matcher`: scripts of their own, which start commands whose memory counts, and look for patterns.
 """

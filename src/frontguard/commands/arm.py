@@ -11,18 +11,24 @@ import hashlib
 import os
 import re
 import signal
-import tempfile
 import threading
+import time
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from frontguard._secrets import hidden
+from frontguard.commands.folders import RunFolder
 from frontguard.commands.metrics import MetricSource, last_line, read_metrics
+from frontguard.commands.patterns import Patterns, Stopped
 from frontguard.commands.process import GRACE, EndedProcess, run_group
 from frontguard.commands.templates import Command, as_text, filled, filled_command
+from frontguard.notices import CleaningUp, Notice, StepFailed
 from frontguard.studies.measurement import CANCELLED, Measurement
 
 if TYPE_CHECKING:
@@ -33,6 +39,8 @@ SHOWN = 1 << 16
 
 _LONGEST_NAME = 60
 _LONGEST_DETAIL = 300
+_LEAST_FOR_A_PATTERN = 1.0  # seconds, however near its timeout the command ended
+_PATIENCE = 2.0  # seconds of cleaning up after which a person is told
 
 
 @dataclass(frozen=True)
@@ -58,13 +66,16 @@ def run_pull(
     *,
     cwd: str | os.PathLike[str] = ".",
     env: Mapping[str, str] | None = None,
+    secrets: Collection[str] = (),
     timeout: float | None = None,
     cancel: threading.Event | None = None,
     grace: float = GRACE,
+    patterns: Patterns | None = None,
 ) -> CommandMeasurement:
     """Run a command (arguments, or a text for `/bin/sh`) as one process group and read its metrics.
 
-    `env` is the whole environment; ours unless given. `cancel` may be set from another thread.
+    `env` is the whole environment; ours unless given. `secrets` are masked in what is kept of its output. `cancel` may
+    be set from another thread. `patterns` look for regular expressions; unless given, some that are made for this pull.
 
     >>> outcome = run_pull("echo '{\\"size\\": 12}'", [MetricSource("size"), MetricSource("loss")], timeout=60)
     >>> outcome.values, outcome.reason
@@ -90,24 +101,37 @@ def run_pull(
             grace=grace,
         )
     except OSError as problem:
-        return CommandMeasurement(nothing, _not_started(problem, arguments[0], cwd), detail=str(problem))
+        detail = hidden(str(problem), secrets)
+        return CommandMeasurement(nothing, _not_started(problem, arguments[0], cwd), detail=detail)
+    stdout, stderr = _text(ended.stdout), _text(ended.stderr)
     outcome = CommandMeasurement(
         nothing,
         seconds=ended.seconds,
         cpu_seconds=ended.cpu_seconds,
         max_rss=ended.max_rss,
         returncode=ended.returncode,
-        stdout=_text(ended.stdout[-SHOWN:]),
-        stderr=_text(ended.stderr[-SHOWN:]),
+        stdout=hidden(stdout, secrets)[-SHOWN:],
+        stderr=hidden(stderr, secrets)[-SHOWN:],
     )
     reason = _bad_end(ended, timeout)
     if reason:
         return replace(outcome, reason=reason, detail=last_line(outcome.stderr)[:_LONGEST_DETAIL])
     measured = {"seconds": ended.seconds, "cpu_seconds": ended.cpu_seconds, "max_rss": ended.max_rss or 0.0}
-    reading = read_metrics(
-        sources, stdout=_text(ended.stdout), stderr=_text(ended.stderr), measured=measured, cut=ended.cut
-    )
-    return replace(outcome, values=reading.values, reason=reading.reason, detail=reading.detail[:_LONGEST_DETAIL])
+    deadline = None if timeout is None else time.monotonic() + timeout - ended.seconds
+    with nullcontext(patterns) if patterns is not None else Patterns() as found:
+
+        def last_match(pattern: str, text: str) -> str | None:
+            left = None if deadline is None else max(deadline - time.monotonic(), _LEAST_FOR_A_PATTERN)
+            return found.last(pattern, text, seconds=left, cancel=cancel)
+
+        try:
+            reading = read_metrics(
+                sources, stdout=stdout, stderr=stderr, measured=measured, cut=ended.cut, last_match=last_match
+            )
+        except Stopped:
+            return replace(outcome, reason=CANCELLED)
+    detail = hidden(reading.detail, secrets)[:_LONGEST_DETAIL]
+    return replace(outcome, values=reading.values, reason=reading.reason, detail=detail)
 
 
 def _text(data: bytes) -> str:
@@ -150,18 +174,22 @@ def _not_started(problem: OSError, program: str, cwd: str | os.PathLike[str]) ->
 class Commands:
     """The commands of a spec, ready to pull its arms from any number of threads. Use it in a `with` statement.
 
-    Every arm has a folder of its own, `{workdir}`, below `base`, which is removed at the end. An arm is prepared once,
-    before its first pull; other threads that want the arm wait for that. If it cannot be prepared, every pull of it
-    fails at once, with the reason. The names of arms that are being prepared now are in `preparing`.
+    Every arm has a folder of its own, `{workdir}`, below `base`, which is removed at the end. An arm is prepared and
+    warmed up once, before its first pull; other threads that want the arm wait for that. If it cannot be prepared,
+    every pull of it fails at once, with the reason. The names of arms that are being prepared now are in `preparing`.
+    At the end every arm that was begun is cleaned up. `tell` takes what went wrong beside the pulls; it is called from
+    any thread.
     """
 
-    def __init__(self, spec: Spec) -> None:
-        self.spec = spec
-        self._temporary = tempfile.TemporaryDirectory(prefix="frontguard-", ignore_cleanup_errors=True)
-        self.base = Path(self._temporary.name)
+    def __init__(self, spec: Spec, tell: Callable[[Notice], None] = lambda notice: None) -> None:
+        self.spec, self.tell = spec, tell
+        self._folder = RunFolder()
+        self.base = self._folder.path
         self.preparing: dict[str, None] = {}
+        self._patterns = Patterns()
         self._locks = [threading.Lock() for _ in spec.arms]
         self._prepared: dict[int, CommandMeasurement | None] = {}  # by arm
+        self._begun: dict[int, None] = {}  # arms that have a folder, and are to be cleaned up
 
     def pull(self, arm: int, pull: int, cancel: threading.Event | None = None) -> CommandMeasurement:
         """Pull the arm with this index, as the pull of this number; prepare it before, if need be. Never raises for
@@ -169,13 +197,11 @@ class Commands:
         """
         problem = self.prepare(arm, cancel)
         if problem is not None:
-            nothing: dict[str, float | None] = dict.fromkeys((each.name for each in self.spec.sources), None)
-            return replace(problem, values=nothing, reason=f"prepare: {problem.reason}", kind=problem.cause)
-        values = self._placeholders(arm) | {"pull": str(pull), "seed": str(seed_of_pull(self.spec.seed, pull))}
-        return self._run(arm, self.spec.arms[arm].command, values, self.spec.sources, self.spec.timeout, cancel)
+            return self._failed("prepare", problem)
+        return self._around(arm, pull, self.spec.sources, cancel)
 
     def prepare(self, arm: int, cancel: threading.Event | None = None) -> CommandMeasurement | None:
-        """Make the arm's folder and run its `prepare`, once. None if it is ready, else what went wrong."""
+        """Make the arm's folder, run its `prepare` and its warm-ups, once. None if it is ready, or what went wrong."""
         with self._locks[arm]:
             if arm not in self._prepared:
                 outcome = self._prepare(arm, cancel)
@@ -188,13 +214,28 @@ class Commands:
         """The folder of the arm with this index."""
         return self.base / folder_name(self.spec.arms[arm].name, arm)
 
+    def clean_up(self) -> None:
+        """Run the `cleanup` of every arm that was begun, once; as many at a time as pulls."""
+        arms = [arm for arm in self._begun if self.spec.arms[arm].cleanup is not None]
+        self._begun.clear()
+        with ThreadPoolExecutor(self.spec.workers, "cleanup") as pool:
+            pending = {pool.submit(self._clean_up, arm) for arm in arms}
+            if wait(pending, _PATIENCE).not_done:
+                self.tell(CleaningUp(len(arms)))
+        for each in pending:
+            each.result()
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._temporary.cleanup()
+        try:
+            self.clean_up()
+        finally:
+            self._patterns.close()
+            self._folder.remove()
 
     def _prepare(self, arm: int, cancel: threading.Event | None) -> CommandMeasurement | None:
         try:
@@ -202,14 +243,62 @@ class Commands:
         except OSError as problem:
             return CommandMeasurement({}, f"could not make its folder: {problem.strerror}", detail=str(problem))
         chosen = self.spec.arms[arm]
-        if chosen.prepare is None:
-            return None
+        self._begun[arm] = None
         self.preparing[chosen.name] = None
         try:
-            outcome = self._run(arm, chosen.prepare, self._placeholders(arm), (), self.spec.prepare_timeout, cancel)
+            if chosen.prepare is not None:
+                outcome = self._run(arm, chosen.prepare, self._placeholders(arm), (), self.spec.prepare_timeout, cancel)
+                if outcome.failed:
+                    return outcome
+            return self._warm_up(arm, cancel)
         finally:
             del self.preparing[chosen.name]
-        return outcome if outcome.failed else None
+
+    def _warm_up(self, arm: int, cancel: threading.Event | None) -> CommandMeasurement | None:
+        """What is told apart from pulls: {pull} is 0, and {seed} one that no pull has. A failure is said, no more."""
+        chosen = self.spec.arms[arm]
+        for number in range(1, chosen.warmups + 1):
+            outcome = self._around(arm, -number, (), cancel)
+            if outcome.cancelled:
+                return outcome
+            if outcome.failed:
+                self.tell(StepFailed(chosen.name, "warm-up", in_words(outcome)))
+        return None
+
+    def _around(
+        self, arm: int, pull: int, sources: Sequence[MetricSource], cancel: threading.Event | None
+    ) -> CommandMeasurement:
+        """The command with what comes before and after it, neither of which is timed."""
+        chosen, timeout = self.spec.arms[arm], self.spec.timeout
+        values = self._placeholders(arm) | {"pull": str(max(pull, 0)), "seed": str(seed_of_pull(self.spec.seed, pull))}
+        if cancel is not None and cancel.is_set():
+            return self._failed("", CommandMeasurement({}, CANCELLED))
+        try:
+            if chosen.before is not None:
+                outcome = self._run(arm, chosen.before, values, (), timeout, cancel)
+                if outcome.failed:
+                    return self._failed("before", outcome)
+            return self._run(arm, chosen.command, values, sources, timeout, cancel)
+        finally:
+            if chosen.after is not None:  # also of a pull that is given up: it undoes what `before` did
+                given_up = cancel is not None and cancel.is_set()
+                most = min(timeout, self.spec.cleanup_timeout) if given_up else timeout
+                outcome = self._run(arm, chosen.after, values, (), most, None)
+                if outcome.failed:
+                    self.tell(StepFailed(chosen.name, "after", in_words(outcome)))
+
+    def _clean_up(self, arm: int) -> None:
+        chosen = self.spec.arms[arm]
+        assert chosen.cleanup is not None
+        outcome = self._run(arm, chosen.cleanup, self._placeholders(arm), (), self.spec.cleanup_timeout, None)
+        if outcome.failed:
+            self.tell(StepFailed(chosen.name, "cleanup", in_words(outcome)))
+
+    def _failed(self, step: str, problem: CommandMeasurement) -> CommandMeasurement:
+        """A pull whose command was not run."""
+        nothing: dict[str, float | None] = dict.fromkeys((each.name for each in self.spec.sources), None)
+        reason = f"{step}: {problem.reason}" if step else problem.reason
+        return replace(problem, values=nothing, reason=reason, kind=problem.cause)
 
     def _run(
         self,
@@ -226,14 +315,23 @@ class Commands:
             sources,
             cwd=self.spec.cwd,
             env={**os.environ, **extra},
+            secrets=extra.values(),
             timeout=timeout,
             cancel=cancel,
+            patterns=self._patterns,
         )
 
     def _placeholders(self, arm: int) -> dict[str, str]:
         chosen = self.spec.arms[arm]
         own = {"workdir": str(self.workdir(arm)), "arm": chosen.name}
         return {name: as_text(value) for name, value in chosen.parameters.items()} | own
+
+
+def in_words(outcome: CommandMeasurement) -> str:
+    """Why a command failed, with the last lines that it wrote."""
+    tail = [line.rstrip() for line in outcome.stderr.splitlines() if line.strip()][-3:]
+    said = " | ".join(tail) or outcome.detail
+    return f"{outcome.reason}: {said}" if said else outcome.reason
 
 
 def seed_of_pull(seed: int, pull: int) -> int:

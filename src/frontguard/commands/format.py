@@ -25,6 +25,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from frontguard import objectives, phrases
+from frontguard._secrets import without_password
 from frontguard._written import (
     WANTED_CONFIDENCE,
     WANTED_SHARE,
@@ -194,10 +195,15 @@ class RunToml(_Toml):
 
     command: CommandLine | None = None
     prepare: CommandLine | None = None
+    before: CommandLine | None = None
+    after: CommandLine | None = None
+    cleanup: CommandLine | None = None
+    warmups: Natural = 0
     shell: Annotated[bool, _wanted("true or false")] = False
     workers: Count = 1
     timeout: Seconds = 600.0
     prepare_timeout: Seconds = 600.0
+    cleanup_timeout: Seconds = 60.0
     lease: Seconds | None = None
     cwd: Text = "."
     env: Environment = {}
@@ -212,6 +218,10 @@ class ArmToml(_Toml):
     name: Text = MISSING
     command: CommandLine | None = None
     prepare: CommandLine | None = None
+    before: CommandLine | None = None
+    after: CommandLine | None = None
+    cleanup: CommandLine | None = None
+    warmups: Natural | None = None
     env: Environment = {}
 
 
@@ -261,7 +271,9 @@ def checked_table(data: dict[str, Any], complain: Complaints) -> SpecToml:
         raise complain(path, f"missing; wanted {wanted}")
     # Where a key takes one of some words, what is wanted quotes them.
     hint = did_you_mean(got, re.findall(r"'([a-z_]+)'", wanted)) if isinstance(got, str) else ""
-    raise complain(path, f"wanted {wanted}{hint}; got {shown(got)}")
+    # What somebody wrote in the place of variables, or as an address, may be a secret.
+    seen = "something else" if "env" in path and not isinstance(got, dict) else without_password(shown(got))
+    raise complain(path, f"wanted {wanted}{hint}; got {seen}")
 
 
 class Complaints:

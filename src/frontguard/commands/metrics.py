@@ -11,10 +11,11 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, cast
 
+from frontguard.commands.patterns import TookTooLong
 from frontguard.phrases import one_line
 
 SourceKind = Literal["json", "regex", "seconds", "cpu_seconds", "max_rss"]
@@ -64,10 +65,25 @@ class _Unreadable(Exception):
         self.reason, self.detail = reason, detail
 
 
+def _last_match(pattern: str, text: str) -> str | None:
+    last = None
+    for match in re.finditer(pattern, text, re.MULTILINE):
+        last = match
+    return None if last is None else last[1] or ""  # a group that took no part in the match is no number either
+
+
 def read_metrics(
-    sources: Sequence[MetricSource], *, stdout: str, stderr: str = "", measured: Mapping[str, float], cut: bool = False
+    sources: Sequence[MetricSource],
+    *,
+    stdout: str,
+    stderr: str = "",
+    measured: Mapping[str, float],
+    cut: bool = False,
+    last_match: Callable[[str, str], str | None] = _last_match,
 ) -> Reading:
     """Read every metric. `cut` says that the beginning of `stdout` is missing.
+
+    `last_match` looks for a pattern in a text, and may raise `TookTooLong`; unless given, nothing can stop it.
 
     >>> loss = MetricSource("loss", "regex", pattern=r"loss (\\S+)")
     >>> wanted = [MetricSource("size"), loss, MetricSource("seconds", "seconds")]
@@ -86,7 +102,7 @@ def read_metrics(
                     raise found
                 value = _number(source, _looked_up(found, source))
             elif source.kind == "regex":
-                value = _number(source, _matched(source, stderr if source.stream == "stderr" else stdout))
+                value = _number(source, _matched(source, stderr if source.stream == "stderr" else stdout, last_match))
             else:
                 value = measured[source.kind]
             values[source.name] = _checked(source, value)
@@ -137,13 +153,16 @@ def _looked_up(found: dict[str, Any], source: MetricSource) -> Any:
     return at
 
 
-def _matched(source: MetricSource, text: str) -> str:
-    last = None
-    for match in re.finditer(source.pattern, text, re.MULTILINE):
-        last = match
-    if last is None:
+def _matched(source: MetricSource, text: str, last_match: Callable[[str, str], str | None]) -> str:
+    try:
+        found = last_match(source.pattern, text)
+    except TookTooLong:
+        raise _Unreadable(
+            f"metric {source.name!r}: the pattern took too long", f"{source.pattern!r}, on {len(text):,} characters"
+        ) from None
+    if found is None:
         raise _Unreadable(f"metric {source.name!r}: regex did not match", f"nothing like {source.pattern!r}")
-    return last[1] or ""  # a group that took no part in the match is no number either
+    return found
 
 
 def _number(source: MetricSource, value: Any) -> float:

@@ -8,16 +8,16 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from frontguard.commands.arm import CommandMeasurement, Commands
+from frontguard.commands.arm import CommandMeasurement, Commands, in_words
 from frontguard.commands.live import View
 from frontguard.commands.spec import Spec
 from frontguard.measure.drive import RunProgress, drive, lasting
 from frontguard.measure.first_pulls import FirstPulls
-from frontguard.notices import AllFailed, Notice, SetAside, Stopping, StorageTrouble
+from frontguard.notices import AllFailed, CleaningUp, Notice, SetAside, StepFailed, Stopping, StorageTrouble
 from frontguard.objectives import Objective
 from frontguard.policies.forecast import forecast
 from frontguard.storage.contract import Pull
@@ -41,11 +41,14 @@ STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @dataclass(frozen=True)
 class Ended:
-    """How a run ended, the study as it is then, and for each arm that failed the last outcome that did."""
+    """How a run ended, the study as it is then, for each arm that failed the last outcome that did, and the steps
+    beside the pulls that failed.
+    """
 
     how: How
     snapshot: Snapshot
     failures: dict[str, CommandMeasurement] = field(default_factory=dict)
+    steps: tuple[StepFailed, ...] = ()
 
     @property
     def answer(self) -> str:
@@ -59,7 +62,7 @@ class Ended:
     @property
     def notices(self) -> tuple[Notice, ...]:
         """What happened, as records; of arms that were set aside, with what their last pull had to say."""
-        return tuple(with_last_words(each, self.failures) for each in self.snapshot.result.notices)
+        return (*(with_last_words(each, self.failures) for each in self.snapshot.result.notices), *self.steps)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -80,11 +83,12 @@ class CommandedRun:
         give_up: threading.Event | None = None,
     ) -> None:
         self.spec, self.study, self.view = spec, study, view
-        self.commands = Commands(spec)
+        self.commands = Commands(spec, self._told)
         self.cancel, self.give_up = cancel or threading.Event(), give_up or threading.Event()
         self._stop = threading.Event()  # whatever is under way is no longer wanted
         self._lock = threading.Lock()  # of what workers and the view share
         self._failures: dict[str, CommandMeasurement] = {}  # the last of each arm
+        self._steps: dict[tuple[str, ...], StepFailed] = {}  # the first of each kind of each arm
         self._succeeded = 0
         self._progress = RunProgress(0, 0, 0, 0.0, 0.0)
         self._said: set[tuple[str, ...]] = set()
@@ -114,7 +118,7 @@ class CommandedRun:
                 self._stop.set()
         snapshot = self.snapshot(final=True)
         self._tell_news(snapshot)
-        return Ended(cast(How, how), snapshot, dict(self._failures))
+        return Ended(cast(How, how), snapshot, dict(self._failures), tuple(self._steps.values()))
 
     # In the threads of workers ----------------------------------------------------------------------------------------
 
@@ -125,6 +129,16 @@ class CommandedRun:
                 self._failures[pull.arm] = outcome
             self._succeeded += not outcome.failed
         return outcome
+
+    def _told(self, notice: Notice) -> None:
+        """What went wrong beside the pulls; and, at the end, why it is not the end yet."""
+        with self._lock:
+            if isinstance(notice, StepFailed):
+                self._steps.setdefault(notice.subject, notice)
+            self._say_once(notice)
+        if isinstance(notice, CleaningUp):
+            with suppress(Exception):  # that it cannot be shown, for one reason or another, is no matter at the end
+                self.view.show(self.snapshot)
 
     def _unless_it_was_meant_for_us(self, outcome: CommandMeasurement) -> CommandMeasurement:
         """A command that is being started when a terminal sends Ctrl-C is not in a group of its own yet, and dies of
@@ -195,13 +209,6 @@ class CommandedRun:
             side_by_side=state.side_by_side,
             preparing=tuple(self.commands.preparing),
         )
-
-
-def in_words(outcome: CommandMeasurement) -> str:
-    """Why a pull failed, with the last lines that it wrote."""
-    tail = [line.rstrip() for line in outcome.stderr.splitlines() if line.strip()][-3:]
-    said = " | ".join(tail) or outcome.detail
-    return f"{outcome.reason}: {said}" if said else outcome.reason
 
 
 def with_last_words(notice: Notice, failures: dict[str, CommandMeasurement]) -> Notice:

@@ -11,14 +11,17 @@ import json
 import math
 import os
 import re
+import secrets
 import shlex
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from frontguard._secrets import MASK, fingerprint
+from frontguard._spec_text import masked_spec
 from frontguard.commands.metrics import MEASURED, MetricSource, usual_kind
 from frontguard.commands.templates import (
     NAME,
@@ -40,6 +43,9 @@ from frontguard.theory.threats import Threat, threat_named
 if TYPE_CHECKING:  # pydantic comes with it, and is imported when a file is read
     from frontguard.commands.format import ArmToml, Complaints, ObjectiveToml, RunToml, SpecToml
 
+COMMANDS = ("command", "prepare", "before", "after", "cleanup")
+"""Keys of commands, in [run] and in [[arm]]."""
+
 QUICK_TOLERANCE = "5%"
 """Tolerance of an objective that was named on the command line only."""
 
@@ -58,7 +64,8 @@ class Spec:
     """What is compared, by which commands, and how surely.
 
     `storage` is an absolute path or a URL, None if nothing was said and there is no file to put it beside. `cwd` is
-    where commands run, absolute; `written_cwd` as the file has it. `source_text` is the file, for reports.
+    where commands run, absolute; `written_cwd` as the file has it. `source_text` is the file, for reports, without
+    its secrets.
     """
 
     name: str
@@ -73,18 +80,20 @@ class Spec:
     workers: int = 1
     timeout: float = 600.0
     prepare_timeout: float = 600.0
+    cleanup_timeout: float = 60.0
     lease: float = 960.0
     written_cwd: str = "."
-    storage: str | None = None
+    storage: str | None = field(default=None, repr=False)
     source_text: str = ""
 
     def identity(self) -> dict[str, Any]:
         """All that must not change when a study is taken up again, in a form that JSON can hold.
 
         Tolerances, budget, workers and timeouts may change, and so may the folder of the spec. The seed is the study's.
+        Of variables the names are here; `about` has what shows that a value changed.
         """
         identity = {
-            "arms": [vars(arm) for arm in self.arms],
+            "arms": [arm.identity() for arm in self.arms],
             "cwd": self.written_cwd,
             "objectives": [
                 {
@@ -100,6 +109,29 @@ class Spec:
             "confidence": self.confidence,
         }
         return cast(dict[str, Any], json.loads(json.dumps(identity)))
+
+    def about(self, begun: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """What a study keeps of this spec; `begun` is what it kept when it began, if it did.
+
+        Values of variables are not kept, but a fingerprint of all of them, with a salt that is the study's own. Raises
+        `BadInput` if they are not those that the study began with.
+        """
+        identity = self.identity()
+        before = {} if begun is None else begun.get("identity", {})
+        values = {arm.name: arm.env for arm in self.arms if arm.env}
+        if values:
+            kept = before.get("env")
+            salt = kept["salt"] if kept else secrets.token_hex(16)
+            found = {"salt": salt, "fingerprint": fingerprint(values, salt)}
+            if before.get("arms") == identity["arms"] and found != kept:
+                names = ", ".join(sorted({name for env in values.values() for name in env}))
+                other = "other values" if kept else "an earlier version, which does not tell the values"
+                raise BadInput(
+                    f"study {self.name!r} was begun with {other} of env ({names}), and what is measured may differ: "
+                    "take the same values, or give it another name or another storage to begin anew"
+                )
+            identity["env"] = found
+        return {"identity": identity, "spec": self.source_text}
 
 
 def read_spec(path: str | os.PathLike[str]) -> Spec:
@@ -198,7 +230,6 @@ def _built(table: SpecToml, complain: Complaints, file: Path) -> Spec:
     if not cwd.is_dir():
         raise complain(("run", "cwd"), f"wanted a folder that exists; got {run.cwd!r}")
     arms = arms_of(table, complain)
-    preparing = run.prepare_timeout if any(arm.prepare is not None for arm in arms) else 0.0
     storage = study.storage or f"{file.stem}.db"
     return Spec(
         name=study.name or file.stem,
@@ -213,16 +244,19 @@ def _built(table: SpecToml, complain: Complaints, file: Path) -> Spec:
         workers=run.workers,
         timeout=run.timeout,
         prepare_timeout=run.prepare_timeout,
-        lease=run.lease or default_lease(run.timeout, preparing),
+        cleanup_timeout=run.cleanup_timeout,
+        lease=run.lease or default_lease(arms, run.timeout, run.prepare_timeout),
         written_cwd=run.cwd,
         storage=storage if "://" in storage else str(file.parent / storage),
-        source_text=complain.text,
+        source_text=masked_spec(complain.text),
     )
 
 
-def default_lease(timeout: float, prepare_timeout: float) -> float:
+def default_lease(arms: Sequence[Arm], timeout: float, prepare_timeout: float) -> float:
     """Time to wait for an arm to be prepared and to pull it, and some to spare: ended leases are given out again."""
-    return 1.5 * (timeout + prepare_timeout) + 60.0
+    preparing = prepare_timeout if any(arm.prepare is not None for arm in arms) else 0.0
+    commands = max((1 + arm.warmups) * (1 + (arm.before is not None) + (arm.after is not None)) for arm in arms)
+    return 1.5 * (timeout * commands + preparing) + 60.0
 
 
 def _objective(table: ObjectiveToml, number: int, complain: Complaints) -> tuple[Objective, MetricSource]:
@@ -259,13 +293,28 @@ def _objective(table: ObjectiveToml, number: int, complain: Complaints) -> tuple
 
 @dataclass(frozen=True)
 class Arm:
-    """A candidate: its name, its parameters, and the commands that prepare and pull it, placeholders and all."""
+    """A candidate: its name, its parameters, and its commands, placeholders and all.
+
+    `prepare` and `warmups` runs of the command come before its first pull in a run, `before` and `after` around every
+    run of the command, `cleanup` when the run ends.
+    """
 
     name: str
     parameters: dict[str, Scalar]
     command: Command
     prepare: Command | None
-    env: dict[str, str]
+    env: dict[str, str] = field(repr=False)
+    before: Command | None = None
+    after: Command | None = None
+    cleanup: Command | None = None
+    warmups: int = 0
+
+    def identity(self) -> dict[str, Any]:
+        """What determines its measurements; of variables the names only."""
+        kept = {key: getattr(self, key) for key in ("name", "parameters", "command", "prepare")}
+        optional = {key: getattr(self, key) for key in ("before", "after", "warmups")}
+        named = {"env": dict.fromkeys(self.env, MASK)}
+        return kept | named | {key: value for key, value in optional.items() if value}
 
 
 def arms_of(table: SpecToml, complain: Complaints) -> tuple[Arm, ...]:
@@ -315,7 +364,7 @@ def _grid_arms(table: SpecToml, grid: Mapping[str, Sequence[Scalar]], complain: 
         raise complain(where, f"the grid has {size} combinations; wanted at most {MOST_ARMS}")
     arms = tuple(_arm(table.run, name, parameters, complain) for name, parameters in grid_arms(grid))
     _check_placeholders(arms[0], None, where, "", complain)  # all have the same commands
-    used = {name for _, text, _ in _templates(arms[0]) for name in placeholders(text)}
+    used = {name for path, text, _ in _templates(arms[0]) if path[0] != "cleanup" for name in placeholders(text)}
     for key, values in grid.items():
         if len(values) > 1 and key not in used:
             raise complain(
@@ -336,29 +385,37 @@ def _arm(
     run: RunToml, name: str, parameters: dict[str, Scalar], complain: Complaints, own: ArmToml | None = None
 ) -> Arm:
     """An arm with what it has of its own, and for the rest with what all have."""
-    command = run.command if own is None or own.command is None else own.command
-    prepare = run.prepare if own is None or own.prepare is None else own.prepare
+
+    def chosen(key: str) -> Any:
+        mine = None if own is None else getattr(own, key)
+        value = getattr(run, key) if mine is None else mine
+        return tuple(value) if isinstance(value, list) else value
+
+    command = chosen("command")
     if command is None:
         raise complain(("run", "command"), "missing; wanted a list of texts such as ['./measure', '{opt}']")
     return Arm(
         name,
         parameters,
-        tuple(command) if isinstance(command, list) else command,
-        tuple(prepare) if isinstance(prepare, list) else prepare,
-        {**run.env, **(own.env if own else {})},
+        command,
+        env={**run.env, **(own.env if own else {})},
+        **{key: chosen(key) for key in ("prepare", "before", "after", "cleanup", "warmups")},
     )
 
 
 def _templates(arm: Arm) -> Iterator[tuple[tuple[str | int, ...], str, list[str]]]:
     """All texts of an arm that may have placeholders: below which keys each stands, and what may be filled in."""
     of_arm = [*arm.parameters, *OF_AN_ARM]
-    for key, command, known in (("command", arm.command, [*of_arm, *OF_A_PULL]), ("prepare", arm.prepare, of_arm)):
+    once = [arm.prepare, arm.cleanup]
+    for key in COMMANDS:
+        command: Command | None = getattr(arm, key)
+        known = of_arm if key in ("prepare", "cleanup") else [*of_arm, *OF_A_PULL]
         if isinstance(command, str):
             yield (key,), command, known
         for position, template in enumerate(command if isinstance(command, tuple) else ()):
             yield (key, position), template, known
-    # The environment is that of prepare, too, where a pull has no number yet.
-    in_env = of_arm if arm.prepare is not None else [*of_arm, *OF_A_PULL]
+    # The environment is that of prepare and cleanup, too, where no pull has a number.
+    in_env = [*of_arm, *OF_A_PULL] if once == [None, None] else of_arm
     for name, template in arm.env.items():
         yield ("env", name), template, in_env
 
@@ -373,11 +430,15 @@ def _check_placeholders(
         except BadPlaceholder as problem:
             mine = getattr(own, str(path[0]), None) or ()
             its_own = path[1] in mine if path[0] == "env" else bool(mine)
-            raise complain((*(where if its_own else ("run",)), *path), f"{problem}{suffix}") from None
+            said = str(problem)
+            if path[0] == "env":  # which may be a secret: nothing of it is repeated
+                names = ", ".join(f"{{{name}}}" for name in known)
+                said = f"a brace in it is no placeholder; known: {names}; a plain brace is written '{{{{'"
+            raise complain((*(where if its_own else ("run",)), *path), f"{said}{suffix}") from None
 
 
 def _check_shell(table: RunToml | ArmToml, shell: bool, where: tuple[str | int, ...], complain: Complaints) -> None:
-    for key in ("command", "prepare"):
+    for key in COMMANDS:
         command = getattr(table, key)
         if isinstance(command, str) and not shell:
             raise complain(

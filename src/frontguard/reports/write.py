@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from frontguard._private import private
 from frontguard.errors import BadInput
 from frontguard.reports.model import Report
 from frontguard.reports.sources import report_on
@@ -95,7 +96,7 @@ def _replace(target: Path, pieces: Iterator[str]) -> None:
         return
     beside = target.with_name(f".{target.name[:40]}.{secrets.token_hex(6)}.part")
     try:
-        with beside.open("x", encoding="utf-8", newline="") as file:
+        with open(beside, "x", encoding="utf-8", newline="", opener=private) as file:
             if target.exists():
                 shutil.copymode(target, beside)
             file.writelines(pieces)

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from frontguard._secrets import without_password as without_password
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # the command line reads addresses before anything that computes is loaded
@@ -43,6 +44,8 @@ def open_storage(where: Storage | str | os.PathLike[str], *, read_only: bool = F
     if not isinstance(where, str) or not where.strip() or where == ":memory:":
         raise BadInput(f"a storage must be {ALLOWED}; got {where!r}")
     address = _ADDRESS.match(where)
+    if address is None and without_password(where) != where:  # it would become the name of a file
+        raise BadInput(f"a storage must be {ALLOWED}; got a text with a password in it that is no address")
     if address is None:
         return _sqlite(Path(where), read_only)
     scheme = (address["scheme"] or address["ours"]).lower()
@@ -65,15 +68,3 @@ def _sqlite(path: Path, read_only: bool) -> Storage:
     from frontguard.storage.sqlite.storage import SqliteStorage
 
     return SqliteStorage(path, read_only=read_only)
-
-
-def without_password(address: str) -> str:
-    """An address that may be shown.
-
-    >>> without_password("postgresql://ann:secret@host/studies")
-    'postgresql://ann:***@host/studies'
-    >>> without_password("postgresql://host/studies?user=ann&password=secret")
-    'postgresql://host/studies?user=ann&password=***'
-    """
-    address = re.sub(r"(://[^/@:\s]*):[^@/\s]*@", r"\1:***@", address)
-    return re.sub(r"(password=)[^&\s]+", r"\1***", address)

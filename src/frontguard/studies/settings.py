@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 import frontguard.theory.spread as spread_bounds
+from frontguard._spec_text import masked_about
 from frontguard.errors import BadInput
 from frontguard.objectives import Objective
 from frontguard.policies import Certified
@@ -82,6 +83,7 @@ class Settings:
         read["coverage"] = None if read["coverage"] is None else tuple(read["coverage"])
         read["spread"] = None if read["spread"] is None else _spread_from_dict(read["spread"])
         read["budget"] = Budget(**read["budget"])
+        read["about"] = masked_about(read["about"])  # earlier versions kept secrets
         return cls(**read)
 
     def taken_up(self, wanted: Settings, plans: int) -> Settings:

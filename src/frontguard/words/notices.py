@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from frontguard import notices
-from frontguard.phrases import joined, one_line, percent
+from frontguard.phrases import joined, number_of, one_line, percent
 from frontguard.words.statements import Statement
 
 _REASONS_SHOWN = 3
@@ -145,6 +145,14 @@ def _stopping(notice: notices.Stopping) -> str:
     return f"{why}: waiting for {pulls} under way; {again} gives {them} up, to count as failed"
 
 
+_STEPS = {"warm-up": "a warm-up", "after": "what is run after a pull", "cleanup": "the cleanup"}
+
+
+def _step_failed(notice: notices.StepFailed) -> str:
+    counts = "" if notice.step == "cleanup" else "; the pulls count as they are"
+    return f"arm {notice.arm!r}: {_STEPS[notice.step]} failed ({notice.why}){counts}"
+
+
 _SENTENCES: dict[type[notices.Notice], str | Callable[[Any], str]] = {
     notices.SpreadRefuted: lambda notice: Statement.SPREAD_REFUTED(arms=notice.arms, of=notice.of),
     notices.ContaminationRefuted: _refuted,
@@ -163,5 +171,7 @@ _SENTENCES: dict[type[notices.Notice], str | Callable[[Any], str]] = {
     notices.AllFailed: "all of the first {pulls} pulls failed; one of arm {arm!r}: {last}",
     notices.Stopping: _stopping,
     notices.StorageTrouble: "the storage cannot be read, trying again: {why}",
+    notices.StepFailed: _step_failed,
+    notices.CleaningUp: lambda notice: f"cleaning up {number_of(notice.arms)}",
 }
 """The sentence of each kind of notice: a template of its fields, or what makes it of the notice."""

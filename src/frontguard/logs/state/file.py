@@ -15,6 +15,7 @@ import json
 import mmap
 import os
 import secrets
+import shutil
 import socket
 import struct
 import time
@@ -26,6 +27,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from frontguard._private import private
 from frontguard.errors import BadInput
 
 AnyArray = npt.NDArray[Any]
@@ -49,9 +51,9 @@ def write_file(path: Path, words: Mapping[str, Any], arrays: Mapping[str, AnyArr
     """Write arrays of float64, int64 or uint8 and what is to be said of them (JSON) at `path`, all or nothing."""
     beside = path.parent / f".{path.name}.{secrets.token_hex(6)}{_LEFTOVER}"
     try:
-        mode = path.stat().st_mode & 0o777 if path.exists() else 0o666
-        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
-        with os.fdopen(handle, "wb") as out:
+        with open(beside, "xb", opener=private) as out:
+            if path.exists():
+                shutil.copymode(path, beside)
             _write(out, words, arrays)
             out.flush()
             os.fsync(out.fileno())

@@ -17,8 +17,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
+from frontguard._secrets import SECRET_KEYS
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:
@@ -71,11 +72,17 @@ class Connections:
 
     @property
     def where(self) -> str:
-        """The database as people name it: user, host, port, database; no password."""
-        known = self._parameters
-        user = f"{known['user']}@" if "user" in known else ""
-        port = f":{known['port']}" if "port" in known else ""
-        return f"{user}{known.get('host', 'localhost')}{port}/{known.get('dbname', '')}"
+        """The database as people name it: user, host, port, database, or its service; no password."""
+
+        def known(name: str, variable: str) -> str:
+            return str(self._parameters.get(name) or os.environ.get(variable, ""))
+
+        host, service = known("host", "PGHOST"), known("service", "PGSERVICE")
+        if service and not host:
+            return f"?service={service}"
+        user, port = known("user", "PGUSER"), known("port", "PGPORT")
+        server = f"{user}{'@' if user else ''}{host or 'localhost'}{':' if port else ''}{port}"
+        return f"{server}/{known('dbname', 'PGDATABASE')}"
 
     def run(self, work: Callable[[Connection[Any]], Answer]) -> Answer:
         """What `work` answers. Raises `ConnectionError` when the server stays away for longer than our patience."""
@@ -201,7 +208,8 @@ def _parsed(psycopg: ModuleType, url: str) -> dict[str, Any]:
 
 def _secrets(url: str, parameters: dict[str, Any]) -> list[str]:
     written = re.match(r"^\w+://[^:@/]*:([^@]*)@", url)
-    secrets = [str(parameters.get(name, "")) for name in ("password", "sslpassword")]
+    secrets = [str(parameters.get(name, "")) for name in SECRET_KEYS] + [os.environ.get("PGPASSWORD", "")]
     if written is not None:
         secrets += [written[1], unquote(written[1])]
+    secrets += [quote(secret, safe="") for secret in secrets]
     return sorted({secret for secret in secrets if secret}, key=len, reverse=True)

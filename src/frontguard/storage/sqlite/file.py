@@ -32,6 +32,8 @@ from typing import Literal, NoReturn, TypeVar
 import apsw
 import psutil
 
+from frontguard._private import make_private
+from frontguard._secrets import without_password
 from frontguard.errors import BadInput
 from frontguard.storage.contract import Damaged, NothingThere, Unavailable
 from frontguard.storage.sqlite import schema
@@ -162,6 +164,8 @@ class StudyFile:
             self._still_there()
         self._not_cut_to_nothing()
         create = apsw.SQLITE_OPEN_CREATE if self._file is None else 0
+        if create:
+            make_private(self.path)  # the files beside it get its mode
         db = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READWRITE | create)
         try:
             db.set_busy_handler(self._busy)
@@ -356,7 +360,7 @@ def _held_by(path: Path) -> str:
     for process in psutil.process_iter():
         try:
             if process.pid != os.getpid() and any(opened.path == str(path) for opened in process.open_files()):
-                holders.append(f"{process.pid} ({' '.join(process.cmdline())[:60]})")
+                holders.append(f"{process.pid} ({without_password(' '.join(process.cmdline()))[:60]})")
         except (psutil.Error, OSError):  # it ended meanwhile, or belongs to another user
             continue
     return "held by process " + ", ".join(holders[:5]) if holders else "the holder is unknown: another user or machine?"

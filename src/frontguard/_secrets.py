@@ -1,0 +1,101 @@
+"""Passwords and values that others must not see, masked in addresses and texts.
+
+They are masked where they come in, so that nothing that is stored, printed or sent has to think of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import quote, unquote
+
+MASK = "***"
+
+SECRET_KEYS = ("password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key")
+"""Parameters of a connection to PostgreSQL that nobody else may know."""
+
+_SHORTEST = 4  # characters of a value that is looked for in texts: "1" is in many of them, and is no secret
+
+
+# Addresses ------------------------------------------------------------------------------------------------------------
+
+_ADDRESS = re.compile(r"""[A-Za-z][A-Za-z0-9+.-]*://[^\s'"`<>]*""")
+_USER = re.compile(r"([^/]*//[^/@:?]*):(.*)@", re.DOTALL)
+_PORT = re.compile(r"[0-9]*(?:[/?,]|$)")
+_PAIR = re.compile(
+    rf"((?<!\w)(?:{'|'.join(SECRET_KEYS)})\s*=\s*)(?:'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|[^\s&'\"]+)", re.IGNORECASE
+)
+
+
+def without_password(text: str) -> str:
+    """An address that may be shown, or any text with the passwords of the addresses in it masked.
+
+    >>> without_password("postgresql://ann:secret@host/studies")
+    'postgresql://ann:***@host/studies'
+    >>> without_password("postgresql://host/studies?user=ann&pass%77ord=secret&sslpassword=more")
+    'postgresql://host/studies?user=ann&pass%77ord=***&sslpassword=***'
+    >>> without_password("no answer from host=db password='it\\\\'s' user=ann")
+    'no answer from host=db password=*** user=ann'
+    """
+    if _ADDRESS.match(text) and not text.startswith("file:"):
+        text = _masked_address(text)  # all of it: who does not know of %-codes writes any character into a password
+    else:
+        text = _ADDRESS.sub(lambda found: _masked_address(found[0]), text)
+    return _PAIR.sub(rf"\1{MASK}", text)
+
+
+def _masked_address(address: str) -> str:
+    head, mark, query = address.partition("?")
+    if "@" in query and not all("=" in part for part in query.split("&")):  # the question mark is the password's own
+        head, mark, query = address, "", ""
+    written = _USER.match(head)
+    if written is not None and not _PORT.match(written[2]):
+        head = f"{written[1]}:{MASK}@{head[written.end() :]}"
+    parts = (part.partition("=") for part in query.split("&"))
+    shown = (
+        f"{name}={MASK}" if equals and unquote(name).lower() in SECRET_KEYS else name + equals + value
+        for name, equals, value in parts
+    )
+    return head + mark + "&".join(shown)
+
+
+# Values in texts ------------------------------------------------------------------------------------------------------
+
+
+def forms(value: str) -> set[str]:
+    """A secret as it may stand in a text: as it is, quoted as JSON or Python do it, in %-codes; its lines alone."""
+    lines = [line for line in value.splitlines() if len(line.strip()) >= 2 * _SHORTEST]
+    found = {
+        form for each in (value, *lines) for form in (each, each.strip(), json.dumps(each)[1:-1], repr(each)[1:-1])
+    }
+    return {form for form in found | {quote(value, safe=""), quote(value)} if len(form) >= _SHORTEST}
+
+
+def hidden(text: str, values: Iterable[str]) -> str:
+    """The text with these values masked, also where the text was cut in one. Very short values are left.
+
+    >>> hidden("login with hunter22 failed, hunt…", ["hunter22", "in"])
+    'login with *** failed, ***…'
+    """
+    for secret in sorted({form for value in values for form in forms(value)}, key=len, reverse=True):
+        text = text.replace(secret, MASK)
+        if text.endswith("…"):
+            longest = max((n for n in range(_SHORTEST, len(secret)) if text[:-1].endswith(secret[:n])), default=0)
+            text = text[: -1 - longest] + MASK + "…" if longest else text
+    return text
+
+
+def fingerprint(values: Any, salt: str) -> str:
+    """Two bytes of a slow hash of values: enough to notice that they changed, too few to tell which they are.
+
+    Whoever has the salt and this can try guesses, at a tenth of a second each; and of a million guesses some fifteen
+    fit, so that not even the right one is confirmed. That a change is overlooked has a probability of 1 in 65,536.
+
+    >>> fingerprint({"TOKEN": "hunter2"}, "salt") == fingerprint({"TOKEN": "hunter3"}, "salt")
+    False
+    """
+    text = json.dumps(values, sort_keys=True).encode()
+    return hashlib.scrypt(text, salt=salt.encode(), n=2**15, r=8, p=1, maxmem=2**26, dklen=2).hex()

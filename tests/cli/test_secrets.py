@@ -1,0 +1,264 @@
+"""Secrets are planted in a spec, in output of commands and in addresses, and looked for in all that comes of them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from frontguard import Study
+from frontguard.cli.run import _about
+from frontguard.commands.spec import read_spec
+from frontguard.storage.contract import Storage
+from frontguard.storage.open import open_storage
+from frontguard.studies.settings import Settings
+from tests.cli.commands import run
+from tests.servers import PostgresServer
+from tests.web.serving import serving
+
+TOKEN, KEY, SHORT = "tok-5ecret/val+ue", 'q"uoted\\5ecret', "1"
+PEM = "-----BEGIN-----\nMIIE5ecretline\n-----END-----"
+PASSWORD = "pa5ecretword"
+PLANTED = [TOKEN, KEY, "MIIE5ecretline", PASSWORD, "5ecret"]
+
+SPEC = f"""
+[study]
+storage = STORAGE  # not postgresql://ann:{PASSWORD}@old-host/db, nor {TOKEN}
+contamination = 0.1
+[[objective]]
+name = "seconds"
+tolerance = "1%"
+[[objective]]
+name = "size"
+direction = "minimize"
+tolerance = 1
+[run]
+command = ["sh", "measure.sh", "{{n}}"]
+env.TOKEN = "{TOKEN}"
+env.PEM = '''{PEM}'''
+env."THREADS" = {SHORT}
+[[arm]]
+name = "exits"
+n = 1
+env = {{KEY = '{KEY}', "OTHER" = "x"}}
+[[arm]]
+name = "prints"
+n = 2
+[arm.env]
+KEY = {json.dumps(KEY)}
+[[arm]]
+name = "works"
+command = ["echo", '{{{{"size": 3}}}}']
+"""
+
+
+MEASURE = """
+printf '%s ' "$TOKEN" "$KEY" "$PEM" >&2
+test $1 = 2 || exit 3
+printf '{"no %s": 1}' "$TOKEN"
+"""
+
+
+def planted_in(text: str | bytes) -> list[str]:
+    seen = text if isinstance(text, str) else text.decode("utf-8", "replace")
+    return [secret for secret in PLANTED if secret in seen]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_spec(tmp_path)
+    return tmp_path
+
+
+def write_spec(folder: Path, storage: str = "study.db") -> None:
+    (folder / "spec.toml").write_text(SPEC.replace("STORAGE", json.dumps(storage)))
+    (folder / "measure.sh").write_text(MEASURE)
+
+
+def artefacts(folder: Path, where: str) -> Iterator[tuple[str, str]]:
+    """Everything that is printed, written and served of a study."""
+    for number, ending in enumerate(("html", "md", "csv")):
+        ended = run(
+            "run", "spec.toml", "--max-pulls", str(20 + number), "--json", "--report", f"r.{ending}", cwd=folder
+        )
+        assert ended.returncode == 3, ended.stderr
+        if number == 0:  # the later runs see no arm fail
+            (folder / "result.json").write_text(ended.stdout)
+        yield f"run {ending}: stdout", ended.stdout
+        yield f"run {ending}: stderr", ended.stderr
+        yield f"run {ending}", (folder / f"r.{ending}").read_text()
+    plain = run("run", "spec.toml", "--max-pulls", "23", cwd=folder)
+    yield "run: plain", plain.stdout + plain.stderr
+    for source in (where, "result.json"):
+        for ending in ("html", "md", "csv"):
+            reported = run("report", source, "-o", f"again.{ending}", cwd=folder)
+            assert reported.returncode == 0, reported.stderr
+            yield f"report {ending}", (folder / f"again.{ending}").read_text()
+            yield f"report {ending}: said", reported.stdout + reported.stderr
+    analyzed = run("analyze", where, "--json", cwd=folder)
+    yield "analyze", analyzed.stdout + analyzed.stderr
+    with serving(str(folder / where) if "://" not in where else where) as server:
+        for path in (
+            "/",
+            "/studies.json",
+            "/studies/1",
+            "/studies/1.json",
+            "/studies/1/arms/1",
+            "/studies/1/arms/1.json",
+        ):
+            answer = server.get(path)
+            yield path, answer.text
+
+
+def test_no_secret_is_in_anything_that_is_made_of_a_study(folder: Path) -> None:
+    found = {name: planted_in(text) for name, text in artefacts(folder, "study.db")}
+    assert not any(found.values()), {name: secrets for name, secrets in found.items() if secrets}
+    for file in folder.iterdir():
+        if file.name != "spec.toml":
+            assert planted_in(file.read_bytes()) == [], file.name
+    shown = json.loads((folder / "result.json").read_text())
+    assert 'env.TOKEN = "***"' in shown["spec"]
+    assert "# not postgresql://ann:***@old-host/db, nor ***" in shown["spec"]
+    (aside,) = (each for each in shown["notices"] if each.get("arm") == "exits" and each["kind"] == "set_aside")
+    assert aside["last"].startswith("exit code 3: *** ***")  # what it echoed, without what it must not
+
+
+def test_not_even_of_one_on_a_server(tmp_path: Path, postgres: PostgresServer) -> None:
+    address = postgres.new_database()
+    PLANTED.append(postgres.password)
+    try:
+        write_spec(tmp_path, address)
+        found = {name: planted_in(text) for name, text in artefacts(tmp_path, address)}
+        with psycopg.connect(address) as connection:
+            tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'frontguard'").fetchall()
+            assert tables
+            for (table,) in tables:
+                rows = connection.execute(f"SELECT t::text FROM frontguard.{table} t").fetchall()
+                found[table] = planted_in(str(rows))
+        assert not any(found.values()), {name: secrets for name, secrets in found.items() if secrets}
+        for file in tmp_path.iterdir():
+            if file.name != "spec.toml":
+                assert planted_in(file.read_bytes()) == [], file.name
+    finally:
+        PLANTED.remove(postgres.password)
+
+
+def test_a_changed_value_is_noticed_and_not_told(folder: Path) -> None:
+    assert run("run", "spec.toml", "--max-pulls", "6", cwd=folder).returncode == 3
+    text = (folder / "spec.toml").read_text()
+    (folder / "spec.toml").write_text(text.replace(TOKEN, f"{TOKEN}2"))
+    other = run("run", "spec.toml", "--max-pulls", "8", cwd=folder)
+    assert other.returncode == 2
+    assert "was begun with other values of env (KEY, OTHER, PEM, THREADS, TOKEN)" in other.stderr
+    assert planted_in(other.stderr) == []
+    (folder / "spec.toml").write_text(text.replace("env.TOKEN", "env.TOKEN2"))
+    other = run("run", "spec.toml", "--max-pulls", "8", cwd=folder)
+    assert other.returncode == 2
+    assert "env: TOKEN: '***' then, None now" in other.stderr
+    (folder / "spec.toml").write_text(text.replace(f'"{TOKEN}"', f"'''{TOKEN}'''"))  # the same, written otherwise
+    assert "going on with 6 pulls" in run("run", "spec.toml", "--max-pulls", "8", cwd=folder).stderr
+
+
+def test_studies_have_salts_of_their_own(folder: Path) -> None:
+    kept = []
+    for name in ("one", "other"):
+        run("run", "spec.toml", "--max-pulls", "3", "--name", name, cwd=folder)
+        with open_storage(folder / "study.db", read_only=True) as storage:
+            kept.append(Settings.from_json(storage.settings(name)).about["identity"]["env"])
+    assert kept[0]["salt"] != kept[1]["salt"]
+    assert all(len(each["salt"]) == 32 and len(each["fingerprint"]) == 4 for each in kept)
+
+
+def test_two_runs_that_begin_at_once_share_one_salt(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run("run", "spec.toml", "--max-pulls", "3", cwd=folder).returncode == 3
+    looks = []
+
+    def as_if_it_had_just_been_begun(storage: Storage, name: str) -> dict[str, Any] | None:
+        looks.append(name)
+        return None if len(looks) == 1 else _about(storage, name)
+
+    monkeypatch.setattr("frontguard.cli.run._about", as_if_it_had_just_been_begun)
+    ended = run("run", "spec.toml", "--max-pulls", "4", cwd=folder)
+    assert ended.returncode == 3, ended.stderr
+    assert len(looks) == 3
+
+
+def test_a_study_of_an_earlier_version_is_shown_without_its_secrets(folder: Path) -> None:
+    spec = read_spec(folder / "spec.toml")
+    identity = spec.identity()
+    for arm, whole in zip(identity["arms"], spec.arms, strict=True):
+        arm["env"] = whole.env
+    about = {"identity": identity, "spec": (folder / "spec.toml").read_text()}
+    names = [arm.name for arm in spec.arms]
+    with Study(names, spec.objectives, spec.threat, storage=folder / "study.db", name="spec", about=about).storage:
+        pass
+    for arguments in (["run", "spec.toml"], ["report", "study.db", "-o", "-"], ["report", "study.db", "-o", "r.md"]):
+        ended = run(*arguments, cwd=folder)
+        assert planted_in(ended.stdout + ended.stderr) == []
+    assert planted_in((folder / "r.md").read_text()) == []
+    assert "an earlier version, which does not tell the values" in run("run", "spec.toml", cwd=folder).stderr
+    printed = {"study": "s", "status": "running", "verdicts": {"a": "in"}, "intervals": {"a": {"x": [0.0, 1.0]}}}
+    certificate = {"accuracy": 1.0, "coverage": 1.0, "confidence": 0.9, "threat": "prescient", "contamination": 0.1}
+    (folder / "old.json").write_text(json.dumps({**printed, "certificate": certificate, "spec": about["spec"]}))
+    assert run("report", "old.json", "-o", "old.md", cwd=folder).returncode == 0
+    assert 'env.TOKEN = "***"' in (folder / "old.md").read_text()
+    assert planted_in((folder / "old.md").read_text()) == []
+
+
+@pytest.mark.parametrize(
+    ("instead", "complaint"),
+    [
+        (f'env = "TOKEN={TOKEN}"', "run.env: wanted a table of texts, such as {OMP_NUM_THREADS = '1'}; got something"),
+        (f'env = ["{TOKEN}"]', "run.env: wanted a table of texts"),
+        (f'env = {{TOKEN = ["{TOKEN}"]}}', "run.env: wanted a table of texts"),
+        (f'env.TOKEN = "a{{{TOKEN}}}"', "run.env.TOKEN: a brace in it is no placeholder; known: "),
+        ('env.TOKEN = "5ecret{"', "run.env.TOKEN: a brace in it is no placeholder; known: "),
+        (f'env.TOKEN = "{TOKEN}', "not TOML"),
+        (f'enviroment = {{TOKEN = "{TOKEN}"}}', "run.enviroment: no such key"),
+        (f'\n[study]\nstorage = "postgresql://ann:{PASSWORD}@host/db\\n"', "study.storage: wanted a text of one line"),
+        (f'\n[study]\nstorage = "mysql://ann:{PASSWORD}@host/db"', "got an address that begins with 'mysql:'"),
+        (f'\n[study]\nstorage = "host=x password={PASSWORD}"', "got a text with a password in it that is no address"),
+    ],
+)
+def test_no_complaint_repeats_one(instead: str, complaint: str, tmp_path: Path) -> None:
+    objective = '[[objective]]\nname = "seconds"\ntolerance = 1'
+    run_and_arms = f'[run]\ncommand = ["true", "{{n}}"]\n{instead}\n[arms.grid]\nn = [1, 2]'
+    (tmp_path / "spec.toml").write_text(f"{objective}\n{run_and_arms}")
+    ended = run("run", "spec.toml", cwd=tmp_path)
+    assert ended.returncode == 2
+    assert complaint in ended.stderr
+    assert planted_in(ended.stderr) == []
+    assert [each.name for each in tmp_path.iterdir()] == ["spec.toml"]
+
+
+def test_a_password_on_the_command_line_is_not_repeated(tmp_path: Path) -> None:
+    arms = ["--arm", "a=true", "--arm", "b=true"]
+    for storage in (
+        f"postgresql://ann:{PASSWORD}@127.0.0.1:1/db",
+        f"postgresql://ann:%70{PASSWORD}@127.0.0.1:1/db",
+        f"postgresql://ann@127.0.0.1:1/db?password={PASSWORD}&sslpassword={PASSWORD}",
+        f"postgresql://ann@127.0.0.1:1/db?pass%77ord={PASSWORD}",
+        f"host=127.0.0.1 password = '{PASSWORD}'",
+        f"postgresql://ann:{PASSWORD}/@127.0.0.1:1/db",
+        f"postgresql://ann:x@{PASSWORD}@127.0.0.1:1/db",
+    ):
+        for command in (["run", *arms, "--storage", storage], ["report", storage], ["analyze", storage]):
+            ended = run(*command, cwd=tmp_path)
+            assert ended.returncode == 2, command
+            assert planted_in(ended.stdout + ended.stderr) == [], command
+            assert len(ended.stderr.splitlines()) == 1
+
+
+def test_the_database_is_read_by_an_independent_reader(folder: Path) -> None:
+    """What the test above greps in the file may be compressed or split over pages: rows, too, are looked at."""
+    run("run", "spec.toml", "--max-pulls", "6", cwd=folder)
+    with sqlite3.connect(f"file:{folder / 'study.db'}?mode=ro", uri=True) as db:
+        dumped = "\n".join(db.iterdump())
+    assert "***" in dumped
+    assert planted_in(dumped) == []
+    db.close()

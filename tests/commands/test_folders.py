@@ -1,0 +1,145 @@
+"""Folders that killed runs left: cleared by the next one, and nothing else is."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from frontguard.commands import folders
+from frontguard.commands.folders import LOCK, PREFIX, RunFolder, clear_abandoned
+from tests.cli.commands import run
+
+RUNNER = """
+import os, sys
+from frontguard.commands.folders import RunFolder
+folder = RunFolder()
+(folder.path / "0-arm" / "deep").mkdir(parents=True)
+(folder.path / "0-arm" / "deep" / "file").write_text("x")
+print(folder.path, flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A temporary directory of our own: others on this machine have runs, too."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    return tmp_path
+
+
+def left_by_a_killed_run(*, alive: bool = False) -> tuple[Path, subprocess.Popen[str]]:
+    process = subprocess.Popen([sys.executable, "-c", RUNNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    folder = Path(process.stdout.readline().strip())
+    if not alive:
+        end(process)
+    return folder, process
+
+
+def end(process: subprocess.Popen[str]) -> None:
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+
+
+def test_a_folder_goes_with_its_run(place: Path) -> None:
+    with RunFolder() as folder:
+        assert folder.path.parent == place
+        assert (folder.path / LOCK).is_file()
+        assert folder.path.stat().st_mode & 0o777 == 0o700
+        assert clear_abandoned() == 0
+        assert folder.path.is_dir()
+    assert list(place.iterdir()) == []
+
+
+def test_what_a_killed_run_left_is_cleared_and_what_is_in_use_is_not(place: Path) -> None:
+    gone, _ = left_by_a_killed_run()
+    used, process = left_by_a_killed_run(alive=True)
+    try:
+        assert clear_abandoned() == 1
+        assert not gone.exists()
+        assert (used / "0-arm" / "deep" / "file").read_text() == "x"
+    finally:
+        end(process)
+    assert clear_abandoned() == 1
+    assert list(place.iterdir()) == []
+
+
+def test_links_are_not_followed(place: Path) -> None:
+    precious = place / "precious"
+    precious.mkdir()
+    (precious / "file").write_text("keep")
+    (precious / LOCK).write_text("")
+    (place / f"{PREFIX}link").symlink_to(precious)  # a link in the place of a folder
+    inside = place / f"{PREFIX}inside"  # links in a folder
+    inside.mkdir(mode=0o700)
+    (inside / "link").symlink_to(precious)
+    (inside / "file").symlink_to(precious / "file")
+    (inside / LOCK).write_text("")
+    locked = place / f"{PREFIX}locked"  # a link in the place of the lock
+    locked.mkdir(mode=0o700)
+    (locked / LOCK).symlink_to(precious / LOCK)
+    assert clear_abandoned() == 1
+    assert not inside.exists()
+    assert (precious / "file").read_text() == "keep"
+    assert (locked / LOCK).is_symlink()
+
+
+def test_folders_without_a_lock_of_ours_stay(place: Path) -> None:
+    for name in (f"{PREFIX}none", "frontguard-postgres-x", "other"):
+        (place / name).mkdir(mode=0o700)
+        (place / name / "file").write_text("")
+    (place / "other" / LOCK).write_text("")
+    pipe = place / f"{PREFIX}pipe"
+    pipe.mkdir(mode=0o700)
+    os.mkfifo(pipe / LOCK)  # to open it must not wait for a writer
+    writable = place / f"{PREFIX}writable"  # anybody may have put anything into it
+    writable.mkdir()
+    (writable / LOCK).write_text("")
+    writable.chmod(0o777)
+    (place / f"{PREFIX}file").write_text("")
+    before = sorted(place.rglob("*"))
+    assert clear_abandoned() == 0
+    assert sorted(place.rglob("*")) == before
+
+
+def test_folders_of_other_users_stay(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone, _ = left_by_a_killed_run()
+    if os.geteuid() == 0:
+        for each in [gone, *gone.rglob("*")]:
+            os.chown(each, 12345, 12345)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    assert clear_abandoned() == 0
+    assert (gone / "0-arm" / "deep" / "file").exists()
+
+
+def test_a_folder_that_is_just_being_made_is_not_taken_for_abandoned(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cleared: list[int] = []
+    lock = folders.fcntl.flock
+
+    def flock(descriptor: int, how: int) -> None:
+        monkeypatch.setattr(folders.fcntl, "flock", lock)
+        cleared.append(clear_abandoned())  # another run, at the worst moment
+        lock(descriptor, how)
+
+    monkeypatch.setattr(folders.fcntl, "flock", flock)
+    with RunFolder() as folder:
+        assert cleared == [0]
+        assert (folder.path / LOCK).is_file()
+
+
+def test_a_run_clears_what_another_left(place: Path) -> None:
+    gone, _ = left_by_a_killed_run()
+    ended = run("run", "--arm", "a=true", "--arm", "b=true", "--max-pulls", "2", cwd=place)
+    assert "removed 1 folder that an earlier run had left behind" in ended.stderr
+    assert not gone.exists()

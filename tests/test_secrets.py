@@ -1,0 +1,131 @@
+"""Passwords in addresses, values in texts, and specs, masked."""
+
+from __future__ import annotations
+
+import time
+import tomllib
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from frontguard._secrets import MASK, fingerprint, hidden, without_password
+from frontguard._spec_text import masked_spec
+
+S = "5ecret"
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        (f"postgresql://ann:{S}@host/db", "postgresql://ann:***@host/db"),
+        (f"postgres://ann:{S}@host:5432/db?sslmode=require", "postgres://ann:***@host:5432/db?sslmode=require"),
+        (f"postgresql://:{S}@host/db", "postgresql://:***@host/db"),
+        (f"postgresql://ann:%35{S}%40@host/db", "postgresql://ann:***@host/db"),
+        (f"postgresql://ann:a@{S}@host/db", "postgresql://ann:***@host/db"),
+        (f"postgresql://ann:a/{S}@host/db", "postgresql://ann:***@host/db"),
+        (f"postgresql://ann:a?{S}@host/db", "postgresql://ann:***@host/db"),
+        (f"postgresql://ann:a b'{S}@host/db", "postgresql://ann:***@host/db"),
+        (f"postgresql://ann:x@a?{S}@host/db", "postgresql://ann:***@host/db"),
+        (f"postgresql://host/db?password={S}&user=a", "postgresql://host/db?password=***&user=a"),
+        (f"postgresql://host/db?user=a&sslpassword={S}", "postgresql://host/db?user=a&sslpassword=***"),
+        (f"postgresql://host/db?%70assword={S}%20x", "postgresql://host/db?%70assword=***"),
+        (f"postgresql://host/db?PASSWORD={S}", "postgresql://host/db?PASSWORD=***"),
+        (f"host=h password={S} user=a", "host=h password=*** user=a"),
+        (f"host=h password = 'a \\'{S}' user=a", "host=h password = *** user=a"),
+        (f"sslpassword='{S}'", "sslpassword=***"),
+        (f"--storage=postgresql://ann:{S}@host/db", "--storage=postgresql://ann:***@host/db"),
+        (f"could not reach postgresql://ann:{S}@host/db: away", "could not reach postgresql://ann:***@host/db: away"),
+        (f'connection to "postgresql://a:{S}@h" failed', 'connection to "postgresql://a:***@h" failed'),
+        ("postgresql://host:5432/db?user=a@b", "postgresql://host:5432/db?user=a@b"),
+        ("postgresql://ann@host/db", "postgresql://ann@host/db"),
+        ("postgresql:///db?service=x", "postgresql:///db?service=x"),
+        ("study.db", "study.db"),
+        ("sqlite:////home/a@b/study.db", "sqlite:////home/a@b/study.db"),
+        ("a folder/with:colons@and more.db", "a folder/with:colons@and more.db"),
+    ],
+)
+def test_addresses(address: str, shown: str) -> None:
+    assert without_password(address) == shown
+    assert without_password(shown) == shown
+
+
+@given(st.text(max_size=12))
+def test_a_password_of_any_characters_is_masked(password: str) -> None:
+    for written in (f"x{password}", f"x{quote(password, safe='')}"):  # digits alone might be a port
+        assert without_password(f"postgresql://ann:{written}@host/db") == "postgresql://ann:***@host/db"
+
+
+def test_values_in_texts() -> None:
+    assert hidden("a hunter2 b", ["hunter2"]) == "a *** b"
+    assert hidden("hunter22 and hunter2", ["hunter2", "hunter22"]) == "*** and ***"
+    assert hidden("exit code 1", ["1", "on", "abc"]) == "exit code 1"
+    assert hidden('got "a\\"b\\\\c"', ['a"b\\c']) == 'got "***"'
+    assert hidden("GET /?t=a%2Fb%2Bc", ["a/b+c"]) == "GET /?t=***"
+    assert hidden("line MIIEabcdefgh", ["-----\nMIIEabcdefgh\n---"]) == "line ***"
+    assert hidden("it was hunt…", ["hunter2"]) == "it was ***…"
+    assert hidden("it was hun…", ["hunter2"]) == "it was hun…"
+
+
+def test_a_fingerprint_is_slow_salted_and_short() -> None:
+    began = time.perf_counter()
+    one = fingerprint({"a": {"T": "x"}}, "salt")
+    assert time.perf_counter() - began > 0.02
+    assert len(bytes.fromhex(one)) == 2
+    assert one == fingerprint({"a": {"T": "x"}}, "salt")
+    assert len({one, fingerprint({"a": {"T": "x"}}, "other"), fingerprint({"a": {"T": "y"}}, "salt")}) == 3
+
+
+# Specs ----------------------------------------------------------------------------------------------------------------
+
+WRITTEN = [  # ways to write the same secret, in a table that is open
+    f'env = {{TOKEN = "{S}"}}',
+    f"env.TOKEN = '{S}'",
+    f'env . "TOKEN" = """\n{S}"""',
+    f"'env'.TOKEN = '''{S}'''",
+    'env = {A = "x # y ] }", TOKEN = "\\u0035ecret", "b.c" = 3}',
+    f"env = {{ TOKEN='{S}' , B = true }}  # {S}",
+]
+AROUND = [
+    'command = ["a", # [ {\n "b = \\"c\\"", \'\'\'x\n]]\'\'\', """{\n"""\n]',
+    'cwd = "env.TOKEN = 5"',
+    'timeout = 3.5 # a comment = "5"',
+    "before = \"a='b'\"",
+    "shell=true",
+]
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.sampled_from(WRITTEN),
+    st.lists(st.sampled_from(AROUND), unique=True),
+    st.lists(st.sampled_from(AROUND), unique=True),
+    st.sampled_from(["[run]", "[ run ]", "[[arm]]", '[["arm"]]']),
+)
+def test_a_spec_is_masked_however_it_is_written(written: str, before: list[str], after: list[str], table: str) -> None:
+    after = [line for line in after if line not in before]
+    text = "\n".join(["[study]", f'storage = "postgresql://a:{S}@h/db"', table, *before, written, *after, ""])
+    masked = masked_spec(text)
+    assert S not in masked
+    data, shown = tomllib.loads(text), tomllib.loads(masked)
+    data["study"]["storage"] = "postgresql://a:***@h/db"
+    arm = data["run"] if "run" in data else data["arm"][0]
+    assert arm["env"]["TOKEN"] == S
+    arm["env"] = dict.fromkeys(arm["env"], MASK)
+    assert shown == data
+    assert masked_spec(masked) == masked
+    kept = [line for line in [*before, *after] if "\n" not in line]
+    assert all(line in masked for line in kept)
+
+
+def test_tables_of_variables() -> None:
+    listed = f'[[arm]]\nname = "a"\n[arm.env]\nB = "{S}"\n[[arm]]\nenv.C = 5\nx = {{y = 1}}\n'
+    text = f'[run]\n[run.env]\nTOKEN = "{S}"\n{listed}'
+    assert masked_spec(text) == text.replace(S, MASK).replace("env.C = 5", 'env.C = "***"')
+
+
+def test_in_doubt_nothing_is_shown() -> None:
+    assert S not in masked_spec(f'[run]\nenv = {{TOKEN = ["{S}"]}}\n')
+    assert S not in masked_spec(f'this is no TOML env = "{S}"')
+    assert masked_spec("no secrets = here") == "no secrets = here"
