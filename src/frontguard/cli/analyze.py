@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import csv as csv_module
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -174,14 +173,12 @@ def _print_json(found: Analysis, log: Sequence[str]) -> None:
 
 
 def write_csv(found: Analysis, path: Path) -> None:
-    """A row for every arm; what is infinite is written inf, and what is not known is left empty."""
-    columns: Mapping[str, Any] = found.columns()
-    plain = [column if isinstance(column, list) else column.tolist() for column in columns.values()]
+    """A row for every arm, as a report's CSV has it."""
+    from frontguard.reports.csv import lines
+    from frontguard.reports.write import replace_file
+
     try:
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv_module.writer(file, lineterminator="\n")
-            writer.writerow(columns)
-            writer.writerows(["" if value != value else value for value in row] for row in zip(*plain, strict=True))
+        replace_file(path, lines(found.columns()))
     except OSError as error:
         raise BadInput(f"--csv {path}: cannot be written: {error.strerror or error}") from None
 

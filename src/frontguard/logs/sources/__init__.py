@@ -18,11 +18,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from frontguard.errors import BadInput
 from frontguard.logs.sort.rows import Batch
-from frontguard.logs.sources.files import LogFile, LogFiles, find, is_address
+from frontguard.logs.sources.files import LogFile, LogFiles, find, is_address, refuse_unless_file
 from frontguard.logs.sources.frames import FrameTable, is_frame
 from frontguard.logs.sources.log import Log
 from frontguard.logs.sources.reader import LogTable, Request, needs
@@ -157,6 +158,8 @@ def _table_log(kind: str, table: LogTable, request: Request, again: Callable[[Lo
 def _study_log(where: str, request: Request, study: str | None) -> Log:
     from frontguard.logs.sources.study import StudyPulls
 
+    if not is_address(where) and (path := Path(where)).exists():
+        refuse_unless_file(path)
     table = StudyPulls(where, study)
     log = _table_log("study", table, request, lambda _: StudyPulls(where, study))
     log.study = table.study

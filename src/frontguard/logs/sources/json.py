@@ -18,10 +18,13 @@ from frontguard.errors import BadInput
 from frontguard.logs.sources.blocks import BLOCK, Block, ByteFile, TextTable
 from frontguard.logs.sources.columns import finite, text_of
 from frontguard.logs.sources.reader import Picked, Request, TableRows
+from frontguard.logs.sources.whole import whole
 from frontguard.phrases import error_line, shown
 
 _LOOKED_AT = 100
 """Rows whose keys are taken for those of all, unless a wanted one is not among them."""
+
+_INSTEAD = "; JSON lines, an object a line without the brackets and commas around them, are read piece by piece"
 
 
 class Written(str):
@@ -138,7 +141,7 @@ def _number(value: Any, place: str, name: str) -> float:
 def _list(file: ByteFile) -> list[Any]:
     """All objects of a document that is a JSON list."""
     try:
-        records = parsed(file.everything().decode())
+        records = parsed(whole(file.read, file.file.shown, instead=_INSTEAD).decode())
     except (NotJson, UnicodeDecodeError) as error:
         raise BadInput(f"{file.file.shown} is no JSON list, or was cut in the middle: {error_line(error)}") from None
     if not isinstance(records, list):
