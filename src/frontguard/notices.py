@@ -187,6 +187,19 @@ class RowsWithoutArm(Notice):
 
 
 @dataclass(frozen=True)
+class RowsLeftOut(Notice):
+    """Only rows count that have one of these values in each of these columns: `rows` of `of` have not.
+
+    How many is None where it was not counted: in a state that was made so.
+    """
+
+    where: tuple[tuple[str, tuple[str, ...]], ...]
+    rows: int | None = None
+    of: int | None = None
+    kind: Literal["rows_left_out"] = "rows_left_out"
+
+
+@dataclass(frozen=True)
 class ArmsWithoutRows(Notice):
     """Arms that have no row of any of the wanted metrics were left out."""
 
@@ -258,6 +271,7 @@ AnyNotice = (
     | LooksDirtier
     | TooFewPulls
     | RowsWithoutArm
+    | RowsLeftOut
     | ArmsWithoutRows
     | UnfinishedLine
     | UnderWay

@@ -85,6 +85,14 @@ def analyze(
     decimal: Annotated[str, typer.Option(help="Decimal point of CSV: . or ,")] = ".",
     missing_arms: Annotated[str, typer.Option(help="refuse or drop rows without an arm.")] = "refuse",
     study: Annotated[str | None, typer.Option(help="Name of the study, where a storage has several.")] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=VALUE",
+            help="Only rows with this value count; repeat for more columns, or for several values of one, any of which "
+            "will do.",
+        ),
+    ] = None,
     memory: Annotated[
         str | None, typer.Option(help="For rows, such as 4G; beyond, temporary files (without: half of what is free).")
     ] = None,
@@ -139,6 +147,7 @@ def analyze(
             again=again,
             sketch=sketch,
             cluster=cluster,
+            where=_by_column(where),
             progress=display.reading,
             **given,
             **reading,
@@ -155,6 +164,19 @@ def analyze(
         keep(analysis_report(found, _origin(log)), report)
     opened = found.status != "certified"
     raise typer.Exit(OPEN if strict and opened else 0)
+
+
+def _by_column(texts: Sequence[str] | None) -> dict[str, list[str]] | None:
+    """COLUMN=VALUE several times, as values by column."""
+    if not texts:
+        return None
+    found: dict[str, list[str]] = {}
+    for text in texts:
+        column, equals, value = text.partition("=")
+        if not equals or not column:
+            raise BadInput(f"--where: wanted COLUMN=VALUE, such as host=a; got {text!r}")
+        found.setdefault(column, []).append(value)
+    return found
 
 
 # Output ---------------------------------------------------------------------------------------------------------------

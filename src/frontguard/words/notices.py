@@ -10,6 +10,7 @@ from frontguard.phrases import joined, one_line, percent
 from frontguard.words.statements import Statement
 
 _REASONS_SHOWN = 3
+_VALUES_SHOWN = 6
 
 
 def sentence(notice: notices.Notice) -> str:
@@ -119,6 +120,19 @@ def _too_few_pulls(notice: notices.TooFewPulls) -> str:
     return Statement.TOO_FEW_PULLS(names=named + more, **counts)
 
 
+def rows_that_count(notice: notices.RowsLeftOut) -> str:
+    """Which rows count, and how many do not.
+
+    >>> rows_that_count(notices.RowsLeftOut((("host", ("a", "b")), ("day", ("1",))), 30, 90))
+    "only rows with 'host' 'a' or 'b' and 'day' '1' count; 30 of 90 rows are left out"
+    """
+    parts = [f"{column!r} {' or '.join(map(repr, values[:_VALUES_SHOWN]))}" for column, values in notice.where]
+    if any(len(values) > _VALUES_SHOWN for _, values in notice.where):
+        parts = [f"{column!r} one of {len(values)} values" for column, values in notice.where]
+    left = "" if notice.rows is None or notice.of is None else f"; {notice.rows:,} of {notice.of:,} rows are left out"
+    return f"only rows with {joined(parts)} count{left}"
+
+
 def _arms_without_rows(notice: notices.ArmsWithoutRows) -> str:
     arms = "1 arm has" if notice.arms == 1 else f"{notice.arms} arms have"
     return f"{notice.where}: {arms} no row of any of the metrics; left out"
@@ -156,6 +170,7 @@ _SENTENCES: dict[type[notices.Notice], str | Callable[[Any], str]] = {
     notices.LooksDirtier: _looks_dirtier,
     notices.TooFewPulls: _too_few_pulls,
     notices.RowsWithoutArm: _rows_without_arm,
+    notices.RowsLeftOut: rows_that_count,
     notices.ArmsWithoutRows: _arms_without_rows,
     notices.UnfinishedLine: "{where}: the last line does not end with a line break; if the file was cut there, its "
     "last row may be wrong",

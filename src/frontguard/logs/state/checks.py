@@ -29,6 +29,9 @@ def refuse_odd_words(words: Mapping[str, Any]) -> None:
         raise NotOurs(f"its metrics must be different names; got {shown(metrics)}")
     if not isinstance(about, dict) or not all(_is_texts(about.get(key, [])) for key in ("arm", "relative")):
         raise NotOurs(f"what it says of its rows is {shown(about)}")
+    where = about.get("where", {})
+    if not isinstance(where, dict) or not all(where[key] and _is_texts(where[key]) for key in where):
+        raise NotOurs(f"what it says of the rows that were chosen is {shown(where)}")
     if not isinstance(sources, list) or not all(map(_is_source, sources)):
         raise NotOurs(f"what it says of its sources is {shown(sources)}")
     if size is not None and type(size) is not int:
