@@ -11,10 +11,12 @@ import numpy as np
 
 from frontguard._checks import checked_confidence
 from frontguard.errors import BadInput
+from frontguard.logs.alike import differences
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.answer import Question, answer
 from frontguard.logs.counted import CountedFile, marked
 from frontguard.logs.of_study import other_answer, own_answer, question_of, read_study
+from frontguard.logs.sort.order import RowOrder
 from frontguard.logs.sort.ordered import Ordered, Readable
 from frontguard.logs.sort.progress import Clock, Watcher
 from frontguard.logs.sort.rows import failure_floors
@@ -169,6 +171,7 @@ def analyze(
             opened.on_rows = clock.read
         if opened.study is not None and append is None and sketch is None:
             return _of_study(opened.study, question, profile, clock)
+        watched = RowOrder(len(opened.file_names))
         ordered = ordered_from(
             opened.batches(),
             opened.metrics,
@@ -176,10 +179,15 @@ def analyze(
             memory=memory,
             folder=folder,
             clock=clock,
+            watched=watched,
         )
         if is_frame(log):  # no rows of it, to remember its kind by
             kind = log if isinstance(log, Mapping) else log[:0]
-        notes = tuple(opened.notes)
+        asked = question.objectives
+        notes = (
+            *opened.notes,
+            *differences(watched, opened.file_names, ordered.arms, ordered.metrics, asked, question.threat.eps),
+        )
         if append is None and sketch is None:
             return answer(ordered, question, profiled=profile, kind=kind, notes=notes)
         relative = [each.name for each in question.objectives if each.relative]

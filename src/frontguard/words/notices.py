@@ -113,6 +113,22 @@ def _looks_dirtier(notice: notices.LooksDirtier) -> str:
     )
 
 
+def _rows_differ(notice: notices.RowsDiffer) -> str:
+    files = notice.between == "files"
+    low, high = (
+        f"{value:.4g} in {part if files else f'quarter {part} of its rows'}"
+        for part, value in zip(notice.parts, notice.medians, strict=True)
+    )
+    others = f"; so it is with {notice.arms} of the {notice.of} arms that were looked at" if notice.arms > 1 else ""
+    looks = "the files do not look alike" if files else "the rows do not look alike from the first to the last"
+    why = "" if files else ": a drift, batches that differ, or rows that were sorted"
+    return (
+        f"a hint: {looks}: of arm {notice.arm!r}, {notice.objective!r} has the median {low} and {high} (p = "
+        f"{notice.chance:.1g}){others}{why}. The answer takes all rows for measurements of one thing: if they are not, "
+        f"analyse {'the files' if files else 'such parts'} apart"
+    )
+
+
 def _too_few_pulls(notice: notices.TooFewPulls) -> str:
     named = ", ".join(map(repr, notice.names))
     more = f" and {notice.arms - len(notice.names):,} more" if notice.arms > len(notice.names) else ""
@@ -168,6 +184,7 @@ _SENTENCES: dict[type[notices.Notice], str | Callable[[Any], str]] = {
     notices.DriftAlarm: _drift,
     notices.SpreadAlarm: _spread,
     notices.LooksDirtier: _looks_dirtier,
+    notices.RowsDiffer: _rows_differ,
     notices.TooFewPulls: _too_few_pulls,
     notices.RowsWithoutArm: _rows_without_arm,
     notices.RowsLeftOut: rows_that_count,

@@ -20,6 +20,7 @@ from frontguard._machine import usable_cores
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.logs.sort.names import ArmNames, Codes
+from frontguard.logs.sort.order import RowOrder
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.objectives import Objective
 
@@ -37,6 +38,7 @@ class Batch:
 
     arms: pa.Array
     values: list[Floats]
+    file: int = 0  # of the log, from which they come
 
     def __len__(self) -> int:
         return len(self.arms)
@@ -54,8 +56,11 @@ class RowBuffer:
     (['a', 'b'], array([1, 3]), array([[0, 1, 3]]), (array([2., 1., 3.]),))
     """
 
-    def __init__(self, metrics: Sequence[str], failed_below_or_at: Floats | None = None) -> None:
+    def __init__(
+        self, metrics: Sequence[str], failed_below_or_at: Floats | None = None, watched: RowOrder | None = None
+    ) -> None:
         self.metrics = tuple(metrics)
+        self.watched = watched or RowOrder()
         self.names = ArmNames()
         self.count = 0
         given = np.full(len(self.metrics), -np.inf) if failed_below_or_at is None else failed_below_or_at
@@ -78,8 +83,10 @@ class RowBuffer:
                 f"a batch of {len(codes):,} rows needs {len(self.metrics)} columns as long; got {got or 'none'}"
             )
         self._codes.append(codes)
-        for column, floor, kept in zip(columns, self._floors, self._values, strict=True):
-            kept.append(_without_failures(column, floor))
+        columns = [_without_failures(column, floor) for column, floor in zip(columns, self._floors, strict=True)]
+        for column, kept in zip(columns, self._values, strict=True):
+            kept.append(column)
+        self.watched.count(batch.file, codes, columns)
         self.count += len(codes)
 
     def pulls(self) -> Ints:
@@ -116,8 +123,10 @@ class RowBuffer:
         """The measurements by arm. There are no rows afterwards."""
         order = self.names.in_order()
         pulls, broken = self.pulls()[order], self.broken()[order]
+        self.watched.choose(pulls, order, len(self.metrics))
         counts, values = self.take_grouped(order)
-        return _sorted(self.names.texts(order), self.metrics, pulls, [each[order] for each in counts], values, broken)
+        goods = [each[order] for each in counts]
+        return _sorted(self.names.texts(order), self.metrics, pulls, goods, values, broken, self.watched)
 
 
 def sorted_pulls(arms: Sequence[str], objectives: Sequence[Objective], arm_of: Ints, values: Floats) -> Ordered:
@@ -166,9 +175,12 @@ def _sorted(
     counts: Sequence[Ints],
     values: Sequence[Floats],
     broken: Ints,
+    watched: RowOrder | None = None,
 ) -> Ordered:
     starts = starts_of(counts)
-    for flat, begins in zip(values, starts, strict=True):
+    for metric, (flat, begins) in enumerate(zip(values, starts, strict=True)):
+        if watched is not None:
+            watched.take(metric, 0, flat, begins)
         sort_within(flat, begins)
     return Ordered(arms, metrics, pulls, starts, tuple(values), broken)
 

@@ -58,8 +58,14 @@ class Log:
         self._request = replace(request, arm=self.arm, layout=picked.layout)
         self._files, self._open = files.files, open
         self._first: LogTable | None = first
+        self._file = 0  # that is read
         self._bytes_before = 0
         self._now: LogTable | None = None
+
+    @property
+    def file_names(self) -> list[str]:
+        """What its files are called."""
+        return [file.shown for file in self._files]
 
     @property
     def bytes_read(self) -> int:
@@ -97,7 +103,7 @@ class Log:
         pulls = 0
         for rows in named:
             pulls += len(rows)
-            yield Batch(rows.texts[0], rows.numbers)
+            yield Batch(rows.texts[0], rows.numbers, self._file)
         self._refuse_no_rows(pulls)
 
     def _refuse_no_rows(self, rows: int) -> None:
@@ -115,8 +121,9 @@ class Log:
         sieve = Sieve(filter, self.where) if filter.columns else None
         used = len(self.arm) + (self.layout == "long")  # texts; those behind are there for the filter alone
         nameless, first = 0, ""
-        for file in self._files:
+        for number, file in enumerate(self._files):
             before_file = self.rows_read
+            self._file = 0 if self.layout == "long" else number  # where a pull may be of several files
             for rows in self._rows(file):
                 width = len(self.arm)
                 arms = joined(rows.texts[:width], self.arm)
