@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from frontguard._compiled import kernel
 from frontguard._typing import Floats, Ints
 from frontguard.logs.sort.names import Codes
 
@@ -36,9 +35,8 @@ class RowOrder:
     def __init__(self, files: int = 1) -> None:
         self.files = min(files, MOST_FILES)
         self._all_files = files
-        self._now = 0  # the file that is read
-        self._counts: list[Ints] = []  # of each metric: good values by code so far
-        self._ends: dict[int, list[Ints]] = {}  # the same where each file ends
+        self._before: dict[int, Ints] = {}  # of a metric: good values, by code, in runs of rows that are over
+        self._ends: dict[tuple[int, int], Ints] = {}  # of a metric and part: likewise, where the part ends
         self._codes: dict[int, int] = {}  # of the arms that are looked at, by position
         self._kept: dict[tuple[int, int, bool], list[Floats]] = {}
 
@@ -46,47 +44,42 @@ class RowOrder:
         """The part of the log that a file belongs to."""
         return file * self.files // self._all_files
 
-    def count(self, file: int, codes: Codes, columns: Sequence[Floats]) -> None:
-        """Take notice of rows, with NaN for values that failed."""
-        if self.files < 2:
-            return
-        if not self._counts:
-            self._counts = [np.zeros(_FIRST_ARMS, np.int64) for _ in columns]
-        part = self.part_of(file)
-        if part != self._now:
-            self._end()
-            self._now = part
-        for column, counts in zip(columns, self._counts, strict=True):
-            _count_first(codes, column, counts)
-
-    def _end(self) -> None:
-        self._ends[self._now] = [counts.copy() for counts in self._counts]
+    def end(self, metric: int, part: int, counts: Ints, *, run_over: bool) -> None:
+        """Take notice that rows of a part end: good values by code, since the run of rows began. Threads may call."""
+        so_far = np.zeros(_FIRST_ARMS, np.int64)
+        so_far[: len(counts)] = counts[:_FIRST_ARMS]
+        so_far += self._before.get(metric, 0)
+        self._ends[metric, part] = so_far
+        if run_over:
+            self._before[metric] = so_far
 
     def choose(self, pulls: Ints, order: Codes, metrics: int) -> None:
         """Decide which arms are looked at, all rows being known: pulls (K,) by position, and codes (K,) likewise."""
         most = np.argsort(-pulls, kind="stable")[: max(1, MOST_SAMPLES // metrics)]
         self._codes = {int(arm): int(order[arm]) for arm in most if pulls[arm] >= FEWEST_VALUES}
-        self._end()
 
     def take(self, metric: int, first: int, values: Floats, starts: Ints) -> None:
         """Keep samples of arms from position `first` on, whose values stand in the order of rows. Threads may call."""
-        for arm in range(first, first + len(starts) - 1) if len(starts) <= len(self._codes) else list(self._codes):
-            if arm not in self._codes or not first <= arm < first + len(starts) - 1:
+        for arm, code in self._codes.items():
+            if not first <= arm < first + len(starts) - 1:
                 continue
             own = values[starts[arm - first] : starts[arm - first + 1]]
             if len(own) < FEWEST_VALUES:
                 continue
             quarters = np.linspace(0, len(own), QUARTERS + 1).astype(np.int64)
             self._kept[arm, metric, False] = _thinned(own, quarters)
-            if self.files > 1 and self._codes[arm] < _FIRST_ARMS:
-                ends = [self._ends[part][metric][self._codes[arm]] for part in sorted(self._ends)]
-                self._kept[arm, metric, True] = _thinned(own, np.array([0, *ends]))
+            if self.files > 1 and code < _FIRST_ARMS:
+                edges = [0]
+                for part in range(self.files):
+                    ended = self._ends.get((metric, part))  # None for a file without rows
+                    edges.append(edges[-1] if ended is None else int(ended[code]))
+                self._kept[arm, metric, True] = _thinned(own, np.array(edges))
 
     def samples(self, *, by_file: bool) -> Iterator[tuple[int, int, list[Floats]]]:
         """Arm (its position), metric, and values by quarter of its rows, or by part of the files."""
-        for (arm, metric, of_files), parts in sorted(self._kept.items(), key=lambda item: item[0]):
+        for arm, metric, of_files in sorted(self._kept):
             if of_files == by_file:
-                yield arm, metric, parts
+                yield arm, metric, self._kept[arm, metric, of_files]
 
     def file_names(self, names: Sequence[str]) -> list[str]:
         """What the parts of the files are called."""
@@ -105,10 +98,3 @@ def _thinned(values: Floats, edges: Ints) -> list[Floats]:
         at = np.arange(count) if count <= most else (np.arange(most) + 0.5) * (count / most)
         parts.append(values[begin + at.astype(np.int64)])
     return parts
-
-
-@kernel
-def _count_first(codes: Codes, column: Floats, counts: Ints) -> None:
-    for row in range(codes.shape[0]):
-        if codes[row] < counts.shape[0] and not np.isnan(column[row]):
-            counts[codes[row]] += 1

@@ -71,6 +71,7 @@ class RowBuffer:
                 f"got {self._floors.tolist()}"
             )
         self._codes: list[Codes] = []
+        self._parts: list[int] = []  # of the log, as `watched` tells them apart
         self._values: list[list[Floats]] = [[] for _ in self.metrics]
 
     def add(self, batch: Batch) -> None:
@@ -83,10 +84,9 @@ class RowBuffer:
                 f"a batch of {len(codes):,} rows needs {len(self.metrics)} columns as long; got {got or 'none'}"
             )
         self._codes.append(codes)
-        columns = [_without_failures(column, floor) for column, floor in zip(columns, self._floors, strict=True)]
-        for column, kept in zip(columns, self._values, strict=True):
-            kept.append(column)
-        self.watched.count(batch.file, codes, columns)
+        for column, floor, kept in zip(columns, self._floors, self._values, strict=True):
+            kept.append(_without_failures(column, floor))
+        self._parts.append(self.watched.part_of(batch.file))
         self.count += len(codes)
 
     def pulls(self) -> Ints:
@@ -108,15 +108,21 @@ class RowBuffer:
 
         Rows are let go of while this goes on: there are none afterwards.
         """
-        every_code = self._codes
+        every_code, last = self._codes, len(self._codes) - 1
+        following = [*self._parts[1:], -1]
 
         def grouped(metric: int) -> tuple[Ints, Floats]:
-            found = _grouped(every_code, self._values[metric], order)
+            def counted(number: int, counts: Ints) -> None:
+                part = self._parts[number]
+                if self.watched.files > 1 and part != following[number]:
+                    self.watched.end(metric, part, counts, run_over=number == last)
+
+            found = _grouped(every_code, self._values[metric], order, counted)
             self._values[metric] = []
             return found
 
         pairs = side_by_side(grouped, range(len(self.metrics)))
-        self._codes, self.count = [], 0
+        self._codes, self._parts, self.count = [], [], 0
         return [counts for counts, _ in pairs], [together for _, together in pairs]
 
     def ordered(self) -> Ordered:
@@ -155,11 +161,20 @@ def failure_floors(metrics: Sequence[str], objectives: Sequence[Objective]) -> F
     return np.array([0.0 if name in relative else -np.inf for name in metrics])
 
 
-def _grouped(codes: Sequence[Codes], columns: Sequence[Floats], order: Codes) -> tuple[Ints, Floats]:
-    """How many good values of one metric each arm has (K,), by code, and these values, arm by arm in this order."""
+def _grouped(
+    codes: Sequence[Codes],
+    columns: Sequence[Floats],
+    order: Codes,
+    counted: Callable[[int, Ints], None] = lambda number, counts: None,
+) -> tuple[Ints, Floats]:
+    """How many good values of one metric each arm has (K,), by code, and these values, arm by arm in this order.
+
+    `counted` is told the number of each batch, and how many there are up to its end.
+    """
     counts = np.zeros(len(order), np.int64)
-    for some, column in zip(codes, columns, strict=True):
+    for number, (some, column) in enumerate(zip(codes, columns, strict=True)):
         _count_good(some, column, counts)
+        counted(number, counts)
     places = np.empty(len(counts), np.int64)
     places[order] = np.cumsum(counts[order]) - counts[order]
     together = np.empty(int(counts.sum()))

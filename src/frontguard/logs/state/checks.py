@@ -43,7 +43,7 @@ def _is_texts(value: Any) -> bool:
 
 
 def _is_source(value: Any) -> bool:
-    wanted = {"name": str, "size": int, "digest": str, "rows": (int, type(None))}
+    wanted: dict[str, type | tuple[type, ...]] = {"name": str, "size": int, "digest": str, "rows": (int, type(None))}
     return (
         isinstance(value, dict)
         and value.keys() == wanted.keys()
