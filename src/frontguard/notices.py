@@ -161,6 +161,31 @@ class LooksDirtier(Notice):
         return (self.kind,)
 
 
+@dataclass(frozen=True)
+class RowsDiffer(Notice):
+    """The rows of a log do not look alike, between its files or from the first to the last: a hint for the eye.
+
+    Of the worst arm and objective, two `parts` (files, or which quarter of its rows) have these `medians`; `chance`
+    is the probability, about, that rows in random order would differ as much anywhere. So it is with `arms` of the `of`
+    arms that were looked at.
+    """
+
+    arm: str
+    objective: str
+    between: Literal["files", "rows"]
+    parts: tuple[str, str]
+    medians: tuple[float, float]
+    chance: float
+    arms: int
+    of: int
+    kind: Literal["rows_differ"] = "rows_differ"
+
+    @property
+    def subject(self) -> tuple[str, ...]:
+        """It is about the log as a whole, whichever arm is the worst."""
+        return (self.kind,)
+
+
 # What a log has or lacks ----------------------------------------------------------------------------------------------
 
 
@@ -184,6 +209,19 @@ class RowsWithoutArm(Notice):
     first: str
     dropped: bool = True
     kind: Literal["rows_without_arm"] = "rows_without_arm"
+
+
+@dataclass(frozen=True)
+class RowsLeftOut(Notice):
+    """Only rows count that have one of these values in each of these columns: `rows` of `of` have not.
+
+    How many is None where it was not counted: in a state that was made so.
+    """
+
+    where: tuple[tuple[str, tuple[str, ...]], ...]
+    rows: int | None = None
+    of: int | None = None
+    kind: Literal["rows_left_out"] = "rows_left_out"
 
 
 @dataclass(frozen=True)
@@ -280,8 +318,10 @@ AnyNotice = (
     | DriftAlarm
     | SpreadAlarm
     | LooksDirtier
+    | RowsDiffer
     | TooFewPulls
     | RowsWithoutArm
+    | RowsLeftOut
     | ArmsWithoutRows
     | UnfinishedLine
     | UnderWay

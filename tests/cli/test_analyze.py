@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import re
 import signal
@@ -197,9 +198,25 @@ def test_standard_input_the_long_layout_and_a_table_of_all_arms(folder: Path) ->
     with (folder / "all.csv").open() as file:
         written = list(csv.DictReader(file))
     assert [(row["arm"], row["verdict"]) for row in written] == [
-        ("-O1", "in"), ("-O2", "out"), ("-O3", "in"), ("007", "out"),
+        ("'-O1", "in"), ("'-O2", "out"), ("'-O3", "in"), ("007", "out"),
     ]  # fmt: skip
-    assert float(written[2]["seconds low"]) == json.loads(ran.stdout)["intervals"]["-O3"]["seconds"][0]
+    low = json.loads(ran.stdout)["intervals"]["-O3"]["seconds"][0]
+    assert float(written[2]["seconds low"]) == pytest.approx(low, rel=1e-11)
+
+
+def test_no_name_in_the_table_is_a_formula_and_numbers_are_numbers(tmp_path: Path) -> None:
+    names = ["=1+1", "+a", "-O2", "@b", "\tc", "\rd", "'e", "plain"]
+    rows = [{"arm": name, "-x": 1.0 + i, "=y": -2.5} for i, name in enumerate(names) for _ in range(9)]
+    (tmp_path / "l.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    ran = run("l.jsonl", "--maximize=-x", "--minimize", "=y", "--csv", "all.csv", "--report", "r.csv", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    text = (tmp_path / "all.csv").read_bytes().decode()
+    assert text == (tmp_path / "r.csv").read_bytes().decode()
+    header, *table = csv.reader(io.StringIO(text, newline=""))
+    assert header[2:4] == ["'-x", "'-x low"]
+    assert sorted(row[0] for row in table) == sorted([*(f"'{name}" for name in names[:-1]), "plain"])
+    assert {row[header.index("'=y")] for row in table} == {"-2.5"}
+    assert ",-2.5," in text
 
 
 def test_a_quantile_and_tolerances_by_name(folder: Path) -> None:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from frontguard import Prescient
 from frontguard.experiments.tables import as_json
+from frontguard.studies import Study
 from tests.cli.commands import process, run
 from tests.documents.printed import as_published
 from tests.reports.samples import open_analysis, printed, rows, study_in
@@ -107,7 +112,18 @@ def test_a_study_in_postgresql(postgres: PostgresServer, tmp_path: Path) -> None
         (["a.json", "-o", "no/where.html"], "wanted a file in a folder that is there"),
         (["a.json", "-o", "-", "--json"], "standard output cannot have both"),
         (["sqlite:///nothing.db"], "nothing.db"),
-        (["mysql://host/db"], "cannot be read"),
+        (["mysql://me:secret@host/db"], "mysql://me:***@host/db: wanted a study's storage"),
+        (["other.db"], "other.db is a database of another program, not a study file"),
+        (["a\nb" * 200], "cannot be read: File name too long"),
+        (["several.db"], "several.db: it holds 2 studies (one, two); say which with --study NAME"),
+        (["several.db", "--study", "three"], "wanted --study to be one of one, two; got 'three'"),
+        (["pipe"], "pipe: wanted a file; got a pipe"),
+        (["/dev/zero"], "/dev/zero: wanted a file; got a device"),
+        (["/dev/urandom"], "/dev/urandom: wanted a file; got a device"),
+        (["a.json", "-o", "/dev/full", "--format", "html"], "/dev/full: cannot be written: No space left on device"),
+        (["a.json", "-o", "/proc/report.html"], "/proc/report.html: cannot be written: "),
+        (["a.json", "-o", "."], "wanted a file name that ends in .html"),
+        (["a.json", "-o", ".", "--format", "html"], "wanted a file to write the report to; got a folder"),
         (["-"], "got nothing, it is empty"),
     ],
 )
@@ -117,9 +133,16 @@ def test_what_cannot_be_is_said_in_one_line(arguments: list[str], said: str, fol
     (tmp_path / "half.db").write_bytes((folder / "one.db").read_bytes()[:3000])
     (tmp_path / "empty.json").write_text(" \n")
     (tmp_path / "text.txt").write_text("hello")
+    os.mkfifo(tmp_path / "pipe")
+    with closing(sqlite3.connect(tmp_path / "other.db")) as other:
+        other.execute("create table somebody_elses (x)")
+    if arguments[0] == "several.db":
+        for name in ("one", "two"):
+            Study(["a"], [("x", "maximize")], Prescient(0.1), storage=tmp_path / "several.db", name=name).close()
     ran = run("report", *arguments, cwd=tmp_path, given=b"")
     assert ran.returncode == 2
     assert said in ran.stderr
+    assert ("that cannot be" in ran.stderr) == ("\0" in arguments[0])
     assert ran.stderr.count("\n") == 1
     assert "Traceback" not in ran.stderr
     assert not (tmp_path / "report.html").exists()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import random
 import resource
 import shutil
 import signal
+import struct
 import time
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,12 +20,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frontguard import BadInput
+from frontguard import BadInput, analyze
 from frontguard.logs.counted import CountedFile, marked
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.state import LogState, append_to
 from frontguard.logs.state import file as state_file
 from frontguard.logs.state.file import held
+from tests.broken import broken
 from tests.forks import fork
 
 Row = tuple[str, tuple[float | None, float | None]]
@@ -357,3 +361,66 @@ def test_files_without_rows_are_how_others_begin(tmp_path: Path) -> None:
     assert marked(log, known=[header])[1] is None
     with pytest.raises(BadInput, match="cannot be read: No such file"):
         marked(tmp_path / "none")
+
+
+# From strangers -------------------------------------------------------------------------------------------------------
+
+
+def write_as_strangers(file: Path, chance: random.Random) -> None:
+    """Change what a state says of itself, or numbers in it, and make all its checksums right again."""
+    words, arrays = state_file.read_file(file)
+    if chance.random() < 0.5:
+        described = broken(
+            {"words": words, "shapes": {name: list(each.shape) for name, each in arrays.items()}}, chance
+        )
+        words, shapes = described.get("words"), described.get("shapes")
+    else:
+        shapes = {name: list(each.shape) for name, each in arrays.items()}
+        name = chance.choice([name for name, each in arrays.items() if each.size])
+        changed = arrays[name].copy()
+        odd = [-1, 0, 1, 255, 2**62, -(2**62)] if changed.dtype.kind != "f" else [np.nan, np.inf, -np.inf, 1e308, -1e9]
+        with np.errstate(over="ignore"):
+            changed.flat[chance.randrange(changed.size)] = np.array(chance.choice(odd)).astype(changed.dtype)
+        arrays = {**arrays, name: changed}
+    raw = file.read_bytes()
+    kept = [{**each, "shape": shapes.get(each["name"], each["shape"]) if isinstance(shapes, dict) else shapes}
+            for each in json.loads(raw[slice(*text_at(raw))])["arrays"]]  # fmt: skip
+    with file.open("wb") as out:
+        state_file._write(out, {}, arrays)
+    raw = file.read_bytes()
+    start, end = text_at(raw)
+    sums = {each["name"]: each["checksum"] for each in json.loads(raw[start:end])["arrays"]}
+    for each in kept:
+        each["checksum"] = sums[each["name"]]
+    if chance.random() < 0.3:
+        kept = broken(kept, chance)
+    text = json.dumps({"words": words, "arrays": kept}).encode()
+    where = struct.pack("<QQ", start, len(text))
+    right = zlib.crc32(where, zlib.crc32(text, zlib.crc32(raw[:64])))
+    file.write_bytes(raw[:start] + text + state_file._TAIL.pack(start, len(text), right, b"END OF STATE"))
+
+
+def text_at(raw: bytes) -> tuple[int, int]:
+    place, length, *_ = state_file._TAIL.unpack(raw[-state_file._TAIL.size :])
+    return place, place + length
+
+
+@pytest.mark.parametrize("sketched", [False, True])
+def test_a_state_from_strangers_is_answered_or_refused_in_a_line(tmp_path: Path, sketched: bool) -> None:
+    rng = np.random.default_rng(3)
+    columns = {"arm": ["a"] * 60 + ["b"] * 60} | {
+        name: np.r_[rng.normal(0, 1, 60), rng.normal(9, 1, 60)] for name in "xy"
+    }
+    good, file = tmp_path / "good", tmp_path / "state"
+    analyze(columns, maximize=["x", "y"], append=good, sketch=8 if sketched else None)
+    whole, chance = good.read_bytes(), random.Random(f"strangers {sketched}")
+    refused: list[str] = []
+    for _ in range(150):
+        file.write_bytes(whole)
+        write_as_strangers(file, chance)
+        try:
+            analyze(file, maximize=["x", "y"], profile=False)
+        except BadInput as error:
+            refused.append(str(error))
+    assert 50 < len(refused) < 150
+    assert [line for line in refused if "\n" in line or len(line) > 600] == []

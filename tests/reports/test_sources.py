@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import random
 import re
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -24,6 +22,7 @@ from frontguard.reports.write import text_of
 from frontguard.studies.overview import Snapshot
 from frontguard.words import analysis as summary
 from frontguard.words.certificate import guarantee
+from tests.broken import broken
 from tests.reports.samples import OBJECTIVES, flags, open_analysis, printed, rows, rows_json, study_in
 
 
@@ -152,44 +151,6 @@ def test_rows_of_reproduce_come_back() -> None:
 
 
 # Broken ---------------------------------------------------------------------------------------------------------------
-
-BROKEN_VALUES: list[Any] = [
-    None, True, 0, 1, -1, 0.5, -3.5, 1e300, -1e308, 1e-320, 10**400, 2**63, "", "x", "in", "2%", "NaN", "\ud800",
-    "<script>", [], [1], [None, None], {}, {"a": 1}, {"seconds": [1, 2]}, [[[]]],
-]  # fmt: skip
-
-
-def places(value: Any, before: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    if before:
-        yield before
-    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
-        yield from places(value[key], (*before, key))
-
-
-def broken(value: Any, chance: random.Random) -> Any:
-    """The value with something replaced, taken away, renamed or put elsewhere in up to four places."""
-    value = copy.deepcopy(value)
-    for _ in range(chance.choice([1, 1, 1, 2, 4])):
-        every = list(places(value))
-        shallow = [place for place in every if len(place) <= 2]
-        if not every:
-            return value
-        place = chance.choice(every if chance.random() < 0.5 else shallow)
-        holder = value
-        for key in place[:-1]:
-            holder = holder[key]
-        match chance.randrange(4):
-            case 0:
-                holder[place[-1]] = copy.deepcopy(chance.choice(BROKEN_VALUES))
-            case 1:
-                del holder[place[-1]]
-            case 2 if isinstance(holder, dict):
-                holder[chance.choice(["zz", "", "seconds"])] = holder.pop(place[-1])
-            case _:
-                others = list(holder.values()) if isinstance(holder, dict) else holder
-                holder[place[-1]] = copy.deepcopy(chance.choice(others))
-    return value
-
 
 SAMPLES = {
     "analysis": lambda: printed(open_analysis()),

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv as csv_module
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from frontguard._private import private
 from frontguard._written import checked_confidence
 from frontguard.cli.report import checked_target, keep, origin
 from frontguard.cli.values import (
@@ -88,6 +86,14 @@ def analyze(
     decimal: Annotated[str, typer.Option(help="Decimal point of CSV: . or ,")] = ".",
     missing_arms: Annotated[str, typer.Option(help="refuse or drop rows without an arm.")] = "refuse",
     study: Annotated[str | None, typer.Option(help="Name of the study, where a storage has several.")] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=VALUE",
+            help="Only rows with this value count; repeat for more columns, or for several values of one, any of which "
+            "will do.",
+        ),
+    ] = None,
     memory: Annotated[
         str | None, typer.Option(help="For rows, such as 4G; beyond, temporary files (without: half of what is free).")
     ] = None,
@@ -144,6 +150,7 @@ def analyze(
             again=again,
             sketch=sketch,
             cluster=cluster,
+            where=_by_column(where),
             progress=display.reading,
             **given,
             **reading,
@@ -162,6 +169,19 @@ def analyze(
     raise typer.Exit(OPEN if strict and opened else 0)
 
 
+def _by_column(texts: Sequence[str] | None) -> dict[str, list[str]] | None:
+    """COLUMN=VALUE several times, as values by column."""
+    if not texts:
+        return None
+    found: dict[str, list[str]] = {}
+    for text in texts:
+        column, equals, value = text.partition("=")
+        if not equals or not column:
+            raise BadInput(f"--where: wanted COLUMN=VALUE, such as host=a; got {text!r}")
+        found.setdefault(column, []).append(value)
+    return found
+
+
 # Output ---------------------------------------------------------------------------------------------------------------
 
 
@@ -178,14 +198,12 @@ def _print_json(found: Analysis, log: Sequence[str]) -> None:
 
 
 def write_csv(found: Analysis, path: Path) -> None:
-    """A row for every arm; what is infinite is written inf, and what is not known is left empty."""
-    columns: Mapping[str, Any] = found.columns()
-    plain = [column if isinstance(column, list) else column.tolist() for column in columns.values()]
+    """A row for every arm, as a report's CSV has it."""
+    from frontguard.reports.csv import lines
+    from frontguard.reports.write import replace_file
+
     try:
-        with open(path, "w", newline="", encoding="utf-8", opener=private) as file:
-            writer = csv_module.writer(file, lineterminator="\n")
-            writer.writerow(columns)
-            writer.writerows(["" if value != value else value for value in row] for row in zip(*plain, strict=True))
+        replace_file(path, lines(found.columns()))
     except OSError as error:
         raise BadInput(f"--csv {path}: cannot be written: {error.strerror or error}") from None
 

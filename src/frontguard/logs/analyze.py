@@ -12,22 +12,25 @@ import numpy as np
 
 from frontguard._written import checked_confidence, explains_arguments
 from frontguard.errors import BadInput
+from frontguard.logs.alike import differences
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.answer import Question, answer
 from frontguard.logs.counted import CountedFile, marked
 from frontguard.logs.of_study import other_answer, own_answer, question_of, read_study
+from frontguard.logs.sort.order import RowOrder
 from frontguard.logs.sort.ordered import Ordered, Readable
 from frontguard.logs.sort.progress import Clock, Watcher
 from frontguard.logs.sort.rows import failure_floors
 from frontguard.logs.sort.spill import ordered_from
 from frontguard.logs.sources import open_log
 from frontguard.logs.sources.files import STDIN, LogFiles, find, is_address
+from frontguard.logs.sources.filter import RowFilter
 from frontguard.logs.sources.frames import is_frame
 from frontguard.logs.sources.log import Log
 from frontguard.logs.sources.reader import no_column
 from frontguard.logs.state import LogState, append_to
 from frontguard.logs.state.file import MARK
-from frontguard.notices import Notice
+from frontguard.notices import Notice, RowsLeftOut
 from frontguard.objectives import Objective, parse_objectives
 from frontguard.phrases import did_you_mean, quoted, shown
 from frontguard.studies.study import Study
@@ -57,6 +60,7 @@ def analyze(
     again: bool = False,
     sketch: int | None = None,
     cluster: Any = None,
+    where: Mapping[str, Any] | None = None,
     progress: Watcher | None = None,
     **reading: Any,
 ) -> Analysis:
@@ -92,6 +96,9 @@ def analyze(
         With `anytime`, from the state's beginning or not at all.
     cluster
         Partitioned Parquet is read on this Dask cluster, a `distributed.Client` or "HOST:PORT".
+    where
+        Columns with the value, or a list of values, of which a row must have one to count: {"host": "a"}. A filter that
+        was chosen by looking at the values breaks the promise.
     reading
         Of the input: see `frontguard.logs.sources.open_log`.
 
@@ -118,6 +125,9 @@ def analyze(
         chosen = _adjusted(metrics, tolerance=tolerance, quantile=quantile)
         return Question(chosen, model, level, anytime=adaptive if anytime is None else anytime)
 
+    chosen = RowFilter.of(where)
+    if chosen.columns and (cluster is not None or isinstance(log, Log)):
+        raise BadInput("where: rows can be chosen of files and frames; got a cluster, or a log that is open already")
     if cluster is not None:
         if not given:
             raise BadInput("objectives: name the columns to read on the cluster with maximize or minimize")
@@ -141,10 +151,11 @@ def analyze(
         state = LogState.merge_all([LogState.load(path) for path in states], again=again)
         adaptive = bool(state.about.get("adaptive"))
         question = ask(_asked_of_state(state, given, arm, states[0]), adaptive=adaptive)
+        notes = _chosen_in_state(state, chosen, states[0])
     else:
         names = [objective.name for objective in given]
         sources = _new_sources(files, append, again=again) if append is not None and files is not None else ()
-        opened = open_log(log if files is None else files, arm=arm, metrics=names, **reading)
+        opened = open_log(log if files is None else files, arm=arm, metrics=names, filter=where, **reading)
         metrics = given or opened.objectives or tuple(Objective(name, "minimize") for name in opened.metrics)
         adaptive = opened.study is not None
         if opened.study is not None:
@@ -163,6 +174,7 @@ def analyze(
             opened.on_rows = clock.read
         if opened.study is not None and append is None and sketch is None:
             return _of_study(opened.study, question, profile, clock)
+        watched = RowOrder(len(opened.file_names))
         ordered = ordered_from(
             opened.batches(),
             opened.metrics,
@@ -170,16 +182,23 @@ def analyze(
             memory=memory,
             folder=folder,
             clock=clock,
+            watched=watched,
         )
         if is_frame(log):  # no rows of it, to remember its kind by
             kind = log if isinstance(log, Mapping) else log[:0]
-        notes = tuple(opened.notes)
+        asked = question.objectives
+        notes = (
+            *opened.notes,
+            *differences(watched, opened.file_names, ordered.arms, ordered.metrics, asked, question.threat.eps),
+        )
         if append is None and sketch is None:
             return answer(ordered, question, profiled=profile, kind=kind, notes=notes)
         relative = [each.name for each in question.objectives if each.relative]
         about: dict[str, Any] = {"arm": list(opened.arm), "layout": opened.layout, "relative": relative}
         if adaptive:  # what a state of such rows promises holds with the boundaries for many looks only
             about["adaptive"] = True
+        if chosen.columns:
+            about["where"] = chosen.to_dict()
         state = LogState.from_ordered(ordered, about, sources)
     if sketch is not None:
         if question.anytime:
@@ -344,6 +363,15 @@ def _asked_of_state(
     if arms and "arm" in state.about and list(state.about["arm"]) != arms:
         raise BadInput(f"{where}: its arm is {quoted(state.about['arm'])}; got {quoted(arms)}")
     return given
+
+
+def _chosen_in_state(state: LogState, chosen: RowFilter, path: Path) -> tuple[Notice, ...]:
+    """What a state says of the rows that were chosen for it, of which others cannot be chosen any more."""
+    own = RowFilter.of(state.about.get("where"))
+    if chosen.columns and chosen != own:
+        got = f"of those with {own.to_dict()}" if own.columns else "of all rows"
+        raise BadInput(f"where: the rows of a state cannot be told apart any more; {path} is {got}: filter the logs")
+    return (RowsLeftOut(own.wanted),) if own.columns else ()
 
 
 def _refuse_not_positive(readable: Readable, objectives: Sequence[Objective]) -> None:

@@ -29,6 +29,7 @@ from frontguard._typing import Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.logs.sort.merge import merge_ordered, same_metrics, united
 from frontguard.logs.sort.ordered import Ordered
+from frontguard.phrases import error_line
 
 AnyArray = npt.NDArray[Any]
 
@@ -165,7 +166,7 @@ class Sketches:
         for d, some in enumerate(found._sketches):
             body, ends = arrays[f"sketches {d}"], arrays[f"ends {d}"].tolist()
             for index, start, end in zip(arrays[f"sketched {d}"].tolist(), [0, *ends], ends, strict=False):
-                some[kept.arms[index]] = type(found._new()).deserialize(body[start:end].tobytes())
+                some[kept.arms[index]] = _read_back(type(found._new()), body[start:end].tobytes(), kept.pulls[index])
         return found
 
     def _take(self, ordered: Ordered, sums: Floats) -> None:
@@ -205,6 +206,20 @@ def _maker(size: int) -> Callable[[], Any]:
     except ImportError as error:
         raise BadInput("sketches need DataSketches: pip install 'frontguard[sketch]'") from error
     return lambda: kind(size)
+
+
+def _read_back(kind: Any, body: bytes, pulls: int) -> Any:
+    """A sketch out of its own bytes, which somebody else may have written."""
+    try:
+        sketch = kind.deserialize(body)
+        held = _retained(sketch)
+        sound = int(held.weights.sum()) == held.count <= pulls and bool(np.isfinite(held.values).all())
+        sound = sound and held.lowest <= held.values.min() <= held.values.max() <= held.highest
+    except Exception as error:  # whatever the library makes of bytes that are not its own
+        raise BadInput(f"a sketch of the state cannot be read: {error_line(error)}") from None
+    if not sound:
+        raise BadInput("a sketch of the state cannot be read: it holds what no sketch of its arm would")
+    return sketch
 
 
 def _apart(work: Callable[..., None], *given: Any) -> None:

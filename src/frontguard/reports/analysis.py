@@ -82,7 +82,7 @@ def analysis_report(found: Analysis, origin: Origin | None = None) -> Report:
         guarantee=[said for said in (guarantee(plain, anytime=plain.anytime), summary.by_means(plain)) if said],
         anytime=found.anytime,
         failed=failed_pulls(found),
-        facts=(Fact("Verdicts", verdicts),),
+        facts=(Fact("Verdicts", verdicts), *(Fact("Rows", each) for each in summary.rows_chosen(found))),
         robustness=robustness_part(plain),
         open=Section("What would settle the open arms", listed=tuple(to_settle)),
         steps=steps,

@@ -1,4 +1,4 @@
-"""A report as CSV: a row for every arm (or for every row of results), with everything that there is a number for.
+"""Tables as CSV, those of reports and of `analyze --csv`: a row for every arm, with all that there is a number for.
 
 A spreadsheet takes a text that begins with = + - @ (or a tab, or a line break) for a formula, and an arm may well be
 called -O2. Such texts get an apostrophe in front, and so do texts that begin with one, so that taking one apostrophe
@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from frontguard.reports.model import Report
 from frontguard.results import AT_A_TIME
 
 # Full-width signs too: some spreadsheets fold them.
@@ -31,12 +30,12 @@ def guarded(text: str) -> str:
     return "'" + text if text.lstrip(" ").startswith(_FORMULA) else text
 
 
-def lines(report: Report) -> Iterator[str]:
-    """The file in pieces: a million arms are never all in memory as text."""
+def lines(table: Mapping[str, Any]) -> Iterator[str]:
+    """Columns by name (lists or arrays) as a file, in pieces: a million arms are never all in memory as text."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-    writer.writerow(map(guarded, report.columns))
-    columns = list(report.columns.values())
+    writer.writerow(map(guarded, table))
+    columns = list(table.values())
     for start in range(0, len(columns[0]), AT_A_TIME):
         part = [column[start : start + AT_A_TIME] for column in columns]
         plain = [each.tolist() if isinstance(each, np.ndarray) else each for each in part]

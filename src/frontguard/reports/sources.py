@@ -9,19 +9,24 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from frontguard.documents.base import Origin, parsed, read
 from frontguard.errors import BadInput
+from frontguard.logs.sources.files import refuse_unless_file
+from frontguard.logs.sources.whole import whole
+from frontguard.phrases import one_line, shown
 from frontguard.reports.model import Progress, Report
+from frontguard.storage.open import without_password
 
 WANTED = (
     "a study's storage (a SQLite file or postgresql://…), or the JSON of frontguard run, analyze, demo or reproduce "
     "(a file, its folder, or - for standard input)"
 )
 _SQLITE = b"SQLite format 3\x00"
+_BEGINNING = 1 << 10  # bytes that show whether it may be JSON
 _TABLE = "table.json"  # what reproduce leaves in its folder
 _DEMO = "demo.json"  # and the demonstration in its
 
@@ -69,28 +74,44 @@ def report_from(where: str, study: str | None = None, progress: Progress | None 
         return _of_storage(where, study, progress)
     if where == "-":
         return report_from_json(_read_stdin(), "standard input", study)
-    path = Path(where)
+    if not where or "\0" in where:
+        raise BadInput(f"{shown(where)}: wanted {WANTED}; got a path that cannot be")
+    if re.match(r"[a-z][a-z0-9+.-]*://", where, re.I):
+        raise BadInput(f"{without_password(where)}: wanted {WANTED}; got an address of another kind")
+    try:
+        path = _the_file(Path(where))
+        with path.open("rb") as file:
+            is_storage = file.read(len(_SQLITE)) == _SQLITE
+            file.seek(0)
+            content = b"" if is_storage else _content(file.read, where)
+    except OSError as error:
+        raise BadInput(f"{one_line(where, 200)}: cannot be read: {error.strerror or error}") from None
+    if is_storage:
+        return _of_storage(str(path), study, progress)
+    return report_from_json(content, str(path), study)
+
+
+def _the_file(path: Path) -> Path:
+    """The file itself, or the one that is meant where it is the folder of a command."""
     if path.is_dir():
         inside = [path / name for name in (_TABLE, _DEMO) if (path / name).is_file()]
         if not inside:
-            raise BadInput(f"{where}: wanted {WANTED}; got a folder without {_TABLE} or {_DEMO}")
-        path = inside[0]
-    try:
-        with path.open("rb") as file:
-            start = file.read(len(_SQLITE))
-            if start == _SQLITE:
-                return _of_storage(str(path), study, progress)
-            content = start + file.read()
-    except OSError as error:
-        raise BadInput(f"{where}: cannot be read: {error.strerror or error}") from None
-    except ValueError as error:  # a path that no file system takes
-        raise BadInput(f"{where[:80]!r}: wanted {WANTED}; got a path that cannot be: {error}") from None
-    return report_from_json(content, str(path), study)
+            raise BadInput(f"{path}: wanted {WANTED}; got a folder without {_TABLE} or {_DEMO}")
+        return inside[0]
+    refuse_unless_file(path)
+    return path
+
+
+def _content(read: Callable[[int], bytes], where: str) -> bytes:
+    """All of a document; of what does not begin like one, the beginning, which tells why it is none."""
+    start = read(_BEGINNING)
+    text = start.removeprefix(b"\xef\xbb\xbf").strip()
+    return start if text and text[:1] not in b"{[" else start + whole(read, where)
 
 
 def _of_storage(where: str, study: str | None, progress: Progress | None) -> Report:
     from frontguard.reports.study import study_report
-    from frontguard.storage.open import open_storage, without_password
+    from frontguard.storage.open import open_storage
 
     shown = without_password(where)
     with open_storage(where, read_only=True) as storage:
@@ -111,7 +132,7 @@ def _read_stdin() -> bytes:
             "-`; got a terminal"
         )
     try:
-        return sys.stdin.buffer.read()
+        return _content(sys.stdin.buffer.read, "standard input")
     except (AttributeError, OSError) as error:
         raise BadInput(f"standard input: cannot be read: {error}") from None
 

@@ -6,12 +6,13 @@ import os
 import secrets
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from frontguard._private import private
 from frontguard.errors import BadInput
+from frontguard.phrases import shown
 from frontguard.reports.model import Report
 from frontguard.reports.sources import report_on
 
@@ -62,7 +63,7 @@ def text_of(report: Report, format: Format) -> Iterator[str]:
     else:
         from frontguard.reports.csv import lines
 
-        yield from lines(report)
+        yield from lines(report.columns)
 
 
 def save(report: Report, path: str | Path, format: str | None = None) -> Path:
@@ -76,18 +77,21 @@ def save(report: Report, path: str | Path, format: str | None = None) -> Path:
             sys.stdout.write(piece)
         sys.stdout.flush()
         return Path("-")
+    if "\0" in str(path):
+        raise BadInput(f"{shown(str(path))}: wanted a file to write the report to; got a path that cannot be")
     target = Path(path)
     pieces = text_of(report, wanted)
     try:
         if target.is_dir():
             raise BadInput(f"{path}: wanted a file to write the report to; got a folder")
-        _replace(target, pieces)
+        replace_file(target, pieces)
     except OSError as error:
         raise BadInput(f"{path}: cannot be written: {error.strerror or error}") from None
     return target
 
 
-def _replace(target: Path, pieces: Iterator[str]) -> None:
+def replace_file(target: Path, pieces: Iterable[str]) -> None:
+    """Write a file beside its place first: what was there stays until all of it is written."""
     # A link is followed, and what is no plain file (a pipe, /dev/stdout) is written to as it is.
     target = target.resolve() if target.is_symlink() else target
     if target.exists() and not target.is_file():

@@ -15,6 +15,7 @@ import numpy as np
 from frontguard._typing import Bools
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.more_pulls import FARTHEST, LIMITS
+from frontguard.notices import RowsLeftOut
 from frontguard.phrases import are, listed, percent, rounded
 from frontguard.results import WORDS
 from frontguard.verdicts import Verdict
@@ -22,6 +23,7 @@ from frontguard.words.arm_table import ArmTable, arm_table, shown
 from frontguard.words.certificate import allowed, amounts_in_words, suggested_tolerances
 from frontguard.words.command_line import command_line
 from frontguard.words.front import front_in_words, measured, place
+from frontguard.words.notices import rows_that_count
 from frontguard.words.statements import Statement
 from frontguard.words.threats import able, beyond, what_eps_is
 
@@ -66,6 +68,11 @@ def table(found: Analysis, most: int = MOST_ROWS) -> ArmTable:
         stands=None if profile is None else profile.per_arm,
         resolution=0.0 if profile is None else profile.resolution,
     )
+
+
+def rows_chosen(found: Analysis) -> list[str]:
+    """Which rows of the log count, where not all do."""
+    return [rows_that_count(each) for each in found.notices if isinstance(each, RowsLeftOut)]
 
 
 # How robust it is -----------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from frontguard.phrases import joined, number_of, one_line, percent
 from frontguard.words.statements import Statement
 
 _REASONS_SHOWN = 3
+_VALUES_SHOWN = 6
 
 
 def sentence(notice: notices.Notice) -> str:
@@ -112,11 +113,40 @@ def _looks_dirtier(notice: notices.LooksDirtier) -> str:
     )
 
 
+def _rows_differ(notice: notices.RowsDiffer) -> str:
+    files = notice.between == "files"
+    low, high = (
+        f"{value:.4g} in {part if files else f'quarter {part} of its rows'}"
+        for part, value in zip(notice.parts, notice.medians, strict=True)
+    )
+    others = f"; so it is with {notice.arms} of the {notice.of} arms that were looked at" if notice.arms > 1 else ""
+    looks = "the files do not look alike" if files else "the rows do not look alike from the first to the last"
+    why = "" if files else ": a drift, batches that differ, or rows that were sorted"
+    return (
+        f"a hint: {looks}: of arm {notice.arm!r}, {notice.objective!r} has the median {low} and {high} (p = "
+        f"{notice.chance:.1g}){others}{why}. The answer takes all rows for measurements of one thing: if they are not, "
+        f"analyse {'the files' if files else 'such parts'} apart"
+    )
+
+
 def _too_few_pulls(notice: notices.TooFewPulls) -> str:
     named = ", ".join(map(repr, notice.names))
     more = f" and {notice.arms - len(notice.names):,} more" if notice.arms > len(notice.names) else ""
     counts = {"arms": f"{notice.arms:,}", "of": f"{notice.of:,}", "most": f"{notice.most:,}"}
     return Statement.TOO_FEW_PULLS(names=named + more, **counts)
+
+
+def rows_that_count(notice: notices.RowsLeftOut) -> str:
+    """Which rows count, and how many do not.
+
+    >>> rows_that_count(notices.RowsLeftOut((("host", ("a", "b")), ("day", ("1",))), 30, 90))
+    "only rows with 'host' 'a' or 'b' and 'day' '1' count; 30 of 90 rows are left out"
+    """
+    parts = [f"{column!r} {' or '.join(map(repr, values[:_VALUES_SHOWN]))}" for column, values in notice.where]
+    if any(len(values) > _VALUES_SHOWN for _, values in notice.where):
+        parts = [f"{column!r} one of {len(values)} values" for column, values in notice.where]
+    left = "" if notice.rows is None or notice.of is None else f"; {notice.rows:,} of {notice.of:,} rows are left out"
+    return f"only rows with {joined(parts)} count{left}"
 
 
 def _arms_without_rows(notice: notices.ArmsWithoutRows) -> str:
@@ -162,8 +192,10 @@ _SENTENCES: dict[type[notices.Notice], str | Callable[[Any], str]] = {
     notices.DriftAlarm: _drift,
     notices.SpreadAlarm: _spread,
     notices.LooksDirtier: _looks_dirtier,
+    notices.RowsDiffer: _rows_differ,
     notices.TooFewPulls: _too_few_pulls,
     notices.RowsWithoutArm: _rows_without_arm,
+    notices.RowsLeftOut: rows_that_count,
     notices.ArmsWithoutRows: _arms_without_rows,
     notices.UnfinishedLine: "{where}: the last line does not end with a line break; if the file was cut there, its "
     "last row may be wrong",

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.broken import broken
 from tests.logs.sources.fuzzers import WRITERS, damaged, edited, plainly_csv, plainly_jsonl, read, valid_rows
 
 IN_TEST = 700  # files of each of three formats
@@ -55,3 +59,47 @@ def test_a_damaged_file_is_answered_rightly_or_refused_in_a_line(format: str, tm
 def test_a_damaged_file_is_answered_rightly_or_refused_in_a_line_at_length(format: str, tmp_path: Path) -> None:
     seen = _fuzz(format, tmp_path, IN_AUDIT, seed=2)
     assert seen["refused"] > IN_AUDIT // 10
+
+
+# Results of tools -----------------------------------------------------------------------------------------------------
+
+OF_EACH_TOOL = 300
+
+
+def _tools() -> dict[str, Any]:
+    """A document of every schema, as the tools write them."""
+    samples = Path(__file__).parent / "samples"
+    pyperf_run = {"metadata": {"mem_max_rss": 7, "date": "2026-01-01"}, "values": [0.25], "warmups": [[1, 0.5]]}
+    tested = {
+        "name": "test_sum[10]",
+        "fullname": "test_it.py::test_sum[10]",
+        "group": None,
+        "params": {"n": 10},
+        "stats": {"min": 0.1, "rounds": 2, "data": [0.1, 0.2]},
+    }
+    measured = [{"time_wall_clock": 0.5, "peak_memory_usage": {"value": 3, "unit": "byte"}, "exit_code": 0}] * 3
+    return {
+        "hyperfine": json.loads((samples / "hyperfine_parameters.json").read_text()),
+        "hyperfine of measurements": {
+            "results": [{"command": "a", "measurements": measured}, {"command": "b", "times": [1]}]
+        },
+        "pyperf": {
+            "version": "1.0",
+            "metadata": {"name": "sum", "unit": "second", "loops": 4},
+            "benchmarks": [{"runs": [pyperf_run] * 3}, {"metadata": {"name": "len"}, "runs": [pyperf_run]}],
+        },
+        "pytest-benchmark": {"machine_info": {"node": "x"}, "benchmarks": [tested, {**tested, "name": "test_len"}]},
+    }
+
+
+@pytest.mark.parametrize("kind", list(_tools()))
+def test_odd_results_of_a_tool_are_answered_or_refused_in_a_line(kind: str, tmp_path: Path) -> None:
+    chance, sample = Random(kind), _tools()[kind]
+    path = tmp_path / "results.json"
+    seen: Counter[str] = Counter()
+    for _ in range(OF_EACH_TOOL):
+        path.write_text(json.dumps(broken(sample, chance)))
+        answer = read(path, arm=None, metrics=(), format=kind.split()[0] if chance.random() < 0.5 else None)
+        seen["refused" if isinstance(answer, str) else "answered"] += 1
+    assert seen["refused"] > OF_EACH_TOOL // 10
+    assert seen["answered"] > OF_EACH_TOOL // 10

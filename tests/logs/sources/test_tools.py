@@ -251,13 +251,13 @@ def test_tests_of_one_name_in_two_files_are_told_apart(tmp_path: Path) -> None:
 def test_a_document_of_another_kind_and_one_that_was_cut(tmp_path: Path) -> None:
     path = written(tmp_path / "x.json", {"hello": 1, "world": 2})
     path.write_text(json.dumps({"hello": 1}, indent=1))
-    with pytest.raises(BadInput, match=r"wanted JSON lines, .* got a document with the keys hello"):
+    with pytest.raises(BadInput, match=r"wanted JSON lines, .* got a document with the keys 'hello'"):
         open_log(path)
     whole = (SAMPLES / "hyperfine_failures.json").read_text()
     path.write_text(whole[: len(whole) // 2])
     with pytest.raises(BadInput, match="is no JSON document, or was cut in the middle"):
         open_log(path)
-    with pytest.raises(BadInput, match="wanted a JSON document as pyperf writes it; got the keys results"):
+    with pytest.raises(BadInput, match="wanted a JSON document as pyperf writes it; got the keys 'results'"):
         open_log(SAMPLES / "hyperfine_failures.json", format="pyperf")
     with pytest.raises(BadInput, match="holds no results"):
         open_log(written(path, {"results": []}))

@@ -20,6 +20,7 @@ from frontguard._machine import usable_cores
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.logs.sort.names import ArmNames, Codes
+from frontguard.logs.sort.order import RowOrder
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.objectives import Objective
 
@@ -37,6 +38,7 @@ class Batch:
 
     arms: pa.Array
     values: list[Floats]
+    file: int = 0  # of the log, from which they come
 
     def __len__(self) -> int:
         return len(self.arms)
@@ -54,8 +56,11 @@ class RowBuffer:
     (['a', 'b'], array([1, 3]), array([[0, 1, 3]]), (array([2., 1., 3.]),))
     """
 
-    def __init__(self, metrics: Sequence[str], failed_below_or_at: Floats | None = None) -> None:
+    def __init__(
+        self, metrics: Sequence[str], failed_below_or_at: Floats | None = None, watched: RowOrder | None = None
+    ) -> None:
         self.metrics = tuple(metrics)
+        self.watched = watched or RowOrder()
         self.names = ArmNames()
         self.count = 0
         given = np.full(len(self.metrics), -np.inf) if failed_below_or_at is None else failed_below_or_at
@@ -66,6 +71,7 @@ class RowBuffer:
                 f"got {self._floors.tolist()}"
             )
         self._codes: list[Codes] = []
+        self._parts: list[int] = []  # of the log, as `watched` tells them apart
         self._values: list[list[Floats]] = [[] for _ in self.metrics]
 
     def add(self, batch: Batch) -> None:
@@ -80,6 +86,7 @@ class RowBuffer:
         self._codes.append(codes)
         for column, floor, kept in zip(columns, self._floors, self._values, strict=True):
             kept.append(_without_failures(column, floor))
+        self._parts.append(self.watched.part_of(batch.file))
         self.count += len(codes)
 
     def pulls(self) -> Ints:
@@ -101,23 +108,31 @@ class RowBuffer:
 
         Rows are let go of while this goes on: there are none afterwards.
         """
-        every_code = self._codes
+        every_code, last = self._codes, len(self._codes) - 1
+        following = [*self._parts[1:], -1]
 
         def grouped(metric: int) -> tuple[Ints, Floats]:
-            found = _grouped(every_code, self._values[metric], order)
+            def counted(number: int, counts: Ints) -> None:
+                part = self._parts[number]
+                if self.watched.files > 1 and part != following[number]:
+                    self.watched.end(metric, part, counts, run_over=number == last)
+
+            found = _grouped(every_code, self._values[metric], order, counted)
             self._values[metric] = []
             return found
 
         pairs = side_by_side(grouped, range(len(self.metrics)))
-        self._codes, self.count = [], 0
+        self._codes, self._parts, self.count = [], [], 0
         return [counts for counts, _ in pairs], [together for _, together in pairs]
 
     def ordered(self) -> Ordered:
         """The measurements by arm. There are no rows afterwards."""
         order = self.names.in_order()
         pulls, broken = self.pulls()[order], self.broken()[order]
+        self.watched.choose(pulls, order, len(self.metrics))
         counts, values = self.take_grouped(order)
-        return _sorted(self.names.texts(order), self.metrics, pulls, [each[order] for each in counts], values, broken)
+        goods = [each[order] for each in counts]
+        return _sorted(self.names.texts(order), self.metrics, pulls, goods, values, broken, self.watched)
 
 
 def sorted_pulls(arms: Sequence[str], objectives: Sequence[Objective], arm_of: Ints, values: Floats) -> Ordered:
@@ -146,11 +161,20 @@ def failure_floors(metrics: Sequence[str], objectives: Sequence[Objective]) -> F
     return np.array([0.0 if name in relative else -np.inf for name in metrics])
 
 
-def _grouped(codes: Sequence[Codes], columns: Sequence[Floats], order: Codes) -> tuple[Ints, Floats]:
-    """How many good values of one metric each arm has (K,), by code, and these values, arm by arm in this order."""
+def _grouped(
+    codes: Sequence[Codes],
+    columns: Sequence[Floats],
+    order: Codes,
+    counted: Callable[[int, Ints], None] = lambda number, counts: None,
+) -> tuple[Ints, Floats]:
+    """How many good values of one metric each arm has (K,), by code, and these values, arm by arm in this order.
+
+    `counted` is told the number of each batch, and how many there are up to its end.
+    """
     counts = np.zeros(len(order), np.int64)
-    for some, column in zip(codes, columns, strict=True):
+    for number, (some, column) in enumerate(zip(codes, columns, strict=True)):
         _count_good(some, column, counts)
+        counted(number, counts)
     places = np.empty(len(counts), np.int64)
     places[order] = np.cumsum(counts[order]) - counts[order]
     together = np.empty(int(counts.sum()))
@@ -166,9 +190,12 @@ def _sorted(
     counts: Sequence[Ints],
     values: Sequence[Floats],
     broken: Ints,
+    watched: RowOrder | None = None,
 ) -> Ordered:
     starts = starts_of(counts)
-    for flat, begins in zip(values, starts, strict=True):
+    for metric, (flat, begins) in enumerate(zip(values, starts, strict=True)):
+        if watched is not None:
+            watched.take(metric, 0, flat, begins)
         sort_within(flat, begins)
     return Ordered(arms, metrics, pulls, starts, tuple(values), broken)
 

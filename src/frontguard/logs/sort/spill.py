@@ -27,6 +27,7 @@ from frontguard._typing import Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.logs.sort.merge import lay_out
 from frontguard.logs.sort.names import Codes
+from frontguard.logs.sort.order import RowOrder
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.progress import Clock
 from frontguard.logs.sort.rows import Batch, RowBuffer, side_by_side, sort_within, starts_of
@@ -43,13 +44,14 @@ def ordered_from(
     memory: int | None = None,
     folder: Folder = None,
     clock: Clock | None = None,
+    watched: RowOrder | None = None,
 ) -> Ordered:
     """The measurements of all rows by arm, with about `memory` bytes at most for the rows, and on disk beyond that.
 
     `memory` is half of what is available unless it is given; a few numbers for each arm come on top. `folder` is where
     temporary files are made (better on a disk: the usual folder for them may itself be memory); the `clock` is told how
     far it is. NaN and infinite values failed, and so did those of metric d that are at or below `failed_below_or_at[d]`
-    (0 where a logarithm will be taken, −∞ where any number will do).
+    (0 where a logarithm will be taken, −∞ where any number will do). `watched` keeps some values in the order of rows.
 
     >>> import pyarrow as pa
     >>> batch = Batch(pa.array(["b", "a", "b"]), [np.array([3.0, 2.0, 1.0])])
@@ -61,7 +63,7 @@ def ordered_from(
         memory = max(LEAST_MEMORY, int(_PART_OF_AVAILABLE * available_memory()))
     if memory < LEAST_MEMORY:
         raise BadInput(f"memory: rows need {LEAST_MEMORY:,} bytes at least; got {memory:,}")
-    kept = RowBuffer(metrics, failed_below_or_at)
+    kept = RowBuffer(metrics, failed_below_or_at, watched)
     clock = clock or Clock()
     # The code of an arm and the values of all metrics; laying rows out takes as much again as the values.
     most_rows = memory // (4 + 2 * 8 * len(metrics))
@@ -87,7 +89,7 @@ def _pieces(batch: Batch, most: int) -> Iterator[Batch]:
     """A batch, cut where it has more rows than may be kept."""
     for start in range(0, len(batch), most):
         part = slice(start, start + most)
-        yield Batch(batch.arms[part], [column[part] for column in batch.values])
+        yield Batch(batch.arms[part], [column[part] for column in batch.values], batch.file)
 
 
 class _Runs:
@@ -128,6 +130,7 @@ class _Runs:
         rank = np.empty(len(order), np.int32)
         rank[order] = np.arange(len(order), dtype=np.int32)
         pulls = self._pulls[order]
+        self._kept.watched.choose(pulls, order, len(self._results))
         starts = starts_of([each[order] for each in self._good])
         # A block of each thread, and at most as much of one run, stay in memory while they are worked on.
         edges = _blocks(starts, max(1, memory // (3 * 8 * usable_cores())))
@@ -146,6 +149,7 @@ class _Runs:
                 arms = rank[self._codes.mapped(*at[block : block + 2])] - first
                 counts = self._counts[metric].mapped(*at[block : block + 2])
                 lay_out(arms, counts, self._values[metric].mapped(*found[block : block + 2]), places, whole)
+            self._kept.watched.take(metric, first, whole, begins)
             sort_within(whole, begins, threads=False)
             clock.sorted(int(pulls[first:last].sum()) / len(self._results))
 

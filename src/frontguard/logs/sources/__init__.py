@@ -9,6 +9,7 @@ its batch comes. It knows errors, notices, objectives and, for a study as a log,
 - `csv`, `json` (both on `blocks`), `parquet`, `frames`, `study`, and on `tools` `hyperfine`, `pyperf`,
   `pytest_benchmark`: the readers
 - `files`: the files that a path, a directory, a glob or a list stands for
+- `filter`: which rows count
 - `log`: tables one after another become batches of pulls; `columns` makes names and numbers of what is in a column, and
   `long` pulls of a table with one value a row
 """
@@ -16,13 +17,15 @@ its batch comes. It knows errors, notices, objectives and, for a study as a log,
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from frontguard.errors import BadInput
 from frontguard.logs.sort.rows import Batch
-from frontguard.logs.sources.files import LogFile, LogFiles, find, is_address
+from frontguard.logs.sources.files import LogFile, LogFiles, find, is_address, refuse_unless_file
+from frontguard.logs.sources.filter import RowFilter
 from frontguard.logs.sources.frames import FrameTable, is_frame
 from frontguard.logs.sources.log import Log
 from frontguard.logs.sources.reader import LogTable, Request, needs
@@ -43,6 +46,7 @@ def open_log(
     decimal: str = ".",
     missing_arms: str = "refuse",
     study: str | None = None,
+    filter: Mapping[str, Any] | None = None,
 ) -> Log:
     r"""Open a log: what is wrong with its place, its format or its columns is said here.
 
@@ -67,6 +71,8 @@ def open_log(
         "refuse" a log with rows whose arm is missing or empty, or "drop" these rows.
     study
         The name of the study, where a storage has several.
+    filter
+        Columns with the value, or the several values, of which a row must have one to count: {"host": "a"}.
 
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "log.csv"
@@ -95,6 +101,7 @@ def open_log(
         value_column=value_column,
         decimal=decimal,
         missing_arms=missing_arms,
+        filter=RowFilter.of(filter),
     )
     if format is not None and format not in FORMATS:
         raise BadInput(f"format must be one of {', '.join(FORMATS)}, or None (guessed); got {shown(format)}")
@@ -157,6 +164,10 @@ def _table_log(kind: str, table: LogTable, request: Request, again: Callable[[Lo
 def _study_log(where: str, request: Request, study: str | None) -> Log:
     from frontguard.logs.sources.study import StudyPulls
 
+    if request.filter.columns:
+        raise BadInput("where: all pulls of a study count; got a filter of its rows")
+    if not is_address(where) and (path := Path(where)).exists():
+        refuse_unless_file(path)
     table = StudyPulls(where, study)
     log = _table_log("study", table, request, lambda _: StudyPulls(where, study))
     log.study = table.study

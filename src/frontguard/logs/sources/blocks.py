@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import math
+import os
 import sys
 import zlib
 from abc import abstractmethod
@@ -52,6 +54,7 @@ class ByteFile:
             self._raw: Any = sys.stdin.buffer if file.path is None else file.path.open("rb")
         except OSError as error:
             raise BadInput(f"{file.shown} cannot be read: {error.strerror or error_line(error)}") from None
+        self._left = self._size()  # bytes that are still to come, where that is known
         self.taken = 0  # bytes of the file, packed if it is, that were read so far; not counted on standard input
         self.head = b""  # the first bytes, which are still to be read
         try:
@@ -72,7 +75,7 @@ class ByteFile:
         parts, self.head = [self.head[:size]], self.head[size:]
         missing = size - len(parts[0])
         try:
-            while missing > 0 and (part := self._source.read(missing)):
+            while missing > 0 and (part := self._next(missing)):
                 parts.append(part)
                 missing -= len(part)
         except _BROKEN as error:
@@ -86,12 +89,20 @@ class ByteFile:
             self.taken = self._raw.tell()
         return b"".join(parts)
 
-    def everything(self) -> bytes:
-        """All that is left."""
-        parts = []
-        while part := self.read(1 << 22):
-            parts.append(part)
-        return b"".join(parts)
+    def _size(self) -> float:
+        """How many bytes a file has: what is added while it is read is not read, or there might be no end."""
+        if self.file.path is None:
+            return math.inf
+        return os.fstat(self._raw.fileno()).st_size or math.inf  # some that are made as they are read say 0
+
+    def _next(self, size: int) -> bytes:
+        if self._source is not self._raw:
+            return bytes(self._source.read(size))
+        part: bytes = self._raw.read(int(min(size, self._left)))
+        self._left -= len(part)
+        if self._left == 0 and part and not part.endswith((b"\n", b"\r")):  # the row that is there in part
+            part += self._raw.readline(LONGEST_ROW)
+        return part
 
     def close(self) -> None:
         """Let go of the file; standard input stays open."""

@@ -205,8 +205,9 @@ def _separator(head: bytes, request: Request, file: LogFile) -> str:
     """The separator with which the header has the wanted columns, or else the one that makes most columns."""
     found: list[tuple[int, str]] = []
     for separator in SEPARATORS:
-        names, _, _ = _header(head, separator, file.shown)
+        names: list[str] = []
         try:
+            names, _, _ = _header(head, separator, file.shown)
             pick(request, [*names, *file.partition], file.shown)
         except BadInput:
             found.append((len(names), separator))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Mapping, Sequence
+import stat
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -70,12 +72,32 @@ def find(where: Any) -> LogFiles:
     files = [file for each in where for file in find(each).files]
     if not files:
         raise BadInput("a log must be a file, a directory, a glob or a list of these; got an empty list")
+    for real, count in Counter(os.path.realpath(file.path) for file in files if file.path is not None).items():
+        if count > 1:
+            raise BadInput(f"{real} is among the files of the log {count} times: its rows would count as often")
     return LogFiles(several(files), tuple(files))
 
 
 def several(files: Sequence[LogFile]) -> str:
     """How files are called together, by the first of them."""
     return files[0].shown if len(files) == 1 else f"{files[0].shown} and {len(files) - 1} more"
+
+
+def refuse_unless_file(path: Path, where: str | None = None) -> None:
+    """Refuse what has no end, or waits for somebody to write into it: devices, pipes, sockets."""
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode):
+        kind = next((word for fits, word in _KINDS.items() if fits(mode)), "something else")
+        raise BadInput(f"{where or path}: wanted a file; got {kind} (a log may come through standard input, as -)")
+
+
+_KINDS = {
+    stat.S_ISDIR: "a directory",
+    stat.S_ISFIFO: "a pipe",
+    stat.S_ISCHR: "a device",
+    stat.S_ISBLK: "a device",
+    stat.S_ISSOCK: "a socket",
+}
 
 
 def _find_one(where: str) -> list[LogFile]:
@@ -86,6 +108,7 @@ def _find_one(where: str) -> list[LogFile]:
         if path.is_dir():
             return _in_directory(path)
         if path.exists():
+            refuse_unless_file(path, where)
             return [LogFile(path, str(path))]
         if glob.has_magic(where):
             if not (matching := _by_glob(where)):
@@ -105,13 +128,40 @@ def _by_glob(pattern: str) -> list[LogFile]:
         if glob.has_magic(part):
             break
         fixed.append(part)
-    found: dict[Path, LogFile] = {}
-    for path in sorted(Path(each) for each in glob.glob(pattern, recursive=True)):
+    found: dict[str, LogFile] = {}  # by where it really is: links may lead to a file in several ways
+    for path in sorted(Path(each) for each in _matching(pattern)):
         inside = [file.path for file in _in_directory(path)] if path.is_dir() else [path]
         for each in inside:
             if each is not None and each.is_file():
-                found[each] = LogFile(each, str(each), _partition(each.parts[len(fixed) : -1]))
+                found.setdefault(
+                    os.path.realpath(each), LogFile(each, str(each), _partition(each.parts[len(fixed) : -1]))
+                )
     return list(found.values())
+
+
+def _matching(pattern: str) -> Iterator[str]:
+    """What `glob.glob` finds, with ** for any folders, where each folder is entered once, however links lead to it."""
+    parts = Path(pattern).parts
+    if "**" not in parts:
+        yield from glob.glob(pattern)
+        return
+    at = parts.index("**")
+    for root in glob.glob(str(Path(*parts[:at]))) if at else ["."]:
+        for folder in _folders(root):
+            yield from _matching(str(Path(glob.escape(folder), *(parts[at + 1 :] or ["*"]))))
+
+
+def _folders(root: str) -> Iterator[str]:
+    """A folder and all that are below it, hidden ones apart."""
+    waiting, entered = [root], {os.path.realpath(root)}
+    while waiting:
+        folder = waiting.pop()
+        yield folder
+        for name in os.listdir(folder):
+            path = os.path.join(folder, name)
+            if os.path.isdir(path) and not name.startswith(".") and (real := os.path.realpath(path)) not in entered:
+                entered.add(real)
+                waiting.append(path)
 
 
 def _partition(folders: Sequence[str]) -> dict[str, str | None]:

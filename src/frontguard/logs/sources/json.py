@@ -7,7 +7,8 @@ that are numbers as they are written, and says where a mistake is.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import product, zip_longest
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,16 @@ from frontguard.errors import BadInput
 from frontguard.logs.sources.blocks import BLOCK, Block, ByteFile, TextTable
 from frontguard.logs.sources.columns import finite, text_of
 from frontguard.logs.sources.reader import Picked, Request, TableRows
+from frontguard.logs.sources.whole import whole
 from frontguard.phrases import error_line, shown
+
+_MIXED = 3
+"""Names that may be numbers here and texts there, before the slow reader is left to find out."""
 
 _LOOKED_AT = 100
 """Rows whose keys are taken for those of all, unless a wanted one is not among them."""
+
+_INSTEAD = "; JSON lines, an object a line without the brackets and commas around them, are read piece by piece"
 
 
 class Written(str):
@@ -64,7 +71,7 @@ class JsonFile(TextTable):
             raise BadInput(f"{self.shown} is empty: wanted rows, a JSON object each")
         self._records = _list(text) if begin.startswith(b"[") else None
         rows = _first(text) if self._records is None else _numbered(self._records, self.shown)
-        return _keys(rows, frozenset((*(request.arm or ("arm",)), *request.metrics)))
+        return _keys(rows, frozenset((*(request.arm or ("arm",)), *request.metrics, *request.filter.columns)))
 
     def rows(self, picked: Picked) -> Iterator[TableRows]:
         """The rows, in pieces."""
@@ -81,11 +88,12 @@ class _JsonParser:
     def __init__(self, where: str, picked: Picked) -> None:
         self.where = where
         self.picked = picked
-        self._options = [_options(picked, kind) for kind in (pa.string(), pa.int64())]
+        kinds = product((pa.string(), pa.int64()), repeat=min(len(picked.texts), _MIXED))
+        self._options = [_options(picked, kind) for kind in kinds]
         self._usual = 0  # which of the options fitted last
 
     def rows(self, block: Block) -> TableRows:
-        for which in (self._usual, 1 - self._usual):
+        for which in sorted(range(len(self._options)), key=lambda each: each != self._usual):
             try:
                 rows = self._quickly(block, which)
             except pa.ArrowException:
@@ -119,9 +127,10 @@ class _JsonParser:
         )
 
 
-def _options(picked: Picked, text: pa.DataType) -> pa.json.ParseOptions:
+def _options(picked: Picked, kinds: Sequence[pa.DataType]) -> pa.json.ParseOptions:
     """How Arrow is to read: these columns as these types, the others not at all."""
-    fields = [(name, text) for name in picked.texts] + [(name, pa.float64()) for name in picked.numbers]
+    texts = list(zip_longest(picked.texts, kinds, fillvalue=pa.string()))
+    fields = texts + [(name, pa.float64()) for name in picked.numbers]
     return pa.json.ParseOptions(explicit_schema=pa.schema(fields), unexpected_field_behavior="ignore")
 
 
@@ -138,7 +147,7 @@ def _number(value: Any, place: str, name: str) -> float:
 def _list(file: ByteFile) -> list[Any]:
     """All objects of a document that is a JSON list."""
     try:
-        records = parsed(file.everything().decode())
+        records = parsed(whole(file.read, file.file.shown, instead=_INSTEAD).decode())
     except (NotJson, UnicodeDecodeError) as error:
         raise BadInput(f"{file.file.shown} is no JSON list, or was cut in the middle: {error_line(error)}") from None
     if not isinstance(records, list):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from frontguard.errors import BadInput
 from frontguard.logs.sort.rows import Batch
 from frontguard.logs.sources.files import LogFile, LogFiles
+from frontguard.logs.sources.filter import Sieve
 from frontguard.logs.sources.reader import Layout, LogTable, Picked, Request, TableRows, pick
 from frontguard.notices import Notice, RowsWithoutArm
 from frontguard.phrases import number_of, quoted, shown
@@ -44,6 +45,7 @@ class Log:
         self.arm: tuple[str, ...] = request.arm or ("arm",)
         self.metrics = request.metrics
         self.layout: Layout = picked.layout
+        self._texts = picked.texts
         self.rows_hint = first.row_count if rows_hint is None else rows_hint
         self.bytes_hint = bytes_hint
         self.rows_read = 0
@@ -56,8 +58,14 @@ class Log:
         self._request = replace(request, arm=self.arm, layout=picked.layout)
         self._files, self._open = files.files, open
         self._first: LogTable | None = first
+        self._file = 0  # that is read
         self._bytes_before = 0
         self._now: LogTable | None = None
+
+    @property
+    def file_names(self) -> list[str]:
+        """What its files are called."""
+        return [file.shown for file in self._files]
 
     @property
     def bytes_read(self) -> int:
@@ -95,7 +103,7 @@ class Log:
         pulls = 0
         for rows in named:
             pulls += len(rows)
-            yield Batch(rows.texts[0], rows.numbers)
+            yield Batch(rows.texts[0], rows.numbers, self._file)
         self._refuse_no_rows(pulls)
 
     def _refuse_no_rows(self, rows: int) -> None:
@@ -109,20 +117,28 @@ class Log:
         """
         from frontguard.logs.sources.columns import joined, missing_names
 
-        drop = self._request.missing_arms == "drop"
+        drop, filter = self._request.missing_arms == "drop", self._request.filter
+        sieve = Sieve(filter, self.where) if filter.columns else None
+        used = len(self.arm) + (self.layout == "long")  # texts; those behind are there for the filter alone
         nameless, first = 0, ""
-        for file in self._files:
+        for number, file in enumerate(self._files):
             before_file = self.rows_read
+            self._file = 0 if self.layout == "long" else number  # where a pull may be of several files
             for rows in self._rows(file):
                 width = len(self.arm)
                 arms = joined(rows.texts[:width], self.arm)
-                named = TableRows([arms, *rows.texts[width:]], rows.numbers)
+                named = TableRows([arms, *rows.texts[width:used]], rows.numbers)
+                kept = None if sieve is None else sieve.kept(dict(zip(self._texts, rows.texts, strict=True)))
                 absent = missing_names(arms)
-                if absent is not None:
+                if absent is not None and kept is not None:
+                    absent &= kept
+                if absent is not None and absent.any():
                     row = self.rows_read - before_file + int(absent.argmax()) + 1
                     first = first or f"row {row} of {file.shown}"
                     nameless += int(absent.sum())
-                    named = named.where(~absent)
+                    kept = ~absent if kept is None else kept & ~absent
+                if kept is not None and not kept.all():
+                    named = named.where(kept)
                 self.rows_read += len(rows)
                 if self.on_rows is not None:
                     self.on_rows(self.rows_read)
@@ -133,6 +149,8 @@ class Log:
             if not drop:
                 raise BadInput(f"{found}; wanted a name in every row, or missing_arms='drop' (--missing-arms drop)")
             self.notes.append(found)
+        if sieve is not None:
+            self.notes.append(sieve.notice())
 
     def _rows(self, file: LogFile) -> Iterator[TableRows]:
         table, self._first = self._first if file is self._files[0] else None, None

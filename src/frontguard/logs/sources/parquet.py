@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from frontguard.errors import BadInput
-from frontguard.logs.sources.blocks import prefetched
+from frontguard.logs.sources.blocks import LONGEST_ROW, prefetched
 from frontguard.logs.sources.columns import as_numbers, as_text, refuse_unless_numbers
 from frontguard.logs.sources.files import LogFile
 from frontguard.logs.sources.reader import BATCH, LogTable, Picked, Request, TableRows, one_column
@@ -39,10 +39,18 @@ class ParquetFile(LogTable):
             with _opened(file) as opened:
                 self.schema, self.metadata = opened.schema_arrow, opened.metadata
                 super().__init__(file.shown, self.schema.names, int(self.metadata.num_rows))
+                largest = max(map(self._row_size, range(self.metadata.num_row_groups)), default=0)
         except _BROKEN as error:
             raise BadInput(
                 f"{file.shown} is no Parquet file, or is damaged or cut in the middle: {error_line(error)}"
             ) from None
+        if largest > LONGEST_ROW:
+            raise BadInput(f"{file.shown}: rows of more than {LONGEST_ROW >> 20} MiB, which no measurements take")
+
+    def _row_size(self, group: int) -> int:
+        """Bytes of a row of a group, unpacked, on average and by what the file says: whoever reads it makes room."""
+        about = self.metadata.row_group(group)
+        return int(about.total_byte_size) // max(int(about.num_rows), 1)
 
     def rows(self, picked: Picked) -> Iterator[TableRows]:
         """The rows, in pieces."""

@@ -21,13 +21,13 @@ def wrote(document: Any) -> bool:
 
 def results(document: Any, where: str) -> Iterator[ArmResults]:
     """The values of each benchmark, with its metadata."""
-    common = document.get("metadata") or {}
+    common = entry(document, "metadata", dict, where, {})
     for index, benchmark in enumerate(document["benchmarks"], 1):
         place = f"{where}, benchmark {index}"
         about = {**common, **entry(benchmark, "metadata", dict, place, {})}
         name = entry(about, "name", str, f"{place}, metadata", f"benchmark {index}")
         unit = about.get("unit", "second")
-        if unit not in _UNITS:
+        if not isinstance(unit, str) or unit not in _UNITS:
             raise BadInput(f"{place}: the unit must be one of {', '.join(_UNITS)}; got {shown(unit)}")
         metric, values, memory, once = _UNITS[unit], [], [], True
         for turn, run in enumerate(entry(benchmark, "runs", list, place), 1):

@@ -10,11 +10,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args
 
 from frontguard._typing import Bools, Floats
 from frontguard.errors import BadInput
+from frontguard.logs.sources.filter import ALL_ROWS, RowFilter
 from frontguard.notices import Notice
 from frontguard.phrases import did_you_mean, quoted, shown
 
@@ -40,6 +41,7 @@ class Request:
     value_column: str = "value"
     decimal: str = "."
     missing_arms: Literal["refuse", "drop"] = "refuse"
+    filter: RowFilter = ALL_ROWS
 
     @classmethod
     def of(cls, arm: str | Sequence[str] | None, metrics: Sequence[str], **how: Any) -> Request:
@@ -64,7 +66,9 @@ class Request:
 
 @dataclass(frozen=True)
 class Picked:
-    """The columns to read of one table: texts (arm, and in the long layout the metric's name), and numbers."""
+    """The columns to read of one table: texts (arm, in the long layout the metric's name, what rows are chosen by), and
+    numbers.
+    """
 
     layout: Layout
     texts: tuple[str, ...]
@@ -139,9 +143,13 @@ def pick(request: Request, names: Sequence[str], where: str) -> Picked:
     else:
         different((*arm, request.metric_column, request.value_column), "arm, metric and value")
         picked = Picked("long", (*arm, request.metric_column), (request.value_column,))
-    for name in (*picked.texts, *picked.numbers):
+    chosen_by = tuple(name for name in request.filter.columns if name not in picked.texts)
+    for name in chosen_by:
+        if name in picked.numbers:
+            raise BadInput(f"where: {shown(name)} is a metric; rows must not be chosen by the values that are judged")
+    for name in (*picked.texts, *chosen_by, *picked.numbers):
         one_column(name, names, where)
-    return picked
+    return replace(picked, texts=(*picked.texts, *chosen_by))
 
 
 def _guessed(request: Request, names: Sequence[str]) -> Layout:

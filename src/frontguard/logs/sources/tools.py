@@ -26,10 +26,11 @@ import pyarrow as pa
 
 from frontguard.errors import BadInput
 from frontguard.logs.sources.blocks import ByteFile
-from frontguard.logs.sources.columns import finite, number_in
+from frontguard.logs.sources.columns import finite, number_in, text_of
 from frontguard.logs.sources.files import LogFile, several
 from frontguard.logs.sources.reader import LogTable, Picked, TableRows
-from frontguard.phrases import error_line, shown
+from frontguard.logs.sources.whole import whole
+from frontguard.phrases import error_line, quoted, shown
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,8 @@ class ToolTable(LogTable):
         texts = []
         for name in picked.texts:
             column = self._arm_names() if name == "arm" else [each.about.get(name) for each in self._arms]
-            texts.append(pa.array(column, pa.string()).take(owners))
+            named = [text_of(each, f"{self.shown}, column {shown(name)}") for each in column]
+            texts.append(pa.array(named, pa.string()).take(owners))
         numbers = [
             np.concatenate([each.values.get(name, [math.nan] * n) for each, n in zip(self._arms, counts, strict=True)])
             for name in picked.numbers
@@ -94,14 +96,16 @@ def document_of(file: LogFile) -> Any:
     """The JSON document in a file."""
     with closing(ByteFile(file)) as opened:
         try:
-            return json.loads(opened.everything().decode())
-        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+            return json.loads(whole(opened.read, file.shown).decode())
+        except BadInput:
+            raise
+        except (ValueError, RecursionError) as error:  # no JSON, no UTF-8, a number of very many digits
             raise BadInput(f"{file.shown} is no JSON document, or was cut in the middle: {error_line(error)}") from None
 
 
 def keys_of(document: Any) -> str:
     """What a document is, for a message about one that is not what was wanted."""
-    return f"the keys {', '.join(sorted(document)[:8])}" if isinstance(document, dict) else shown(document)
+    return f"the keys {quoted(sorted(document), 8)}" if isinstance(document, dict) else shown(document)
 
 
 def has_list(document: Any, key: str) -> bool:

@@ -5,7 +5,7 @@ it without reading the old ones again; states of shards merge. In exact mode the
 rows, to the bit, whatever the order and grouping in which they came.
 
 It knows `logs.sort`, `logs.sketch` and `logs.counted`. `LogState` and `append_to` are here; `file` is how a state is
-kept on disk, whole or not at all.
+kept on disk, whole or not at all; `checks` is what one that others made must be for answers to be read from it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from frontguard.logs.counted import CountedFile, counted_twice
 from frontguard.logs.sketch import DEFAULT_SIZE, Sketches, SketchOrdered
 from frontguard.logs.sort.merge import merge_ordered, same_metrics
 from frontguard.logs.sort.ordered import Ordered
-from frontguard.logs.state.file import held, read_file, remove_leftovers, write_file
+from frontguard.logs.state.checks import NotOurs, arm_names, refuse_odd_sketches, refuse_odd_values, refuse_odd_words
+from frontguard.logs.state.file import held, not_ours, read_file, remove_leftovers, write_file
 
 WAIT = 60.0
 """Seconds for which a writer waits while another one writes."""
@@ -140,18 +141,21 @@ class LogState:
         place = _resolved(path)
         words, arrays = read_file(place)
         try:
-            ends = arrays["name ends"].tolist()
-            text = arrays["names"].tobytes()
-            arms = [text[a:b].decode("utf-8", "surrogatepass") for a, b in zip([0, *ends], ends, strict=False)]
-            metrics = tuple(words["metrics"])
+            refuse_odd_words(words)
+            arms, metrics = arm_names(arrays), tuple(words["metrics"])
             values = tuple(arrays[f"values {d}"] for d in range(len(metrics)))
             # States of earlier releases have not counted which values failed together.
             ordered = Ordered(arms, metrics, arrays["pulls"], arrays["starts"], values, arrays.get("broken"))
+            refuse_odd_values(ordered)
             sources = tuple(CountedFile(**each) for each in words["sources"])
-            data = ordered if words["size"] is None else Sketches.from_arrays(ordered, words["size"], arrays)
-            return cls(data, words["about"], sources)
-        except (KeyError, TypeError, IndexError, UnicodeDecodeError) as error:
+            if words["size"] is None:
+                return cls(ordered, words["about"], sources)
+            refuse_odd_sketches(ordered, arrays)
+            return cls(Sketches.from_arrays(ordered, words["size"], arrays), words["about"], sources)
+        except KeyError as error:
             raise BadInput(f"{place}: the state lacks what this release expects: {error}") from error
+        except NotOurs as error:
+            raise not_ours(place, str(error)) from None
 
     def _write(self, place: Path) -> None:
         ordered, more = (self.data, {}) if isinstance(self.data, Ordered) else self.data.to_arrays()

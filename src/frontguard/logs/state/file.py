@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import glob
 import json
+import math
 import mmap
 import os
 import secrets
@@ -29,6 +30,7 @@ import numpy.typing as npt
 
 from frontguard._private import private
 from frontguard.errors import BadInput
+from frontguard.phrases import error_line, shown
 
 AnyArray = npt.NDArray[Any]
 
@@ -67,6 +69,8 @@ def write_file(path: Path, words: Mapping[str, Any], arrays: Mapping[str, AnyArr
 
 def read_file(path: Path) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     """What `write_file` wrote. The arrays cannot be written to. Whatever is wrong with a file is said in one line."""
+    if path.exists() and not (path.is_file() or path.is_dir()):  # to open a pipe is to wait for who writes into it
+        raise BadInput(f"{path}: the state cannot be read: wanted a file; got a pipe or a device")
     try:
         with path.open("rb") as source:
             size = os.fstat(source.fileno()).st_size
@@ -126,16 +130,33 @@ def _parse(path: Path, whole: bytes | mmap.mmap) -> tuple[dict[str, Any], dict[s
     text = bytes(whole[place : place + length])
     if _words_checksum(bytes(whole[:_ALIGNED]), text, struct.pack("<QQ", place, length)) != checksum:
         raise _damaged(path)
-    described = json.loads(text)
-    view = memoryview(whole)
-    arrays = {}
-    for each in described["arrays"]:
-        array = np.frombuffer(whole, _KINDS[each["kind"]], int(np.prod(each["shape"])), each["place"])
-        end = each["place"] + array.nbytes + -array.nbytes % _ALIGNED
-        if zlib.crc32(view[each["place"] : end]) != each["checksum"]:
-            raise _damaged(path, f" in {each['name']}")
-        arrays[each["name"]] = array.reshape(each["shape"])
-    return described["words"], arrays
+    try:
+        described = json.loads(text)
+        arrays = {str(each["name"]): _array(path, whole, place, each) for each in described["arrays"]}
+        return dict(described["words"]), arrays
+    except BadInput:
+        raise
+    except (LookupError, TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise not_ours(path, error_line(error)) from None
+
+
+def _array(path: Path, whole: bytes | mmap.mmap, end: int, described: Mapping[str, Any]) -> AnyArray:
+    """One array out of a file whose arrays end at `end`."""
+    kind, shape, place = np.dtype(_KINDS[described["kind"]]), described["shape"], described["place"]
+    if any(type(number) is not int or number < 0 for number in (place, *shape)):
+        raise ValueError(f"an array at {shown(place)} of shape {shown(shape)}")
+    size = math.prod(shape) * kind.itemsize
+    size += -size % _ALIGNED
+    if place < _ALIGNED or place + size > end:
+        raise ValueError(f"an array at {shown(place)} of shape {shown(shape)} lies outside of the file")
+    if zlib.crc32(memoryview(whole)[place : place + size]) != described["checksum"]:
+        raise _damaged(path, f" in {shown(described['name'])}")
+    return np.frombuffer(whole, kind, math.prod(shape), place).reshape(shape)
+
+
+def not_ours(path: Path, why: str) -> BadInput:
+    """The error for a file whose checksums are right, and which says what no state of ours would."""
+    return BadInput(f"{path}: this is no state that frontguard wrote: {why}")
 
 
 def _damaged(path: Path, where: str = "") -> BadInput:

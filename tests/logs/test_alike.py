@@ -1,0 +1,169 @@
+"""Whether rows look alike: what differs is said, what does not is not, and the ranks are those of scipy."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy import stats
+
+from frontguard import Objective, analyze
+from frontguard.logs import alike
+from frontguard.logs.alike import chance_of, differences, ends_of
+from frontguard.logs.analysis import Analysis
+from frontguard.logs.sort.order import RowOrder
+from frontguard.logs.sort.rows import Batch
+from frontguard.logs.sort.spill import LEAST_MEMORY, ordered_from
+from frontguard.notices import RowsDiffer
+from tests.cli.commands import run
+
+RNG = np.random.default_rng(7)
+
+
+def differing(found: Analysis) -> RowsDiffer | None:
+    hints = [notice for notice in found.notices if isinstance(notice, RowsDiffer)]
+    assert len(hints) <= 1
+    return hints[0] if hints else None
+
+
+def write(path: Path, medians: dict[str, float], pulls: int = 40) -> Path:
+    """A file in which the arms take turns, with values of 5 % around their medians."""
+    rows = [f"{arm},{median * RNG.lognormal(0.0, 0.05)!r}" for _ in range(pulls) for arm, median in medians.items()]
+    path.write_text("\n".join(["arm,seconds", *rows, ""]))
+    return path
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_test_is_that_of_kruskal_and_wallis(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    parts = [rng.normal(rng.normal(), 1.0, rng.integers(8, 80)) for _ in range(rng.integers(2, 6))]
+    if seed % 2:
+        parts = [part.round() for part in parts]  # ties
+    assert chance_of([*parts, np.arange(7.0)]) == pytest.approx(stats.kruskal(*parts).pvalue, rel=1e-9)
+    ends = ends_of(parts)
+    low, high = (parts[number] for number in ends.parts)
+    share = stats.mannwhitneyu(high, low).statistic / (len(low) * len(high))
+    assert ends.effect == pytest.approx(share - 0.5)
+    assert ends.medians == (min(map(np.median, parts)), max(map(np.median, parts)))
+
+
+def test_files_that_differ_are_named_with_their_medians(tmp_path: Path) -> None:
+    write(tmp_path / "monday.csv", {"a": 1.3, "b": 2.0, "c": 5.0})
+    write(tmp_path / "tuesday.csv", {"a": 11.0, "b": 2.0, "c": 5.0})
+    write(tmp_path / "wednesday.csv", {"a": 1.3, "b": 2.9, "c": 5.0})
+    ran = run("analyze", "monday.csv", "tuesday.csv", "wednesday.csv", "--minimize", "seconds", "--json", cwd=tmp_path)
+    answer = json.loads(ran.stdout)
+    (hint,) = [notice for notice in answer["notices"] if notice["kind"] == "rows_differ"]
+    assert (hint["arm"], hint["objective"], hint["between"]) == ("a", "seconds", "files")
+    assert hint["parts"][1] == "tuesday.csv"
+    assert hint["medians"] == pytest.approx([1.3, 11.0], rel=0.05)
+    assert (hint["arms"], hint["of"]) == (2, 3)
+    assert 0.0 < hint["chance"] < 1e-8
+    (said,) = [line for line in answer["warnings"] if "look alike" in line]
+    assert "so it is with 2 of the 3 arms" in said
+    (tmp_path / "a.json").write_text(ran.stdout)
+    assert run("report", "a.json", "-o", "r.md", cwd=tmp_path).returncode == 0
+    assert "the files do not look alike" in (tmp_path / "r.md").read_text()
+
+
+def test_batches_in_one_file_and_a_drift_are_seen_by_the_order_of_rows(tmp_path: Path) -> None:
+    first, second = write(tmp_path / "1.csv", {"a": 1.3, "b": 2.0}), write(tmp_path / "2.csv", {"a": 11.0, "b": 2.0})
+    rows = first.read_text() + second.read_text().partition("\n")[2]
+    (tmp_path / "both.csv").write_text(rows)
+    hint = differing(analyze(tmp_path / "both.csv", minimize="seconds"))
+    assert hint is not None
+    assert (hint.arm, hint.between, hint.arms, hint.of) == ("a", "rows", 1, 2)
+    assert hint.medians == pytest.approx((1.3, 11.0), rel=0.05)
+    assert (hint.parts[0] in "12", hint.parts[1] in "34") == (True, True)
+    wide = {"arm": ["a"] * 200, "x": np.linspace(0.0, 3.0, 200) + RNG.normal(0.0, 0.5, 200)}
+    hint = differing(analyze(wide, maximize="x"))
+    assert hint is not None
+    assert hint.parts == ("1", "4")
+    long = {"arm": wide["arm"], "metric": ["x"] * 200, "value": wide["x"]}
+    again = differing(analyze(long, maximize="x"))
+    assert again == hint
+    middle = {"arm": ["a"] * 200, "x": RNG.normal(0.0, 1.0, 200) + 4.0 * (np.arange(200) // 50 == 2)}
+    hint = differing(analyze(middle, maximize="x"))  # which halves would hide
+    assert hint is not None
+    assert hint.parts[1] == "3"
+    assert "quarter 3 of its rows" in str(hint)
+
+
+def test_a_difference_that_does_not_matter_is_none(tmp_path: Path) -> None:
+    write(tmp_path / "1.csv", {"a": 1.0}, 200)
+    write(tmp_path / "2.csv", {"a": 1.2}, 200)
+    for tolerance, contamination, wanted in ((0, 0.1, True), ("10%", 0.1, True), ("30%", 0.1, False), (0, 0.4, True)):
+        found = analyze(
+            [tmp_path / "1.csv", tmp_path / "2.csv"],
+            minimize="seconds",
+            tolerance=tolerance,
+            contamination=contamination,
+        )
+        assert (differing(found) is not None) == wanted, (tolerance, contamination)
+
+
+def test_what_is_seen_does_not_depend_on_memory_nor_on_the_number_of_files(tmp_path: Path) -> None:
+    rows = 60_000
+    arms, values = RNG.integers(0, 5, rows), RNG.normal(size=rows)
+    late = values + 3.0 * ((arms == 2) & (np.arange(rows) > rows // 2))
+    names = pa.array([f"arm {arm}" for arm in arms])
+    found = set()
+    for memory in (LEAST_MEMORY, 1 << 30):
+        for files in (1, 2, 10, 200):
+            watched = RowOrder(files)
+            cut = np.linspace(0, rows, files + 1).astype(int)
+            batches = [Batch(names[a:b], [late[a:b]], n) for n, (a, b) in enumerate(pairwise(cut))]
+            ordered = ordered_from(batches, ["x"], memory=memory, folder=tmp_path, watched=watched)
+            shown = [f"{number}.csv" for number in range(files)]
+            (hint,) = differences(watched, shown, ordered.arms, ordered.metrics, [Objective("x")], 0.1)
+            assert (hint.arm, hint.arms, hint.of) == ("arm 2", 1, 5)
+            assert hint.between == ("files" if files > 1 else "rows")
+            found.add((files, hint))
+    assert len(found) == 4
+
+
+# False alarms ---------------------------------------------------------------------------------------------------------
+
+SHAPES: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
+    "normal": lambda rng, n: rng.normal(size=n),
+    "lognormal": lambda rng, n: rng.lognormal(0.0, 1.0, n),
+    "Cauchy": lambda rng, n: rng.standard_cauchy(n),
+    "ratings": lambda rng, n: rng.integers(1, 6, n).astype(float),
+    "nearly constant": lambda rng, n: (rng.random(n) < 0.05).astype(float),
+    "replaced": lambda rng, n: np.where(rng.random(n) < 0.1, 1e6, rng.normal(size=n)),
+    "failing": lambda rng, n: np.where(rng.random(n) < 0.3, np.nan, rng.normal(size=n)),
+}
+
+
+def clean_logs(shape: str, logs: int) -> Iterator[tuple[RowsDiffer, ...]]:
+    rng = np.random.default_rng([5, *map(ord, shape)])
+    for _ in range(logs):
+        files, arms, rows = int(rng.integers(1, 5)), int(rng.integers(1, 12)), int(rng.integers(60, 900))
+        watched = RowOrder(files)
+        cut = np.sort(np.r_[0, rng.integers(0, rows, files - 1), rows])
+        names = pa.array([f"{arm}" for arm in rng.integers(0, arms, rows)])
+        values = SHAPES[shape](rng, rows)
+        batches = [Batch(names[a:b], [values[a:b]], n) for n, (a, b) in enumerate(pairwise(cut))]
+        ordered = ordered_from([each for each in batches if len(each)], ["x"], memory=1 << 30, watched=watched)
+        shown = [f"{number}.csv" for number in range(files)]
+        yield differences(watched, shown, ordered.arms, ordered.metrics, [Objective("x")], 0.1)
+
+
+@pytest.mark.parametrize("shape", list(SHAPES))
+def test_clean_logs_raise_no_alarm(shape: str) -> None:
+    """Of 150 each of seven shapes none may, at a level of one in ten thousand: 1 % would be more than ten of all."""
+    assert [found for found in clean_logs(shape, 150) if found] == []
+
+
+def test_the_level_is_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At one in ten, and without the least effect, clean logs raise alarms about as often as they may: no more."""
+    monkeypatch.setattr(alike, "CHANCE", 0.1)
+    monkeypatch.setattr(alike, "EFFECT", -1.0)
+    alarms = sum(bool(found) for shape in ("normal", "ratings") for found in clean_logs(shape, 200))
+    assert stats.binomtest(alarms, 400, 0.1, alternative="greater").pvalue > 1e-3
+    assert alarms > 4
