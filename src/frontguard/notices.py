@@ -166,12 +166,21 @@ class LooksDirtier(Notice):
 
 @dataclass(frozen=True)
 class TooFewPulls(Notice):
-    """Nothing is known of `arms` (the first of them by name) because they have `most` pulls each or fewer."""
+    """Nothing is known of `arms` (the first of them by name) because they have `most` pulls each or fewer.
+
+    With so many arms and `metrics`, at this confidence and contamination, an arm needs `first` pulls at least before
+    any of its intervals has an end, and `whole` before all have two; None where no number would do.
+    """
 
     names: tuple[str, ...]
     arms: int
     of: int
     most: int
+    metrics: int = 0  # 0 where the rest is not known, as of what earlier versions printed
+    confidence: float = 0.0
+    contamination: float = 0.0
+    first: int | None = None
+    whole: int | None = None
     kind: Literal["too_few_pulls"] = "too_few_pulls"
 
 

@@ -24,6 +24,7 @@ from frontguard.logs.profile import profile, resolution_for
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.rows import sorted_pulls
 from frontguard.logs.sources.begun import under_way
+from frontguard.logs.what_if import what_if
 from frontguard.notices import Notice, SetAside, UnderWay
 from frontguard.objectives import Objective
 from frontguard.pareto.judge import Verdicts, judge
@@ -120,6 +121,9 @@ def own_answer(
         found = replace(found, needed=needed(foreseen, question.threat, own, **goal).among(kept))
     if not wanted:
         return found, Differing()
+    if ahead and own.undecided.all():
+        others = what_if(reader, delta, question.threat, question.confidence, goal)
+        found = replace(found, what_if=tuple(each.among(kept, len(settings.arms)) for each in others))
     read = judge(reader.read(question.threat), **goal).codes
     step, least = resolution_for(len(kept)), question.threat.eps
     in_all = round((0.5 - least) / step)
@@ -198,6 +202,8 @@ def _with_aside(found: Analysis, log: StudyLog, kept: Ints) -> Analysis:
         mean_front=front,
         profile=stands,
         needed=None if found.needed is None else found.needed.among(kept),
+        guess=None if found.guess is None else found.guess.among(kept, len(arms)),
+        what_if=tuple(each.among(kept, len(arms)) for each in found.what_if),
         certificate=replace(found.certificate, aside=aside),
         outlook=None if found.outlook is None else replace(found.outlook, aside=aside),
     )

@@ -389,6 +389,24 @@ def suggested_tolerances(
     return [f"{each.name}={text}" for each, text in zip(objectives, texts, strict=True)]
 
 
+def sensible(result: Result, amounts: Sequence[float]) -> bool:
+    """Whether tolerances of these amounts would say anything: below 100% and below how far apart the arms' medians are.
+
+    A tolerance beyond that calls any arm as good as any other. What was asked for, or less, is sensible anyway.
+    """
+    medians = result.medians[result.verdict_codes != Verdict.SET_ASIDE]
+    for d, (amount, metric) in enumerate(zip(amounts, result.metrics, strict=True)):
+        if amount <= parse_tolerance(metric.tolerance).amount * (1.0 + 1e-9):
+            continue
+        known = medians[np.isfinite(medians[:, d]), d]
+        if not len(known):
+            return False
+        apart = known.max() / known.min() - 1.0 if metric.relative else known.max() - known.min()
+        if not amount < (min(apart, 1.0) if metric.relative else apart):
+            return False
+    return True
+
+
 # Why an arm has its verdict -------------------------------------------------------------------------------------------
 
 

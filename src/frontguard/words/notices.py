@@ -7,6 +7,7 @@ from typing import Any
 
 from frontguard import notices
 from frontguard.phrases import joined, one_line, percent
+from frontguard.words.guess import least_pulls
 from frontguard.words.statements import Statement
 
 _REASONS_SHOWN = 3
@@ -116,7 +117,11 @@ def _too_few_pulls(notice: notices.TooFewPulls) -> str:
     named = ", ".join(map(repr, notice.names))
     more = f" and {notice.arms - len(notice.names):,} more" if notice.arms > len(notice.names) else ""
     counts = {"arms": f"{notice.arms:,}", "of": f"{notice.of:,}", "most": f"{notice.most:,}"}
-    return Statement.TOO_FEW_PULLS(names=named + more, **counts)
+    said = Statement.TOO_FEW_PULLS(names=named + more, **counts)
+    if not notice.metrics:
+        return said
+    asked = {name: getattr(notice, name) for name in ("metrics", "contamination", "confidence", "first", "whole")}
+    return f"{said}: {least_pulls(arms=notice.of, **asked)}"
 
 
 def _arms_without_rows(notice: notices.ArmsWithoutRows) -> str:
