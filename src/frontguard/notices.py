@@ -59,6 +59,30 @@ class ContaminationRefuted(Notice):
     kind: Literal["contamination_refuted"] = "contamination_refuted"
 
 
+# What measurements lack -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class NotPositive(Notice):
+    """`count` of `of` values of an objective are not positive, as its tolerance, a percentage, needs them to be.
+
+    They count as failed. `example` is one of them, of an `arm`.
+    """
+
+    objective: str
+    arm: str
+    count: int
+    of: int
+    example: float
+    tolerance: str
+    kind: Literal["not_positive"] = "not_positive"
+
+    @property
+    def subject(self) -> tuple[str, ...]:
+        """It is about the tolerance, whichever arm is taken as its example."""
+        return (self.kind, self.objective)
+
+
 # What a study finds ---------------------------------------------------------------------------------------------------
 
 
@@ -259,6 +283,7 @@ class StorageTrouble(Notice):
 AnyNotice = (
     SpreadRefuted
     | ContaminationRefuted
+    | NotPositive
     | SetAside
     | BudgetOver
     | FailuresAlarm

@@ -91,6 +91,11 @@ class Guess:
         return replace(self, front=front)
 
 
+def said_once(notices: Iterable[Notice]) -> tuple[str, ...]:
+    """What people have to be told of these notices, in sentences: each of them once."""
+    return tuple(dict.fromkeys(str(notice) for notice in notices if notice.warns))
+
+
 AT_A_TIME = 20_000
 """Arms that are brought to plain values in one piece."""
 
@@ -203,7 +208,7 @@ class Result:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What has to be said of the answer, in sentences; `notices` has it as records."""
-        return tuple(str(notice) for notice in self.notices if notice.warns)
+        return said_once(self.notices)
 
     @property
     def medians(self) -> Floats:

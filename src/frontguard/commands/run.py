@@ -20,6 +20,7 @@ from frontguard.measure.first_pulls import FirstPulls
 from frontguard.notices import AllFailed, Notice, SetAside, Stopping, StorageTrouble
 from frontguard.objectives import Objective
 from frontguard.policies.forecast import forecast
+from frontguard.results import said_once
 from frontguard.storage.contract import Pull
 from frontguard.studies.measurement import CANCELLED, Measurement, failure_in_words
 from frontguard.studies.overview import Snapshot
@@ -46,6 +47,7 @@ class Ended:
     how: How
     snapshot: Snapshot
     failures: dict[str, CommandMeasurement] = field(default_factory=dict)
+    told: frozenset[tuple[str, ...]] = frozenset()  # subjects of the notices that the view was told
 
     @property
     def answer(self) -> str:
@@ -64,7 +66,12 @@ class Ended:
     @property
     def warnings(self) -> tuple[str, ...]:
         """The same in sentences, as far as people have to be told."""
-        return tuple(str(notice) for notice in self.notices if notice.warns)
+        return said_once(self.notices)
+
+    @property
+    def unsaid(self) -> tuple[str, ...]:
+        """Those of which the view was not told."""
+        return said_once(each for each in self.notices if each.subject not in self.told)
 
 
 class CommandedRun:
@@ -96,7 +103,7 @@ class CommandedRun:
         """
         seconds = self.spec.budget.max_time
         new = self.study.storage.size(self.study.name)[1] == 0
-        first = FirstPulls(len(self.spec.arms), "the commands", in_words=self._why, alike=False)
+        first = FirstPulls(len(self.spec.arms), self.spec.objectives, "the commands", in_words=self._why, alike=False)
         with self.commands, _attentive(), ThreadPoolExecutor(self.spec.workers, "pull") as pool:
             try:
                 how = drive(
@@ -114,7 +121,7 @@ class CommandedRun:
                 self._stop.set()
         snapshot = self.snapshot(final=True)
         self._tell_news(snapshot)
-        return Ended(cast(How, how), snapshot, dict(self._failures))
+        return Ended(cast(How, how), snapshot, dict(self._failures), frozenset(self._said))
 
     # In the threads of workers ----------------------------------------------------------------------------------------
 
@@ -201,6 +208,8 @@ def in_words(outcome: CommandMeasurement) -> str:
     """Why a pull failed, with the last lines that it wrote."""
     tail = [line.rstrip() for line in outcome.stderr.splitlines() if line.strip()][-3:]
     said = " | ".join(tail) or outcome.detail
+    if said.startswith(outcome.reason):  # a detail that says it all
+        return said
     return f"{outcome.reason}: {said}" if said else outcome.reason
 
 

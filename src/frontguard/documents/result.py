@@ -270,6 +270,8 @@ class RunDocument(ResultDocument):
     """Tolerances by objective."""
     pulls_left: Count | None = None
     """Until certified, by the forecast."""
+    pulls_left_range: Annotated[list[Count], Field(min_length=2, max_length=2)] | None = None
+    """Between how many it will likely be: so it was four times out of five in simulated studies."""
     seconds: Amount = 0.0
     study: Text
     storage: Text | None = None
@@ -298,6 +300,7 @@ class RunDocument(ResultDocument):
             "notices": ended.notices,
             "goal": {each.name: each.tolerance for each in snapshot.objectives},
             "pulls_left": snapshot.pulls_left,
+            "pulls_left_range": snapshot.pulls_left_range and list(snapshot.pulls_left_range),
             "seconds": round(snapshot.seconds, 3),
             "study": snapshot.study,
             "storage": where,

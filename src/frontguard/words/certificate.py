@@ -32,6 +32,7 @@ _VOID = {
 }
 
 _BY_MEANS = ("Auer-A1",)
+_SMALL = 0.25  # the share of a metric up to which it is worth knowing that arms are alike within it
 
 FAILED_PULL = Statement.FAILED_PULL()
 
@@ -392,7 +393,8 @@ def suggested_tolerances(
 def sensible(result: Result, amounts: Sequence[float]) -> bool:
     """Whether tolerances of these amounts would say anything: below 100% and below how far apart the arms' medians are.
 
-    A tolerance beyond that calls any arm as good as any other. What was asked for, or less, is sensible anyway.
+    A tolerance beyond that calls any arm as good as any other. Where all arms are nearly alike, that may be just what
+    there is to say: up to a quarter of the metric is sensible, and what was asked for, or less, is anyway.
     """
     medians = result.medians[result.verdict_codes != Verdict.SET_ASIDE]
     for d, (amount, metric) in enumerate(zip(amounts, result.metrics, strict=True)):
@@ -401,8 +403,10 @@ def sensible(result: Result, amounts: Sequence[float]) -> bool:
         known = medians[np.isfinite(medians[:, d]), d]
         if not len(known):
             return False
-        apart = known.max() / known.min() - 1.0 if metric.relative else known.max() - known.min()
-        if not amount < (min(apart, 1.0) if metric.relative else apart):
+        small, apart = _SMALL * float(np.abs(known).min()), float(known.max() - known.min())
+        if metric.relative:
+            small, apart = _SMALL, min(1.0, apart / float(known.min()))
+        if not amount < max(small, apart):
             return False
     return True
 

@@ -107,7 +107,7 @@ def _said(found: Analysis, given: WhatIf) -> str:
         level = f"ε = {percent(given.contamination)} instead of {percent(asked.contamination)}"
     else:
         level = f"{percent(given.confidence)} confidence instead of {percent(asked.confidence or 0.0, ROUND_FLOOR)}"
-    parts = []
+    parts: list[str] = []
     for verdict in VERDICT_ORDER:
         which = np.asarray(given.codes == verdict)
         if which.any() and verdict not in (Verdict.UNDECIDED, Verdict.SET_ASIDE):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from frontguard import notices
+from frontguard.objectives import Objective
 from frontguard.phrases import joined, one_line, percent
 from frontguard.words.guess import least_pulls
 from frontguard.words.statements import Statement
@@ -52,6 +53,12 @@ def _budget_over(notice: notices.BudgetOver) -> str:
 def _refuted(notice: notices.ContaminationRefuted) -> str:
     contamination = percent(notice.contamination)
     return Statement.CONTAMINATION_REFUTED(arms=notice.arms, of=notice.of, contamination=contamination)
+
+
+def _not_positive(notice: notices.NotPositive) -> str:
+    objective = Objective(notice.objective, tolerance=notice.tolerance)
+    said = objective.not_positive(notice.count, notice.of, notice.example, notice.arm)
+    return f"{said}. They count as failed pulls, which could have measured anything"
 
 
 def _failures(notice: notices.FailuresAlarm) -> str:
@@ -153,6 +160,7 @@ def _stopping(notice: notices.Stopping) -> str:
 _SENTENCES: dict[type[notices.Notice], str | Callable[[Any], str]] = {
     notices.SpreadRefuted: lambda notice: Statement.SPREAD_REFUTED(arms=notice.arms, of=notice.of),
     notices.ContaminationRefuted: _refuted,
+    notices.NotPositive: _not_positive,
     notices.SetAside: _set_aside,
     notices.BudgetOver: _budget_over,
     notices.FailuresAlarm: _failures,

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from frontguard.phrases import duration, listed, number_of, percent, rounded, rounded_up
+from frontguard.phrases import duration, listed, number_of, percent, rounded, rounded_up, time_range
 from frontguard.studies.overview import Snapshot
 from frontguard.words import guess
 from frontguard.words.arm_table import ArmTable, arm_table, counts, shown
@@ -163,20 +163,25 @@ def enough_pulls(snapshot: Snapshot) -> int | None:
 
 def left_to_do(snapshot: Snapshot) -> str:
     """How much is left by the forecast, briefly."""
-    if snapshot.pulls_left is None:
-        return "how long it takes cannot be foreseen yet"
-    seconds = snapshot.seconds_left
-    time_left = f" and {duration(seconds)}" if seconds is not None else ""
-    return f"about {rounded(snapshot.pulls_left)} pulls{time_left} left"
+    pulls, seconds = snapshot.pulls_left_range, snapshot.seconds_left_range
+    if pulls is None:
+        return "how long it will take is not known yet"
+    time_left = f", {time_range(*seconds)}," if seconds is not None else ""
+    return f"about {_range(pulls)} pulls{time_left} left"
 
 
 def more_to_come(snapshot: Snapshot) -> str:
     """How much is still to do by the forecast, in words."""
-    if snapshot.pulls_left is None:
-        return "how many more pulls it takes cannot be foreseen yet"
-    seconds = snapshot.seconds_left
-    at_this_rate = f", {duration(seconds)} at the present rate" if seconds is not None else ""
-    return f"about {rounded(snapshot.pulls_left)} more pulls by the forecast{at_this_rate}"
+    pulls, seconds = snapshot.pulls_left_range, snapshot.seconds_left_range
+    if pulls is None:
+        return "how many more pulls it will take is not known yet"
+    at_this_rate = f", {time_range(*seconds)} at the present rate" if seconds is not None else ""
+    return f"about {_range(pulls)} more pulls by the forecast{at_this_rate}"
+
+
+def _range(pulls: tuple[int, int]) -> str:
+    least, most = map(rounded, pulls)
+    return most if least == most else f"{least} to {most}"
 
 
 def next_step(snapshot: Snapshot, how: How, arguments: Sequence[str], where: str, *, several: bool = False) -> str:
