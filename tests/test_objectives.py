@@ -245,11 +245,11 @@ def test_a_relative_tolerance_needs_positive_values(direction, bad):
     with pytest.raises(BadInput) as caught:
         objective.inward([1.0, math.nan, bad, -7.0])
     message = str(caught.value)
-    for part in ("'seconds'", "'2%'", "positive", "logarithms", repr(bad), "at position 2"):
+    for part in ("'seconds'", "(2%)", "positive", "--tolerance seconds=0.5", repr(bad), "at position 2:"):
         assert part in message
     with pytest.raises(BadInput, match=r"at position \(1, 0\)"):
         objective.inward([[1.0, 2.0], [bad, 2.0]])
-    with pytest.raises(BadInput, match=r"got .*\d$|got -inf$"):
+    with pytest.raises(BadInput, match=r"must be positive; got -?(\d\.\d|inf): "):
         objective.inward(bad)
     Objective("seconds", direction, 0.02).inward([bad])
 
@@ -361,5 +361,5 @@ def test_columns_must_fit(values):
 
 def test_a_wrong_value_is_found_in_its_column():
     objectives = [Objective("a"), Objective("seconds", "minimize", "2%")]
-    with pytest.raises(BadInput, match=r"objective 'seconds' .* got -1\.0 at position 1$"):
+    with pytest.raises(BadInput, match=r"objective 'seconds' .* got -1\.0 at position 1: "):
         inward_matrix(objectives, [[1.0, 1.0], [1.0, -1.0]])

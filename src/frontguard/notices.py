@@ -59,6 +59,30 @@ class ContaminationRefuted(Notice):
     kind: Literal["contamination_refuted"] = "contamination_refuted"
 
 
+# What measurements lack -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class NotPositive(Notice):
+    """`count` of `of` values of an objective are not positive, as its tolerance, a percentage, needs them to be.
+
+    They count as failed. `example` is one of them, of an `arm`.
+    """
+
+    objective: str
+    arm: str
+    count: int
+    of: int
+    example: float
+    tolerance: str
+    kind: Literal["not_positive"] = "not_positive"
+
+    @property
+    def subject(self) -> tuple[str, ...]:
+        """It is about the tolerance, whichever arm is taken as its example."""
+        return (self.kind, self.objective)
+
+
 # What a study finds ---------------------------------------------------------------------------------------------------
 
 
@@ -191,12 +215,21 @@ class RowsDiffer(Notice):
 
 @dataclass(frozen=True)
 class TooFewPulls(Notice):
-    """Nothing is known of `arms` (the first of them by name) because they have `most` pulls each or fewer."""
+    """Nothing is known of `arms` (the first of them by name) because they have `most` pulls each or fewer.
+
+    With so many arms and `metrics`, at this confidence and contamination, an arm needs `first` pulls at least before
+    any of its intervals has an end, and `whole` before all have two; None where no number would do.
+    """
 
     names: tuple[str, ...]
     arms: int
     of: int
     most: int
+    metrics: int = 0  # 0 where the rest is not known, as of what earlier versions printed
+    confidence: float = 0.0
+    contamination: float = 0.0
+    first: int | None = None
+    whole: int | None = None
     kind: Literal["too_few_pulls"] = "too_few_pulls"
 
 
@@ -312,6 +345,7 @@ class CleaningUp(Notice):
 AnyNotice = (
     SpreadRefuted
     | ContaminationRefuted
+    | NotPositive
     | SetAside
     | BudgetOver
     | FailuresAlarm

@@ -135,22 +135,43 @@ class Objective:
         """The level, among inner values, of the quantile of the metric that counts: p, or 1 − p when minimised."""
         return 1.0 - self.quantile if self.minimized else self.quantile
 
+    @property
+    def needs_positive(self) -> str:
+        """What is wrong where a value is not positive although the tolerance is a percentage, and the remedy.
+
+        >>> Objective("profit", tolerance="5%").needs_positive
+        'a tolerance in percent (5%) needs positive values; give an absolute one, e.g. --tolerance profit=0.5
+        (Objective(tolerance=0.5))'
+        """
+        return (
+            f"a tolerance in percent ({self.tolerance}) needs positive values; give an absolute one, e.g. "
+            f"--tolerance {self.name}=0.5 (Objective(tolerance=0.5))"
+        )
+
+    def not_positive(self, count: int, of: int, example: float, arm: str) -> str:
+        """That so many of its values are not positive, with one of them, its arm, and the remedy."""
+        return (
+            f"{count:,} of {of:,} values of {self.name!r} are not positive, such as {example:g} of arm {arm!r}: "
+            f"{self.needs_positive}"
+        )
+
     def inward(self, values: npt.ArrayLike) -> Floats:
         """Inner values: float64, same shape, larger is better. NaN (or None) is a failed measurement and stays NaN.
 
         >>> Objective("seconds", "minimize", "2%").inward([1.2, 0.0])
         Traceback (most recent call last):
         ...
-        frontguard.errors.BadInput: values of objective 'seconds' must be positive, since its tolerance '2%' is relative
-        and logarithms are compared; got 0.0 at position 1
+        frontguard.errors.BadInput: values of objective 'seconds' must be positive; got 0.0 at position 1: a tolerance
+        in percent (2%) needs positive values; give an absolute one, e.g. --tolerance seconds=0.5
+        (Objective(tolerance=0.5))
         """
         array = self._numbers(values)
         if self.relative:
             wrong = array <= 0.0  # false for NaN
             if wrong.any():
                 raise BadInput(
-                    f"values of objective {self.name!r} must be positive, since its tolerance {self.tolerance!r} is "
-                    f"relative and logarithms are compared; got {float(array[wrong][0])!r}{_position(wrong)}"
+                    f"values of objective {self.name!r} must be positive; got {float(array[wrong][0])!r}"
+                    f"{_position(wrong)}: {self.needs_positive}"
                 )
             # numpy's logarithm throughout, never math.log: the two differ in the last bit now and then, and equal
             # metrics must stay equal or a tie would become a strict difference.

@@ -311,6 +311,32 @@ def duration(seconds: float) -> str:
     return f"{whole} s"
 
 
+def time_range(least: float, most: float) -> str:
+    """A time that lies between two, as a person says it: rounded, and never as none at all.
+
+    >>> time_range(0.1, 0.4), time_range(0.2, 8.0), time_range(38.0, 92.0), time_range(42.0, 400.0)
+    ('less than a second', 'up to 8 s', '38 to 92 s', '42 s to 6.7 min')
+    >>> time_range(5000.0, 20_000.0), time_range(20_000.0, 400_000.0), time_range(6.0, 6.2)
+    ('1.4 to 5.6 h', '5.6 h to 4.6 days', '6 s')
+    """
+    if most < 1.0:
+        return "less than a second"
+    if least < 1.0:
+        return f"up to {' '.join(_in_unit(most))}"
+    (low, unit), (high, other) = _in_unit(least), _in_unit(most)
+    if unit != other:
+        return f"{low} {unit} to {high} {other}"
+    return f"{high} {other}" if low == high else f"{low} to {high} {unit}"
+
+
+def _in_unit(seconds: float) -> tuple[str, str]:
+    """A time in the largest unit of which it has two, or one and a bit of hours and days, with two digits."""
+    for unit, size, from_here in (("days", 86400.0, 1.5), ("h", 3600.0, 1.25), ("min", 60.0, 2.0)):
+        if seconds >= from_here * size:
+            return f"{float(f'{seconds / size:.2g}'):g}", unit
+    return f"{max(1.0, float(f'{seconds:.2g}')):.0f}", "s"
+
+
 def rounded(pulls: float, digits: int = 2) -> str:
     """A forecast with two digits that count, unless more are wanted: these would promise too much.
 

@@ -72,6 +72,30 @@ def _each(value: float | tuple[float, ...], objectives: Sequence[Objective]) -> 
     return value if isinstance(value, tuple) else (value,) * len(objectives)
 
 
+@dataclass(frozen=True, eq=False)
+class Guess:
+    """Where no arm is in: what the estimates alone would say, of which nothing is promised, and what it lacks.
+
+    An arm needs `first` pulls at least before any end of its intervals is bounded, and `whole` before all of them are;
+    more, where some of its pulls fail. None where no number of pulls would do, or it is not known.
+    """
+
+    front: Bools  # (K,): the arms that would be returned if the estimates were exact
+    first: int | None = None
+    whole: int | None = None
+
+    def among(self, kept: Ints, arms: int) -> Guess:
+        """The same where its arms are the arms `kept` of more."""
+        front = np.zeros(arms, np.bool_)
+        front[kept] = self.front
+        return replace(self, front=front)
+
+
+def said_once(notices: Iterable[Notice]) -> tuple[str, ...]:
+    """What people have to be told of these notices, in sentences: each of them once."""
+    return tuple(dict.fromkeys(str(notice) for notice in notices if notice.warns))
+
+
 AT_A_TIME = 20_000
 """Arms that are brought to plain values in one piece."""
 
@@ -152,6 +176,7 @@ class Result:
     notices: tuple[Notice, ...] = ()
     metrics: tuple[Objective, ...] = ()
     outlook: Certificate | None = None  # with which the present candidates could be returned: for progress
+    guess: Guess | None = None  # where no arm is in
 
     def having(self, verdict: Verdict) -> Bools:
         """Which arms (K,) have this verdict."""
@@ -182,6 +207,11 @@ class Result:
         return dict(zip(self.arms, WORDS[self.verdict_codes].tolist(), strict=True))
 
     @property
+    def best_guess(self) -> list[str]:
+        """Where no arm is in: names of those that would be if the estimates were exact. Nothing is promised of it."""
+        return [] if self.guess is None else self.named(self.guess.front)
+
+    @property
     def aside(self) -> list[str]:
         """Names of the arms that cannot be measured: the answer is about the others."""
         return self.named(self.having(Verdict.SET_ASIDE))
@@ -189,7 +219,7 @@ class Result:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What has to be said of the answer, in sentences; `notices` has it as records."""
-        return tuple(str(notice) for notice in self.notices if notice.warns)
+        return said_once(self.notices)
 
     @property
     def estimates(self) -> Floats:
@@ -266,6 +296,9 @@ class Result:
         yield "notices", [notice.to_dict() for notice in self.notices]
         yield "pulls_per_arm", ByArm(zip(arms, self.pulls_per_arm.tolist(), strict=True))
         yield "decided_by", ByArm((arms[i], arms[int(self.decided_by[i])]) for i in decided)
+        guess = self.guess
+        yield "best_guess", None if guess is None else self.best_guess
+        yield "least_pulls", None if guess is None else {"first": guess.first, "whole": guess.whole}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that JSON can hold; what is infinite or not known becomes None."""

@@ -137,7 +137,10 @@ def test_a_refusal_is_one_line_and_exit_code_2(folder: Path) -> None:
         ("flags,seconds\na,1\n ,2\n", "line 3: the arm in column 'flags' is empty"),
         ("flags,seconds\na,1\na,fast\n", "line 3: 'seconds' must be a number, or empty if it failed; got 'fast'"),
         ("flags,seconds\na,1\na,inf\n", "line 3: 'seconds' must be finite"),
-        ("flags,seconds\na,1\nb,-2\n", "line 3: 'seconds' must be positive, since its tolerance '1%' is relative"),
+        (
+            "flags,seconds\na,1\nb,-2\n",
+            "line 3: 'seconds' must be positive; got -2: a tolerance in percent",
+        ),
         ("flags,seconds\n" + "a,1\n" * 9, "wanted at least two arms in column 'flags', got 1"),
         ("flags,seconds\n" + "a,1\n" * 9 + "b,1\n" * 4, "at least 5 rows of every arm"),
         ("flags,seconds\n" + "a,1\n" * 9 + "b,1\n" * 4 + "b,\n" * 4, "got 4 of arm 'b'"),

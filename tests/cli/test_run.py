@@ -264,6 +264,43 @@ def test_what_cannot_be_reached_is_said_with_what_could_be(folder: Path) -> None
     assert found(looser)["status"] == "certified"
 
 
+def gains(**gain: int) -> list[str]:
+    """Arms that always print this gain, in percent."""
+    arms = [f"--arm={name}=echo '{json.dumps({'gain': value})}'" for name, value in gain.items()]
+    return [*arms, "--maximize", "gain", "--tolerance", "5%"]
+
+
+LOW = gains(low=-3, high=4, mid=2)
+
+
+def test_a_warning_is_said_once_where_all_goes_to_one_place(folder: Path) -> None:
+    ran = subprocess.run(
+        [*FRONTGUARD, "run", *LOW], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    assert ran.returncode == 3, ran.stdout
+    said = " ".join(ran.stdout.split())
+    assert said.count("values of 'gain' are not positive, such as -3 of arm 'low'") == 1
+    assert said.count("give an absolute one, e.g. --tolerance gain=0.5") == 1
+    assert said.count("arm 'low' was set aside") == 1
+    apart = run(folder, *LOW)  # the answer by itself has them all the same
+    assert "values of 'gain' are not positive" in " ".join(apart.stdout.split())
+
+
+def test_with_a_tolerance_in_units_the_same_study_goes_on(folder: Path) -> None:
+    assert run(folder, *LOW).returncode == 3
+    again = run(folder, *LOW[:-1], "0.5", "--json")
+    assert "going on with" in again.stderr
+    assert found(again)["verdicts"] == {"low": "out", "high": "in", "mid": "out"}
+    assert found(again)["failures"] == {}
+
+
+def test_a_tolerance_in_percent_is_refused_at_once_where_most_values_are_not_positive(folder: Path) -> None:
+    ran = run(folder, *gains(low=-3, high=-4, mid=2))
+    assert ran.returncode == 2
+    assert "values of 'gain' are not positive, such as -" in ran.stderr
+    assert "give an absolute one, e.g. --tolerance gain=0.5 (Objective(tolerance=0.5))" in ran.stderr
+
+
 def test_options_take_the_place_of_what_the_spec_says(folder: Path) -> None:
     spec = with_options(
         spec_of(folder / "toy.toml", (), (), ()),

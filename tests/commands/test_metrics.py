@@ -54,8 +54,8 @@ def test_a_relative_tolerance_wants_positive_values(value):
     line = json.dumps({"size": value})
     assert read(line).values == {"size": value}
     reading = read(line, MetricSource("size", positive=True))
-    assert reading.values == {"size": None}
-    assert reading.reason == "metric 'size' is not positive, its tolerance is relative"
+    assert reading.values == {"size": value}  # kept: with another tolerance it can be used
+    assert reading.reason == "metric 'size' is not positive, its tolerance is a percentage"
 
 
 def test_keys_may_be_nested_or_have_dots():

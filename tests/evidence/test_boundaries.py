@@ -377,6 +377,13 @@ def test_the_first_useful_pulls_are_the_first_whose_rank_exceeds_what_is_taken(t
     assert first_useful_pulls(0.5, 0.01, taken=taken) == n[useful][0]
 
 
+@pytest.mark.parametrize("taken", [0.0, 0.05, 0.3])
+def test_the_first_useful_pulls_of_one_look_are_found_by_trying(taken: float) -> None:
+    n = np.arange(1, 1500)
+    useful = [k for k in n.tolist() if binom.cdf(taken_away_each(taken, np.array([k]))[0], k, 0.45) <= 0.001]
+    assert first_useful_pulls(0.45, 0.001, taken=taken, anytime=False) == useful[0]
+
+
 def test_a_share_that_takes_all_is_refused() -> None:
     with pytest.raises(ValueError, match=r"when a share of 0\.5 is taken away; got 0\.5"):
         first_useful_pulls(0.5, 0.01, taken=0.5)

@@ -18,11 +18,12 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 import frontguard as fg
-from frontguard import BadInput, Objective, analyze
+from frontguard import BadInput, Objective, Prescient, Study, analyze
 from frontguard.experiments.datasets.compiler_flags import bundled_recording
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.sort.progress import LogProgress
 from frontguard.logs.state import LogState
+from frontguard.notices import NotPositive
 from frontguard.theory.threats import threat_named
 from tests.conftest import ROOT
 from tests.logs.naive_analysis import Naive
@@ -304,7 +305,7 @@ def test_what_is_wrong_with_a_state_is_said(tmp_path: Path) -> None:
         ({}, "say which of them to maximize"),
         ({"minimize": "seize"}, "no column is called 'seize' (did you mean 'size'?)"),
         ({"minimize": "size", "arm": "flag"}, "its arm is 'arm'; got 'flag'"),
-        ({"minimize": "speed", "tolerance": "5%"}, "has values that are not positive"),
+        ({"minimize": "speed", "tolerance": "5%"}, "has values of 'speed' that are not positive, such as "),
     ):
         with pytest.raises(BadInput) as caught:
             analyze(state, **options)
@@ -411,3 +412,40 @@ def test_what_the_page_shows_by_hand_is_what_the_log_says() -> None:
     }
     assert analyze(quiet, **asked).verdicts == found.verdicts
     assert found.stands_up_to[arm] == 0.499
+
+
+# A tolerance in percent on values that are not positive ---------------------------------------------------------------
+
+
+def profits(low: int) -> dict[str, Any]:
+    """Four arms with 20 rows each, of which the first `low` have no positive profit."""
+    return {"arm": list("abcd") * 20, "profit": [-1.0 - i if i < low else 5.0 + i % 4 for i in range(80)]}
+
+
+def test_values_that_a_tolerance_in_percent_cannot_use_are_named() -> None:
+    found = analyze(profits(3), maximize="profit", tolerance="5%")
+    (notice,) = [each for each in found.notices if isinstance(each, NotPositive)]
+    assert notice == NotPositive("profit", "a", 3, 80, -1.0, "5%")
+    assert found.failed.sum() == 3
+    absolute = analyze(profits(3), maximize="profit", tolerance=0.5)
+    assert (absolute.notices, absolute.failed.sum()) == ((), 0)
+
+
+def test_a_tolerance_in_percent_is_refused_where_most_values_are_not_positive() -> None:
+    assert analyze(profits(40), maximize="profit", tolerance="5%").notices
+    with pytest.raises(BadInput) as refused:
+        analyze(profits(41), maximize="profit", tolerance="5%")
+    assert str(refused.value) == (
+        "41 of 80 values of 'profit' are not positive, such as -1 of arm 'a': a tolerance in percent (5%) needs "
+        "positive values; give an absolute one, e.g. --tolerance profit=0.5 (Objective(tolerance=0.5))"
+    )
+
+
+def test_a_study_asked_in_percent_names_them_too(tmp_path: Path) -> None:
+    study = Study(["a", "b"], [Objective("profit", tolerance=0.5)], Prescient(0.1), storage=tmp_path / "s.db")
+    for _ in range(6):
+        study.tell_many([(pull, 5.0 if pull.id > 2 else -3.0) for pull in study.ask(2)])
+    study.close()
+    found = analyze(tmp_path / "s.db", tolerance="5%")
+    (notice,) = [each for each in found.notices if isinstance(each, NotPositive)]
+    assert (notice.count, notice.of, notice.example) == (2, 12, -3.0)

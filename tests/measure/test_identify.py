@@ -489,3 +489,21 @@ def test_progress(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr() == ("", "")  # it was over before there was anything to say
     run(lambda arm, pull: ARMS[arm] if pull > 1 else (threading.Event().wait(2.1), ARMS[arm])[1], progress=True)
     assert capsys.readouterr().err.startswith("frontguard: ")
+
+
+def test_a_tolerance_in_percent_is_refused_at_once_where_most_values_are_not_positive() -> None:
+    storage = MemoryStorage()
+    profits = {"a": -3.0, "b": -2.0, "c": 4.0}
+    with pytest.raises(BadInput) as refused:
+        identify(
+            profits.__getitem__,
+            arms=list(profits),
+            objectives=[Objective("profit", tolerance="5%")],
+            threat=Prescient(0.1),
+            executor="serial",
+            storage=storage,
+            seed=1,
+        )
+    assert "values of 'profit' are not positive, such as -" in str(refused.value)
+    assert "give an absolute one, e.g. --tolerance profit=0.5 (Objective(tolerance=0.5))" in str(refused.value)
+    assert storage.studies() == []

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from frontguard import Certified, Gaussian, Malicious, Prescient, Share
-from frontguard.policies.forecast import PullForecast, forecast
+from frontguard.policies.forecast import PullForecast, forecast, likely
 from frontguard.simulation import RewardSource, Streams, simulate_one
 from frontguard.simulation.adversaries import worst_case_prescient
 from frontguard.simulation.environments import bimodal, cauchy, gaussian, skewed, uniform
@@ -80,6 +80,25 @@ def test_half_way_the_forecast_of_the_total_is_within_a_factor_of_three(case):
     found = forecasts(case, 0.5)
     assert np.mean((found > 1 / 3) & (found < 3)) >= 0.8  # NaN, no forecast, counts as a miss
     assert 0.6 < np.nanmedian(found) < 1.6
+
+
+@pytest.mark.parametrize("case", ["normal", "uniform, 3 objectives", "skewed"])
+def test_what_it_takes_lies_mostly_in_the_likely_range(case):
+    make, threat, goal = CASES[case]
+    within = []
+    for run in range(8):
+        environment = make(run)
+        arms, objectives = environment.medians.shape
+        whole = simulate_one(Certified(arms, objectives, threat=threat, **goal), environment, seed=2, run=run)
+        total = int(whole.pulls_per_arm.sum())
+        for share in (0.4, 0.6, 0.9):
+            policy = Certified(arms, objectives, threat=threat, max_pulls=round(share * total), **goal)
+            part = simulate_one(policy, environment, seed=2, run=run)
+            pulls, guess = int(part.pulls_per_arm.sum()), forecast(part).pulls_left
+            if guess is not None:
+                least, most = likely(guess, pulls)
+                within.append(least <= total - pulls <= most)
+    assert np.mean(within) >= 0.6
 
 
 def _driven(policy: Certified, environment, pulls: int) -> Certified:

@@ -11,6 +11,9 @@ import numpy as np
 import pytest
 
 from frontguard import BadInput, Objective, Prescient, Study
+from frontguard.notices import NotPositive
+from frontguard.storage.memory import MemoryStorage
+from frontguard.studies.measurement import Measurement, usable
 
 OBJECTIVES = [Objective("seconds", "minimize", "2%"), Objective("bytes", "minimize", 10.0)]
 
@@ -18,6 +21,9 @@ OBJECTIVES = [Objective("seconds", "minimize", "2%"), Objective("bytes", "minimi
 @pytest.fixture
 def study() -> Study:
     return Study(["a", "b"], OBJECTIVES, Prescient(0.1))
+
+
+REMEDY = "(2%) needs positive values; give an absolute one, e.g. --tolerance seconds=0.5 (Objective(tolerance=0.5))"
 
 
 @pytest.mark.parametrize(
@@ -38,8 +44,8 @@ def study() -> Study:
         ({"seconds": None, "bytes": 1}, "failed with a reason"),
         ({"seconds": [1.0], "bytes": 1}, "real number"),
         ({"seconds": 1.0, "bytes": 10**400}, "401 digits"),
-        ({"seconds": 0.0, "bytes": 1}, "must be positive"),
-        ({"seconds": -1.0, "bytes": 1}, "must be positive"),
+        ({"seconds": 0.0, "bytes": 1}, REMEDY),
+        ({"seconds": -1.0, "bytes": 1}, REMEDY),
         ([1.0], "wanted 2 values"),
         ([1.0, 2.0, 3.0], "wanted 2 values"),
         ([], "wanted 2 values"),
@@ -133,3 +139,37 @@ def test_pulls_that_were_never_planned_are_refused(study: Study, number: int) ->
     study.ask()  # the first plan has 5 pulls of each arm
     with pytest.raises(BadInput, match="never planned"):
         study.tell(number, [1.0, 2.0])
+
+
+# A tolerance in percent on values that are not positive ---------------------------------------------------------------
+
+
+def test_the_arm_and_the_value_are_named_where_a_tolerance_in_percent_cannot_use_it(study: Study) -> None:
+    (pull,) = study.ask(1)
+    with pytest.raises(BadInput) as refused:
+        study.tell(pull, {"seconds": -3.0, "bytes": 1})
+    assert str(refused.value).startswith(f"pull 1 of arm {pull.arm!r}: 'seconds' is not positive")
+    assert "got -3.0: a tolerance in percent (" in str(refused.value)
+
+
+def test_what_only_the_tolerance_makes_unusable_counts_as_failed_is_named_and_is_kept() -> None:
+    storage = MemoryStorage()
+    in_percent = [Objective("profit", tolerance="5%")]
+    study = Study(["a", "b"], in_percent, Prescient(0.1), storage=storage, max_pulls=10)
+    for _ in range(5):
+        pulls = study.ask(2)
+        told = [(pull, usable(in_percent, Measurement(5.0 if pull.id != 2 else -3.0), pull.id)) for pull in pulls]
+        study.tell_measurements(told)
+    result = study.result()
+    (notice,) = [each for each in result.notices if isinstance(each, NotPositive)]
+    second = study.to_frame()["arm"][2]
+    assert notice == NotPositive("profit", second, 1, 10, -3.0, "5%")
+    assert str(notice) == (
+        f"1 of 10 values of 'profit' are not positive, such as -3 of arm {second!r}: a tolerance in percent (5%) needs "
+        "positive values; give an absolute one, e.g. --tolerance profit=0.5 (Objective(tolerance=0.5)). They count as "
+        "failed pulls, which could have measured anything"
+    )
+    assert study.failures() == {second: {"'profit' is not positive, its tolerance is a percentage": 1}}
+    absolute = Study(["a", "b"], [Objective("profit", tolerance=0.5)], Prescient(0.1), storage=storage, max_pulls=10)
+    assert (absolute.failures(), absolute.result().warnings) == ({}, ())
+    assert absolute.to_frame()["profit"].min() == -3.0

@@ -20,8 +20,8 @@ def test_plain_progress_is_rare_and_estimates(monkeypatch: pytest.MonkeyPatch) -
         now[0] = second
         lines.show("MovieLens", done, 100, 80.0 - second)
     assert text.getvalue().splitlines() == [
-        "20/100 runs, 1 min 18 s left: MovieLens",
-        "60/100 runs, 1 min 7 s left: MovieLens",
+        "20/100 runs, about 78 s left: MovieLens",
+        "60/100 runs, about 67 s left: MovieLens",
     ]
 
 
@@ -35,9 +35,9 @@ def test_lines_of_progress_come_late_and_seldom(
         now[0] = 100.0 + second
         lines.reading(LogProgress("reading", 1000 * second, 30_000, float(second), 30.0 - second))
     assert capsys.readouterr().err.splitlines() == [
-        "reading: 2,000 of 30,000 rows, 28 s left",
-        "reading: 12,000 of 30,000 rows, 18 s left",
-        "reading: 22,000 of 30,000 rows, 8 s left",
+        "reading: 2,000 of 30,000 rows, about 28 s left",
+        "reading: 12,000 of 30,000 rows, about 18 s left",
+        "reading: 22,000 of 30,000 rows, about 8 s left",
     ]
 
 

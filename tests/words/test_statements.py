@@ -138,6 +138,8 @@ def _of_notices() -> Iterator[str]:
             notices.SpreadRefuted(1, 2),
             notices.ContaminationRefuted(1, 2, 0.1),
             notices.TooFewPulls(("a",), 1, 2, 3),
+            notices.TooFewPulls(("a",), 1, 2, 3, 1, 0.95, 0.1, 5, 73),
+            notices.TooFewPulls(("a",), 1, 2, 3, 1, 0.95, 0.4, 5, None),
             notices.FailuresAlarm("a", None, 9, 0.1, 5, 9, (("exit code 1", 5),), 1e-9),
             notices.FailuresAlarm("a", None, 9, 0.1, 5, 9, (("exit code 1", 5),), 0.0, allowed=0),
             notices.DriftAlarm("a", "x", 9, 0.1, 1.0, 0.9, 0.6),

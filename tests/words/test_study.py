@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from dataclasses import replace
 
@@ -12,7 +13,7 @@ from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Verdict
 from frontguard.words.arm_table import counts
 from frontguard.words.certificate import guarantee
-from frontguard.words.study import answer, enough_pulls, looser
+from frontguard.words.study import answer, enough_pulls, left_to_do, looser, more_to_come
 from tests.words.snapshots import SECONDS, set_aside, snapshot_of
 
 
@@ -75,3 +76,15 @@ def test_thousands_are_separated_where_people_read_them() -> None:
     assert shown.result.tally() == {Verdict.UNDECIDED: 1200}
     assert counts(shown.result) == "1,200 undecided"
     assert "So far: 1,200 undecided." in answer(shown)
+
+
+def test_a_forecast_is_a_range_and_never_no_time_at_all(few: Snapshot) -> None:
+    soon = replace(few, pulls_left=3, rate=10_000.0)
+    assert more_to_come(soon).endswith(", less than a second at the present rate")
+    assert left_to_do(soon).endswith(" pulls, less than a second, left")
+    later = replace(few, pulls_left=1000, rate=10.0)
+    assert re.fullmatch(r"about 400 to 2,[0-9]00 more pulls by the forecast, 40 s to 3\.[0-9] min at the present rate",
+                        more_to_come(later))  # fmt: skip
+    unknown = replace(few, pulls_left=None)
+    assert more_to_come(unknown) == "how many more pulls it will take is not known yet"
+    assert left_to_do(unknown) == "how long it will take is not known yet"

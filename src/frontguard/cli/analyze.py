@@ -215,6 +215,8 @@ def _print(found: Analysis, top: int, append: Path | None) -> None:
     screen = console()
     print_answer(screen, summary.answer(found), summary.table(found, top))
     screen.print(guarantee(found, anytime=found.anytime))
+    for line in summary.best_guess(found):
+        screen.print(line)
     for said in (summary.robustness(found), summary.by_means(found), summary.failures(found)):
         if said is not None:
             screen.print(said)

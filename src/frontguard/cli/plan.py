@@ -212,8 +212,8 @@ def read_pilot(path: Path, arm: str, metrics: Sequence[Objective]) -> Pilot:
                 for metric, value in zip(metrics, values[-1], strict=True):
                     if metric.relative and value <= 0.0:
                         raise BadInput(
-                            f"{path}, line {reader.line_num}: {metric.name!r} must be positive, since its tolerance "
-                            f"{metric.tolerance!r} is relative; got {value:g}"
+                            f"{path}, line {reader.line_num}: {metric.name!r} must be positive; got {value:g}: "
+                            f"{metric.needs_positive}"
                         )
     except OSError as error:
         raise BadInput(f"--pilot {path}: cannot be read: {error.strerror or error}") from None

@@ -335,6 +335,19 @@ def _stopped_by_signals(cancel: threading.Event, give_up: threading.Event) -> It
 # The end --------------------------------------------------------------------------------------------------------------
 
 
+def _one_stream() -> bool:
+    """Whether the lines of the run stand in the same file or pipe as the answer will: what these said is not repeated.
+
+    A view on a terminal leaves nothing behind.
+    """
+    if sys.stderr.isatty():
+        return False
+    try:
+        return os.path.samestat(os.fstat(sys.stdout.fileno()), os.fstat(sys.stderr.fileno()))
+    except (OSError, ValueError):
+        return False
+
+
 def _print(ended: Ended, where: str, *, several: bool = False) -> None:
     from frontguard.phrases import duration
     from frontguard.words.certificate import guarantee
@@ -346,7 +359,7 @@ def _print(ended: Ended, where: str, *, several: bool = False) -> None:
     print_answer(screen, ended.answer, table(snapshot))
     if len(snapshot.aside) < len(snapshot.result.arms):
         screen.print(guarantee(snapshot.result, failed=snapshot.failed))
-    for warning in ended.warnings:
+    for warning in ended.unsaid if _one_stream() else ended.warnings:
         screen.print(f"Warning: {warning}", style="yellow")
     failed = f", {snapshot.failed:,} of them failed" if snapshot.failed else ""
     screen.print(f"{snapshot.pulls:,} pulls{failed}; this run took {duration(snapshot.seconds)}. Stored in {where}.")

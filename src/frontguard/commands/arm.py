@@ -331,6 +331,8 @@ def in_words(outcome: CommandMeasurement) -> str:
     """Why a command failed, with the last lines that it wrote."""
     tail = [line.rstrip() for line in outcome.stderr.splitlines() if line.strip()][-3:]
     said = " | ".join(tail) or outcome.detail
+    if said.startswith(outcome.reason):  # a detail that says it all
+        return said
     return f"{outcome.reason}: {said}" if said else outcome.reason
 
 

@@ -2,8 +2,8 @@
 
 A metric is read from the JSON object on the last line that is not blank (`json`), from the last match of a pattern
 (`regex`), or is measured by us (`seconds`, `cpu_seconds`, `max_rss`). One that cannot be read fails alone: the others
-keep their values. The reasons are few and short, so that equal failures have equal texts and can be counted; what was
-found instead stands in the detail.
+keep their values, and so does one that only its tolerance makes unusable. The reasons are few and short, so that equal
+failures have equal texts and can be counted; what was found instead stands in the detail.
 """
 
 from __future__ import annotations
@@ -105,9 +105,12 @@ def read_metrics(
                 value = _number(source, _matched(source, stderr if source.stream == "stderr" else stdout, last_match))
             else:
                 value = measured[source.kind]
-            values[source.name] = _checked(source, value)
+            values[source.name] = _finite(source, value)
+            if source.positive and value <= 0.0:  # kept beside the reason: with another tolerance it can be used
+                reason = f"metric {source.name!r} is not positive, its tolerance is a percentage"
+                raise _Unreadable(reason, f"got {value!r}")
         except _Unreadable as problem:
-            values[source.name] = None
+            values.setdefault(source.name, None)
             reasons.setdefault(problem.reason, problem.detail)
     details = (f"{reason}: {detail}" for reason, detail in reasons.items() if detail)
     return Reading(values, "; ".join(reasons), "; ".join(details))
@@ -177,11 +180,9 @@ def _number(source: MetricSource, value: Any) -> float:
     raise _Unreadable(f"metric {source.name!r} is not a number", f"got {one_line(shown)}")
 
 
-def _checked(source: MetricSource, value: float) -> float:
+def _finite(source: MetricSource, value: float) -> float:
     if math.isnan(value):
         raise _Unreadable(f"metric {source.name!r} is NaN")
     if math.isinf(value):
         raise _Unreadable(f"metric {source.name!r} is infinite")
-    if source.positive and value <= 0.0:
-        raise _Unreadable(f"metric {source.name!r} is not positive, its tolerance is relative", f"got {value!r}")
     return value

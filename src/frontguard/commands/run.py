@@ -20,6 +20,7 @@ from frontguard.measure.first_pulls import FirstPulls
 from frontguard.notices import AllFailed, CleaningUp, Notice, SetAside, StepFailed, Stopping, StorageTrouble
 from frontguard.objectives import Objective
 from frontguard.policies.forecast import forecast
+from frontguard.results import said_once
 from frontguard.storage.contract import Pull
 from frontguard.studies.measurement import CANCELLED, Measurement, failure_in_words
 from frontguard.studies.overview import Snapshot
@@ -49,6 +50,7 @@ class Ended:
     snapshot: Snapshot
     failures: dict[str, CommandMeasurement] = field(default_factory=dict)
     steps: tuple[StepFailed, ...] = ()
+    told: frozenset[tuple[str, ...]] = frozenset()  # subjects of the notices that the view was told
 
     @property
     def answer(self) -> str:
@@ -67,7 +69,12 @@ class Ended:
     @property
     def warnings(self) -> tuple[str, ...]:
         """The same in sentences, as far as people have to be told."""
-        return tuple(str(notice) for notice in self.notices if notice.warns)
+        return said_once(self.notices)
+
+    @property
+    def unsaid(self) -> tuple[str, ...]:
+        """Those of which the view was not told."""
+        return said_once(each for each in self.notices if each.subject not in self.told)
 
 
 class CommandedRun:
@@ -100,7 +107,7 @@ class CommandedRun:
         """
         seconds = self.spec.budget.max_time
         new = self.study.storage.size(self.study.name)[1] == 0
-        first = FirstPulls(len(self.spec.arms), "the commands", in_words=self._why, alike=False)
+        first = FirstPulls(len(self.spec.arms), self.spec.objectives, "the commands", in_words=self._why, alike=False)
         with self.commands, _attentive(), ThreadPoolExecutor(self.spec.workers, "pull") as pool:
             try:
                 how = drive(
@@ -118,7 +125,7 @@ class CommandedRun:
                 self._stop.set()
         snapshot = self.snapshot(final=True)
         self._tell_news(snapshot)
-        return Ended(cast(How, how), snapshot, dict(self._failures), tuple(self._steps.values()))
+        return Ended(cast(How, how), snapshot, dict(self._failures), tuple(self._steps.values()), frozenset(self._said))
 
     # In the threads of workers ----------------------------------------------------------------------------------------
 

@@ -9,12 +9,14 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from frontguard.documents.base import Count, Document, Number, Origin, Share, Text, Truth, wrong
-from frontguard.documents.result import ResultDocument, Values, values_of
+from frontguard.documents.result import ResultDocument, Values, Word, values_of
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.more_pulls import LIMITS, Needed
 from frontguard.logs.profile import Profile
+from frontguard.logs.what_if import WhatIf
 from frontguard.objectives import Objective
 from frontguard.results import Result
+from frontguard.verdicts import Verdict
 
 
 class ProfileDocument(Document):
@@ -30,6 +32,14 @@ class ProfileDocument(Document):
         if len(self.levels) != len(self.in_front) or (np.diff(self.levels) <= 0.0).any():
             raise wrong((), "rising levels, and for each how many arms are in", {})
         return self
+
+
+class WhatIfDocument(Document):
+    """The arms that would be decided at another confidence or contamination, had it been chosen beforehand."""
+
+    confidence: Annotated[Number, Field(gt=0.0, lt=1.0)]
+    contamination: Share
+    verdicts: dict[Text, Word]
 
 
 class AnalysisDocument(ResultDocument):
@@ -54,6 +64,8 @@ class AnalysisDocument(ResultDocument):
     """The ε at which the front as a whole is no longer certain; null where that is not known."""
     more_pulls: dict[Text, Count | Literal["far", "contamination", "failures", "tolerance"]] = {}
     """For each open arm how many more pulls of it would settle it, or why no number would."""
+    what_if: list[WhatIfDocument] = []
+    """Where no arm is decided: what would be at a lower confidence, or at a lower contamination."""
 
     def check(self) -> None:
         """What is there besides a result is of its arms and objectives, too."""
@@ -61,6 +73,8 @@ class AnalysisDocument(ResultDocument):
         self.check_values([Objective(each.name) for each in self.metrics], failed=self.failed, means=self.means)
         self.check_arms(stands_up_to=self.stands_up_to or {}, more_pulls=self.more_pulls)
         self.check_arms(failed_pulls=self.failed_pulls or {})
+        for each in self.what_if:
+            self.check_arms(what_if=each.verdicts)
         self.check_arms(more_pulls_of_rival=self.entry("more_pulls_of_rival") or {})
         self.check_named("mean_set", enumerate(self.mean_set))
 
@@ -88,6 +102,7 @@ class AnalysisDocument(ResultDocument):
             mean_front=np.isin(np.array(arms, object), np.array(self.mean_set, object)),
             profile=profile,
             needed=self._needed(known),
+            what_if=tuple(_what_if(each, known) for each in self.what_if),
             anytime=self.anytime,
         )
 
@@ -105,6 +120,14 @@ class AnalysisDocument(ResultDocument):
         if rivals := self.entry("more_pulls_of_rival"):
             rival_pulls = np.array([rivals.get(arm, -1) for arm in self.more_pulls], np.int64)
         return Needed(which, against, extra, rival_pulls, level, limit)
+
+
+def _what_if(given: WhatIfDocument, known: Result) -> WhatIf:
+    """The verdicts; of arms that are not named, those of arms that nothing decides."""
+    words = {verdict.word: int(verdict) for verdict in Verdict}
+    rest = np.where(known.having(Verdict.SET_ASIDE), int(Verdict.SET_ASIDE), int(Verdict.UNDECIDED))
+    named = [words[given.verdicts[arm]] if arm in given.verdicts else -1 for arm in known.arms]
+    return WhatIf(given.confidence, given.contamination, np.where(np.array(named) >= 0, named, rest))
 
 
 class AnalyzeDocument(AnalysisDocument):

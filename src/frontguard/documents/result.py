@@ -14,7 +14,7 @@ from pydantic import Field, ValidationInfo, model_validator
 from frontguard._typing import Floats
 from frontguard.documents.base import FARTHEST, Amount, Count, Document, Notices, Number, Origin, Share, Text, wrong
 from frontguard.objectives import Objective, parse_objectives
-from frontguard.results import Certificate, Inner, Result
+from frontguard.results import Certificate, Guess, Inner, Result
 from frontguard.studies.overview import Snapshot
 from frontguard.theory.threats import threat_named
 from frontguard.verdicts import Verdict
@@ -78,6 +78,15 @@ class CertificateDocument(Document):
         )
 
 
+class LeastPulls(Document):
+    """Pulls of an arm, none of which fails, without which nothing can be said; null where no number would do."""
+
+    first: Count | None = None
+    """Before any end of its intervals is bounded."""
+    whole: Count | None = None
+    """Before all of them are."""
+
+
 class ResultDocument(Document):
     """What `Result.to_dict()` gives. Intervals are in the metrics' units; an end that is not known is null."""
 
@@ -97,6 +106,10 @@ class ResultDocument(Document):
     pulls_per_arm: dict[Text, Count] = {}
     decided_by: dict[Text, Text] = {}
     """The arm that put an arm out, or that keeps it open."""
+    best_guess: list[Text] | None = None
+    """Where no arm is in: those that would be if the estimates were exact. Nothing is promised of it."""
+    least_pulls: LeastPulls | None = None
+    """Where no arm is in: the pulls that an arm needs at least."""
 
     def entry(self, name: str) -> Any:
         """An entry that only some documents have; None if this one does not tell it."""
@@ -136,6 +149,7 @@ class ResultDocument(Document):
         self.check_values(metrics, intervals=self.intervals, estimates=self.centres)
         self.check_arms(pulls_per_arm=self.pulls_per_arm, decided_by=self.decided_by)
         self.check_named("decided_by", self.decided_by.items())
+        self.check_named("best_guess", enumerate(self.best_guess or ()))
         for name, given in (("accuracy", self.certificate.accuracy), ("coverage", self.certificate.coverage)):
             if isinstance(given, list) and len(given) != len(metrics):
                 raise wrong(("certificate", name), f"a number for each of {len(metrics)} objectives", given)
@@ -199,7 +213,15 @@ class ResultDocument(Document):
             certificate=self.certificate.certificate(metrics),
             notices=self.notices,
             metrics=metrics,
+            guess=self._guess(arms),
         )
+
+    def _guess(self, arms: Sequence[str]) -> Guess | None:
+        if self.best_guess is None:
+            return None
+        least = self.least_pulls or LeastPulls()
+        named = set(self.best_guess)
+        return Guess(np.array([arm in named for arm in arms], np.bool_), least.first, least.whole)
 
 
 def values_of(
@@ -246,6 +268,8 @@ class RunDocument(ResultDocument):
     """Tolerances by objective."""
     pulls_left: Count | None = None
     """Until certified, by the forecast."""
+    pulls_left_range: Annotated[list[Count], Field(min_length=2, max_length=2)] | None = None
+    """Between how many it will likely be: so it was four times out of five in simulated studies."""
     seconds: Amount = 0.0
     study: Text
     storage: Text | None = None
@@ -274,6 +298,7 @@ class RunDocument(ResultDocument):
             "notices": ended.notices,
             "goal": {each.name: each.tolerance for each in snapshot.objectives},
             "pulls_left": snapshot.pulls_left,
+            "pulls_left_range": snapshot.pulls_left_range and list(snapshot.pulls_left_range),
             "seconds": round(snapshot.seconds, 3),
             "study": snapshot.study,
             "storage": where,

@@ -283,16 +283,22 @@ def _each(
     return int(found) if np.ndim(pulls) == 0 else found
 
 
-def first_useful_pulls(probability: float, delta: float, *, strength: float = 2.0, taken: float = 0.0) -> int:
+def first_useful_pulls(
+    probability: float, delta: float, *, strength: float = 2.0, taken: float = 0.0, anytime: bool = True
+) -> int:
     """The smallest n with q(n) − ⌊taken · n⌋ ≥ 1: before it, no order statistic bounds anything.
+
+    The ranks are those of `anytime_rank`, or of `fixed_rank` where one looks once only.
 
     >>> first_useful_pulls(0.5, 0.01), first_useful_pulls(0.5, 0.01, taken=0.3)
     (9, 63)
+    >>> first_useful_pulls(0.5, 0.01, anytime=False)
+    7
     """
     p = _checked_probability(probability)
 
     def rank(n: int) -> int:
-        return anytime_rank(n, p, delta, strength=strength)
+        return anytime_rank(n, p, delta, strength=strength) if anytime else fixed_rank(n, p, delta)
 
     if p <= 0.0 or rank(MOST_PULLS) <= taken_away(taken, MOST_PULLS):
         raise BadInput(

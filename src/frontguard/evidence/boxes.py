@@ -23,7 +23,7 @@ import numpy.typing as npt
 from frontguard._checks import checked_count, checked_delta, one_for_each
 from frontguard._compiled import kernel
 from frontguard._typing import Floats, Ints
-from frontguard.evidence.boundaries import rank_table, read_rank, taken_away
+from frontguard.evidence.boundaries import STEPS, rank_table, read_rank, taken_away, taken_away_each
 from frontguard.evidence.samples import Record, Samples, ranked
 from frontguard.theory.spread import SpreadBound, as_spread_bound
 from frontguard.theory.threats import Threat, checked_t_bar, checked_threat
@@ -142,6 +142,35 @@ def box_rule(
                 keep[d, s] = max(0.0, threat.keep(level + t))
                 ranks[d, s] = rank_table(float(keep[d, s]), share * weight, largest=largest, strength=STRENGTH)
     return BoxRule(low_ranks, high_ranks, costs, low_keep, high_keep, levels, np.full(M, threat.taken))
+
+
+def first_bounded(rule: BoxRule) -> list[int | None]:
+    """For both ends of the box of each objective the pulls, none of which fails, before which it is not bounded.
+
+    None where no number of pulls that is tabulated bounds it.
+
+    >>> from frontguard import Prescient
+    >>> first_bounded(box_rule(Prescient(0.1), arms=16, objectives=1, delta=0.1, quantiles=0.9))
+    [5, 86]
+    """
+    steps = np.arange(rule.low_ranks.shape[2], dtype=np.int64)
+    pulls = -(-steps * steps // STEPS**2)  # of each entry of a table: between two of them, only more is taken
+    found: list[int | None] = []
+    for low, high, taken in zip(rule.low_ranks, rule.high_ranks, rule.taken, strict=True):
+        for tables in (low, high):
+            useful = np.flatnonzero((tables > taken_away_each(float(taken), pulls)).any(axis=0))
+            found.append(int(pulls[useful[0]]) if len(useful) else None)
+    return found
+
+
+def first_and_whole(ends: Sequence[int | None]) -> tuple[int | None, int | None]:
+    """Of the pulls before which ends of boxes are not bounded: before any is, and before all are; None for never.
+
+    >>> first_and_whole([5, 86]), first_and_whole([5, None])
+    ((5, 86), (5, None))
+    """
+    known = [end for end in ends if end is not None]
+    return min(known, default=None), max(known) if known and len(known) == len(ends) else None
 
 
 def checked_quantiles(quantiles: npt.ArrayLike, objectives: int) -> Floats:

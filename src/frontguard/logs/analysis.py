@@ -13,6 +13,7 @@ from frontguard._typing import Bools, Floats, Ints
 from frontguard.logs.more_pulls import LIMITS, Needed
 from frontguard.logs.profile import Profile
 from frontguard.logs.sources.frames import same_kind
+from frontguard.logs.what_if import WhatIf
 from frontguard.results import WORDS, ByArm, Result
 from frontguard.verdicts import Verdict
 
@@ -27,6 +28,7 @@ class Analysis(Result):
     mean_front: Bools = field(default_factory=lambda: np.empty(0, np.bool_))
     profile: Profile | None = None
     needed: Needed | None = None
+    what_if: tuple[WhatIf, ...] = ()  # where no arm is decided: what would be at a lower confidence or ε
     anytime: bool = False
     kind: Any = None  # an empty frame of the kind that came in
 
@@ -96,6 +98,12 @@ class Analysis(Result):
         yield "stands_up_to", None if self.profile is None else ByArm(self.stands_up_to.items())
         yield "front_changes_at", self.front_changes_at
         yield "more_pulls", ByArm(self.more_pulls().items())
+        yield "what_if", [self._plain(each) for each in self.what_if]
+
+    def _plain(self, given: WhatIf) -> dict[str, Any]:
+        decided = np.flatnonzero((given.codes != Verdict.UNDECIDED) & (given.codes != Verdict.SET_ASIDE)).tolist()
+        verdicts = {self.arms[arm]: WORDS[given.codes[arm]] for arm in decided}
+        return {"confidence": given.confidence, "contamination": given.contamination, "verdicts": verdicts}
 
     def json_pieces(self, **more: Any) -> Iterator[str]:
         """The text of `to_dict` as JSON, with more entries at its end, in pieces: never all of it at once."""

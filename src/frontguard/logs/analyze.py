@@ -17,6 +17,7 @@ from frontguard.logs.analysis import Analysis
 from frontguard.logs.answer import Question, answer
 from frontguard.logs.counted import CountedFile, marked
 from frontguard.logs.of_study import other_answer, own_answer, question_of, read_study
+from frontguard.logs.positive import PositiveCheck
 from frontguard.logs.sort.order import RowOrder
 from frontguard.logs.sort.ordered import Ordered, Readable
 from frontguard.logs.sort.progress import Clock, Watcher
@@ -175,8 +176,9 @@ def analyze(
         if opened.study is not None and append is None and sketch is None:
             return _of_study(opened.study, question, profile, clock)
         watched = RowOrder(len(opened.file_names))
+        positive = PositiveCheck(question.objectives, opened.metrics)
         ordered = ordered_from(
-            opened.batches(),
+            positive.watched(opened.batches()),
             opened.metrics,
             failed_below_or_at=failure_floors(opened.metrics, question.objectives),
             memory=memory,
@@ -189,6 +191,7 @@ def analyze(
         asked = question.objectives
         notes = (
             *opened.notes,
+            *positive.notices(),
             *differences(watched, opened.file_names, ordered.arms, ordered.metrics, asked, question.threat.eps),
         )
         if append is None and sketch is None:
@@ -375,14 +378,16 @@ def _chosen_in_state(state: LogState, chosen: RowFilter, path: Path) -> tuple[No
 
 
 def _refuse_not_positive(readable: Readable, objectives: Sequence[Objective]) -> None:
-    """A state that kept values ≤ 0 cannot be asked with a relative tolerance: there they are failed pulls."""
+    """A state that kept values ≤ 0 cannot be asked with a tolerance in percent: for that they would have failed."""
     for objective in objectives:
         if objective.relative:
             column = readable.metrics.index(objective.name)
             some = np.flatnonzero(readable.good[column])
             lowest = readable.at(column, some, np.ones(len(some), np.int64), -1)
             if (lowest <= 0.0).any():
+                worst = int(np.argmin(lowest))
                 raise BadInput(
-                    f"tolerance of {shown(objective.name)} must be absolute: the state was made without a relative one "
-                    f"and has values that are not positive, such as {float(lowest.min()):g}"
+                    f"the state has values of {shown(objective.name)} that are not positive, such as "
+                    f"{float(lowest[worst]):g} of arm {shown(readable.arms[int(some[worst])])}: "
+                    f"{objective.needs_positive}"
                 )

@@ -9,18 +9,20 @@ from typing import Any
 import numpy as np
 
 from frontguard._typing import Floats, Ints
-from frontguard.evidence.boxes import ArmBoxes
+from frontguard.evidence.boxes import ArmBoxes, first_and_whole
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.boxes import BoxReader, mean_front, means
 from frontguard.logs.more_pulls import Needed, needed
 from frontguard.logs.profile import profile as robustness
 from frontguard.logs.sort.ordered import Readable
+from frontguard.logs.what_if import WhatIf, what_if
 from frontguard.notices import LooksDirtier, Notice, TooFewPulls
 from frontguard.objectives import Objective, tolerances
-from frontguard.pareto.judge import Verdicts, judge, promised_now
-from frontguard.results import Certificate, Inner
+from frontguard.pareto.judge import Verdicts, front_of_estimates, judge, promised_now
+from frontguard.results import Certificate, Guess, Inner
 from frontguard.suspects import MOST_VALUES, Look, arms_that_matter, dirtier_than, look_at
 from frontguard.theory.threats import Threat
+from frontguard.verdicts import Verdict
 
 MOST_PROFILED = 20_000
 """Arms up to which the robustness profile is made unless it is asked for: beyond, it takes longer than the answer."""
@@ -78,6 +80,13 @@ def answer(
     columns = [ordered.metrics.index(objective.name) for objective in question.objectives]
     failed = (ordered.pulls - ordered.good[columns]).T
     averages = means(ordered, question.objectives)
+    least = first_and_whole(reader.first_bounded(question.threat))
+    guess = None
+    if not verdicts.front.any():
+        guess = Guess(front_of_estimates(boxes.estimates, verdicts.codes != Verdict.OUT, **goal), *least)
+    otherwise: tuple[WhatIf, ...] = ()
+    if wanted and verdicts.undecided.all():
+        otherwise = what_if(reader, delta, question.threat, question.confidence, goal)
     return Analysis(
         policy="analysis",
         status=_status(verdicts, more),
@@ -91,7 +100,7 @@ def answer(
         decided_by=verdicts.decided_by,
         certificate=_certificate(question, goal, promised_now(boxes, verdicts, **goal), len(ordered.pulls)),
         outlook=_certificate(question, goal, (verdicts.accuracy_slack, verdicts.coverage_slack), len(ordered.pulls)),
-        notices=notes + _too_few(ordered, boxes) + looks_dirtier(ordered, question, verdicts),
+        notices=notes + _too_few(ordered, boxes, question, least) + looks_dirtier(ordered, question, verdicts),
         failed=failed,
         # Of some of the metrics only it is not known which failed together: so many pulls it is at least.
         failed_pulls=ordered.failed_pulls if len(columns) == len(ordered.metrics) else failed.max(axis=1),
@@ -101,6 +110,8 @@ def answer(
         needed=more,
         anytime=question.anytime,
         kind=kind,
+        guess=guess,
+        what_if=otherwise,
     ).in_units(question.objectives)  # type: ignore[return-value]
 
 
@@ -147,10 +158,24 @@ def _looks(ordered: Readable, objectives: tuple[Objective, ...], arms: Ints) -> 
             yield ordered.arms[arm], objective.name, look_at(some)
 
 
-def _too_few(ordered: Readable, boxes: ArmBoxes) -> tuple[TooFewPulls, ...]:
+def _too_few(
+    ordered: Readable, boxes: ArmBoxes, question: Question, least: tuple[int | None, int | None]
+) -> tuple[TooFewPulls, ...]:
     """What keeps a log from saying more than it does."""
     unknown = np.flatnonzero((np.isneginf(boxes.lower) & np.isposinf(boxes.upper)).any(axis=1))
     if not len(unknown):
         return ()
     names = tuple(ordered.arms[i] for i in unknown[:3].tolist())
-    return (TooFewPulls(names, len(unknown), len(ordered.pulls), int(ordered.pulls[unknown].max())),)
+    return (
+        TooFewPulls(
+            names,
+            arms=len(unknown),
+            of=len(ordered.pulls),
+            most=int(ordered.pulls[unknown].max()),
+            metrics=len(question.objectives),
+            confidence=question.confidence,
+            contamination=question.threat.eps,
+            first=least[0],
+            whole=least[1],
+        ),
+    )

@@ -19,7 +19,7 @@ import numpy as np
 from frontguard._checks import checked_delta
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
-from frontguard.evidence.boundaries import anytime_rank, fixed_rank, taken_away_each
+from frontguard.evidence.boundaries import anytime_rank, first_useful_pulls, fixed_rank, taken_away_each
 from frontguard.evidence.boxes import DOUBT, ArmBoxes
 from frontguard.logs.sort.ordered import Readable
 from frontguard.objectives import Objective
@@ -70,6 +70,26 @@ class BoxReader:
     def among(self, arms: Ints) -> BoxReader:
         """The same for some arms only."""
         return BoxReader(self.ordered, self.objectives, self._delta, anytime=self._anytime, among=arms)
+
+    def with_delta(self, delta: float) -> BoxReader:
+        """The same with another δ; what does not depend on it is read once."""
+        other = BoxReader(self.ordered, self.objectives, delta, anytime=self._anytime, among=self._arms)
+        other._centres = self._centres
+        return other
+
+    def first_bounded(self, threat: Threat) -> list[int | None]:
+        """For both ends of the box of each objective the pulls, none of which fails, before which it is not bounded.
+
+        None where no number of pulls bounds it.
+        """
+        found: dict[float, int | None] = {}
+        kept = [threat.keep(end) for level in self._levels for end in (level, 1.0 - level)]
+        for each in set(kept):
+            try:
+                found[each] = first_useful_pulls(each, self._share, taken=threat.taken, anytime=self._anytime)
+            except BadInput:
+                found[each] = None
+        return [found[each] for each in kept]
 
     def read(self, threat: Threat) -> ArmBoxes:
         """The boxes under this threat model."""

@@ -20,11 +20,13 @@ from frontguard.logs.analysis import Analysis
 from frontguard.logs.answer import MOST_PROFILED, Question, answer
 from frontguard.logs.boxes import BoxReader, mean_front, means
 from frontguard.logs.more_pulls import needed
+from frontguard.logs.positive import PositiveCheck
 from frontguard.logs.profile import profile, resolution_for
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.rows import sorted_pulls
 from frontguard.logs.sources.begun import under_way
-from frontguard.notices import Notice, SetAside, UnderWay
+from frontguard.logs.what_if import what_if
+from frontguard.notices import Notice, NotPositive, SetAside, UnderWay
 from frontguard.objectives import Objective
 from frontguard.pareto.judge import Verdicts, judge
 from frontguard.results import Inner, Result
@@ -120,6 +122,9 @@ def own_answer(
         found = replace(found, needed=needed(foreseen, question.threat, own, **goal).among(kept))
     if not wanted:
         return found, Differing()
+    if ahead and own.undecided.all():
+        others = what_if(reader, delta, question.threat, question.confidence, goal)
+        found = replace(found, what_if=tuple(each.among(kept, len(settings.arms)) for each in others))
     read = judge(reader.read(question.threat), **goal).codes
     step, least = resolution_for(len(kept)), question.threat.eps
     in_all = round((0.5 - least) / step)
@@ -156,10 +161,18 @@ def other_answer(log: StudyLog, question: Question, *, profiled: bool | None = N
     notes: list[Notice] = [each for each in log.result.notices if isinstance(each, SetAside)]
     if len(log.under_way):
         notes.append(UnderWay(len(log.under_way)))
+    notes += _not_positive(log, question.objectives)
     ordered, delta = _measured(log, kept, question)
     come_back = _ordered(log, kept, question.objectives, begun=False)
     found = answer(ordered, question, delta=delta, profiled=profiled, notes=tuple(notes), come_back=come_back)
     return found if len(kept) == len(log.settings.arms) else _with_aside(found, log, kept)
+
+
+def _not_positive(log: StudyLog, objectives: tuple[Objective, ...]) -> tuple[NotPositive, ...]:
+    """Of the values that a tolerance in percent cannot use; they were measured, and may do for another one."""
+    check = PositiveCheck(objectives, [objective.name for objective in log.settings.objectives])
+    check.add(list(log.values.T), lambda row: log.settings.arms[int(log.arm_of[row])])
+    return check.notices()
 
 
 def _with_aside(found: Analysis, log: StudyLog, kept: Ints) -> Analysis:
@@ -200,6 +213,8 @@ def _with_aside(found: Analysis, log: StudyLog, kept: Ints) -> Analysis:
         mean_front=front,
         profile=stands,
         needed=None if found.needed is None else found.needed.among(kept),
+        guess=None if found.guess is None else found.guess.among(kept, len(arms)),
+        what_if=tuple(each.among(kept, len(arms)) for each in found.what_if),
         certificate=replace(found.certificate, aside=aside),
         outlook=None if found.outlook is None else replace(found.outlook, aside=aside),
     )

@@ -162,7 +162,7 @@ def _run(
             cancel=cancel,
             give_up=give_up,
             abandon=crew.abandon if crew.can_be_stopped else None,
-            hold_back=FirstPulls(len(study.arms), "evaluate") if new else None,
+            hold_back=FirstPulls(len(study.arms), study.objectives, "evaluate") if new else None,
             patience=1.0,
         )
     if why == "cancelled":

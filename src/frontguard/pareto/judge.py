@@ -131,6 +131,24 @@ def judge(boxes: ArmBoxes, accuracy: npt.ArrayLike, coverage: npt.ArrayLike, mar
     return replace(verdicts, accuracy_slack=float(accuracy_slack), coverage_slack=coverage_slack)
 
 
+def front_of_estimates(
+    estimates: Floats, among: Bools, accuracy: npt.ArrayLike, coverage: npt.ArrayLike, margin: npt.ArrayLike
+) -> Bools:
+    """Which of these arms (K,) would be in if the estimates (K, M) were exact: a guess, of which nothing is proved.
+
+    Arms without an estimate of every objective are left out of it.
+
+    >>> points = np.array([[1.0, 4.0], [4.0, 1.0], [0.0, 0.0], [np.nan, 9.0]])
+    >>> front_of_estimates(points, np.ones(4, np.bool_), 0.1, 0.1, 0.0)
+    array([ True,  True, False, False])
+    """
+    front = np.zeros(len(estimates), np.bool_)
+    some = np.flatnonzero(among & np.isfinite(estimates).all(axis=1))
+    exact = estimates[some]
+    front[some] = judge(ArmBoxes(*(exact,) * 5), accuracy, coverage, margin).front
+    return front
+
+
 def promised_now(
     boxes: ArmBoxes, verdicts: Verdicts, accuracy: Floats, coverage: Floats, margin: Floats
 ) -> tuple[float, float]:

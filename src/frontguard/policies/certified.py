@@ -5,8 +5,9 @@ How it decides is written in `pareto.rule`; why that may be trusted, in docs/the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from copy import copy
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 from weakref import WeakSet
 
@@ -16,7 +17,6 @@ import numpy.typing as npt
 from frontguard._checks import checked_count, checked_delta, real_number
 from frontguard._typing import Floats, Ints
 from frontguard.errors import BadInput
-from frontguard.evidence.boundaries import STEPS, taken_away_each
 from frontguard.evidence.boxes import (
     ESTIMATE,
     HIGH,
@@ -25,11 +25,14 @@ from frontguard.evidence.boxes import (
     REFUTED,
     BoxRule,
     box_rule,
+    first_and_whole,
+    first_bounded,
     refresh_all,
 )
 from frontguard.evidence.samples import Samples, Table, absorb, empty_pool, empty_table, take_in
 from frontguard.notices import ContaminationRefuted, Notice, SpreadRefuted
 from frontguard.objectives import Objective, parse_objectives, quantiles, tolerances
+from frontguard.pareto.judge import front_of_estimates
 from frontguard.pareto.rule import (
     BUDGET,
     CONTROL,
@@ -46,7 +49,7 @@ from frontguard.pareto.rule import (
     reachable,
 )
 from frontguard.policies.base import Policy, State
-from frontguard.results import Certificate
+from frontguard.results import Certificate, Guess, Result
 from frontguard.theory.spread import SpreadBound
 from frontguard.theory.threats import Threat
 from frontguard.verdicts import Verdict
@@ -149,7 +152,8 @@ class Certified(Policy):
         if max_pulls_per_arm is not None:
             each = min(LARGEST, checked_count(max_pulls_per_arm, "max_pulls_per_arm"))
         control["max_pulls"], control["max_per_arm"] = everything, each
-        control["first"] = _first_pulls(self.rule)
+        # Before every objective can have a box, deciding would be in vain.
+        control["first"] = max([1, *(end for end in first_bounded(self.rule) if end is not None)])
         control["growth"] = growth
         control["accuracy_slack"] = control["coverage_slack"] = np.inf
         self._start = control
@@ -410,6 +414,15 @@ class Certified(Policy):
         """Per arm and objective the interval (K, M, 2) that no further pull can shrink, as far as samples show it."""
         return floors(self.standing.boxes)
 
+    def result(self, arm_names: Sequence[str] | None = None, objective_names: Sequence[str] | None = None) -> Result:
+        """The answer so far, final once `done`; where no arm is in, with a guess beside it."""
+        found, codes = super().result(arm_names, objective_names), self.verdict_codes
+        if not found.pulls or (codes == Verdict.IN).any():
+            return found
+        alive = (codes != Verdict.OUT) & (codes != Verdict.SET_ASIDE)
+        front = front_of_estimates(found.estimates, alive, *self.goal)
+        return replace(found, guess=Guess(front, *first_and_whole(first_bounded(self.rule))))
+
     def _bounds(self) -> tuple[Floats, Floats]:
         return self.standing.boxes[:, LOW], self.standing.boxes[:, HIGH]
 
@@ -466,18 +479,6 @@ class Pending:
         own["count"] += pending["count"]
         self._readers.add(reader)
         return self._pool
-
-
-def _first_pulls(rule: BoxRule) -> int:
-    """Pulls after which every objective can have a box: before, deciding would be in vain."""
-    needed = 1
-    pulls = np.ceil((np.arange(rule.low_ranks.shape[2]) / STEPS) ** 2).astype(np.int64)  # of each entry of a table
-    for tables in (rule.low_ranks, rule.high_ranks):
-        for objective, share in zip(tables, rule.taken, strict=True):
-            useful = np.flatnonzero((objective > taken_away_each(share, pulls)).any(axis=0))
-            if len(useful):
-                needed = max(needed, int(pulls[useful[0]]))
-    return needed
 
 
 def _one_or_all(values: Floats) -> float | tuple[float, ...]:

@@ -86,7 +86,7 @@ def analysis_report(found: Analysis, origin: Origin | None = None) -> Report:
         robustness=robustness_part(plain),
         open=Section("What would settle the open arms", listed=tuple(to_settle)),
         steps=steps,
-        more=_failed_values(plain),
+        more=(*_guessed(plain), *_failed_values(plain)),
         course=pulls_part(plain),
         columns=found.columns(),
     )
@@ -94,6 +94,12 @@ def analysis_report(found: Analysis, origin: Origin | None = None) -> Report:
 
 def _few(names: Sequence[str]) -> str:
     return joined(names) if len(names) <= MOST_NAMED else listed(names, MOST_NAMED)
+
+
+def _guessed(found: Analysis) -> tuple[Section, ...]:
+    """What is guessed where no arm is in; nothing if one is."""
+    said = tuple(summary.best_guess(found))
+    return (Section("A best guess", said),) if said else ()
 
 
 def _file_names(origin: Origin | None) -> str:

@@ -109,7 +109,7 @@ def _facts(result: Result, failed: int, directed: bool) -> list[Fact]:
 
 def _pictures(result: Result, directed: bool) -> tuple[Figure, ...]:
     objectives = len(result.metrics)
-    if not np.isfinite(result.medians).any():
+    if not np.isfinite(result.estimates).any():
         return ()  # there would be nothing on them
     alive = min(int((result.verdict_codes != Verdict.OUT).sum()), 250)
     if objectives > 2 and alive * objectives * (objectives - 1) // 2 > MOST_MARKS:

@@ -83,18 +83,41 @@ def failure_in_words(error: BaseException, most: int = 200) -> str:
 class BadValues(BadInput):
     """Values that cannot be stored: `what` is wrong, the same for all pulls with the same fault, and `rather` what."""
 
-    def __init__(self, pull: int, what: str, rather: str, hint: str = "") -> None:
+    def __init__(self, pull: int | str, what: str, rather: str, hint: str = "") -> None:
         super().__init__(f"pull {pull}: {what}{hint}; {rather}")
         self.what, self.rather = what, rather
 
 
+class LowValue(BadValues):
+    """A value that is not positive, where the tolerance is a percentage: it was measured, but cannot be used so."""
+
+    def __init__(self, pull: int, objective: Objective, value: float, arm: str | None = None) -> None:
+        self.pull, self.objective, self.value = pull, objective, value
+        super().__init__(
+            pull if arm is None else f"{pull} of arm {arm!r}",
+            f"{objective.name!r} is not positive, its tolerance is a percentage",
+            f"got {value!r}: {objective.needs_positive}",
+        )
+
+    def of_arm(self, arm: str) -> LowValue:
+        """The same, with the arm of the pull named."""
+        return LowValue(self.pull, self.objective, self.value, arm)
+
+
 def usable(objectives: Sequence[Objective], came: Measurement, pull: int) -> Measurement:
-    """The measurement with values in the order of the objectives; one whose values cannot be used is a failed one."""
+    """The measurement with values in the order of the objectives; one whose values cannot be used is a failed one.
+
+    A value that only its tolerance makes unusable is kept beside the reason: with another tolerance it can be used.
+    """
     given, reason = came.values, came.reason and checked_reason(came.reason, pull)
     if reason and isinstance(given, Mapping):
         given = {objective.name: given.get(objective.name) for objective in objectives}
     try:
-        numbers = checked_values(objectives, given, reason or None, pull)
+        try:
+            numbers = checked_values(objectives, given, reason or None, pull)
+        except LowValue as error:
+            reason = error.what
+            numbers = checked_values(objectives, given, reason, pull)
     except BadValues as error:
         nothing = (None,) * len(objectives)
         if reason:
@@ -107,7 +130,8 @@ def checked_values(objectives: Sequence[Objective], values: object, reason: str 
     """The values of one pull in the order of the objectives, NaN where a measurement failed.
 
     Values come by name or in order. A value that is missing, NaN or infinite is refused, because it may be a mistake
-    of the caller's; told as None together with a reason it is a failed measurement.
+    of the caller's; told as None together with a reason it is a failed measurement. With a reason a value is stored,
+    too, that is not positive although its tolerance is a percentage; it counts as failed while it is.
 
     >>> from frontguard import Objective
     >>> metrics = [Objective("seconds", "minimize", "2%"), Objective("bytes", "minimize")]
@@ -179,7 +203,6 @@ def _checked_value(objective: Objective, value: object, reason: str | None, pull
         raise BadValues(pull, f"{where} must be a number below 1.8e308", digits) from None
     if not math.isfinite(number):
         raise BadValues(pull, f"{where} must be finite", f"got {number}", hint)
-    if objective.relative and number <= 0.0:
-        what = f"{where} must be positive, since its tolerance {objective.tolerance!r} is relative"
-        raise BadValues(pull, what, f"got {number}")
+    if objective.relative and number <= 0.0 and reason is None:
+        raise LowValue(pull, objective, number)
     return number

@@ -11,6 +11,7 @@ import numpy as np
 from frontguard._typing import Floats, Ints
 from frontguard.notices import BudgetOver
 from frontguard.objectives import Objective
+from frontguard.policies.forecast import likely
 from frontguard.results import Certificate, Result
 from frontguard.storage.contract import Told
 
@@ -54,6 +55,17 @@ class Snapshot:
     def failed_per_arm(self) -> Ints:
         """How many pulls of each arm (K,) failed."""
         return np.array([sum(self.failures.get(arm, {}).values()) for arm in self.result.arms], np.int64)
+
+    @property
+    def pulls_left_range(self) -> tuple[int, int] | None:
+        """Between how many more pulls it will likely take."""
+        return None if self.pulls_left is None else likely(self.pulls_left, self.pulls)
+
+    @property
+    def seconds_left_range(self) -> tuple[float, float] | None:
+        """The same in seconds, at the present rate."""
+        pulls = self.pulls_left_range
+        return None if pulls is None or not self.rate else (pulls[0] / self.rate, pulls[1] / self.rate)
 
     @property
     def seconds_left(self) -> float | None:

@@ -8,7 +8,7 @@ that reads the log, whoever made the plan, and the state of a study that was int
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +17,7 @@ from scipy.special import bdtrc
 
 from frontguard._typing import Floats, Ints
 from frontguard.evidence.boxes import LARGEST
-from frontguard.notices import Alarm, BudgetOver, FailuresAlarm, SetAside
+from frontguard.notices import Alarm, BudgetOver, FailuresAlarm, NotPositive, SetAside
 from frontguard.objectives import Objective
 from frontguard.policies.certified import Pending
 from frontguard.results import Result
@@ -42,6 +42,8 @@ class _Failures:
         self.counts = np.zeros((arms, objectives), np.int64)
         self.stopped = np.zeros(arms, np.int64)
         self.reasons: dict[int, Counter[str]] = {}
+        self.low = np.zeros(objectives, np.int64)  # values that a tolerance in percent cannot use
+        self.examples: dict[int, tuple[int, float]] = {}  # of these, by objective: the arm and the value
 
     def add(self, arms: Ints, inner: Floats, told: Told) -> None:
         failed = np.isnan(inner)
@@ -49,6 +51,10 @@ class _Failures:
             return
         for d in range(failed.shape[1]):
             self.counts[:, d] += np.bincount(arms[failed[:, d]], minlength=len(self.counts))
+            low = np.flatnonzero(failed[:, d] & (told.values[:, d] <= 0.0))
+            self.low[d] += len(low)
+            if len(low):
+                self.examples.setdefault(d, (int(arms[low[0]]), float(told.values[low[0], d])))
         self.stopped += np.bincount(arms[told.ends == End.STOPPED], minlength=len(self.stopped))
         reasons = reasons_of(told)
         for position in np.flatnonzero(failed.any(axis=1)).tolist():
@@ -84,6 +90,8 @@ class Replay:
         self.failures: list[Counter[str]] = [Counter() for _ in settings.arms]
         self._failed = np.zeros((len(settings.arms), len(settings.objectives)), np.int64)
         self._stopped = np.zeros(len(settings.arms), np.int64)
+        self._low = np.zeros(len(settings.objectives), np.int64)
+        self._examples: dict[int, tuple[int, float]] = {}
         self.side_by_side = False  # whether pulls were told in another order than that in which they were started
         self._last_pull = 0
         self.planned = 0  # pulls of all plans so far ...
@@ -196,6 +204,7 @@ class Replay:
         """Count failures. Copies of this replay share what there was, which stays as it is."""
         self._failed = self._failed + new.counts
         self._stopped = self._stopped + new.stopped
+        self._low, self._examples = self._low + new.low, new.examples | self._examples
         self.failures = list(self.failures)
         for arm, reasons in new.reasons.items():
             self.failures[arm] = self.failures[arm].copy()
@@ -309,8 +318,22 @@ class Replay:
         )
         status = self.status if self.stopped else "running"
         hints = looks_dirtier(settings, policy, result, self._looks)
-        notices = (*aside, *result.notices, *alarms, *hints, *_budget_over(settings.budget, status))
+        notices = (
+            *self._not_positive(),
+            *aside,
+            *result.notices,
+            *alarms,
+            *hints,
+            *_budget_over(settings.budget, status),
+        )
         return replace(result, status=status, notices=notices).in_units(settings.objectives)
+
+    def _not_positive(self) -> Iterator[NotPositive]:
+        """For each objective with values that its tolerance cannot use, that this is why they count as failed."""
+        for d, (arm, example) in sorted(self._examples.items()):
+            objective, count = self.settings.objectives[d], int(self._low[d])
+            name, tolerance = self.settings.arms[arm], str(objective.tolerance)
+            yield NotPositive(objective.name, name, count, self.told, example, tolerance)
 
 
 def _budget_over(budget: Budget, status: str) -> tuple[BudgetOver, ...]:

@@ -24,7 +24,7 @@ from frontguard.storage.contract import End as End
 from frontguard.storage.contract import Pull as Pull
 from frontguard.storage.contract import Storage, StudyExists, Tell, UnknownStudy
 from frontguard.storage.open import open_storage
-from frontguard.studies.measurement import Measurement, Values, checked_reason, checked_values
+from frontguard.studies.measurement import LowValue, Measurement, Values, checked_reason, checked_values
 from frontguard.studies.reasons import reasons_of
 from frontguard.studies.replay import Replay
 from frontguard.studies.settings import Budget, Settings
@@ -272,7 +272,7 @@ class Study:
         """
         number = _pull_number(pull)
         why = "" if reason is None else checked_reason(reason, number)
-        return self.tell_measurements([(number, Measurement(values, why))])[0]
+        return self.tell_measurements([(pull, Measurement(values, why))])[0]
 
     def fail(self, pull: Pull | int, reason: str) -> bool:
         """Tell that a pull failed, and why: an observation that may be anything."""
@@ -295,7 +295,10 @@ class Study:
         rows = []
         for pull, came in told:
             number = _pull_number(pull)
-            values = checked_values(self.objectives, came.values, came.reason or None, number)
+            try:
+                values = checked_values(self.objectives, came.values, came.reason or None, number)
+            except LowValue as error:
+                raise (error.of_arm(pull.arm) if isinstance(pull, Pull) else error) from None
             reason = came.reason and checked_reason(came.reason, number)
             rows.append(Tell(number, values, reason, worker, came.at or time.time()))
         return self._told(rows)

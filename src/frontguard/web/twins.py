@@ -173,6 +173,7 @@ def _forecast(overview: Overview) -> dict[str, Any] | None:
     return {
         "pulls_left": snapshot.pulls_left,
         "seconds_left": finite(snapshot.seconds_left),
+        "pulls_left_range": snapshot.pulls_left_range,
         "words": more_to_come(snapshot),
         "shortfall": too_short(snapshot) or None,
     }

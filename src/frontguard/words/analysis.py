@@ -19,8 +19,9 @@ from frontguard.notices import RowsLeftOut
 from frontguard.phrases import are, listed, percent, rounded
 from frontguard.results import WORDS
 from frontguard.verdicts import Verdict
+from frontguard.words import guess
 from frontguard.words.arm_table import ArmTable, arm_table, shown
-from frontguard.words.certificate import allowed, amounts_in_words, suggested_tolerances
+from frontguard.words.certificate import allowed, amounts_in_words, sensible, suggested_tolerances
 from frontguard.words.command_line import command_line
 from frontguard.words.front import front_in_words, measured, place
 from frontguard.words.notices import rows_that_count
@@ -56,6 +57,12 @@ def by_verdict(found: Analysis) -> str:
     if opened:
         said.append(f"{len(opened):,} {are(len(opened))} open ({listed(opened)})")
     return "; ".join(said) + "."
+
+
+def best_guess(found: Analysis) -> list[str]:
+    """Where no arm is in: what the estimates would say, and what would be decided if less were asked for."""
+    said = guess.best_guess(found)
+    return [] if said is None else [said, *guess.what_if(found)]
 
 
 def table(found: Analysis, most: int = MOST_ROWS) -> ArmTable:
@@ -171,7 +178,9 @@ def to_settle(found: Analysis, most: int = 5) -> list[str]:
         for j in order[:most].tolist():
             rival, more = int(needed.rivals[j]), int(needed.rival_pulls[j])
             also = f", and {rounded(more)} of {found.arms[rival]}, which decides it" if rival >= 0 and more > 0 else ""
-            lines.append(f"{found.arms[int(needed.arms[j])]}: about {rounded(int(needed.pulls[j]))} more pulls{also}.")
+            own = int(needed.pulls[j])
+            pulls = "1 more pull" if own == 1 else f"{rounded(own)} more pulls"
+            lines.append(f"{found.arms[int(needed.arms[j])]}: about {pulls}{also}.")
         rest = order[most:]
         if len(rest):
             least, farthest = int(needed.pulls[rest].min()), int(needed.pulls[rest].max())
@@ -193,14 +202,15 @@ def to_settle(found: Analysis, most: int = 5) -> list[str]:
 
 
 def holds_now(found: Analysis) -> str | None:
-    """What holds of the arms that are in or may be, although some are open; None if nothing is bounded."""
+    """What holds of the arms that are in or may be, although some are open; None if nothing sensible is."""
     within = _settled_within(found)
     return None if within is None else Statement.SETTLED(within=within)
 
 
 def _settled_within(found: Analysis) -> str | None:
+    """Within what everything is settled now; None where that is so much that any arm would do."""
     amounts = found.nearest.amounts(found.metrics)
-    return amounts_in_words(amounts, found.metrics) if np.isfinite(amounts).all() else None
+    return amounts_in_words(amounts, found.metrics) if sensible(found, amounts) else None
 
 
 def next_step(found: Analysis, arguments: Sequence[str], append: Path | None = None) -> str:
@@ -216,9 +226,11 @@ def next_step(found: Analysis, arguments: Sequence[str], append: Path | None = N
         where = f"--append {append}" if append is not None else "--append STATE for both"
         steps.append(f"measure the open arms and those that decide them, and add the new rows ({where})")
     suggested, within = suggested_tolerances(found.nearest, found.metrics), _settled_within(found)
-    if suggested is not None:  # the certificate that holds now, rounded up
+    if suggested is not None and within is not None:  # the certificate that holds now, rounded up
         with_it = command_line(arguments, tolerance=suggested)
         steps.append(f"settle for less: within {within} everything is settled now (`{with_it}`)")
+    elif found.status == "unreachable":  # as these go on: but so few, or such wild ones, show little of that
+        steps.append("more repeats of every arm, for these leave it open by more than the arms differ")
     if found.status == "unreachable":
         steps.append("a smaller --contamination, if you can vouch for it")
     return "; or ".join(steps) + "."

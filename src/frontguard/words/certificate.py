@@ -32,6 +32,7 @@ _VOID = {
 }
 
 _BY_MEANS = ("Auer-A1",)
+_SMALL = 0.25  # the share of a metric up to which it is worth knowing that arms are alike within it
 
 FAILED_PULL = Statement.FAILED_PULL()
 
@@ -387,6 +388,27 @@ def suggested_tolerances(
     if len(texts) == 1:
         return texts
     return [f"{each.name}={text}" for each, text in zip(objectives, texts, strict=True)]
+
+
+def sensible(result: Result, amounts: Sequence[float]) -> bool:
+    """Whether tolerances of these amounts would say anything: below 100% and below how far apart the arms' medians are.
+
+    A tolerance beyond that calls any arm as good as any other. Where all arms are nearly alike, that may be just what
+    there is to say: up to a quarter of the metric is sensible, and what was asked for, or less, is anyway.
+    """
+    medians = result.estimates[result.verdict_codes != Verdict.SET_ASIDE]
+    for d, (amount, metric) in enumerate(zip(amounts, result.metrics, strict=True)):
+        if amount <= parse_tolerance(metric.tolerance).amount * (1.0 + 1e-9):
+            continue
+        known = medians[np.isfinite(medians[:, d]), d]
+        if not len(known):
+            return False
+        small, apart = _SMALL * float(np.abs(known).min()), float(known.max() - known.min())
+        if metric.relative:
+            small, apart = _SMALL, min(1.0, apart / float(known.min()))
+        if not amount < max(small, apart):
+            return False
+    return True
 
 
 # Why an arm has its verdict -------------------------------------------------------------------------------------------

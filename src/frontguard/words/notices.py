@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from frontguard import notices
+from frontguard.objectives import Objective
 from frontguard.phrases import joined, number_of, one_line, percent
+from frontguard.words.guess import least_pulls
 from frontguard.words.statements import Statement
 
 _REASONS_SHOWN = 3
@@ -52,6 +54,12 @@ def _budget_over(notice: notices.BudgetOver) -> str:
 def _refuted(notice: notices.ContaminationRefuted) -> str:
     contamination = percent(notice.contamination)
     return Statement.CONTAMINATION_REFUTED(arms=notice.arms, of=notice.of, contamination=contamination)
+
+
+def _not_positive(notice: notices.NotPositive) -> str:
+    objective = Objective(notice.objective, tolerance=notice.tolerance)
+    said = objective.not_positive(notice.count, notice.of, notice.example, notice.arm)
+    return f"{said}. They count as failed pulls, which could have measured anything"
 
 
 def _failures(notice: notices.FailuresAlarm) -> str:
@@ -133,7 +141,11 @@ def _too_few_pulls(notice: notices.TooFewPulls) -> str:
     named = ", ".join(map(repr, notice.names))
     more = f" and {notice.arms - len(notice.names):,} more" if notice.arms > len(notice.names) else ""
     counts = {"arms": f"{notice.arms:,}", "of": f"{notice.of:,}", "most": f"{notice.most:,}"}
-    return Statement.TOO_FEW_PULLS(names=named + more, **counts)
+    said = Statement.TOO_FEW_PULLS(names=named + more, **counts)
+    if not notice.metrics:
+        return said
+    asked = {name: getattr(notice, name) for name in ("metrics", "contamination", "confidence", "first", "whole")}
+    return f"{said}: {least_pulls(arms=notice.of, **asked)}"
 
 
 def rows_that_count(notice: notices.RowsLeftOut) -> str:
@@ -186,6 +198,7 @@ def _step_failed(notice: notices.StepFailed) -> str:
 _SENTENCES: dict[type[notices.Notice], str | Callable[[Any], str]] = {
     notices.SpreadRefuted: lambda notice: Statement.SPREAD_REFUTED(arms=notice.arms, of=notice.of),
     notices.ContaminationRefuted: _refuted,
+    notices.NotPositive: _not_positive,
     notices.SetAside: _set_aside,
     notices.BudgetOver: _budget_over,
     notices.FailuresAlarm: _failures,

@@ -13,7 +13,7 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
-from frontguard.phrases import duration, number_of
+from frontguard.phrases import number_of, time_range
 
 if TYPE_CHECKING:
     from frontguard.logs.sort.progress import LogProgress
@@ -93,7 +93,7 @@ def reading_in_words(progress: LogProgress) -> str:
 
     >>> from frontguard.logs.sort.progress import LogProgress
     >>> reading_in_words(LogProgress("reading", 2_000_000, 8_000_000, 3.0, 11.5))
-    'reading: 2,000,000 of 8,000,000 rows, 12 s left'
+    'reading: 2,000,000 of 8,000,000 rows, about 12 s left'
     >>> reading_in_words(LogProgress("sorting", 80, 80, 3.0, 0.0))
     '80 rows read and sorted; comparing the arms'
     """
@@ -106,9 +106,12 @@ def reading_in_words(progress: LogProgress) -> str:
 def time_left(seconds: float | None) -> str:
     """The time left as a person says it.
 
-    >>> time_left(None), time_left(3.2), time_left(200), time_left(9000)
-    ('time left not known yet', '4 s left', '3 min 20 s left', '2 h 30 min left')
+    >>> time_left(None), time_left(0.0), time_left(3.2), time_left(200), time_left(9000)
+    ('time left not known yet', 'less than a second left', 'about 4 s left', 'about 3.3 min left', 'about 2.5 h left')
     """
     if seconds is None:
         return "time left not known yet"
-    return f"{math.ceil(seconds)} s left" if seconds < 60.0 else f"{duration(seconds)} left"
+    if seconds < 1.0:
+        return "less than a second left"
+    whole = math.ceil(seconds)
+    return f"about {time_range(whole, whole)} left"

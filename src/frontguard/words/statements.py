@@ -148,6 +148,13 @@ class Statement(Enum):
         "few for this confidence and contamination",
         "(b)",
     )
+    LEAST_PULLS = (
+        "with {arms}, {metrics}, ε = {eps} and {confidence} confidence, an arm needs at least {first} before anything "
+        "can be said of it",
+        "(b)",
+    )
+    LEAST_WHOLE = ", and {whole} before all of its intervals are bounded", "(b)"
+    NO_PULLS_DO = "against this attacker with ε = {eps}, no number of pulls bounds {what}", "(i)"
 
     # What contradicts the assumptions
     SPREAD_REFUTED = (

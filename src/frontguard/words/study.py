@@ -8,14 +8,16 @@ from typing import Literal
 
 import numpy as np
 
-from frontguard.phrases import duration, listed, number_of, percent, rounded, rounded_up
+from frontguard.phrases import duration, listed, number_of, percent, rounded, rounded_up, time_range
 from frontguard.studies.overview import Snapshot
+from frontguard.words import guess
 from frontguard.words.arm_table import ArmTable, arm_table, counts, shown
 from frontguard.words.certificate import (
     FAILED_PULL,
     beside_goal,
     certificate_against_goal,
     explanation,
+    sensible,
     suggested_tolerances,
 )
 from frontguard.words.command_line import command_line, commands_to_look
@@ -38,6 +40,7 @@ STATUSES = {
 """What is said of a study in a word or two, where many are listed; the last two are of logs, not of studies."""
 
 _MOST_ROWS = 60
+_TO_SPARE = 1.5  # times what a forecast, or a floor, says
 
 
 # The answer -----------------------------------------------------------------------------------------------------------
@@ -52,21 +55,27 @@ def answer(snapshot: Snapshot, how: How = "done") -> str:
     if status == "certified":
         return front_in_words(snapshot.result)
     if status == "unreachable":
-        return f"{Statement.UNREACHABLE(why=_why_unreachable(snapshot))} {_so_far(snapshot)}"
+        return f"{Statement.UNREACHABLE(why=_why_unreachable(snapshot))} {_in_the_end(snapshot)}"
     if how == "cancelled":
-        return f"Interrupted after {snapshot.pulls:,} pulls. {_so_far(snapshot)}"
+        return f"Interrupted after {snapshot.pulls:,} pulls. {_in_the_end(snapshot)}"
     if how == "time" and status == "running":
         allowed = f" of {duration(snapshot.max_time)}" if snapshot.max_time else ""
-        return f"Not certified: the time{allowed} is over. {_so_far(snapshot)}"
+        return f"Not certified: the time{allowed} is over. {_in_the_end(snapshot)}"
     if status == "running":
         return f"Not certified yet. {_so_far(snapshot)}"
-    return f"Not certified: the budget is used up after {snapshot.pulls:,} pulls. {_so_far(snapshot)}"
+    return f"Not certified: the budget is used up after {snapshot.pulls:,} pulls. {_in_the_end(snapshot)}"
 
 
 def _so_far(snapshot: Snapshot) -> str:
     inside = snapshot.result.pareto_set
     named = f" (in: {listed(inside)})" if inside else ""
     return f"So far: {counts(snapshot.result)}{named}."
+
+
+def _in_the_end(snapshot: Snapshot) -> str:
+    """How far it came; where no arm is in, with a best guess, and what it lacks."""
+    said = _so_far(snapshot), guess.best_guess(snapshot.result), guess.too_few(snapshot.result)
+    return " ".join(filter(None, said))
 
 
 def _why_unreachable(snapshot: Snapshot) -> str:
@@ -134,36 +143,45 @@ def too_short(snapshot: Snapshot) -> str:
 def looser(snapshot: Snapshot) -> list[str] | None:
     """Tolerances, as --tolerance takes them, that could be reached; None if none could.
 
-    Half as much again as the least that could: that itself would take for ever.
+    Half as much again as the least that could: that itself would take for ever. None either where that would be so much
+    that any arm would do.
     """
     if snapshot.reachable is None:
         return None
-    return suggested_tolerances(snapshot.reachable, snapshot.objectives, times=1.5, digits=2)
+    wanted = [_TO_SPARE * amount for amount in snapshot.reachable.amounts(snapshot.objectives)]
+    if not sensible(snapshot.result, wanted):
+        return None
+    return suggested_tolerances(snapshot.reachable, snapshot.objectives, times=_TO_SPARE, digits=2)
 
 
 def enough_pulls(snapshot: Snapshot) -> int | None:
     """A budget with which the study should end certified, by the forecast and with something to spare."""
     if snapshot.pulls_left is None:
         return None
-    return int(rounded_up(snapshot.pulls + 1.5 * snapshot.pulls_left, 2))
+    return int(rounded_up(snapshot.pulls + _TO_SPARE * snapshot.pulls_left, 2))
 
 
 def left_to_do(snapshot: Snapshot) -> str:
     """How much is left by the forecast, briefly."""
-    if snapshot.pulls_left is None:
-        return "how long it takes cannot be foreseen yet"
-    seconds = snapshot.seconds_left
-    time_left = f" and {duration(seconds)}" if seconds is not None else ""
-    return f"about {rounded(snapshot.pulls_left)} pulls{time_left} left"
+    pulls, seconds = snapshot.pulls_left_range, snapshot.seconds_left_range
+    if pulls is None:
+        return "how long it will take is not known yet"
+    time_left = f", {time_range(*seconds)}," if seconds is not None else ""
+    return f"about {_range(pulls)} pulls{time_left} left"
 
 
 def more_to_come(snapshot: Snapshot) -> str:
     """How much is still to do by the forecast, in words."""
-    if snapshot.pulls_left is None:
-        return "how many more pulls it takes cannot be foreseen yet"
-    seconds = snapshot.seconds_left
-    at_this_rate = f", {duration(seconds)} at the present rate" if seconds is not None else ""
-    return f"about {rounded(snapshot.pulls_left)} more pulls by the forecast{at_this_rate}"
+    pulls, seconds = snapshot.pulls_left_range, snapshot.seconds_left_range
+    if pulls is None:
+        return "how many more pulls it will take is not known yet"
+    at_this_rate = f", {time_range(*seconds)} at the present rate" if seconds is not None else ""
+    return f"about {_range(pulls)} more pulls by the forecast{at_this_rate}"
+
+
+def _range(pulls: tuple[int, int]) -> str:
+    least, most = map(rounded, pulls)
+    return most if least == most else f"{least} to {most}"
 
 
 def next_step(snapshot: Snapshot, how: How, arguments: Sequence[str], where: str, *, several: bool = False) -> str:
@@ -183,8 +201,13 @@ def next_step(snapshot: Snapshot, how: How, arguments: Sequence[str], where: str
         return "mend the command; then begin anew, with another --study or --storage."
     if result.status == "unreachable":
         goals = looser(snapshot)
-        if goals is None:
+        if goals is None and snapshot.failed:
             return "see to it that fewer pulls fail, then begin anew with another --study or --storage."
+        if goals is None:
+            return (
+                "no tolerance that would tell the arms apart can be reached; begin anew (another --study) with a "
+                "smaller --contamination, if you can vouch for it, or with measurements that vary less."
+            )
         fewer = ", or fewer failures in a new study (another --study)" if snapshot.failed else ""
         return f"a looser tolerance, which could be reached: `{command_line(arguments, tolerance=goals)}`{fewer}."
     if how == "time":
