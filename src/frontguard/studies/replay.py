@@ -16,6 +16,7 @@ import numpy.typing as npt
 from scipy.special import bdtrc
 
 from frontguard._typing import Floats, Ints
+from frontguard.errors import OutOfTurn
 from frontguard.evidence.boxes import LARGEST
 from frontguard.notices import Alarm, BudgetOver, FailuresAlarm, SetAside
 from frontguard.objectives import Objective
@@ -26,6 +27,7 @@ from frontguard.studies.alarms import Watch
 from frontguard.studies.hints import looks_dirtier
 from frontguard.studies.reasons import NOT_USABLE, reasons_of
 from frontguard.studies.settings import Budget, Settings
+from frontguard.studies.sound import checked_plans, checked_told, not_a_log
 from frontguard.verdicts import Verdict
 
 PROBE = 5
@@ -128,15 +130,20 @@ class Replay:
         were read waits for them. `on_decision` is called after every decision that a plan was made by.
         """
         new = storage.told(study, after=self.read, up_to=None if most is None else self.read + most)
-        self._later += storage.plans(study, after=self.plans + len(self._later))
+        new = checked_told(new, self.settings, study)
+        self._later += checked_plans(storage.plans(study, after=self.plans + len(self._later)), self.settings, study)
         if most is None and self._later and self._later[-1].told > self.read + len(new):
             new = Told.joined([new, storage.told(study, after=self.read + len(new), up_to=self._later[-1].told)])
+            if self._later[-1].told > self.read + len(new):
+                raise not_a_log(study, f"plan {self._later[-1].number} counts told pulls that there are not")
         if len(new):
             self._ahead.append(new)
             self._count_ahead += len(new)
         while self._later and self._later[0].told <= self.read:
             plan = self._later.pop(0)
-            self._take(plan.told - self.told)
+            if plan.told < self.told or plan.first != self.planned + 1:
+                raise not_a_log(study, f"plan {plan.number} does not follow on the one before")
+            self._take(plan.told - self.told, study)
             self._decide()
             if on_decision is not None:
                 on_decision(self)
@@ -164,16 +171,21 @@ class Replay:
         self.policy.expect(plan.arms)
         self.plans, self.status = plan.number, plan.status
 
-    def _take(self, count: int) -> None:
+    def _take(self, count: int, study: str) -> None:
         """Let the policy have the next `count` told pulls."""
         if count <= 0:
             return
         ahead = Told.joined(self._ahead)
         taken, rest = ahead.part(0, count), ahead.part(count)
         self._ahead, self._count_ahead, self._noted = [rest] if len(rest) else [], len(rest), None
+        if taken.pulls.max() > self.planned:
+            raise not_a_log(study, f"pull {taken.pulls.max()} was told before it was planned")
         arms = self.arms_of(taken.pulls)
         inner = inner_values(self.settings.objectives, taken.values)
-        self.policy.take(arms, inner)
+        try:
+            self.policy.take(arms, inner)
+        except OutOfTurn:
+            raise not_a_log(study, "a pull was told twice") from None
         self.told += len(taken)
         self.at = float(taken.at[-1])
         failures = _Failures(*self._failed.shape)

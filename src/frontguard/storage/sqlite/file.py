@@ -164,6 +164,7 @@ class StudyFile:
         create = apsw.SQLITE_OPEN_CREATE if self._file is None else 0
         db = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READWRITE | create)
         try:
+            schema.defend(db)
             db.set_busy_handler(self._busy)
             db.execute(f"PRAGMA page_size = {schema.PAGE}")  # of a new file
             db.execute("PRAGMA fullfsync = ON")  # macOS: to the disk, not to its cache
@@ -193,6 +194,7 @@ class StudyFile:
             flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
             db = apsw.Connection(f"{self.path.as_uri()}?immutable=1", flags=flags)
         try:
+            schema.defend(db)
             db.set_busy_handler(self._busy)
             if not self._has_tables(db):
                 raise NothingThere(f"{self.name} is empty: there is no study in it")
@@ -232,6 +234,11 @@ class StudyFile:
         wrong = schema.missing_definitions(db)
         if wrong:
             raise NotAsWritten(f"the definition of {' and '.join(wrong)} is missing or changed")
+        foreign = schema.foreign_definitions(db)
+        if foreign:
+            kind, name = foreign[0]
+            more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
+            raise NotAsWritten(f"it has a {kind} {name[:60]!r}{more} that no study file has")
         return True
 
     def _choose_journal(self, db: apsw.Connection) -> tuple[Journal, str]:

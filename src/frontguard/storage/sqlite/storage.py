@@ -56,6 +56,7 @@ class SqliteStorage(Storage):
             raise BadInput(f"journal must be 'wal', 'rollback' or None; got {journal!r}")
         self._file = StudyFile(path, read_only=read_only, journal=journal, wait=wait)
         self._known: dict[str, log.StudyRow] = {}
+        self._sound: set[int] = set()  # studies whose counts were held against their plans
 
     @property
     def journal(self) -> Journal:
@@ -195,6 +196,9 @@ class SqliteStorage(Storage):
 
         def work(db: apsw.Connection, found: log.StudyRow) -> list[Pull]:
             counts = log.read_counts(db, found)
+            if found.id not in self._sound:
+                log.check_planned(db, found, counts)
+                self._sound.add(found.id)
             back = log.pulls_given_back(db, found, most)
             fresh, handed = log.fresh_pulls(db, found, counts, max(most - len(back), 0))
             given = [Pull(pull, worker, float(deadline)) for pull in (*back, *fresh)]
