@@ -81,6 +81,8 @@ def report_from(where: str, study: str | None = None, progress: Progress | None 
             if start == _SQLITE:
                 return _of_storage(str(path), study, progress)
             content = start + file.read()
+    except BadInput:
+        raise
     except OSError as error:
         raise BadInput(f"{where}: cannot be read: {error.strerror or error}") from None
     except ValueError as error:  # a path that no file system takes

@@ -149,6 +149,8 @@ class Replay:
                 on_decision(self)
             self._add(plan)
             self.watch.plan(plan.arms)
+        if len(new) and new.pulls.max() > self.planned:
+            raise not_a_log(study, f"pull {new.pulls.max()} was told before it was planned")
         inner = inner_values(self.settings.objectives, new.values)
         self.watch.tell(new.pulls, inner, reasons_of(new), stopped=new.ends == End.STOPPED)
         self._note_order(new)

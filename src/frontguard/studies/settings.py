@@ -89,7 +89,7 @@ class Settings:
         ...
         frontguard.errors.BadInput: settings of study 'flags': wanted an object with keys; got ['a', 'b']
         """
-        where = f"settings of study {study!r}"
+        where = f"settings of study {shown(study)}"
         try:
             read = json.loads(text)
         except (ValueError, RecursionError) as error:

@@ -6,6 +6,7 @@ objectives; and a log may come from a stranger.
 
 from __future__ import annotations
 
+from frontguard.phrases import shown
 from frontguard.storage.contract import Damaged, Plan, Told
 from frontguard.studies.settings import Settings
 
@@ -16,13 +17,17 @@ STATUSES = ("running", "certified", "budget", "unreachable")
 def checked_plans(plans: list[Plan], settings: Settings, study: str) -> list[Plan]:
     """Plans that are of the arms of the settings."""
     arms = len(settings.arms)
+    told = 0
     for plan in plans:
+        if plan.told < told:
+            raise not_a_log(study, f"plan {plan.number} counts fewer told pulls than the one before")
+        told = plan.told
         if len(plan.arms) and not 0 <= plan.arms.min() <= plan.arms.max() < arms:
             wrong = int(plan.arms.min() if plan.arms.min() < 0 else plan.arms.max())
             raise not_a_log(study, f"plan {plan.number} is about arm {wrong}; there are arms 0 to {arms - 1}")
         if plan.status not in STATUSES:
             wanted = ", ".join(STATUSES)
-            raise not_a_log(study, f"plan {plan.number} says {plan.status[:60]!r}; wanted one of {wanted}")
+            raise not_a_log(study, f"plan {plan.number} says {shown(plan.status)}; wanted one of {wanted}")
     return plans
 
 
@@ -36,4 +41,4 @@ def checked_told(told: Told, settings: Settings, study: str) -> Told:
 
 def not_a_log(study: str, what: str) -> Damaged:
     """The error that says why a log is none of this study."""
-    return Damaged(f"study {study!r} is damaged: {what}. Nothing was changed")
+    return Damaged(f"study {shown(study)} is damaged: {what}. Nothing was changed")

@@ -42,6 +42,7 @@ Journal = Literal["wal", "rollback"]
 Answer = TypeVar("Answer")
 
 _SMALLEST = 512  # bytes of an SQLite database
+_LONGEST = 300  # characters of what is said of damage: names may be of any length
 _GIVE_WAY = 0.1  # seconds after the last wait in which a writer leaves the others a chance
 
 # What SQLite and apsw raise where a file does not hold what it should.
@@ -320,8 +321,8 @@ class StudyFile:
             _leave_as_it_is(self._db, self.path)
             self._db = None
         self._damage = (
-            f"{self.name} is damaged: {what}. {readable(self.path)} can be read; `frontguard rescue {self.name} NEW` "
-            "saves them into a new file. Nothing was changed"
+            f"{self.name} is damaged: {what[:_LONGEST]}. {readable(self.path)} can be read; "
+            f"`frontguard rescue {self.name} NEW` saves them into a new file. Nothing was changed"
         )
         raise Damaged(self._damage) from error
 

@@ -32,7 +32,8 @@ from frontguard.storage.contract import (
 
 _PAGE = 1024  # told pulls that are read at a time
 
-STRIDE = 1 << 40  # more pulls than a study can have; leaves room for 2²³ studies
+STRIDE = 1 << 40  # more pulls than a study can have; leaves room ...
+STUDIES = 1 << 23  # ... for so many studies
 
 # What the checksum of a told pull is of: these, its numbers, and these.
 _PLACE = [("study", "<i8"), ("number", "<i8"), ("pull", "<i8")]
@@ -141,8 +142,9 @@ def read_studies(db: apsw.Connection) -> list[StudyRow]:
     rows: list[Any] = db.execute("SELECT id, name, metrics, crc FROM study ORDER BY id").fetchall()
     for row in rows:
         _check(row, f"study {row[0]}")
-        if not (_whole(row[0], row[2]) and isinstance(row[1], str) and 0 <= row[2] <= MOST_METRICS):
-            raise NotAsWritten(f"study {row[0]} is none: {row[2]} metrics")
+        id, name, metrics, _ = row
+        if not (_whole(id, metrics) and isinstance(name, str) and 0 < id < STUDIES and 0 <= metrics <= MOST_METRICS):
+            raise NotAsWritten(f"study {id} is none")
     return [StudyRow(id, name, metrics) for id, name, metrics, _ in rows]
 
 
@@ -163,7 +165,7 @@ def read_counts(db: apsw.Connection, study: StudyRow) -> Counts:
         raise UnknownStudy(f"study {study.name!r} was removed, nothing having been told of it")
     counts = Counts(*row[:-1])
     if not (_whole(*counts) and min(counts) >= 0 and max(counts) < STRIDE and counts.planned == max(counts[1:])):
-        raise NotAsWritten(f"study {study.name!r} has counts that cannot be: {counts}")
+        raise NotAsWritten(f"the counts of study {study.name!r} cannot be: {str(counts)[:100]}")
     return counts
 
 
@@ -284,7 +286,9 @@ def read_late(db: apsw.Connection, study: StudyRow) -> Told:
     ).fetchall()
     for row in rows:
         _check(row, f"late pull {row[2]} of study {study.name!r}")
-        if not (_whole(row[2]) and len(row[3]) == 8 + 8 * study.metrics and all(isinstance(x, str) for x in row[4:6])):
+        pull, numbers, *texts = row[2:6]
+        width = len(numbers) if isinstance(numbers, bytes) else 0
+        if not (_whole(pull) and width == 8 + 8 * study.metrics and all(isinstance(text, str) for text in texts)):
             raise NotAsWritten(f"late pull {row[2]} of study {study.name!r} is none")
     if not rows:
         return Told.nothing(0, study.metrics)

@@ -263,7 +263,7 @@ class SqliteStorage(Storage):
         if name not in self._known:
             there = {study.name: study for study in log.read_studies(db)}
             if name not in there:
-                names = ", ".join(map(repr, there)) or "none"
+                names = ", ".join(map(repr, there))[:300] or "none"
                 raise UnknownStudy(f"there is no study {name!r} in {self._file.name}; there are: {names}")
             self._known[name] = there[name]
         return self._known[name]
