@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -233,13 +234,22 @@ def test_a_pull_can_be_told_as_soon_as_it_is_planned(place: Place) -> None:
 
 def test_doubles_come_back_bit_for_bit(storage: Storage) -> None:
     numbers = [0.0, -0.0, 5e-324, -2.2250738585072014e-308, 1e308, -1.7976931348623157e308, 0.1, 1 / 3, NAN]
+    times = [0.0, -0.0, 5e-324, 2.2250738585072014e-308, 253402300799.99997, 1.7e9 + 1 / 3, 0.1, 1 / 3, 0.0]
     begin(storage, len(numbers))
-    storage.tell("s", [Tell(i + 1, (x, -x), at=x if x == x else 0.0) for i, x in enumerate(numbers)])
+    storage.tell("s", [Tell(i + 1, (x, -x), at=t) for i, (x, t) in enumerate(zip(numbers, times, strict=True))])
     told = storage.told("s")
     expected = np.array([(x, -x) for x in numbers])
     assert np.isnan(told.values[-1]).all()
     assert told.values[:-1].tobytes() == expected[:-1].tobytes()
-    assert told.at[:-1].tobytes() == expected[:-1, 0].tobytes()
+    assert told.at.tobytes() == np.array(times).tobytes()
+
+
+@pytest.mark.parametrize("at", [-1.0, NAN, math.inf, 1e300])
+def test_a_moment_that_there_is_not_is_refused(storage: Storage, at: float) -> None:
+    begin(storage, 1)
+    with pytest.raises(ValueError, match="pull 1 must be told at a time in seconds since the epoch"):
+        storage.tell("s", [Tell(1, (1.0, 2.0), at=at)])
+    assert storage.size("s") == (1, 0)
 
 
 def test_a_failed_pull_keeps_its_reason(storage: Storage) -> None:

@@ -36,7 +36,8 @@ class PositiveCheck:
         """The same batches, counted as they go by."""
         for batch in batches:
             if self._relative:
-                self.add(batch.values, lambda row, arms=batch.arms: str(arms[row].as_py()))
+                arms = batch.arms
+                self.add(batch.values, lambda row: str(arms[row].as_py()))  # noqa: B023  # called at once
             yield batch
 
     def add(self, columns: Sequence[Floats], arm: Callable[[int], str]) -> None:

@@ -37,7 +37,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Self
 
 import numpy as np
@@ -88,6 +88,12 @@ class End(IntEnum):
     STOPPED = 2  # by the user, while it was under way
     OVERDUE = 3  # its lease ran out, and nothing was heard of its worker
 
+
+LATEST = 253402300800.0
+"""Seconds since the epoch until the year 10000: nothing is told later."""
+
+MOST_METRICS = 10_000
+"""More than any study has."""
 
 GIVEN_BACK = float("-inf")
 """The deadline that a backend may note for a lease that was given back: it is over, whatever the time."""
@@ -308,6 +314,41 @@ def checked_tells(tells: Sequence[Tell], planned: int, metrics: int) -> None:
             raise ValueError(f"pull {tell.pull} must have finite values, or NaN where it failed; got {tell.values}")
         if End(tell.end) is not End.TOLD and any(value == value for value in tell.values):
             raise ValueError(f"pull {tell.pull} was given up, and must have no values but NaN; got {tell.values}")
+        if not 0.0 <= tell.at < LATEST:
+            raise ValueError(f"pull {tell.pull} must be told at a time in seconds since the epoch; got {tell.at}")
+
+
+def fault_of(told: Told, planned: int) -> str:
+    """What no log may hold, of what was read from one; empty if it is sound. The same as `checked_tells`, by column.
+
+    A log may come from a stranger: numbers that are out of all proportion are found before anything is made of them.
+    """
+    given_up = told.ends != End.TOLD
+    for wrong, what in (
+        ((told.pulls < 1) | (told.pulls > planned), f"of a pull that is none of 1 to {planned}"),
+        (np.isinf(told.values).any(axis=1), "infinite"),
+        ((told.ends < min(End)) | (told.ends > max(End)), "ended in a way that there is not"),
+        (given_up & ~np.isnan(told.values).all(axis=1), "given up, and has values"),
+        (~((told.at >= 0.0) & (told.at < LATEST)), "of a moment that there is not"),
+    ):
+        if wrong.any():
+            return f"told pull {told.after + 1 + int(np.argmax(wrong))} is {what}"
+    return ""
+
+
+def fault_of_plans(plans: Sequence[Plan], planned: int) -> str:
+    """What no log may hold, of plans that end at pull `planned`; empty if they are sound."""
+    if plans and plans[0].number == 1 and plans[0].first != 1:
+        return "plan 1 does not begin with pull 1"
+    for before, plan in pairwise(plans):
+        if not follows(plan, before.number, before.first + len(before.arms) - 1):
+            return f"plan {plan.number} does not follow on plan {before.number}"
+    for plan in plans:
+        if plan.told < 0 or plan.first < 1 or (len(plan.arms) and plan.arms.min() < 0):
+            return f"plan {plan.number} has a negative number"
+    if plans and plans[-1].first + len(plans[-1].arms) - 1 != planned:
+        return f"plan {plans[-1].number} does not end at pull {planned}, the last one"
+    return ""
 
 
 def checked_texts(*texts: str) -> None:

@@ -70,7 +70,7 @@ class Follower:
 
     def _begin(self, text: str) -> None:
         """Forget the log, and take these settings."""
-        settings = Settings.from_json(text)
+        settings = Settings.from_json(text, self.name)
         self._text = text
         self._replay = Replay(settings)
         self._recorder = Recorder(settings)

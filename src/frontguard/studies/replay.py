@@ -16,6 +16,7 @@ import numpy.typing as npt
 from scipy.special import bdtrc
 
 from frontguard._typing import Floats, Ints
+from frontguard.errors import OutOfTurn
 from frontguard.evidence.boxes import LARGEST
 from frontguard.notices import Alarm, BudgetOver, FailuresAlarm, NotPositive, SetAside
 from frontguard.objectives import Objective
@@ -26,6 +27,7 @@ from frontguard.studies.alarms import Watch
 from frontguard.studies.hints import Known, looks_dirtier
 from frontguard.studies.reasons import NOT_USABLE, reasons_of
 from frontguard.studies.settings import Budget, Settings
+from frontguard.studies.sound import checked_plans, checked_told, not_a_log
 from frontguard.verdicts import Verdict
 
 PROBE = 5
@@ -138,20 +140,27 @@ class Replay:
         were read waits for them. `on_decision` is called after every decision that a plan was made by.
         """
         new = storage.told(study, after=self.read, up_to=None if most is None else self.read + most)
-        self._later += storage.plans(study, after=self.plans + len(self._later))
+        new = checked_told(new, self.settings, study)
+        self._later += checked_plans(storage.plans(study, after=self.plans + len(self._later)), self.settings, study)
         if most is None and self._later and self._later[-1].told > self.read + len(new):
             new = Told.joined([new, storage.told(study, after=self.read + len(new), up_to=self._later[-1].told)])
+            if self._later[-1].told > self.read + len(new):
+                raise not_a_log(study, f"plan {self._later[-1].number} counts told pulls that there are not")
         if len(new):
             self._ahead.append(new)
             self._count_ahead += len(new)
         while self._later and self._later[0].told <= self.read:
             plan = self._later.pop(0)
-            self._take(plan.told - self.told)
+            if plan.told < self.told or plan.first != self.planned + 1:
+                raise not_a_log(study, f"plan {plan.number} does not follow on the one before")
+            self._take(plan.told - self.told, study)
             self._decide()
             if on_decision is not None:
                 on_decision(self)
             self._add(plan)
             self.watch.plan(plan.arms)
+        if len(new) and new.pulls.max() > self.planned:
+            raise not_a_log(study, f"pull {new.pulls.max()} was told before it was planned")
         inner = inner_values(self.settings.objectives, new.values)
         self.watch.tell(new.pulls, inner, reasons_of(new), stopped=new.ends == End.STOPPED)
         self._note_order(new)
@@ -174,13 +183,15 @@ class Replay:
         self.policy.expect(plan.arms)
         self.plans, self.status = plan.number, plan.status
 
-    def _take(self, count: int) -> None:
+    def _take(self, count: int, study: str) -> None:
         """Let the policy have the next `count` told pulls."""
         if count <= 0:
             return
         if len(self._ahead) > 1:
             self._ahead, self._passed = [Told.joined(self._pieces_ahead())], 0
         taken = self._ahead[0].part(self._passed, self._passed + count)
+        if taken.pulls.max() > self.planned:
+            raise not_a_log(study, f"pull {taken.pulls.max()} was told before it was planned")
         # What is left stays where it is: cut off anew for every plan, a long log would be copied again and again.
         self._passed += count
         self._count_ahead -= count
@@ -189,7 +200,10 @@ class Replay:
         self._noted = None
         arms = self.arms_of(taken.pulls)
         inner = inner_values(self.settings.objectives, taken.values)
-        self.policy.take(arms, inner)
+        try:
+            self.policy.take(arms, inner)
+        except OutOfTurn:
+            raise not_a_log(study, "a pull was told twice") from None
         self.told += len(taken)
         self.at = float(taken.at[-1])
         failures = _Failures(*self._failed.shape)

@@ -1,20 +1,34 @@
-"""What a study is about, as a text that its storage keeps; what of it may change when it is taken up again."""
+"""What a study is about, as a text that its storage keeps; what of it may change when it is taken up again.
+
+The text may come from a stranger: whatever it says is checked when it is read, as what a caller gives is.
+"""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any
+from typing import Any, TypeVar
 
-import frontguard.theory.spread as spread_bounds
-from frontguard._spec_text import masked_about
+from frontguard._checks import real_number
+from frontguard._written import checked_confidence
 from frontguard.errors import BadInput
-from frontguard.objectives import Objective
+from frontguard.objectives import Objective, parse_objectives
+from frontguard.phrases import shortened, shown
 from frontguard.policies import Certified
-from frontguard.theory.spread import SpreadBound
+from frontguard.theory.spread import Gaussian, LinearAroundMedian, SpreadBound, Subgaussian, Uniform
 from frontguard.theory.threats import Threat, threat_named
 
+Kind = TypeVar("Kind")
+
 FORMAT = 1
+
+MOST_OBJECTIVES = 1000
+"""More than any study has; their intervals are made of tables, one for each."""
+
+MOST_CELLS = 10_000_000
+"""Arms times objectives of a study at most: some gigabytes."""
 
 
 @dataclass(frozen=True)
@@ -68,23 +82,54 @@ class Settings:
         return json.dumps(settings, ensure_ascii=False, default=asdict)
 
     @classmethod
-    def from_json(cls, text: str) -> Settings:
-        """Read what `to_json` wrote."""
-        read = json.loads(text)
+    def from_json(cls, text: str, study: str = "") -> Settings:
+        """Read what `to_json` wrote, of the study of this name. Refuses what it cannot have written.
+
+        >>> Settings.from_json('["a", "b"]', "flags")
+        Traceback (most recent call last):
+        ...
+        frontguard.errors.BadInput: settings of study 'flags': wanted an object with keys; got ['a', 'b']
+        """
+        where = f"settings of study {shown(study)}"
+        try:
+            read = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise BadInput(f"{where}: wanted JSON; got {shown(text, 60)} ({shortened(str(error), 100)})") from None
+        if not isinstance(read, dict):
+            raise BadInput(f"{where}: wanted an object with keys; got {shown(read, 60)}")
         written_in = read.pop("format", None)
         if written_in != FORMAT:
             raise BadInput(
-                f"this study has settings of format {written_in!r}; this version of frontguard reads {FORMAT}: "
+                f"{where}: they are of format {shown(written_in, 60)}; this version of frontguard reads {FORMAT}: "
                 "update frontguard"
             )
-        read["arms"] = tuple(read["arms"])
-        read["objectives"] = tuple(Objective(**each) for each in read["objectives"])
-        read["threat"] = threat_named(read["threat"], read.pop("contamination"))
-        read["coverage"] = None if read["coverage"] is None else tuple(read["coverage"])
-        read["spread"] = None if read["spread"] is None else _spread_from_dict(read["spread"])
-        read["budget"] = Budget(**read["budget"])
-        read["about"] = masked_about(read["about"])  # earlier versions kept secrets
-        return cls(**read)
+        missing = [key for key in _READERS if key not in read]
+        if missing:
+            raise BadInput(f"{where}: wanted also {', '.join(missing)}")
+        for key in read:
+            if key not in _READERS:
+                raise BadInput(f"{where}: {shown(key, 60)} is none of {', '.join(_READERS)}")
+        found = {}
+        for key, reader in _READERS.items():
+            try:
+                found[key] = reader(read[key])
+            except (ValueError, TypeError, OverflowError) as error:
+                raise BadInput(f"{where}, {key}: {shortened(str(error), 300)}") from None
+        try:
+            return cls(**found | {"threat": threat_named(found["threat"], found.pop("contamination"))})
+        except BadInput as error:
+            raise BadInput(f"{where}: {error}") from None
+
+    def __post_init__(self) -> None:
+        """Refuse what no memory holds."""
+        arms, objectives = len(self.arms), len(self.objectives)
+        if objectives > MOST_OBJECTIVES or arms * objectives > MOST_CELLS:
+            raise BadInput(
+                f"a study has at most {MOST_OBJECTIVES:,} objectives and {MOST_CELLS:,} pairs of an arm and an "
+                f"objective; got {arms:,} arms and {objectives:,} objectives"
+            )
+        if self.coverage is not None and len(self.coverage) != objectives:
+            raise BadInput(f"coverage must be one number for each of {objectives} objectives; got {len(self.coverage)}")
 
     def taken_up(self, wanted: Settings, plans: int) -> Settings:
         """These settings, changed to the wanted ones where that is sound once pulls were made.
@@ -130,16 +175,112 @@ def _difference(ours: Any, theirs: Any) -> str:
     return f"{ours!r} then, {theirs!r} now"
 
 
+_SPREADS: dict[str, type[SpreadBound]] = {
+    each.__name__: each for each in (Subgaussian, Gaussian, LinearAroundMedian, Uniform)
+}
+
+
 def _spread_to_dict(spread: SpreadBound) -> dict[str, Any]:
     name = type(spread).__name__
-    if name not in ("Subgaussian", "Gaussian", "LinearAroundMedian", "Uniform"):
-        raise BadInput(
-            "spread must be one of Subgaussian, Gaussian, LinearAroundMedian and Uniform, which a study can store; "
-            f"got {name}"
-        )
+    if _SPREADS.get(name) is not type(spread):
+        raise BadInput(f"spread must be one of {', '.join(_SPREADS)}, which a study can store; got {name}")
     return {"name": name, **{each.name: getattr(spread, each.name) for each in fields(spread)}}  # type: ignore[arg-type]
 
 
-def _spread_from_dict(read: dict[str, Any]) -> SpreadBound:
-    bound: SpreadBound = getattr(spread_bounds, read.pop("name"))(**read)
-    return bound
+# What a caller gives, and what a text says ----------------------------------------------------------------------------
+
+
+def checked_text(value: object, what: str) -> str:
+    """A text that every storage takes, and that says something."""
+    if not isinstance(value, str) or not value.strip() or "\0" in value:
+        raise BadInput(f"{what} must be a text that is not blank; got {shown(value, 120)}")
+    if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
+        raise BadInput(
+            f"{what} must be a text that has a UTF-8 form, without halves of surrogate pairs; got {shown(value, 120)}"
+        )
+    return value
+
+
+def checked_arms(names: Iterable[object]) -> tuple[str, ...]:
+    """Names of arms, one at least, all different."""
+    arms = tuple(checked_text(name, "the name of an arm") for name in names)
+    if not arms:
+        raise BadInput("arms must be one at least; got none")
+    twice = [name for name, count in Counter(arms).items() if count > 1]
+    if twice:
+        raise BadInput(f"arms must have different names; got {shown(twice[0], 120)} more than once")
+    return arms
+
+
+def checked_objectives(objectives: Iterable[Objective | str | tuple[str, str]]) -> tuple[Objective, ...]:
+    """Objectives whose names every storage takes."""
+    parsed = parse_objectives(objectives)
+    for objective in parsed:
+        checked_text(objective.name, "the name of an objective")
+    return parsed
+
+
+def checked_seed(seed: object) -> int:
+    """A seed: a whole number from 0."""
+    return _whole_from_0(seed, "seed")
+
+
+def _whole_from_0(value: object, what: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise BadInput(f"{what} must be a whole number from 0; got {shown(value, 120)}")
+    return value
+
+
+def _of_kind(kind: type[Kind], value: object, wanted: str) -> Kind:
+    if not isinstance(value, kind):
+        raise BadInput(f"wanted {wanted}; got {shown(value, 120)}")
+    return value
+
+
+def _known_keys(value: object, allowed: Iterable[str]) -> dict[str, Any]:
+    """An object that has these keys at most."""
+    wanted = list(allowed)
+    read = _of_kind(dict, value, f"an object with {', '.join(wanted)}")
+    for key in read:
+        if key not in wanted:
+            raise BadInput(f"{shown(key, 60)} is none of {', '.join(wanted)}")
+    return read
+
+
+def _read_objectives(value: object) -> tuple[Objective, ...]:
+    keys = [each.name for each in fields(Objective)]
+    return checked_objectives(Objective(**_known_keys(each, keys)) for each in _of_kind(list, value, "a list"))
+
+
+def _read_coverage(value: object) -> tuple[float, ...] | None:
+    if value is None:
+        return None
+    return tuple(real_number(each, "coverage") for each in _of_kind(list, value, "a list of numbers"))
+
+
+def _read_spread(value: object) -> SpreadBound | None:
+    if value is None:
+        return None
+    name = _of_kind(dict, value, "an object with a name").get("name")
+    bound = _SPREADS.get(name) if isinstance(name, str) else None
+    if bound is None:
+        raise BadInput(f"name must be one of {', '.join(_SPREADS)}; got {shown(name, 60)}")
+    keys = [each.name for each in fields(bound)]  # type: ignore[arg-type]
+    read = _known_keys(value, ["name", *keys])
+    return bound(**{key: read[key] for key in keys if key in read})
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "arms": lambda value: checked_arms(_of_kind(list, value, "a list of names")),
+    "objectives": _read_objectives,
+    "threat": lambda value: _of_kind(str, value, "the name of a threat model"),
+    "contamination": lambda value: real_number(value, "contamination"),
+    "confidence": checked_confidence,
+    "coverage": _read_coverage,
+    "spread": _read_spread,
+    "seed": checked_seed,
+    "budget": lambda value: Budget(**_known_keys(value, [each.name for each in fields(Budget)])),
+    "about": lambda value: _of_kind(dict, value, "an object"),
+    "reopened_after": lambda value: _whole_from_0(value, "reopened_after"),
+}
+"""What reads each key of the stored text."""

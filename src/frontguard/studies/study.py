@@ -18,7 +18,7 @@ from frontguard._checks import checked_count
 from frontguard._written import checked_confidence, checked_seconds, explains_arguments
 from frontguard.errors import BadInput
 from frontguard.notices import Alarm
-from frontguard.objectives import Objective, parse_objectives
+from frontguard.objectives import Objective
 from frontguard.results import Result
 from frontguard.storage.contract import End as End
 from frontguard.storage.contract import Pull as Pull
@@ -27,7 +27,14 @@ from frontguard.storage.open import open_storage
 from frontguard.studies.measurement import LowValue, Measurement, Values, checked_reason, checked_values
 from frontguard.studies.reasons import reasons_of
 from frontguard.studies.replay import Replay
-from frontguard.studies.settings import Budget, Settings
+from frontguard.studies.settings import (
+    Budget,
+    Settings,
+    checked_arms,
+    checked_objectives,
+    checked_seed,
+    checked_text,
+)
 from frontguard.studies.workers import is_lost, this_worker
 from frontguard.theory.spread import SpreadBound
 from frontguard.theory.threats import Threat, threat_of
@@ -101,18 +108,18 @@ class Study:
     ) -> None:
         settings = Settings(
             arms=_arm_names(arms),
-            objectives=_objectives(objectives),
+            objectives=checked_objectives(objectives),
             threat=threat_of(threat, contamination),
             confidence=checked_confidence(confidence),
             coverage=None if coverage is None else tuple(float(value) for value in coverage),
             spread=spread,
-            seed=_seed(seed),
+            seed=checked_seed(seed),
             budget=Budget(max_pulls, max_pulls_per_arm),
             about=dict(about or {}),
         )
         settings.policy()  # what the policy refuses is refused before anything is stored
         opened = open_storage("memory:" if storage is None else storage)
-        self._begin(opened, _text(name, "name"), _taken_up(opened, name, settings), lease, worker)
+        self._begin(opened, checked_text(name, "name"), _taken_up(opened, name, settings), lease, worker)
 
     @classmethod
     def open(
@@ -133,7 +140,7 @@ class Study:
                 raise UnknownStudy(f"name: the storage holds {len(names)} studies{listed}; say which")
             (name,) = names
         study = cls.__new__(cls)
-        study._begin(opened, name, Settings.from_json(opened.settings(name)), lease, worker)
+        study._begin(opened, name, Settings.from_json(opened.settings(name), name), lease, worker)
         return study
 
     def _begin(self, storage: Storage, name: str, settings: Settings, lease: float | str, worker: str | None) -> None:
@@ -141,7 +148,7 @@ class Study:
         self.name = name
         self.settings = settings
         self.lease = checked_seconds(lease, "lease")
-        self._worker = None if worker is None else _text(worker, "worker")
+        self._worker = None if worker is None else checked_text(worker, "worker")
         self._which = next(_workers)  # of the workers in this process
         self._held: set[int] = set()  # pulls that `ask` gave and that were not told since
         self._replay = Replay(settings)
@@ -396,7 +403,7 @@ def _taken_up(storage: Storage, name: str, wanted: Settings) -> Settings:
         pass
     else:
         return wanted
-    there = Settings.from_json(storage.settings(name))
+    there = Settings.from_json(storage.settings(name), name)
     settings = there.taken_up(wanted, storage.size(name)[0])
     if settings != there:
         storage.amend(name, settings.to_json())
@@ -416,31 +423,4 @@ def _arm_names(arms: Sequence[str] | int) -> tuple[str, ...]:
         return tuple(str(i) for i in range(checked_count(arms, "arms")))
     if isinstance(arms, (str, bytes)) or not isinstance(arms, Sequence):
         raise BadInput(f"arms must be a list of names, or how many there are; got {arms!r}")
-    names = tuple(_text(name, "the name of an arm") for name in arms)
-    if not names:
-        raise BadInput("arms must be one at least; got none")
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        raise BadInput(f"arms must have different names; got {twice[0]!r} more than once")
-    return names
-
-
-def _objectives(objectives: Iterable[Objective | str | tuple[str, str]]) -> tuple[Objective, ...]:
-    parsed = parse_objectives(objectives)
-    for objective in parsed:
-        _text(objective.name, "the name of an objective")
-    return parsed
-
-
-def _seed(seed: object) -> int:
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise BadInput(f"seed must be a whole number from 0; got {seed!r}")
-    return seed
-
-
-def _text(value: object, what: str) -> str:
-    if not isinstance(value, str) or not value.strip() or "\0" in value:
-        raise BadInput(f"{what} must be a text that is not blank; got {value!r}")
-    if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
-        raise BadInput(f"{what} must be a text that has a UTF-8 form, without halves of surrogate pairs; got {value!r}")
-    return value
+    return checked_arms(arms)

@@ -15,6 +15,8 @@ import platform
 from functools import cache
 from pathlib import Path
 
+_LONGEST = 20  # digits of a process number
+
 UNKNOWN = "0"
 """When a process began, on systems that do not say: then nobody is called dead."""
 
@@ -41,6 +43,8 @@ def is_lost(worker: str) -> bool:
     process = process.partition(".")[0]
     if machine != _machine() or not (pid.isdecimal() and process.isdecimal()) or process == UNKNOWN:
         return False
+    if len(pid) > _LONGEST:
+        return False  # a name that looks like one of ours, and is none
     return str(_began(int(pid))) != process
 
 

@@ -13,6 +13,7 @@ from frontguard.errors import BadInput
 from frontguard.logs.sources.begun import under_way
 from frontguard.logs.sources.reader import BATCH, LogTable, Picked, TableRows
 from frontguard.storage.open import without_password
+from frontguard.studies.sound import checked_plans, checked_told
 from frontguard.studies.study import Study
 
 
@@ -37,12 +38,15 @@ class StudyPulls(LogTable):
         """The pulls that were told when the study was opened, in their order, and then those that are under way."""
         name, storage = self.study.name, self.study.storage
         # Told first, plans after: every pull that was told is one of a plan.
-        arm_of = np.concatenate([plan.arms for plan in storage.plans(name)]).astype(np.int32)
+        plans = checked_plans(storage.plans(name), self.study.settings, name)
+        arm_of = np.concatenate([plan.arms for plan in plans]).astype(np.int32)
         names = pa.array(self.study.arms, pa.string())
         columns = [self.metrics.index(metric) for metric in picked.numbers]
         try:
             for after in range(0, self.row_count, BATCH):
-                told = storage.told(name, after, min(after + BATCH, self.row_count))
+                told = checked_told(
+                    storage.told(name, after, min(after + BATCH, self.row_count)), self.study.settings, name
+                )
                 arms = pa.DictionaryArray.from_arrays(pa.array(arm_of[told.pulls - 1]), names)
                 numbers = [np.ascontiguousarray(told.values[:, d]) for d in columns]
                 yield TableRows([arms for _ in picked.texts], numbers)

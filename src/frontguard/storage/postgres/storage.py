@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple
 
 import numpy as np
 
+from frontguard._typing import Ints
 from frontguard.errors import BadInput
 from frontguard.storage.contract import (
     GIVEN_BACK,
+    MOST_METRICS,
     Damaged,
     End,
     Plan,
@@ -21,6 +23,8 @@ from frontguard.storage.contract import (
     Told,
     UnknownStudy,
     checked_tells,
+    fault_of,
+    fault_of_plans,
 )
 from frontguard.storage.postgres.connections import Connections
 from frontguard.storage.postgres.schema import checked_schema, create_tables, in_schema, refuse_others
@@ -53,6 +57,7 @@ class PostgresStorage(Storage):
         self._schema = checked_schema(schema)
         self._read_only = read_only
         self._known: dict[str, _Known] = {}
+        self._sound: set[int] = set()  # studies whose counts were held against their plans
         self._connections = Connections(url, read_only=read_only, patience=patience)
         try:
             self._connections.first(self._prepare)
@@ -137,16 +142,24 @@ class PostgresStorage(Storage):
         """The plans with numbers above `after`, in order."""
         rows = self._of(
             study,
-            "SELECT p.number, p.told, p.first, p.arms, p.status "
+            "SELECT p.number, p.told, p.first, p.arms, p.status, s.planned "
             "FROM {schema}.studies s LEFT JOIN {schema}.plans p ON p.study = s.id AND p.number > %s "
             "WHERE s.id = %s ORDER BY p.number",
             before=[after],
         )
-        return [
-            Plan(number, told, first, np.array(arms, np.int64), _read(status))
-            for number, told, first, arms, status in rows
+        plans = [
+            Plan(number, told, first, self._arms(study, number, arms), _read(status))
+            for number, told, first, arms, status, _ in rows
             if number is not None  # the study itself, if it has none
         ]
+        if plans:
+            self._refuse(study, fault_of_plans(plans, rows[0][5]))
+        return plans
+
+    def _arms(self, study: str, number: int, arms: list[Any]) -> Ints:
+        if not all(isinstance(arm, int) for arm in arms):
+            self._refuse(study, f"plan {number} has an arm that is no number")
+        return np.array(arms, np.int64)
 
     def add_plan(self, study: str, plan: Plan) -> bool:
         """Append a plan if it is the next one."""
@@ -187,13 +200,12 @@ class PostgresStorage(Storage):
         if many == 0:
             return Told.nothing(start, known.metrics)
         if last != start + many:
-            raise Damaged(
-                f"study {study!r} at {self.where}: told pulls are missing between the {start + 1}-th and the "
-                f"{last}-th; nothing was changed"
-            )
+            self._refuse(study, f"told pulls are missing between the {start + 1}-th and the {last}-th")
         # An array is sent as a head of 20 bytes and its elements, each with its length before it.
         array = np.dtype([("head", "V20"), ("elements", [("length", ">i4"), ("value", ">f8")], (known.metrics,))])
-        return Told(
+        if len(measured) != many * array.itemsize or (np.frombuffer(measured, array)["elements"]["length"] != 8).any():
+            self._refuse(study, f"of told pulls {start + 1} to {last} some have not {known.metrics} values")
+        page = Told(
             after=start,
             pulls=np.frombuffer(pulls, ">i8").astype(np.int64),
             values=np.frombuffer(measured, array)["elements"]["value"].astype(np.float64).reshape(many, known.metrics),
@@ -202,6 +214,14 @@ class PostgresStorage(Storage):
             at=np.frombuffer(at, ">f8").astype(np.float64),
             ends=np.frombuffer(ends, ">i2").astype(np.int64),
         )
+        if len(page) and page.pulls.max() > known.planned:
+            known = self._study(study, fresh=True)
+        self._refuse(study, fault_of(page, known.planned))
+        return page
+
+    def _refuse(self, study: str, fault: str) -> None:
+        if fault:
+            raise Damaged(f"study {study!r} at {self.where}: {fault}; nothing was changed")
 
     def tell(self, study: str, tells: Sequence[Tell]) -> list[bool]:
         """Append told pulls, all or none; end their leases. False for those told before."""
@@ -255,7 +275,10 @@ class PostgresStorage(Storage):
             for pull, measured, reason, worker, at in rows
             if pull is not None
         ]
-        return Told.of(tells, self._study(study).metrics)
+        metrics = self._study(study).metrics
+        if any(len(tell.values) != metrics for tell in tells):
+            self._refuse(study, f"of what was told late some has not {metrics} values")
+        return Told.of(tells, metrics)
 
     # Leases -----------------------------------------------------------------------------------------------------------
 
@@ -264,6 +287,7 @@ class PostgresStorage(Storage):
         if most <= 0:
             self._study(study)
             return []
+        self._check_planned(study)
         rows = self._of(
             study,
             "SELECT {schema}.hand_out(%s, %s, %s, %s, %s)",
@@ -271,6 +295,21 @@ class PostgresStorage(Storage):
             some=False,
         )
         return [Pull(pull, worker, float(deadline)) for (pull,) in rows]
+
+    def _check_planned(self, study: str) -> None:
+        """Hold the counts against the plans, once, before pulls are handed out by counts alone."""
+        if self._study(study).id in self._sound:
+            return
+        rows = self._of(
+            study,
+            "SELECT s.planned, s.handed, "
+            "(SELECT coalesce(sum(cardinality(p.arms)), 0)::bigint FROM {schema}.plans p WHERE p.study = s.id) "
+            "FROM {schema}.studies s WHERE s.id = %s",
+        )
+        planned, handed, in_plans = rows[0]
+        if planned != in_plans or not 0 <= handed <= planned:
+            self._refuse(study, f"it should have {planned} planned pulls, {handed} of them handed out; has {in_plans}")
+        self._sound.add(self._study(study).id)
 
     def renew(self, study: str, worker: str, deadline: float, pulls: Iterable[int] | None = None) -> int:
         """Put off the deadline of the leases that a worker holds; how many these were."""
@@ -317,6 +356,8 @@ class PostgresStorage(Storage):
             if not rows:
                 raise UnknownStudy(f"there is no study {study!r} at {self.where}; there are: {sorted(self.studies())}")
             known = self._known[study] = _Known(*rows[0])
+            if not 0 <= known.metrics <= MOST_METRICS:
+                self._refuse(study, f"it has {known.metrics} metrics")
         return known
 
     def _of(

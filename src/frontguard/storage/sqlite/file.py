@@ -44,6 +44,7 @@ Journal = Literal["wal", "rollback"]
 Answer = TypeVar("Answer")
 
 _SMALLEST = 512  # bytes of an SQLite database
+_LONGEST = 300  # characters of what is said of damage: names may be of any length
 _GIVE_WAY = 0.1  # seconds after the last wait in which a writer leaves the others a chance
 
 # What SQLite and apsw raise where a file does not hold what it should.
@@ -168,6 +169,7 @@ class StudyFile:
             make_private(self.path)  # the files beside it get its mode
         db = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READWRITE | create)
         try:
+            schema.defend(db)
             db.set_busy_handler(self._busy)
             db.execute(f"PRAGMA page_size = {schema.PAGE}")  # of a new file
             db.execute("PRAGMA fullfsync = ON")  # macOS: to the disk, not to its cache
@@ -197,6 +199,7 @@ class StudyFile:
             flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
             db = apsw.Connection(f"{self.path.as_uri()}?immutable=1", flags=flags)
         try:
+            schema.defend(db)
             db.set_busy_handler(self._busy)
             if not self._has_tables(db):
                 raise NothingThere(f"{self.name} is empty: there is no study in it")
@@ -236,6 +239,11 @@ class StudyFile:
         wrong = schema.missing_definitions(db)
         if wrong:
             raise NotAsWritten(f"the definition of {' and '.join(wrong)} is missing or changed")
+        foreign = schema.foreign_definitions(db)
+        if foreign:
+            kind, name = foreign[0]
+            more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
+            raise NotAsWritten(f"it has a {kind} {name[:60]!r}{more} that no study file has")
         return True
 
     def _choose_journal(self, db: apsw.Connection) -> tuple[Journal, str]:
@@ -317,8 +325,8 @@ class StudyFile:
             _leave_as_it_is(self._db, self.path)
             self._db = None
         self._damage = (
-            f"{self.name} is damaged: {what}. {readable(self.path)} can be read; `frontguard rescue {self.name} NEW` "
-            "saves them into a new file. Nothing was changed"
+            f"{self.name} is damaged: {what[:_LONGEST]}. {readable(self.path)} can be read; "
+            f"`frontguard rescue {self.name} NEW` saves them into a new file. Nothing was changed"
         )
         raise Damaged(self._damage) from error
 

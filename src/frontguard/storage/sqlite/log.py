@@ -18,11 +18,22 @@ from zlib import crc32
 import apsw
 import numpy as np
 
-from frontguard.storage.contract import GIVEN_BACK, End, Plan, Pull, Told, UnknownStudy
+from frontguard.storage.contract import (
+    GIVEN_BACK,
+    MOST_METRICS,
+    End,
+    Plan,
+    Pull,
+    Told,
+    UnknownStudy,
+    fault_of,
+    fault_of_plans,
+)
 
 _PAGE = 1024  # told pulls that are read at a time
 
-STRIDE = 1 << 40  # more pulls than a study can have; leaves room for 2²³ studies
+STRIDE = 1 << 40  # more pulls than a study can have; leaves room ...
+STUDIES = 1 << 23  # ... for so many studies
 
 # What the checksum of a told pull is of: these, its numbers, and these.
 _PLACE = [("study", "<i8"), ("number", "<i8"), ("pull", "<i8")]
@@ -131,6 +142,9 @@ def read_studies(db: apsw.Connection) -> list[StudyRow]:
     rows: list[Any] = db.execute("SELECT id, name, metrics, crc FROM study ORDER BY id").fetchall()
     for row in rows:
         _check(row, f"study {row[0]}")
+        id, name, metrics, _ = row
+        if not (_whole(id, metrics) and isinstance(name, str) and 0 < id < STUDIES and 0 <= metrics <= MOST_METRICS):
+            raise NotAsWritten(f"study {id} is none")
     return [StudyRow(id, name, metrics) for id, name, metrics, _ in rows]
 
 
@@ -149,7 +163,23 @@ def read_counts(db: apsw.Connection, study: StudyRow) -> Counts:
     _check((study.id, *row), f"the row of counts of study {study.name!r}")
     if row[0] == FORGOTTEN:
         raise UnknownStudy(f"study {study.name!r} was removed, nothing having been told of it")
-    return Counts(*row[:-1])
+    counts = Counts(*row[:-1])
+    if not (_whole(*counts) and min(counts) >= 0 and max(counts) < STRIDE and counts.planned == max(counts[1:])):
+        raise NotAsWritten(f"the counts of study {study.name!r} cannot be: {str(counts)[:100]}")
+    return counts
+
+
+def check_planned(db: apsw.Connection, study: StudyRow, counts: Counts) -> None:
+    """Hold the counts against the plans, before pulls are handed out by counts alone."""
+    plans, size = db.execute(
+        "SELECT count(*), coalesce(sum(length(arms)), 0) FROM plan WHERE id > ? AND id < ?",
+        (key(study.id, 0), key(study.id + 1, 0)),
+    ).get
+    if plans != counts.plans or size != 8 * counts.planned:
+        raise NotAsWritten(
+            f"study {study.name!r} should have {counts.plans} plans of {counts.planned} pulls, but has {plans} of "
+            f"{size // 8}"
+        )
 
 
 def read_settings(db: apsw.Connection, study: StudyRow) -> tuple[int, str]:
@@ -163,6 +193,8 @@ def read_settings(db: apsw.Connection, study: StudyRow) -> tuple[int, str]:
         raise NotAsWritten(f"the settings of study {study.name!r} are missing")
     place, text, crc = row
     _check((study.id, place % STRIDE, text, crc), f"the row of settings of study {study.name!r}")
+    if not isinstance(text, str):
+        raise NotAsWritten(f"the settings of study {study.name!r} are no text")
     return place % STRIDE, text
 
 
@@ -176,22 +208,27 @@ def read_plans(db: apsw.Connection, study: StudyRow, after: int) -> list[Plan]:
     for number, row in enumerate(rows, start=after + 1):
         _check((study.id, number, *row), f"plan {number} of study {study.name!r}")
         told, first, arms, status, _ = row
+        if not (_whole(told, first) and isinstance(arms, bytes) and len(arms) % 8 == 0 and isinstance(status, str)):
+            raise NotAsWritten(f"plan {number} of study {study.name!r} is none")
         plans.append(Plan(number, told, first, np.frombuffer(arms, "<i8").astype(np.int64, copy=False), status))
-    last = read_counts(db, study).plans
-    if len(plans) != max(last - after, 0):
-        raise NotAsWritten(f"study {study.name!r} should have {last} plans, but has {after + len(plans)}")
+    counts = read_counts(db, study)
+    if len(plans) != max(counts.plans - after, 0):
+        raise NotAsWritten(f"study {study.name!r} should have {counts.plans} plans, but has {after + len(plans)}")
+    _refuse(fault_of_plans(plans, counts.planned), study)
     return plans
 
 
 def read_told(db: apsw.Connection, study: StudyRow, after: int, up_to: int | None) -> Told:
     """Told pulls above `after`, up to `up_to` or the last."""
-    last = read_counts(db, study).told
+    counts = read_counts(db, study)
+    last = counts.told
     end = last if up_to is None else min(up_to, last)
     pages = [_read_page(db, study, start, min(start + _PAGE, end)) for start in range(after, end, _PAGE)]
     beyond = (key(study.id, last), key(study.id + 1, 0))
     if up_to is None and db.execute("SELECT id FROM told WHERE id > ? AND id < ? LIMIT 1", beyond).fetchone():
         raise NotAsWritten(f"study {study.name!r} should have {last} told pulls, but has more")
     told = Told.joined([Told.nothing(after, study.metrics), *pages])
+    _refuse(fault_of(told, counts.planned), study)
     if len(told) and np.bincount(told.pulls - told.pulls.min()).max() > 1:
         raise NotAsWritten(f"study {study.name!r} has a pull that was told twice")
     return told
@@ -242,17 +279,23 @@ def _columns(
 
 def read_late(db: apsw.Connection, study: StudyRow) -> Told:
     """What was told of pulls after they had been given up."""
-    read_counts(db, study)
+    counts = read_counts(db, study)
     rows: list[Any] = db.execute(
         "SELECT study, number, pull, numbers, reason, worker, crc FROM late WHERE study = ? ORDER BY number",
         (study.id,),
     ).fetchall()
     for row in rows:
         _check(row, f"late pull {row[2]} of study {study.name!r}")
+        pull, numbers, *texts = row[2:6]
+        width = len(numbers) if isinstance(numbers, bytes) else 0
+        if not (_whole(pull) and width == 8 + 8 * study.metrics and all(isinstance(text, str) for text in texts)):
+            raise NotAsWritten(f"late pull {row[2]} of study {study.name!r} is none")
     if not rows:
         return Told.nothing(0, study.metrics)
     _, _, pulls, numbers, reasons, workers, _ = zip(*rows, strict=True)
-    return _columns(study, 0, pulls, numbers, reasons, workers, [End.TOLD] * len(rows))
+    late = _columns(study, 0, pulls, numbers, reasons, workers, [End.TOLD] * len(rows))
+    _refuse(fault_of(late, counts.planned), study)
+    return late
 
 
 def read_leases(db: apsw.Connection, study: StudyRow) -> list[Pull]:
@@ -260,8 +303,11 @@ def read_leases(db: apsw.Connection, study: StudyRow) -> list[Pull]:
     rows: list[Any] = db.execute(
         "SELECT pull, worker, deadline, crc FROM lease WHERE study = ? ORDER BY pull", (study.id,)
     ).fetchall()
+    last = read_counts(db, study).planned if rows else 0
     for row in rows:
         _check((study.id, *row), f"the lease of pull {row[0]} of study {study.name!r}")
+        if not (_whole(row[0]) and 1 <= row[0] <= last and isinstance(row[1], str) and isinstance(row[2], float)):
+            raise NotAsWritten(f"the lease of pull {row[0]} of study {study.name!r} is of none of its {last} pulls")
     return [Pull(pull, worker, deadline) for pull, worker, deadline, _ in rows]
 
 
@@ -346,6 +392,16 @@ def _told_crcs(
     rows["worker"] = list(map(known.__getitem__, workers))
     rows["end"] = ends
     return list(map(crc32, rows.view(f"V{rows.itemsize}").tolist()))
+
+
+def _whole(*numbers: object) -> bool:
+    """Whether all of these are whole numbers: a column of SQLite takes anything."""
+    return all(type(number) is int for number in numbers)
+
+
+def _refuse(fault: str, study: StudyRow) -> None:
+    if fault:
+        raise NotAsWritten(f"study {study.name!r}: {fault}")
 
 
 def _check(row: Sequence[Any], what: str) -> None:

@@ -7,9 +7,11 @@ tables begin at the same pages in all files.
 
 from __future__ import annotations
 
+import os
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+import struct
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,12 +20,22 @@ from typing import Any
 import apsw
 import numpy as np
 
-from frontguard.storage.contract import End, Plan
+from frontguard.storage.contract import MOST_METRICS, End, Plan, Tell, checked_tells
 from frontguard.storage.sqlite.log import STRIDE, is_right, key, row_crc, told_crc
-from frontguard.storage.sqlite.schema import APPLICATION, PAGE, first_page, missing_definitions
+from frontguard.storage.sqlite.schema import (
+    APPLICATION,
+    PAGE,
+    defend,
+    first_page,
+    foreign_definitions,
+    missing_definitions,
+    names,
+)
 
 _MOST_STUDIES = 100_000  # a larger number is damage
 _DAMAGE = (apsw.Error, UnicodeDecodeError)
+_PIECE = 1 << 20  # bytes that are copied at a time
+_MOST_TO_LOOK_AT = 1 << 28  # bytes of a file that is read for the sake of a message
 _SMALLEST_ROW = 24  # bytes of a told pull at least: bounds how many a file can hold
 
 ToldRow = tuple[int, int, bytes, str, str, int]  # number, pull, numbers, reason, worker, end
@@ -52,6 +64,8 @@ def companion(path: Path, suffix: str) -> Path:
 
 def readable(path: Path) -> str:
     """How many told pulls can be read, in words."""
+    if path.stat().st_size > _MOST_TO_LOOK_AT:
+        return "an unknown number of told pulls (the file is large)"
     try:
         found = remains_of(path)
     except (OSError, apsw.Error) as error:
@@ -64,7 +78,8 @@ def readable(path: Path) -> str:
 
 def looks_like_ours(path: Path) -> bool:
     """Whether a file that SQLite does not take has our number in its header, or our tables on its first page."""
-    start = _bytes(path, PAGE)
+    with closing(_pieces(path, PAGE)) as pieces:
+        start = next(pieces, b"")
     return start[68:72] == APPLICATION.to_bytes(4, "big") or b"CREATE TABLE told" in start
 
 
@@ -84,26 +99,34 @@ def remains_of(path: Path) -> list[Remains]:
 # The copy -------------------------------------------------------------------------------------------------------------
 
 
-def _bytes(path: Path, most: int | None = None) -> bytes:
+def _pieces(path: Path, piece: int) -> Generator[bytes, None, None]:
     """The file's bytes, read through SQLite: a plain `open` and `close` would drop this process's locks on it."""
     if path.stat().st_size == 0:
-        return b""
+        return
     file = apsw.VFSFile("", str(path), [apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_MAIN_DB, 0])
     try:
         size = file.xFileSize()
-        return file.xRead(size if most is None else min(size, most), 0)
+        for start in range(0, size, piece):
+            yield file.xRead(min(piece, size - start), start)
     finally:
         file.xClose()
 
 
 def _copy(path: Path, copy: Path, beginning: bytes | None) -> None:
-    data = bytearray(_bytes(path))
-    if beginning is not None:
-        data[: len(beginning)] = beginning
-    data += bytes(-len(data) % PAGE)  # the rest of a page that was cut
-    # Two numbers that differ say "the number of pages in this header is out of date": the size of the file counts then.
-    data[24:28], data[92:96] = b"\0\0\0\2", b"\0\0\0\1"
-    copy.write_bytes(data)
+    with copy.open("wb") as out:
+        for piece in _pieces(path, _PIECE):
+            if piece.count(0) < len(piece):
+                out.write(piece)
+            else:
+                out.seek(len(piece), os.SEEK_CUR)  # what is a hole stays one
+        out.truncate(out.tell() + -out.tell() % PAGE)  # the rest of a page that was cut
+        if beginning is not None:
+            out.seek(0)
+            out.write(beginning)
+        # Two numbers that differ say "the number of pages in this header is out of date": the size of the file counts.
+        for place, number in ((24, b"\0\0\0\2"), (92, b"\0\0\0\1")):
+            out.seek(place)
+            out.write(number)
     for suffix in ("-wal", "-journal"):
         if companion(path, suffix).exists():
             shutil.copyfile(companion(path, suffix), companion(copy, suffix))
@@ -113,6 +136,8 @@ def _copy(path: Path, copy: Path, beginning: bytes | None) -> None:
 def _opened(copy: Path) -> Iterator[apsw.Connection]:
     db = apsw.Connection(str(copy))
     try:
+        defend(db)
+        db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
         db.execute("PRAGMA writable_schema = ON")  # SQLite overlooks more then
         yield db
     finally:
@@ -124,7 +149,9 @@ def _is_sound(db: apsw.Connection) -> bool:
     """Whether the tables are defined as they should be."""
     try:
         db.execute("SELECT id FROM told LIMIT 0")
-        return not missing_definitions(db)
+        # What others have added is left alone, unless it goes by the name of a table of ours.
+        foreign = {name.lower() for _, name in foreign_definitions(db)}
+        return not missing_definitions(db) and foreign.isdisjoint(names())
     except _DAMAGE:
         return False
 
@@ -135,23 +162,48 @@ def _is_sound(db: apsw.Connection) -> bool:
 def _read(db: apsw.Connection, size: int) -> list[Remains]:
     studies = {id: Remains(id) for id in _ids(db)}
     for study in studies.values():
-        for row in _rows(db, "study", "id, name, metrics", "id", study.id):
-            study.name, study.metrics = row[1], row[2]
-        for row in _rows(db, "progress", "study, plans, planned, told, handed", "study", study.id):
-            study.plans_written, study.told_written, study.handed = row[1], row[3], row[4]
         most = size // _SMALLEST_ROW
+        for row in _rows(db, "study", "id, name, metrics", "id", study.id):
+            if _kinds(row, int, str, int) and 0 <= row[2] <= MOST_METRICS:
+                study.name, study.metrics = row[1], row[2]
+        for row in _rows(db, "progress", "study, plans, planned, told, handed", "study", study.id):
+            if _kinds(row, int, int, int, int, int) and 0 <= row[1] <= most and 0 <= row[3] <= most and row[4] >= 0:
+                study.plans_written, study.told_written, study.handed = row[1], row[3], row[4]
         place = f"{study.id}, id % {STRIDE}"
         for number, row in _log(db, study, "settings", f"{place}, text", row_crc, min(most, 1000)):
-            study.settings[number] = row[2]
+            if _kinds(row[2:], str):
+                study.settings[number] = row[2]
         plans = most if study.plans_written is None else study.plans_written
         for number, row in _log(db, study, "plan", f"{place}, told, first, arms, status", row_crc, plans):
-            study.plans[number] = Plan(number, row[2], row[3], np.frombuffer(row[4], "<i8").astype(np.int64), row[5])
+            if _kinds(row[2:], int, int, bytes, str) and row[2] >= 0 and len(row[4]) % 8 == 0:
+                arms = np.frombuffer(row[4], "<i8").astype(np.int64)
+                study.plans[number] = Plan(number, row[2], row[3], arms, row[5])
         told = most if study.told_written is None else study.told_written
         for number, row in _log(db, study, "told", f"{place}, pull, numbers, reason, worker, ended", told_crc, told):
-            study.told[number] = row[1:7]
+            if _is_told(row[2:7]):
+                study.told[number] = row[1:7]
         for row in _rows(db, "late", "study, number, pull, numbers, reason, worker", "study", study.id):
-            study.late.append((*row[1:6], End.TOLD))
+            if _is_told((*row[2:6], End.TOLD)):
+                study.late.append((*row[1:6], End.TOLD))
     return [studies[id] for id in sorted(studies)]
+
+
+def _kinds(row: Sequence[Any], *kinds: type) -> bool:
+    """Whether the fields of a row are of these kinds: a column of SQLite takes anything."""
+    return all(type(value) is kind for value, kind in zip(row, kinds, strict=False))
+
+
+def _is_told(row: Sequence[Any]) -> bool:
+    """Whether a row (pull, numbers, reason, worker, end) is something that a log may hold."""
+    if not _kinds(row, int, bytes, str, str) or row[4] not in tuple(End) or not row[1] or len(row[1]) % 8:
+        return False
+    at, *values = struct.unpack(f"<{len(row[1]) // 8}d", row[1])
+    tell = Tell(row[0], tuple(values), row[2], row[3], at, End(row[4]))
+    try:
+        checked_tells([tell], STRIDE, len(values))
+    except ValueError:
+        return False
+    return True
 
 
 def _ids(db: apsw.Connection) -> set[int]:

@@ -130,9 +130,10 @@ def _write_study(
     for plan in plans:
         storage.add_plan(name, replace(plan, told=bisect_right(numbers, plan.told)))
     storage.tell(name, [_tell(row, metrics) for row in told])
-    storage.tell(name, [_tell(row, metrics) for row in study.late if len(row[2]) == 8 * (1 + metrics)])
-    # Which of the others were measured is not known any more, so none is measured again: leases that are over.
     planned = sum(len(plan.arms) for plan in plans)
+    late = [row for row in study.late if 1 <= row[1] <= planned and len(row[2]) == 8 * (1 + metrics)]
+    storage.tell(name, [_tell(row, metrics) for row in late])
+    # Which of the others were measured is not known any more, so none is measured again: leases that are over.
     handed = planned if study.handed is None or _lost(study) else min(study.handed, planned)
     under_way = handed - sum(row[1] <= handed for row in told)
     storage.hand_out(name, under_way, RESCUED, deadline=0.0)

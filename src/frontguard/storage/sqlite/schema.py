@@ -1,7 +1,13 @@
-"""The tables of a study file: the same, at the same pages, in all of them. What is not as it should be is damage."""
+"""The tables of a study file: the same, at the same pages, in all of them. What is not as it should be is damage.
+
+A file may come from a stranger. Its schema can hold programs (triggers, views, generated columns, virtual tables) that
+run when it is read or written to. So a file whose schema is not ours to the letter is refused, and connections are told
+beforehand (`defend`) to run nothing of it.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -40,6 +46,28 @@ _TABLES = (
 )
 
 
+LONGEST = 1 << 28
+"""Bytes of the longest text or blob that is read or written: a plan of thirty million pulls."""
+
+_DEFENCES = {
+    apsw.SQLITE_DBCONFIG_DEFENSIVE: 1,
+    apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA: 0,
+    apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER: 0,
+    apsw.SQLITE_DBCONFIG_ENABLE_VIEW: 0,
+    apsw.SQLITE_DBCONFIG_ENABLE_FKEY: 0,
+    apsw.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION: 0,
+}
+
+
+def defend(db: apsw.Connection) -> None:
+    """Run nothing that a file brings along, and believe no size that it states."""
+    for option, value in _DEFENCES.items():
+        db.config(option, value)
+    db.limit(apsw.SQLITE_LIMIT_ATTACHED, 0)
+    db.limit(apsw.SQLITE_LIMIT_LENGTH, LONGEST)
+    db.execute("PRAGMA cell_size_check = ON")
+
+
 @contextmanager
 def transaction(db: apsw.Connection, kind: Literal["DEFERRED", "IMMEDIATE"]) -> Iterator[None]:
     """All that is done within it, or nothing."""
@@ -68,11 +96,11 @@ def create_tables(db: apsw.Connection) -> None:
 
 def has_tables(db: apsw.Connection, name: str) -> bool:
     """Whether there are tables of ours; False for an empty file. Refuses what is not ours to read: `BadInput`."""
-    # One statement, so that all three are of one moment: another process may be creating the tables right now.
-    application, version, tables = db.execute(
-        "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) "
-        "FROM pragma_application_id, pragma_user_version"
-    ).get
+    # One transaction, so that all three are of one moment: another process may be creating the tables right now. And
+    # statements that no table or view of the file can stand in for, whatever it is called.
+    with transaction(db, "DEFERRED"):
+        application, version = db.pragma("application_id"), db.pragma("user_version")
+        tables = db.execute("SELECT count(*) FROM sqlite_schema").get
     if application != APPLICATION:
         if application == version == tables == 0:
             return False
@@ -88,13 +116,27 @@ def has_tables(db: apsw.Connection, name: str) -> bool:
 
 def missing_definitions(db: apsw.Connection) -> list[str]:
     """Tables and indexes that the file should have and has not, or has otherwise."""
-    found = set(db.execute("SELECT name, sql FROM sqlite_schema"))
-    return [name for name, _ in sorted(_definitions() - found)]
+    return [name for _, name, _, _ in sorted(_definitions() - set(_defined_in(db)), key=str)]
+
+
+def foreign_definitions(db: apsw.Connection) -> list[tuple[str, str]]:
+    """Kind and name of whatever the file defines and should not: tables, views, triggers and indexes of others."""
+    foreign = Counter(_defined_in(db)) - Counter(_definitions())
+    return [(str(kind), str(name)) for kind, name, _, _ in sorted(foreign, key=str)]
+
+
+def _defined_in(db: apsw.Connection) -> list[Any]:
+    return list(db.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema"))
 
 
 @cache
 def _definitions() -> set[Any]:
-    return set(_fresh().execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL"))
+    return set(_defined_in(_fresh()))
+
+
+def names() -> set[str]:
+    """What our tables and indexes are called."""
+    return {name for _, name, _, _ in _definitions()}
 
 
 @cache

@@ -56,6 +56,7 @@ class SqliteStorage(Storage):
             raise BadInput(f"journal must be 'wal', 'rollback' or None; got {journal!r}")
         self._file = StudyFile(path, read_only=read_only, journal=journal, wait=wait)
         self._known: dict[str, log.StudyRow] = {}
+        self._sound: set[int] = set()  # studies whose counts were held against their plans
 
     @property
     def journal(self) -> Journal:
@@ -195,6 +196,9 @@ class SqliteStorage(Storage):
 
         def work(db: apsw.Connection, found: log.StudyRow) -> list[Pull]:
             counts = log.read_counts(db, found)
+            if found.id not in self._sound:
+                log.check_planned(db, found, counts)
+                self._sound.add(found.id)
             back = log.pulls_given_back(db, found, most)
             fresh, handed = log.fresh_pulls(db, found, counts, max(most - len(back), 0))
             given = [Pull(pull, worker, float(deadline)) for pull in (*back, *fresh)]
@@ -259,7 +263,7 @@ class SqliteStorage(Storage):
         if name not in self._known:
             there = {study.name: study for study in log.read_studies(db)}
             if name not in there:
-                names = ", ".join(map(repr, there)) or "none"
+                names = ", ".join(map(repr, there))[:300] or "none"
                 raise UnknownStudy(f"there is no study {name!r} in {self._file.name}; there are: {names}")
             self._known[name] = there[name]
         return self._known[name]

@@ -1,0 +1,314 @@
+"""Study files that a stranger made: every reader gives a valid answer or says in one line what is wrong, soon.
+
+Rows are changed together with their checksums, which keep out accidents and nobody who means it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import resource
+import struct
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import apsw
+import numpy as np
+import pytest
+
+from frontguard import Objective, Prescient, Study
+from frontguard.errors import BadInput
+from frontguard.logs.analyze import analyze
+from frontguard.reports.sources import report_from
+from frontguard.storage.sqlite.log import STRIDE, row_crc, told_crc
+from frontguard.storage.sqlite.rescue import rescue
+from frontguard.storage.sqlite.storage import SqliteStorage
+from frontguard.studies.follow import Follower
+from tests.forks import fork
+
+MEMORY = 1 << 30
+"""Bytes that a reader may ask for beyond what the process has."""
+
+SECONDS = 20.0
+"""For one file, on a machine that others use too; it takes a hundredth of that."""
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A study that went on for a while: plans, told pulls, failures, leases, something late."""
+    path = tmp_path_factory.mktemp("strangers") / "study.db"
+    objectives = [Objective("seconds", "minimize", tolerance="5%"), Objective("score", tolerance=0.1)]
+    study = Study(["a", "b", "c"], objectives, Prescient(0.05), storage=path, worker="me")
+    rng = np.random.default_rng(3)
+    for _ in range(6):
+        for pull in study.ask(40):
+            if pull.id % 11 == 0:
+                study.fail(pull, f"exit code {pull.id % 3}")
+            elif pull.id % 17 == 0:
+                study.give_up([pull])
+                study.tell(pull, [1.0, 1.0])
+            elif pull.id % 23:
+                study.tell(pull, [(1.0 + pull.index) * math.exp(0.1 * rng.normal()), rng.normal()])
+    study.close()
+    content = path.read_bytes()
+    for reader in READERS:  # which loads and compiles what they need, so that forks have it
+        reader(path)
+    return content
+
+
+# The columns of each table, and what the checksum of a row is of: its place first, where it has one of its own.
+TABLES = {
+    "study": ("id", "name", "metrics"),
+    "settings": ("id", "text"),
+    "progress": ("study", "plans", "planned", "told", "handed"),
+    "plan": ("id", "told", "first", "arms", "status"),
+    "told": ("id", "study", "pull", "numbers", "reason", "worker", "ended"),
+    "lease": ("study", "pull", "worker", "deadline"),
+    "late": ("study", "number", "pull", "numbers", "reason", "worker"),
+}
+
+
+def checksum(table: str, row: dict[str, Any]) -> int:
+    """What a row of a table would have if it had been written by us; any number where it could not have been."""
+    values = list(row.values())
+    try:
+        if table == "told":
+            return told_crc(row["id"] // STRIDE, row["id"] % STRIDE, *values[2:])
+        if table in ("settings", "plan"):
+            return row_crc(row["id"] // STRIDE, row["id"] % STRIDE, *values[1:])
+        return row_crc(*values)
+    except Exception:
+        return 0
+
+
+def change(path: Path, table: str, column: str, new: Callable[[Any], Any] | Any, which: int = 0) -> bool:
+    """Change one row with its checksum; False if the database does not take it."""
+    db = apsw.Connection(str(path))
+    try:
+        columns = TABLES[table]
+        place = list(columns[:1] if table in ("study", "settings", "progress", "plan", "told") else columns[:2])
+        rows = db.execute(f"SELECT {', '.join(columns)} FROM {table}").fetchall()
+        old = dict(zip(columns, rows[which % len(rows)], strict=True))
+        row = old | {column: new(old[column]) if callable(new) else new}
+        where = " AND ".join(f"{name} = ?" for name in place)
+        values = [*row.values(), checksum(table, row), *(old[name] for name in place)]
+        sets = ", ".join(f"{name} = ?" for name in (*columns, "crc"))
+        db.execute(f"UPDATE {table} SET {sets} WHERE {where}", values)
+        return True
+    except (apsw.Error, OverflowError):
+        return False
+    finally:
+        db.close()
+
+
+# Readers --------------------------------------------------------------------------------------------------------------
+
+
+def taken_up(path: Path) -> None:
+    study = Study.open(path)
+    for pull in study.ask(3):
+        study.tell(pull, [1.0, 1.0])
+    study.result()
+    study.failures()
+    study.to_frame()
+    study.storage.late(study.name)
+    study.close()
+
+
+def followed(path: Path) -> None:
+    with SqliteStorage(path, read_only=True) as storage:
+        for name in storage.studies():
+            overview = Follower(storage, name).catch_up()
+            str(overview.snapshot.result)
+
+
+def reported(path: Path) -> None:
+    report_from(str(path))
+
+
+def analyzed(path: Path) -> None:
+    str(analyze(path))
+
+
+def rescued(path: Path) -> None:
+    new = path.with_name("new.db")
+    new.unlink(missing_ok=True)
+    rescue(path, new)
+    with SqliteStorage(new, read_only=True) as storage:
+        for name in storage.studies():
+            storage.plans(name), storage.told(name), storage.leases(name), storage.late(name)
+
+
+READERS = (taken_up, followed, reported, analyzed, rescued)
+
+
+def bounded(work: Callable[[], None]) -> str:
+    """Run work with little memory; what it said of its input, on one line, or nothing if it took it."""
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
+    try:
+        work()
+    except BadInput as error:
+        said = str(error)
+        assert len(said.splitlines()) == 1, said
+        assert 0 < len(said) < 1500, said
+        return said
+    return ""
+
+
+NUMBERS = (-1, 0, 1, 2, 7, 2**31, 2**39, 2**40, 2**40 + 1, 2**62, 2**63 - 1, -(2**63), 1.5, -1e300, math.inf)
+ANYTHING = (*NUMBERS, "", "x", "1", "\0", "x" * 100_000, b"", b"\xff", b"\0" * 24, bytes(2**16), True)
+DOUBLES = (math.inf, -math.inf, math.nan, 1e308, -1e308, 5e-324, -1.0, 0.0)
+
+
+def mutant(rng: random.Random, table: str, column: str) -> Any:
+    """What to put in the place of a column: something else, or something near."""
+    if column == "numbers" and rng.random() < 0.6:
+        return lambda old: struct.pack("<3d", *rng.choices(DOUBLES, k=3))
+    if column == "arms" and rng.random() < 0.6:
+        return lambda old: np.array(rng.choices([*range(5), *NUMBERS[:11]], k=rng.randrange(60)), "<i8").tobytes()
+    if column == "text" and rng.random() < 0.9:
+        return lambda old: other_settings(rng, old)
+    if column in ("reason", "worker", "status", "name") and rng.random() < 0.4:
+        return rng.choice(["running", "certified", "budget", "host/99999999999999999999999/7", "\x1b[2J", "two\nlines"])
+    if rng.random() < 0.3:
+        return lambda old: old + rng.choice([-2, -1, 1, 2, 40]) if isinstance(old, (int, float)) else b"?"
+    return rng.choice(ANYTHING)
+
+
+def other_settings(rng: random.Random, text: str) -> str:
+    """Settings with something else somewhere."""
+    settings = json.loads(text)
+    spot: Any = settings
+    while True:
+        at = rng.choice(list(spot) if isinstance(spot, dict) else range(len(spot)))
+        if not isinstance(spot[at], (dict, list)) or not spot[at] or rng.random() < 0.4:
+            break
+        spot = spot[at]
+    odd = [None, True, -1, 0, 10**30, 1e308, -0.5, 0.3, "", "a", "x" * 5000, [], {}, ["a", "a"], [[]], {"a": 1}, 2**40]
+    if rng.random() < 0.2:
+        del spot[at]
+    elif rng.random() < 0.2 and isinstance(spot, dict):
+        spot["more"] = rng.choice(odd)
+    else:
+        spot[at] = rng.choice(odd)
+    return rng.choice([text[: len(text) // 2], "[" * 100_000]) if rng.random() < 0.05 else json.dumps(settings)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_column_of_a_file_may_say_anything(tmp_path: Path, sound: bytes, table: str) -> None:
+    rng = random.Random(table)
+    path = tmp_path / "study.db"
+    refused = 0
+    for number in range(50):
+        path.write_bytes(sound)
+        column = rng.choice(TABLES[table])
+        new = mutant(rng, table, column)
+        if not change(path, table, column, new, which=rng.randrange(1000)):
+            continue
+        reader = READERS[number % len(READERS)]
+        content, began = path.read_bytes(), time.monotonic()
+        try:
+            refused += bool(fork(lambda: bounded(lambda: reader(path))).result(SECONDS))  # noqa: B023
+        except AssertionError as error:
+            raise AssertionError(f"{reader.__name__}, {table}.{column} = {new!r:.200}: {error}") from None
+        assert time.monotonic() - began < SECONDS
+        assert reader is taken_up or path.read_bytes() == content
+    assert refused > 10
+
+
+# One by one -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "new", "said"),
+    [
+        ("told", "pull", 2**40, r"told pull 1 is of a pull that is none of 1 to \d+"),
+        ("told", "pull", -3, r"told pull 1 is of a pull that is none of 1 to \d+"),
+        ("told", "ended", 9, "told pull 1 is ended in a way that there is not"),
+        ("told", "numbers", struct.pack("<3d", 1.0, math.inf, 2.0), "told pull 1 is infinite"),
+        ("told", "numbers", struct.pack("<3d", 1e300, 1.0, 2.0), "told pull 1 is of a moment that there is not"),
+        ("progress", "planned", 2**39, "does not end at pull 549755813888|should have .* plans of 549755813888 pulls"),
+        ("progress", "told", 2**39, "the counts of study 'study' cannot be"),
+        ("progress", "handed", -1, "the counts of study 'study' cannot be"),
+        ("plan", "first", 2**39, "does not begin with pull 1|should have"),
+        ("plan", "told", -1, "has a negative number"),
+        ("plan", "told", 2**39, "counts"),
+        ("plan", "arms", np.array([0, 3] * 20, "<i8").tobytes(), "plan 1 is about arm 3; there are arms 0 to 2"),
+        ("plan", "status", "x" * 100_000, "plan 1 says 'xxx"),
+        ("study", "metrics", -1, "study 1 is none"),
+        ("study", "metrics", 3, "does not match its checksum|its pulls have 3 values; it has 2 objectives"),
+        ("lease", "pull", 2**40, "the lease of pull 1099511627776 .* is of none of its"),
+        ("settings", "text", "[" * 100_000, "settings of study 'study': wanted JSON; got '"),
+    ],
+)
+def test_absurd_numbers_and_texts_are_named(
+    tmp_path: Path, sound: bytes, table: str, column: str, new: Any, said: str
+) -> None:
+    path = tmp_path / "study.db"
+    path.write_bytes(sound)
+    assert change(path, table, column, new)
+    for reader in (taken_up, followed):
+        with pytest.raises(BadInput, match=said) as refused:
+            reader(path)
+        assert len(str(refused.value)) < 700
+
+
+def with_settings(text: str, **changes: Any) -> str:
+    return json.dumps({key: value for key, value in (json.loads(text) | changes).items() if value is not ...})
+
+
+WRONG = [
+    ({"arms": ["a", "b", "a"]}, "arms: arms must have different names; got 'a' more than once"),
+    ({"arms": []}, "arms: arms must be one at least; got none"),
+    ({"arms": "abc"}, "arms: wanted a list of names; got 'abc'"),
+    ({"arms": ["a", 1, "c"]}, "arms: the name of an arm must be a text that is not blank; got 1"),
+    ({"arms": ["a", "\0", "c"]}, "arms: the name of an arm must be a text"),
+    ({"objectives": {}}, "objectives: wanted a list; got {}"),
+    ({"objectives": [1]}, "objectives: wanted an object with name, direction, tolerance, quantile; got 1"),
+    ({"objectives": [{"name": "x", "code": 1}]}, "objectives: 'code' is none of name, direction, tolerance, quantile"),
+    ({"objectives": [{"direction": "maximize"}]}, "objectives: "),
+    ({"objectives": [{"name": "x"}, {"name": "x"}]}, "objectives: "),
+    ({"objectives": [{"name": str(i)} for i in range(1001)]}, "a study has at most 1,000 objectives"),
+    ({"threat": ["prescient"]}, "threat: wanted the name of a threat model; got ['prescient']"),
+    ({"threat": "nobody"}, "threat must be one of"),
+    ({"contamination": "0.1"}, "contamination: contamination must be a finite real number; got '0.1'"),
+    ({"contamination": 7.0}, "got 7.0"),
+    ({"confidence": 1.5}, "confidence: confidence must be a probability"),
+    ({"confidence": None}, "confidence: confidence must be a finite real number; got None"),
+    ({"coverage": [1.0]}, "coverage must be one number for each of 2 objectives; got 1"),
+    ({"coverage": 3}, "coverage: wanted a list of numbers; got 3"),
+    ({"spread": {"name": "os"}}, "spread: name must be one of Subgaussian, Gaussian, LinearAroundMedian, Uniform"),
+    ({"spread": {"name": "CustomSpread", "function": "x"}}, "spread: name must be one of"),
+    ({"spread": {"name": "Gaussian", "sigma": -1}}, "spread: "),
+    ({"seed": -1}, "seed: seed must be a whole number from 0; got -1"),
+    ({"seed": 1.5}, "seed: seed must be a whole number from 0; got 1.5"),
+    ({"budget": {"max_pulls": 0}}, "budget: budget: max_pulls must be a whole number from 1; got 0"),
+    ({"budget": {"max": 5}}, "budget: 'max' is none of max_pulls, max_pulls_per_arm"),
+    ({"budget": []}, "budget: wanted an object with max_pulls, max_pulls_per_arm; got []"),
+    ({"about": 3}, "about: wanted an object; got 3"),
+    ({"reopened_after": -2}, "reopened_after: reopened_after must be a whole number from 0; got -2"),
+    ({"arms": ...}, "wanted also arms"),
+    ({"code": "import os"}, "'code' is none of arms, objectives"),
+    ({"format": 2}, "they are of format 2; this version of frontguard reads 1"),
+]
+
+
+@pytest.mark.parametrize(("changes", "said"), WRONG)
+def test_settings_of_the_wrong_shape_are_named(tmp_path: Path, sound: bytes, changes: Any, said: str) -> None:
+    path = tmp_path / "study.db"
+    path.write_bytes(sound)
+    assert change(path, "settings", "text", lambda text: with_settings(text, **changes))
+    with pytest.raises(BadInput) as refused:
+        followed(path)
+    assert str(refused.value).startswith("settings of study 'study'")
+    assert said in str(refused.value)
+
+
+def test_arms_times_objectives_are_bounded() -> None:
+    metrics = [f"m{i}" for i in range(1000)]
+    with pytest.raises(BadInput, match="got 10,001 arms and 1,000 objectives"):
+        Study(10_001, metrics, Prescient(0.1))
