@@ -30,10 +30,12 @@ class Cluster:
         """HOST:PORT."""
         return self.address.removeprefix("tcp://")
 
-    def add_worker(self) -> None:
+    def add_worker(self, packages: Path | None = None) -> subprocess.Popen[bytes]:
+        """Start one; what is in `packages` is found there before what is installed."""
         # Without a nanny, which would start a killed worker anew.
         alone = ["--no-nanny", "--nthreads", "1", "--memory-limit", "0", "--host", "127.0.0.1", "--no-dashboard"]
-        self.workers.append(_start(self.folder, "worker", self.address, *alone))
+        self.workers.append(_start(self.folder, "worker", self.address, *alone, packages=packages))
+        return self.workers[-1]
 
     def kill(self, worker: subprocess.Popen[bytes]) -> None:
         os.kill(worker.pid, signal.SIGKILL)
@@ -74,11 +76,25 @@ def until(happens: Callable[[], Any], what: str) -> Any:
     raise AssertionError(f"{what}: not within {WAIT:g} s")
 
 
-def _start(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
+def tasks_of(client: Any) -> list[str]:
+    """The tasks that a scheduler knows."""
+    known: list[str] = client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.tasks))
+    return known
+
+
+def fake_package(folder: Path, name: str, source: str) -> Path:
+    """A folder with a package, or a module, that stands in for one that is installed."""
+    (folder / name).mkdir(parents=True)
+    (folder / name / "__init__.py").write_text(source)
+    return folder
+
+
+def _start(folder: Path, *arguments: str, packages: Path | None = None) -> subprocess.Popen[bytes]:
     with (folder / f"{arguments[0]}-{time.monotonic_ns()}.log").open("wb") as log:
         # In a session of its own: Ctrl-C in the tests is not for the cluster.
         command = [sys.executable, "-m", "dask", *arguments]
-        return subprocess.Popen(command, stdout=log, stderr=log, cwd=folder, start_new_session=True)
+        found = os.environ if packages is None else {**os.environ, "PYTHONPATH": str(packages)}
+        return subprocess.Popen(command, stdout=log, stderr=log, cwd=folder, start_new_session=True, env=found)
 
 
 def _address(noted: Path) -> str:

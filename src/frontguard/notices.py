@@ -311,6 +311,30 @@ class Stopping(Notice):
 
 
 @dataclass(frozen=True)
+class WaitingForWorkers(Notice):
+    """A cluster has no workers, and one is waited for, for so many seconds at most."""
+
+    warns: ClassVar[bool] = False
+    cluster: str
+    seconds: float
+    kind: Literal["waiting_for_workers"] = "waiting_for_workers"
+
+
+@dataclass(frozen=True)
+class WorkerLeftOut(Notice):
+    """A worker that joined a cluster gets no work, because of what it lacks."""
+
+    worker: str
+    lacks: str
+    kind: Literal["worker_left_out"] = "worker_left_out"
+
+    @property
+    def subject(self) -> tuple[str, ...]:
+        """It is about that worker."""
+        return (self.kind, self.worker)
+
+
+@dataclass(frozen=True)
 class StorageTrouble(Notice):
     """The storage cannot be read for the moment."""
 
@@ -361,6 +385,8 @@ AnyNotice = (
     | UnderWay
     | AllFailed
     | Stopping
+    | WaitingForWorkers
+    | WorkerLeftOut
     | StorageTrouble
     | StepFailed
     | CleaningUp

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,11 +13,11 @@ from typing import Any
 import pytest
 
 from frontguard import BadInput, Objective, Prescient, Result
-from frontguard.measure.drive import RunProgress
+from frontguard.measure.drive import Broken, RunProgress
 from frontguard.measure.identify import identify
 from frontguard.storage.contract import End
 from frontguard.storage.memory import MemoryStorage
-from tests.clusters import WAIT, Cluster, running_cluster
+from tests.clusters import WAIT, Cluster, fake_package, running_cluster, tasks_of, until
 
 dask = pytest.importorskip("dask", reason="the extra `dask` is not installed")
 distributed = pytest.importorskip("distributed", reason="the extra `dask` is not installed")
@@ -57,25 +58,148 @@ def _of_this_module(values: tuple[float, float]) -> tuple[float, float]:
     return values
 
 
+NAMED = r"executor: the Dask worker tcp://127\.0\.0\.1:\d+ on \S+ "
+
+
 def test_a_function_that_workers_cannot_load_is_refused(cluster: Cluster) -> None:
     storage = MemoryStorage()
-    with pytest.raises(BadInput, match=r"evaluate cannot be loaded on the Dask workers: .*"):
-        run(
-            _of_this_module, executor=f"dask://{cluster.place}", storage=storage
-        )  # of this module, which they do not have
+    # It is of this module, which they do not have.
+    with pytest.raises(
+        BadInput, match=NAMED + r"cannot load evaluate \(ModuleNotFoundError: .*\).*\(1 more worker cannot be used"
+    ):
+        run(_of_this_module, executor=f"dask://{cluster.place}", storage=storage)
     assert storage.studies() == []
 
 
-def test_no_scheduler_and_no_workers_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("package", "source", "complaint"),
+    [
+        ("frontguard", "raise ImportError('not here')", r"cannot import frontguard \(ImportError: not here\); wanted"),
+        ("frontguard", "__version__ = '0.0.1'", r"has frontguard 0\.0\.1; wanted \d+\.\d+\.\d+, as here$"),
+        ("numba", "__version__ = '0.1.2'", r"has numba 0\.1\.2; wanted \d+\.\d+\.\d+, as here$"),
+        (
+            "sitecustomize",
+            "import platform\nplatform.python_version = lambda: '3.1.4'",
+            r"has Python 3\.1\.4; wanted 3\.",
+        ),
+    ],
+    ids=["no frontguard", "another frontguard", "another numba", "another Python"],
+)
+def test_a_worker_that_is_not_as_here_is_refused_and_named(
+    cluster: Cluster, tmp_path: Path, package: str, source: str, complaint: str
+) -> None:
+    odd = cluster.add_worker(fake_package(tmp_path, package, source))
+    try:
+        with distributed.Client(cluster.place, set_as_default=False) as client:
+            client.wait_for_workers(3, timeout=WAIT)
+            with pytest.raises(BadInput, match=NAMED + complaint):
+                run(lambda values: values, executor=client)
+            assert len(client.nthreads()) == 3  # none of them was brought down by what it was sent
+    finally:
+        cluster.kill(odd)
+
+
+def test_a_worker_that_joins_later_is_asked_too(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It gets no pull, which is said once; the others go on."""
+    monkeypatch.setattr("frontguard.measure.dask.LOOK", 0.1)
+    notes, joined = tmp_path / "notes", tmp_path / "joined"
+    odd: list[Any] = []
+
+    def evaluate(values: tuple[float, float], pull: int) -> tuple[float, float]:
+        with notes.open("a") as file:
+            file.write(f"{os.getpid()}\n")
+        while pull > 10 and not joined.exists():
+            time.sleep(0.05)
+        return values
+
+    def add_one(progress: RunProgress) -> None:
+        if progress.told and not odd:
+            odd.append(cluster.add_worker(fake_package(tmp_path, "frontguard", "__version__ = '0.0.1'")))
+        said.append(capfd.readouterr().err)
+        if "gets no work" in "".join(said):
+            joined.touch()
+
+    said: list[str] = []
+    try:
+        result = run(evaluate, executor=f"dask://{cluster.place}", progress=add_one)
+        assert result.verdicts == VERDICTS
+        assert odd[0].poll() is None
+        assert "".join(said).count("gets no work: it has frontguard 0.0.1; wanted") == 1
+        assert str(odd[0].pid) not in notes.read_text().split()
+    finally:
+        cluster.kill(odd[0])
+
+
+def test_a_worker_that_does_not_answer_is_named(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("frontguard._dask.LIMIT", 2.0)
+    os.kill(cluster.workers[0].pid, signal.SIGSTOP)
+    try:
+        with pytest.raises(BadInput, match=r"the Dask worker tcp://\S+ has not answered within 2 s"):
+            run(lambda values: values, executor=f"dask://{cluster.place}")
+    finally:
+        os.kill(cluster.workers[0].pid, signal.SIGCONT)
+
+
+def test_no_scheduler_and_no_workers_are_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     soon = dask.config.set({"distributed.comm.timeouts.connect": "0.2s"})
     with soon, pytest.raises(BadInput, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9: "):
         run(abs, executor="dask://127.0.0.1:9")
-    monkeypatch.setattr("frontguard.measure.executors.DASK_PATIENCE", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        monkeypatch.setattr("frontguard._dask.LIMIT", 1.0)
+        port = mute.getsockname()[1]
+        with pytest.raises(BadInput, match=rf"no Dask scheduler answers at tcp://127\.0\.0\.1:{port}: "):
+            run(abs, executor=f"dask://127.0.0.1:{port}")
+    monkeypatch.undo()
+    monkeypatch.setattr("frontguard._dask.PATIENCE", 1.5)
     with (
         running_cluster(tmp_path) as lonely,
-        pytest.raises(BadInput, match=f"the Dask cluster at {lonely.address} has no workers"),
+        pytest.raises(BadInput, match=f"the Dask cluster at {lonely.address} has no workers, also after 1.5 s"),
     ):
         run(abs, executor=f"dask://{lonely.place}")
+    waiting = f"frontguard: waiting for a worker of the Dask cluster at {lonely.address}, 1.5 s at most"
+    assert capfd.readouterr().err.splitlines().count(waiting) == 1
+
+
+def test_a_value_that_workers_cannot_load_brings_none_of_them_down(cluster: Cluster) -> None:
+    class Values(tuple[float, ...]):
+        def __reduce__(self) -> tuple[Any, ...]:
+            return _of_this_module, (tuple(self),)
+
+    with (
+        distributed.Client(cluster.place, set_as_default=False) as client,
+        pytest.raises(BadInput, match="the arm's value cannot be read there: ModuleNotFoundError"),
+    ):
+        identify(
+            lambda values: values, arms={"a": Values([1.0])}, objectives=["x"], threat=Prescient(0.1), executor=client
+        )
+    assert [worker.poll() for worker in cluster.workers] == [None, None]
+
+
+def test_ctrl_c_leaves_no_task_on_the_cluster(cluster: Cluster, tmp_path: Path) -> None:
+    """The first one waits for what is under way; the second one gives it up, and ends within seconds."""
+    over = tmp_path / "over"
+
+    def evaluate(values: tuple[float, float]) -> tuple[float, float]:
+        while not over.exists():
+            time.sleep(0.05)
+        return values
+
+    def interrupt(progress: RunProgress) -> None:
+        if progress.out == 2 and (not progress.stopping or not given_up):
+            given_up.extend([time.monotonic()] if progress.stopping else [])
+            os.kill(os.getpid(), signal.SIGINT)
+
+    given_up: list[float] = []
+    with distributed.Client(cluster.place, set_as_default=False) as client:
+        with pytest.raises(KeyboardInterrupt):
+            run(evaluate, executor=client, progress=interrupt)
+        over.touch()  # a thread of a worker cannot be ended: only the scheduler can forget what it is at
+        assert time.monotonic() - given_up[0] < 10.0
+        until(lambda: not tasks_of(client), "the scheduler has forgotten all tasks")
 
 
 def test_a_study_outlives_a_killed_worker(cluster: Cluster, tmp_path: Path) -> None:
@@ -115,3 +239,18 @@ def test_a_study_outlives_a_killed_worker(cluster: Cluster, tmp_path: Path) -> N
     assert [pid == victim for pull, pid in made if pull == 10] == [True]
     assert len({pull for pull, _ in made}) == len(made)
     assert {pid for pull, pid in made if pull > 11} == {worker.pid for worker in cluster.workers} - {victim}
+
+
+def test_a_study_whose_workers_are_all_gone_ends(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("frontguard.measure.dask.LOOK", 0.1)
+    monkeypatch.setattr("frontguard._dask.PATIENCE", 1.0)
+
+    def evaluate(values: tuple[float, float], pull: int) -> tuple[float, float]:
+        if pull > 10:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return values
+
+    with pytest.raises(Broken, match=f"the Dask cluster at {cluster.address} has had no fit worker for 1 s"):
+        run(evaluate, executor=f"dask://{cluster.place}")

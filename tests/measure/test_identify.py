@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import active_children, get_context
 from pathlib import Path
 from types import ModuleType
@@ -340,6 +340,53 @@ def test_a_broken_executor_of_the_callers_is_named(functions: ModuleType) -> Non
     assert set(reasons) == {"", "worker process died"}
     assert 1 <= reasons.count("worker process died") <= 2  # what was under way; nobody can say which of them did it
     assert run(functions.plain, storage=storage).verdicts == VERDICTS
+
+
+class LosingExecutor(Executor):
+    """Spawned processes that drop what they cannot load without a word, and go on: `multiprocessing.Pool` does that."""
+
+    def __init__(self) -> None:
+        self.pool = get_context("spawn").Pool(1)
+
+    def submit(self, function: Any, /, *given: Any, **named: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        self.pool.apply_async(function, given, named, future.set_result, future.set_exception)
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        self.pool.terminate()
+
+
+@pytest.mark.parametrize("kind", [LosingExecutor, lambda: ProcessPoolExecutor(1, mp_context=get_context("spawn"))])
+def test_processes_of_the_callers_that_cannot_load_the_function_are_named(
+    kind: Callable[[], Executor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here_only = ModuleType("here_only")
+    exec("def measure(arm): return 1.0, 1.0", vars(here_only))
+    monkeypatch.setitem(sys.modules, "here_only", here_only)
+    storage = MemoryStorage()
+    with kind() as executor:
+        with pytest.raises(
+            BadInput, match=r"evaluate cannot be loaded by \w+: ModuleNotFoundError: No module named 'here_only'\. Its"
+        ):
+            run(here_only.measure, executor=executor, storage=storage)
+        assert executor.submit(len, "open").result(WAIT) == 4
+    assert storage.studies() == []
+
+
+def test_an_executor_that_does_nothing_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Idle(Executor):
+        def submit(self, function: Any, /, *given: Any, **named: Any) -> Future[Any]:
+            return Future()
+
+    monkeypatch.setattr("frontguard.measure.executors.PATIENCE", 0.1)
+    with pytest.raises(BadInput, match=r"executor: Idle has not loaded evaluate within 0\.1 s"):
+        run(by_name, executor=Idle())
+    with (
+        ProcessPoolExecutor(1) as pool,
+        pytest.raises(BadInput, match="evaluate cannot be sent to a process of the ex"),
+    ):
+        run(lambda arm: ARMS[arm], executor=pool)
 
 
 # Interruption and resumption ------------------------------------------------------------------------------------------

@@ -16,30 +16,23 @@ from __future__ import annotations
 
 import multiprocessing
 import pickle
-import re
 import signal
-import sys
 import threading
-import uuid
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import suppress
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
-from importlib import import_module
+from functools import partial
 from multiprocessing.connection import Connection
-from queue import Empty, SimpleQueue
 from typing import Any
 
+from frontguard._dask import LoadedAs, is_client
 from frontguard._machine import usable_cores
 from frontguard.errors import BadInput
-from frontguard.measure.futures import LostPull
-from frontguard.phrases import one_line
 from frontguard.studies.measurement import CANCELLED, DIED, Measurement, failure_in_words
 
 KINDS = "'serial', 'threads', 'processes', 'dask://HOST:PORT', a concurrent.futures.Executor or a distributed.Client"
-DASK_PORT = 8786
-DASK_PATIENCE = 60.0
-"""Seconds to wait for a first worker of a Dask cluster."""
+PATIENCE = 60.0
+"""Seconds in which an executor that was given must have loaded the function."""
 
 
 @dataclass(frozen=True)
@@ -100,84 +93,6 @@ class Pool(Workers):
         """Let go of the executor if it is ours."""
         if self._ours:
             self.executor.shutdown(wait=wait, cancel_futures=True)
-
-
-class Dask(Workers):
-    """A Dask cluster. Its scheduler runs a task again elsewhere when a worker is lost; a pull is not measured again.
-
-    A task claims its pull at the scheduler before it measures. One that finds its pull claimed comes after a worker
-    that was lost with it, and measures nothing: which tasks lose their workers may have to do with what they measure.
-    """
-
-    def __init__(self, measure: Measure, client: Any, count: int | None, ours: bool) -> None:
-        super().__init__(measure)
-        if client.asynchronous:
-            raise BadInput("executor: the distributed.Client must not be an asynchronous one")
-        try:
-            _check_cluster(client, measure)
-            self.count = count or max(sum(client.nthreads().values()), 1)
-        except BaseException:
-            if ours:
-                client.close()
-            raise
-        self._client, self._ours = client, ours
-        self._run = uuid.uuid4().hex
-        self._tasks: dict[int, Any] = {}  # by pull, until they are done: a task that nobody holds is dropped
-        self._done: SimpleQueue[int] = SimpleQueue()
-
-    def submit(self, candidate: Any, pull: int) -> Future[Measurement]:
-        """Begin to evaluate a candidate."""
-        self._clear_up()
-        future: Future[Measurement] = Future()
-        future.set_running_or_notify_cancel()  # whether a task has begun is not known here: it cannot be taken back
-        task = self._client.submit(_measure_once, self.measure, candidate, pull, self._claim(pull), pure=False)
-        self._tasks[pull] = task
-        task.add_done_callback(lambda done: self._came_back(pull, done, future))
-        return future
-
-    def _came_back(self, pull: int, task: Any, future: Future[Measurement]) -> None:
-        self._done.put(pull)
-        if task.status == "finished":
-            measurement = task.result()
-            if measurement is None:
-                future.set_exception(LostPull(f"the Dask worker that was at pull {pull} is gone"))
-            else:
-                future.set_result(measurement)
-        elif task.status == "error":
-            error = task.exception()
-            gone = type(error).__name__ == "KilledWorker"
-            future.set_exception(LostPull(DIED) if gone else error)
-        else:  # cancelled, or lost with the scheduler
-            future.set_exception(LostPull(f"the Dask cluster gave up pull {pull}"))
-
-    def _claim(self, pull: int) -> str:
-        return f"frontguard-{self._run}-{pull}"
-
-    def _clear_up(self) -> None:
-        """Let go of tasks that are done, here and at the scheduler."""
-        event = import_module("distributed").Event
-        with suppress(Empty):
-            while True:
-                pull = self._done.get_nowait()
-                self._tasks.pop(pull, None)
-                event(self._claim(pull), client=self._client).clear()
-
-    def close(self, wait: bool) -> None:
-        """Take back what is still to be evaluated; let go of the client if it is ours."""
-        with suppress(Exception):  # of a cluster that is gone
-            self._client.cancel(list(self._tasks.values()))
-            self._clear_up()
-        if self._ours:
-            self._client.close()
-
-
-def _measure_once(measure: Measure, candidate: Any, pull: int, claim: str) -> Measurement | None:
-    """On a Dask worker: measure, unless another worker had begun to."""
-    event = import_module("distributed").Event(claim)
-    if event.is_set():
-        return None
-    event.set()
-    return measure(candidate, pull)
 
 
 class Processes(Workers):
@@ -286,7 +201,7 @@ class _Process:
         try:
             measurement: Measurement = pickle.loads(answer)
         except Exception as error:
-            return _lost_on_the_way("what was returned cannot be read here", error)
+            return lost_on_the_way("what was returned cannot be read here", error)
         return measurement
 
     def kill(self) -> None:
@@ -331,22 +246,24 @@ def _serve(pipe: Connection, pickled: bytes) -> None:
             task = pipe.recv_bytes()
         except (EOFError, OSError):
             return
-        pipe.send_bytes(_answer(measure, task))
+        pipe.send_bytes(answered(measure, partial(pickle.loads, task)))
 
 
-def _answer(measure: Measure, task: bytes) -> bytes:
+def answered(measure: Measure, load: Callable[[], tuple[Any, int]]) -> bytes:
+    """Where a function is evaluated for another process: the measurement of what `load` gives, ready to be sent."""
     try:
-        candidate, pull = pickle.loads(task)
+        candidate, pull = load()
     except Exception as error:
-        return pickle.dumps(_lost_on_the_way("the arm's value cannot be read there", error))
+        return pickle.dumps(lost_on_the_way("the arm's value cannot be read there", error))
     measurement = measure(candidate, pull)
     try:
         return pickle.dumps(measurement)
     except Exception as error:
-        return pickle.dumps(_lost_on_the_way("what was returned cannot be sent", error))
+        return pickle.dumps(lost_on_the_way("what was returned cannot be sent", error))
 
 
-def _lost_on_the_way(what: str, error: Exception) -> Measurement:
+def lost_on_the_way(what: str, error: Exception) -> Measurement:
+    """A pull of which something could not be sent or read."""
     return Measurement(None, f"{what}: {failure_in_words(error)}", what)
 
 
@@ -372,43 +289,42 @@ def open_workers(
     if executor == "threads":
         count = workers or usable_cores()
         return Pool(measure, ThreadPoolExecutor(count, "frontguard"), count, ours=True)
-    if isinstance(executor, str) and executor.startswith("dask:"):
-        return Dask(measure, _dask_client(executor), workers, ours=True)
-    distributed = sys.modules.get("distributed")  # a client could not be given if nobody had imported it
-    if distributed is not None and isinstance(executor, distributed.Client):
-        return Dask(measure, executor, workers, ours=False)
+    if is_client(executor) or (isinstance(executor, str) and executor.startswith("dask:")):
+        from frontguard.measure.dask import Dask
+
+        return Dask(measure, executor, workers)
     if isinstance(executor, Executor):
+        _refuse_unloadable(executor, measure)
         count = workers or getattr(executor, "_max_workers", None) or usable_cores()
         return Pool(measure, executor, count, ours=False)
     raise BadInput(f"executor must be {KINDS}; got {executor!r}")
 
 
-def _check_cluster(client: Any, measure: Measure) -> None:
-    """See that there are workers, and that they can load the function."""
+def _refuse_unloadable(executor: Executor, measure: Measure) -> None:
+    """See that an executor's processes can load the function, if they are processes.
+
+    Sent as it is, a function that cannot be loaded ends the process or, in some executors, is lost without a word.
+    """
+    if isinstance(executor, ThreadPoolExecutor):
+        return
     try:
-        client.wait_for_workers(1, timeout=DASK_PATIENCE)
-    except TimeoutError:
-        raise BadInput(f"executor: the Dask cluster at {client.scheduler.address} has no workers") from None
-    try:
-        client.submit(callable, measure, pure=False).result()
+        pickled = pickle.dumps(LoadedAs(measure))
     except Exception as error:
-        said = one_line(str(error), 300)
+        if not isinstance(executor, ProcessPoolExecutor):  # it may have a way of its own to send functions, or threads
+            return
         raise BadInput(
-            f"evaluate cannot be loaded on the Dask workers: {said} Workers need frontguard, and the module that "
-            "defines evaluate"
-        ) from error
-
-
-def _dask_client(address: str) -> Any:
-    match = re.fullmatch(r"dask://(?P<protocol>[a-z]+://)?(?P<host>\[[^\]]+\]|[^:/\s]+)(?P<port>:\d+)?/?", address)
-    if match is None:
-        raise BadInput(f"executor: a Dask scheduler is named 'dask://HOST:PORT'; got {address!r}")
+            f"evaluate cannot be sent to a process of the executor: {failure_in_words(error)}. Define it at the top of "
+            "a module, or use executor='threads'"
+        ) from None
     try:
-        distributed = import_module("distributed")
-    except ImportError as error:
-        raise ImportError("executor 'dask://…' needs Dask: pip install 'frontguard[dask]'") from error
-    where = f"{match['protocol'] or 'tcp://'}{match['host']}{match['port'] or f':{DASK_PORT}'}"
-    try:
-        return distributed.Client(where, set_as_default=False)
-    except OSError as error:  # a timeout is one
-        raise BadInput(f"executor: no Dask scheduler answers at {where}: {failure_in_words(error)}") from None
+        executor.submit(pickle.loads, pickled).result(PATIENCE)
+    except TimeoutError:
+        raise BadInput(
+            f"executor: {type(executor).__name__} has not loaded evaluate within {PATIENCE:g} s; does it run, "
+            "and is it free?"
+        ) from None
+    except Exception as error:
+        raise BadInput(
+            f"evaluate cannot be loaded by {type(executor).__name__}: {failure_in_words(error)}. Its processes need "
+            "frontguard and the module that defines evaluate"
+        ) from None

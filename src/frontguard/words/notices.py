@@ -215,6 +215,8 @@ _SENTENCES: dict[type[notices.Notice], str | Callable[[Any], str]] = {
     notices.UnderWay: _under_way,
     notices.AllFailed: "all of the first {pulls} pulls failed; one of arm {arm!r}: {last}",
     notices.Stopping: _stopping,
+    notices.WaitingForWorkers: "waiting for a worker of the Dask cluster at {cluster}, {seconds:g} s at most",
+    notices.WorkerLeftOut: "the Dask worker {worker} gets no work: it {lacks}",
     notices.StorageTrouble: "the storage cannot be read, trying again: {why}",
     notices.StepFailed: _step_failed,
     notices.CleaningUp: lambda notice: f"cleaning up {number_of(notice.arms)}",

@@ -1,0 +1,207 @@
+"""Pulls on a Dask cluster: each is a task on a worker that was found fit (`frontguard._dask`), and is measured once.
+
+The scheduler runs a task again elsewhere when a worker is lost; a pull is not measured again. A task claims its pull at
+the scheduler before it measures. One that finds its pull claimed comes after a worker that was lost with it, and
+measures nothing: which tasks lose their workers may have to do with what they measure.
+
+The function, the arm's value and what comes back travel as bytes, which are read where errors can be caught: Dask would
+let a worker go that cannot read what it was sent.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, Future, InvalidStateError
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from frontguard import _dask
+from frontguard._dask import Cluster, LoadedAs, Needs
+from frontguard.errors import BadInput
+from frontguard.measure.executors import Measure, Workers, answered, lost_on_the_way
+from frontguard.measure.futures import LostPull
+from frontguard.notices import Notice, WaitingForWorkers, WorkerLeftOut
+from frontguard.studies.measurement import DIED, Measurement, failure_in_words
+
+LOOK = 2.0
+"""Seconds between two looks at who is there."""
+
+_SAY_AFTER = 1.0  # seconds of waiting for a worker
+
+
+@dataclass
+class _Task:
+    """A pull under way: with whom, if it was sent already, and who waits for it."""
+
+    candidate: bytes
+    future: Future[Measurement]
+    sent: Any = None
+    workers: frozenset[str] = frozenset()
+
+
+class Dask(Workers):
+    """The fit workers of a Dask cluster."""
+
+    def __init__(self, measure: Measure, executor: object, count: int | None) -> None:
+        super().__init__(measure)
+        pickled = import_module("cloudpickle").dumps
+        try:
+            self._pickle: Callable[[Any], bytes] = pickled
+            self._measure = pickled(measure)
+            load = pickled(LoadedAs(measure))
+        except Exception as error:
+            raise BadInput(f"evaluate cannot be sent to a Dask worker: {failure_in_words(error)}") from None
+        say_waiting = _SayWaiting()
+        self._cluster = Cluster(executor, Needs(load=load, what="evaluate"), say_waiting)
+        self.count = count or sum(self._cluster.threads.values())
+        self._run = uuid.uuid4().hex
+        self._tasks: dict[int, _Task] = {}  # by pull, until they are done: a task that nobody holds is dropped
+        self._done: SimpleQueue[int] = SimpleQueue()  # pulls whose claims can be forgotten
+        self._lock = threading.Lock()
+        self._broken = ""
+        self._over = threading.Event()
+        self._watcher = threading.Thread(target=self._watch, name="frontguard-dask", daemon=True)
+        self._watcher.start()
+
+    def submit(self, candidate: Any, pull: int) -> Future[Measurement]:
+        """Begin to evaluate a candidate."""
+        if self._broken:
+            raise BrokenExecutor(self._broken)
+        try:
+            pickled = self._pickle(candidate)
+        except Exception as error:
+            raise BadInput(f"arms: a value cannot be sent to a Dask worker: {failure_in_words(error)}") from None
+        task = _Task(pickled, Future())
+        with self._lock:
+            self._tasks[pull] = task
+            self._send(pull, task)
+        return task.future
+
+    def _send(self, pull: int, task: _Task) -> None:
+        """Hand a task to the fit workers, if there are any now; the caller has the lock."""
+        workers = sorted(self._cluster.threads)
+        # Once it is sent, it is not known here whether it has begun: it cannot be taken back.
+        if not workers or not task.future.set_running_or_notify_cancel():
+            return
+        task.workers = frozenset(workers)
+        task.sent = self._cluster.client.submit(
+            _measure_once, self._measure, task.candidate, pull, self._claim(pull), workers=workers, pure=False
+        )
+        task.sent.add_done_callback(lambda done: self._came_back(pull, done, task.future))
+
+    def _came_back(self, pull: int, task: Any, future: Future[Measurement]) -> None:
+        with self._lock:
+            self._tasks.pop(pull, None)
+        self._done.put(pull)
+        came: Measurement | Exception
+        try:
+            came = self._outcome(pull, task)
+        except Exception as error:
+            came = lost_on_the_way("what was returned cannot be read here", error)
+        with suppress(InvalidStateError):  # given up meanwhile
+            if isinstance(came, Measurement):
+                future.set_result(came)
+            else:
+                future.set_exception(came)
+
+    def _outcome(self, pull: int, task: Any) -> Measurement | Exception:
+        if task.status == "finished":
+            answer = task.result()
+            if answer is None:
+                return LostPull(f"the Dask worker that was at pull {pull} is gone")
+            measurement: Measurement = pickle.loads(answer)
+            return measurement
+        if task.status == "error":
+            error: Exception = task.exception()
+            return LostPull(DIED) if type(error).__name__ == "KilledWorker" else error
+        return LostPull(f"the Dask cluster gave up pull {pull}")  # cancelled, or lost with the scheduler
+
+    def _claim(self, pull: int) -> str:
+        return f"frontguard-{self._run}-{pull}"
+
+    def _clear_up(self) -> None:
+        """Have the scheduler forget the claims of pulls that are done."""
+        event = import_module("distributed").Event
+        with suppress(Empty):
+            while True:
+                claim = event(self._claim(self._done.get_nowait()), client=self._cluster.client)
+                self._cluster.call(claim.clear, limit=5.0)
+
+    # Who is there -----------------------------------------------------------------------------------------------------
+
+    def _watch(self) -> None:
+        """Keep an eye on the workers until it is over: use those that join, and wait for none that is gone."""
+        alone_since: float | None = None
+        while not self._over.wait(LOOK):
+            try:
+                for unfit in self._cluster.look():
+                    _say(WorkerLeftOut(str(unfit), unfit.lacks))
+                self._clear_up()
+                fit = self._cluster.threads
+            except Exception:  # a scheduler that does not answer
+                fit = {}
+            with self._lock:
+                for pull, task in list(self._tasks.items()):
+                    if task.sent is None:
+                        self._send(pull, task)
+                    elif fit and not task.workers & fit.keys():
+                        with suppress(InvalidStateError):  # it came back before
+                            task.future.set_exception(LostPull(f"the Dask workers that had pull {pull} are gone"))
+                        task.sent.cancel()
+            alone_since = None if fit else alone_since or time.monotonic()
+            if alone_since is not None and time.monotonic() - alone_since >= _dask.PATIENCE:
+                where, seconds = self._cluster.address, _dask.PATIENCE
+                self._give_up(f"the Dask cluster at {where} has had no fit worker for {seconds:g} s")
+                return
+
+    def _give_up(self, why: str) -> None:
+        with self._lock:
+            self._broken = why
+            tasks = list(self._tasks.values())
+        for task in tasks:
+            with suppress(InvalidStateError):
+                task.future.set_exception(LostPull(why))
+
+    def close(self, wait: bool) -> None:
+        """Take back what is still to be evaluated; let go of the client if it is ours."""
+        self._over.set()
+        with self._lock:
+            sent = [task.sent for task in self._tasks.values() if task.sent is not None]
+        with suppress(Exception):  # of a cluster that is gone
+            self._cluster.call(self._cluster.client.cancel, sent, limit=5.0)
+            self._clear_up()
+        self._cluster.close()
+
+
+def _measure_once(measure: bytes, candidate: bytes, pull: int, claim: str) -> bytes | None:
+    """On a worker: measure, unless another worker had begun to."""
+    event = import_module("distributed").Event(claim)
+    if event.is_set():
+        return None
+    event.set()
+    return answered(pickle.loads(measure), lambda: (pickle.loads(candidate), pull))
+
+
+class _SayWaiting:
+    """Says on stderr, once, that a worker is waited for."""
+
+    def __init__(self) -> None:
+        self._said = False
+
+    def __call__(self, cluster: str, seconds: float) -> None:
+        if not self._said and seconds >= _SAY_AFTER:
+            self._said = True
+            _say(WaitingForWorkers(cluster, _dask.PATIENCE))
+
+
+def _say(notice: Notice) -> None:
+    with suppress(OSError):
+        os.write(2, f"frontguard: {notice}\n".encode())
