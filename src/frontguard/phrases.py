@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import math
+import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from difflib import get_close_matches
 
-MOST_NAMES = 12
-"""Names that are listed before the rest is counted."""
+MOST_NAMES = 5
+"""Names that a sentence lists before the rest is counted."""
+
+MOST_QUOTED = 12
+"""Names that a message on what may be chosen lists."""
+
+LEAST_NAME = 8
+"""Cells of a terminal to which a name is shortened at most."""
 
 
 def article(noun: str) -> str:
@@ -38,9 +46,9 @@ def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:
     """Names one after another; those beyond the first ones are counted.
 
     >>> listed(["a", "b", "c"], 2)
-    'a, b and 1 more'
+    'a, b … and 1 more'
     """
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    more = f" … and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
 
 
@@ -53,7 +61,7 @@ def joined(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def quoted(names: Iterable[str], most: int = MOST_NAMES) -> str:
+def quoted(names: Iterable[str], most: int = MOST_QUOTED) -> str:
     """The same with each name as `shown` does it, for messages on names that may be anything."""
     every = list(names)
     return listed([shown(name, 40) for name in every[:most]] + every[most:], most)
@@ -66,6 +74,148 @@ def shortened(text: str, most: int) -> str:
     'a rather…'
     """
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def slashed(parts: Sequence[str]) -> str:
+    """A name made of several parts; a part with a slash in it is quoted, so that no two names are the same.
+
+    >>> slashed(["rust", "x86_64", "128"]), slashed(["/bin/cc", "-O2"])
+    ('rust/x86_64/128', '"/bin/cc"/-O2')
+    """
+    return "/".join(map(_quoted_part, parts))
+
+
+def _quoted_part(part: str) -> str:
+    doubled = part.replace('"', '""')
+    return f'"{doubled}"' if "/" in part or part.startswith('"') else part
+
+
+_DIGITS = re.compile("([0-9]+)")
+
+
+def natural(name: str) -> tuple[tuple[str | tuple[int, str], ...], str]:
+    """A key by which names sort as people do: digits count as numbers, and case does not.
+
+    >>> sorted(["b1024", "B128", "a", "b9"], key=natural)
+    ['a', 'b9', 'B128', 'b1024']
+    """
+    pieces: list[str | tuple[int, str]] = list(_DIGITS.split(name.casefold()))
+    for place in range(1, len(pieces), 2):  # texts and digits take turns, so that like is compared with like
+        digits = str(pieces[place]).lstrip("0")
+        pieces[place] = len(digits), digits  # whichever has more digits is larger; there may be thousands of them
+    return tuple(pieces), name
+
+
+def cells_of(text: str) -> int:
+    """How many cells of a terminal a text takes.
+
+    >>> cells_of("name"), cells_of("名前")
+    (4, 4)
+    """
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def visible(text: str) -> str:
+    r"""A text in one line, without what a terminal would obey.
+
+    >>> visible("a\x1b[2J\n")
+    'a�[2J�'
+    """
+    return text if text.isprintable() else "".join(sign if sign.isprintable() else "�" for sign in text)
+
+
+def cut_in_the_middle(text: str, most: int, tail: int | None = None) -> str:
+    """A text in so many cells of a terminal at most, the last `tail` of which are its end: half unless given.
+
+    >>> cut_in_the_middle("compile-with-everything-O3-lto", 18), cut_in_the_middle("名前は長い", 7)
+    ('compile-w…g-O3-lto', '名…い')
+    """
+    if cells_of(text) <= most:
+        return text
+    tail = (most - 1) // 2 if tail is None else tail
+    return f"{first_cells(text, most - 1 - tail)}…{_last_cells(text, tail)}"
+
+
+def first_cells(text: str, most: int) -> str:
+    """The beginning of a text, as much of it as so many cells of a terminal hold.
+
+    >>> first_cells("abc", 2), first_cells("名前", 3)
+    ('ab', '名')
+    """
+    if text.isascii():
+        return text[: max(most, 0)]
+    for length in range(min(len(text), most), 0, -1):
+        if cells_of(text[:length]) <= most:
+            return text[:length]
+    return ""
+
+
+def _last_cells(text: str, most: int) -> str:
+    return first_cells(text[::-1], most)[::-1]
+
+
+def fitting_names(names: Sequence[str], most: int) -> list[str]:
+    """Names in so many cells at most (`LEAST_NAME` at least), cut in the middle; different ones stay different.
+
+    Where the usual cut makes two the same, others are tried: nearer to the end or to the beginning, then one that
+    keeps the place in which they differ, and in the end they are numbered.
+
+    >>> fitting_names(["compile-with-everything-O2-lto", "compile-with-everything-O3-lto", "base"], 12)
+    ['compil…2-lto', 'compil…3-lto', 'base']
+    >>> fitting_names(["compile-gcc-and-link", "compile-icc-and-link"], 10)
+    ['co…gcc…ink', 'co…icc…ink']
+    """
+    most = max(most, LEAST_NAME)
+    different = dict.fromkeys(names)
+    half = (most - 1) // 2
+    for tail in (half, most // 3, 2 * most // 3, most - 3, 2):
+        cut = {name: cut_in_the_middle(name, most, tail) for name in different}
+        if len(set(cut.values())) == len(cut):
+            return [cut[name] for name in names]
+    cut = {name: cut_in_the_middle(name, most) for name in different}
+    alike: dict[str, list[str]] = {}
+    for name, short in cut.items():
+        alike.setdefault(short, []).append(name)
+    for group in alike.values():
+        if len(group) > 1:
+            cut |= _cut_where_they_differ(group, most)
+    often, met = Counter(cut.values()), Counter[str]()
+    for name, short in cut.items():
+        if often[short] > 1 and short != name:
+            cut[name] = _numbered(short, most, often, met)
+    return [cut[name] for name in names]
+
+
+def _numbered(short: str, most: int, taken: Counter[str], met: Counter[str]) -> str:
+    """The next name of this beginning with a number that nobody has; it is taken then."""
+    while True:
+        met[short] += 1
+        mark = f"#{met[short]}"
+        numbered = first_cells(short, most - len(mark)) + mark
+        if not taken[numbered]:
+            taken[numbered] += 1
+            return numbered
+
+
+def _cut_where_they_differ(names: Sequence[str], most: int) -> dict[str, str]:
+    """Names with the same beginning and end: what they have in common gives way to where they differ."""
+    shortest = min(map(len, names))
+    start = next((place for place in range(shortest) if len({name[place] for name in names}) > 1), shortest)
+    cut: dict[str, str] = {}
+    for room in (most // 3, most // 2, most - 4):
+        ends = (most - 2 - room) // 2
+        rest = most - 2 - room - ends
+        cut = {
+            name: f"{first_cells(name, ends)}…{first_cells(name[start:], room)}…{_last_cells(name, rest)}"
+            for name in names
+        }
+        if len(set(cut.values())) == len(cut):
+            break
+    return cut
 
 
 def one_line(text: str, most: int = 80) -> str:
@@ -94,7 +244,7 @@ def error_line(error: BaseException, most: int = 160) -> str:
     """
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = (lines[0] if lines else type(error).__name__).rstrip(".")
-    return shortened("".join(letter if letter.isprintable() else "�" for letter in text), most)
+    return shortened(visible(text), most)
 
 
 def nearest(name: str, choices: Iterable[str], cutoff: float = 0.6) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from frontguard.logs.sort.ordered import Readable
 from frontguard.notices import LooksDirtier, Notice, TooFewPulls
 from frontguard.objectives import Objective, tolerances
 from frontguard.pareto.judge import Verdicts, judge, promised_now
-from frontguard.results import Certificate
+from frontguard.results import ArmParts, Certificate
 from frontguard.suspects import MOST_VALUES, arms_that_matter, dirtier_than
 from frontguard.theory.threats import Threat
 
@@ -57,11 +57,12 @@ def answer(
     kind: Any = None,
     notes: tuple[Notice, ...] = (),
     come_back: Readable | None = None,
+    columns_of_arm: Sequence[str] = (),
 ) -> Analysis:
     """The analysis of sorted measurements; `delta` is what is left of δ for the boxes.
 
     `come_back`: where some pulls count as failed that are only under way, the others, from which it is foreseen what
-    more pulls would bring.
+    more pulls would bring. `columns_of_arm`: those that were joined to the names of arms.
     """
     delta = question.delta if delta is None else delta
     goal: dict[str, Any] = dict(question.goal())
@@ -82,6 +83,7 @@ def answer(
         policy="analysis",
         status=_status(verdicts, more),
         arms=tuple(ordered.arms),
+        parts=_parts(ordered.arms, columns_of_arm),
         objectives=tuple(objective.name for objective in question.objectives),
         verdict_codes=verdicts.codes,
         estimates=np.where(np.isneginf(boxes.estimates), np.nan, boxes.estimates),
@@ -102,6 +104,14 @@ def answer(
         anytime=question.anytime,
         kind=kind,
     ).in_units(question.objectives)  # type: ignore[return-value]
+
+
+def _parts(arms: Sequence[str], columns: Sequence[str]) -> ArmParts | None:
+    if len(columns) < 2:
+        return None
+    from frontguard.logs.sources.columns import parts_of  # which needs Arrow
+
+    return parts_of(arms, columns)
 
 
 def _status(verdicts: Verdicts, more: Needed | None) -> str:

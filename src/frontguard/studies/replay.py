@@ -298,7 +298,7 @@ class Replay:
         status = self.status if self.stopped else "running"
         hints = looks_dirtier(settings, policy, result)
         notices = (*aside, *result.notices, *alarms, *hints, *_budget_over(settings.budget, status))
-        return replace(result, status=status, notices=notices).in_units(settings.objectives)
+        return replace(result, status=status, notices=notices, parts=settings.parts).in_units(settings.objectives)
 
 
 def _budget_over(budget: Budget, status: str) -> tuple[BudgetOver, ...]:

@@ -10,6 +10,7 @@ import frontguard.theory.spread as spread_bounds
 from frontguard.errors import BadInput
 from frontguard.objectives import Objective
 from frontguard.policies import Certified
+from frontguard.results import ArmParts
 from frontguard.theory.spread import SpreadBound
 from frontguard.theory.threats import Threat, threat_named
 
@@ -58,6 +59,12 @@ class Settings:
             max_pulls_per_arm=self.budget.max_pulls_per_arm,
             **optional,
         )
+
+    @property
+    def parts(self) -> ArmParts | None:
+        """What the arms are made of, if whoever drives the study said so."""
+        columns = self.about.get("arm_columns")
+        return ArmParts.of(columns, self.about["arm_parts"]) if columns else None
 
     def to_json(self) -> str:
         """The text that is stored."""

@@ -115,7 +115,7 @@ class Log:
             before_file = self.rows_read
             for rows in self._rows(file):
                 width = len(self.arm)
-                arms = joined(rows.texts[:width], self.arm)
+                arms = joined(rows.texts[:width])
                 named = TableRows([arms, *rows.texts[width:]], rows.numbers)
                 absent = missing_names(arms)
                 if absent is not None:
