@@ -9,8 +9,14 @@ from collections.abc import Iterable, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from difflib import get_close_matches
 
-MOST_NAMES = 12
-"""Names that are listed before the rest is counted."""
+MOST_NAMES = 5
+"""Names that a sentence lists before the rest is counted."""
+
+MOST_QUOTED = 12
+"""Names that a message on what may be chosen lists."""
+
+LEAST_NAME = 8
+"""Cells of a terminal to which a name is shortened at most."""
 
 LEAST_NAME = 8
 """Cells of a terminal to which a name is shortened at most."""
@@ -43,9 +49,9 @@ def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:
     """Names one after another; those beyond the first ones are counted.
 
     >>> listed(["a", "b", "c"], 2)
-    'a, b and 1 more'
+    'a, b … and 1 more'
     """
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    more = f" … and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
 
 
@@ -58,7 +64,7 @@ def joined(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def quoted(names: Iterable[str], most: int = MOST_NAMES) -> str:
+def quoted(names: Iterable[str], most: int = MOST_QUOTED) -> str:
     """The same with each name as `shown` does it, for messages on names that may be anything."""
     every = list(names)
     return listed([shown(name, 40) for name in every[:most]] + every[most:], most)
@@ -71,6 +77,20 @@ def shortened(text: str, most: int) -> str:
     'a rather…'
     """
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def slashed(parts: Sequence[str]) -> str:
+    """A name made of several parts; a part with a slash in it is quoted, so that no two names are the same.
+
+    >>> slashed(["rust", "x86_64", "128"]), slashed(["/bin/cc", "-O2"])
+    ('rust/x86_64/128', '"/bin/cc"/-O2')
+    """
+    return "/".join(map(_quoted_part, parts))
+
+
+def _quoted_part(part: str) -> str:
+    doubled = part.replace('"', '""')
+    return f'"{doubled}"' if "/" in part or part.startswith('"') else part
 
 
 _DIGITS = re.compile("([0-9]+)")
@@ -100,6 +120,15 @@ def cells_of(text: str) -> int:
     from rich.cells import cell_len
 
     return cell_len(text)
+
+
+def visible(text: str) -> str:
+    r"""A text in one line, without what a terminal would obey.
+
+    >>> visible("a\x1b[2J\n")
+    'a�[2J�'
+    """
+    return text if text.isprintable() else "".join(sign if sign.isprintable() else "�" for sign in text)
 
 
 def cut_in_the_middle(text: str, most: int, tail: int | None = None) -> str:
@@ -218,7 +247,7 @@ def error_line(error: BaseException, most: int = 160) -> str:
     """
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = (lines[0] if lines else type(error).__name__).rstrip(".")
-    return shortened("".join(letter if letter.isprintable() else "�" for letter in text), most)
+    return shortened(visible(text), most)
 
 
 def nearest(name: str, choices: Iterable[str], cutoff: float = 0.6) -> str | None:

@@ -14,7 +14,7 @@ from frontguard._attached import attached
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.notices import Notice, plain
 from frontguard.objectives import Objective, differences_in_units
-from frontguard.phrases import listed
+from frontguard.phrases import listed, slashed
 from frontguard.verdicts import VERDICT_ORDER, Verdict
 
 
@@ -154,6 +154,60 @@ class Inner:
 
 
 @dataclass(frozen=True, eq=False)
+class ArmParts:
+    """What the arms are made of, where several columns, or the parameters of a grid, name them together.
+
+    Each column's different texts are kept once, and `codes` (columns, K) says which of them an arm has.
+
+    >>> parts = ArmParts.of(["lang", "size"], [("c", "128"), ("c", "64")])
+    >>> parts.column(0), parts.row(1), str(parts)
+    (['c', 'c'], ('c', '64'), 'lang/size')
+    """
+
+    names: tuple[str, ...]
+    texts: tuple[tuple[str, ...], ...]
+    codes: Ints
+
+    @classmethod
+    def of(cls, names: Sequence[str], rows: Iterable[Sequence[str]]) -> ArmParts:
+        """The parts of each arm, in the order of the arms."""
+        places: list[dict[str, int]] = [{} for _ in names]
+        codes = [[known.setdefault(text, len(known)) for known, text in zip(places, row, strict=True)] for row in rows]
+        table = np.array(codes, np.int64).reshape(len(codes), len(names)).T
+        return cls(tuple(names), tuple(map(tuple, places)), table)
+
+    def column(self, d: int) -> list[str]:
+        """The texts of the d-th column (K,)."""
+        return [self.texts[d][code] for code in self.codes[d].tolist()]
+
+    def beside(self, columns: dict[str, Any], arms: Ints | None = None) -> dict[str, Any]:
+        """These columns, the first of which has names, with the parts behind it; of all arms, or row by row of these.
+
+        >>> list(ArmParts.of(["arm", "size"], [("c", "64")]).beside({"arm": ["c/64"], "pulls": [3]}))
+        ['arm', 'arm of the arm', 'size', 'pulls']
+        """
+        (name, names), *rest = columns.items()
+        some = self if arms is None else replace(self, codes=self.codes[:, arms])
+        # A part may be called as one of these columns is.
+        called = [f"{part} of the arm" if part in columns else part for part in self.names]
+        return {name: names, **{each: some.column(d) for d, each in enumerate(called)}, **dict(rest)}
+
+    def row(self, arm: int) -> tuple[str, ...]:
+        """The parts of an arm."""
+        return tuple(texts[code] for texts, code in zip(self.texts, self.codes[:, arm].tolist(), strict=True))
+
+    def rows(self) -> Iterator[list[str]]:
+        """The parts of each arm, some thousand arms at a time."""
+        for start in range(0, self.codes.shape[1], AT_A_TIME):
+            some = self.codes[:, start : start + AT_A_TIME].tolist()
+            columns = [[texts[code] for code in codes] for texts, codes in zip(self.texts, some, strict=True)]
+            yield from map(list, zip(*columns, strict=True))
+
+    def __str__(self) -> str:
+        return slashed(self.names)
+
+
+@dataclass(frozen=True, eq=False)
 class Result:
     """The answer so far: verdict, estimate, box and pulls of every arm.
 
@@ -175,6 +229,7 @@ class Result:
     certificate: Certificate
     notices: tuple[Notice, ...] = ()
     metrics: tuple[Objective, ...] = ()
+    parts: ArmParts | None = None  # where arms are named by several columns, or by a grid
     outlook: Certificate | None = None  # with which the present candidates could be returned: for progress
     guess: Guess | None = None  # where no arm is in
 
@@ -292,6 +347,8 @@ class Result:
                 for arm, lows, highs in zip(arms, low, high, strict=True)
             ),
         )
+        yield "arm_columns", [] if self.parts is None else list(self.parts.names)
+        yield "arm_parts", ByArm(() if self.parts is None else zip(arms, self.parts.rows(), strict=True))
         yield "warnings", list(self.warnings)
         yield "notices", [notice.to_dict() for notice in self.notices]
         yield "pulls_per_arm", ByArm(zip(arms, self.pulls_per_arm.tolist(), strict=True))
@@ -328,7 +385,11 @@ class Result:
             columns[f"{name} high"] = upper[:, d]
         columns["pulls"] = self.pulls_per_arm
         columns["decided by"] = [self.arms[j] if j >= 0 else "" for j in self.decided_by.tolist()]
-        return columns
+        return self.with_parts(columns)
+
+    def with_parts(self, columns: dict[str, Any]) -> dict[str, Any]:
+        """These columns of all arms, the first of which names them, with what they are made of beside it, if known."""
+        return columns if self.parts is None else self.parts.beside(columns)
 
     def plot(self, path: str | Path | None = None, x: str | int | None = None, y: str | int | None = None) -> Drawing:
         """The arms' boxes and verdicts as a picture, by objectives x and y or by all pairs; saved if a path is given.

@@ -64,7 +64,7 @@ def test_the_answer_is_a_sentence_a_table_and_what_it_is_worth(folder: Path) -> 
     assert [rows[arm][1] for arm in ("-O1", "-O3", "-O2", "007")] == ["in", "in", "out", "out"]
     assert rows["-O2"][-3:-1] == ["2", "-O3"] or rows["-O2"][-3:-1] == ["2", "-O1"]
     lines = [line.split()[0] for line in ran.stdout.splitlines() if line.startswith(("-O", "007"))]
-    assert lines == ["-O1", "-O3", "-O2", "007"]
+    assert lines == ["-O1", "-O3", "007", "-O2"]
 
 
 def test_any_share_of_the_rows_instead_of_a_probability(folder: Path) -> None:
@@ -273,6 +273,35 @@ def test_the_page_on_a_terminal(folder: Path) -> None:
     assert terminal.finish() == 0
     assert terminal.lines[0].startswith("2 of 4 arms are on the trade-off front")
     assert "\x1b[" in terminal.raw  # colours
+
+
+def test_arms_of_several_columns_on_a_narrow_terminal(tmp_path: Path) -> None:
+    """40 arms and a metric of a long name: no row is anonymous, and a line says what the names are made of."""
+    metric = "seconds_of_wall_clock_time_of_the_whole_pipeline"
+    rng = np.random.default_rng(0)
+    rows = [
+        (lang, arch, 2**size, 1.0 + place + rng.normal(0.0, 0.01))
+        for place, lang in enumerate(("rust", "c++"))
+        for arch in ("x86_64", "aarch64")
+        for size in range(6, 16)
+        for _ in range(12)
+    ]
+    with (tmp_path / "log.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("lang", "arch", "size", metric), *rows])
+    columns = [word for name in ("lang", "arch", "size") for word in ("--arm", name)]
+    command = [sys.executable, "-m", "frontguard", "analyze", "log.csv", *columns, "--minimize", metric]
+    terminal = Terminal([*command, "--top", "40", "--contamination", "0"], tmp_path, columns=60, rows=200)
+    assert terminal.finish() == 0
+    lines = terminal.lines
+    start = lines.index("Arms are lang/arch/size.")
+    table = lines[start : lines.index("", start)]
+    shown = [line.split()[0] for line in table if re.match(r"(rust|c\+\+)/", line)]
+    assert len(set(shown)) == len(shown) == 40
+    out = [line.split()[0] for line in table if re.match(r"c\+\+/aarch64/\d+ +out", line)]
+    assert out == [f"c++/aarch64/{2**size}" for size in range(6, 16)]
+    headline = " ".join(lines[: start - 1])
+    assert sum(headline.count(f"{lang}/") for lang in ("rust", "c++")) == 5
+    assert re.search(r" … and \d+ more", headline)
 
 
 def test_sizes_of_memory() -> None:

@@ -184,7 +184,7 @@ def test_it_certifies_the_front_and_says_so_again_at_once(folder: Path) -> None:
     assert again.returncode == 0
     assert f"going on with {stored} pulls of study 'toy' in {folder / 'toy.db'}" in again.stderr
     said = " ".join(again.stdout.split())
-    assert said.startswith("2 of 3 arms are not beaten by more than 10% in cost and 10 in size at once: small, fast.")
+    assert said.startswith("2 of 3 arms are not beaten by more than 10% in cost and 10 in size at once: fast, small.")
     assert re.search(r"poor +out .*\[", again.stdout)
     assert "With probability 95%, even if each measurement of an arm is replaced with probability up to 2% by" in said
     assert f"{answer['pulls']} pulls;" in said
@@ -599,7 +599,9 @@ def test_on_a_terminal_there_is_a_view_that_gives_way_to_the_answer(folder: Path
     assert re.match(r"toy  \d+ pulls, \d+ failed.*: .*1 set aside", screen[head])
     assert "cost, less is better" in screen[head + 1]
     rows = {text.split()[0]: text for text in screen[head + 3 : head + 8]}
-    assert list(rows) == ["small", "fast", "poor", "twin", "broken"]
+    assert sorted(rows) == ["broken", "fast", "poor", "small", "twin"]
+    verdicts = ["out" if " out " in row else "aside" if " set aside " in row else "open" for row in rows.values()]
+    assert verdicts == sorted(verdicts, key=["open", "aside", "out"].index)
     assert "●" in rows["small"]
     assert re.match(r"broken +set aside +5 +5", rows["broken"])
     assert any("goal" in text for text in screen)

@@ -17,11 +17,12 @@ from rich.console import Console
 
 from frontguard import Objective, Prescient
 from frontguard.commands.live import BarScale, Pace, PlainLines, bar, drawn
-from frontguard.phrases import number
+from frontguard.phrases import LEAST_NAME, number
 from frontguard.studies import Study
 from frontguard.studies.overview import Snapshot
+from frontguard.verdicts import Verdict
 from frontguard.words.study import in_a_line
-from tests.words.snapshots import set_aside, snapshot_of
+from tests.words.snapshots import result_of, set_aside, snapshot_of
 
 
 @pytest.fixture(scope="module")
@@ -59,8 +60,9 @@ def test_each_arm_shows_median_interval_verdict_pulls_and_failures(few: Snapshot
     assert "score, more is better" in lines[1]
     assert "p90" in lines[2]
     rows = {text[:5]: text for text in lines[3:7]}
-    assert list(rows) == ["arm 0", "arm 1", "arm 2", "arm 3"]  # there is room: their own order
-    for i, (name, row) in enumerate(rows.items()):
+    assert list(rows) == ["arm 0", "arm 1", "arm 3", "arm 2"]  # which is out
+    for name, row in rows.items():
+        i = few.result.arms.index(name)
         verdict, pulls = row.split()[2:4]
         assert verdict == few.result.verdicts[name]
         assert int(pulls) == few.result.pulls_per_arm[i]
@@ -110,6 +112,53 @@ def test_those_that_matter_come_first_where_not_all_fit(many: Snapshot) -> None:
     assert "set aside" in rows[3]
     hidden = 60 - len(rows)
     assert f"… and {hidden} more: {hidden} out" in lines
+
+
+def rows_of(lines: list[str]) -> list[str]:
+    return [line.split("  ")[0] for line in lines[3:] if line.startswith("arm")]
+
+
+def test_the_front_comes_first_then_what_is_open_and_arms_stay_where_they_are(many: Snapshot) -> None:
+    """At 80 by 24, with 40 arms: numbers that move leave the arms where they are; a verdict moves one."""
+    rng = np.random.default_rng(3)
+    arms = tuple(f"arm{i}" for i in rng.permutation(60))
+    codes = np.full(60, int(Verdict.OUT))
+    inside, opened = [f"arm{i}" for i in (3, 20, 110 - 70)], [f"arm{i}" for i in (5, 9, 10, 11, 51)]
+    for names, verdict in ((inside, Verdict.IN), (opened, Verdict.UNDECIDED)):
+        codes[[arms.index(name) for name in names]] = verdict
+    result = replace(many.result, arms=arms, verdict_codes=codes)
+    frames = []
+    for _ in range(3):
+        moved = replace(result, estimates=rng.normal(size=result.estimates.shape))
+        frames.append(rows_of(on_screen(replace(many, result=moved), 80, 24)))
+    assert frames[0][:8] == [*inside, *opened]
+    assert frames[0] == frames[1] == frames[2]
+    hidden = 60 - len(frames[0])
+    assert f"… and {hidden} more: {hidden} out" in on_screen(replace(many, result=result), 80, 24)
+    codes[arms.index("arm10")] = Verdict.IN
+    later = rows_of(on_screen(replace(many, result=replace(result, verdict_codes=codes)), 80, 24))
+    assert later[:8] == ["arm3", "arm10", "arm20", "arm40", "arm5", "arm9", "arm11", "arm51"]
+
+
+LONG = ("x", "compile-with-some-options-30ch", "名前テスト🎉" * 20, "compile-with-options-" * 6)
+
+
+@pytest.mark.parametrize("name", LONG)
+@pytest.mark.parametrize("metrics", [1, 3, 6])
+def test_however_long_names_are_each_row_has_one_of_its_own_and_no_number_is_cut(name: str, metrics: int) -> None:
+    objectives = tuple(Objective(f"{name[:40]}{d}", "minimize", 0.1) for d in range(metrics))
+    result = replace(result_of(8, objectives), arms=tuple(f"{name}{i}{name}" for i in range(8)))
+    shown = Snapshot("study", result)
+    numbers = {number(float(value)) for value in result.medians.flat}
+    for width in (40, 60, 80, 120):
+        lines = on_screen(shown, width, 24)
+        rows = lines[3:11]
+        assert all(cell_len(line) < width for line in lines)
+        called = [row.split("  ")[0] for row in rows]
+        assert len(set(called)) == 8
+        assert all(cell_len(each) >= min(cell_len(result.arms[0]), LEAST_NAME) for each in called)
+        assert all(any(text in row.split() for text in numbers) for row in rows)
+        assert not any(row.endswith("…") for row in rows)
 
 
 def test_the_foot_has_the_certificate_the_goal_the_forecast_and_the_news(few: Snapshot) -> None:

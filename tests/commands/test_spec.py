@@ -88,11 +88,15 @@ def test_the_spec_of_the_design_is_read(tmp_path):
     )
     assert spec.sources == (MetricSource("seconds", "seconds", positive=True),)
     assert [arm.name for arm in spec.arms] == [
-        "opt=-O1 unroll=-fno-unroll-loops",
-        "opt=-O1 unroll=-funroll-loops",
-        "opt=-O2 unroll=-fno-unroll-loops",
-        "opt=-O2 unroll=-funroll-loops",
+        "-O1/-fno-unroll-loops",
+        "-O1/-funroll-loops",
+        "-O2/-fno-unroll-loops",
+        "-O2/-funroll-loops",
     ]
+    assert spec.arm_parts() == {
+        "arm_columns": ["opt", "unroll"],
+        "arm_parts": [[opt, unroll] for opt in ("-O1", "-O2") for unroll in ("-fno-unroll-loops", "-funroll-loops")],
+    }
     assert spec.arms[1].parameters == {"opt": "-O1", "unroll": "-funroll-loops"}
     assert spec.arms[1].command == ("{workdir}/prog",)
     assert spec.storage == str(tmp_path / "flags.db")
@@ -360,8 +364,8 @@ def test_names_of_a_grid_are_short_and_different():
     arms = dict(grid_arms({"a": [long + "1", long + "2", ""], "b": [True, 1.5]}))
     assert len(arms) == 6
     assert max(map(len, arms)) < 50
-    assert list(arms)[-1] == "a=none b=1.5"
-    assert arms["a=none b=true"] == {"a": "", "b": True}
+    assert list(arms)[-1] == "none/1.5"
+    assert arms["none/true"] == {"a": "", "b": True}
 
 
 def test_a_grid_that_is_far_too_large_is_refused_before_it_is_built(tmp_path):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from frontguard import BadInput, Objective, Prescient
+from frontguard import BadInput, Objective, Prescient, analyze
 from frontguard.logs import boxes
 from frontguard.logs.sort.ordered import Ordered, Readable
 
@@ -109,6 +109,18 @@ def test_the_same_answer_to_the_bit_as_on_one_machine(
         everything = np.repeat(np.arange(len(here.pulls)), here.good[1])
         ranks = np.arange(len(everything)) - here.starts[1][everything] + 1
         assert bits(log.at(1, everything, ranks)) == bits(here.values[1])
+
+
+def test_arms_of_several_columns_have_their_parts(client: Any, tmp_path: Path) -> None:
+    rows = [(lang, size) for lang in ("c", "c/c++") for size in (64, 128)] * 30
+    columns = {"lang": [lang for lang, _ in rows], "size": [size for _, size in rows]}
+    pq.write_table(pa.table({**columns, "seconds": np.arange(1.0, 1.0 + len(rows))}), tmp_path / "log.parquet")
+    asked: dict[str, Any] = {"arm": ["lang", "size"], "minimize": "seconds"}
+    there, here = (analyze(str(tmp_path), cluster=cluster, **asked) for cluster in (client, None))
+    assert there.arms == here.arms == ('"c/c++"/128', '"c/c++"/64', "c/128", "c/64")
+    assert there.parts is not None
+    assert there.parts.row(0) == ("c/c++", "128")
+    assert list(there.to_frame()["lang"]) == list(here.to_frame()["lang"])
 
 
 def test_workers_forget_what_is_closed_and_a_client_is_left_open(client: Any, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from frontguard import Objective, Prescient
-from frontguard.results import Result
+from frontguard.results import Certificate, Result
 from frontguard.studies import Study
 from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Verdict
@@ -31,6 +31,25 @@ def snapshot_of(
             told.append((pull, values[: len(metrics)]))
         study.tell_many(told)
     return Snapshot(study.name, study.result(), max_pulls=pulls)
+
+
+def result_of(arms: int, metrics: tuple[Objective, ...]) -> Result:
+    """A result with verdicts of all kinds and numbers at random."""
+    rng = np.random.default_rng(0)
+    centre = 100.0 * rng.normal(size=(arms, len(metrics)))
+    return Result(
+        policy="analysis",
+        status="budget",
+        arms=tuple(f"arm {i}" for i in range(arms)),
+        objectives=tuple(metric.name for metric in metrics),
+        verdict_codes=rng.integers(0, len(Verdict), arms),
+        estimates=centre,
+        lower=centre - 9.0 * rng.random(centre.shape),
+        upper=centre + 3.0,
+        pulls_per_arm=rng.integers(1, 10**5, arms),
+        decided_by=rng.integers(-1, arms, arms),
+        certificate=Certificate(0.1, 0.1, 0.95, "prescient", 0.1),
+    ).in_units(metrics)
 
 
 def set_aside(result: Result, *arms: str) -> Result:

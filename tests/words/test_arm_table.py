@@ -9,13 +9,17 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from frontguard.phrases import number
+from frontguard.objectives import Objective
+from frontguard.phrases import natural, number
 from frontguard.results import Inner
 from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Verdict
-from frontguard.words.arm_table import arm_table, on_terminal, order, order_by, shown
+from frontguard.words.arm_sheet import on_terminal
+from frontguard.words.arm_table import arm_table, order, order_by, shown
 from frontguard.words.study import table
-from tests.words.snapshots import snapshot_of
+from tests.words.snapshots import result_of, snapshot_of
+
+METRICS = (Objective("seconds", "minimize", 0.1), Objective("bytes", "minimize", 0.1))
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +29,7 @@ def few() -> Snapshot:
 
 def test_the_table_has_the_front_first_and_every_interval(few: Snapshot) -> None:
     console = Console(file=io.StringIO(), width=120, color_system=None)
-    console.print(on_terminal(table(few)))
+    console.print(on_terminal(table(few), 120).table)
     rows = console.file.getvalue().splitlines()[2:]  # type: ignore[attr-defined]
     assert [row[:5] for row in rows] == ["arm 0", "arm 1", "arm 3", "arm 2"]
     for row in rows:
@@ -37,7 +41,7 @@ def test_names_with_brackets_are_names_and_no_markup(few: Snapshot) -> None:
     result = replace(few.result, arms=("[red]a[/red]", "[b]", "[/]", "d"))
     shown = Snapshot("x", result)
     console = Console(file=io.StringIO(), width=120, color_system=None)
-    console.print(on_terminal(table(shown)))
+    console.print(on_terminal(table(shown), 120).table)
     assert all(name in console.file.getvalue() for name in result.arms)  # type: ignore[attr-defined]
 
 
@@ -86,3 +90,28 @@ def test_open_arms_get_room_beside_a_large_front_and_the_likely_ones_come_first(
     likely = np.array([False, False, False, True])
     assert order(result, likely).tolist() == [0, 1, 3, 2]
     assert shown(result, 2, likely).tolist() == [0, 3]
+
+
+def test_within_a_verdict_names_have_their_natural_order() -> None:
+    result = replace(result_of(6, METRICS), arms=("x1024", "x128", "X9", "y", "x10", "a"))
+    codes = np.array([Verdict.IN, Verdict.IN, Verdict.IN, Verdict.OUT, Verdict.OUT, Verdict.OUT])
+    result = replace(result, verdict_codes=codes)
+    named = [result.arms[arm] for arm in order(result)]
+    assert named == ["X9", "x128", "x1024", "a", "x10", "y"]
+    assert [result.arms[arm] for arm in order_by(result, "arm")] == ["a", "X9", "x10", "x128", "x1024", "y"]
+
+
+def test_of_a_million_arms_only_those_that_are_shown_are_sorted(monkeypatch: pytest.MonkeyPatch) -> None:
+    count = 200_000
+    keyed: list[str] = []
+
+    def counted(name: str) -> object:
+        keyed.append(name)
+        return natural(name)
+
+    monkeypatch.setattr("frontguard.words.arm_table.natural", counted)
+    result = replace(result_of(1, METRICS), arms=tuple(sorted(f"x{i}" for i in range(count))))
+    result = replace(result, verdict_codes=np.full(count, int(Verdict.OUT)))
+    chosen = [result.arms[arm] for arm in shown(result, 30)]
+    assert chosen == sorted(result.arms[:30], key=natural)
+    assert len(keyed) <= 30

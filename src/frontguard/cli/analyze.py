@@ -211,16 +211,17 @@ def write_csv(found: Analysis, path: Path) -> None:
 def _print(found: Analysis, top: int, append: Path | None) -> None:
     from frontguard.words import analysis as summary
     from frontguard.words.certificate import guarantee
+    from frontguard.words.notices import warnings_in_short
 
     screen = console()
-    print_answer(screen, summary.answer(found), summary.table(found, top))
+    print_answer(screen, summary.answer(found), summary.table(found, top), "--csv FILE")
     screen.print(guarantee(found, anytime=found.anytime))
     for line in summary.best_guess(found):
         screen.print(line)
     for said in (summary.robustness(found), summary.by_means(found), summary.failures(found)):
         if said is not None:
             screen.print(said)
-    for warning in found.warnings:
+    for warning in warnings_in_short(found.notices):
         screen.print(f"Warning: {warning}", style="yellow")
     settle = summary.to_settle(found)
     if settle:

@@ -44,6 +44,6 @@ def audit(
         screen = console()
         screen.print(answer(outcomes, DELTA), style="bold")
         screen.print()
-        screen.print(table(outcomes, DELTA))
+        screen.print(table(outcomes, DELTA, screen.width))
     if any(outcome.refuted for outcome in outcomes):
         raise typer.Exit(REFUTED)

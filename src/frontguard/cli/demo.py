@@ -15,13 +15,11 @@ from frontguard.errors import BadInput
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
     from collections.abc import Sequence
 
-    from rich.table import Table
-    from rich.text import Text
-
     from frontguard.demo.reviews import Reviews
     from frontguard.demo.treatments import Demo
     from frontguard.logs.analysis import Analysis
     from frontguard.reports.model import Report
+    from frontguard.words.terminal import TextColumn
 
 
 def demo(
@@ -77,23 +75,23 @@ def _pictures(found: Demo, folder: Path) -> str:
 
 def _print(found: Demo, report: Report) -> None:
     """The treatments on the true front: what either method makes of them, and what that promises."""
+    from frontguard.words.terminal import TextColumn, titled
+
     screen, robust, by_means = console(), found.robust, found.by_means
     medians, means = found.minutes(robust.estimates), found.minutes(by_means.estimates)
-    headings = [
-        "bolus, meal",
-        "true minutes\nabove, below",
-        f"{robust.policy}\nmedian",
-        f"{by_means.policy}\nmean",
-        f"{robust.policy} says",
-        f"{by_means.policy} says",
-    ]
-    rows: list[list[str | Text]] = []
-    for name in found.truth:
-        i = robust.arms.index(name)
-        minutes = [f"{row[0]:.0f}, {row[1]:.0f}" for row in (found.true_minutes[i], medians[i], means[i])]
-        rows.append([name, *minutes, *(_coloured(result.verdicts[name]) for result in (robust, by_means))])
+    arms = [robust.arms.index(name) for name in found.truth]
+    columns = [TextColumn.of("bolus, meal", found.truth)]
+    for heading, minutes in (
+        ("true minutes\nabove, below", found.true_minutes),
+        (f"{robust.policy}\nmedian", medians),
+        (f"{by_means.policy}\nmean", means),
+    ):
+        columns.append(TextColumn.of(heading, [f"{minutes[i][0]:.0f}, {minutes[i][1]:.0f}" for i in arms], number=True))
+    for result in (robust, by_means):
+        columns.append(_verdicts(f"{result.policy}\nsays", [result.verdicts[name] for name in found.truth]))
     screen.print(f"\n{report.answer}\n", style="bold")
-    screen.print(_table("Treatments on the true front", headings, rows))
+    title = "Treatments on the true front"
+    screen.print(titled(title, columns, screen.width, gives_way=[3, 2, 1], elsewhere="--json"))
     screen.print(f"How sure is that? {' '.join(report.certificate)}\n")
     screen.print(
         f"{robust.policy}: {robust.pulls:,} pulls, {len(robust.pareto_set)} of {len(robust.arms)} returned: the front, "
@@ -112,31 +110,24 @@ def _print_reviews(reviews: Reviews) -> None:
     from frontguard.words.analysis import by_verdict, robustness
     from frontguard.words.arm_table import estimate_cells, order
     from frontguard.words.certificate import guarantee
+    from frontguard.words.terminal import TextColumn, titled
 
     screen, found = console(), reviews.analysis
     verdict = bombed_in_words(found, BOMBED)
     arms = order(found, found.mean_front)
-    intervals = [estimate_cells(found, d, arms) for d in range(len(AGES))]
-    headings = [
-        "movie",
-        f"true means\n{AGES[0]}, {AGES[1]}",
-        "means\nin the log",
-        "by means",
-        *(f"{age}: median\n[low, high]" for age in AGES),
-        "by medians",
-    ]
-    rows: list[list[str | Text]] = []
-    for row, i in enumerate(arms.tolist()):
-        name = found.arms[i]
-        rows.append(
-            [
-                f"{name}{' ✱' if name == BOMBED else ''}",
-                *(f"{means[i][0]:.2f}, {means[i][1]:.2f}" for means in (reviews.true_means, found.means)),
-                _coloured("in" if found.mean_front[i] else "out"),
-                *(column[row].full for column in intervals),
-                _coloured(found.verdicts[name]),
-            ]
-        )
+    names = [found.arms[i] for i in arms.tolist()]
+    columns = [TextColumn.of("movie", [f"{name}{' ✱' if name == BOMBED else ''}" for name in names])]
+    for heading, means in (
+        (f"true means\n{AGES[0]},\n{AGES[1]}", reviews.true_means),
+        ("means\nin the log", found.means),
+    ):
+        cells = [f"{means[i][0]:.2f}, {means[i][1]:.2f}" for i in arms.tolist()]
+        columns.append(TextColumn.of(heading, cells, number=True))
+    columns.append(_verdicts("by\nmeans", ["in" if on else "out" for on in found.mean_front[arms].tolist()]))
+    for d, age in enumerate(AGES):
+        cells = [cell.full for cell in estimate_cells(found, d, arms)]
+        columns.append(TextColumn.of(f"{age}:\nmedian\n[low, high]", cells, number=True))
+    columns.append(_verdicts("by\nmedians", [found.verdicts[name] for name in names]))
     screen.print(
         Text.assemble(
             (
@@ -149,7 +140,8 @@ def _print_reviews(reviews: Reviews) -> None:
             "comes near it.\n",
         )
     )
-    screen.print(_table("Movies, stars from two age groups (✱ bombed)", headings, rows))
+    title = "Movies, stars from two age groups (✱ bombed)"
+    screen.print(titled(title, columns, screen.width, gives_way=[1, 5, 4, 2], elsewhere="--json"))
     lies = f"if each review may be a lie with probability {percent(CONTAMINATION)}"
     screen.print(f"What is certain, {lies}: {by_verdict(found)}")
     screen.print(guarantee(found, anytime=found.anytime))
@@ -178,19 +170,8 @@ def _print_flags(found: Analysis, report: Report) -> None:
     )
 
 
-def _table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str | Text]]) -> Table:
-    """A table for rich to print. Columns of numbers are those with a heading of two lines."""
-    from rich.table import Table
+def _verdicts(heading: str, words: Sequence[str]) -> TextColumn:
+    """A column of verdicts in their colours."""
+    from frontguard.words.terminal import TextColumn
 
-    table = Table(title=title, title_justify="left")
-    for heading in headings:
-        table.add_column(heading, justify="right" if "\n" in heading else "left")
-    for row in rows:
-        table.add_row(*row)
-    return table
-
-
-def _coloured(verdict: str) -> Text:
-    from rich.text import Text
-
-    return Text(verdict, style={"in": "green", "out": "red"}.get(verdict, "yellow"))
+    return TextColumn.of(heading, words, [{"in": "green", "out": "red"}.get(word, "yellow") for word in words])

@@ -258,7 +258,7 @@ def _print(made: CostPlan) -> None:
     screen = console()
     sentence = words.answer(made)
     screen.print(f"\n{sentence[0].upper()}{sentence[1:]}\n", style="bold")
-    screen.print(words.table(made))
+    screen.print(words.table(made, screen.width))
     for line in words.facts(made):
         screen.print(line)
     for warning in words.warnings(made):

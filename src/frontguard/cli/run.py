@@ -115,12 +115,13 @@ def run(
         ended = _driven(wanted, _study(wanted, opened, without_password(where)))
         if json:
             from frontguard.documents.result import RunDocument
+            from frontguard.words.notices import warnings_in_short
 
             file, text = None if spec is None else str(spec), wanted.source_text or None
             made = origin(file, seed=wanted.seed, spec=text)
             print(RunDocument.of(ended, without_password(where), made, wanted.objectives).text())
             if sys.stderr.isatty():  # the view has shown them, and is gone
-                for warning in ended.warnings:
+                for warning in warnings_in_short(ended.notices):
                     say(f"warning: {warning}")
         else:
             _print(ended, without_password(where), several=len(opened.studies()) > 1)
@@ -239,7 +240,7 @@ def _study(spec: Spec, storage: Storage, where: str) -> Study:
                 max_pulls_per_arm=spec.budget.max_pulls_per_arm,
                 seed=spec.seed,
                 lease=spec.lease,
-                about=spec.about(begun),
+                about=spec.about(begun) | spec.arm_parts(),
             )
             break
         except BadInput:
@@ -352,14 +353,15 @@ def _print(ended: Ended, where: str, *, several: bool = False) -> None:
     from frontguard.phrases import duration
     from frontguard.words.certificate import guarantee
     from frontguard.words.command_line import commands_to_look
+    from frontguard.words.notices import warnings_in_short
     from frontguard.words.study import next_step, table
 
     screen = console()
     snapshot = ended.snapshot
-    print_answer(screen, ended.answer, table(snapshot))
+    print_answer(screen, ended.answer, table(snapshot), "--report FILE.csv")
     if len(snapshot.aside) < len(snapshot.result.arms):
         screen.print(guarantee(snapshot.result, failed=snapshot.failed))
-    for warning in ended.unsaid if _one_stream() else ended.warnings:
+    for warning in warnings_in_short(ended.unsaid if _one_stream() else ended.notices):
         screen.print(f"Warning: {warning}", style="yellow")
     failed = f", {snapshot.failed:,} of them failed" if snapshot.failed else ""
     screen.print(f"{snapshot.pulls:,} pulls{failed}; this run took {duration(snapshot.seconds)}. Stored in {where}.")

@@ -96,15 +96,19 @@ def size_of(text: str) -> int:
     return int(float(match[1]) * _UNITS[match[2].upper()])
 
 
-def print_answer(screen: Console, answer: str, arms: ArmTable) -> None:
-    """What every answer begins with: a sentence or two, and the table of arms."""
-    from frontguard.words.arm_table import on_terminal
+def print_answer(screen: Console, answer: str, arms: ArmTable, elsewhere: str) -> None:
+    """What every answer begins with: a sentence or two, and the table of arms, all of which `elsewhere` gives."""
+    from frontguard.words.arm_sheet import on_terminal
 
+    printed = on_terminal(arms, screen.width, elsewhere)
     screen.print(answer, style="bold")
     screen.print()
-    screen.print(on_terminal(arms))
-    if arms.rest:
-        screen.print(arms.rest)
+    if arms.key:
+        screen.print(f"Arms are {arms.key}.")
+    screen.print(printed.table)
+    for said in (arms.rest, printed.left_out):
+        if said:
+            screen.print(said)
     screen.print()
 
 

@@ -15,12 +15,12 @@ import numpy as np
 
 from frontguard._typing import Floats
 from frontguard.objectives import Objective
-from frontguard.phrases import duration, number
+from frontguard.phrases import LEAST_NAME, cells_of, duration, fitting_names, number, number_of, visible
 from frontguard.plot.arms import frame
 from frontguard.results import Result
 from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Verdict
-from frontguard.words.arm_table import COLOURS, arm_table, counts, order
+from frontguard.words.arm_table import COLOURS, arm_table, counts, shown
 from frontguard.words.certificate import certificate_against_goal
 from frontguard.words.progress import EVERY, FIRST
 from frontguard.words.study import in_a_line, left_to_do, too_short
@@ -184,61 +184,72 @@ def _latest(news: Sequence[str], width: int, room: int) -> list[Text]:
 
 
 def _arms(snapshot: Snapshot, width: int, room: int) -> list[Text]:
-    """Headings in two lines, then the arms: all in their order, or those that matter first if there is no room.
+    """Headings in two lines, then the arms, the front first and each verdict by name; what finds no room is counted.
 
-    Lines rather than a table of rich's: that takes five times as long to draw, at the expense of what is measured.
+    Arms change places when verdicts do, and never because numbers move. Lines rather than a table of rich's: that takes
+    five times as long to draw, at the expense of what is measured.
     """
-    from rich.cells import cell_len, set_cell_size
     from rich.text import Text
 
     result = snapshot.result
-    shown = list(range(len(result.arms)))
-    if len(shown) > room:
-        shown = order(result).tolist()[: room - 1]
-    table = arm_table(result, shown, failed=snapshot.failed_per_arm, deciders=False)
+    chosen = shown(result, len(result.arms) if len(result.arms) <= room else room - 1)
+    table = arm_table(result, chosen, failed=snapshot.failed_per_arm, deciders=False)
+    names = [visible(result.arms[arm]) for arm in chosen.tolist()]
     estimates = [[row.cells[f"m{d}"] for d in range(len(result.metrics))] for row in table.rows]
     medians = [[cell.text if cell.text and cell.beside else "-" for cell in row] for row in estimates]
-    digits = max([len(text) for row in medians for text in row] + [len("median")])
-    longest = max((cell_len(result.arms[arm]) for arm in shown), default=0)
-    name = max(min(longest, _WIDEST_NAME, width // 4), len("arm"))
-    heading = f"{set_cell_size('arm', name)}  {'verdict':<9} {'pulls':>6} {'failed':>6}"
-    bar = min((width - len(heading)) // len(result.metrics) - digits - 3, _WIDEST_BAR)
+    digits = max([len(text) for row in medians for text in row] + [LEAST_NAME])
+    name = max(min(max(map(cells_of, names), default=0), _WIDEST_NAME, width // 4), LEAST_NAME)
+    counted = _counted(width - name - 11, digits + 2, len(result.metrics), failed=snapshot.failed > 0)
+    key = "arm" if result.parts is None or cells_of(str(result.parts)) > name else str(result.parts)
+    heading = f"{_filled(key, name)}  {'verdict':<9}" + "".join(f" {each:>6}" for each in counted)
+    metrics = min(len(result.metrics), max((width - len(heading)) // (digits + 2), 1))
+    bar = min((width - len(heading)) // metrics - digits - 3, _WIDEST_BAR)
     bar = bar if bar >= _NARROWEST_BAR else 0
-    scales = [BarScale.of(result, d) for d in range(len(result.metrics))]
+    scales = [BarScale.of(result, d) for d in range(metrics)]
     above = " " * len(heading)
-    for scale in scales:
-        above += "  " + _title(scale.objective, digits + (1 + bar if bar else 0))
+    for scale, title in zip(scales, _titles(result.metrics, digits + (1 + bar if bar else 0)), strict=False):
+        above += "  " + title
         heading += f"  {scale.objective.quantile_word:>{digits}}" + (f" {scale.ends(bar)}" if bar else "")
     lines = [Text(above, style="bold"), Text(heading, style="dim")]
-    for row, texts in zip(table.rows, medians, strict=True):
-        cells = row.cells
-        text = Text(style=COLOURS[row.verdict])
-        text.append(f"{_fitted(cells['arm'].text, name)}  {row.verdict.word:<9} {cells['pulls'].text:>6} ")
-        text.append(f"{cells['failed'].text:>6}", style="red")
-        for median, scale in zip(texts, scales, strict=True):
+    for row, texts, called in zip(table.rows, medians, fitting_names(names, name), strict=True):
+        text = Text(f"{_filled(called, name)}  {row.verdict.word:<9}", style=COLOURS[row.verdict])
+        for each in counted:
+            text.append(f" {row.cells[each].text:>6}", style="red" if each == "failed" else None)
+        for median, scale in zip(texts, scales, strict=False):
             text.append(f"  {median:>{digits}}" + (f" {scale.bar(row.arm, bar)}" if bar else ""))
         lines.append(text)
-    return [*lines, Text(table.rest, style="dim")] if table.rest else lines
+    hidden = len(result.metrics) - metrics
+    metrics_too = f"{number_of(hidden, 'more metric')} on a wider terminal" if hidden else ""
+    rest = "; ".join(said for said in (table.rest, metrics_too) if said)
+    return [*lines, Text(rest, style="dim")] if rest else lines
 
 
-def _title(objective: Objective, width: int) -> str:
-    from rich.cells import cell_len, set_cell_size
+def _counted(room: int, metric: int, metrics: int, *, failed: bool) -> list[str]:
+    """Which counts are shown: one metric comes before any, and all their bars before failures of which there are none.
 
-    better = "less" if objective.minimized else "more"
-    for title in (f"{objective.name}, {better} is better", f"{objective.name} ({better})"):
-        if cell_len(title) <= width:
-            return set_cell_size(title, width)
-    return set_cell_size(objective.name, width)
+    >>> _counted(60, 10, 2, failed=False), _counted(40, 10, 2, failed=False), _counted(40, 10, 2, failed=True)
+    (['pulls', 'failed'], ['pulls'], ['pulls', 'failed'])
+    >>> _counted(15, 10, 2, failed=True)
+    []
+    """
+    if room - 14 >= (metric if failed else metrics * (metric + 1 + _NARROWEST_BAR)):
+        return ["pulls", "failed"]
+    return ["pulls"] if room - 7 >= metric else []
 
 
-def _fitted(name: str, width: int) -> str:
-    """A name in so many characters, its beginning and its end: names out of a grid may differ in either."""
-    from rich.cells import cell_len, set_cell_size
+def _titles(objectives: Sequence[Objective], width: int) -> list[str]:
+    """The names of metrics in so many cells, with what is better where there is room for it."""
+    names = fitting_names([objective.name for objective in objectives], width)
+    titles = []
+    for objective, name in zip(objectives, names, strict=True):
+        better = "less" if objective.minimized else "more"
+        ways = (f"{objective.name}, {better} is better", f"{objective.name} ({better})", name)
+        titles.append(_filled(next(way for way in ways if cells_of(way) <= width or way is name), width))
+    return titles
 
-    if cell_len(name) > width:
-        tail = (width - 1) // 2
-        name = f"{set_cell_size(name, width - 1 - tail)}…{name[len(name) - tail :]}"
-    return set_cell_size(name, width)
+
+def _filled(text: str, width: int) -> str:
+    return text + " " * (width - cells_of(text))
 
 
 @dataclass(frozen=True, eq=False)

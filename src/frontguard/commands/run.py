@@ -72,9 +72,9 @@ class Ended:
         return said_once(self.notices)
 
     @property
-    def unsaid(self) -> tuple[str, ...]:
-        """Those of which the view was not told."""
-        return said_once(each for each in self.notices if each.subject not in self.told)
+    def unsaid(self) -> tuple[Notice, ...]:
+        """The notices of which the view was not told."""
+        return tuple(each for each in self.notices if each.subject not in self.told)
 
 
 class CommandedRun:

@@ -37,7 +37,7 @@ from frontguard.commands.templates import (
 )
 from frontguard.errors import BadInput
 from frontguard.objectives import Objective, parse_objectives
-from frontguard.phrases import one_line
+from frontguard.phrases import one_line, slashed
 from frontguard.theory.threats import Threat, threat_named
 
 if TYPE_CHECKING:  # pydantic comes with it, and is imported when a file is read
@@ -85,6 +85,14 @@ class Spec:
     written_cwd: str = "."
     storage: str | None = field(default=None, repr=False)
     source_text: str = ""
+    grid: tuple[str, ...] = ()  # the parameters that name the arms together, if they do
+
+    def arm_parts(self) -> dict[str, Any]:
+        """The parameters of a grid and, for each arm, their values; nothing of arms that were listed by name."""
+        if not self.grid:
+            return {}
+        rows = [[as_text(arm.parameters[key]) for key in self.grid] for arm in self.arms]
+        return {"arm_columns": list(self.grid), "arm_parts": rows}
 
     def identity(self) -> dict[str, Any]:
         """All that must not change when a study is taken up again, in a form that JSON can hold.
@@ -249,6 +257,7 @@ def _built(table: SpecToml, complain: Complaints, file: Path) -> Spec:
         written_cwd=run.cwd,
         storage=storage if "://" in storage else str(file.parent / storage),
         source_text=masked_spec(complain.text),
+        grid=() if table.arms is None else tuple(table.arms.grid),
     )
 
 
@@ -466,15 +475,14 @@ def grid_arms(grid: Mapping[str, Sequence[Scalar]]) -> Iterator[tuple[str, dict[
     """Names and parameters of all combinations; the last parameter changes fastest.
 
     >>> [name for name, _ in grid_arms({"opt": ["-O1", "-O2"], "unroll": ["", "-funroll-loops"]})]
-    ['opt=-O1 unroll=none', 'opt=-O1 unroll=-funroll-loops', 'opt=-O2 unroll=none', 'opt=-O2 unroll=-funroll-loops']
+    ['-O1/none', '-O1/-funroll-loops', '-O2/none', '-O2/-funroll-loops']
     """
     labels = [_labels(values) for values in grid.values()]
     for chosen in itertools.product(*(range(len(values)) for values in grid.values())):
         picked = [
             (key, values[i], label[i]) for (key, values), label, i in zip(grid.items(), labels, chosen, strict=True)
         ]
-        name = " ".join(f"{key}={label}" for key, _, label in picked)
-        yield name, {key: value for key, value, _ in picked}
+        yield slashed([label for _, _, label in picked]), {key: value for key, value, _ in picked}
 
 
 def _labels(values: Sequence[Scalar]) -> list[str]:

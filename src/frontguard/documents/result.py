@@ -14,7 +14,7 @@ from pydantic import Field, ValidationInfo, model_validator
 from frontguard._typing import Floats
 from frontguard.documents.base import FARTHEST, Amount, Count, Document, Notices, Number, Origin, Share, Text, wrong
 from frontguard.objectives import Objective, parse_objectives
-from frontguard.results import Certificate, Guess, Inner, Result
+from frontguard.results import ArmParts, Certificate, Guess, Inner, Result
 from frontguard.studies.overview import Snapshot
 from frontguard.theory.threats import threat_named
 from frontguard.verdicts import Verdict
@@ -99,6 +99,10 @@ class ResultDocument(Document):
     pulls: Count = 0
     intervals: dict[Text, dict[Text, Ends]]
     """By arm, then by objective: [low, high]."""
+    arm_columns: list[Text] = []
+    """The columns of a log, or the parameters of a grid, that name the arms together; none where a name is a name."""
+    arm_parts: dict[Text, list[Text]] = {}
+    """By arm: its value of each of these, as it is in the data."""
     warnings: list[Text] = []
     """What has to be said of the answer, in sentences."""
     notices: Notices = ()
@@ -150,9 +154,18 @@ class ResultDocument(Document):
         self.check_arms(pulls_per_arm=self.pulls_per_arm, decided_by=self.decided_by)
         self.check_named("decided_by", self.decided_by.items())
         self.check_named("best_guess", enumerate(self.best_guess or ()))
+        self.check_parts()
         for name, given in (("accuracy", self.certificate.accuracy), ("coverage", self.certificate.coverage)):
             if isinstance(given, list) and len(given) != len(metrics):
                 raise wrong(("certificate", name), f"a number for each of {len(metrics)} objectives", given)
+
+    def check_parts(self) -> None:
+        """Refuse parts of names that are not one for each column, of every arm."""
+        wanted = f"{len(self.arm_columns)} texts, one for each of arm_columns, for every arm"
+        for arm in self.verdicts if self.arm_columns or self.arm_parts else ():
+            if len(self.arm_parts.get(arm, ())) != len(self.arm_columns):
+                raise wrong(("arm_parts", arm), wanted, self.arm_parts.get(arm))
+        self.check_arms(arm_parts=self.arm_parts)
 
     def check_arms(self, **by_arm: Mapping[str, Any]) -> None:
         """Refuse entries by arm that have one without a verdict."""
@@ -214,6 +227,7 @@ class ResultDocument(Document):
             notices=self.notices,
             metrics=metrics,
             guess=self._guess(arms),
+            parts=ArmParts.of(self.arm_columns, (self.arm_parts[arm] for arm in arms)) if self.arm_columns else None,
         )
 
     def _guess(self, arms: Sequence[str]) -> Guess | None:

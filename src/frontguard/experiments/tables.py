@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING
 from frontguard.experiments.metrics import Spread
 from frontguard.experiments.published import Published
 from frontguard.experiments.results import Row, as_record
+from frontguard.words.terminal import TextColumn, titled
 
 if TYPE_CHECKING:
+    from rich.console import Group
     from rich.table import Table
 
 
@@ -95,9 +97,27 @@ WIDE = 150
 """Columns of a terminal from which on everything fits; below, spreads give way and the paper's numbers move in."""
 
 
-def terminal_tables(rows: Sequence[Row], *, width: int = WIDE) -> list[Table]:
+NARROW = 80
+"""Columns below which the last columns of a table give way, too."""
+
+
+def terminal_tables(rows: Sequence[Row], *, width: int = WIDE) -> list[Table | Group]:
     """One table for every data set and variant, published numbers beside ours where there are any."""
-    return [_table(title, own, wide=width >= WIDE) for title, own in groups_of(rows).items()]
+    groups = groups_of(rows).items()
+    if width < NARROW:
+        return [_narrowest(title, own, width) for title, own in groups]
+    return [_table(title, own, wide=width >= WIDE) for title, own in groups]
+
+
+def _narrowest(title: str, rows: Sequence[Row], width: int) -> Group:
+    columns = [TextColumn.of("policy", [row.policy_title for row in rows])]
+    cells = zip(*(_narrow_cells(row) for row in rows), strict=True)
+    columns += [TextColumn.of(name, each, number=True) for name, each in zip(_HEADINGS, cells, strict=False)]
+    return titled(f"{title}, {_runs(rows)}{_in_brackets(rows)}", columns, width, elsewhere="--json")
+
+
+def _in_brackets(rows: Sequence[Row]) -> str:
+    return " (in brackets: paper)" if any(row.published for row in rows) else ""
 
 
 def _table(title: str, rows: Sequence[Row], *, wide: bool) -> Table:
@@ -111,7 +131,7 @@ def _table(title: str, rows: Sequence[Row], *, wide: bool) -> Table:
     if wide:
         table, headings = Table(title=heading, title_justify="left"), _headings(rows)
     else:
-        heading += " (in brackets: paper)" if any(row.published for row in rows) else ""
+        heading += _in_brackets(rows)
         table = Table(title=heading, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
         headings = ["policy", *_HEADINGS[:-1]]
     for name in headings:

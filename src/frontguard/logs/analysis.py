@@ -155,4 +155,4 @@ class Analysis(Result):
         if self.needed is not None:
             more[self.needed.arms] = self.needed.pulls
         columns["more pulls"] = more
-        return columns
+        return self.with_parts(columns)

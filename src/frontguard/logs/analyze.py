@@ -141,8 +141,9 @@ def analyze(
         question = ask(given)
         names = [objective.name for objective in given]
         floors = failure_floors(names, question.objectives)
+        columns = [arm] if isinstance(arm, str) else list(arm or ())
         with ordered_on_cluster(cluster, log, arm=arm or "arm", metrics=names, failed_below_or_at=floors) as there:
-            return answer(there, question, profiled=profile)
+            return answer(there, question, profiled=profile, columns_of_arm=columns)
     kind: Any = None
     notes: tuple[Notice, ...] = ()
     format = reading.get("format")
@@ -195,9 +196,11 @@ def analyze(
             *differences(watched, opened.file_names, ordered.arms, ordered.metrics, asked, question.threat.eps),
         )
         if append is None and sketch is None:
-            return answer(ordered, question, profiled=profile, kind=kind, notes=notes)
+            return answer(ordered, question, profiled=profile, kind=kind, notes=notes, columns_of_arm=opened.arm)
         relative = [each.name for each in question.objectives if each.relative]
         about: dict[str, Any] = {"arm": list(opened.arm), "layout": opened.layout, "relative": relative}
+        if len(opened.arm) > 1:  # how they were made one name
+            about["joined"] = "/"
         if adaptive:  # what a state of such rows promises holds with the boundaries for many looks only
             about["adaptive"] = True
         if chosen.columns:
@@ -211,7 +214,8 @@ def analyze(
         state = append_to(append, state, again=again)
     readable, delta = state.readable(question.delta, anytime=question.anytime)
     _refuse_not_positive(readable, question.objectives)
-    return answer(readable, question, delta=delta, profiled=profile, kind=kind, notes=notes)
+    named_by = state.about["arm"] if state.about.get("joined") == "/" else ()
+    return answer(readable, question, delta=delta, profiled=profile, kind=kind, notes=notes, columns_of_arm=named_by)
 
 
 def _of_study(study: Study, question: Question, profiled: bool | None, clock: Clock) -> Analysis:

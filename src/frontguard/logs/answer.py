@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from frontguard.logs.what_if import WhatIf, what_if
 from frontguard.notices import LooksDirtier, Notice, TooFewPulls
 from frontguard.objectives import Objective, tolerances
 from frontguard.pareto.judge import Verdicts, front_of_estimates, judge, promised_now
-from frontguard.results import Certificate, Guess, Inner
+from frontguard.results import ArmParts, Certificate, Guess, Inner
 from frontguard.suspects import MOST_VALUES, Look, arms_that_matter, dirtier_than, look_at
 from frontguard.theory.threats import Threat
 from frontguard.verdicts import Verdict
@@ -59,11 +59,12 @@ def answer(
     kind: Any = None,
     notes: tuple[Notice, ...] = (),
     come_back: Readable | None = None,
+    columns_of_arm: Sequence[str] = (),
 ) -> Analysis:
     """The analysis of sorted measurements; `delta` is what is left of δ for the boxes.
 
     `come_back`: where some pulls count as failed that are only under way, the others, from which it is foreseen what
-    more pulls would bring.
+    more pulls would bring. `columns_of_arm`: those that were joined to the names of arms.
     """
     delta = question.delta if delta is None else delta
     goal: dict[str, Any] = dict(question.goal())
@@ -91,6 +92,7 @@ def answer(
         policy="analysis",
         status=_status(verdicts, more),
         arms=tuple(ordered.arms),
+        parts=_parts(ordered.arms, columns_of_arm),
         objectives=tuple(objective.name for objective in question.objectives),
         verdict_codes=verdicts.codes,
         inner=Inner(
@@ -113,6 +115,14 @@ def answer(
         guess=guess,
         what_if=otherwise,
     ).in_units(question.objectives)  # type: ignore[return-value]
+
+
+def _parts(arms: Sequence[str], columns: Sequence[str]) -> ArmParts | None:
+    if len(columns) < 2:
+        return None
+    from frontguard.logs.sources.columns import parts_of  # which needs Arrow
+
+    return parts_of(arms, columns)
 
 
 def _status(verdicts: Verdicts, more: Needed | None) -> str:

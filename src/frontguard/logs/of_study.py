@@ -165,7 +165,8 @@ def other_answer(log: StudyLog, question: Question, *, profiled: bool | None = N
     ordered, delta = _measured(log, kept, question)
     come_back = _ordered(log, kept, question.objectives, begun=False)
     found = answer(ordered, question, delta=delta, profiled=profiled, notes=tuple(notes), come_back=come_back)
-    return found if len(kept) == len(log.settings.arms) else _with_aside(found, log, kept)
+    found = found if len(kept) == len(log.settings.arms) else _with_aside(found, log, kept)
+    return replace(found, parts=log.result.parts)
 
 
 def _not_positive(log: StudyLog, objectives: tuple[Objective, ...]) -> tuple[NotPositive, ...]:

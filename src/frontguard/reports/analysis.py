@@ -30,6 +30,7 @@ from frontguard.results import Result
 from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Verdict
 from frontguard.words import analysis as summary
+from frontguard.words.arm_table import names_in_short
 from frontguard.words.certificate import guarantee
 from frontguard.words.names import with_short_names
 from frontguard.words.study import answer as study_answer
@@ -187,7 +188,7 @@ def result_report(
     plain = with_short_names(full)
     answer = study_answer(Snapshot(study="", result=plain)) if full.arms else "There are no arms."
     if full.status == "certified" and len(full.metrics) == 1 and not directed:
-        answer = f"{len(plain.pareto_set)} of {len(plain.arms)} arms are returned: {listed(plain.pareto_set)}."
+        answer = f"{len(plain.pareto_set)} of {len(plain.arms)} arms are returned: {names_in_short(plain.pareto_set)}."
     return report_of(
         full,
         kind=kind,

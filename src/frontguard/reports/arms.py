@@ -44,18 +44,18 @@ def arms_table(result: Result, failed: Ints | None = None, most: int = MOST_ROWS
     )
     names = fitting([result.arms[arm] for arm in rows.tolist()])
     entries = tuple(
-        tuple(
-            Entry(
-                name if column == "arm" else short(cell.full),
-                cell.value,
-                row.verdict if column == "verdict" else None,
-            )
-            for column, cell in row.cells.items()
+        (
+            Entry(name),
+            Entry(row.verdict.word, row.cells["verdict"].value, row.verdict),
+            *(Entry(short(part)) for part in (() if result.parts is None else result.parts.row(row.arm))),
+            *(Entry(short(row.cells[each.name].full), row.cells[each.name].value) for each in made.columns[2:]),
         )
         for name, row in zip(names, made.rows, strict=True)
     )
-    columns = tuple(Column(short(each.heading), each.below, each.number) for each in made.columns)
-    return ReportTable("The arms", columns, entries, f"{made.rest}." if made.rest else "")
+    parts = () if result.parts is None else tuple(Column(short(part)) for part in result.parts.names)
+    arm, verdict, *rest = (Column(short(each.heading), each.below, each.number) for each in made.columns)
+    caption = f"The arms ({short(made.key)})" if made.key else "The arms"
+    return ReportTable(caption, (arm, verdict, *parts, *rest), entries, f"{made.rest}." if made.rest else "")
 
 
 def failed_pulls(found: Analysis) -> Ints | None:
@@ -112,4 +112,4 @@ def arms_columns(result: Result, failed: Ints | None, failures: Failures) -> dic
         columns["failures"] = [
             "; ".join(f"{count} x {reason}" for reason, count in failures.get(arm, {}).items()) for arm in result.arms
         ]
-    return columns
+    return result.with_parts(columns)

@@ -340,7 +340,7 @@ class Replay:
             *hints,
             *_budget_over(settings.budget, status),
         )
-        return replace(result, status=status, notices=notices).in_units(settings.objectives)
+        return replace(result, status=status, notices=notices, parts=settings.parts).in_units(settings.objectives)
 
     def _not_positive(self) -> Iterator[NotPositive]:
         """For each objective with values that its tolerance cannot use, that this is why they count as failed."""

@@ -17,6 +17,7 @@ from frontguard.errors import BadInput
 from frontguard.objectives import Objective, parse_objectives
 from frontguard.phrases import shortened, shown
 from frontguard.policies import Certified
+from frontguard.results import ArmParts
 from frontguard.theory.spread import Gaussian, LinearAroundMedian, SpreadBound, Subgaussian, Uniform
 from frontguard.theory.threats import Threat, threat_named
 
@@ -74,6 +75,12 @@ class Settings:
             **optional,
         )
 
+    @property
+    def parts(self) -> ArmParts | None:
+        """What the arms are made of, if whoever drives the study said so."""
+        columns = self.about.get("arm_columns")
+        return ArmParts.of(columns, self.about["arm_parts"]) if columns else None
+
     def to_json(self) -> str:
         """The text that is stored."""
         spread = None if self.spread is None else _spread_to_dict(self.spread)
@@ -130,6 +137,7 @@ class Settings:
             )
         if self.coverage is not None and len(self.coverage) != objectives:
             raise BadInput(f"coverage must be one number for each of {objectives} objectives; got {len(self.coverage)}")
+        _check_parts(self.about, arms)
 
     def taken_up(self, wanted: Settings, plans: int) -> Settings:
         """These settings, changed to the wanted ones where that is sound once pulls were made.
@@ -235,6 +243,18 @@ def _of_kind(kind: type[Kind], value: object, wanted: str) -> Kind:
     if not isinstance(value, kind):
         raise BadInput(f"wanted {wanted}; got {shown(value, 120)}")
     return value
+
+
+def _check_parts(about: dict[str, Any], arms: int) -> None:
+    """Refuse what is said of the parts of arms unless it is a text in each of some columns, for each arm."""
+    columns, rows = about.get("arm_columns", []), about.get("arm_parts", [])
+    right = isinstance(columns, list) and isinstance(rows, list) and len(rows) == (arms if columns else 0)
+    if not right or not all(_are_texts(row, len(columns)) for row in [columns, *rows]):
+        raise BadInput(f"wanted the parts of {arms:,} arms, each a list of as many texts as there are columns")
+
+
+def _are_texts(row: object, count: int) -> bool:
+    return isinstance(row, list) and len(row) == count and all(isinstance(text, str) for text in row)
 
 
 def _known_keys(value: object, allowed: Iterable[str]) -> dict[str, Any]:

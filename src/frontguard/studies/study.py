@@ -380,6 +380,8 @@ class Study:
         columns["failure"] = reasons_of(told)
         columns["worker"] = told.workers
         columns["at"] = pd.to_datetime(told.at, unit="s", utc=True)
+        parts = self.settings.parts
+        columns = columns if parts is None else parts.beside(columns, arms)
         return pd.DataFrame(columns, index=pd.Index(told.pulls, name="pull"))
 
     def report(self, path: str | Path, format: str | None = None) -> Path:

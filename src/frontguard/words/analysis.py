@@ -1,6 +1,6 @@
 """An analysis of a log in words: the answer in a sentence, the table of arms, how robust it is, what to measure next.
 
-Everything stays short with a million arms: names are listed up to a dozen, and the rest is counted.
+Everything stays short with a million arms: a handful of names is listed, and the rest is counted.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from frontguard._typing import Bools
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.more_pulls import FARTHEST, LIMITS
 from frontguard.notices import RowsLeftOut
-from frontguard.phrases import are, listed, percent, rounded
+from frontguard.phrases import are, percent, rounded
 from frontguard.results import WORDS
 from frontguard.verdicts import Verdict
 from frontguard.words import guess
-from frontguard.words.arm_table import ArmTable, arm_table, shown
+from frontguard.words.arm_table import ArmTable, arm_table, names_in_short, shown
 from frontguard.words.certificate import allowed, amounts_in_words, sensible, suggested_tolerances
 from frontguard.words.command_line import command_line
 from frontguard.words.front import front_in_words, measured, place
@@ -44,7 +44,7 @@ def by_verdict(found: Analysis) -> str:
         measured=measured(found),
         are=are(len(front)),
         place=place(found),
-        arms=f" ({listed(front)})" if front else "",
+        arms=f" ({names_in_short(front)})" if front else "",
     )
     others: dict[Verdict, Callable[..., str]] = {
         Verdict.OUT: Statement.CERTAINLY_OUT,
@@ -55,7 +55,7 @@ def by_verdict(found: Analysis) -> str:
         *(say(count=f"{tally[each]:,}", are=are(tally[each])) for each, say in others.items() if each in tally),
     ]
     if opened:
-        said.append(f"{len(opened):,} {are(len(opened))} open ({listed(opened)})")
+        said.append(f"{len(opened):,} {are(len(opened))} open ({names_in_short(opened)})")
     return "; ".join(said) + "."
 
 
@@ -124,14 +124,14 @@ def by_means(found: Analysis) -> str | None:
         (on & found.having(Verdict.OUT), Statement.MEANS_CALL),
         (~on & inside, partial(Statement.MEANS_MISS, place="in" if any(allowed(found)) else "on it")),
     ]
-    said = [say(names=listed(found.named(which))) for which, say in wrong if which.any()]
-    start = f"Means alone would call the front {listed(found.mean_set)}"
+    said = [say(names=names_in_short(found.named(which))) for which, say in wrong if which.any()]
+    start = f"Means alone would call the front {names_in_short(found.mean_set)}"
     softer = [
         (on & found.having(Verdict.COVERED), "covered"),
         (on & found.having(Verdict.UNDECIDED), "open"),
     ]
     rest = [
-        f"{'all' if np.array_equal(which, on) else listed(found.named(which))} {are(int(which.sum()))} {word}"
+        f"{'all' if np.array_equal(which, on) else names_in_short(found.named(which))} {are(int(which.sum()))} {word}"
         for which, word in softer
         if which.any()
     ]
@@ -191,7 +191,7 @@ def to_settle(found: Analysis, most: int = 5) -> list[str]:
         arms = needed.arms[needed.limit == code]
         if code == 0 or not len(arms):
             continue
-        names = listed([found.arms[i] for i in arms.tolist()], most)
+        names = names_in_short([found.arms[i] for i in arms.tolist()], most)
         if word == "far":
             said = _FAR.format(are=are(len(arms)), far=FARTHEST)
         else:

@@ -9,17 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from decimal import ROUND_FLOOR
-from typing import TYPE_CHECKING, NamedTuple
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
 from frontguard._typing import Bools, Floats, Ints
-from frontguard.phrases import natural, number, percent
+from frontguard.phrases import MOST_NAMES, listed, natural, number, percent
 from frontguard.results import Result
 from frontguard.verdicts import VERDICT_ORDER, Verdict
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 _RANK = np.argsort(np.array(VERDICT_ORDER))  # of a verdict, by its number: what matters first
 
@@ -36,14 +34,40 @@ COLOURS = {
 # The arms -------------------------------------------------------------------------------------------------------------
 
 
+MOST_SORTED = 20_000
+"""Arms beyond which only those that are shown are sorted by name: a million names take seconds."""
+
+
 def order(result: Result, likely: Bools | None = None) -> Ints:
-    """The arms by verdict, the front first; within a verdict as they are, but of the open ones the `likely` first."""
-    ordered: Ints = np.argsort(_RANK[result.verdict_codes], kind="stable")
-    if likely is not None:
-        codes = result.verdict_codes[ordered]
-        opened = ordered[codes == Verdict.UNDECIDED]
-        ordered[codes == Verdict.UNDECIDED] = opened[np.argsort(~likely[opened], kind="stable")]
-    return ordered
+    """The arms by verdict, the front first; within a verdict by name, but of the open ones the `likely` first."""
+    return _in_order(result, np.arange(len(result.arms)), likely)
+
+
+def _in_order(result: Result, arms: Ints, likely: Bools | None) -> Ints:
+    codes = result.verdict_codes[arms]
+    unlikely = (codes == Verdict.UNDECIDED) & (False if likely is None else ~likely[arms])
+    names = np.arange(len(arms))
+    if len(arms) <= MOST_SORTED:
+        names = _natural_places(tuple(result.arms[arm] for arm in arms.tolist()))
+    return arms[np.lexsort((names, unlikely, _RANK[codes]))]
+
+
+def names_in_short(names: Sequence[str], most: int = MOST_NAMES) -> str:
+    """A handful of arms by name, as a sentence lists them; the rest is counted.
+
+    >>> names_in_short(["x128", "x1024", "x64"], 2)
+    'x64, x128 … and 1 more'
+    """
+    return listed(sorted(names, key=natural) if len(names) <= MOST_SORTED else names, most)
+
+
+@lru_cache(maxsize=4)  # a view that is drawn twice a second has the same arms every time
+def _natural_places(arms: tuple[str, ...]) -> Ints:
+    """The place of each arm (K,) in the natural order of their names."""
+    names = [natural(name) for name in arms]
+    places = np.empty(len(arms), np.int64)
+    places[sorted(range(len(arms)), key=names.__getitem__)] = np.arange(len(arms))
+    return places
 
 
 def order_by(result: Result, column: str, *, turned: bool = False, failed: Ints | None = None) -> Ints:
@@ -52,8 +76,7 @@ def order_by(result: Result, column: str, *, turned: bool = False, failed: Ints 
     Arms of which nothing is known come last either way.
     """
     if column == "arm":
-        names = [(natural(name), arm) for arm, name in enumerate(result.arms)]
-        return np.array([arm for _, arm in sorted(names, reverse=turned)], np.int64)
+        return np.argsort(_natural_places(result.arms), kind="stable")[:: -1 if turned else 1]
     if column == "verdict":
         return order(result)[:: -1 if turned else 1]
     if column == "pulls":
@@ -73,7 +96,8 @@ def shown(result: Result, most: int, likely: Bools | None = None) -> Ints:
     codes = result.verdict_codes[ordered]
     front, rest = ordered[codes == Verdict.IN], ordered[codes != Verdict.IN]
     kept = max(most - int((codes == Verdict.UNDECIDED).sum()), most - most // 2)
-    return np.concatenate([front[:kept], rest])[:most]
+    chosen = np.concatenate([front[:kept], rest])[:most]
+    return chosen if len(ordered) <= MOST_SORTED else _in_order(result, chosen, likely)
 
 
 def counts(result: Result, arms: Ints | None = None) -> str:
@@ -121,11 +145,12 @@ class ArmRow(NamedTuple):
 
 
 class ArmTable(NamedTuple):
-    """Columns, rows with a cell for each, and a phrase on the arms that are left out; "" if none are."""
+    """Columns, rows with a cell for each, a phrase on the arms that are left out, and what names consist of."""
 
     columns: tuple[ArmColumn, ...]
     rows: tuple[ArmRow, ...]
-    rest: str
+    rest: str  # "" if none are left out
+    key: str = ""  # "lang/arch/size"; "" where names are just names
 
 
 def arm_table(
@@ -178,7 +203,8 @@ def arm_table(
         ArmRow(arm, verdict, dict(zip(names, row, strict=True)))
         for arm, verdict, row in zip(chosen.tolist(), verdicts, zip(*cells, strict=True), strict=True)
     )
-    return ArmTable(tuple(columns), rows, rest_in_words(result, chosen))
+    key = "" if result.parts is None else str(result.parts)
+    return ArmTable(tuple(columns), rows, rest_in_words(result, chosen), key)
 
 
 def estimate_cells(result: Result, d: int, arms: Ints) -> list[ArmCell]:
@@ -204,29 +230,3 @@ def _stands(level: float, resolution: float) -> ArmCell:
     if math.isnan(level):
         return ArmCell("")
     return ArmCell("< 50%" if level + resolution >= 0.5 - 1e-9 else percent(level, ROUND_FLOOR), level)
-
-
-# On a terminal --------------------------------------------------------------------------------------------------------
-
-
-def on_terminal(made: ArmTable) -> Table:
-    """The table for rich to print; the rest is a line of its own, which is not part of it."""
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
-    drawn = RichTable(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    intervals = sum(column.name.startswith("m") for column in made.columns)
-    for column in made.columns:
-        heading = f"{column.heading}\n{column.below}"
-        if column.name == "stands up to":
-            heading = "stands\nup to"
-        wraps = column.name in ("arm", "decided by")
-        drawn.add_column(
-            Text(heading.rstrip()),
-            justify="right" if column.number else "left",
-            overflow="fold" if wraps else "ellipsis",
-            no_wrap=not wraps and (intervals < 3 or not column.name.startswith("m")),
-        )
-    for row in made.rows:
-        drawn.add_row(*(Text(cell.full) for cell in row.cells.values()), style=COLOURS[row.verdict])
-    return drawn

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from frontguard.phrases import listed, number_of, percent
+from frontguard.words.terminal import TextColumn, titled
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import Group
 
 
 class Audited(Protocol):
@@ -57,27 +59,20 @@ def answer(outcomes: Sequence[Audited], delta: float) -> str:
     )
 
 
-def table(outcomes: Sequence[Audited], delta: float) -> Table:
+def table(outcomes: Sequence[Audited], delta: float, width: int) -> Group:
     """The cells with what came of them, for rich to print."""
-    from rich.table import Table as RichTable
-
-    drawn = RichTable(title=f"Runs with a false statement; δ = {percent(delta)}", title_justify="left")
-    drawn.add_column("cell", no_wrap=True)
-    drawn.add_column("runs", justify="right")
-    drawn.add_column("false", justify="right")
-    drawn.add_column("at most", justify="right")
-    drawn.add_column("what was false")
-    for outcome in outcomes:
-        kinds = ", ".join(f"{kind} {count}" for kind, count in outcome.kinds)
-        drawn.add_row(
-            outcome.name,
-            f"{outcome.runs:,}",
-            f"{outcome.false:,}",
-            percent(outcome.limit),
-            kinds,
-            style="bold red" if outcome.refuted else None,
-        )
-    return drawn
+    kinds = [", ".join(f"{kind} {count}" for kind, count in outcome.kinds) for outcome in outcomes]
+    columns = [
+        TextColumn.of("cell", [outcome.name for outcome in outcomes]),
+        TextColumn.of("runs", [f"{outcome.runs:,}" for outcome in outcomes], number=True),
+        TextColumn.of("false", [f"{outcome.false:,}" for outcome in outcomes], number=True),
+        TextColumn.of("at most", [percent(outcome.limit) for outcome in outcomes], number=True),
+    ]
+    if any(kinds):
+        columns.append(TextColumn.of("what was false", [textwrap.fill(kind, 30) for kind in kinds]))
+    styles = ["bold red" if outcome.refuted else "" for outcome in outcomes]
+    title = f"Runs with a false statement; δ = {percent(delta)}"
+    return titled(title, columns, width, gives_way=[1, 4][: len(columns) - 3], styles=styles, elsewhere="--json")
 
 
 def as_markdown(outcomes: Sequence[Audited]) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from frontguard.objectives import Objective
-from frontguard.phrases import are, joined, listed, number_of
+from frontguard.phrases import are, joined, number_of
 from frontguard.results import Result
+from frontguard.words.arm_table import names_in_short
 from frontguard.words.certificate import allowed, amount, margins
 from frontguard.words.statements import Statement
 
@@ -12,7 +13,7 @@ from frontguard.words.statements import Statement
 def front_in_words(result: Result) -> str:
     """Which arms are returned, and what holds of them, in a sentence."""
     front, metrics, of = result.pareto_set, result.metrics, measured(result)
-    counted = {"count": f"{len(front):,}", "measured": of, "are": are(len(front)), "arms": listed(front)}
+    counted = {"count": f"{len(front):,}", "measured": of, "are": are(len(front)), "arms": names_in_short(front)}
     if result.certificate.confidence is None:
         return Statement.RETURNED(**counted)
     if len(metrics) > 1:
@@ -23,7 +24,7 @@ def front_in_words(result: Result) -> str:
     if len(front) == 1:
         said = {"measured": of, "arm": front[0], "best": best}
         return Statement.NEAR_BEST(**said, within=within) if within else Statement.BEST(**said)
-    said = {"measured": of, "count": f"{len(front):,}", "best": best, "arms": listed(front)}
+    said = {"measured": of, "count": f"{len(front):,}", "best": best, "arms": names_in_short(front)}
     return Statement.NEAR_BESTS(**said, within=within) if within else Statement.BESTS(**said)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from frontguard import notices
 from frontguard.objectives import Objective
-from frontguard.phrases import joined, number_of, one_line, percent
+from frontguard.phrases import MOST_NAMES, joined, number_of, one_line, percent
 from frontguard.words.guess import least_pulls
 from frontguard.words.statements import Statement
 
@@ -23,6 +23,25 @@ def sentence(notice: notices.Notice) -> str:
     """
     said = _SENTENCES[type(notice)]
     return said.format(**vars(notice)) if isinstance(said, str) else said(notice)
+
+
+def warnings_in_short(some: Iterable[notices.Notice], most: int = MOST_NAMES) -> list[str]:
+    """What a terminal says of the notices that warn: of each kind a handful of sentences, each once; the rest counted.
+
+    >>> aside = [notices.SetAside(f"O{i}", failed=5, pulls=5, reasons=(("exit code 1", 5),)) for i in range(9)]
+    >>> warnings_in_short(aside, 1)[1]
+    'and 8 more of this kind; --json has them all'
+    """
+    kinds: dict[type[notices.Notice], dict[str, None]] = {}
+    for notice in some:
+        if notice.warns:
+            kinds.setdefault(type(notice), {})[sentence(notice)] = None
+    said = []
+    for alike in kinds.values():
+        said += list(alike)[:most]
+        if len(alike) > most:
+            said.append(f"and {len(alike) - most:,} more of this kind; --json has them all")
+    return said
 
 
 def reasons_in_words(reasons: notices.Reasons) -> str:
@@ -139,7 +158,7 @@ def _rows_differ(notice: notices.RowsDiffer) -> str:
 
 def _too_few_pulls(notice: notices.TooFewPulls) -> str:
     named = ", ".join(map(repr, notice.names))
-    more = f" and {notice.arms - len(notice.names):,} more" if notice.arms > len(notice.names) else ""
+    more = f" … and {notice.arms - len(notice.names):,} more" if notice.arms > len(notice.names) else ""
     counts = {"arms": f"{notice.arms:,}", "of": f"{notice.of:,}", "most": f"{notice.most:,}"}
     said = Statement.TOO_FEW_PULLS(names=named + more, **counts)
     if not notice.metrics:

@@ -12,10 +12,11 @@ from frontguard.objectives import differences_in_units
 from frontguard.phrases import percent, percentage, rounded
 from frontguard.planning.cost import MOST_ARMS, CostPlan, SimulatedCost, Task
 from frontguard.words.statements import Statement
+from frontguard.words.terminal import LEAST, TextColumn, drawn, fitted, left_out, width_of
 from frontguard.words.threats import able
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import Group
 
 FEW_ROWS = 50
 """Rows of an arm below which a pilot's quantiles are worth a warning."""
@@ -142,22 +143,41 @@ def _up_to(limit: float | None) -> str:
     return "none" if limit is None else percent(limit, ROUND_FLOOR, 2)
 
 
-def table(made: CostPlan) -> Table:
-    """The expected pulls by policy and attack, for rich to print."""
-    from rich.table import Table as RichTable
+def table(made: CostPlan, width: int) -> Group:
+    """The expected pulls by policy and attack, for rich to print: with the least and the most where there is room."""
+    from rich.console import Group as RichGroup
+    from rich.text import Text
 
-    drawn = RichTable(title="Pulls of all arms: mean (least to most)", title_justify="left")
-    drawn.add_column("policy")
     attacks = list(dict.fromkeys(row.attack for row in made.costs))
-    for attack in attacks:
-        drawn.add_column("no attack" if attack == "none" else "worst attack", justify="right")
-    for name in dict.fromkeys(row.policy for row in made.costs):
-        cells = []
-        for attack in attacks:
-            row = made.of(name, attack)
-            more = "> " if row.capped else ""
-            cells.append(
-                f"{more}{rounded(row.mean, 3)} ({row.least:,} to {row.most:,})" if row.runs else "not simulated"
-            )
-        drawn.add_row(name, *cells)
-    return drawn
+    policies = list(dict.fromkeys(row.policy for row in made.costs))
+
+    def columns(between: str | None) -> list[TextColumn]:
+        return [
+            TextColumn.of("policy", policies),
+            *(
+                TextColumn.of(
+                    "no attack" if attack == "none" else "worst attack",
+                    [_mean(made.of(name, attack), between) for name in policies],
+                    number=True,
+                )
+                for attack in attacks
+            ),
+        ]
+
+    for between in (" ", "\n", None):
+        chosen = columns(between)
+        if width_of(chosen) <= width:
+            break
+    kept, gone = fitted(chosen, width, least=LEAST)
+    title = "Pulls of all arms: mean" if between is None else "Pulls of all arms: mean (least to most)"
+    what = ["the least and the most", *gone] if between is None else gone
+    said = left_out(what, width, width_of(columns("\n")), "--json")
+    return RichGroup(Text(title, style="italic"), drawn(kept), *([Text(said)] if said else []))
+
+
+def _mean(row: SimulatedCost, between: str | None) -> str:
+    """The mean with what stands between it and the range; without a range for None."""
+    if not row.runs:
+        return "not simulated"
+    mean = f"{'> ' if row.capped else ''}{rounded(row.mean, 3)}"
+    return mean if between is None else f"{mean}{between}({row.least:,} to {row.most:,})"

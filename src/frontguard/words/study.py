@@ -8,10 +8,10 @@ from typing import Literal
 
 import numpy as np
 
-from frontguard.phrases import duration, listed, number_of, percent, rounded, rounded_up, time_range
+from frontguard.phrases import duration, number_of, percent, rounded, rounded_up, time_range
 from frontguard.studies.overview import Snapshot
 from frontguard.words import guess
-from frontguard.words.arm_table import ArmTable, arm_table, counts, shown
+from frontguard.words.arm_table import ArmTable, arm_table, counts, names_in_short, shown
 from frontguard.words.certificate import (
     FAILED_PULL,
     beside_goal,
@@ -68,7 +68,7 @@ def answer(snapshot: Snapshot, how: How = "done") -> str:
 
 def _so_far(snapshot: Snapshot) -> str:
     inside = snapshot.result.pareto_set
-    named = f" (in: {listed(inside)})" if inside else ""
+    named = f" (in: {names_in_short(inside)})" if inside else ""
     return f"So far: {counts(snapshot.result)}{named}."
 
 

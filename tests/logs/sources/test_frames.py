@@ -60,7 +60,7 @@ def test_every_kind_of_frame(kind: str) -> None:
     assert rows_of(open_log(frame, metrics=["x"])) == [("a", 1.0), ("NA", None), ("007", 2.5)]
     assert (log.format, log.rows_hint, log.share_read) == ("frame", 3, 1.0)
     joined = rows_of(frame_columns(frame, ["host", "arm"], ["y"]))
-    assert joined[0] == ("host=h, arm=a", 1.0)
+    assert joined[0] == ("h/a", 1.0)
     assert "no column is called 'z'" in refusal(frame, metrics=["z"])
     assert "no column is called 'Arm' (did you mean 'arm'?)" in refusal(frame, arm="Arm")
 
@@ -198,8 +198,8 @@ def test_frames_of_every_shape(rows: list[Row], form: str, together: bool, batch
         found = rows_of(open_log(source, arm=arm, metrics=["y", "x"]))
 
     def name(row: Row) -> str:
-        escaped = [part.replace("\\", "\\\\").replace(",", "\\,") for part in row[:2]]
-        return f"arm={escaped[0]}, part={escaped[1]}" if together else row[0]
+        parts = ['"' + part.replace('"', '""') + '"' if "/" in part or part[:1] == '"' else part for part in row[:2]]
+        return "/".join(parts) if together else row[0]
 
     assert found == [(name(row), known(row[3]), known(row[2])) for row in rows]
 

@@ -25,11 +25,11 @@ from tests.logs.sources.reading import parquet, read, refusal, rows_of
 
 def test_several_columns_form_the_arm(tmp_path: Path) -> None:
     data = "opt,n,x\n-O1,4,1\n-O2,,2\n"
-    assert read(tmp_path / "l.csv", data, arm=["opt", "n"]) == [("opt=-O1, n=4", 1.0), ("opt=-O2, n=", 2.0)]
+    assert read(tmp_path / "l.csv", data, arm=["opt", "n"]) == [("-O1/4", 1.0), ("-O2/", 2.0)]
 
 
 def test_joined_names_differ_where_the_values_do(tmp_path: Path) -> None:
-    parts = ["", "a", ",", ", ", "\\", "b=", ", b=", "a, b=", "\\,", "\\, b="]
+    parts = ["", "a", "/", "//", "\\", '"', '""', '"/', '/"', 'a"', '"a"/"a"', '"a/a"']
     pairs = [(a, b) for a in parts for b in parts if a or b]
     log = open_log(
         {"a": [a for a, _ in pairs], "b": [b for _, b in pairs], "x": [1.0] * len(pairs)}, arm=["a", "b"], metrics=["x"]

@@ -54,7 +54,7 @@ def test_hyperfine_with_parameters() -> None:
     by_size = pulls(open_log(path, arm="size", metrics=["seconds"]))
     assert {size: len(rows) for size, rows in by_size.items()} == {"1": 8, "2": 8}
     both = pulls(open_log(path, arm=["size", "mode"]))
-    assert sorted(both) == ["size=1, mode=a", "size=1, mode=b", "size=2, mode=a", "size=2, mode=b"]
+    assert sorted(both) == ["1/a", "1/b", "2/a", "2/b"]
 
 
 def test_hyperfine_runs_that_failed_by_exit_code() -> None:

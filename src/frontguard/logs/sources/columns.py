@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -17,6 +18,7 @@ import pyarrow.compute as pc
 from frontguard._typing import Floats
 from frontguard.errors import BadInput
 from frontguard.phrases import error_line, shown
+from frontguard.results import ArmParts
 
 # Text ----------------------------------------------------------------------------------------------------------------
 
@@ -101,28 +103,67 @@ def text_of(value: Any, where: str) -> str | None:
     raise BadInput(f"{where}: wanted a name, text or a number; got {shown(value)}")
 
 
-def joined(parts: Sequence[pa.Array], names: Sequence[str]) -> pa.Array:
-    r"""One name out of several columns: "opt=-O2, threads=4". Null where a part is null, or all of them are empty.
-
-    A comma or backslash within a value gets a backslash in front, so that different values have different names.
+def joined(parts: Sequence[pa.Array]) -> pa.Array:
+    """One name out of several columns, as `phrases.slashed` has it. Null where a part is null, or all are empty.
 
     >>> import pyarrow as pa
-    >>> joined([pa.array(["-O1", "a, b=x"]), pa.array(["", "y"])], ["a", "b"]).to_pylist()
-    ['a=-O1, b=', 'a=a\\, b=x, b=y']
+    >>> joined([pa.array(["rust", "/bin/cc"]), pa.array(["128", ""])]).to_pylist()
+    ['rust/128', '"/bin/cc"/']
     """
     if len(parts) == 1:
         return parts[0]
-    labelled = []
+    written = []
     empty: Any = None
-    for part, name in zip(parts, names, strict=True):
+    for part in parts:
         coded = part if pa.types.is_dictionary(part.type) else part.dictionary_encode()
-        escaped = pc.replace_substring(pc.replace_substring(coded.dictionary, "\\", "\\\\"), ",", "\\,")
-        labels = pc.binary_join_element_wise(f"{name}=", escaped, "")
-        labelled.append(labels.take(coded.indices))
+        texts = coded.dictionary
+        quoted = pc.binary_join_element_wise('"', pc.replace_substring(texts, '"', '""'), '"', "")
+        needed = pc.or_(pc.match_substring(texts, "/"), pc.starts_with(texts, '"'))
+        written.append(pc.if_else(needed, quoted, texts).take(coded.indices))
         here = is_empty(part)
         empty = here if empty is None else pc.and_(empty, here)
-    whole = pc.binary_join_element_wise(*labelled, ", ")
+    whole = pc.binary_join_element_wise(*written, "/")
     return pc.if_else(empty, pa.scalar(None, pa.string()), whole) if pc.any(empty).as_py() else whole
+
+
+_PART = re.compile(r'"((?:[^"]|"")*)"(?:/|$)|([^/]*)(?:/|$)', re.DOTALL)
+
+
+def parts_of(names: Sequence[str], columns: Sequence[str]) -> ArmParts | None:
+    """What `joined` made names of, one for each of these columns; None if there is one only.
+
+    A name is a code for its parts, which sorting, states and clusters carry as one text; here it is read back, exactly.
+
+    >>> parts_of(['"/bin/cc"/', "rust/128"], ["compiler", "size"]).column(0)
+    ['/bin/cc', 'rust']
+    """
+    width = len(columns)
+    if width < 2:
+        return None
+    texts = pa.array(names, pa.large_string())
+    has_quotes = pc.match_substring(texts, '"').to_numpy(zero_copy_only=False)
+    quoted, plain = np.flatnonzero(has_quotes), np.flatnonzero(~has_quotes)
+    flat = pc.split_pattern(texts.take(pa.array(plain)), "/").flatten()
+    read = [_read_back(names[place], width) for place in quoted.tolist()]
+    back = np.argsort(np.concatenate([plain, quoted]), kind="stable")
+    different, codes = [], []
+    for d in range(width):
+        some = flat.take(pa.array(np.arange(d, width * len(plain), width)))
+        column = pa.concat_arrays([some, pa.array([row[d] for row in read], some.type)]).dictionary_encode()
+        different.append(tuple(column.dictionary.to_pylist()))
+        codes.append(column.indices.to_numpy(zero_copy_only=False)[back])
+    return ArmParts(tuple(columns), tuple(different), np.array(codes, np.int64))
+
+
+def _read_back(name: str, width: int) -> list[str]:
+    """The parts of one name."""
+    parts, at = [], 0
+    for _ in range(width):
+        found = _PART.match(name, at)
+        assert found is not None  # the second form matches anything, if only nothing
+        parts.append(found[2] if found[1] is None else found[1].replace('""', '"'))
+        at = found.end()
+    return parts
 
 
 def is_empty(texts: pa.Array) -> pa.Array:

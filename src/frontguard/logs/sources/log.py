@@ -126,7 +126,7 @@ class Log:
             self._file = 0 if self.layout == "long" else number  # where a pull may be of several files
             for rows in self._rows(file):
                 width = len(self.arm)
-                arms = joined(rows.texts[:width], self.arm)
+                arms = joined(rows.texts[:width])
                 named = TableRows([arms, *rows.texts[width:used]], rows.numbers)
                 kept = None if sieve is None else sieve.kept(dict(zip(self._texts, rows.texts, strict=True)))
                 absent = missing_names(arms)

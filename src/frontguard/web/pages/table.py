@@ -41,7 +41,7 @@ def table_region(overview: Overview, address: Address) -> Element:
     table = parts.table(
         _heads(overview, address),
         (_row(overview, address, row) for row in made.rows),
-        caption=f"The {number_of(len(wanted), 'arm')} of the study",
+        caption=f"The {number_of(len(wanted), 'arm')} of the study{f' ({made.key})' if made.key else ''}",
         **{"id": "arms", "class": "arms long" if _has_long_names(result.arms, shown) else "arms"},
     )
     # The filter is a matter of the script alone; it puts its box where this says.

@@ -1,0 +1,152 @@
+"""Tables on a terminal: lines that are never wider than it, and whatever names a row is there and never wraps.
+
+What finds no room is left out whole, and said, rather than squeezed: half a number is a wrong number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from frontguard.phrases import cells_of, cut_in_the_middle, first_cells, fitting_names, joined
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+GAP = 2
+"""Cells between two columns."""
+
+COMFORTABLE, LEAST = 20, 12
+"""Cells that the names of rows get, if they need as many, before anything is left out; and before all else is."""
+
+
+@dataclass(frozen=True)
+class TextColumn:
+    """A heading and cells, each of one or more lines; numbers are set to the right."""
+
+    heading: tuple[str, ...]
+    cells: tuple[tuple[str, ...], ...]
+    number: bool = False
+    styles: tuple[str, ...] = ()  # of each cell, where it has one of its own
+
+    @cached_property
+    def width(self) -> int:
+        """Cells of the widest line."""
+        return max((cells_of(line) for lines in (self.heading, *self.cells) for line in lines), default=0)
+
+    @classmethod
+    def of(cls, heading: str, cells: Sequence[str], styles: Sequence[str] = (), *, number: bool = False) -> TextColumn:
+        """A column of texts, in which a line ends where a text says so."""
+        lines = tuple(tuple(cell.split("\n")) for cell in cells)
+        return cls(tuple(heading.split("\n")), lines, number, tuple(styles))
+
+
+def width_of(columns: Sequence[TextColumn]) -> int:
+    """Cells of the whole table."""
+    return sum(column.width for column in columns) + GAP * (len(columns) - 1)
+
+
+def drawn(columns: Sequence[TextColumn], styles: Sequence[str] = ()) -> Group:
+    """The table for rich to print: headings in bold, then the rows, each in its style."""
+    from rich.console import Group as RichGroup
+    from rich.text import Text
+
+    lines = [Text("  ".join(line).rstrip(), style="bold") for line in _lines(columns, [c.heading for c in columns])]
+    for row in range(len(columns[0].cells)):
+        for line in _lines(columns, [column.cells[row] for column in columns]):
+            text = Text(style=styles[row] if styles else "")
+            for place, (column, part) in enumerate(zip(columns, line, strict=True)):
+                last = place == len(columns) - 1
+                text.append(part.rstrip() if last else part + " " * GAP, column.styles[row] if column.styles else None)
+            text.rstrip()
+            lines.append(text)
+    for text in lines:
+        text.no_wrap, text.overflow = True, "crop"
+    return RichGroup(*lines)
+
+
+def _lines(columns: Sequence[TextColumn], cells: Sequence[tuple[str, ...]]) -> list[list[str]]:
+    """The lines of a row, its cells filled up to the width of their columns."""
+    return [
+        [_filled(part, column) for part, column in zip(parts, columns, strict=True)]
+        for parts in zip_longest(*cells, fillvalue="")
+    ]
+
+
+def _filled(text: str, column: TextColumn) -> str:
+    blank = " " * (column.width - cells_of(text))
+    return blank + text if column.number else text + blank
+
+
+def fitted(
+    columns: Sequence[TextColumn], width: int, gives_way: Sequence[int] = (), least: int = COMFORTABLE
+) -> tuple[list[TextColumn], list[str]]:
+    """The columns for which there is room, and what the others are called.
+
+    The first, which names the rows, always stays; its names are shortened in the middle, but if they need them, they
+    get `least` cells. Of the others those whose places are given go first, in this order; then the last ones.
+    """
+    names, *_ = columns
+    going = [*gives_way, *(place for place in range(len(columns) - 1, 0, -1) if place not in gives_way)]
+    kept = list(range(1, len(columns)))
+    for place in going:
+        if min(names.width, least) + GAP * len(kept) + sum(columns[each].width for each in kept) <= width:
+            break
+        kept.remove(place)
+    room = width - sum(columns[place].width + GAP for place in kept)
+    texts = fitting_names([" ".join(cell) for cell in names.cells], room)
+    shown = replace(names, cells=tuple((text,) for text in texts))
+    gone = [column for place, column in enumerate(columns) if place and place not in kept]
+    return [shown, *(columns[place] for place in kept)], [" ".join(column.heading) for column in gone]
+
+
+def titled(
+    title: str,
+    columns: Sequence[TextColumn],
+    width: int,
+    *,
+    gives_way: Sequence[int] = (),
+    styles: Sequence[str] = (),
+    elsewhere: str = "",
+) -> Group:
+    """A table below its title, as much of it as finds room, and what does not."""
+    from rich.console import Group as RichGroup
+    from rich.text import Text
+
+    kept, gone = fitted(columns, width, gives_way)
+    wanted = width_of(columns) - max(columns[0].width - COMFORTABLE, 0)
+    said = left_out(gone, width, wanted, elsewhere)
+    return RichGroup(Text(title, style="italic"), drawn(kept, styles), *([Text(said)] if said else []))
+
+
+def left_out(what: Sequence[str], width: int, wanted: int, elsewhere: str = "") -> str:
+    """What a table of this width leaves out, and how to see it; "" if nothing.
+
+    >>> left_out(["the intervals"], 60, 101, "--csv FILE")
+    'Left out for want of room: the intervals. See it on a terminal of 101 columns, or with --csv FILE.'
+    """
+    if not what:
+        return ""
+    ways = [f"on a terminal of {wanted} columns"] if wanted > width else []
+    ways += [f"with {elsewhere}"] if elsewhere else []
+    return f"Left out for want of room: {joined(list(what))}. See it {', or '.join(ways)}."
+
+
+def wrapped(heading: str, width: int) -> list[str]:
+    """A heading in two lines at most, broken where a word ends if possible; what is longer is cut in the middle.
+
+    >>> wrapped("seconds", 8), wrapped("peak_memory_bytes", 12), wrapped("a_rather_long_name_of_a_metric", 8)
+    (['seconds'], ['peak_memory_', 'bytes'], ['a_rather', '…_metric'])
+    """
+    if cells_of(heading) <= width:
+        return [heading]
+    text = cut_in_the_middle(heading, 2 * width)
+    first = first_cells(text, width)
+    ends = [place + 1 for place, sign in enumerate(first) if sign in " _-/.:"]
+    for end in reversed(ends):
+        if cells_of(text[end:]) <= width:
+            return [first[:end].rstrip(), text[end:]]
+    return [first, first_cells(text[len(first) :], width)]
