@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -103,16 +104,16 @@ def artefacts(folder: Path, where: str) -> Iterator[tuple[str, str]]:
     analyzed = run("analyze", where, "--json", cwd=folder)
     yield "analyze", analyzed.stdout + analyzed.stderr
     with serving(str(folder / where) if "://" not in where else where) as server:
-        for path in (
-            "/",
-            "/studies.json",
-            "/studies/1",
-            "/studies/1.json",
-            "/studies/1/arms/1",
-            "/studies/1/arms/1.json",
-        ):
-            answer = server.get(path)
-            yield path, answer.text
+        limit = time.monotonic() + 120.0
+        while "[run]" not in server.get("/study/1.json").text:  # it reads the log first
+            assert time.monotonic() < limit
+            time.sleep(0.05)
+        for page in ("/study/1", "/study/1/arm/0", "/study/1/arm/1"):
+            for path in (page, f"{page}.json"):
+                answer = server.get(path)
+                assert answer.status == 200
+                yield path, answer.text
+        yield "/", server.get("/").text + server.get("/studies.json").text
 
 
 def test_no_secret_is_in_anything_that_is_made_of_a_study(folder: Path) -> None:

@@ -125,7 +125,8 @@ class Spec:
         `BadInput` if they are not those that the study began with.
         """
         identity = self.identity()
-        before = {} if begun is None else begun.get("identity", {})
+        kept_identity = (begun or {}).get("identity")
+        before = kept_identity if isinstance(kept_identity, dict) else {}
         values = {arm.name: arm.env for arm in self.arms if arm.env}
         if values:
             kept = before.get("env")
