@@ -149,6 +149,8 @@ def test_however_long_names_are_each_row_has_one_of_its_own_and_no_number_is_cut
     objectives = tuple(Objective(f"{name[:40]}{d}", "minimize", 0.1) for d in range(metrics))
     result = replace(result_of(8, objectives), arms=tuple(f"{name}{i}{name}" for i in range(8)))
     shown = Snapshot("study", result)
+    for height in range(8, 24):
+        assert len(on_screen(shown, 60, height)) < height
     numbers = {number(float(value)) for value in result.medians.flat}
     for width in (40, 60, 80, 120):
         lines = on_screen(shown, width, 24)

@@ -16,7 +16,8 @@ from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Verdict
 from frontguard.words.arm_sheet import on_terminal
 from frontguard.words.arm_table import arm_table, order, order_by, shown
-from frontguard.words.study import table
+from frontguard.words.certificate import guarantee
+from frontguard.words.study import answer, table
 from tests.words.snapshots import result_of, snapshot_of
 
 METRICS = (Objective("seconds", "minimize", 0.1), Objective("bytes", "minimize", 0.1))
@@ -115,3 +116,17 @@ def test_of_a_million_arms_only_those_that_are_shown_are_sorted(monkeypatch: pyt
     chosen = [result.arms[arm] for arm in shown(result, 30)]
     assert chosen == sorted(result.arms[:30], key=natural)
     assert len(keyed) <= 30
+
+
+@pytest.mark.parametrize("status", ["certified", "budget", "running", "unreachable"])
+def test_no_answer_lists_more_than_a_handful_of_names(status: str) -> None:
+    result = replace(result_of(40, METRICS), status=status, arms=tuple(f"<{i}>" for i in range(40, 0, -1)))
+    for verdict in (Verdict.IN, Verdict.SET_ASIDE):
+        codes = np.full(40, int(verdict))
+        codes[0] = Verdict.IN
+        said = answer(Snapshot("study", replace(result, verdict_codes=codes)))
+        said += guarantee(replace(result, verdict_codes=codes))
+        assert said.count("<") <= 6  # one that is in, and a handful
+        assert "… and" in said
+    inside = answer(Snapshot("study", replace(result, verdict_codes=np.full(40, int(Verdict.IN)))))
+    assert "<1>, <2>, <3>, <4>, <5> … and 35 more" in inside

@@ -200,13 +200,17 @@ def _arms(snapshot: Snapshot, width: int, room: int) -> list[Text]:
     digits = max([len(text) for row in medians for text in row] + [LEAST_NAME])
     name = max(min(max(map(cells_of, names), default=0), _WIDEST_NAME, width // 4), LEAST_NAME)
     counted = _counted(width - name - 11, digits + 2, len(result.metrics), failed=snapshot.failed > 0)
-    key = "arm" if result.parts is None or cells_of(str(result.parts)) > name else str(result.parts)
+    key = table.key if table.key and cells_of(table.key) <= name else "arm"
     heading = f"{_filled(key, name)}  {'verdict':<9}" + "".join(f" {each:>6}" for each in counted)
-    metrics = min(len(result.metrics), max((width - len(heading)) // (digits + 2), 1))
-    bar = min((width - len(heading)) // metrics - digits - 3, _WIDEST_BAR)
+    beside = width - cells_of(heading)
+    metrics = min(len(result.metrics), max(beside // (digits + 2), 1))
+    hidden = len(result.metrics) - metrics
+    if hidden and not table.rest and 1 < room == len(names):  # the line that says so takes the place of an arm
+        return _arms(snapshot, width, room - 1)
+    bar = min(beside // metrics - digits - 3, _WIDEST_BAR)
     bar = bar if bar >= _NARROWEST_BAR else 0
     scales = [BarScale.of(result, d) for d in range(metrics)]
-    above = " " * len(heading)
+    above = " " * cells_of(heading)
     for scale, title in zip(scales, _titles(result.metrics, digits + (1 + bar if bar else 0)), strict=False):
         above += "  " + title
         heading += f"  {scale.objective.quantile_word:>{digits}}" + (f" {scale.ends(bar)}" if bar else "")
@@ -218,7 +222,6 @@ def _arms(snapshot: Snapshot, width: int, room: int) -> list[Text]:
         for median, scale in zip(texts, scales, strict=False):
             text.append(f"  {median:>{digits}}" + (f" {scale.bar(row.arm, bar)}" if bar else ""))
         lines.append(text)
-    hidden = len(result.metrics) - metrics
     metrics_too = f"{number_of(hidden, 'more metric')} on a wider terminal" if hidden else ""
     rest = "; ".join(said for said in (table.rest, metrics_too) if said)
     return [*lines, Text(rest, style="dim")] if rest else lines

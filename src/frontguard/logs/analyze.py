@@ -214,8 +214,8 @@ def analyze(
         state = append_to(append, state, again=again)
     readable, delta = state.readable(question.delta, anytime=question.anytime)
     _refuse_not_positive(readable, question.objectives)
-    named_by = state.about["arm"] if state.about.get("joined") == "/" else ()
-    return answer(readable, question, delta=delta, profiled=profile, kind=kind, notes=notes, columns_of_arm=named_by)
+    together = state.about["arm"] if state.about.get("joined") == "/" else ()
+    return answer(readable, question, delta=delta, profiled=profile, kind=kind, notes=notes, columns_of_arm=together)
 
 
 def _of_study(study: Study, question: Question, profiled: bool | None, clock: Clock) -> Analysis:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frontguard._typing import Bools, Floats, Ints
-from frontguard.phrases import MOST_NAMES, listed, natural, number, percent
+from frontguard.phrases import MOST_NAMES, listed, natural, number, percent, visible
 from frontguard.results import Result
 from frontguard.verdicts import VERDICT_ORDER, Verdict
 
@@ -203,7 +203,7 @@ def arm_table(
         ArmRow(arm, verdict, dict(zip(names, row, strict=True)))
         for arm, verdict, row in zip(chosen.tolist(), verdicts, zip(*cells, strict=True), strict=True)
     )
-    key = "" if result.parts is None else str(result.parts)
+    key = "" if result.parts is None else visible(str(result.parts))
     return ArmTable(tuple(columns), rows, rest_in_words(result, chosen), key)
 
 

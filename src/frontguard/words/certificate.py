@@ -10,9 +10,10 @@ import numpy as np
 
 from frontguard._typing import Bools
 from frontguard.objectives import Objective, parse_tolerance
-from frontguard.phrases import are, joined, listed, number, number_of, percent, percentage, rounded_up
+from frontguard.phrases import are, joined, number, number_of, percent, percentage, rounded_up
 from frontguard.results import Certificate, Result
 from frontguard.verdicts import Verdict
+from frontguard.words.arm_table import names_in_short
 from frontguard.words.statements import Statement
 from frontguard.words.threats import against, assumed
 
@@ -90,7 +91,7 @@ def scope(measured: int | None, aside: Sequence[str]) -> str:
     """
     if not aside:
         return ""
-    return Statement.SCOPE(arms="arms" if measured is None else number_of(measured), aside=listed(aside))
+    return Statement.SCOPE(arms="arms" if measured is None else number_of(measured), aside=names_in_short(aside))
 
 
 def allowed(result: Result) -> tuple[float, ...]:
