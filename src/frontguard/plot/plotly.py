@@ -64,12 +64,13 @@ def drawn(picture: Picture) -> Any:
         figure.update_xaxes(_axis(panel.x, frame[0], max(120.0, wide - 110.0), 40.0, 60.0), **cell)
         figure.update_yaxes(_axis(panel.y, frame[1], high, 15.0, 32.0), **cell)
     figure.add_traces([_entry(look, picture) for look in picture.legend])
+    beyond = max((_beyond(row[-1]) for row in picture.rows if row), default=0)
     title = plain(picture.title, round(_INCH * picture.width / 9.5), 2)
     headings = max((note.text.count("<br>") + 1 for note in figure.layout.annotations), default=0)
     return figure.update_layout(
         template="plotly_white", barmode="overlay", height=round(_INCH * picture.height) + 40 * bool(picture.legend),
         title={"text": f"<b>{title}</b>" if title else "", "x": 0.01, "y": 0.985, "yanchor": "top"},
-        margin={"l": 20, "r": 20, "t": 30 + 18 * headings + (28 * (1 + title.count("<br>")) if title else 0)},
+        margin={"l": 20, "r": 20 + beyond, "t": 30 + 18 * headings + (28 * (1 + title.count("<br>")) if title else 0)},
         legend={"orientation": "h", "x": 0.5, "xanchor": "center", "y": 0.0, "yanchor": "bottom", "yref": "container"},
         font={"family": "system-ui, sans-serif", "size": 13, "color": "#222222"},
     ).update_annotations(font_size=14)  # fmt: skip
@@ -99,6 +100,22 @@ def _heading(panel: Panel, wide: float) -> str:
     notes = plain(panel.note, round(wide / 7.2), 2).split("<br>")  # in small letters
     title = plain(panel.title, max(16, round(wide / 9.0)), 2)
     return "<br>".join(filter(None, [title, *(f"<sup>{note}</sup>" for note in notes if note)]))
+
+
+def _beyond(panel: Panel | None) -> int:
+    """Pixels that names beside marks at the right edge of a panel take of the margin: plotly would cut them off."""
+    if panel is None:
+        return 0
+    frame = limits(panel)
+    sheet = sheet_of(panel, frame, (0.0, 0.0, 1.0, 1.0))
+    long = [
+        columns(name) * 7.3 - 600.0 * (1.0 - at)  # about how wide a panel is
+        for layer in panel.layers
+        if isinstance(layer, parts.Points)
+        for name, at in zip(in_columns(readable(layer, panel, frame), 30), sheet.x(layer.x).tolist(), strict=False)
+        if name and at <= 1.0
+    ]
+    return round(max(0.0, *long)) if long else 0
 
 
 def _axis(axis: Axis, within: Limits, room: float, name: float, number: float) -> Settings:

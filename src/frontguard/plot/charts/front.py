@@ -23,6 +23,9 @@ from frontguard.verdicts import VERDICT_ORDER, Verdict
 from frontguard.words.certificate import true_values
 from frontguard.words.statements import Statement
 
+NOTHING = "nothing is measured yet"
+"""The note of a picture without anything on it."""
+
 FOOLED = replace(BY_MEANS, label=Statement.LEGEND_FOOLED())
 """Around arms that are out, and which a comparison of means would have returned."""
 
@@ -124,7 +127,7 @@ def front_panel(
     verdicts = [
         smaller(VERDICTS[verdict], marks) for verdict in VERDICTS if len(arms.with_verdict(verdict, chosen.full))
     ]
-    return Panel(across, along, tuple(layers)), (*verdicts, *legend)
+    return Panel(across, along, tuple(layers), note="" if layers else NOTHING), (*verdicts, *legend)
 
 
 def _marks(arms: Arms, centres: Floats, some: Ints, look: Look, *, named: bool, more: str = "") -> Points:

@@ -122,6 +122,8 @@ def _shares(sizes: list[int]) -> list[int]:
 
 def _pulls_axis(lengths: npt.NDArray[Any]) -> Axis:
     least, most = float(lengths.min()), float(lengths.max())
+    if most == 0.0:
+        return Axis(title="pulls", low=0.0, high=1.0, ticks=((0.0, "0"), (1.0, "1")))
     if least > 0.0 and most > _LOG_FACTOR * least:
         return Axis(title="pulls", scale="log", low=least / 2.0)
     return Axis(title="pulls", low=0.0)
