@@ -57,5 +57,7 @@ def assert_same(one: Result, other: Result) -> None:
         ours, theirs = getattr(one, each.name), getattr(other, each.name)
         if isinstance(ours, np.ndarray):
             np.testing.assert_array_equal(ours, theirs, err_msg=each.name)
-        else:
+        elif each.name != "guess":
             assert ours == theirs, each.name
+    assert one.best_guess == other.best_guess
+    assert one.to_dict()["least_pulls"] == other.to_dict()["least_pulls"]
