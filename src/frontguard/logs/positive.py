@@ -7,6 +7,7 @@ tolerance that is wrong, and the question is refused.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -15,6 +16,10 @@ from frontguard.errors import BadInput
 from frontguard.logs.sort.rows import Batch
 from frontguard.notices import NotPositive
 from frontguard.objectives import Objective
+
+
+def _name(batch: Batch, row: int) -> str:
+    return str(batch.arms[row].as_py())
 
 
 class PositiveCheck:
@@ -36,8 +41,7 @@ class PositiveCheck:
         """The same batches, counted as they go by."""
         for batch in batches:
             if self._relative:
-                arms = batch.arms
-                self.add(batch.values, lambda row: str(arms[row].as_py()))  # noqa: B023  # called at once
+                self.add(batch.values, partial(_name, batch))
             yield batch
 
     def add(self, columns: Sequence[Floats], arm: Callable[[int], str]) -> None:
