@@ -540,6 +540,7 @@ def test_a_log_that_is_removed_beside_a_writer_is_noticed_and_nothing_is_lost(tm
         assert writer.tell("s", [good(1), good(2)]) == [True, True]
         assert other.tell("s", [good(3)]) == [True]
         path.with_name("a.db-wal").unlink()
+        time.sleep(0.1)
         for storage in (writer, other, writer):
             with pytest.raises(Unwritable, match=r"a\.db-wal was removed or replaced .* nothing is lost") as said:
                 storage.tell("s", [good(4)])
@@ -582,5 +583,6 @@ def test_a_log_in_whose_place_there_is_another_is_noticed(tmp_path: Path) -> Non
         writer.tell("s", [good(1)])
         log.rename(tmp_path / "kept")
         log.write_bytes(b"")
+        time.sleep(0.1)
         with pytest.raises(Unwritable, match="may be lost"):
             writer.tell("s", [good(2)])

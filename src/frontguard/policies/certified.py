@@ -296,7 +296,7 @@ class Certified(Policy):
         wanted, counts = next_batch(self.standing)
         if pulls is not None:
             return self._some(pulls, wanted, arms["pulls"][wanted] + self._outstanding[wanted])
-        return np.repeat(wanted, counts)[: int(control["max_pulls"][0] - control["pulls"][0])]
+        return np.repeat(wanted, np.maximum(counts, 0))[: int(control["max_pulls"][0] - control["pulls"][0])]
 
     @property
     def _alive(self) -> Ints:

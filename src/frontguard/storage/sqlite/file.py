@@ -43,6 +43,7 @@ Answer = TypeVar("Answer")
 
 _SMALLEST = 512  # bytes of an SQLite database
 _MOMENT = 2.0  # seconds for which the end of others' reads is waited for, before a log is moved into its file
+_LATELY = 0.05  # seconds for which a log that was seen beside the file need not be looked for before a write, too
 _LONGEST = 300  # characters of what is said of damage: names may be of any length
 _GIVE_WAY = 0.1  # seconds after the last wait in which a writer leaves the others a chance
 
@@ -79,6 +80,7 @@ class StudyFile:
         self._damage: str | None = None
         self._log: tuple[int, int] | None = None  # device and inode of the write-ahead log that we write to
         self._log_name = str(companion(self.path, "-wal"))
+        self._log_seen = 0.0  # when it was last seen beside the file
         self._gone: str | None = None  # what is said once that log was removed
         hold_over_forks(self)
         with self._lock:
@@ -117,15 +119,18 @@ class StudyFile:
             db = self._connection()
             full = durable or self.journal == "rollback"
             db.execute(f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}")
-            if time.monotonic() - self._last_wait < _GIVE_WAY:
+            now = time.monotonic()
+            if now - self._last_wait < _GIVE_WAY:
                 time.sleep(random.uniform(0.0, 0.001))
-            if not self._log_still_there():
+            if now - self._log_seen > _LATELY and not self._log_still_there():
                 self._raise_log_gone(db)
             with schema.transaction(db, "IMMEDIATE"):
                 answer = work(db)
             # What went into a log that was removed meanwhile is acknowledged only once it is in the file.
-            if not self._log_still_there() and not self._saved_from_log(db):
+            there = self._log_still_there()
+            if not there and not self._saved_from_log(db):
                 self._raise_log_gone(db)
+            self._log_seen = now if there else 0.0
             return answer
 
         with self._lock:
