@@ -9,7 +9,9 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import apsw
 import numpy as np
@@ -473,3 +475,114 @@ def test_a_full_database_says_so(tmp_path: Path) -> None:
             storage.tell("s", [good(pull) for pull in range(1, 20_001)])
         assert storage.size("s") == (1, 0)
         assert storage.tell("s", [good(7)]) == [True]
+
+
+# The log beside the file ----------------------------------------------------------------------------------------------
+
+
+def copied(path: Path) -> Path:
+    """A copy of the file alone, as somebody makes it who does not know of the log beside it."""
+    copy = path.with_name("copy.db")
+    copy.write_bytes(path.read_bytes())
+    return copy
+
+
+def test_a_file_is_whole_when_a_run_ends_though_a_page_is_open(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    begin(path, pulls=300)
+    writer = SqliteStorage(path)
+    writer.tell("s", [good(1)])
+    go, over = threading.Event(), threading.Event()
+
+    def follow() -> None:
+        with SqliteStorage(path, read_only=True) as page:
+            while not over.is_set():
+                page.told("s")
+                go.set()
+
+    follower = threading.Thread(target=follow)
+    follower.start()
+    try:
+        assert go.wait(60.0)
+        for pull in range(2, 301):
+            writer.tell("s", [good(pull)])
+        assert path.with_name("a.db-wal").stat().st_size > 0
+        writer.close()
+        copy = copied(path)
+    finally:
+        over.set()
+        follower.join()
+    with SqliteStorage(copy, read_only=True) as storage:
+        assert storage.size("s") == (1, 300)
+        assert len(storage.told("s")) == 300
+
+
+def test_a_reader_that_stays_keeps_nobody_from_closing(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    begin(path, pulls=9)
+    writer, reader = SqliteStorage(path), apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    writer.tell("s", [good(1)])
+    reader.execute("BEGIN")
+    reader.execute("SELECT * FROM told").fetchall()  # and has not ended it
+    writer.tell("s", [good(2)])
+    began = time.monotonic()
+    writer.close()
+    assert time.monotonic() - began < 30.0
+    reader.close()
+    with SqliteStorage(path, read_only=True) as storage:
+        assert storage.size("s") == (1, 2)
+
+
+def test_a_log_that_is_removed_beside_a_writer_is_noticed_and_nothing_is_lost(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    begin(path)
+    with SqliteStorage(path) as writer, SqliteStorage(path) as other:
+        assert writer.tell("s", [good(1), good(2)]) == [True, True]
+        assert other.tell("s", [good(3)]) == [True]
+        path.with_name("a.db-wal").unlink()
+        time.sleep(0.1)
+        for storage in (writer, other, writer):
+            with pytest.raises(Unwritable, match=r"a\.db-wal was removed or replaced .* nothing is lost") as said:
+                storage.tell("s", [good(4)])
+            assert len(str(said.value).splitlines()) == 1
+        with SqliteStorage(copied(path), read_only=True) as storage:
+            assert storage.told("s").pulls.tolist() == [1, 2, 3]
+    with SqliteStorage(path) as again:
+        assert again.tell("s", [good(4)]) == [True]
+        assert again.told("s").pulls.tolist() == [1, 2, 3, 4]
+
+
+def test_a_log_that_is_removed_in_the_middle_of_a_tell_is_moved_into_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.db"
+    begin(path)
+    real = sqlite_schema.transaction
+    with SqliteStorage(path) as writer:
+        writer.tell("s", [good(1)])
+
+        @contextmanager
+        def removed_meanwhile(db: apsw.Connection, kind: Any) -> Iterator[None]:
+            with real(db, kind):
+                path.with_name("a.db-wal").unlink(missing_ok=True)
+                yield
+
+        monkeypatch.setattr(sqlite_schema, "transaction", removed_meanwhile)
+        assert writer.tell("s", [good(2)]) == [True]  # acknowledged: it is in the file
+        monkeypatch.undo()
+        with SqliteStorage(copied(path), read_only=True) as storage:
+            assert storage.told("s").pulls.tolist() == [1, 2]
+        with pytest.raises(Unwritable, match="was removed or replaced"):
+            writer.tell("s", [good(3)])
+
+
+def test_a_log_in_whose_place_there_is_another_is_noticed(tmp_path: Path) -> None:
+    path, log = tmp_path / "a.db", tmp_path / "a.db-wal"
+    begin(path)
+    with SqliteStorage(path) as writer:
+        writer.tell("s", [good(1)])
+        log.rename(tmp_path / "kept")
+        log.write_bytes(b"")
+        time.sleep(0.1)
+        with pytest.raises(Unwritable, match="may be lost"):
+            writer.tell("s", [good(2)])

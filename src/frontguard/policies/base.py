@@ -21,9 +21,10 @@ import numpy.typing as npt
 
 from frontguard._checks import checked_count
 from frontguard._typing import Floats, Ints
-from frontguard.errors import OutOfTurn
+from frontguard.errors import BadInput, OutOfTurn
 from frontguard.evidence.samples import Table
 from frontguard.notices import Notice
+from frontguard.policies.saved import MOST, check_kind, check_range, read_arrays
 from frontguard.results import Certificate, Inner, Result
 from frontguard.theory.threats import Threat, threat_named
 from frontguard.verdicts import Verdict
@@ -104,6 +105,14 @@ class Policy(ABC):
     @abstractmethod
     def certificate(self) -> Certificate:
         """What is guaranteed of the answer."""
+
+    @abstractmethod
+    def _check_fixed(self) -> None:
+        """Refuse what no policy was given, where a state is taken over that may come from a stranger: `BadInput`."""
+
+    @abstractmethod
+    def _check_changing(self) -> None:
+        """Refuse what observations cannot have made of it; kinds and shapes of the arrays are right by now."""
 
     def outlook(self) -> Certificate | None:
         """What could be guaranteed of the arms that are likely to be returned, if that is known: for progress."""
@@ -214,27 +223,64 @@ class Policy(ABC):
 
     @classmethod
     def from_state(cls, state: State) -> Self:
-        """The policy whose `state()` this is."""
-        if str(state["policy"]) != cls.name:
-            raise ValueError(f"this is the state of {str(state['policy'])!r}; wanted one of {cls.name!r}")
+        """The policy whose `state()` this is. Refuses what is none, before a kernel sees it."""
+        name = str(state.get("policy"))
+        if name != cls.name:
+            raise BadInput(f"this is the state of {name[:60]!r}; wanted one of {cls.name!r}")
         policy = cls.__new__(cls)
         policy._take_over(cls.fixed, state)
+        policy._check_size(state)
+        policy._check_fixed()
         policy._begin()
+        fresh = policy._arrays()
         policy._take_over(cls.changing, state)
+        for each, array in policy._arrays().items():
+            if each != "pool":  # which grows
+                check_kind(each, array, fresh[each])
+        check_range("pulls that are out", policy._outstanding, 0, MOST)
+        if policy._waiting != policy._outstanding.sum():
+            raise BadInput(f"{policy._outstanding.sum()} pulls are out; got {policy._waiting}")
+        policy._check_changing()
         return policy
 
     def _take_over(self, kinds: dict[str, type[Any]], state: State) -> None:
         """Set the attributes of these names and kinds to what the state says."""
         for name, kind in kinds.items():
             value: Any
-            if kind is Threat:
-                threat, eps = state[name]
-                value = threat_named(str(threat), float(eps))
-            elif issubclass(kind, tuple):
-                value = kind(*(state[f"{name}.{field}"].copy() for field in kind._fields))  # type: ignore[attr-defined]
-            else:
-                value = state[name].copy() if kind is np.ndarray else kind(state[name])
+            try:
+                if kind is Threat:
+                    threat, eps = state[name].tolist()
+                    value = threat_named(str(threat), float(eps))
+                elif issubclass(kind, tuple):
+                    value = kind(*(state[f"{name}.{field}"].copy() for field in kind._fields))  # type: ignore[attr-defined]
+                elif kind is np.ndarray:
+                    value = state[name].copy()
+                else:
+                    value = kind(state[name].item())
+            except KeyError as missing:
+                raise BadInput(f"{missing} is missing in the state of {self.name}") from None
+            except (TypeError, ValueError, OverflowError) as error:
+                raise BadInput(f"{name} in the state of {self.name} cannot be: {error}") from None
             setattr(self, name, value)
+
+    def _check_size(self, state: State) -> None:
+        """Refuse more arms or objectives than the state has values for, before room is made for them."""
+        checked_count(self.arms, "arms (K)")
+        checked_count(self.objectives, "objectives (M)")
+        most = max(array.size for array in state.values())
+        if self.arms * self.objectives > most:
+            raise BadInput(f"{self.arms} arms and {self.objectives} objectives do not fit the {most} values of a state")
+
+    def _arrays(self) -> State:
+        """All arrays that observations change, by name."""
+        found: State = {}
+        for name, kind in self.changing.items():
+            value = getattr(self, name)
+            if issubclass(kind, tuple):
+                found |= {f"{name}.{field}": array for field, array in value._asdict().items()}
+            elif kind is np.ndarray:
+                found[name] = value
+        return found
 
     def fresh(self) -> Self:
         """The same policy without any observations."""
@@ -249,9 +295,12 @@ class Policy(ABC):
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read what `save` wrote."""
-        with np.load(path, allow_pickle=False) as file:
-            return cls.from_state(dict(file))
+        """Read what `save` wrote. Refuses whatever else is in the file, which may come from a stranger."""
+        state = read_arrays(path)
+        try:
+            return cls.from_state(state)
+        except BadInput as error:
+            raise BadInput(f"{path}: {error}") from None
 
     # Results ----------------------------------------------------------------------------------------------------------
 

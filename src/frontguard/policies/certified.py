@@ -17,6 +17,7 @@ import numpy.typing as npt
 from frontguard._checks import checked_count, checked_delta, real_number
 from frontguard._typing import Floats, Ints
 from frontguard.errors import BadInput
+from frontguard.evidence.boundaries import STEPS
 from frontguard.evidence.boxes import (
     ESTIMATE,
     HIGH,
@@ -49,6 +50,15 @@ from frontguard.pareto.rule import (
     reachable,
 )
 from frontguard.policies.base import Policy, State
+from frontguard.policies.saved import (
+    MOST,
+    check_arms,
+    check_finite,
+    check_listed,
+    check_range,
+    check_samples,
+    check_shape,
+)
 from frontguard.results import Certificate, Guess, Result
 from frontguard.theory.spread import SpreadBound
 from frontguard.theory.threats import Threat
@@ -170,6 +180,58 @@ class Certified(Policy):
         self._told_since = 0  # pulls told since the last decision
         self._all_seen = False  # whether every arm has been pulled: before, there is nothing to decide
 
+    def _check_fixed(self) -> None:
+        rule, M = self.rule, self.objectives
+        if rule.low_ranks.ndim != 3 or 0 in rule.low_ranks.shape:
+            raise BadInput(f"rule.low_ranks must be tables of M objectives; got the shape {rule.low_ranks.shape}")
+        shifts, entries = rule.low_ranks.shape[1:]
+        for name, table in (("rule.low_ranks", rule.low_ranks), ("rule.high_ranks", rule.high_ranks)):
+            check_shape(name, table, np.int64, (M, shifts, entries))
+            # A rank is never above the number of pulls that it is read at.
+            if (table < 0).any() or (table > _fewest_pulls(entries)).any():
+                raise BadInput(f"{name} must be ranks among the pulls that they are read at; got others")
+        for name, each in (("costs", rule.costs), ("low_keep", rule.low_keep), ("high_keep", rule.high_keep)):
+            check_shape(f"rule.{name}", each, np.float64, (M, shifts))
+            check_range(f"rule.{name}", each, 0.0, np.finfo(np.float64).max if name == "costs" else 1.0)
+        for name, each in (("rule.quantiles", rule.quantiles), ("rule.taken", rule.taken)):
+            check_shape(name, each, np.float64, (M,))
+            check_range(name, each, 0.0, 1.0)
+        for name, each in self.goal._asdict().items():
+            check_shape(f"goal.{name}", each, np.float64, (M,))
+            check_finite(f"goal.{name}", each, 0.0)
+        check_range("delta", np.array(self.delta), 0.0, 1.0)
+        check_shape("_start", self._start, CONTROL, (1,))
+        self._check_control(self._start)
+
+    def _check_control(self, control: Table) -> None:
+        """Refuse budgets and counts that are none."""
+        most = np.iinfo(np.int64).max
+        for name, low, high in (
+            ("alive", 0, self.arms),
+            ("stop", RUNNING, len(STOPS) - 1),
+            ("pulls", 0, MOST),
+            ("decisions", 0, most),
+            ("max_pulls", 1, most),
+            ("max_per_arm", 1, LARGEST),
+            ("first", 1, LARGEST),
+            ("growth", 0.0, 1.0),
+            ("revive", 0, 1),
+        ):
+            check_range(name, control[name], low, high)
+
+    def _check_changing(self) -> None:
+        arms, control = self.standing.arms, self.standing.control
+        self._check_control(control)
+        check_arms(arms, self.arms, pulls=(0, MOST), candidate=(0, 2), wanted=(0, 1))
+        check_samples(self.columns, self.pool, kept_sorted=True)
+        counts = self.columns["count"][:-1].reshape(self.arms, self.objectives)
+        if (counts > arms["pulls"][:, None]).any() or arms["pulls"].sum() != control["pulls"][0]:
+            raise BadInput("arms must have as many pulls as values at least; got fewer")
+        gone = (arms["status"] == Verdict.OUT) | (arms["status"] == Verdict.SET_ASIDE)
+        check_listed("alive", self.standing.alive, int(control["alive"][0]), np.flatnonzero(~gone).tolist())
+        check_range("front", self.standing.front, 0, self.arms - 1)
+        check_range("_told_since", np.array(self._told_since), 0, MOST)
+
     @classmethod
     def for_objectives(
         cls, arms: int, objectives: Iterable[Objective | str | tuple[str, str]], *, threat: Threat, **settings: Any
@@ -239,7 +301,7 @@ class Certified(Policy):
         wanted, counts = next_batch(self.standing)
         if pulls is not None:
             return self._some(pulls, wanted, arms["pulls"][wanted] + self._outstanding[wanted])
-        return np.repeat(wanted, counts)[: int(control["max_pulls"][0] - control["pulls"][0])]
+        return np.repeat(wanted, np.maximum(counts, 0))[: int(control["max_pulls"][0] - control["pulls"][0])]
 
     @property
     def _alive(self) -> Ints:
@@ -479,6 +541,11 @@ class Pending:
         own["count"] += pending["count"]
         self._readers.add(reader)
         return self._pool
+
+
+def _fewest_pulls(entries: int) -> Ints:
+    """The fewest pulls at which each entry of a table of ranks is read."""
+    return np.asarray(np.ceil((np.arange(entries) / STEPS) ** 2), np.int64)
 
 
 def _one_or_all(values: Floats) -> float | tuple[float, ...]:

@@ -23,6 +23,7 @@ from frontguard.storage.contract import (
     follows,
     leases_of,
 )
+from frontguard.storage.forks import hold_over_forks
 
 
 @dataclass
@@ -58,6 +59,10 @@ class MemoryStorage(Storage):
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._studies: dict[str, _Kept] = {}
+        hold_over_forks(self)
+
+    def _before_fork(self) -> None:
+        """A child has a copy of its own."""
 
     def describe(self) -> str:
         """How durable this storage is, in a sentence."""

@@ -19,6 +19,7 @@ from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.policies.forecast import forecast
 from frontguard.storage.contract import Storage, Told
+from frontguard.studies.forks import renew_after_fork
 from frontguard.studies.overview import History, Measurements, Moment, Overview, Rate, Snapshot
 from frontguard.studies.reasons import NOT_USABLE, reasons_of
 from frontguard.studies.replay import Replay, inner_values
@@ -67,6 +68,10 @@ class Follower:
         self._overview: Overview | None = None
         self._version = 0
         self._begin(storage.settings(name))
+        renew_after_fork(self)
+
+    def _start_anew(self) -> None:
+        self._begin(self._text)
 
     def _begin(self, text: str) -> None:
         """Forget the log, and take these settings."""

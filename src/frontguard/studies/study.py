@@ -24,6 +24,7 @@ from frontguard.storage.contract import End as End
 from frontguard.storage.contract import Pull as Pull
 from frontguard.storage.contract import Storage, StudyExists, Tell, UnknownStudy
 from frontguard.storage.open import open_storage
+from frontguard.studies.forks import renew_after_fork
 from frontguard.studies.measurement import LowValue, Measurement, Values, checked_reason, checked_values
 from frontguard.studies.reasons import reasons_of
 from frontguard.studies.replay import Replay
@@ -153,6 +154,10 @@ class Study:
         self._held: set[int] = set()  # pulls that `ask` gave and that were not told since
         self._replay = Replay(settings)
         self._lock = threading.RLock()  # of the replay; storages look after themselves
+        renew_after_fork(self)
+
+    def _start_anew(self) -> None:
+        self._replay = Replay(self.settings)
 
     # What it is about -------------------------------------------------------------------------------------------------
 

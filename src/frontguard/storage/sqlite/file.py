@@ -24,7 +24,6 @@ import os
 import random
 import threading
 import time
-import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, NoReturn, TypeVar
@@ -36,6 +35,7 @@ from frontguard._private import make_private
 from frontguard._secrets import without_password
 from frontguard.errors import BadInput
 from frontguard.storage.contract import Damaged, NothingThere, Unavailable
+from frontguard.storage.forks import hold_over_forks
 from frontguard.storage.sqlite import schema
 from frontguard.storage.sqlite.log import NotAsWritten
 from frontguard.storage.sqlite.remains import companion, looks_like_ours, readable
@@ -44,6 +44,8 @@ Journal = Literal["wal", "rollback"]
 Answer = TypeVar("Answer")
 
 _SMALLEST = 512  # bytes of an SQLite database
+_MOMENT = 2.0  # seconds for which the end of others' reads is waited for, before a log is moved into its file
+_LATELY = 0.05  # seconds for which a log that was seen beside the file need not be looked for before a write, too
 _LONGEST = 300  # characters of what is said of damage: names may be of any length
 _GIVE_WAY = 0.1  # seconds after the last wait in which a writer leaves the others a chance
 
@@ -78,7 +80,11 @@ class StudyFile:
         self._waiting_since = 0.0
         self._last_wait = -1.0
         self._damage: str | None = None
-        _files.add(self)
+        self._log: tuple[int, int] | None = None  # device and inode of the write-ahead log that we write to
+        self._log_name = str(companion(self.path, "-wal"))
+        self._log_seen = 0.0  # when it was last seen beside the file
+        self._gone: str | None = None  # what is said once that log was removed
+        hold_over_forks(self)
         with self._lock:
             self._guarded(self._connection)
 
@@ -115,18 +121,55 @@ class StudyFile:
             db = self._connection()
             full = durable or self.journal == "rollback"
             db.execute(f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}")
-            if time.monotonic() - self._last_wait < _GIVE_WAY:
+            now = time.monotonic()
+            if now - self._last_wait < _GIVE_WAY:
                 time.sleep(random.uniform(0.0, 0.001))
+            if now - self._log_seen > _LATELY and not self._log_still_there():
+                self._raise_log_gone(db)
             with schema.transaction(db, "IMMEDIATE"):
-                return work(db)
+                answer = work(db)
+            # What went into a log that was removed meanwhile is acknowledged only once it is in the file.
+            there = self._log_still_there()
+            if not there and not self._saved_from_log(db):
+                self._raise_log_gone(db)
+            self._log_seen = now if there else 0.0
+            return answer
 
         with self._lock:
             if self._damage is not None:
                 raise Damaged(self._damage)  # what is damaged is not written to
+            if self._gone is not None:
+                raise Unwritable(self._gone)
             return self._guarded(attempt)
 
     def close(self) -> None:
-        """Close the connection; the next use opens it again."""
+        """Have all of it in the file itself, if nobody keeps us from it for long, and close the connection.
+
+        The last to close would do so anyway. But a page that shows the study may be open for days, and whoever copies
+        the file alone meanwhile would lose what is in the write-ahead log. The next use opens the connection again.
+        """
+        with self._lock:
+            db, ours = self._db, self._pid == os.getpid()
+            if db is not None and ours and not self.read_only and self.journal == "wal" and self._damage is None:
+                self._move_log_into_file(db, _MOMENT)
+            self._disconnect()
+
+    def _move_log_into_file(self, db: apsw.Connection, wait: float) -> bool:
+        """Move the write-ahead log into the file and cut it to nothing; False if others keep us from it."""
+        db.set_busy_timeout(int(1000.0 * wait))  # readers are in short reads; others may be at a long one
+        try:
+            db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        except apsw.Error:
+            return False  # it is safe where it is
+        finally:
+            db.set_busy_handler(self._busy)
+        return True
+
+    def _before_fork(self) -> None:
+        if self._db is None or self._db.get_autocommit():  # not from within a transaction of this very thread
+            self._disconnect()
+
+    def _disconnect(self) -> None:
         with self._lock:
             db, self._db = self._db, None
             if db is None:
@@ -141,7 +184,7 @@ class StudyFile:
 
     def _connection(self) -> apsw.Connection:
         if self._db is not None and (self._pid != os.getpid() or self._changed()):
-            self.close()
+            self._disconnect()
         if self._db is None:
             self._pid = os.getpid()
             self._db = self._open_to_read() if self.read_only else self._open_to_write()
@@ -155,9 +198,37 @@ class StudyFile:
         except OSError:
             status = None
         if status is None or self._file not in (None, (status.st_dev, status.st_ino)):
-            self.close()
+            self._disconnect()
             raise Unwritable(f"{self.name} was removed or replaced by another file while it was in use")
         self._file = status.st_dev, status.st_ino
+
+    def _log_still_there(self) -> bool:
+        """Whether the write-ahead log that we write to is the one beside the file.
+
+        SQLite would go on writing into a log that was deleted, and nobody who opens the file would find it.
+        """
+        if self._log is None:
+            return True
+        try:
+            status = os.stat(self._log_name)
+        except OSError:
+            return False
+        return (status.st_dev, status.st_ino) == self._log
+
+    def _saved_from_log(self, db: apsw.Connection) -> bool:
+        """Move what is in a log that is gone, and that we still have, into the file; not if another is in its place."""
+        return not os.path.exists(self._log_name) and self._move_log_into_file(db, _MOMENT)
+
+    def _raise_log_gone(self, db: apsw.Connection) -> NoReturn:
+        saved = self._saved_from_log(db)
+        what = "what was told is in the file now, and nothing is lost" if saved else "what was told last may be lost"
+        self._gone = (
+            f"{self._log_name} was removed or replaced while {self.name} was in use: {what}. End all processes that "
+            "use the file, and begin again"
+        )
+        db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        self._disconnect()
+        raise Unwritable(self._gone)
 
     def _open_to_write(self) -> apsw.Connection:
         checked_place(self.path, self.name, read_only=False)
@@ -180,6 +251,11 @@ class StudyFile:
             if new:
                 db.execute("PRAGMA synchronous = FULL")
                 schema.create_tables(db)
+            self._log = None
+            if self.journal == "wal":
+                db.execute("SELECT 1 FROM study").fetchone()  # from the first read on, the log is there and open
+                status = os.stat(self._log_name)
+                self._log = status.st_dev, status.st_ino
         except BaseException:
             _leave_as_it_is(db, self.path)
             raise
@@ -380,26 +456,3 @@ def _leave_as_it_is(db: apsw.Connection, path: Path) -> None:
     if log.exists() and log.stat().st_size > 0:
         db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     db.close()
-
-
-# Forks ----------------------------------------------------------------------------------------------------------------
-
-_files: weakref.WeakSet[StudyFile] = weakref.WeakSet()
-_held: list[StudyFile] = []
-
-
-def _before_fork() -> None:
-    for file in sorted(_files, key=id):
-        file._lock.acquire()
-        _held.append(file)
-        if file._db is None or file._db.get_autocommit():  # not from within a transaction of this very thread
-            file.close()
-
-
-def _after_fork() -> None:
-    while _held:
-        _held.pop()._lock.release()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

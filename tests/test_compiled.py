@@ -1,0 +1,103 @@
+"""Where compiled code is kept when neither the package nor a home can be written to."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import frontguard
+
+PROGRAM = (
+    "import frontguard, frontguard._compiled as c\n"
+    "from frontguard.evidence.boundaries import taken_away\n"
+    "print(frontguard.__file__, taken_away(0.29, 100), type(taken_away._cache).__name__)\n"
+)
+
+
+@pytest.fixture(scope="module")
+def package() -> Iterator[Path]:
+    """A copy of the package that cannot be written to."""
+    folder = Path(tempfile.mkdtemp(prefix="read-only-"))
+    shutil.copytree(Path(frontguard.__file__).parent, folder / "frontguard", ignore=shutil.ignore_patterns("*.nb?"))
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    yield folder
+    for path in (folder, *folder.rglob("*")):
+        if path.is_dir():
+            path.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+def _as_everybody() -> None:
+    """In a child, before it begins: what modes of files say binds root too. It keeps its name, since where Python is
+    installed may be open to root only, and gives up the right to overlook modes (CAP_DAC_OVERRIDE) for good.
+    """
+    if os.geteuid() == 0 and ctypes.CDLL(None).prctl(_DROP, _OVERLOOK_MODES, 0, 0, 0):
+        os._exit(_CANNOT)
+
+
+_DROP, _OVERLOOK_MODES, _CANNOT = 24, 1, 77
+
+
+def run(package: Path, temporary: Path) -> str:
+    """What the program prints there, without a home, by somebody who may write nowhere but in `temporary`."""
+    paths = [str(package), *(path for path in sys.path if "site-packages" in path)]
+    ran = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        cwd="/",
+        env={"PYTHONPATH": os.pathsep.join(paths), "TMPDIR": str(temporary), "HOME": f"{package}/home"},
+        preexec_fn=_as_everybody,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    if ran.returncode == _CANNOT:
+        pytest.skip("root may write anywhere here, and cannot give that up")
+    assert ran.returncode == 0, ran.stderr
+    where, *answer = ran.stdout.split()
+    assert where.startswith(str(package))
+    return " ".join(answer)
+
+
+@pytest.fixture
+def temporary() -> Iterator[Path]:
+    """A temporary folder that everybody may write to."""
+    folder = Path(tempfile.mkdtemp(prefix="everybodys-"))
+    folder.chmod(0o1777)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def private(temporary: Path) -> Path:
+    return temporary / f"frontguard-{os.getuid()}"
+
+
+def test_a_private_folder_is_used(package: Path, temporary: Path) -> None:
+    assert run(package, temporary) == "29 _PackageCache"
+    assert stat.S_IMODE(private(temporary).stat().st_mode) == 0o700
+    assert list(private(temporary).rglob("*.nbc"))
+    assert run(package, temporary) == "29 _PackageCache"
+
+
+def test_a_folder_that_others_can_write_to_is_not(package: Path, temporary: Path) -> None:
+    private(temporary).mkdir()
+    private(temporary).chmod(0o777)
+    assert run(package, temporary) == "29 NullCache"
+    assert not list(private(temporary).rglob("*"))
+
+
+def test_a_link_is_not_followed(package: Path, temporary: Path) -> None:
+    target = temporary / "elsewhere"
+    target.mkdir(mode=0o700)
+    private(temporary).symlink_to(target)
+    assert run(package, temporary) == "29 NullCache"
+    assert not list(target.iterdir())
