@@ -142,7 +142,11 @@ def test_strict_is_for_scripts(folder: Path) -> None:
         (["log.csv", *TWO, "--format", "xml"], "format must be one of csv"),
         (["log.csv", *TWO, "--csv", "no/where.csv"], "--csv no/where.csv: cannot be written"),
         (["log.csv", *TWO, "--append", "log.csv"], "log.csv"),
-        (["log.csv", *TWO, "--cluster", "127.0.0.1:1", "--append", "x"], "cannot be added to a state"),
+        (
+            ["log.csv", *TWO, "--executor", "dask://127.0.0.1:1", "--append", "x"],
+            "append cannot be combined with a cluster",
+        ),
+        (["log.csv", *TWO, "--cluster", "127.0.0.1:1"], "a Dask cluster is given as --executor dask://HOST:PORT; got"),
         ([], "LOG"),
     ],
 )

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import numpy as np
 import pytest
 
-from frontguard import BadInput, Objective, Prescient, analyze
+import frontguard
+from frontguard import BadInput, Objective, Prescient
 from frontguard.logs import boxes
+from frontguard.logs.analysis import Analysis
 from frontguard.logs.sort.ordered import Ordered, Readable
+from frontguard.logs.sort.progress import LogProgress
+from frontguard.logs.sources.files import LogFile
+from frontguard.logs.sources.reader import Request
 
 dask = pytest.importorskip("dask", reason="the extra `dask` is not installed")
 distributed = pytest.importorskip("distributed", reason="the extra `dask` is not installed")
@@ -21,8 +32,9 @@ pa = pytest.importorskip("pyarrow", reason="the extra `logs` is not installed")
 
 import pyarrow.parquet as pq  # noqa: E402
 
+from frontguard.logs import on_workers  # noqa: E402
 from frontguard.logs.cluster import ClusterOrdered, ordered_on_cluster  # noqa: E402
-from tests.clusters import WAIT, Cluster, running_cluster, until  # noqa: E402
+from tests.clusters import WAIT, Cluster, fake_package, running_cluster, tasks_of, until  # noqa: E402
 from tests.logs.sort.test_rows import Batch, ordered_in_memory  # noqa: E402
 
 METRICS = ["seconds", "quality"]
@@ -45,8 +57,14 @@ def client(cluster: Cluster) -> Iterator[Any]:
         yield client
 
 
-def write_log(folder: Path, files: int = 7, rows: int = 3000, arms: int = 150) -> Ordered:
-    """Parquet of various shapes, and what one machine makes of it."""
+@pytest.fixture(autouse=True)
+def rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Logs here are small; values stay with the workers all the same."""
+    monkeypatch.setattr("frontguard.logs.cluster.FEW", -1)
+
+
+def write_log(folder: Path, files: int = 7, rows: int = 3000, arms: int = 150, ending: str = "parquet") -> Ordered:
+    """Files of various shapes, and what one machine makes of them."""
     rng = np.random.default_rng(5)
     batches = []
     for number in range(files):
@@ -61,9 +79,26 @@ def write_log(folder: Path, files: int = 7, rows: int = 3000, arms: int = 150) -
         table = pa.table(
             {"flags": texts.dictionary_encode() if number % 2 else texts, "seconds": values[0], "quality": values[1]}
         )
-        pq.write_table(table, folder / f"part-{number}.parquet", row_group_size=1000)
+        write_table(table, folder / f"part-{number}.{ending}")
         batches.append(Batch(texts, values))
     return ordered_in_memory(batches, METRICS, failed_below_or_at=FLOORS)
+
+
+def write_table(table: Any, path: Path) -> None:
+    if path.suffix == ".parquet":
+        pq.write_table(table, path, row_group_size=1000)
+        return
+    columns = table.to_pydict()
+    rows = zip(*columns.values(), strict=True)
+    if ".csv" in path.name:
+        lines = [",".join(columns), *(",".join("NA" if each != each else str(each) for each in row) for row in rows)]
+    else:
+        lines = [
+            json.dumps({name: None if each != each else each for name, each in zip(columns, row, strict=True)})
+            for row in rows
+        ]
+    text = "".join(f"{line}\n" for line in lines).encode()
+    path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
 
 
 def on(cluster: Any, files: Any, **options: Any) -> ClusterOrdered:
@@ -116,7 +151,7 @@ def test_arms_of_several_columns_have_their_parts(client: Any, tmp_path: Path) -
     columns = {"lang": [lang for lang, _ in rows], "size": [size for _, size in rows]}
     pq.write_table(pa.table({**columns, "seconds": np.arange(1.0, 1.0 + len(rows))}), tmp_path / "log.parquet")
     asked: dict[str, Any] = {"arm": ["lang", "size"], "minimize": "seconds"}
-    there, here = (analyze(str(tmp_path), cluster=cluster, **asked) for cluster in (client, None))
+    there, here = (frontguard.analyze(str(tmp_path), executor=each, **asked) for each in (client, None))
     assert there.arms == here.arms == ('"c/c++"/128', '"c/c++"/64', "c/128", "c/64")
     assert there.parts is not None
     assert there.parts.row(0) == ("c/c++", "128")
@@ -151,44 +186,20 @@ def test_one_of_two_workers_is_killed_between_reads(cluster: Cluster, client: An
 
 def _shares_by_worker(client: Any) -> dict[str, list[str]]:
     held = client.has_what()
-    return {worker: [key for key in keys if str(key).startswith("merge_shards")] for worker, keys in held.items()}
-
-
-def test_a_worker_is_killed_while_it_reads(cluster: Cluster, client: Any, tmp_path: Path) -> None:
-    """It hangs in a file, here a pipe that nobody writes to, until it is killed; the other one then finds the file."""
-    here = write_log(tmp_path)
-    files = sorted(tmp_path.iterdir())
-    whole = files[4].with_suffix(".whole")
-    files[4].rename(whole)
-    os.mkfifo(files[4])
-    pids = client.run(os.getpid)
-    answer: list[ClusterOrdered] = []
-    thread = Thread(target=lambda: answer.append(on(client, files, parts=5)), daemon=True)
-    thread.start()
-    hanging = pids[until(lambda: _last_reader(client, len(files)), "one file is left, and a worker hangs in it")]
-    whole.rename(files[4])
-    cluster.kill(next(worker for worker in cluster.workers if worker.pid == hanging))
-    thread.join(WAIT)
-    with answer[0] as log:
-        assert_same(log, here)
-
-
-def _last_reader(client: Any, files: int) -> str:
-    """The worker that is still to read a file when all others have been read."""
-    reading = [worker for worker, keys in client.processing().items() for key in keys if _is_reading(key)]
-    read = {key for keys in client.has_what().values() for key in keys if _is_reading(key)}
-    return str(reading[0]) if len(reading) == 1 and len(read) == files - 1 else ""
-
-
-def _is_reading(key: object) -> bool:
-    return "_read_and_cut" in str(key)
+    return {worker: [key for key in keys if str(key).startswith("merged")] for worker, keys in held.items()}
 
 
 def test_what_is_wrong_is_said_in_one_line(client: Any, tmp_path: Path) -> None:
     write_log(tmp_path, files=2, rows=50, arms=12)
     for options, message in (
         ({"metrics": ["second"]}, r"part-0\.parquet: no column is called 'second' \(did you mean 'seconds'\?\)"),
-        ({"files": "no*"}, r"no file matches 'no\*'"),
+        ({"files": "no*"}, r"no file matches '.*/no\*', as the Dask worker tcp://\S+ on \S+ sees it"),
+        ({"files": "-"}, r"executor: standard input cannot be read on a cluster"),
+        ({"files": "sqlite:///x.db"}, r"executor: a study cannot be read on a cluster"),
+        (
+            {"files": {"flags": ["a"]}},
+            r"executor: wanted files that the workers of the cluster see; got <class 'dict'>",
+        ),
         ({"failed_below_or_at": np.zeros(3)}, r"failed_below_or_at needs one number for each of 1 metrics"),
     ):
         given = {"files": tmp_path, "arm": "flags", "metrics": ["seconds"], **options}
@@ -200,14 +211,286 @@ def test_what_is_wrong_is_said_in_one_line(client: Any, tmp_path: Path) -> None:
         on(client, tmp_path)
     empty = pa.table({"flags": pa.array([], pa.string()), "seconds": np.zeros(0), "quality": np.zeros(0)})
     pq.write_table(empty, tmp_path / "part-1.parquet")
-    with pytest.raises(BadInput, match=r"part-1\.parquet: there are no rows"):
+    with pytest.raises(BadInput, match=r"part-1\.parquet has no rows; its columns are 'flags', 'seconds', 'quality'"):
         on(client, tmp_path / "part-1.parquet")
 
 
-def test_no_scheduler_is_named() -> None:
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "jsonl", "jsonl.gz"])
+def test_text_is_read_as_on_one_machine(client: Any, tmp_path: Path, ending: str) -> None:
+    here = write_log(tmp_path, files=3, rows=300, arms=20, ending=ending)
+    with on(client, str(tmp_path / f"part-*.{ending}")) as log:
+        assert_same(log, here)
+
+
+def same_analysis(client: Any, log: Any, **options: Any) -> Analysis:
+    """The analysis, which is the same to the bit on the cluster and here."""
+    asked = {"arm": "flags", "minimize": "seconds", "maximize": "quality", "tolerance": {"seconds": "2%"}, **options}
+    here, there = (frontguard.analyze(log, executor=executor, **asked) for executor in (None, client))
+    assert there.to_dict() == here.to_dict()
+    assert there.notices == here.notices
+    arrays = [
+        bits(each.estimates, each.lower, each.upper, each.means, each.pulls_per_arm, each.failed, each.failed_pulls)
+        for each in (here, there)
+    ]
+    assert arrays[0] == arrays[1]
+    return there
+
+
+def test_an_analysis_is_the_same_to_the_bit(client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Folders as columns, a decimal comma, a file without rows, rows without an arm, last lines that are unfinished."""
+    rng = np.random.default_rng(1)
+    for number in range(4):
+        folder = tmp_path / "log" / f"host=h{number % 2}"
+        folder.mkdir(parents=True, exist_ok=True)
+        arms = ["" if number and row % 50 == 7 else f"-O{row % 4}" for row in range(0 if number == 2 else 400)]
+        rows = [f"{arm};{rng.normal(1, 0.1):.3f};{rng.normal() + len(arm):.2f}" for arm in arms]
+        (folder / f"{number}.csv").write_text("\n".join(["flags;seconds;quality", *rows]).replace(".", ","))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("frontguard.logs.cluster.FEW", 10_000)
+    asked: dict[str, Any] = {"arm": "flags", "decimal": ",", "missing_arms": "drop"}
+    found = same_analysis(client, "log", **asked)
+    assert len(found.arms) == 4
+    assert [notice.to_dict()["kind"] for notice in found.notices][:4] == [*["unfinished_line"] * 3, "rows_without_arm"]
+    messages = []
+    assert same_analysis(client, "log/**/*.csv", **{**asked, "arm": "host"}, profile=False).arms == ("h0", "h1")
+    for executor in (None, client):
+        with pytest.raises(BadInput) as refused:
+            frontguard.analyze("log", executor=executor, minimize="seconds", **{**asked, "missing_arms": "refuse"})
+        messages.append(str(refused.value))
+    assert messages[0] == messages[1]
+
+
+def test_what_a_cluster_does_not_read_is_refused(client: Any, tmp_path: Path) -> None:
+    (tmp_path / "long.csv").write_text("arm,metric,value\na,x,1\n")
+    (tmp_path / "log.csv").write_text("arm,x\n" + "a,1\nb,2\n" * 20)
+    frontguard.analyze(tmp_path / "log.csv", minimize="x", append=tmp_path / "log.state")
+    os.mkfifo(tmp_path / "pipe.csv")
+    for log, options, message in (
+        ("long.csv", {}, r"long\.csv: the long layout is not read on a cluster"),
+        ("log.state", {}, r"log\.state is a state file, which is not read on a cluster"),
+        ("pipe.csv", {}, r"pipe\.csv must be a plain file"),
+        ("log.csv", {"format": "pyperf"}, r"the format must be one of csv, parquet, jsonl; got 'pyperf'"),
+        ("log.csv", {"format": "study"}, r"executor: a study cannot be read on a cluster"),
+        ("log.csv", {"append": tmp_path / "x"}, r"executor: append cannot be combined with a cluster"),
+        ("log.csv", {"memory": 10**9}, r"executor: memory cannot be combined with a cluster"),
+        ("log.csv", {"minimize": ()}, r"objectives: name the columns to read on the cluster"),
+        ("log.csv", {"cluster": "127.0.0.1:1"}, r"cluster: a Dask cluster is given as executor"),
+        ("log.csv", {"executor": "threads"}, r"executor: a Dask scheduler is named 'dask://HOST:PORT'.*got 'threads'"),
+        ("log.csv", {"executor": "127.0.0.1:8786"}, r"named 'dask://HOST:PORT'.*got '127\.0\.0\.1:8786'"),
+    ):
+        with pytest.raises(BadInput, match=message):
+            frontguard.analyze(tmp_path / log, **{"minimize": "x", "executor": client, **options})
+
+
+def test_progress_is_told_as_on_one_machine(client: Any, tmp_path: Path) -> None:
+    write_log(tmp_path, files=3, rows=300, arms=20, ending="csv")
+    seen: list[LogProgress] = []
+    with on(client, tmp_path, progress=seen.append) as log:
+        rows = int(log.pulls.sum())
+    assert [(each.stage, each.rows, each.total) for each in seen][-1] == ("sorting", rows, rows)
+    assert ("reading", rows) in [(each.stage, each.rows) for each in seen]
+
+
+def test_how_far_a_job_is_and_its_end_before_time(tmp_path: Path) -> None:
+    """What workers do when they are asked, and when nobody wants to know any more."""
+    write_log(tmp_path, files=1, rows=50_000, arms=20, ending="csv")
+    path = tmp_path / "part-0.csv"
+    there = path.stat()
+    planned = on_workers.PlannedFile(LogFile(path, str(path)), path, there.st_size, there.st_mtime_ns)
+    request = Request.of("flags", METRICS, layout="wide", missing_arms="drop")
+    seen = []
+
+    class Watching(dict[Any, Any]):
+        def __setitem__(self, key: Any, value: Any) -> None:
+            super().__setitem__(key, value)
+            seen.append(on_workers.how_far("run"))
+            on_workers.stop("run")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(on_workers, "_far", Watching())
+        with pytest.raises(Exception, match=r"^$") as stopped:
+            on_workers.read(on_workers.Job("run", 3, "csv", (planned,), request, FLOORS, 2))
+        assert type(stopped.value).__name__ == "_Stopped"
+        ((rows, size),) = [far[3] for far in seen]
+        assert 0 < rows < 50_000
+        assert 0 < size <= there.st_size
+        assert on_workers.how_far("run") == {}
+
+
+def test_small_files_are_read_together(tmp_path: Path) -> None:
+    def planned(size: int) -> on_workers.PlannedFile:
+        return on_workers.PlannedFile(LogFile(tmp_path, "x"), tmp_path, size, 0)
+
+    def sizes(*files: int, threads: int = 1) -> list[list[int]]:
+        plan = on_workers.Plan("csv", "x", (), tuple(map(planned, files)), None)
+        return [[each.size for each in job] for job in plan.jobs(threads)]
+
+    mega = 1 << 20
+    assert sizes(0) == [[0]]
+    assert sizes(*[1000] * 5) == [[1000] * 5]
+    assert sizes(*[mega] * 8) == [[mega] * 2] * 4
+    assert sizes(*[mega] * 8, threads=4) == [[mega]] * 8
+    assert sizes(1000, 900 * mega, 1000, 1000) == [[1000], [900 * mega], [1000, 1000]]
+
+
+# Files that are not as they were planned ------------------------------------------------------------------------------
+
+
+def test_a_file_that_a_worker_does_not_see_is_named_with_the_worker(client: Any, tmp_path: Path) -> None:
+    """As it is planned by one worker, and as another one finds it."""
+    path = tmp_path / "log.csv"
+    path.write_text("flags,seconds,quality\na,1,1\n")
+    there = path.stat()
+    planned = on_workers.PlannedFile(LogFile(path, str(path)), path, there.st_size, there.st_mtime_ns)
+    job = on_workers.Job("run", 0, "csv", (planned,), Request.of("flags", METRICS, layout="wide"), FLOORS, 1)
+    assert client.submit(on_workers.told, client.submit(on_workers.read, job, pure=False)).result().pulls == 1
+    for change, message in (
+        (lambda: path.write_text("flags,seconds,quality\nb,1,1\nb,2,2\n"), r"sees another file there.*wanted 28"),
+        (path.unlink, r"log\.csv: the Dask worker tcp://\S+ on \S+ cannot read it \(No such file or directory\); all "),
+    ):
+        change()
+        with pytest.raises(BadInput, match=message):
+            client.submit(on_workers.read, job, pure=False).result()
+
+
+# Workers that go ------------------------------------------------------------------------------------------------------
+
+FRAGILE = """
+import os, signal, sys, time
+
+opened = 0
+
+
+def hook(event, given):
+    # Reading opens a file twice, once to look at it; planning opens it once.
+    global opened
+    if event != "open" or not str(given[0]).endswith("deadly.csv"):
+        return
+    opened += 1
+    folder = os.path.dirname(str(given[0]))
+    died = [name for name in os.listdir(folder) if name.startswith(".died")]
+    if opened == 2 and len(died) < int(os.environ["DEATHS"]):
+        os.mkdir(os.path.join(folder, f".died-{os.getpid()}"))
+        if os.environ["DEATHS"] == "1000":
+            time.sleep(1000)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+sys.addaudithook(hook)
+"""
+
+
+@pytest.fixture
+def deadly_log(tmp_path: Path) -> tuple[Path, Ordered]:
+    folder = tmp_path / "log"
+    folder.mkdir()
+    here = write_log(folder, files=4, rows=300, arms=20, ending="csv")
+    (folder / "part-1.csv").rename(folder / "part-1-deadly.csv")
+    return folder, here
+
+
+@contextmanager
+def fragile_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deaths: int) -> Iterator[tuple[Cluster, Any]]:
+    """Workers die, or hang if there are a thousand deaths, over a file that is called deadly; one is allowed."""
+    monkeypatch.setenv("DEATHS", str(deaths))
+    monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "1")
+    packages = fake_package(tmp_path / "packages", "sitecustomize", FRAGILE)
+    with running_cluster(tmp_path) as cluster:
+        for _ in range(3):
+            cluster.add_worker(packages)
+        with distributed.Client(cluster.address, set_as_default=False) as client:
+            client.wait_for_workers(3, timeout=WAIT)
+            yield cluster, client
+
+
+def test_what_a_dead_worker_was_reading_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deadly_log: tuple[Path, Ordered]
+) -> None:
+    folder, here = deadly_log
+    with fragile_cluster(tmp_path, monkeypatch, deaths=1) as (cluster, client):
+        with on(client, folder, format="csv") as log:
+            assert_same(log, here)
+        assert sorted(worker.poll() is None for worker in cluster.workers) == [False, True, True]
+
+
+def test_a_file_over_which_workers_die_is_named_after_some(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deadly_log: tuple[Path, Ordered]
+) -> None:
+    folder, _ = deadly_log
+    with fragile_cluster(tmp_path, monkeypatch, deaths=2) as (_, client):
+        gone = r"given up after 2 Dask workers died over it, the last of them tcp://127\.0\.0\.1:\d+"
+        with pytest.raises(BadInput, match=rf"executor: .*part-0\.csv and 3 more was {gone}"):
+            on(client, folder, format="csv")
+        until(lambda: not tasks_of(client), "the scheduler has forgotten all tasks")
+
+
+def test_ctrl_c_ends_a_reading_within_seconds_and_leaves_no_task(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deadly_log: tuple[Path, Ordered]
+) -> None:
+    folder, _ = deadly_log
+    with fragile_cluster(tmp_path, monkeypatch, deaths=1000) as (cluster, client):
+        asked = ["--executor", f"dask://{cluster.place}", "--arm", "flags", "--minimize", "seconds", "--format", "csv"]
+        command = [sys.executable, "-m", "frontguard", "analyze", str(folder), *asked]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as analysis:
+            until(lambda: list(folder.glob(".died*")), "a worker hangs in the file")
+            began = time.monotonic()
+            analysis.send_signal(signal.SIGINT)
+            assert analysis.wait(WAIT) == 130
+            assert time.monotonic() - began < 10.0
+        until(lambda: not tasks_of(client), "the scheduler has forgotten all tasks")
+
+
+def test_with_new_workers_it_is_begun_again_and_without_any_it_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("frontguard.logs.cluster.LOOK", 0.1)
+    monkeypatch.setattr("frontguard._dask.PATIENCE", 1.0)
+    here = write_log(tmp_path, files=2, rows=100, arms=12)
+    with (
+        running_cluster(tmp_path, workers=1) as cluster,
+        on(f"dask://{cluster.place}", sorted(tmp_path.glob("*.parquet"))) as log,
+    ):
+        assert bits(middle(log, 0)) == bits(middle(here, 0))
+        with distributed.Client(cluster.address, set_as_default=False) as client:
+            cluster.add_worker()
+            client.wait_for_workers(2, timeout=WAIT)
+        cluster.kill(cluster.workers[0])
+        assert bits(middle(log, 0)) == bits(middle(here, 0))
+        cluster.kill(cluster.workers[0])
+        with pytest.raises(BadInput, match=f"the Dask cluster at {cluster.address} has had no fit worker for 1 s"):
+            middle(log, 0)
+
+
+def test_a_worker_that_joins_later_is_asked_too_and_told_of(
+    cluster: Cluster, client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("frontguard.logs.cluster.LOOK", 0.0)
+    write_log(tmp_path, files=2, rows=100, arms=12)
+    with on(client, sorted(tmp_path.glob("*.parquet"))) as log:
+        odd = cluster.add_worker(fake_package(tmp_path / "packages", "frontguard", "__version__ = '0.0.1'"))
+        try:
+            client.wait_for_workers(3, timeout=WAIT)
+            until(lambda: middle(log, 0) is not None and log.notes, "it was asked")
+            (note,) = log.notes
+            assert "gets no work: it has frontguard 0.0.1; wanted" in str(note)
+            with pytest.raises(BadInput, match=r"executor: the Dask worker tcp://\S+ on \S+ has frontguard 0\.0\.1"):
+                on(client, tmp_path)
+        finally:
+            cluster.kill(odd)
+
+
+def test_no_scheduler_and_no_workers_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     soon = dask.config.set({"distributed.comm.timeouts.connect": "0.2s"})
     with soon, pytest.raises(BadInput, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9: "):
-        on("127.0.0.1:9", "log")
+        on("dask://127.0.0.1:9", "log")
     for wrong in ("http//", 7, None):
-        with pytest.raises(BadInput, match=r"cluster must be a distributed\.Client or 'HOST:PORT'"):
+        with pytest.raises(BadInput, match=r"a Dask scheduler is named 'dask://HOST:PORT', or given as a distributed"):
             on(wrong, "log")
+    monkeypatch.setattr("frontguard._dask.PATIENCE", 0.3)
+    seen: list[LogProgress] = []
+    with (
+        running_cluster(tmp_path) as lonely,
+        pytest.raises(BadInput, match=f"the Dask cluster at {lonely.address} has no workers, also after 0.3 s"),
+    ):
+        on(f"dask://{lonely.place}", "log", progress=seen.append)
+    assert {each.stage for each in seen} == {"waiting"}

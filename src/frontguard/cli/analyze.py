@@ -107,7 +107,10 @@ def analyze(
     sketch: Annotated[
         int | None, typer.Option(help="Keep sketches of this size for each arm: bounded memory, wider intervals.")
     ] = None,
-    cluster: Annotated[str | None, typer.Option(help="HOST:PORT of a Dask scheduler, for Parquet.")] = None,
+    executor: Annotated[
+        str | None, typer.Option(help="dask://HOST:PORT: files that its workers see are read and sorted there.")
+    ] = None,
+    cluster: Annotated[str | None, typer.Option(hidden=True)] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit code 3 if any arm is open.")] = False,
     top: Annotated[int, whole_from(1, "Arms to show; the rest is counted.")] = 30,
     csv: Annotated[Path | None, typer.Option(help="Write a row for every arm to this file.")] = None,
@@ -118,6 +121,8 @@ def analyze(
 
     Exit code 0; 2 if the log cannot be read; 3 with --strict if arms are open.
     """
+    if cluster is not None:
+        raise BadInput(f"--cluster: a Dask cluster is given as --executor dask://HOST:PORT; got --cluster {cluster}")
     if report is not None:
         checked_target(report)
     given: dict[str, Any] = {
@@ -149,7 +154,7 @@ def analyze(
             append=append,
             again=again,
             sketch=sketch,
-            cluster=cluster,
+            executor=executor,
             where=_by_column(where),
             progress=display.reading,
             **given,

@@ -40,7 +40,7 @@ from frontguard.theory.threats import Threat, threat_of
 _READING = tuple(signature(open_log).parameters)
 
 
-@explains_arguments(*_READING)
+@explains_arguments(*_READING, "cluster")
 def analyze(
     log: Any,
     *,
@@ -60,7 +60,7 @@ def analyze(
     append: str | Path | None = None,
     again: bool = False,
     sketch: int | None = None,
-    cluster: Any = None,
+    executor: object = None,
     where: Mapping[str, Any] | None = None,
     progress: Watcher | None = None,
     **reading: Any,
@@ -95,8 +95,9 @@ def analyze(
     sketch
         Keep a sketch of this size k for each arm in the state, instead of all values: bounded memory, wider boxes.
         With `anytime`, from the state's beginning or not at all.
-    cluster
-        Partitioned Parquet is read on this Dask cluster, a `distributed.Client` or "HOST:PORT".
+    executor
+        "dask://HOST:PORT" or a `distributed.Client`: CSV, JSON lines or Parquet that the workers of this Dask cluster
+        see is read and sorted there, with the same answer. A client is left open.
     where
         Columns with the value, or a list of values, of which a row must have one to count: {"host": "a"}. A filter that
         was chosen by looking at the values breaks the promise.
@@ -127,23 +128,15 @@ def analyze(
         return Question(chosen, model, level, anytime=adaptive if anytime is None else anytime)
 
     chosen = RowFilter.of(where)
-    if chosen.columns and (cluster is not None or isinstance(log, Log)):
+    if chosen.columns and (executor is not None or isinstance(log, Log)):
         raise BadInput("where: rows can be chosen of files and frames; got a cluster, or a log that is open already")
-    if cluster is not None:
-        if not given:
-            raise BadInput("objectives: name the columns to read on the cluster with maximize or minimize")
-        if append is not None or sketch is not None:
-            raise BadInput(
-                "cluster: a log on a cluster cannot be added to a state file; analyse its parts one by one for that"
-            )
-        from frontguard.logs.cluster import ordered_on_cluster
-
-        question = ask(given)
-        names = [objective.name for objective in given]
-        floors = failure_floors(names, question.objectives)
-        columns = [arm] if isinstance(arm, str) else list(arm or ())
-        with ordered_on_cluster(cluster, log, arm=arm or "arm", metrics=names, failed_below_or_at=floors) as there:
-            return answer(there, question, profiled=profile, columns_of_arm=columns)
+    if "cluster" in reading:
+        raise BadInput("cluster: a Dask cluster is given as executor: executor='dask://HOST:PORT' (--executor)")
+    if executor is not None:
+        for what, value in (("append", append), ("sketch", sketch), ("memory", memory), ("folder", folder)):
+            if value is not None:
+                raise BadInput(f"executor: {what} cannot be combined with a cluster, where the workers keep the values")
+        return _on_cluster(executor, log, arm, ask(given), profile, progress, reading)
     kind: Any = None
     notes: tuple[Notice, ...] = ()
     format = reading.get("format")
@@ -216,6 +209,33 @@ def analyze(
     _refuse_not_positive(readable, question.objectives)
     together = state.about["arm"] if state.about.get("joined") == "/" else ()
     return answer(readable, question, delta=delta, profiled=profile, kind=kind, notes=notes, columns_of_arm=together)
+
+
+def _on_cluster(
+    executor: object,
+    log: Any,
+    arm: str | Sequence[str] | None,
+    question: Question,
+    profiled: bool | None,
+    progress: Watcher | None,
+    reading: Mapping[str, Any],
+) -> Analysis:
+    """The analysis of a log that the workers of a Dask cluster read and sort."""
+    from frontguard.logs.cluster import ordered_on_cluster
+
+    if reading.get("study") is not None or reading.get("format") == "study":
+        raise BadInput("executor: a study cannot be read on a cluster; wanted files that its workers see")
+    names = [objective.name for objective in question.objectives]
+    if not names:
+        raise BadInput("objectives: name the columns to read on the cluster with maximize or minimize")
+    floors = failure_floors(names, question.objectives)
+    how = {name: value for name, value in reading.items() if name != "study"}
+    with ordered_on_cluster(
+        executor, log, arm=arm, metrics=names, failed_below_or_at=floors, progress=progress, **how
+    ) as there:
+        columns = [arm] if isinstance(arm, str) else list(arm or ())
+        found = answer(there, question, profiled=profiled, columns_of_arm=columns)
+        return replace(found, notices=there.notes + found.notices)
 
 
 def _of_study(study: Study, question: Question, profiled: bool | None, clock: Clock) -> Analysis:

@@ -1,100 +1,106 @@
 """A log on a Dask cluster: every worker sorts its share of the arms and answers reads at ranks.
 
-Each file is read by one worker and cut by arm; the pieces of a part travel to the worker that sorts it. What is asked
-of the sorted values later is a round of tasks, one for each part that is concerned, so that the client sees no more
-than a few numbers an arm. All these are Dask tasks that depend on each other: what a lost worker had is computed again,
-from the files if need be. Arms are shared out by a hash of their names, ranks are exact, and means are those
-of whole arms, so the answer is that of one machine to the bit.
+Files are read by the workers and cut by arm; the pieces of a part travel to the worker that sorts it. What is asked of
+the sorted values later is a round of tasks, one for each part that is concerned, so that the client sees no more than a
+few numbers an arm, unless there are few values in all. Arms are shared out by a hash of their names, ranks are exact,
+and means are those of whole arms, so the answer is that of one machine to the bit.
+
+All these are Dask tasks that depend on each other: what a lost worker had is computed again, from the files if need be,
+which must not have changed meanwhile. A task that outlives several workers is given up. Tasks go to workers that were
+found fit (`frontguard._dask`); when none is left of those that a task was given to, the log is read once more, with
+whoever is there.
 """
 
 from __future__ import annotations
 
 import os
-import re
+import time
+import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
-from functools import cached_property
-from importlib import import_module
-from operator import attrgetter, getitem
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from operator import attrgetter
+from queue import Empty, SimpleQueue
 from typing import Any
 
 import numpy as np
 
+from frontguard import _dask
+from frontguard._dask import Cluster, Needs, said
 from frontguard._typing import Floats, Ints
 from frontguard.errors import BadInput
-from frontguard.logs.sort.merge import Shard, cut_by_arm, merge_shards
+from frontguard.logs import on_workers
+from frontguard.logs.on_workers import Job, Plan, Told
+from frontguard.logs.sort.merge import merge_ordered
 from frontguard.logs.sort.ordered import Ordered
+from frontguard.logs.sort.progress import Clock, LogProgress, Watcher
 from frontguard.logs.sort.rows import RowBuffer
-from frontguard.logs.sources import files_log
-from frontguard.logs.sources.files import LogFile, LogFiles, find
+from frontguard.logs.sources.files import STDIN, is_address, several
+from frontguard.logs.sources.log import in_all, refuse_nameless
 from frontguard.logs.sources.reader import Request
-from frontguard.phrases import one_line
+from frontguard.notices import Notice, RowsWithoutArm, WorkerLeftOut
+from frontguard.phrases import quoted, shown
 
-DEFAULT_PORT = 8786
-PATIENCE = 60.0
-"""Seconds to wait for a first worker."""
+LOOK = 1.0
+"""Seconds between two looks at who is there, and how far they are."""
+
+TIMES = 3
+"""How often a log is read before it is given up, when all workers that it was given to are gone."""
+
+FEW = 1 << 22
+"""Values up to which the client takes them all, sorted: an answer takes hundreds of rounds, which would cost more."""
+
 _PARTS_A_THREAD = 2  # small enough that a lost one is soon made again, large enough that tasks are worth their cost
+_JOBS_A_THREAD = 2  # under way at a time
+_SOON = 5.0  # seconds for what is not worth waiting for
 
 
 def ordered_on_cluster(
-    cluster: object,
-    files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    executor: object,
+    log: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
-    arm: str | Sequence[str],
-    metrics: Sequence[str],
+    arm: str | Sequence[str] | None = None,
+    metrics: Sequence[str] = (),
     failed_below_or_at: Floats | None = None,
+    progress: Watcher | None = None,
     parts: int | None = None,
+    format: str | None = None,
+    **reading: Any,
 ) -> ClusterOrdered:
-    """The measurements of partitioned Parquet by arm, kept on the workers of a Dask cluster.
+    """The measurements of a log by arm, kept on the workers of a Dask cluster.
 
-    `cluster` is a `distributed.Client`, which is left open, or the address HOST:PORT of a scheduler. `files` is a file,
-    a directory, a glob or a list of them, as the workers see it: each file is read by one worker, so there should be
-    several for each, and together the workers must have memory for all values of these metrics. Arms are cut into
-    `parts` parts (two for each thread of the cluster unless given).
+    `executor` is a `distributed.Client`, which is left open, or "dask://HOST:PORT". `log` is a file, a directory, a
+    glob or a list of them (CSV, JSON lines, packed or not, or Parquet) that all workers see under its path; a relative
+    one is of the folder that we are in. Files are read whole, so there should be several for each worker, and together
+    the workers must have room for all values of these metrics (Dask puts on disk what is beyond a worker's memory
+    limit). Arms are cut into `parts` parts (two for each thread of the cluster unless given). `reading` is as in
+    `frontguard.logs.sources.open_log`.
 
     What comes back is read like an `Ordered`; close it, or use it in a `with`, to free the workers' memory.
     """
-    client, ours = _client(cluster)
+    request = Request.of(arm, metrics, **reading)
+    RowBuffer(request.metrics, failed_below_or_at)  # refuses floors that it cannot use, here rather than there
+    names = _names(log)
+
+    def waiting(_: str, seconds: float) -> None:
+        if progress is not None:
+            progress(LogProgress("waiting", 0, None, seconds, None))
+
+    cluster = Cluster(executor, Needs(any_version=("pyarrow",)), waiting)
     try:
-        request = Request.of(arm, metrics, layout="wide")
-        RowBuffer(request.metrics, failed_below_or_at)  # refuses floors that it cannot use, here rather than there
-        threads = _threads(client)
-        with _in_words(client):
-            found: LogFiles = client.submit(find, files, pure=False).result()
-            count = parts or max(1, _PARTS_A_THREAD * threads)
-            cut = [
-                client.submit(_read_and_cut, file, request, failed_below_or_at, count, pure=False)
-                for file in found.files
-            ]
-            shares = []
-            for part in range(count):
-                pieces = [client.submit(getitem, each, part, pure=False) for each in cut]
-                shares.append(client.submit(merge_shards, pieces, request.metrics, pure=False))
-            try:
-                known = client.gather([client.submit(_about, share, pure=False) for share in shares])
-            except BadInput:
-                for each in cut:  # of several mistakes the one in the first file, as on one machine
-                    if (mistake := each.exception()) is not None:
-                        raise mistake from None
-                raise
-            # The workers may let go of the rest now; should it be needed again, it is made again.
-            del cut, pieces
-        if not any(len(about.pulls) for about in known):
-            others = " and others" if len(found.files) > 1 else ""
-            raise BadInput(f"{found.files[0].shown}{others}: there are no rows")
-        return ClusterOrdered(client, ours, shares, known)
+        sorting = _Sorting(cluster, names, format, request, failed_below_or_at, parts, progress)
+        return ClusterOrdered(sorting, *sorting.sort())
     except BaseException:
-        if ours:
-            client.close()
+        cluster.close()
         raise
 
 
 class ClusterOrdered:
     """Measurements by arm, the values sorted on the workers of a cluster and the rest here: a `Readable`."""
 
-    def __init__(self, client: Any, ours: bool, shares: Sequence[Any], known: Sequence[Ordered]) -> None:
-        self._client, self._ours = client, ours
+    def __init__(self, sorting: _Sorting, shares: Sequence[Any], known: Sequence[Ordered]) -> None:
+        self._sorting = sorting
         self._shares: list[Any] = list(shares)  # futures of `Ordered`
         names = [name for about in known for name in about.arms]
         # Arms one share after another → arms in the order of their names.
@@ -106,16 +112,29 @@ class ClusterOrdered:
         self.pulls: Ints = np.concatenate([about.pulls for about in known])[self._order]
         self.good: Ints = np.concatenate([about.good for about in known], axis=1)[:, self._order]
         self.failed_pulls: Ints = np.concatenate([about.failed_pulls for about in known])[self._order]
+        self._here: Ordered | None = None  # all of it, where that is little
+        if all(about.values for about in known):
+            self._here = reduce(merge_ordered, known)
+            sorting.stop()
+
+    @property
+    def notes(self) -> tuple[Notice, ...]:
+        """What came up while reading, and later."""
+        return (*self._sorting.notes, *self._sorting.left_out)
 
     @cached_property
     def means(self) -> Floats:
         """Means (M, K) of the values that did not fail; NaN where all did."""
+        if self._here is not None:
+            return self._here.means
         answers = self._round([(share, attrgetter("means"), ()) for share in range(len(self._shares))])
         found: Floats = np.concatenate(answers, axis=1)[:, self._order]
         return found
 
     def at(self, metric: int, arms: Ints, ranks: Ints, side: int = 0) -> Floats:
         """The values of some arms at ranks from below, 1 the smallest, all of which there are: one round of tasks."""
+        if self._here is not None and self._shares:
+            return self._here.at(metric, arms, ranks, side)
         share_of = self._share_of[arms]
         parts = [(share, np.flatnonzero(share_of == share)) for share in np.unique(share_of).tolist()]
         there = self._there[arms]
@@ -129,12 +148,12 @@ class ClusterOrdered:
         """What these tasks say of these shares."""
         if not self._shares:
             raise RuntimeError("this log on a cluster was closed")
-        with _in_words(self._client):
-            futures = [
-                self._client.submit(task, self._shares[share], *given, pure=False) for share, task, given in asked
-            ]
-            answers: list[Floats] = self._client.gather(futures)
-        return answers
+        for _ in range(TIMES):
+            try:
+                return self._sorting.answers([(task, (self._shares[share], *given)) for share, task, given in asked])
+            except _WorkersGone:
+                self._shares, _ = self._sorting.sort()  # the same shares, to the bit
+        raise self._sorting.given_up()
 
     def __enter__(self) -> ClusterOrdered:
         return self
@@ -144,76 +163,282 @@ class ClusterOrdered:
 
     def close(self) -> None:
         """Let the workers forget it; nothing can be read afterwards."""
-        shares, self._shares = self._shares, []
-        for future in shares:
-            future.release()
-        if shares and self._ours:
-            self._client.close()
-
-
-# On the workers -------------------------------------------------------------------------------------------------------
-
-
-def _read_and_cut(file: LogFile, request: Request, failed_below_or_at: Floats | None, parts: int) -> list[Shard]:
-    rows = RowBuffer(request.metrics, failed_below_or_at)
-    log = files_log("parquet", LogFiles(file.shown, (file,)), request)
-    if log.rows_hint:  # a log without rows is refused, but a file of it may have none
-        for batch in log.batches():
-            rows.add(batch)
-    return cut_by_arm(rows, parts)
-
-
-def _about(share: Ordered) -> Ordered:
-    """What the client is told of a part: all but its values."""
-    return replace(share, values=())
+        if self._shares:
+            self._shares = []
+            self._sorting.stop()
+            self._sorting.cluster.close()
 
 
 # On the client --------------------------------------------------------------------------------------------------------
 
 
-def _client(cluster: object) -> tuple[Any, bool]:
-    """A client of the cluster, and whether we opened it."""
-    try:
-        distributed = import_module("distributed")
-    except ImportError as error:
-        raise ImportError("a log on a cluster needs Dask: pip install 'frontguard[dask]'") from error
-    if isinstance(cluster, distributed.Client):
-        if cluster.asynchronous:
-            raise BadInput("cluster: the distributed.Client must not be an asynchronous one")
-        return cluster, False
-    form = r"(dask://)?(?P<protocol>[a-z]+://)?(?P<host>\[[^\]]+\]|[^:/\s]+)(?P<port>:\d+)?/?"
-    match = re.fullmatch(form, cluster) if isinstance(cluster, str) else None
-    if match is None:
-        raise BadInput(f"cluster must be a distributed.Client or 'HOST:PORT' of a Dask scheduler; got {cluster!r}")
-    where = f"{match['protocol'] or 'tcp://'}{match['host']}{match['port'] or f':{DEFAULT_PORT}'}"
-    try:
-        return distributed.Client(where, set_as_default=False), True
-    except OSError as error:  # a timeout is one
-        raise BadInput(f"no Dask scheduler answers at {where}: {_said(error)}") from None
+class _WorkersGone(Exception):
+    """None is left of the workers that some tasks were given to."""
 
 
-def _threads(client: Any) -> int:
-    try:
-        client.wait_for_workers(1, timeout=PATIENCE)
-    except TimeoutError:
-        raise BadInput(f"the Dask cluster at {client.scheduler.address} has no workers") from None
-    return sum(client.nthreads().values())
+@dataclass
+class _Task:
+    """A task whose end is waited for, its number among those like it, and what it is about in messages."""
+
+    future: Any
+    number: int
+    about: str
 
 
-@contextmanager
-def _in_words(client: Any) -> Iterator[None]:
-    """Errors of the cluster as one line; those that workers put into words themselves come as they are."""
-    distributed = import_module("distributed")
-    try:
-        yield
-    except ImportError as error:
-        raise BadInput(f"the Dask workers need frontguard with the extra `logs`: {_said(error)}") from error
-    except distributed.KilledWorker as error:
-        raise BadInput(
-            f"the Dask cluster at {client.scheduler.address} lost several workers over one task; they may need more "
-            f"memory, or the log smaller files: {_said(error)}"
-        ) from error
+class _Sorting:
+    """One log on its way from files to sorted shares, as often as it takes."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        names: list[str],
+        format: str | None,
+        request: Request,
+        floors: Floats | None,
+        parts: int | None,
+        progress: Watcher | None,
+    ) -> None:
+        self.cluster = cluster
+        self.notes: list[Notice] = []
+        self.left_out: list[Notice] = []
+        self._request, self._floors, self._progress = request, floors, progress
+        self._asked = names, os.getcwd(), format
+        self._shown = names[0] if len(names) == 1 else "the log"
+        self._plan: Plan | None = None
+        self._parts = parts or _PARTS_A_THREAD * sum(cluster.threads.values())
+        self._bytes_read = 0
+        self._begin()
+
+    def sort(self) -> tuple[list[Any], list[Ordered]]:
+        """The futures of the shares, and all but the values of each, or these too if they are few."""
+        for _ in range(TIMES):
+            try:
+                return self._sorted_once()
+            except BaseException as error:
+                self.stop()
+                if not isinstance(error, _WorkersGone):
+                    raise
+        raise self.given_up()
+
+    def given_up(self) -> BadInput:
+        """The error when too many workers came and went."""
+        return BadInput(
+            f"executor: the Dask cluster at {self.cluster.address} lost all workers that had {self._shown}, "
+            f"{TIMES} times; do they have enough memory?"
+        )
+
+    def answers(self, asked: Sequence[tuple[Callable[..., Any], tuple[Any, ...]]]) -> list[Any]:
+        """What tasks say, in their order."""
+        found: list[Any] = [None] * len(asked)
+        try:
+            for number, (function, given) in enumerate(asked):
+                self._submit(number, f"part {number + 1} of {self._shown}", function, *given)
+            for task in self._ended():
+                found[task.number] = self._result(task)
+        except BaseException:
+            self.stop()
+            raise
+        return found
+
+    def stop(self) -> None:
+        """Take everything back, and have workers stop what they are reading."""
+        futures = [*self._keep, *(task.future for task in self._under_way.values())]
+        run, reading = self._run, self._reading
+        self._begin()
+        client, workers = self.cluster.client, list(self.cluster.threads)
+        with suppress(Exception):  # of a cluster that is gone
+            self.cluster.call(client.cancel, futures, limit=_SOON)
+            if reading and workers:
+                self.cluster.call(client.run, on_workers.stop, run, workers=workers, on_error="ignore", limit=_SOON)
+
+    def _begin(self) -> None:
+        self._run = uuid.uuid4().hex
+        self._reading = False
+        self._keep: list[Any] = []  # futures that others depend on
+        self._under_way: dict[str, _Task] = {}
+        self._back: SimpleQueue[str] = SimpleQueue()  # keys of those that ended
+        self._given_to: set[frozenset[str]] = set()  # the workers of each task
+        self._look_at = time.monotonic() + LOOK
+        self._alone_since: float | None = None
+
+    def _sorted_once(self) -> tuple[list[Any], list[Ordered]]:
+        if self._plan is None:
+            self._submit(0, self._shown, on_workers.planned, *self._asked, self._request)
+            (task,) = self._ended()
+            self._plan = self._result(task)
+            self._shown = self._plan.shown
+        size = sum(each.size for each in self._plan.files)
+        self._clock = Clock(self._progress, self._plan.rows, lambda: self._bytes_read / size if size else None)
+        pieces = self._read(self._plan)
+        self._clock.all_read()
+        for part in range(self._parts):
+            about = f"part {part + 1} of {self._parts} of {self._shown}"
+            share = self._future(on_workers.merged, [each[part] for each in pieces], self._request.metrics)
+            self._keep.append(share)
+            self._submit(part, about, on_workers.about, share, FEW // self._parts)
+        shares = self._keep[-self._parts :]
+        self._keep = shares  # the pieces are let go of as soon as they are merged
+        del pieces
+        known: dict[int, Ordered] = {}
+        for task in self._ended():
+            known[task.number] = self._result(task)
+            self._clock.sorted(int(known[task.number].pulls.sum()))
+        return list(shares), [known[part] for part in range(self._parts)]
+
+    def _read(self, plan: Plan) -> list[list[Any]]:
+        """Have all files read: the futures of the pieces, by job and part. What is wrong with them is said."""
+        jobs = plan.jobs(sum(self.cluster.threads.values()))
+        pieces: dict[int, list[Any]] = {}
+        told: dict[int, Told] = {}
+        under_way: dict[int, tuple[int, int]] = {}
+        mistakes: dict[int, BaseException] = {}
+        waiting = list(range(len(jobs)))[::-1]
+        request = replace(self._request, layout="wide", missing_arms="drop")
+
+        def fill() -> None:
+            most = _JOBS_A_THREAD * max(1, sum(self.cluster.threads.values()))
+            while waiting and not mistakes and len(self._under_way) < most:
+                number = waiting.pop()
+                files = jobs[number]
+                job = Job(self._run, number, plan.format, files, request, self._floors, self._parts)
+                read = self._future(on_workers.read, job)
+                pieces[number] = [self._future(on_workers.piece, read, part) for part in range(self._parts)]
+                self._keep += pieces[number]
+                self._submit(number, several([each.file for each in files]), on_workers.told, read)
+
+        def progress(now: dict[int, tuple[int, int]]) -> None:
+            under_way.update(now)
+            done = [*told.values(), *(Told(*far) for number, far in under_way.items() if number not in told)]
+            self._bytes_read = sum(each.size for each in done)
+            self._clock.read(sum(each.rows for each in done))
+
+        self._reading = True
+        fill()
+        for task in self._ended(progress):
+            try:
+                told[task.number] = self._result(task)
+            except BadInput as mistake:
+                # Of several mistakes the one in the first file, as on one machine: those before it are waited for.
+                mistakes[task.number] = mistake
+                for key, other in list(self._under_way.items()):
+                    if other.number > min(mistakes):
+                        del self._under_way[key]
+                        self._keep.append(other.future)  # to be taken back
+            progress({})
+            fill()
+        if mistakes:
+            raise mistakes[min(mistakes)]
+        self._reading = False
+        self._note(plan, [told[number] for number in sorted(told)])
+        return [pieces[number] for number in sorted(pieces)]
+
+    def _note(self, plan: Plan, told: Sequence[Told]) -> None:
+        """Keep what files had to tell, as if they had been read one after another; refuse what must be refused."""
+        every = [note for each in told for note in each.notes]
+        nameless = [note for note in every if isinstance(note, RowsWithoutArm)]
+        self.notes = [note for note in every if not isinstance(note, RowsWithoutArm)]
+        if nameless:
+            self.notes.append(in_all(nameless))
+            if self._request.missing_arms == "refuse":
+                refuse_nameless(in_all(nameless))
+        if not sum(each.pulls for each in told):
+            raise BadInput(f"{plan.shown} has no rows; its columns are {quoted(plan.columns)}")
+
+    # Tasks ------------------------------------------------------------------------------------------------------------
+
+    def _future(self, function: Callable[..., Any], *given: Any) -> Any:
+        """A task on the workers that are fit now."""
+        while not self.cluster.threads:
+            self._look()
+            time.sleep(min(LOOK, 0.2))
+        workers = sorted(self.cluster.threads)
+        self._given_to.add(frozenset(workers))
+        return self.cluster.client.submit(function, *given, workers=workers, pure=False)
+
+    def _submit(self, number: int, about: str, function: Callable[..., Any], *given: Any) -> None:
+        """A task whose end is waited for."""
+        task = _Task(self._future(function, *given), number, about)
+        self._under_way[task.future.key] = task
+        task.future.add_done_callback(lambda done: self._back.put(done.key))
+
+    def _ended(self, progress: Callable[[dict[int, tuple[int, int]]], None] | None = None) -> Iterator[_Task]:
+        """Tasks under way as they end, until there are none."""
+        while self._under_way:
+            if time.monotonic() >= self._look_at:
+                self._look()
+                if progress is not None:
+                    progress(self._under_way_there())
+                self._look_at = time.monotonic() + LOOK
+            with suppress(Empty):
+                task = self._under_way.pop(self._back.get(timeout=LOOK / 5), None)
+                if task is not None:
+                    yield task
+
+    def _result(self, task: _Task) -> Any:
+        """What a task that ended has to say; errors in words."""
+        if task.future.status in ("cancelled", "lost"):
+            raise BadInput(
+                f"executor: the Dask cluster at {self.cluster.address} gave up {task.about}: is it still there?"
+            )
+        try:
+            if task.future.status != "error":
+                return task.future.result(timeout=_dask.LIMIT)
+            error = task.future.exception(timeout=_dask.LIMIT)
+        except TimeoutError:
+            raise BadInput(
+                f"executor: the Dask cluster at {self.cluster.address} did not hand over {task.about} within "
+                f"{_dask.LIMIT:g} s"
+            ) from None
+        if isinstance(error, BadInput):
+            raise error from None
+        if type(error).__name__ == "KilledWorker":
+            last = self.cluster.called(getattr(error.last_worker, "address", "?"))
+            raise BadInput(
+                f"executor: {task.about} was given up after {error.allowed_failures + 1} Dask workers died over it, "
+                f"the last of them {last}; do they have enough memory?"
+            ) from None
+        raise BadInput(f"executor: the Dask cluster failed over {task.about}: {said(error)}") from error
+
+    def _look(self) -> None:
+        """See who is there; raise if those that are waited for will not come back."""
+        try:
+            unfit = self.cluster.look()
+            fit = frozenset(self.cluster.threads)
+        except (OSError, TimeoutError):  # a scheduler that does not answer
+            unfit, fit = [], frozenset()
+        self.left_out += [WorkerLeftOut(str(worker), worker.lacks) for worker in unfit]
+        if fit:
+            self._alone_since = None
+            if any(not workers & fit for workers in self._given_to):
+                raise _WorkersGone
+            return
+        self._alone_since = self._alone_since or time.monotonic()
+        if time.monotonic() - self._alone_since >= _dask.PATIENCE:
+            raise BadInput(
+                f"executor: the Dask cluster at {self.cluster.address} has had no fit worker for {_dask.PATIENCE:g} s"
+            )
+
+    def _under_way_there(self) -> dict[int, tuple[int, int]]:
+        """Rows and bytes that were read of jobs under way, as far as workers say so at once."""
+        if self._progress is None or not (workers := list(self.cluster.threads)):
+            return {}
+        with suppress(Exception):
+            client = self.cluster.client
+            every = self.cluster.call(
+                client.run, on_workers.how_far, self._run, workers=workers, on_error="ignore", limit=_SOON
+            )
+            return {number: far for each in every.values() for number, far in each.items()}
+        return {}
 
 
-def _said(error: BaseException) -> str:
-    return one_line(f"{type(error).__name__}: {error}", 300)
+def _names(log: Any) -> list[str]:
+    """The paths and globs that a log was given as."""
+    if isinstance(log, (str, os.PathLike)):
+        name = os.fspath(log)
+        if name == STDIN or is_address(name):
+            what = "standard input" if name == STDIN else "a study"
+            raise BadInput(f"executor: {what} cannot be read on a cluster; wanted files that its workers see")
+        return [name]
+    if isinstance(log, Sequence) and not isinstance(log, bytes):
+        return [name for each in log for name in _names(each)]
+    raise BadInput(f"executor: wanted files that the workers of the cluster see; got {shown(type(log))}")

@@ -96,7 +96,11 @@ def reading_in_words(progress: LogProgress) -> str:
     'reading: 2,000,000 of 8,000,000 rows, about 12 s left'
     >>> reading_in_words(LogProgress("sorting", 80, 80, 3.0, 0.0))
     '80 rows read and sorted; comparing the arms'
+    >>> reading_in_words(LogProgress("waiting", 0, None, 3.0, None))
+    'waiting for a worker of the Dask cluster'
     """
+    if progress.stage == "waiting":
+        return "waiting for a worker of the Dask cluster"
     if progress.stage == "sorting" and progress.rows == progress.total:
         return f"{number_of(progress.rows, 'row')} read and sorted; comparing the arms"
     of = f" of {progress.total:,}" if progress.total is not None else ""

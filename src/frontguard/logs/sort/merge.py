@@ -73,6 +73,10 @@ class Shard:
     good: list[Ints]  # M times (K,)
     values: list[Floats]  # M flat arrays, arm after arm
 
+    def __sizeof__(self) -> int:
+        arrays = [self.pulls, self.broken, *self.good, *self.values]
+        return int(self.names.nbytes) + sum(array.nbytes for array in arrays)
+
 
 def cut_by_arm(rows: RowBuffer, parts: int) -> list[Shard]:
     """The rows in so many shards, some of which may be empty. There are no rows afterwards."""

@@ -62,6 +62,9 @@ class Ordered:
     values: tuple[Floats, ...]  # M flat arrays
     broken: Ints | None = None  # (K,) pulls that lack any value, where that was counted
 
+    def __sizeof__(self) -> int:
+        return self.pulls.nbytes + self.starts.nbytes + sum(flat.nbytes for flat in self.values)
+
     @property
     def good(self) -> Ints:
         """How many values of each metric and arm (M, K) did not fail."""

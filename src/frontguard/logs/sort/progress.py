@@ -15,9 +15,9 @@ _PAUSE = 0.25  # seconds between two messages
 
 @dataclass(frozen=True)
 class LogProgress:
-    """All rows are read, and then all of them are sorted."""
+    """All rows are read, and then all of them are sorted; on a cluster a worker may have to be waited for first."""
 
-    stage: Literal["reading", "sorting"]
+    stage: Literal["waiting", "reading", "sorting"]
     rows: int  # read, or sorted
     total: int | None  # None while it is not known
     seconds: float  # since the beginning

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from frontguard.errors import BadInput
 from frontguard.logs.sort.rows import Batch
@@ -85,8 +85,11 @@ class Log:
         arm, metrics = " and ".join(map(repr, self.arm)), ", ".join(map(repr, self.metrics))
         return f"<log {self.where} ({source}{size}): {self.layout}, arm {arm}, metrics {metrics}>"
 
-    def batches(self) -> Iterator[Batch]:
-        """The pulls, in their order. May be called again, except on standard input."""
+    def batches(self, *, may_be_empty: bool = False) -> Generator[Batch, None, None]:
+        """The pulls, in their order. May be called again, except on standard input.
+
+        A log without any is refused, unless it `may_be_empty`, as a file of a larger log may be.
+        """
         if self._open is None and self._first is None:
             raise BadInput(f"{self.where} can be read once only")
         self.rows_read = self._bytes_before = 0
@@ -104,7 +107,8 @@ class Log:
         for rows in named:
             pulls += len(rows)
             yield Batch(rows.texts[0], rows.numbers, self._file)
-        self._refuse_no_rows(pulls)
+        if not may_be_empty:
+            self._refuse_no_rows(pulls)
 
     def _refuse_no_rows(self, rows: int) -> None:
         if not rows:
@@ -147,7 +151,7 @@ class Log:
         if nameless:
             found = RowsWithoutArm(nameless, self.arm, first, dropped=drop)
             if not drop:
-                raise BadInput(f"{found}; wanted a name in every row, or missing_arms='drop' (--missing-arms drop)")
+                refuse_nameless(found)
             self.notes.append(found)
         if sieve is not None:
             self.notes.append(sieve.notice())
@@ -169,6 +173,18 @@ class Log:
         self._bytes_before += table.bytes_read
         self._now = None
         self.notes += table.notes
+
+
+def refuse_nameless(found: RowsWithoutArm) -> NoReturn:
+    """Refuse a log for its rows without an arm."""
+    raise BadInput(
+        f"{replace(found, dropped=False)}; wanted a name in every row, or missing_arms='drop' (--missing-arms drop)"
+    )
+
+
+def in_all(found: Sequence[RowsWithoutArm]) -> RowsWithoutArm:
+    """The notice of a log whose files, in this order, have these."""
+    return replace(found[0], rows=sum(each.rows for each in found))
 
 
 def _all_names(table: LogTable, file: LogFile) -> list[str]:

@@ -1,0 +1,253 @@
+"""What the workers of a Dask cluster do with a log: look at its files, read some of them, sort a part of the arms.
+
+All functions but those about progress are pure, as long as files do not change: Dask may call them again, anywhere. The
+client, which asks for all this, is in `cluster`.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from importlib import import_module
+from pathlib import Path
+
+from frontguard._dask import said
+from frontguard._typing import Floats
+from frontguard.errors import BadInput
+from frontguard.logs.sort.merge import Shard, cut_by_arm, merge_shards
+from frontguard.logs.sort.ordered import Ordered
+from frontguard.logs.sort.rows import RowBuffer
+from frontguard.logs.sources import files_log
+from frontguard.logs.sources.files import LogFile, LogFiles, find, several
+from frontguard.logs.sources.reader import Request
+from frontguard.logs.state.file import MARK
+from frontguard.notices import Notice
+from frontguard.phrases import shown
+
+_SMALL_JOB, _LARGE_JOB = 1 << 20, 1 << 26  # bytes: small files are read together, up to the second
+_PIECE = 1 << 21  # rows that a worker gathers before it cuts them by arm
+
+
+@dataclass(frozen=True)
+class PlannedFile:
+    """A file as it was when the log was looked at."""
+
+    file: LogFile
+    path: Path
+    size: int
+    changed: int  # when, in nanoseconds
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be read."""
+
+    format: str
+    shown: str
+    columns: tuple[str, ...]
+    files: tuple[PlannedFile, ...]
+    rows: int | None  # where that is known
+
+    def jobs(self, threads: int) -> list[tuple[PlannedFile, ...]]:
+        """The files, in their order, with small ones together."""
+        size = sum(each.size for each in self.files)
+        most = min(max(size // (4 * max(threads, 1)), _SMALL_JOB), _LARGE_JOB)
+        jobs: list[list[PlannedFile]] = []
+        room = 0
+        for each in self.files:
+            if not jobs or each.size > room:
+                jobs.append([])
+                room = most
+            jobs[-1].append(each)
+            room -= each.size
+        return [tuple(job) for job in jobs]
+
+
+@dataclass(frozen=True)
+class Job:
+    """Some files that a worker reads one after another, and how."""
+
+    run: str
+    number: int
+    format: str
+    files: tuple[PlannedFile, ...]
+    request: Request
+    floors: Floats | None
+    parts: int
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the client is told of a job."""
+
+    rows: int
+    size: int  # bytes
+    pulls: int = 0
+    notes: tuple[Notice, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """What was read in a job: the shards of each part."""
+
+    pieces: list[list[Shard]]
+    told: Told
+
+    def __sizeof__(self) -> int:
+        # By this Dask knows what it has in memory, and what to put on disk.
+        return sum(shard.__sizeof__() for shards in self.pieces for shard in shards)
+
+
+def planned(names: list[str], folder: str, format: str | None, request: Request) -> Plan:
+    """Find the files of a log, as this worker sees them, and look at how they begin.
+
+    Names that are relative are of the client's folder.
+    """
+    from frontguard.logs.sources.formats import FILES, format_of
+
+    try:
+        files_of = [_found(name, folder) for name in names]
+    except BadInput as mistake:
+        raise BadInput(f"{mistake}, as the Dask worker {_here()} sees it") from None
+    every = tuple(file for files in files_of for file in files)
+    found = LogFiles(names[0] if len(names) == 1 else several(every), every) if every else find(names)
+    files = tuple(_planned_file(file) for file in found.files)
+    kind = format or format_of(found.files)
+    if kind not in FILES:
+        raise BadInput(f"{found.shown}: on a cluster the format must be one of {', '.join(FILES)}; got {shown(kind)}")
+    log = files_log(kind, found, request)
+    if log.layout == "long":
+        raise BadInput(f"{found.shown}: the long layout is not read on a cluster; wanted a column for each metric")
+    return Plan(kind, found.shown, tuple(log.columns), files, log.rows_hint)
+
+
+def _found(name: str, folder: str) -> list[LogFile]:
+    """The files of one name, called as the client would call them."""
+    if not name or os.path.isabs(name):
+        return list(find(name).files)
+    files = find(os.path.join(folder, name)).files
+    return [replace(file, shown=file.shown.removeprefix(folder.rstrip("/") + "/")) for file in files]
+
+
+def _planned_file(file: LogFile) -> PlannedFile:
+    path = file.path
+    assert path is not None  # standard input was refused
+    try:
+        there = path.stat()
+        if not stat.S_ISREG(there.st_mode):
+            raise BadInput(f"{file.shown} must be a plain file to be read on a cluster")
+        with path.open("rb") as opened:
+            if opened.read(len(MARK)) == MARK:
+                raise BadInput(f"{file.shown} is a state file, which is not read on a cluster: leave executor away")
+    except OSError as error:
+        raise BadInput(_unseen(file, error)) from None
+    return PlannedFile(file, path, there.st_size, there.st_mtime_ns)
+
+
+def _refuse_other(planned: PlannedFile) -> None:
+    """See that a file is the one that the log was planned with: each worker might have its own under that path."""
+    try:
+        there = planned.path.stat()
+        if not os.access(planned.path, os.R_OK):
+            raise PermissionError(None, "no permission to read it")
+    except OSError as error:
+        raise BadInput(_unseen(planned.file, error)) from None
+    if (there.st_size, there.st_mtime_ns) != (planned.size, planned.changed):
+        raise BadInput(
+            f"{planned.path}: the Dask worker {_here()} sees another file there, or it was changed while the log "
+            f"was read; wanted {planned.size:,} bytes, got {there.st_size:,}"
+        )
+
+
+def _unseen(file: LogFile, error: OSError) -> str:
+    return (
+        f"{file.path}: the Dask worker {_here()} cannot read it ({error.strerror or error}); all workers must see all "
+        "files under the same paths"
+    )
+
+
+def _here() -> str:
+    return f"{import_module('distributed').get_worker().address} on {socket.gethostname()}"
+
+
+_far: dict[tuple[str, int], tuple[int, int]] = {}  # rows and bytes read, by run and job: of those under way here
+_stopped: set[str] = set()  # runs
+
+
+def how_far(run: str) -> dict[int, tuple[int, int]]:
+    """Rows and bytes that were read here of the jobs of a run that are under way, by their numbers."""
+    return {number: far for (each, number), far in list(_far.items()) if each == run}
+
+
+def stop(run: str) -> None:
+    """Read no further for a run."""
+    _stopped.add(run)
+
+
+class _Stopped(Exception):
+    """Nobody wants to know any more."""
+
+
+def read(job: Job) -> Read:
+    """Read the files of a job and cut them by arm, some rows at a time."""
+    pieces: list[list[Shard]] = [[] for _ in range(job.parts)]
+    rows = RowBuffer(job.request.metrics, job.floors)
+    notes: list[Notice] = []
+    rows_before = bytes_before = pulls = 0
+    try:
+        for planned in job.files:
+            _refuse_other(planned)
+            log = files_log(job.format, LogFiles(planned.file.shown, (planned.file,)), job.request)
+            with closing(log.batches(may_be_empty=True)) as batches:
+                for batch in batches:
+                    rows.add(batch)
+                    pulls += len(batch)
+                    if rows.count >= _PIECE:
+                        rows = _cut(rows, job, pieces)
+                    _far[job.run, job.number] = rows_before + log.rows_read, bytes_before + log.bytes_read
+                    if job.run in _stopped:
+                        raise _Stopped
+            rows_before += log.rows_read
+            bytes_before += planned.size
+            notes += log.notes
+            _refuse_other(planned)  # once more: rows of two states of a file would belong to no log
+        _cut(rows, job, pieces)
+    except (OSError, MemoryError) as error:
+        files = several([each.file for each in job.files])
+        raise BadInput(f"{files}: the Dask worker {_here()} cannot read it: {said(error)}") from None
+    finally:
+        _far.pop((job.run, job.number), None)
+    return Read(pieces, Told(rows_before, bytes_before, pulls, tuple(notes)))
+
+
+def _cut(rows: RowBuffer, job: Job, pieces: list[list[Shard]]) -> RowBuffer:
+    """Add the rows to the pieces; gives an empty buffer for those that come."""
+    for part, shard in enumerate(cut_by_arm(rows, job.parts)):
+        if len(shard.pulls):
+            # A copy: as a view it would hold the values of all parts in memory until the last of them is merged.
+            pieces[part].append(replace(shard, values=[flat.copy() for flat in shard.values]))
+    return RowBuffer(job.request.metrics, job.floors)
+
+
+def piece(read: Read, part: int) -> list[Shard]:
+    """What was read of a part."""
+    return read.pieces[part]
+
+
+def told(read: Read) -> Told:
+    """What the client is told of a job."""
+    return read.told
+
+
+def merged(pieces: Sequence[Sequence[Shard]], metrics: Sequence[str]) -> Ordered:
+    """All that was read of a part, sorted."""
+    return merge_shards([shard for shards in pieces for shard in shards], metrics)
+
+
+def about(share: Ordered, few: int) -> Ordered:
+    """What the client is told of a part: all but its values, unless these are few."""
+    return share if sum(map(len, share.values)) <= few else replace(share, values=())
