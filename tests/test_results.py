@@ -98,3 +98,14 @@ def test_estimates_and_bounds_are_in_the_users_units_and_directions() -> None:
     assert shown.inner is inner
     np.testing.assert_allclose(shown.to_frame()["seconds"], [2.0, np.nan])
     np.testing.assert_allclose(shown.intervals["a"]["seconds"], [1.0, 4.0])
+
+
+def test_the_repr_of_a_certificate_is_short_however_many_arms_were_set_aside() -> None:
+    given = Certificate(0.5, 0.25, 0.9, "oblivious", 0.1)
+    assert repr(given) == (
+        "Certificate(accuracy=0.5, coverage=0.25, confidence=0.9, threat='oblivious', contamination=0.1)"
+    )
+    many = replace(given, arms=3, aside=tuple(f"arm {i}" for i in range(10_000)))
+    assert "arms=3, aside=('arm 0', 'arm 1'" in repr(many)
+    assert repr(many).endswith(" and 9,992 more))")
+    assert len(repr(many)) < 300

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,7 +14,7 @@ from frontguard._attached import attached
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.notices import Notice, plain
 from frontguard.objectives import Objective, differences_in_units
-from frontguard.phrases import listed, slashed
+from frontguard.phrases import listed, quoted, slashed
 from frontguard.verdicts import VERDICT_ORDER, Verdict
 
 
@@ -66,6 +66,14 @@ class Certificate:
 
     def __str__(self) -> str:
         return str(attached("certificate")(self))
+
+    def __repr__(self) -> str:
+        """What is told, without what is left at its default; of many arms that were set aside, the first."""
+        told = [each for each in fields(self) if getattr(self, each.name) != each.default and each.name != "aside"]
+        said = [f"{each.name}={getattr(self, each.name)!r}" for each in told]
+        if self.aside:
+            said.append(f"aside=({quoted(self.aside, 8)})")
+        return f"Certificate({', '.join(said)})"
 
 
 def _each(value: float | tuple[float, ...], objectives: Sequence[Objective]) -> tuple[float, ...]:

@@ -177,8 +177,14 @@ def test_it_certifies_the_front_and_says_so_again_at_once(folder: Path) -> None:
         assert cost_low <= answer["estimates"][arm]["cost"] <= cost_high
     assert answer["failures"] == {}
     assert answer["goal"] == {"cost": "10%", "size": 10.0}
-    assert ran.stderr.startswith(f"beginning study 'toy' in {folder / 'toy.db'}\n")
-    assert "SQLite" in ran.stderr.splitlines()[1]  # and how durable that is
+    assert ran.stderr.startswith(f"beginning study 'toy' in {folder / 'toy.db'}\ncomparing 3 arms at a confidence of ")
+    said = ran.stderr.splitlines()
+    assert said[2:4] == [
+        "  by median of cost, lower is better, differences up to 10% do not matter",
+        "  by median of size, lower is better, differences up to 10 do not matter",
+    ]
+    assert said[4].startswith("until that is certified or out of reach, without a budget (--max-pulls, --max-time); ")
+    assert "SQLite" not in ran.stderr  # all is well with it
 
     again = run(folder, "toy.toml")  # nothing is left to do: the answer for people
     assert again.returncode == 0
@@ -330,7 +336,8 @@ def test_a_study_on_a_server(folder: Path, postgres: PostgresServer) -> None:
     address = postgres.new_database()
     ran = run(folder, "toy.toml", "--storage", address, "--max-pulls", "10")
     assert ran.returncode == 3, ran.stderr
-    assert "PostgreSQL" in ran.stderr
+    assert "until that is certified, or 10 pulls are over; 1 pull at a time\n" in ran.stderr
+    assert "PostgreSQL" not in ran.stderr  # all is well with it
     assert postgres.password not in ran.stderr + ran.stdout
     more = run(folder, "toy.toml", "--storage", address, "--json")
     assert more.returncode == 0, more.stderr

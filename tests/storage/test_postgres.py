@@ -256,10 +256,12 @@ def test_the_defaults_of_a_database_do_not_matter(postgres: PostgresServer, admi
 
 def test_it_says_how_durable_it_is(postgres: PostgresServer, schema: str, storage: PostgresStorage) -> None:
     assert "WARNING" not in storage.describe()
+    assert storage.concern() == ""
     assert f"postgresql://frontguard@127.0.0.1:{postgres.port}/postgres, schema {schema}" in storage.describe()
     try:
         postgres.restart(fsync="off")
         assert "WARNING: the server runs with fsync = off" in storage.describe()
+        assert storage.concern() == storage.describe()
         postgres.restart(synchronous_commit="off")
         assert "WARNING: the server runs with synchronous_commit = off" in storage.describe()
     finally:

@@ -86,6 +86,7 @@ def test_an_old_library_uses_a_rollback_journal_and_says_why(tmp_path: Path, mon
         assert storage.journal == "rollback"
         assert "fixed in 3.51.3" in storage.describe()
         assert "rollback journal" in storage.describe()
+        assert storage.concern() == storage.describe()
         assert len(storage.told("s")) == 3
         storage.tell("s", [good(4)])
     assert pragma(tmp_path / "a.db", "journal_mode") == "delete"

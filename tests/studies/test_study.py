@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -636,3 +637,15 @@ def test_a_plan_that_does_not_follow_is_not_added() -> None:
     study.ask()
     assert not study.storage.add_plan("study", Plan(1, 0, 1, np.array([0, 1]), "running"))
     assert not study.storage.add_plan("study", Plan(2, 0, 1, np.array([0, 1]), "running"))
+
+
+def test_the_repr_says_what_is_compared_and_leaves_the_storage_alone(tmp_path: Path) -> None:
+    study = Study(["a", "b"], [SECONDS], storage=tmp_path / "a.db", name="flags")
+    study.tell(study.ask()[0], [1.0])
+    study.status  # noqa: B018  reads what was told
+    shown = f"<study 'flags' in SqliteStorage({str(tmp_path / 'a.db')!r}): 2 arms by seconds; 1 told pull read>"
+    assert repr(study) == shown
+    study.close()
+    before = sorted(tmp_path.iterdir())
+    assert repr(study) == shown
+    assert sorted(tmp_path.iterdir()) == before

@@ -248,9 +248,12 @@ def _study(spec: Spec, storage: Storage, where: str) -> Study:
                 raise  # else somebody began it this very moment: with a salt of their own
     done = "beginning" if before is None else f"going on with {before:,} pulls of"
     say(f"{done} study {spec.name!r} in {where}")
-    described = getattr(storage, "describe", None)
-    if described is not None:
-        say(described())
+    from frontguard.words.beginning import beginning
+
+    for line in beginning(study.settings, max_time=spec.budget.max_time, workers=spec.workers):
+        say(line)
+    if concern := storage.concern():
+        say(concern)
     return study
 
 

@@ -226,6 +226,28 @@ class Runs:
     def __len__(self) -> int:
         return len(self.verdicts)
 
+    def __repr__(self) -> str:
+        _, arms, objectives = self.estimates.shape
+        head = f"<{len(self):,} simulated runs of {arms:,} arms with {objectives} objectives"
+        if not len(self):
+            return f"{head}>"
+        returned = self.returned
+        always, ever = np.flatnonzero(returned.all(axis=0)).tolist(), int(returned.any(axis=0).sum())
+        more = " …" if len(always) > 12 else ""
+        return (
+            f"{head}\n"
+            f"  pulls: {_span(self.pulls)}\n"
+            f"  arms returned: {_span(returned.sum(axis=1))}\n"
+            f"  returned by every run: {' '.join(map(str, always[:12])) or 'none'}{more}; by any run: {ever:,} arms\n"
+            f"  computing: {self.seconds:.3g} s>"
+        )
+
+
+def _span(counts: Ints) -> str:
+    """Counts of many runs: their mean, and from where to where they go."""
+    mean = f"{counts.mean():,.1f}".removesuffix(".0")
+    return f"{mean} on average, from {counts.min():,} to {counts.max():,}"
+
 
 _workspace = threading.local()
 _NO_COLUMNS = empty_table(0)

@@ -276,6 +276,10 @@ class Storage(ABC):
     def describe(self) -> str:
         """Where and how it keeps studies, in a sentence for people."""
 
+    def concern(self) -> str:
+        """What of this a user should know before anything is measured, in a sentence; "" if all is as it should be."""
+        return ""
+
     @abstractmethod
     def close(self) -> None:
         """Let go of files and connections. May be called twice."""

@@ -19,6 +19,7 @@ from frontguard._written import checked_confidence, checked_seconds, explains_ar
 from frontguard.errors import BadInput
 from frontguard.notices import Alarm
 from frontguard.objectives import Objective
+from frontguard.phrases import listed, number_of
 from frontguard.results import Result
 from frontguard.storage.contract import End as End
 from frontguard.storage.contract import Pull as Pull
@@ -399,7 +400,12 @@ class Study:
         self.storage.close()
 
     def __repr__(self) -> str:
-        return f"<study {self.name!r}: {len(self.arms)} arms, {len(self.objectives)} objectives, {self.status}>"
+        # What is known here: to look at a study must not open its storage again, nor wait for it.
+        by = listed([objective.name for objective in self.objectives], 8)
+        return (
+            f"<study {self.name!r} in {self.storage!r}: {number_of(len(self.arms))} by {by}; "
+            f"{number_of(self._replay.read, 'told pull')} read>"
+        )
 
 
 def _taken_up(storage: Storage, name: str, wanted: Settings) -> Settings:

@@ -89,6 +89,11 @@ class PostgresStorage(Storage):
             )
         return f"{text}: told pulls are on the server's disk when they are acknowledged"
 
+    def concern(self) -> str:
+        """What `describe` warns of."""
+        said = self.describe()
+        return said if "WARNING" in said else ""
+
     def __repr__(self) -> str:
         return f"PostgresStorage({self.where!r}, schema={self._schema!r})"
 

@@ -25,6 +25,7 @@ from frontguard.storage.contract import (
 )
 from frontguard.storage.sqlite import log
 from frontguard.storage.sqlite.file import Answer, Journal, StudyFile
+from frontguard.storage.sqlite.place import SLOW, network_of, sync_seconds
 
 
 class SqliteStorage(Storage):
@@ -69,6 +70,23 @@ class SqliteStorage(Storage):
         return (
             f"{self._file.name}: SQLite {apsw.sqlite_lib_version()} with {way} and full sync ({self._file.why}); "
             "what is acknowledged survives a crash of the machine"
+        )
+
+    def concern(self) -> str:
+        """A network file system, an old SQLite, or a disk that syncs slowly."""
+        network = network_of(self._file.path)
+        if network:
+            return (
+                f"WARNING: {self._file.name} is on a network file system ({network}), where locks may not hold and "
+                "what is stored may be damaged; use a file on a disk of this machine, or postgresql://…"
+            )
+        if self.journal == "rollback":
+            return self.describe()
+        seconds = sync_seconds(self._file.path.parent)
+        if seconds < SLOW:
+            return ""
+        return (
+            f"the disk of {self._file.name} takes {seconds:.1f} s for a sync, which every pull that is told waits for"
         )
 
     def __repr__(self) -> str:

@@ -1,0 +1,47 @@
+"""What a run is about to do, before its first pull: what is compared and how surely, and when it stops."""
+
+from __future__ import annotations
+
+from decimal import ROUND_FLOOR
+
+from frontguard.phrases import duration, number_of, percent
+from frontguard.studies.settings import Settings
+from frontguard.words.certificate import tolerance_in_words
+from frontguard.words.threats import against
+
+
+def beginning(settings: Settings, *, max_time: float | None = None, workers: int = 1) -> list[str]:
+    """What is compared and how surely, by which metrics and tolerances, when it stops, and how many pulls at a time.
+
+    >>> from frontguard import Objective, Prescient
+    >>> from frontguard.studies.settings import Budget
+    >>> objectives = Objective("seconds", "minimize", "2%"), Objective("size", "minimize", 100)
+    >>> told = Settings(("-O1", "-O2", "-O3"), objectives, Prescient(0.1), budget=Budget(500, 100))
+    >>> print(*beginning(told, max_time=1800.0, workers=2), sep="\\n")
+    comparing 3 arms at a confidence of 95%, even if each measurement of an arm is replaced with probability up to 10%
+    by a prescient attacker
+      by median of seconds, lower is better, differences up to 2% do not matter
+      by median of size, lower is better, differences up to 100 do not matter
+    until that is certified, or 500 pulls, 100 pulls of one arm or 30 min are over; 2 pulls at a time
+    """
+    sure, lies = percent(settings.confidence, ROUND_FLOOR), against(settings.threat.name, settings.threat.eps)
+    return [
+        f"comparing {number_of(len(settings.arms))} at a confidence of {sure}, {lies}",
+        *(f"  by {tolerance_in_words(objective)}" for objective in settings.objectives),
+        f"{_end(settings, max_time)}; {number_of(workers, 'pull')} at a time",
+    ]
+
+
+def _end(settings: Settings, max_time: float | None) -> str:
+    """When it stops."""
+    budget = settings.budget
+    limits = []
+    if budget.max_pulls is not None:
+        limits.append(number_of(budget.max_pulls, "pull"))
+    if budget.max_pulls_per_arm is not None:
+        limits.append(f"{number_of(budget.max_pulls_per_arm, 'pull')} of one arm")
+    if max_time is not None:
+        limits.append(duration(max_time))
+    if not limits:
+        return "until that is certified or out of reach, without a budget (--max-pulls, --max-time)"
+    return f"until that is certified, or {' or '.join(filter(None, [', '.join(limits[:-1]), limits[-1]]))} are over"
