@@ -17,7 +17,7 @@ from frontguard.commands.live import View
 from frontguard.commands.spec import Spec
 from frontguard.measure.drive import RunProgress, drive, lasting
 from frontguard.measure.first_pulls import FirstPulls
-from frontguard.notices import AllFailed, Notice, SetAside, Stopping, StorageTrouble
+from frontguard.notices import AllFailed, Notice, Stopping, StorageTrouble
 from frontguard.objectives import Objective
 from frontguard.policies.forecast import forecast
 from frontguard.storage.contract import Pull
@@ -58,8 +58,8 @@ class Ended:
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """What happened, as records; of arms that were set aside, with what their last pull had to say."""
-        return tuple(with_last_words(each, self.failures) for each in self.snapshot.result.notices)
+        """What happened, as records."""
+        return self.snapshot.result.notices
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -120,6 +120,7 @@ class CommandedRun:
 
     def _pulled(self, pull: Pull) -> CommandMeasurement:
         outcome = self._unless_it_was_meant_for_us(self.commands.pull(pull.index, pull.id, self._stop))
+        outcome = replace(outcome, said=last_words(outcome))
         with self._lock:
             if outcome.failed and not outcome.cancelled:
                 self._failures[pull.arm] = outcome
@@ -166,11 +167,9 @@ class CommandedRun:
 
     def _tell_news(self, snapshot: Snapshot) -> None:
         """Arms that were set aside, alarms and other warnings, each once."""
-        with self._lock:
-            failures = dict(self._failures)
         for notice in snapshot.result.notices:
             if notice.warns:
-                self._say_once(with_last_words(notice, failures))
+                self._say_once(notice)
 
     def _say_once(self, notice: Notice) -> None:
         if notice.subject not in self._said:
@@ -185,6 +184,7 @@ class CommandedRun:
             study=study.name,
             result=state.result(study.alarms()),
             failures={name: count for name, count in zip(names, state.failures, strict=True) if count},
+            said={names[arm]: said for arm, said in state.said.items()},
             reachable=policy.reachable().in_units(study.objectives) if final else None,
             pulls_left=forecast(policy).pulls_left,
             max_pulls=self.spec.budget.max_pulls,
@@ -199,16 +199,13 @@ class CommandedRun:
 
 def in_words(outcome: CommandMeasurement) -> str:
     """Why a pull failed, with the last lines that it wrote."""
+    return f"{outcome.reason}: {outcome.said}" if outcome.said else outcome.reason
+
+
+def last_words(outcome: CommandMeasurement) -> str:
+    """The last lines that a failed command wrote, or what else is known of it; empty if it did not fail."""
     tail = [line.rstrip() for line in outcome.stderr.splitlines() if line.strip()][-3:]
-    said = " | ".join(tail) or outcome.detail
-    return f"{outcome.reason}: {said}" if said else outcome.reason
-
-
-def with_last_words(notice: Notice, failures: dict[str, CommandMeasurement]) -> Notice:
-    """The notice that an arm was set aside, with what its last pull had to say."""
-    if isinstance(notice, SetAside) and notice.arm in failures:
-        return replace(notice, last=in_words(failures[notice.arm]))
-    return notice
+    return (" | ".join(tail) or outcome.detail) if outcome.failed else ""
 
 
 def warm_up(spec: Spec) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -57,8 +58,13 @@ def failed_pulls(found: Analysis) -> Ints | None:
     return found.failed_pulls if found.failed_pulls.size else None
 
 
-def failures_part(failures: Failures, failed: int, pulls: int) -> Section:
-    """How many pulls failed; of which arms and for which reasons, if these are known, the most frequent first."""
+def failures_part(
+    failures: Failures, failed: int, pulls: int, said: Mapping[str, str] = MappingProxyType({})
+) -> Section:
+    """How many pulls failed; of which arms and for which reasons, if these are known, the most frequent first.
+
+    And what the last pull of an arm that failed had to say, by arm, where that is known.
+    """
     words: tuple[str, ...] = ()
     if failed:
         words = (
@@ -78,7 +84,11 @@ def failures_part(failures: Failures, failed: int, pulls: int) -> Section:
     left = len(counted) - len(rows)
     rest = f"… and {left:,} more kinds of failures." if left else ""
     columns = (Column("arm"), Column("reason"), Column("pulls", number=True))
-    return Section("Failures", words, tables=(ReportTable("Failed pulls by arm and reason", columns, rows, rest),))
+    tables = [ReportTable("Failed pulls by arm and reason", columns, rows, rest)]
+    if said:
+        last = tuple((Entry(short(arm)), Entry(short(text, 300))) for arm, text in list(said.items())[:_MOST_FAILURES])
+        tables.append(ReportTable("Last words of failed pulls", (Column("arm"), Column("the last one")), last))
+    return Section("Failures", words, tables=tuple(tables))
 
 
 def arms_columns(result: Result, failed: Ints | None, failures: Failures) -> dict[str, Any]:

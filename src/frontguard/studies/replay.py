@@ -25,7 +25,7 @@ from frontguard.results import Result
 from frontguard.storage.contract import End, Plan, Storage, Told
 from frontguard.studies.alarms import Watch
 from frontguard.studies.hints import looks_dirtier
-from frontguard.studies.reasons import NOT_USABLE, reasons_of
+from frontguard.studies.reasons import NOT_USABLE, last_words, reasons_of
 from frontguard.studies.settings import Budget, Settings
 from frontguard.studies.sound import checked_plans, checked_told, not_a_log
 from frontguard.verdicts import Verdict
@@ -44,6 +44,7 @@ class _Failures:
         self.counts = np.zeros((arms, objectives), np.int64)
         self.stopped = np.zeros(arms, np.int64)
         self.reasons: dict[int, Counter[str]] = {}
+        self.said: dict[int, str] = {}  # the last words of the last pull of each arm that had any
 
     def add(self, arms: Ints, inner: Floats, told: Told) -> None:
         failed = np.isnan(inner)
@@ -56,6 +57,9 @@ class _Failures:
         for position in np.flatnonzero(failed.any(axis=1)).tolist():
             of_arm = self.reasons.setdefault(int(arms[position]), Counter())
             of_arm[reasons[position] or NOT_USABLE] += 1
+            said = last_words(told.reasons[position])
+            if said:
+                self.said[int(arms[position])] = said
 
 
 class _Noted:
@@ -84,6 +88,7 @@ class Replay:
         self.told = 0  # told pulls that the policy has taken
         self.at = 0.0  # when the last of them was told, in seconds since the epoch
         self.failures: list[Counter[str]] = [Counter() for _ in settings.arms]
+        self.said: dict[int, str] = {}  # by arm, what the last pull that failed had to say, where any had
         self._failed = np.zeros((len(settings.arms), len(settings.objectives)), np.int64)
         self._stopped = np.zeros(len(settings.arms), np.int64)
         self.side_by_side = False  # whether pulls were told in another order than that in which they were started
@@ -198,6 +203,7 @@ class Replay:
         """Count failures. Copies of this replay share what there was, which stays as it is."""
         self._failed = self._failed + new.counts
         self._stopped = self._stopped + new.stopped
+        self.said = self.said | new.said
         self.failures = list(self.failures)
         for arm, reasons in new.reasons.items():
             self.failures[arm] = self.failures[arm].copy()
@@ -306,6 +312,7 @@ class Replay:
                 failed=sum(self.failures[arm].values()),
                 pulls=int(result.pulls_per_arm[arm]),
                 reasons=tuple(self.failures[arm].most_common()),
+                last=self.said.get(arm, ""),
             )
             for arm in policy.aside.tolist()
         )

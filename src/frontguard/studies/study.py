@@ -24,7 +24,7 @@ from frontguard.storage.contract import Pull as Pull
 from frontguard.storage.contract import Storage, StudyExists, Tell, UnknownStudy
 from frontguard.storage.open import open_storage
 from frontguard.studies.forks import renew_after_fork
-from frontguard.studies.measurement import Measurement, Values, checked_reason, checked_values
+from frontguard.studies.measurement import Measurement, Values, checked_reason, checked_values, stored_reason
 from frontguard.studies.reasons import reasons_of
 from frontguard.studies.replay import Replay
 from frontguard.studies.settings import (
@@ -305,8 +305,7 @@ class Study:
         for pull, came in told:
             number = _pull_number(pull)
             values = checked_values(self.objectives, came.values, came.reason or None, number)
-            reason = came.reason and checked_reason(came.reason, number)
-            rows.append(Tell(number, values, reason, worker, came.at or time.time()))
+            rows.append(Tell(number, values, stored_reason(came, number), worker, came.at or time.time()))
         return self._told(rows)
 
     def _told(self, rows: list[Tell]) -> list[bool]:
