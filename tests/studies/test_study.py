@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import re
 import time
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,12 +16,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from frontguard import BadInput, Certified, Gaussian, Malicious, Objective, Prescient, Share, Study
+from frontguard.notices import SetAside
 from frontguard.reports.study import study_report
 from frontguard.storage.contract import End, Plan, UnknownStudy
 from frontguard.storage.memory import MemoryStorage
+from frontguard.studies.follow import Follower
+from frontguard.studies.measurement import Measurement, usable
 from frontguard.studies.replay import PROBE, inner_values
 from frontguard.studies.study import Pull
 from frontguard.words.certificate import SIDE_BY_SIDE
+from tests.storages import Place
 
 SECONDS = Objective("seconds", "minimize", "10%")
 BYTES = Objective("bytes", "minimize", 5.0)
@@ -649,3 +655,33 @@ def test_the_repr_says_what_is_compared_and_leaves_the_storage_alone(tmp_path: P
     before = sorted(tmp_path.iterdir())
     assert repr(study) == shown
     assert sorted(tmp_path.iterdir()) == before
+
+
+# Last words -----------------------------------------------------------------------------------------------------------
+
+
+def test_what_failed_pulls_said_survives_a_resume(place: Place) -> None:
+    with place.open() as storage:
+        study = Study(["good", "bad"], [SECONDS], Prescient(0.1), storage=storage)
+        for _ in range(3):
+            came = []
+            for pull in study.ask(10):
+                said = f"line {pull.id}: no such\x1e flag"
+                bad = Measurement(None, "exit code 1", said=said)
+                came.append((pull, bad if pull.arm == "bad" else Measurement([1.0])))
+            study.tell_measurements([(pull, usable(study.objectives, each, pull.id)) for pull, each in came])
+        before = study.result()
+        assert study.failures() == {"bad": Counter({"exit code 1": study.failures()["bad"].total()})}
+    with place.open() as storage:
+        again = Study.open(storage)
+        (aside,) = [notice for notice in again.result().notices if isinstance(notice, SetAside)]
+        assert re.fullmatch(r"exit code 1: line \d+: no such  flag", aside.last)
+        assert aside.reasons == (("exit code 1", aside.failed),)
+        assert again.result().notices == before.notices
+        snapshot = Follower(storage, "study").catch_up().snapshot
+        assert snapshot.said == {"bad": aside.last}
+        assert set(again.to_frame()["failure"]) == {"", "exit code 1"}
+        report = study_report(storage, "study")
+        shown = str(report)
+        assert aside.last in shown
+        assert aside.last in str(report.failures)

@@ -329,11 +329,16 @@ class Commands:
 
 def in_words(outcome: CommandMeasurement) -> str:
     """Why a command failed, with the last lines that it wrote."""
-    tail = [line.rstrip() for line in outcome.stderr.splitlines() if line.strip()][-3:]
-    said = " | ".join(tail) or outcome.detail
+    said = outcome.said or last_words(outcome)
     if said.startswith(outcome.reason):  # a detail that says it all
         return said
     return f"{outcome.reason}: {said}" if said else outcome.reason
+
+
+def last_words(outcome: CommandMeasurement) -> str:
+    """The last lines that a failed command wrote, or what else is known of it; empty if it did not fail."""
+    tail = [line.rstrip() for line in outcome.stderr.splitlines() if line.strip()][-3:]
+    return (" | ".join(tail) or outcome.detail) if outcome.failed else ""
 
 
 def seed_of_pull(seed: int, pull: int) -> int:

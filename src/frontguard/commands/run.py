@@ -12,12 +12,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from frontguard.commands.arm import CommandMeasurement, Commands, in_words
+from frontguard.commands.arm import CommandMeasurement, Commands, in_words, last_words
 from frontguard.commands.live import View
 from frontguard.commands.spec import Spec
 from frontguard.measure.drive import RunProgress, drive, lasting
 from frontguard.measure.first_pulls import FirstPulls
-from frontguard.notices import AllFailed, CleaningUp, Notice, SetAside, StepFailed, Stopping, StorageTrouble
+from frontguard.notices import AllFailed, CleaningUp, Notice, StepFailed, Stopping, StorageTrouble
 from frontguard.objectives import Objective
 from frontguard.policies.forecast import forecast
 from frontguard.results import said_once
@@ -63,8 +63,8 @@ class Ended:
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """What happened, as records; of arms that were set aside, with what their last pull had to say."""
-        return (*(with_last_words(each, self.failures) for each in self.snapshot.result.notices), *self.steps)
+        """What happened, as records."""
+        return (*self.snapshot.result.notices, *self.steps)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -131,6 +131,7 @@ class CommandedRun:
 
     def _pulled(self, pull: Pull) -> CommandMeasurement:
         outcome = self._unless_it_was_meant_for_us(self.commands.pull(pull.index, pull.id, self._stop))
+        outcome = replace(outcome, said=last_words(outcome))
         with self._lock:
             if outcome.failed and not outcome.cancelled:
                 self._failures[pull.arm] = outcome
@@ -187,11 +188,9 @@ class CommandedRun:
 
     def _tell_news(self, snapshot: Snapshot) -> None:
         """Arms that were set aside, alarms and other warnings, each once."""
-        with self._lock:
-            failures = dict(self._failures)
         for notice in snapshot.result.notices:
             if notice.warns:
-                self._say_once(with_last_words(notice, failures))
+                self._say_once(notice)
 
     def _say_once(self, notice: Notice) -> None:
         if notice.subject not in self._said:
@@ -206,6 +205,7 @@ class CommandedRun:
             study=study.name,
             result=state.result(study.alarms()),
             failures={name: count for name, count in zip(names, state.failures, strict=True) if count},
+            said={names[arm]: said for arm, said in state.said.items()},
             reachable=policy.reachable().in_units(study.objectives) if final else None,
             pulls_left=forecast(policy).pulls_left,
             max_pulls=self.spec.budget.max_pulls,
@@ -216,13 +216,6 @@ class CommandedRun:
             side_by_side=state.side_by_side,
             preparing=tuple(self.commands.preparing),
         )
-
-
-def with_last_words(notice: Notice, failures: dict[str, CommandMeasurement]) -> Notice:
-    """The notice that an arm was set aside, with what its last pull had to say."""
-    if isinstance(notice, SetAside) and notice.arm in failures:
-        return replace(notice, last=in_words(failures[notice.arm]))
-    return notice
 
 
 def warm_up(spec: Spec) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -63,9 +64,11 @@ def failed_pulls(found: Analysis) -> Ints | None:
     return found.failed_pulls if found.failed_pulls.size else None
 
 
-def failures_part(failures: Failures, failed: int, pulls: int) -> Section:
+def failures_part(
+    failures: Failures, failed: int, pulls: int, said: Mapping[str, str] = MappingProxyType({})
+) -> Section:
     """How many pulls failed; of which arms and why, if that is known: arms that fail most first, and of each the most
-    frequent reasons.
+    frequent reasons. And what the last pull of an arm that failed had to say, by arm, where that is known.
     """
     words: tuple[str, ...] = ()
     if failed:
@@ -81,7 +84,11 @@ def failures_part(failures: Failures, failed: int, pulls: int) -> Section:
     left = len(worst) - _MOST_FAILING
     rest = f"… and {number_of(left)} more with failures." if left > 0 else ""
     columns = (Column("arm"), Column("reason"), Column("pulls", number=True))
-    return Section("Failures", words, tables=(ReportTable("Failed pulls by arm and reason", columns, rows, rest),))
+    tables = [ReportTable("Failed pulls by arm and reason", columns, rows, rest)]
+    if said:
+        last = tuple((Entry(short(arm)), Entry(short(text, 300))) for arm, text in list(said.items())[:_MOST_FAILING])
+        tables.append(ReportTable("Last words of failed pulls", (Column("arm"), Column("the last one")), last))
+    return Section("Failures", words, tables=tuple(tables))
 
 
 def _why(arm: str, reasons: Mapping[str, int]) -> Iterator[tuple[Entry, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import ROUND_FLOOR
 from types import MappingProxyType
@@ -43,6 +43,7 @@ def report_of(
     directed: bool = True,  # whether it is known which direction of each objective is better
     failed: Ints | None = None,  # (K,) pulls that failed, or values, where the report is on a log
     failures: Failures = MappingProxyType({}),
+    said: Mapping[str, str] = MappingProxyType({}),  # by arm, what the last pull that failed had to say
     facts: Sequence[Fact] = (),
     pictures: tuple[Figure, ...] | None = None,  # instead of those that are made of the result
     columns: dict[str, Any] | None = None,  # likewise
@@ -78,7 +79,7 @@ def report_of(
             aside=len(result.aside),
             side_by_side=side_by_side,
         ),
-        failures=failures_part(failures, failed_pulls, result.pulls),
+        failures=failures_part(failures, failed_pulls, result.pulls, said),
         warnings=result.warnings,
         reproduce=tuple(steps),
         columns=arms_columns(result, failed, failures) if columns is None else columns,

@@ -96,6 +96,7 @@ def _report(kind: Kind, snapshot: Snapshot, said: str, **more: Any) -> Report:
         answer=said or answer(brief),
         guarantee=guaranteed,
         failures=snapshot.failures,
+        said=snapshot.said,
         failed=snapshot.failed_per_arm,
         open=open_part(plain, ahead),
         side_by_side=snapshot.side_by_side,

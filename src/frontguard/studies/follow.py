@@ -182,6 +182,7 @@ class Follower:
             study=self.name,
             result=state.result(self._replay.alarms()),
             failures={name: count for name, count in zip(names, state.failures, strict=True) if count},
+            said={names[arm]: said for arm, said in state.said.items()},
             reachable=policy.reachable().in_units(settings.objectives) if state.stopped else None,
             pulls_left=self._pulls_left(state),
             max_pulls=settings.budget.max_pulls,

@@ -28,6 +28,9 @@ DIED = "worker process died"
 LONGEST_REASON = 2000
 """Characters of a reason that are kept."""
 
+MARK = "\x1e"
+"""What stands between a reason and the last words in what is stored: a record separator, which no reason has."""
+
 Values = Mapping[str, float | None] | Sequence[float | None] | float
 
 
@@ -39,6 +42,7 @@ class Measurement:
     reason: str = ""  # empty if nothing failed
     kind: str = ""  # what failures of one cause have in common, where their reasons differ in particulars
     at: float = 0.0  # seconds since the epoch when it came back; 0 if it is told at once
+    said: str = ""  # the last words of a failed one, beside the reason: for people, not to be counted
 
     @classmethod
     def failure(cls, error: BaseException) -> Measurement:
@@ -121,9 +125,9 @@ def usable(objectives: Sequence[Objective], came: Measurement, pull: int) -> Mea
     except BadValues as error:
         nothing = (None,) * len(objectives)
         if reason:
-            return Measurement(nothing, reason, came.kind, came.at)
+            return Measurement(nothing, reason, came.kind, came.at, came.said)
         return Measurement(nothing, shortened(f"{error.what}; {error.rather}", 200), error.what, came.at)
-    return Measurement(tuple(None if math.isnan(x) else x for x in numbers), reason, came.kind, came.at)
+    return Measurement(tuple(None if math.isnan(x) else x for x in numbers), reason, came.kind, came.at, came.said)
 
 
 def checked_values(objectives: Sequence[Objective], values: object, reason: str | None, pull: int) -> tuple[float, ...]:
@@ -156,7 +160,20 @@ def checked_reason(reason: object, pull: int) -> str:
     """Why a pull failed: a text that says something."""
     if not isinstance(reason, str) or not reason.strip():
         raise BadInput(f"pull {pull}: a failed pull needs a reason, a text that is not blank; got {reason!r}")
-    return reason.replace("\0", "�").encode("utf-8", "replace").decode("utf-8").strip()[:LONGEST_REASON]
+    return _storable(reason).strip()[:LONGEST_REASON]
+
+
+def stored_reason(came: Measurement, pull: int) -> str:
+    """What is stored of why a pull failed, with its last words; empty if nothing failed."""
+    if not came.reason:
+        return ""
+    reason, said = checked_reason(came.reason, pull), _storable(came.said).strip()[:LONGEST_REASON]
+    return f"{reason}{MARK}{said}" if said else reason
+
+
+def _storable(text: str) -> str:
+    """A text that every storage takes, without what has a meaning in what is stored."""
+    return text.replace("\0", "�").replace(MARK, " ").encode("utf-8", "replace").decode("utf-8")
 
 
 def _in_order(names: list[str], values: object, pull: int) -> list[object]:

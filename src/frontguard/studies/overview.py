@@ -26,6 +26,7 @@ class Snapshot:
     study: str
     result: Result
     failures: dict[str, Counter[str]] = field(default_factory=dict)  # by arm, then by reason
+    said: dict[str, str] = field(default_factory=dict)  # by arm, what the last pull that failed had to say, if anything
     reachable: Certificate | None = None  # in the objectives' units; what further pulls could bring at best
     pulls_left: int | None = None  # by the forecast
     max_pulls: int | None = None  # the budget

@@ -25,7 +25,7 @@ from frontguard.results import Result
 from frontguard.storage.contract import End, Plan, Storage, Told
 from frontguard.studies.alarms import Watch
 from frontguard.studies.hints import Known, looks_dirtier
-from frontguard.studies.reasons import NOT_USABLE, reasons_of
+from frontguard.studies.reasons import NOT_USABLE, last_words, reasons_of
 from frontguard.studies.settings import Budget, Settings
 from frontguard.studies.sound import checked_plans, checked_told, not_a_log
 from frontguard.verdicts import Verdict
@@ -46,6 +46,7 @@ class _Failures:
         self.reasons: dict[int, Counter[str]] = {}
         self.low = np.zeros(objectives, np.int64)  # values that a tolerance in percent cannot use
         self.examples: dict[int, tuple[int, float]] = {}  # of these, by objective: the arm and the value
+        self.said: dict[int, str] = {}  # the last words of the last pull of each arm that had any
 
     def add(self, arms: Ints, inner: Floats, told: Told) -> None:
         failed = np.isnan(inner)
@@ -62,6 +63,9 @@ class _Failures:
         for position in np.flatnonzero(failed.any(axis=1)).tolist():
             of_arm = self.reasons.setdefault(int(arms[position]), Counter())
             of_arm[reasons[position] or NOT_USABLE] += 1
+            said = last_words(told.reasons[position])
+            if said:
+                self.said[int(arms[position])] = said
 
 
 class _Noted:
@@ -90,6 +94,7 @@ class Replay:
         self.told = 0  # told pulls that the policy has taken
         self.at = 0.0  # when the last of them was told, in seconds since the epoch
         self.failures: list[Counter[str]] = [Counter() for _ in settings.arms]
+        self.said: dict[int, str] = {}  # by arm, what the last pull that failed had to say, where any had
         self._failed = np.zeros((len(settings.arms), len(settings.objectives)), np.int64)
         self._stopped = np.zeros(len(settings.arms), np.int64)
         self._low = np.zeros(len(settings.objectives), np.int64)
@@ -219,6 +224,7 @@ class Replay:
         self._failed = self._failed + new.counts
         self._stopped = self._stopped + new.stopped
         self._low, self._examples = self._low + new.low, new.examples | self._examples
+        self.said = self.said | new.said
         self.failures = list(self.failures)
         for arm, reasons in new.reasons.items():
             self.failures[arm] = self.failures[arm].copy()
@@ -327,6 +333,7 @@ class Replay:
                 failed=sum(self.failures[arm].values()),
                 pulls=int(result.pulls_per_arm[arm]),
                 reasons=tuple(self.failures[arm].most_common()),
+                last=self.said.get(arm, ""),
             )
             for arm in policy.aside.tolist()
         )

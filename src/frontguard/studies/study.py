@@ -26,7 +26,7 @@ from frontguard.storage.contract import Pull as Pull
 from frontguard.storage.contract import Storage, StudyExists, Tell, UnknownStudy
 from frontguard.storage.open import open_storage
 from frontguard.studies.forks import renew_after_fork
-from frontguard.studies.measurement import LowValue, Measurement, Values, checked_reason, checked_values
+from frontguard.studies.measurement import LowValue, Measurement, Values, checked_reason, checked_values, stored_reason
 from frontguard.studies.reasons import reasons_of
 from frontguard.studies.replay import Replay
 from frontguard.studies.settings import (
@@ -312,8 +312,7 @@ class Study:
                 values = checked_values(self.objectives, came.values, came.reason or None, number)
             except LowValue as error:
                 raise (error.of_arm(pull.arm) if isinstance(pull, Pull) else error) from None
-            reason = came.reason and checked_reason(came.reason, number)
-            rows.append(Tell(number, values, reason, worker, came.at or time.time()))
+            rows.append(Tell(number, values, stored_reason(came, number), worker, came.at or time.time()))
         return self._told(rows)
 
     def _told(self, rows: list[Tell]) -> list[bool]:
