@@ -129,7 +129,7 @@ def test_the_front_comes_first_then_what_is_open_and_arms_stay_where_they_are(ma
     result = replace(many.result, arms=arms, verdict_codes=codes)
     frames = []
     for _ in range(3):
-        moved = replace(result, estimates=rng.normal(size=result.estimates.shape))
+        moved = replace(result, inner=replace(result.inner, estimates=rng.normal(size=result.estimates.shape)))
         frames.append(rows_of(on_screen(replace(many, result=moved), 80, 24)))
     assert frames[0][:8] == [*inside, *opened]
     assert frames[0] == frames[1] == frames[2]
@@ -151,7 +151,7 @@ def test_however_long_names_are_each_row_has_one_of_its_own_and_no_number_is_cut
     shown = Snapshot("study", result)
     for height in range(8, 24):
         assert len(on_screen(shown, 60, height)) < height
-    numbers = {number(float(value)) for value in result.medians.flat}
+    numbers = {number(float(value)) for value in result.estimates.flat}
     for width in (40, 60, 80, 120):
         lines = on_screen(shown, width, 24)
         rows = lines[3:11]

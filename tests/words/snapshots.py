@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from frontguard import Objective, Prescient
-from frontguard.results import Certificate, Result
+from frontguard.results import Certificate, Inner, Result
 from frontguard.studies import Study
 from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Verdict
@@ -43,9 +43,7 @@ def result_of(arms: int, metrics: tuple[Objective, ...]) -> Result:
         arms=tuple(f"arm {i}" for i in range(arms)),
         objectives=tuple(metric.name for metric in metrics),
         verdict_codes=rng.integers(0, len(Verdict), arms),
-        estimates=centre,
-        lower=centre - 9.0 * rng.random(centre.shape),
-        upper=centre + 3.0,
+        inner=Inner(centre, lower=centre - 9.0 * rng.random(centre.shape), upper=centre + 3.0),
         pulls_per_arm=rng.integers(1, 10**5, arms),
         decided_by=rng.integers(-1, arms, arms),
         certificate=Certificate(0.1, 0.1, 0.95, "prescient", 0.1),
