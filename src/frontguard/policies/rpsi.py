@@ -467,7 +467,8 @@ def _check_ring(ring: Ring) -> None:
     arms, control = ring.arms, ring.control[0]
     undecided = np.flatnonzero(arms["status"] == UNDECIDED)
     after, before = arms["after"].tolist(), arms["before"].tolist()
-    found, at = [], int(control["next"])
+    found: list[int] = []
+    at = int(control["next"])
     while len(found) < len(undecided) and before[after[at]] == at:
         found.append(at)
         at = after[at]

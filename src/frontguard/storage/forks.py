@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from typing import Protocol
+from typing import Any, Protocol
 
 
 class Guarded(Protocol):
     """Something whose state is changed under its `_lock` only."""
 
-    _lock: threading.Lock | threading.RLock  # type: ignore[valid-type]
+    _lock: Any  # a Lock or an RLock
 
     def _before_fork(self) -> None:
         """Let go of what a child must not inherit; the lock is held."""
