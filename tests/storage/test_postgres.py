@@ -17,6 +17,7 @@ import numpy as np
 import psycopg
 import pytest
 
+from frontguard import Objective, Prescient, Study
 from frontguard.errors import BadInput
 from frontguard.storage.contract import Damaged, Plan, StudyExists, Tell
 from frontguard.storage.open import open_storage
@@ -484,3 +485,48 @@ def test_pages_fit_together(storage: PostgresStorage, monkeypatch: pytest.Monkey
         assert storage.told("s").pulls.tolist() == order
         assert storage.told("s", 2, 7).pulls.tolist() == order[2:7]
         assert storage.told("s", 9).pulls.tolist() == []
+
+
+# Strangers ------------------------------------------------------------------------------------------------------------
+
+
+def _taken_up(storage: PostgresStorage) -> None:
+    study = Study.open(storage)
+    study.ask(3)
+    study.result()
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("UPDATE {schema}.told SET pull = 1099511627776 WHERE number = 1", "of a pull that is none of 1 to"),
+        ("UPDATE {schema}.told SET ended = 9 WHERE number = 1", "told pull 1 is ended in a way that there is not"),
+        ("UPDATE {schema}.told SET at = 'infinity' WHERE number = 1", "told pull 1 is of a moment that there is not"),
+        ("UPDATE {schema}.told SET measured = '{{1, 2, 3}}' WHERE number = 1", "some have not 1 values"),
+        ("UPDATE {schema}.told SET measured = '{{NULL}}' WHERE number = 1", "some have not 1 values"),
+        ("UPDATE {schema}.told SET measured = '{{infinity}}' WHERE number = 1", "told pull 1 is infinite"),
+        ("UPDATE {schema}.studies SET planned = 549755813888", "549755813888"),
+        ("UPDATE {schema}.studies SET metrics = -1", "it has -1 metrics"),
+        ("UPDATE {schema}.studies SET metrics = 2", "some have not 2 values"),
+        ("UPDATE {schema}.plans SET arms[1] = 7", "plan 1 is about arm 7; there are arms 0 to 1"),
+        ("UPDATE {schema}.plans SET arms[1] = NULL", "plan 1 has an arm that is no number"),
+        ("UPDATE {schema}.plans SET first = 5", "plan 1 does not begin with pull 1"),
+        ("UPDATE {schema}.plans SET told = 549755813888", "counts told pulls that there are not"),
+        ("UPDATE {schema}.settings SET settings = '[1]'", "settings of study 'study': wanted an object with keys"),
+    ],
+)
+def test_absurd_numbers_are_named(
+    storage: PostgresStorage,
+    postgres: PostgresServer,
+    administrator: psycopg.Connection,
+    schema: str,
+    statement: str,
+    said: str,
+) -> None:
+    study = Study(["a", "b"], [Objective("x", tolerance=0.1)], Prescient(0.1), storage=storage)
+    study.tell_many([(pull, [float(pull.index)]) for pull in study.ask(20)])
+    administrator.execute(statement.format(schema=schema))  # type: ignore[arg-type]
+    with PostgresStorage(postgres.url(), schema=schema) as strange, pytest.raises(BadInput) as refused:
+        _taken_up(strange)
+    assert said in str(refused.value)
+    assert len(str(refused.value).splitlines()) == 1

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 class Guarded(Protocol):
     """Something whose state is changed under its `_lock` only."""
 
-    _lock: Any  # a lock of either kind
+    _lock: Any  # a Lock or an RLock
 
     def _before_fork(self) -> None:
         """Let go of what a child must not inherit; the lock is held."""
