@@ -14,6 +14,7 @@ import pytest
 from frontguard import BadInput, Objective, Prescient
 from frontguard.logs import boxes
 from frontguard.logs.sort.ordered import Ordered, Readable
+from frontguard.logs.sources.files import find
 
 dask = pytest.importorskip("dask", reason="the extra `dask` is not installed")
 distributed = pytest.importorskip("distributed", reason="the extra `dask` is not installed")
@@ -146,12 +147,13 @@ def test_a_worker_is_killed_while_it_reads(cluster: Cluster, client: Any, tmp_pa
     """It hangs in a file, here a pipe that nobody writes to, until it is killed; the other one then finds the file."""
     here = write_log(tmp_path)
     files = sorted(tmp_path.iterdir())
+    found = find(files)  # while all of them are files: a pipe would be refused
     whole = files[4].with_suffix(".whole")
     files[4].rename(whole)
     os.mkfifo(files[4])
     pids = client.run(os.getpid)
     answer: list[ClusterOrdered] = []
-    thread = Thread(target=lambda: answer.append(on(client, files, parts=5)), daemon=True)
+    thread = Thread(target=lambda: answer.append(on(client, found, parts=5)), daemon=True)
     thread.start()
     hanging = pids[until(lambda: _last_reader(client, len(files)), "one file is left, and a worker hangs in it")]
     whole.rename(files[4])
