@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -41,17 +40,50 @@ METRICS = ["seconds", "quality"]
 FLOORS = np.array([0.0, -np.inf])
 
 
+FRAGILE = """
+import os, signal, sys, time
+
+opened = {}
+
+
+def hook(event, given):
+    # Reading opens a file twice, the first time to look at it; planning opens it once.
+    if event != "open" or not str(given[0]).endswith("deadly.csv"):
+        return
+    path = str(given[0])
+    folder = os.path.dirname(path)
+    opened[path] = opened.get(path, 0) + 1
+    deaths = [name for name in os.listdir(folder) if name.startswith(".death-")]
+    if opened[path] == 2 and deaths:
+        os.rmdir(os.path.join(folder, deaths[0]))
+        while deaths[0] == ".death-hang":
+            time.sleep(1)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+sys.addaudithook(hook)
+"""
+"""A worker with it dies when it reads a file that is called deadly, once for each folder beside it asking so."""
+
+
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    with running_cluster(tmp_path_factory.mktemp("dask")) as made:
-        yield made
+    """Over one task, two workers may die."""
+    folder = tmp_path_factory.mktemp("dask")
+    fake_package(folder / "packages", "sitecustomize", FRAGILE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "1")
+        with running_cluster(folder) as made:
+            yield made
 
 
 @pytest.fixture
 def client(cluster: Cluster) -> Iterator[Any]:
     """With two workers."""
+    for worker in [worker for worker in cluster.workers if worker.poll() is not None]:
+        cluster.workers.remove(worker)
     while len(cluster.workers) < 2:
-        cluster.add_worker()
+        cluster.add_worker(cluster.folder / "packages")
     with distributed.Client(cluster.address, set_as_default=False) as client:
         client.wait_for_workers(2, timeout=WAIT)
         yield client
@@ -317,6 +349,21 @@ def test_how_far_a_job_is_and_its_end_before_time(tmp_path: Path) -> None:
         assert on_workers.how_far("run") == {}
 
 
+def test_what_is_read_a_piece_at_a_time_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(on_workers, "_PIECE", 50)
+    here = write_log(tmp_path, files=2, rows=40_000, arms=20, ending="csv")
+    files = []
+    for path in sorted(tmp_path.iterdir()):
+        there = path.stat()
+        files.append(on_workers.PlannedFile(LogFile(path, str(path)), path, there.st_size, there.st_mtime_ns))
+    request = Request.of("flags", METRICS, layout="wide", missing_arms="drop")
+    found = on_workers.read(on_workers.Job("a run", 0, "csv", tuple(files), request, FLOORS, 1))
+    assert len(found.pieces[0]) > 2
+    assert sys.getsizeof(found) >= 8 * here.good.sum()
+    whole = on_workers.merged(found.pieces, METRICS)
+    assert bits(*whole.values, whole.pulls, whole.failed_pulls) == bits(*here.values, here.pulls, here.failed_pulls)
+
+
 def test_small_files_are_read_together(tmp_path: Path) -> None:
     def planned(size: int) -> on_workers.PlannedFile:
         return on_workers.PlannedFile(LogFile(tmp_path, "x"), tmp_path, size, 0)
@@ -355,89 +402,55 @@ def test_a_file_that_a_worker_does_not_see_is_named_with_the_worker(client: Any,
 
 # Workers that go ------------------------------------------------------------------------------------------------------
 
-FRAGILE = """
-import os, signal, sys, time
-
-opened = 0
-
-
-def hook(event, given):
-    # Reading opens a file twice, once to look at it; planning opens it once.
-    global opened
-    if event != "open" or not str(given[0]).endswith("deadly.csv"):
-        return
-    opened += 1
-    folder = os.path.dirname(str(given[0]))
-    died = [name for name in os.listdir(folder) if name.startswith(".died")]
-    if opened == 2 and len(died) < int(os.environ["DEATHS"]):
-        os.mkdir(os.path.join(folder, f".died-{os.getpid()}"))
-        if os.environ["DEATHS"] == "1000":
-            time.sleep(1000)
-        os.kill(os.getpid(), signal.SIGKILL)
-
-
-sys.addaudithook(hook)
-"""
-
 
 @pytest.fixture
 def deadly_log(tmp_path: Path) -> tuple[Path, Ordered]:
-    folder = tmp_path / "log"
-    folder.mkdir()
-    here = write_log(folder, files=4, rows=300, arms=20, ending="csv")
-    (folder / "part-1.csv").rename(folder / "part-1-deadly.csv")
-    return folder, here
-
-
-@contextmanager
-def fragile_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deaths: int) -> Iterator[tuple[Cluster, Any]]:
-    """Workers die, or hang if there are a thousand deaths, over a file that is called deadly; one is allowed."""
-    monkeypatch.setenv("DEATHS", str(deaths))
-    monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "1")
-    packages = fake_package(tmp_path / "packages", "sitecustomize", FRAGILE)
-    with running_cluster(tmp_path) as cluster:
-        for _ in range(3):
-            cluster.add_worker(packages)
-        with distributed.Client(cluster.address, set_as_default=False) as client:
-            client.wait_for_workers(3, timeout=WAIT)
-            yield cluster, client
+    here = write_log(tmp_path, files=4, rows=300, arms=20, ending="csv")
+    (tmp_path / "part-1.csv").rename(tmp_path / "part-1-deadly.csv")
+    return tmp_path, here
 
 
 def test_what_a_dead_worker_was_reading_is_read_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deadly_log: tuple[Path, Ordered]
+    cluster: Cluster, client: Any, deadly_log: tuple[Path, Ordered]
 ) -> None:
     folder, here = deadly_log
-    with fragile_cluster(tmp_path, monkeypatch, deaths=1) as (cluster, client):
-        with on(client, folder, format="csv") as log:
-            assert_same(log, here)
-        assert sorted(worker.poll() is None for worker in cluster.workers) == [False, True, True]
+    (folder / ".death-once").mkdir()
+    with on(client, folder, format="csv") as log:
+        assert_same(log, here)
+    assert sorted(worker.poll() is None for worker in cluster.workers) == [False, True]
 
 
 def test_a_file_over_which_workers_die_is_named_after_some(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deadly_log: tuple[Path, Ordered]
+    cluster: Cluster, client: Any, deadly_log: tuple[Path, Ordered]
 ) -> None:
     folder, _ = deadly_log
-    with fragile_cluster(tmp_path, monkeypatch, deaths=2) as (_, client):
-        gone = r"given up after 2 Dask workers died over it, the last of them tcp://127\.0\.0\.1:\d+"
-        with pytest.raises(BadInput, match=rf"executor: .*part-0\.csv and 3 more was {gone}"):
-            on(client, folder, format="csv")
-        until(lambda: not tasks_of(client), "the scheduler has forgotten all tasks")
+    cluster.add_worker(cluster.folder / "packages")
+    client.wait_for_workers(3, timeout=WAIT)
+    for name in (".death-once", ".death-twice"):
+        (folder / name).mkdir()
+    gone = r"given up after 2 Dask workers died over it, the last of them tcp://127\.0\.0\.1:\d+"
+    with pytest.raises(BadInput, match=rf"executor: .*part-0\.csv and 3 more was {gone}"):
+        on(client, folder, format="csv")
+    until(lambda: not tasks_of(client), "the scheduler has forgotten all tasks")
 
 
 def test_ctrl_c_ends_a_reading_within_seconds_and_leaves_no_task(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deadly_log: tuple[Path, Ordered]
+    cluster: Cluster, client: Any, deadly_log: tuple[Path, Ordered]
 ) -> None:
     folder, _ = deadly_log
-    with fragile_cluster(tmp_path, monkeypatch, deaths=1000) as (cluster, client):
-        asked = ["--executor", f"dask://{cluster.place}", "--arm", "flags", "--minimize", "seconds", "--format", "csv"]
-        command = [sys.executable, "-m", "frontguard", "analyze", str(folder), *asked]
-        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as analysis:
-            until(lambda: list(folder.glob(".died*")), "a worker hangs in the file")
-            began = time.monotonic()
-            analysis.send_signal(signal.SIGINT)
-            assert analysis.wait(WAIT) == 130
-            assert time.monotonic() - began < 10.0
-        until(lambda: not tasks_of(client), "the scheduler has forgotten all tasks")
+    hang = folder / ".death-hang"
+    hang.mkdir()
+    asked = ["--executor", f"dask://{cluster.place}", "--arm", "flags", "--minimize", "seconds", "--format", "csv"]
+    command = [sys.executable, "-m", "frontguard", "analyze", str(folder), *asked]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as analysis:
+        until(lambda: not hang.exists(), "a worker hangs in the file")
+        began = time.monotonic()
+        analysis.send_signal(signal.SIGINT)
+        assert analysis.wait(WAIT) == 130
+        assert time.monotonic() - began < 10.0
+    until(lambda: not tasks_of(client), "the scheduler has forgotten all tasks")
+    for worker in list(cluster.workers):  # one of them hangs for ever
+        cluster.kill(worker)
 
 
 def test_with_new_workers_it_is_begun_again_and_without_any_it_ends(

@@ -112,6 +112,7 @@ def test_a_worker_that_joins_later_is_asked_too(
             file.write(f"{os.getpid()}\n")
         while pull > 10 and not joined.exists():
             time.sleep(0.05)
+        time.sleep(0.05)
         return values
 
     def add_one(progress: RunProgress) -> None:
@@ -123,7 +124,8 @@ def test_a_worker_that_joins_later_is_asked_too(
 
     said: list[str] = []
     try:
-        result = run(evaluate, executor=f"dask://{cluster.place}", progress=add_one)
+        # More pulls at a time than the others have threads: Dask would have the new one take some.
+        result = run(evaluate, executor=f"dask://{cluster.place}", workers=6, progress=add_one)
         assert result.verdicts == VERDICTS
         assert odd[0].poll() is None
         assert "".join(said).count("gets no work: it has frontguard 0.0.1; wanted") == 1
