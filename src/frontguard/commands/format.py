@@ -11,7 +11,7 @@ import re
 import tomllib
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Literal, LiteralString
+from typing import Annotated, Any, Literal, LiteralString, get_args
 
 from pydantic import (
     BaseModel,
@@ -43,8 +43,11 @@ Path = tuple[str | int, ...]
 _HUGE = 10**300  # beyond, a whole number is no float
 
 
-def _wanted(what: LiteralString) -> WrapValidator:
-    """Says what is wanted, whatever is wrong with a value; what is wrong inside a table or list says so itself."""
+def _wanted(what: LiteralString, *words: str) -> WrapValidator:
+    """Says what is wanted, whatever is wrong with a value; what is wrong inside a table or list says so itself.
+
+    `words` are those that may be meant where one of them is wanted.
+    """
 
     def check(value: object, handler: ValidatorFunctionWrapHandler) -> object:
         try:
@@ -52,7 +55,7 @@ def _wanted(what: LiteralString) -> WrapValidator:
         except ValidationError as problems:
             if isinstance(value, (dict, list)) and any(each["loc"] for each in problems.errors()):
                 raise
-            raise PydanticCustomError("wanted", what) from None
+            raise PydanticCustomError("wanted", what, {"words": words}) from None
 
     return WrapValidator(check)
 
@@ -121,13 +124,14 @@ Tolerance = Annotated[
     BeforeValidator(_tolerance),
     _wanted("the difference that does not matter, a number from 0 such as 0.5 or a percentage such as '2%'"),
 ]
-Threat = Annotated[
-    Literal["oblivious", "prescient", "malicious", "share"],
-    _wanted("'oblivious', 'prescient', 'malicious' or 'share'"),
+Threats = Literal["oblivious", "prescient", "malicious", "share"]
+Threat = Annotated[Threats, _wanted("'oblivious', 'prescient', 'malicious' or 'share'", *get_args(Threats))]
+Direction = Annotated[objectives.Direction, _wanted("'minimize' or 'maximize'", *get_args(objectives.Direction))]
+SourceKind = Annotated[
+    metrics.SourceKind,
+    _wanted("one of 'json', 'regex', 'seconds', 'cpu_seconds', 'max_rss'", *get_args(metrics.SourceKind)),
 ]
-Direction = Annotated[objectives.Direction, _wanted("'minimize' or 'maximize'")]
-SourceKind = Annotated[metrics.SourceKind, _wanted("one of 'json', 'regex', 'seconds', 'cpu_seconds', 'max_rss'")]
-Stream = Annotated[metrics.Stream, _wanted("'stdout' or 'stderr'")]
+Stream = Annotated[metrics.Stream, _wanted("'stdout' or 'stderr'", *get_args(metrics.Stream))]
 Scalar = Annotated[str | int | float | bool, _only(_is_scalar), _wanted("a text, a finite number or a truth value")]
 CommandLine = Annotated[
     list[str] | str,
@@ -269,8 +273,8 @@ def checked_table(data: dict[str, Any], complain: Complaints) -> SpecToml:
         raise complain(path, f"no such key{did_you_mean(name, known)}; wanted one of {', '.join(known)}")
     if got is MISSING:
         raise complain(path, f"missing; wanted {wanted}")
-    # Where a key takes one of some words, what is wanted quotes them.
-    hint = did_you_mean(got, re.findall(r"'([a-z_]+)'", wanted)) if isinstance(got, str) else ""
+    words = errors[path].get("ctx", {}).get("words", ())
+    hint = did_you_mean(got, words) if isinstance(got, str) else ""
     # What somebody wrote in the place of variables, or as an address, may be a secret.
     seen = "something else" if "env" in path and not isinstance(got, dict) else without_password(shown(got))
     raise complain(path, f"wanted {wanted}{hint}; got {seen}")

@@ -10,7 +10,6 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, Strict, TypeAdapter, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from frontguard._spec_text import masked_spec
 from frontguard.errors import BadInput
 from frontguard.notices import AnyNotice
 from frontguard.phrases import number_of, shortened
@@ -55,7 +54,7 @@ class Origin:
     def of(cls, document: Document) -> Origin:
         """What a document says of it."""
         said = {field.name: getattr(document, field.name, None) for field in fields(cls)}
-        return cls(**said | {"spec": said["spec"] and masked_spec(said["spec"])})  # earlier versions kept secrets
+        return cls(**said)
 
 
 # Reading --------------------------------------------------------------------------------------------------------------
