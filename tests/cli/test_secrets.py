@@ -168,7 +168,7 @@ def test_a_changed_value_is_noticed_and_not_told(folder: Path) -> None:
 def test_studies_have_salts_of_their_own(folder: Path) -> None:
     kept = []
     for name in ("one", "other"):
-        run("run", "spec.toml", "--max-pulls", "3", "--name", name, cwd=folder)
+        run("run", "spec.toml", "--max-pulls", "3", "--study", name, cwd=folder)
         with open_storage(folder / "study.db", read_only=True) as storage:
             kept.append(Settings.from_json(storage.settings(name)).about["identity"]["env"])
     assert kept[0]["salt"] != kept[1]["salt"]
@@ -187,28 +187,6 @@ def test_two_runs_that_begin_at_once_share_one_salt(folder: Path, monkeypatch: p
     ended = run("run", "spec.toml", "--max-pulls", "4", cwd=folder)
     assert ended.returncode == 3, ended.stderr
     assert len(looks) == 3
-
-
-def test_a_study_of_an_earlier_version_is_shown_without_its_secrets(folder: Path) -> None:
-    spec = read_spec(folder / "spec.toml")
-    identity = spec.identity()
-    for arm, whole in zip(identity["arms"], spec.arms, strict=True):
-        arm["env"] = whole.env
-    about = {"identity": identity, "spec": (folder / "spec.toml").read_text()}
-    names = [arm.name for arm in spec.arms]
-    with Study(names, spec.objectives, spec.threat, storage=folder / "study.db", name="spec", about=about).storage:
-        pass
-    for arguments in (["run", "spec.toml"], ["report", "study.db", "-o", "-"], ["report", "study.db", "-o", "r.md"]):
-        ended = run(*arguments, cwd=folder)
-        assert planted_in(ended.stdout + ended.stderr) == []
-    assert planted_in((folder / "r.md").read_text()) == []
-    assert "an earlier version, which does not tell the values" in run("run", "spec.toml", cwd=folder).stderr
-    printed = {"study": "s", "status": "running", "verdicts": {"a": "in"}, "intervals": {"a": {"x": [0.0, 1.0]}}}
-    certificate = {"accuracy": 1.0, "coverage": 1.0, "confidence": 0.9, "threat": "prescient", "contamination": 0.1}
-    (folder / "old.json").write_text(json.dumps({**printed, "certificate": certificate, "spec": about["spec"]}))
-    assert run("report", "old.json", "-o", "old.md", cwd=folder).returncode == 0
-    assert 'env.TOKEN = "***"' in (folder / "old.md").read_text()
-    assert planted_in((folder / "old.md").read_text()) == []
 
 
 @pytest.mark.parametrize(

@@ -188,7 +188,7 @@ def test_what_is_given_up_in_a_warm_up_is_warmed_up_again(tmp_path: Path) -> Non
             'cleanup = ["{seed}"]',
             "run.cleanup: value 1: placeholder {seed} is not known; known: {n}, {workdir}, {arm} ",
         ),
-        ("cleanup_timeout = 0", "run.cleanup_timeout: wanted a positive number of seconds"),
+        ("cleanup_timeout = 0", "run.cleanup_timeout: wanted a time, such as 90 (seconds)"),
         ("warmup = 2", "run.warmup: no such key (did you mean 'warmups'?)"),
         (
             'cleanup = ["true"]\nenv = {A = "{pull}"}',

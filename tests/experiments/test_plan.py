@@ -116,17 +116,17 @@ def test_range_of_epsilon_for_independent_hits(eps: float, good: bool) -> None:
     if good:
         assert [setting.eps for setting in settings_of(experiments, [eps])] == [eps]
     else:
-        with pytest.raises(BadInput, match=r"wanted 0 <= epsilon < 0\.4949 on diabetes: .*oblivious"):
+        with pytest.raises(BadInput, match=r"wanted 0 <= contamination < 0\.4949 on diabetes: .*oblivious"):
             settings_of(experiments, [eps])
 
 
 def test_nan_is_no_epsilon() -> None:
-    with pytest.raises(BadInput, match="--epsilon nan"):
+    with pytest.raises(BadInput, match="--contamination nan"):
         settings_of(choose("diabetes", None).experiments, [math.nan])
 
 
 def test_range_of_epsilon_for_the_malicious(shared_data: Path) -> None:
-    with pytest.raises(BadInput, match=r"epsilon < 0\.49 on sw-llvm: .*malicious"):
+    with pytest.raises(BadInput, match=r"contamination < 0\.49 on sw-llvm: .*malicious"):
         settings_of(choose("sw-llvm", shared_data).experiments, [0.49])
 
 

@@ -112,10 +112,22 @@ def test_the_whole_answer_is_that_of_the_naive_twin(
         by_arm.setdefault(arm, []).append(values)
     twin = Naive(by_arm, objectives, threat_named(threat, eps), confidence)
     frame = frame_of(kind, long(rows, names) if in_long else wide(rows, names))
-    found = analyze(
-        frame, arm="arm", objectives=objectives, threat=threat, contamination=eps, confidence=confidence,
-        layout="long" if in_long else None,
-    )  # fmt: skip
+    low = [
+        sum(values[d] is not None and -np.inf < values[d] <= 0.0 for _, values in rows)  # type: ignore[operator]
+        for d, objective in enumerate(objectives)
+        if objective.relative
+    ]
+    asked: dict[str, Any] = {"arm": "arm", "objectives": objectives, "layout": "long" if in_long else None}
+    asked |= {"threat": threat, "contamination": eps, "confidence": confidence}
+    if 2 * max(low, default=0) > len(rows) and not in_long:
+        with pytest.raises(BadInput, match="needs positive values"):
+            analyze(frame, **asked)
+        return
+    try:
+        found = analyze(frame, **asked)
+    except BadInput as error:
+        assert in_long and max(low) > 0 and "needs positive values" in str(error)  # noqa: PT017, PT018
+        return
     assert list(found.arms) == twin.arms
     assert found.verdicts == twin.verdicts
     assert found.inner.lower.tolist() == [twin.low[arm] for arm in twin.arms]

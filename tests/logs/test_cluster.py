@@ -300,7 +300,7 @@ def test_what_a_cluster_does_not_read_is_refused(client: Any, tmp_path: Path) ->
     for log, options, message in (
         ("long.csv", {}, r"long\.csv: the long layout is not read on a cluster"),
         ("log.state", {}, r"log\.state is a state file, which is not read on a cluster"),
-        ("pipe.csv", {}, r"pipe\.csv must be a plain file"),
+        ("pipe.csv", {}, r"pipe\.csv: wanted a file; got a pipe"),
         ("log.csv", {"format": "pyperf"}, r"the format must be one of csv, parquet, jsonl; got 'pyperf'"),
         ("log.csv", {"format": "study"}, r"executor: a study cannot be read on a cluster"),
         ("log.csv", {"append": tmp_path / "x"}, r"executor: append cannot be combined with a cluster"),

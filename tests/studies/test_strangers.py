@@ -278,7 +278,10 @@ WRONG = [
     ({"contamination": "0.1"}, "contamination: contamination must be a finite real number; got '0.1'"),
     ({"contamination": 7.0}, "got 7.0"),
     ({"confidence": 1.5}, "confidence: confidence must be a probability"),
-    ({"confidence": None}, "confidence: confidence must be a finite real number; got None"),
+    (
+        {"confidence": None},
+        "confidence: confidence must be a probability between 0 and 1, such as 0.95 or '95%'; got None",
+    ),
     ({"coverage": [1.0]}, "coverage must be one number for each of 2 objectives; got 1"),
     ({"coverage": 3}, "coverage: wanted a list of numbers; got 3"),
     ({"spread": {"name": "os"}}, "spread: name must be one of Subgaussian, Gaussian, LinearAroundMedian, Uniform"),

@@ -207,7 +207,7 @@ NEUTRAL = {
     " arms are truly on the front; α = ",
     "Treatments on the true front",
     " treatments on the true front; ",
-    " treatments on the true front are returned by ",
+    " treatments on the true front are among the ",
     "Medians with a guarantee",
     "Medians with a guarantee: ",
     "\nA log that is there already: by medians with a guarantee ",

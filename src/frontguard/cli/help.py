@@ -54,6 +54,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "--value-column": "COLUMN",
         "--decimal": "POINT",
         "--missing-arms": "CHOICE",
+        "--where": "COLUMN=VALUE",
     },
     "Logs that are large, or grow": {
         "--append": "STATE",
@@ -61,7 +62,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "--sketch": "SIZE",
         "--memory": "SIZE",
         "--folder": "FOLDER",
-        "--cluster": "HOST:PORT",
+        "--executor": "ADDRESS",
     },
     "Output": {
         "--strict": "",
