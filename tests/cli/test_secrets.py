@@ -12,9 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from frontguard import Study
 from frontguard.cli.run import _about
-from frontguard.commands.spec import read_spec
 from frontguard.storage.contract import Storage
 from frontguard.storage.open import open_storage
 from frontguard.studies.settings import Settings

@@ -280,7 +280,7 @@ WRONG = [
     ({"confidence": 1.5}, "confidence: confidence must be a probability"),
     (
         {"confidence": None},
-        "confidence: confidence must be a probability between 0 and 1, such as 0.95 or '95%'; got None",
+        "confidence: confidence must be a probability between 0 and 1",
     ),
     ({"coverage": [1.0]}, "coverage must be one number for each of 2 objectives; got 1"),
     ({"coverage": 3}, "coverage: wanted a list of numbers; got 3"),

@@ -453,7 +453,10 @@ def test_a_storage_that_is_lost_and_another_in_its_place(tmp_path: Path) -> None
         measure(begin(path, arms=("gcc", "clang")), 16)
         stream.until(lambda regions: "table" in regions and "clang" in words(regions["table"]))
         until(lambda: live.get("/study/1.json").json["trouble"] is None)
-        assert [each["name"] for each in live.get("/study/1.json").json["arms"]] == ["gcc", "clang"]
+        assert [each["name"] for each in live.get("/study/1.json").json["arms"]] == [
+            "clang",
+            "gcc",
+        ]  # of one verdict by name
 
 
 def test_a_damaged_storage_is_said_in_words(tmp_path: Path) -> None:

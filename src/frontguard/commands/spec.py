@@ -134,9 +134,8 @@ class Spec:
             found = {"salt": salt, "fingerprint": fingerprint(values, salt)}
             if before.get("arms") == identity["arms"] and found != kept:
                 names = ", ".join(sorted({name for env in values.values() for name in env}))
-                other = "other values" if kept else "an earlier version, which does not tell the values"
                 raise BadInput(
-                    f"study {self.name!r} was begun with {other} of env ({names}), and what is measured may differ: "
+                    f"study {self.name!r} was begun with other values of env ({names}), and what is measured may differ: "
                     "take the same values, or give it another name or another storage to begin anew"
                 )
             identity["env"] = found
