@@ -33,7 +33,7 @@ def test_it_fits_and_shows_no_types_of_a_language(command: tuple[str, ...]) -> N
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_option_has_a_group_and_a_word(name: str) -> None:
-    options = [each for each in GROUP.commands[name].params if each.param_type_name == "option"]  # type: ignore[attr-defined]
+    options = [each for each in GROUP.commands[name].params if each.param_type_name == "option" and not each.hidden]  # type: ignore[attr-defined]
     for option in options:
         words = [group[long_name(option)] for group in GROUPS.values() if long_name(option) in group]
         assert len(words) == 1, option.name
@@ -42,7 +42,12 @@ def test_every_option_has_a_group_and_a_word(name: str) -> None:
 
 def test_no_group_names_an_option_that_there_is_not() -> None:
     commands = GROUP.commands.values()  # type: ignore[attr-defined]
-    there = {long_name(each) for command in [GROUP, *commands] for each in command.params if each.opts[0][0] == "-"}
+    there = {
+        long_name(each)
+        for command in [GROUP, *commands]
+        for each in command.params
+        if each.opts[0][0] == "-" and not each.hidden
+    }
     assert set(chain.from_iterable(GROUPS.values())) == there | {"--help"}
 
 

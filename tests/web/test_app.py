@@ -43,6 +43,7 @@ def live(file: Path) -> Iterator[Live]:
 def test_the_pages_show_the_study(live: Live, file: Path) -> None:
     study = Study.open(SqliteStorage(file, read_only=True), "flags")
     assert "flags" in live.get("/").text
+    until(lambda: ARMS[0] in live.get("/study/1").text)  # kernels that are not compiled yet take their time
     page = live.get("/study/1")
     assert page.headers["content-type"] == "text/html; charset=utf-8"
     for arm in ARMS:

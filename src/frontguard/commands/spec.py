@@ -135,8 +135,8 @@ class Spec:
             if before.get("arms") == identity["arms"] and found != kept:
                 names = ", ".join(sorted({name for env in values.values() for name in env}))
                 raise BadInput(
-                    f"study {self.name!r} was begun with other values of env ({names}), and what is measured may differ: "
-                    "take the same values, or give it another name or another storage to begin anew"
+                    f"study {self.name!r} was begun with other values of env ({names}), and what is measured may "
+                    "differ: take the same values, or give it another name or another storage to begin anew"
                 )
             identity["env"] = found
         return {"identity": identity, "spec": self.source_text}
