@@ -420,6 +420,7 @@ def test_what_a_dead_worker_was_reading_is_read_again(
     assert sorted(worker.poll() is None for worker in cluster.workers) == [False, True]
 
 
+@pytest.mark.audit  # half a minute of workers that begin anew
 def test_a_file_over_which_workers_die_is_named_after_some(
     cluster: Cluster, client: Any, deadly_log: tuple[Path, Ordered]
 ) -> None:

@@ -45,7 +45,7 @@ Answer = TypeVar("Answer")
 
 _SMALLEST = 512  # bytes of an SQLite database
 _MOMENT = 2.0  # seconds for which the end of others' reads is waited for, before a log is moved into its file
-_LATELY = 0.05  # seconds for which a log that was seen beside the file need not be looked for before a write, too
+_LATELY = 0.05  # seconds for which the log beside the file is taken for the one that it was
 _LONGEST = 300  # characters of what is said of damage: names may be of any length
 _GIVE_WAY = 0.1  # seconds after the last wait in which a writer leaves the others a chance
 
@@ -81,7 +81,7 @@ class StudyFile:
         self._last_wait = -1.0
         self._damage: str | None = None
         self._log: tuple[int, int] | None = None  # device and inode of the write-ahead log that we write to
-        self._log_name = str(companion(self.path, "-wal"))
+        self._place, self._log_name = str(self.path), str(companion(self.path, "-wal"))
         self._log_seen = 0.0  # when it was last seen beside the file
         self._gone: str | None = None  # what is said once that log was removed
         hold_over_forks(self)
@@ -124,15 +124,17 @@ class StudyFile:
             now = time.monotonic()
             if now - self._last_wait < _GIVE_WAY:
                 time.sleep(random.uniform(0.0, 0.001))
-            if now - self._log_seen > _LATELY and not self._log_still_there():
-                self._raise_log_gone(db)
+            if now - self._log_seen > _LATELY:
+                if not self._log_is_ours():
+                    self._raise_log_gone(db)
+                self._log_seen = now
             with schema.transaction(db, "IMMEDIATE"):
                 answer = work(db)
             # What went into a log that was removed meanwhile is acknowledged only once it is in the file.
-            there = self._log_still_there()
-            if not there and not self._saved_from_log(db):
-                self._raise_log_gone(db)
-            self._log_seen = now if there else 0.0
+            if self._log is not None and not os.access(self._log_name, os.F_OK):
+                if not self._saved_from_log(db):
+                    self._raise_log_gone(db)
+                self._log_seen = 0.0
             return answer
 
         with self._lock:
@@ -194,7 +196,7 @@ class StudyFile:
     def _still_there(self) -> None:
         """SQLite would go on writing into a file that was deleted, and every acknowledgement would be a lie."""
         try:
-            status = os.stat(self.path)
+            status = os.stat(self._place)
         except OSError:
             status = None
         if status is None or self._file not in (None, (status.st_dev, status.st_ino)):
@@ -202,10 +204,12 @@ class StudyFile:
             raise Unwritable(f"{self.name} was removed or replaced by another file while it was in use")
         self._file = status.st_dev, status.st_ino
 
-    def _log_still_there(self) -> bool:
+    def _log_is_ours(self) -> bool:
         """Whether the write-ahead log that we write to is the one beside the file.
 
-        SQLite would go on writing into a log that was deleted, and nobody who opens the file would find it.
+        SQLite would go on writing into a log that was deleted, and nobody who opens the file would find it. Not asked
+        at every write: after it, each durable tell on ext4 was measured to take a quarter longer. Whether there is a
+        log at all costs next to nothing.
         """
         if self._log is None:
             return True

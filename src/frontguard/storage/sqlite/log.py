@@ -164,7 +164,9 @@ def read_counts(db: apsw.Connection, study: StudyRow) -> Counts:
     if row[0] == FORGOTTEN:
         raise UnknownStudy(f"study {study.name!r} was removed, nothing having been told of it")
     counts = Counts(*row[:-1])
-    if not (_whole(*counts) and min(counts) >= 0 and max(counts) < STRIDE and counts.planned == max(counts[1:])):
+    plans, planned, told, handed = counts
+    whole = _whole(plans, planned, told, handed)
+    if not (whole and 0 <= plans < STRIDE and 0 <= told <= planned < STRIDE and 0 <= handed <= planned):
         raise NotAsWritten(f"the counts of study {study.name!r} cannot be: {str(counts)[:100]}")
     return counts
 
@@ -396,7 +398,7 @@ def _told_crcs(
 
 def _whole(*numbers: object) -> bool:
     """Whether all of these are whole numbers: a column of SQLite takes anything."""
-    return all(type(number) is int for number in numbers)
+    return set(map(type, numbers)) == {int}
 
 
 def _refuse(fault: str, study: StudyRow) -> None:
