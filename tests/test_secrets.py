@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from frontguard._secrets import MASK, fingerprint, hidden, without_password
-from frontguard._spec_text import masked_spec
+from frontguard.commands.masked import masked_spec
 
 S = "5ecret"
 

@@ -186,7 +186,7 @@ def arms_that_matter(codes: Ints, decided_by: Ints, pulls: Ints) -> Ints:
     return np.asarray(some[np.argsort(-pulls[some], kind="stable")][:MOST_ARMS], np.int64)
 
 
-class Look(NamedTuple):
+class SampleLook(NamedTuple):
     """How a sample looks: the share of it that looks wrong, by which sign, and how many values it has."""
 
     share: float
@@ -194,12 +194,12 @@ class Look(NamedTuple):
     number: int
 
 
-def look_at(values: Floats) -> Look:
+def look_at(values: Floats) -> SampleLook:
     """How a sample looks."""
-    return Look(*share_that_looks_wrong(values), len(values))
+    return SampleLook(*share_that_looks_wrong(values), len(values))
 
 
-def dirtier_than(contamination: float, looks: Iterable[tuple[str, str, Look]]) -> LooksDirtier | None:
+def dirtier_than(contamination: float, looks: Iterable[tuple[str, str, SampleLook]]) -> LooksDirtier | None:
     """The hint that samples (arm, objective, how it looks) look far dirtier than ε; None if none does.
 
     It is no part of any certificate: of clean normal, uniform and lognormal samples it is silent, and what it takes for

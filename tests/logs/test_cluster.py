@@ -341,7 +341,7 @@ def test_how_far_a_job_is_and_its_end_before_time(tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(on_workers, "_far", Watching())
         with pytest.raises(Exception, match=r"^$") as stopped:
-            on_workers.read(on_workers.Job("run", 3, "csv", (planned,), request, FLOORS, 2))
+            on_workers.read(on_workers.ReadingJob("run", 3, "csv", (planned,), request, FLOORS, 2))
         assert type(stopped.value).__name__ == "_Stopped"
         ((rows, size),) = [far[3] for far in seen]
         assert 0 < rows < 50_000
@@ -357,7 +357,7 @@ def test_what_is_read_a_piece_at_a_time_is_the_same(tmp_path: Path, monkeypatch:
         there = path.stat()
         files.append(on_workers.PlannedFile(LogFile(path, str(path)), path, there.st_size, there.st_mtime_ns))
     request = Request.of("flags", METRICS, layout="wide", missing_arms="drop")
-    found = on_workers.read(on_workers.Job("a run", 0, "csv", tuple(files), request, FLOORS, 1))
+    found = on_workers.read(on_workers.ReadingJob("a run", 0, "csv", tuple(files), request, FLOORS, 1))
     assert len(found.pieces[0]) > 2
     assert sys.getsizeof(found) >= 8 * here.good.sum()
     whole = on_workers.merged(found.pieces, METRICS)
@@ -369,7 +369,7 @@ def test_small_files_are_read_together(tmp_path: Path) -> None:
         return on_workers.PlannedFile(LogFile(tmp_path, "x"), tmp_path, size, 0)
 
     def sizes(*files: int, threads: int = 1) -> list[list[int]]:
-        plan = on_workers.Plan("csv", "x", (), tuple(map(planned, files)), None)
+        plan = on_workers.ReadingPlan("csv", "x", (), tuple(map(planned, files)), None)
         return [[each.size for each in job] for job in plan.jobs(threads)]
 
     mega = 1 << 20
@@ -389,7 +389,7 @@ def test_a_file_that_a_worker_does_not_see_is_named_with_the_worker(client: Any,
     path.write_text("flags,seconds,quality\na,1,1\n")
     there = path.stat()
     planned = on_workers.PlannedFile(LogFile(path, str(path)), path, there.st_size, there.st_mtime_ns)
-    job = on_workers.Job("run", 0, "csv", (planned,), Request.of("flags", METRICS, layout="wide"), FLOORS, 1)
+    job = on_workers.ReadingJob("run", 0, "csv", (planned,), Request.of("flags", METRICS, layout="wide"), FLOORS, 1)
     assert client.submit(on_workers.told, client.submit(on_workers.read, job, pure=False)).result().pulls == 1
     for change, message in (
         (lambda: path.write_text("flags,seconds,quality\nb,1,1\nb,2,2\n"), r"sees another file there.*wanted 28"),

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from frontguard.web.connections import USUAL, Limits, Seats, client_of
+from frontguard.web.connections import USUAL, ConnectionLimits, Seats, client_of
 from tests.web.serving import PATIENCE, Live, begin, measure, serving, until
 
 QUICK = replace(USUAL, wait=0.2, pace=0.2)
@@ -128,8 +128,8 @@ def test_clients_by_address() -> None:
 
 
 def test_no_more_connections_than_a_process_may_open() -> None:
-    assert Limits.for_this_process(files=20_000) == USUAL
-    few = Limits.for_this_process(files=256)
+    assert ConnectionLimits.for_this_process(files=20_000) == USUAL
+    few = ConnectionLimits.for_this_process(files=256)
     assert (few.connections, few.of_one_client, few.streams, few.streams_of_one_client) == (128, 64, 64, 32)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from frontguard._secrets import without_password
 from frontguard._written import checked_confidence
 from frontguard.cli.report import checked_target, keep, origin
 from frontguard.cli.values import (
@@ -22,7 +23,6 @@ from frontguard.cli.values import (
     whole_from,
 )
 from frontguard.errors import BadInput
-from frontguard.storage.open import without_password
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
     from frontguard.documents.base import Origin

@@ -9,7 +9,7 @@ import typer
 from frontguard.cli.analyze import analyze
 from frontguard.cli.audit import audit
 from frontguard.cli.demo import demo
-from frontguard.cli.help import Command, Commands
+from frontguard.cli.help import GroupedCommand, GroupedCommands
 from frontguard.cli.plan import plan
 from frontguard.cli.report import report
 from frontguard.cli.reproduce import reproduce
@@ -19,14 +19,14 @@ from frontguard.cli.serve import serve
 
 app = typer.Typer(
     name="frontguard",
-    cls=Commands,
+    cls=GroupedCommands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (demo, plan, run, analyze, rescue, report, serve, reproduce, audit):  # in the order of the help
-    app.command(cls=Command)(command)
+    app.command(cls=GroupedCommand)(command)
 
 
 def _version(wanted: bool) -> None:

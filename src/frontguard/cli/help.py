@@ -90,7 +90,7 @@ _ORDER = list(_WORDS)
 _GROUP_OF = {option: name for name, group in GROUPS.items() for option in group}
 
 
-class Command(TyperCommand):
+class GroupedCommand(TyperCommand):
     """A command with such a help."""
 
     def __init__(self, *args: Any, **given: Any) -> None:
@@ -103,7 +103,7 @@ class Command(TyperCommand):
         return arranged(str(self.name), super().get_params(ctx))
 
 
-class Commands(TyperGroup):
+class GroupedCommands(TyperGroup):
     """All commands, with such a help."""
 
     def get_params(self, ctx: Any) -> Any:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from frontguard._secrets import without_password
 from frontguard._written import checked_confidence, checked_seconds
 from frontguard.cli.report import checked_target, keep, origin
 from frontguard.cli.values import (
@@ -30,7 +31,6 @@ from frontguard.cli.values import (
     whole_from,
 )
 from frontguard.errors import BadInput
-from frontguard.storage.open import without_password
 
 if TYPE_CHECKING:
     from frontguard.commands.run import Ended

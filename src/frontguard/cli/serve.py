@@ -49,8 +49,8 @@ def serve(
         raise BadInput(
             f'the live page needs {error.name}, which is not installed: pip install "frontguard[web]"'
         ) from None
+    from frontguard._secrets import without_password
     from frontguard.documents.done import ServeDocument
-    from frontguard.storage.open import without_password
 
     only, allowed = study or [], allow_host or []
     where = without_password(storage)

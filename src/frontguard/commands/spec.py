@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from frontguard._secrets import MASK, fingerprint
-from frontguard._spec_text import masked_spec
+from frontguard.commands.masked import masked_spec
 from frontguard.commands.metrics import MEASURED, MetricSource, usual_kind
 from frontguard.commands.templates import (
     NAME,

@@ -20,7 +20,7 @@ from frontguard.notices import LooksDirtier, Notice, TooFewPulls
 from frontguard.objectives import Objective, tolerances
 from frontguard.pareto.judge import Verdicts, front_of_estimates, judge, promised_now
 from frontguard.results import ArmParts, Certificate, Guess, Inner
-from frontguard.suspects import MOST_VALUES, Look, arms_that_matter, dirtier_than, look_at
+from frontguard.suspects import MOST_VALUES, SampleLook, arms_that_matter, dirtier_than, look_at
 from frontguard.theory.threats import Threat
 from frontguard.verdicts import Verdict
 
@@ -154,7 +154,7 @@ def looks_dirtier(ordered: Readable, question: Question, verdicts: Verdicts) -> 
     return () if found is None else (found,)
 
 
-def _looks(ordered: Readable, objectives: tuple[Objective, ...], arms: Ints) -> Iterator[tuple[str, str, Look]]:
+def _looks(ordered: Readable, objectives: tuple[Objective, ...], arms: Ints) -> Iterator[tuple[str, str, SampleLook]]:
     """How these arms look by values at ranks that are spread evenly: one read a metric."""
     for objective in objectives:
         column = ordered.metrics.index(objective.name)

@@ -31,7 +31,7 @@ from frontguard._dask import Cluster, Needs, said
 from frontguard._typing import Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.logs import on_workers
-from frontguard.logs.on_workers import Job, Plan, Told
+from frontguard.logs.on_workers import ReadingJob, ReadingPlan, ReadSoFar
 from frontguard.logs.sort.merge import merge_ordered
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.progress import Clock, LogProgress, Watcher
@@ -204,7 +204,7 @@ class _Sorting:
         self._request, self._floors, self._progress = request, floors, progress
         self._asked = names, os.getcwd(), format
         self._shown = names[0] if len(names) == 1 else "the log"
-        self._plan: Plan | None = None
+        self._plan: ReadingPlan | None = None
         self._parts = parts or _PARTS_A_THREAD * sum(cluster.threads.values())
         self._bytes_read = 0
         self._begin()
@@ -285,11 +285,11 @@ class _Sorting:
             self._clock.sorted(int(known[task.number].pulls.sum()))
         return list(shares), [known[part] for part in range(self._parts)]
 
-    def _read(self, plan: Plan) -> list[list[Any]]:
+    def _read(self, plan: ReadingPlan) -> list[list[Any]]:
         """Have all files read: the futures of the pieces, by job and part. What is wrong with them is said."""
         jobs = plan.jobs(sum(self.cluster.threads.values()))
         pieces: dict[int, list[Any]] = {}
-        told: dict[int, Told] = {}
+        told: dict[int, ReadSoFar] = {}
         under_way: dict[int, tuple[int, int]] = {}
         mistakes: dict[int, BaseException] = {}
         waiting = list(range(len(jobs)))[::-1]
@@ -300,7 +300,7 @@ class _Sorting:
             while waiting and not mistakes and len(self._under_way) < most:
                 number = waiting.pop()
                 files = jobs[number]
-                job = Job(self._run, number, plan.format, files, request, self._floors, self._parts)
+                job = ReadingJob(self._run, number, plan.format, files, request, self._floors, self._parts)
                 read = self._future(on_workers.read, job)
                 pieces[number] = [self._future(on_workers.piece, read, part) for part in range(self._parts)]
                 self._keep += pieces[number]
@@ -308,7 +308,7 @@ class _Sorting:
 
         def progress(now: dict[int, tuple[int, int]]) -> None:
             under_way.update(now)
-            done = [*told.values(), *(Told(*far) for number, far in under_way.items() if number not in told)]
+            done = [*told.values(), *(ReadSoFar(*far) for number, far in under_way.items() if number not in told)]
             self._bytes_read = sum(each.size for each in done)
             self._clock.read(sum(each.rows for each in done))
 
@@ -332,7 +332,7 @@ class _Sorting:
         self._note(plan, [told[number] for number in sorted(told)])
         return [pieces[number] for number in sorted(pieces)]
 
-    def _note(self, plan: Plan, told: Sequence[Told]) -> None:
+    def _note(self, plan: ReadingPlan, told: Sequence[ReadSoFar]) -> None:
         """Keep what files had to tell, as if they had been read one after another; refuse what must be refused."""
         every = [note for each in told for note in each.notes]
         nameless = [note for note in every if isinstance(note, RowsWithoutArm)]

@@ -43,7 +43,7 @@ class PlannedFile:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ReadingPlan:
     """What is to be read."""
 
     format: str
@@ -68,7 +68,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Job:
+class ReadingJob:
     """Some files that a worker reads one after another, and how."""
 
     run: str
@@ -81,7 +81,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Told:
+class ReadSoFar:
     """What the client is told of a job."""
 
     rows: int
@@ -95,14 +95,14 @@ class Read:
     """What was read in a job: the shards of each part."""
 
     pieces: list[list[Shard]]
-    told: Told
+    told: ReadSoFar
 
     def __sizeof__(self) -> int:
         # By this Dask knows what it has in memory, and what to put on disk.
         return sum(shard.__sizeof__() for shards in self.pieces for shard in shards)
 
 
-def planned(names: list[str], folder: str, format: str | None, request: Request) -> Plan:
+def planned(names: list[str], folder: str, format: str | None, request: Request) -> ReadingPlan:
     """Find the files of a log, as this worker sees them, and look at how they begin.
 
     Names that are relative are of the client's folder.
@@ -122,7 +122,7 @@ def planned(names: list[str], folder: str, format: str | None, request: Request)
     log = files_log(kind, found, request)
     if log.layout == "long":
         raise BadInput(f"{found.shown}: the long layout is not read on a cluster; wanted a column for each metric")
-    return Plan(kind, found.shown, tuple(log.columns), files, log.rows_hint)
+    return ReadingPlan(kind, found.shown, tuple(log.columns), files, log.rows_hint)
 
 
 def _found(name: str, folder: str) -> list[LogFile]:
@@ -192,7 +192,7 @@ class _Stopped(Exception):
     """Nobody wants to know any more."""
 
 
-def read(job: Job) -> Read:
+def read(job: ReadingJob) -> Read:
     """Read the files of a job and cut them by arm, some rows at a time."""
     pieces: list[list[Shard]] = [[] for _ in range(job.parts)]
     rows = RowBuffer(job.request.metrics, job.floors)
@@ -221,10 +221,10 @@ def read(job: Job) -> Read:
         raise BadInput(f"{files}: the Dask worker {_here()} cannot read it: {said(error)}") from None
     finally:
         _far.pop((job.run, job.number), None)
-    return Read(pieces, Told(rows_before, bytes_before, pulls, tuple(notes)))
+    return Read(pieces, ReadSoFar(rows_before, bytes_before, pulls, tuple(notes)))
 
 
-def _cut(rows: RowBuffer, job: Job, pieces: list[list[Shard]]) -> RowBuffer:
+def _cut(rows: RowBuffer, job: ReadingJob, pieces: list[list[Shard]]) -> RowBuffer:
     """Add the rows to the pieces; gives an empty buffer for those that come."""
     for part, shard in enumerate(cut_by_arm(rows, job.parts)):
         if len(shard.pulls):
@@ -238,7 +238,7 @@ def piece(read: Read, part: int) -> list[Shard]:
     return read.pieces[part]
 
 
-def told(read: Read) -> Told:
+def told(read: Read) -> ReadSoFar:
     """What the client is told of a job."""
     return read.told
 

@@ -13,13 +13,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from frontguard._secrets import without_password
 from frontguard.documents.base import Origin, parsed, read
 from frontguard.errors import BadInput
 from frontguard.logs.sources.files import refuse_unless_file
 from frontguard.logs.sources.whole import whole
 from frontguard.phrases import one_line, shown
 from frontguard.reports.model import Progress, Report
-from frontguard.storage.open import without_password
 
 WANTED = (
     "a study's storage (a SQLite file or postgresql://…), or the JSON of frontguard run, analyze, demo or reproduce "

@@ -11,9 +11,9 @@ from frontguard.notices import LooksDirtier
 from frontguard.policies.certified import Certified
 from frontguard.results import Result
 from frontguard.studies.settings import Settings
-from frontguard.suspects import MOST_VALUES, Look, arms_that_matter, dirtier_than, look_at
+from frontguard.suspects import MOST_VALUES, SampleLook, arms_that_matter, dirtier_than, look_at
 
-Known = dict[tuple[int, int], tuple[int, Look]]
+Known = dict[tuple[int, int], tuple[int, SampleLook]]
 """By arm and objective, at how many values a sample was looked at, and how it looked: it only ever grows."""
 
 
@@ -24,7 +24,7 @@ def looks_dirtier(settings: Settings, policy: Certified, result: Result, known: 
     return () if found is None else (found,)
 
 
-def _looks(settings: Settings, policy: Certified, arms: Ints, known: Known) -> Iterator[tuple[str, str, Look]]:
+def _looks(settings: Settings, policy: Certified, arms: Ints, known: Known) -> Iterator[tuple[str, str, SampleLook]]:
     """How these arms look by every so many-th value, as measured."""
     samples, objectives = policy.samples, settings.objectives
     for arm in arms.tolist():

@@ -34,7 +34,7 @@ RETRY_AFTER = "5"
 
 
 @dataclass(frozen=True)
-class Limits:
+class ConnectionLimits:
     """How much of the server one may have. A client is an address: several people behind a tunnel are one."""
 
     connections: int = 400
@@ -45,10 +45,10 @@ class Limits:
     pace: float = 20.0  # seconds in which something of what was sent must have been read
 
     @classmethod
-    def for_this_process(cls, files: int | None = None) -> Limits:
+    def for_this_process(cls, files: int | None = None) -> ConnectionLimits:
         """The usual limits, or lower ones where a process may open few files.
 
-        >>> Limits.for_this_process(files=256).connections
+        >>> ConnectionLimits.for_this_process(files=256).connections
         128
         """
         files = _most_files() if files is None else files
@@ -63,16 +63,16 @@ class Limits:
         )
 
 
-USUAL = Limits()
+USUAL = ConnectionLimits()
 
 
 def _most_files() -> int:
     try:
         import resource
     except ModuleNotFoundError:  # Windows, where sockets are no files
-        return 2 * Limits.connections
+        return 2 * ConnectionLimits.connections
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return 2 * Limits.connections if soft == resource.RLIM_INFINITY else soft
+    return 2 * ConnectionLimits.connections if soft == resource.RLIM_INFINITY else soft
 
 
 def client_of(address: tuple[str, int] | None) -> str:
@@ -120,7 +120,7 @@ class Seats:
 class Room:
     """Who is connected. The dictionaries are in order: whoever has waited longest comes first."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: ConnectionLimits) -> None:
         self.limits = limits
         self._clients: dict[Connection, str] = {}
         self._waiting: dict[Connection, None] = {}

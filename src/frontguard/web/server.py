@@ -20,7 +20,7 @@ import uvicorn
 
 from frontguard.errors import BadInput
 from frontguard.web.app import Site
-from frontguard.web.connections import Connection, Limits, Room, Seats
+from frontguard.web.connections import Connection, ConnectionLimits, Room, Seats
 from frontguard.web.guard import LARGEST, Rules, is_loopback, rules_for
 from frontguard.web.watchers import Watchers
 
@@ -113,8 +113,10 @@ class LiveServer(uvicorn.Server):
     `options` are those of the `Site`.
     """
 
-    def __init__(self, bound: Bound, watchers: Watchers, *, limits: Limits | None = None, **options: Any) -> None:
-        limits = limits or Limits.for_this_process()
+    def __init__(
+        self, bound: Bound, watchers: Watchers, *, limits: ConnectionLimits | None = None, **options: Any
+    ) -> None:
+        limits = limits or ConnectionLimits.for_this_process()
         self.bound = bound
         self.interrupted = False  # by Ctrl-C
         self.room = Room(limits)

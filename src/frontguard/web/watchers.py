@@ -22,9 +22,10 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
+from frontguard._secrets import without_password
 from frontguard.errors import BadInput
 from frontguard.storage.contract import NothingThere, Storage, UnknownStudy
-from frontguard.storage.open import open_storage, without_password
+from frontguard.storage.open import open_storage
 from frontguard.storage.sqlite.file import Busy
 from frontguard.studies.follow import Follower
 from frontguard.studies.overview import Overview

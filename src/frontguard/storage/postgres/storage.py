@@ -72,27 +72,35 @@ class PostgresStorage(Storage):
 
     def describe(self) -> str:
         """The server and how durable it is, in a sentence, and a warning where it is not."""
+        version, warning = self._durability()
+        text = f"PostgreSQL {version} at {self.where}, schema {self._schema}"
+        return (
+            f"{text}. {warning}"
+            if warning
+            else f"{text}: told pulls are on the server's disk when they are acknowledged"
+        )
+
+    def concern(self) -> str:
+        """The same, where there is a warning."""
+        return self.describe() if self._durability()[1] else ""
+
+    def _durability(self) -> tuple[str, str]:
+        """The server's version, and what of its settings endangers what was acknowledged; "" if nothing does."""
         names = ("server_version", "fsync", "full_page_writes", "synchronous_commit")
         rows = self._rows("SELECT current_setting(name) FROM unnest(%s::text[]) AS asked (name)", [list(names)])
         version, *safe, commits = [value for (value,) in rows]
-        text = f"PostgreSQL {version} at {self.where}, schema {self._schema}"
         off = [name for name, value in zip(names[1:3], safe, strict=True) if value == "off"]
         if off:
-            return (
-                f"{text}. WARNING: the server runs with {' and '.join(f'{name} = off' for name in off)}: "
+            return version, (
+                f"WARNING: the server runs with {' and '.join(f'{name} = off' for name in off)}: "
                 "a power failure can lose or damage what was acknowledged"
             )
         if commits == "off":
-            return (
-                f"{text}. WARNING: the server runs with synchronous_commit = off; it is switched on for told pulls and "
+            return version, (
+                "WARNING: the server runs with synchronous_commit = off; it is switched on for told pulls and "
                 "plans, which are on the server's disk when they are acknowledged"
             )
-        return f"{text}: told pulls are on the server's disk when they are acknowledged"
-
-    def concern(self) -> str:
-        """What `describe` warns of."""
-        said = self.describe()
-        return said if "WARNING" in said else ""
+        return version, ""
 
     def __repr__(self) -> str:
         return f"PostgresStorage({self.where!r}, schema={self._schema!r})"
