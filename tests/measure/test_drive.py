@@ -13,7 +13,7 @@ import pytest
 
 from frontguard import BadInput, Objective, Prescient
 from frontguard.measure.drive import Broken, FirstMistake, NotTold, RunProgress, drive
-from frontguard.storage.contract import End, Pull, Storage, Tell
+from frontguard.storage.contract import End, Plan, Pull, Storage, Tell
 from frontguard.storage.memory import MemoryStorage
 from frontguard.storage.postgres.storage import PostgresStorage
 from frontguard.studies.measurement import CANCELLED, Measurement
@@ -509,6 +509,32 @@ def test_pulls_that_were_handed_out_to_nobody_come_back() -> None:
     study = a_study(Forgetful(), max_pulls=12)
     assert drive(study, at_once(), workers=2) == "done"
     assert sorted(told(study)) == list(range(1, 13))
+
+
+class Interrupted(MemoryStorage):
+    """Fails once between two answers to one question: some pulls are handed out, and no plan can be made for more."""
+
+    failed = False
+
+    def add_plan(self, study: str, plan: Plan) -> bool:
+        if not self.failed and self.leases(study):
+            self.failed = True
+            raise ConnectionError("server closed the connection")
+        return super().add_plan(study, plan)
+
+
+def test_what_was_handed_out_before_the_storage_failed_is_measured() -> None:
+    storage, seen = Interrupted(), list[int]()
+    study = a_study(storage, max_pulls=40)
+
+    def measure(pull: Pull) -> Measurement:
+        seen.append(pull.id)
+        return values_of(pull)
+
+    assert drive(study, at_once(measure), workers=7) == "done"
+    assert storage.failed
+    assert sorted(seen) == sorted(told(study)) == list(range(1, len(seen) + 1))
+    assert given_up(study) == {}
 
 
 class Spoilt(MemoryStorage):

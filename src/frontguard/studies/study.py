@@ -189,9 +189,14 @@ class Study:
         self._give_up_the_lost()
         asked: list[Pull] = []
         while len(asked) < wanted:
-            asked += self._handed_out(wanted - len(asked))
-            if len(asked) == wanted or not self._plan(wanted - len(asked)):
-                break
+            try:
+                asked += self._handed_out(wanted - len(asked))
+                if len(asked) == wanted or not self._plan(wanted - len(asked)):
+                    break
+            except Exception:
+                if not asked:
+                    raise
+                break  # these are leased to us and nobody else gets them; whoever asks next meets the error
         return asked
 
     def _give_up_the_lost(self) -> None:
@@ -215,10 +220,10 @@ class Study:
         if not leased:
             return []
         with self._lock:
-            self._held.update(pull.id for pull in leased)
             if max(pull.id for pull in leased) > self._replay.planned:
                 self.catch_up()
             arms = self._replay.arms_of([pull.id for pull in leased]).tolist()
+            self._held.update(pull.id for pull in leased)  # not before: what nobody heard of is reclaimed
         return [replace(pull, arm=self.arms[arm], index=arm) for pull, arm in zip(leased, arms, strict=True)]
 
     def renew(self, pulls: Iterable[Pull | int] | None = None) -> int:

@@ -44,7 +44,7 @@ Journal = Literal["wal", "rollback"]
 Answer = TypeVar("Answer")
 
 _SMALLEST = 512  # bytes of an SQLite database
-_MOMENT = 2.0  # seconds for which the end of others' reads is waited for, before a log is moved into its file
+_MOMENT = 5.0  # seconds for which the end of others' reads is waited for, before a log is moved into its file
 _LATELY = 0.05  # seconds for which the log beside the file is taken for the one that it was
 _LONGEST = 300  # characters of what is said of damage: names may be of any length
 _GIVE_WAY = 0.1  # seconds after the last wait in which a writer leaves the others a chance
