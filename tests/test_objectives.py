@@ -16,7 +16,6 @@ from frontguard.objectives import (
     inward_matrix,
     parse_objectives,
     parse_tolerance,
-    quantiles,
     tolerances,
 )
 
@@ -112,7 +111,10 @@ def test_a_relative_tolerance_compares_ratios_whatever_the_direction(direction, 
 
 
 def test_defaults_and_normal_form():
-    assert Objective("x") == Objective("x", "maximize", 0.0, 0.5)
+    assert Objective("x") == Objective("x", "maximize", 0.0)
+    assert Objective("x").measured == Objective("x", quantile=0.5).measured  # the same, though only one says so
+    assert Objective("x").by_default
+    assert not Objective("x", quantile=0.5).by_default
     assert Objective("x", tolerance=" 2 % ") == Objective("x", tolerance="2%")
     assert Objective("x", tolerance="0.5") == Objective("x", tolerance=0.5)
     assert not Objective("x", tolerance=2).relative
@@ -142,7 +144,7 @@ def test_near_misses_of_a_direction_are_understood_as_such(beginning, written):
         assert str(caught.value).endswith(f"got {given!r}")
 
 
-@pytest.mark.parametrize("level", [0.0, 1.0, -0.1, 1.5, math.nan, "0.5", None, True])
+@pytest.mark.parametrize("level", [0.0, 1.0, -0.1, 1.5, math.nan, "0.5", True])
 def test_levels_lie_between_0_and_1(level):
     with pytest.raises(BadInput, match="quantile of objective 'x' must"):
         Objective("x", quantile=level)
@@ -348,8 +350,8 @@ def test_columns_become_inner_columns():
     np.testing.assert_allclose(inner, [[1.0, -2.0, 0.0], [3.0, -4.0, math.nan]])
     assert inner.flags.c_contiguous
     np.testing.assert_allclose(tolerances(objectives), [0.0, 0.0, 0.09531017980432487], rtol=1e-14)
-    np.testing.assert_allclose(quantiles(objectives), [0.5, 0.5, 0.1])
-    assert tolerances(objectives).dtype == quantiles(objectives).dtype == np.float64
+    np.testing.assert_allclose([each.inner_quantile for each in objectives], [0.5, 0.5, 0.1])
+    assert tolerances(objectives).dtype == np.float64
     assert inward_matrix(objectives, np.empty((0, 3))).shape == (0, 3)
 
 

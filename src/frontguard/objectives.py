@@ -1,4 +1,4 @@
-"""Objectives: what is measured, which direction is better, what difference matters, and which quantile counts.
+"""Objectives: what is measured, which direction is better, what difference matters, and which statistic counts.
 
 Inside, every objective is maximised, has an absolute tolerance, and a quantile level. This module is the edge where the
 user's units become inner ones, by a strictly increasing or decreasing map of the metric x:
@@ -17,6 +17,11 @@ minimised has the inner level 0.05.
 
 A relative tolerance ρ means the same in both directions: of two values, the larger is at most 1 + ρ times the smaller.
 It may exceed 100 %: "150%" is a factor of 2.5.
+
+What counts is a quantile, the median unless said otherwise; or the *mean* of values with known bounds (rates included)
+or a known deviation; or the value itself, where it is *exact*. Means do not commute with logarithms, so values of a
+metric whose mean counts are observed on a scale of their own (`Objective.observed`), and only the mean is brought to
+inner values.
 """
 
 from __future__ import annotations
@@ -37,8 +42,10 @@ from frontguard.errors import BadInput
 from frontguard.phrases import did_you_mean
 
 Direction = Literal["maximize", "minimize"]
+Counted = Literal["quantile", "mean"]
 
 _DIRECTIONS: tuple[str, ...] = get_args(Direction)
+_COUNTED: tuple[str, ...] = get_args(Counted)
 
 
 class Tolerance(NamedTuple):
@@ -72,21 +79,32 @@ def parse_tolerance(value: object, name: str = "tolerance") -> Tolerance:
 
 @dataclass(frozen=True)
 class Objective:
-    """A metric: its name, the better direction, the difference that does not matter, and the quantile that counts.
+    """A metric: its name, the better direction, the difference that does not matter, and the statistic that counts.
 
     `tolerance` is an absolute number, or a percentage as text for a metric that is always positive.
+
+    What counts is the median; another `quantile`; or, with `statistic="mean"`, the mean of values that lie between
+    `bounds`, or that have a known deviation `sigma` (no value may be replaced then). `exact` is for what is the same
+    whenever it is measured. A `statistic` of None is the median, of which nobody said that it is meant: where it would
+    say little, as of values that are 0 or 1, it is refused.
 
     >>> latency = Objective("seconds", "minimize", tolerance="2%", quantile=0.95)
     >>> latency.relative, round(latency.inner_tolerance, 6), round(latency.inner_quantile, 6)
     (True, 0.019803, 0.05)
     >>> latency.inward([1.0, 0.5, float("nan")]).round(4).tolist()  # larger is better; a failed pull stays NaN
     [0.0, 0.6931, nan]
+    >>> Objective("solved", statistic="mean", bounds=(0, 1)).observed([True, False, None]).tolist()
+    [1.0, 0.0, nan]
     """
 
     name: str
     direction: Direction = "maximize"
     tolerance: float | str = 0.0
-    quantile: float = 0.5
+    quantile: float | None = None
+    statistic: Counted | None = None
+    bounds: tuple[float, float] | None = None
+    sigma: float | None = None
+    exact: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what is no objective; bring numbers to floats and percentages to one spelling."""
@@ -101,23 +119,98 @@ class Objective:
         parsed = parse_tolerance(self.tolerance, f"tolerance of objective {self.name!r}")
         spelled = "".join(str(self.tolerance).split()) if parsed.relative else parsed.amount
         object.__setattr__(self, "tolerance", spelled)
-        level = real_number(self.quantile, f"quantile of objective {self.name!r}")
-        if not 0.0 < level < 1.0:
-            raise BadInput(
-                f"quantile of objective {self.name!r} must lie strictly between 0 and 1 (0.5 is the median); "
-                f"got {level!r}"
+        self._check_statistic()
+
+    def _check_statistic(self) -> None:
+        """Refuse what cannot be said of one objective together; bring what counts to one form."""
+        name = f"objective {self.name!r}"
+        if self.statistic not in (None, *_COUNTED):
+            hint = did_you_mean(self.statistic, _COUNTED) if isinstance(self.statistic, str) else ""
+            raise BadInput(f"statistic of {name} must be one of {', '.join(_COUNTED)}{hint}; got {self.statistic!r}")
+        if not isinstance(self.exact, bool):
+            raise BadInput(f"exact of {name} must be True or False; got {self.exact!r}")
+        mean = self.statistic == "mean"
+        given = [
+            what
+            for what, there in (
+                ("a quantile", self.quantile is not None or self.statistic == "quantile"),
+                ("a mean", mean),
+                ("exact values", self.exact),
             )
-        object.__setattr__(self, "quantile", level)
+            if there
+        ]
+        if len(given) > 1:
+            raise BadInput(f"{name} must have one statistic; got {' and '.join(given)}")
+        if not mean and (self.bounds is not None or self.sigma is not None):
+            what = "bounds" if self.bounds is not None else "sigma"
+            raise BadInput(f"{what} of {name} must come with statistic='mean', which is what needs it")
+        if mean and (self.bounds is None) == (self.sigma is None):
+            raise BadInput(
+                f"the mean of {name} needs to know how far values can lie: bounds=(0, 1) for rates, bounds=(1, 5) for "
+                f"stars, or sigma=, their deviation; got {'neither' if self.bounds is None else 'both'}"
+            )
+        if self.quantile is not None:
+            level = real_number(self.quantile, f"quantile of {name}")
+            if not 0.0 < level < 1.0:
+                raise BadInput(
+                    f"quantile of {name} must lie strictly between 0 and 1 (0.5 is the median); got {level!r}"
+                )
+            object.__setattr__(self, "quantile", level)
+            object.__setattr__(self, "statistic", "quantile")
+        if self.bounds is not None:
+            object.__setattr__(self, "bounds", self._checked_bounds(self.bounds))
+        if self.sigma is not None:
+            sigma = real_number(self.sigma, f"sigma of {name}")
+            if not 0.0 < sigma < math.inf:
+                raise BadInput(f"sigma of {name} must be positive and finite; got {self.sigma!r}")
+            object.__setattr__(self, "sigma", sigma)
+
+    def _checked_bounds(self, bounds: object) -> tuple[float, float]:
+        name = f"bounds of objective {self.name!r}"
+        if not isinstance(bounds, Sequence) or isinstance(bounds, str) or len(bounds) != 2:
+            raise BadInput(f"{name} must be two numbers, the least and the largest that a value can be; got {bounds!r}")
+        low, high = (real_number(end, name) for end in bounds)
+        if not -math.inf < low < high < math.inf:
+            raise BadInput(f"{name} must be finite, the lower one first; got {bounds!r}")
+        if self.relative and low < 0.0:
+            raise BadInput(
+                f"{name} must not be negative where the tolerance is a percentage ({self.tolerance}); got {bounds!r}"
+            )
+        return low, high
 
     @property
-    def quantile_word(self) -> str:
-        """Which quantile of the metric counts: "median", or "p95"."""
-        return "median" if self.quantile == 0.5 else f"p{100 * self.quantile:g}"
+    def level(self) -> float:
+        """The level of the quantile that counts, the median's unless said otherwise; no matter where a mean counts."""
+        return 0.5 if self.quantile is None else self.quantile
+
+    @property
+    def by_default(self) -> bool:
+        """Whether nobody said what counts, so that the median does."""
+        return self.statistic is None and not self.exact
+
+    @property
+    def statistic_word(self) -> str:
+        """What counts of the metric: "median", "p95", "mean" or "exact"."""
+        if self.exact:
+            return "exact"
+        if self.statistic == "mean":
+            return "mean"
+        return "median" if self.level == 0.5 else f"p{100 * self.level:g}"
+
+    @property
+    def takes_booleans(self) -> bool:
+        """Whether true and false are values of it, 1 and 0: those of a mean between bounds that hold both."""
+        return self.bounds is not None and self.bounds[0] <= 0.0 and self.bounds[1] >= 1.0
 
     @property
     def relative(self) -> bool:
         """Whether the tolerance is relative, so that the inner value is a logarithm."""
         return isinstance(self.tolerance, str)  # an absolute one, written as text, became a number
+
+    @property
+    def measured(self) -> tuple[object, ...]:
+        """All of it but the tolerance: what must not change while a study goes on."""
+        return (self.name, self.direction, self.level, self.statistic == "mean", self.bounds, self.sigma, self.exact)
 
     @property
     def minimized(self) -> bool:
@@ -133,7 +226,7 @@ class Objective:
     @property
     def inner_quantile(self) -> float:
         """The level, among inner values, of the quantile of the metric that counts: p, or 1 − p when minimised."""
-        return 1.0 - self.quantile if self.minimized else self.quantile
+        return 1.0 - self.level if self.minimized else self.level
 
     @property
     def needs_positive(self) -> str:
@@ -178,6 +271,42 @@ class Objective:
             array = np.log(array)
         return -array + 0.0 if self.minimized else array + 0.0  # + 0.0 makes −0 a plain 0
 
+    def observed(self, values: npt.ArrayLike) -> Floats:
+        """What samples hold of measured values: inner ones, or of a mean their place between its bounds, best at 1.
+
+        NaN (or None) is a failed measurement and stays NaN.
+
+        >>> Objective("cost", "minimize", statistic="mean", bounds=(0, 4)).observed([1.0, 4.0]).tolist()
+        [0.75, 0.0]
+        >>> Objective("stars", statistic="mean", bounds=(1, 5)).observed([3.0, 301.0])
+        Traceback (most recent call last):
+        ...
+        frontguard.errors.BadInput: values of objective 'stars' must lie between its bounds 1 and 5; got 301.0 at
+        position 1
+        """
+        if self.statistic != "mean":
+            return self.inward(values)
+        array = self._numbers(values)
+        if self.bounds is None:
+            return -array + 0.0 if self.minimized else array + 0.0
+        wrong = ~(self.usable(array) | np.isnan(array))
+        if wrong.any():
+            low, high = self.bounds
+            raise BadInput(
+                f"values of objective {self.name!r} must lie between its bounds {low:g} and {high:g}; "
+                f"got {float(array[wrong][0])!r}{_position(wrong)}"
+            )
+        low, high = self.bounds
+        return ((high - array) if self.minimized else (array - low)) / (high - low)
+
+    def usable(self, values: Floats) -> npt.NDArray[np.bool_]:
+        """Which values can be used: finite ones, between the bounds of a mean, positive where a percentage needs it."""
+        good: npt.NDArray[np.bool_] = np.isfinite(values)
+        if self.bounds is not None:
+            with np.errstate(invalid="ignore"):
+                return good & (values >= self.bounds[0]) & (values <= self.bounds[1])
+        return good & (values > 0.0) if self.relative and self.statistic != "mean" else good
+
     def outward(self, inner: npt.ArrayLike) -> Floats:
         """The metric's own values of inner ones: the inverse of `inward`, and its limits at infinity.
 
@@ -206,8 +335,12 @@ class Objective:
 
     def _numbers(self, values: npt.ArrayLike) -> Floats:
         array = np.asarray(values)
+        if array.dtype == np.bool_ and self.takes_booleans:
+            return array.astype(np.float64)
         if array.dtype == object:
-            usable = np.array([v is None or _is_number(v) for v in array.flat], np.bool_).reshape(array.shape)
+            kinds = (bool, np.bool_) if self.takes_booleans else ()
+            fine = [v is None or _is_number(v) or isinstance(v, kinds) for v in array.flat]
+            usable = np.array(fine, np.bool_).reshape(array.shape)
             if not usable.all():
                 raise BadInput(
                     f"values of objective {self.name!r} must be real numbers, or None where a measurement failed; "
@@ -269,7 +402,7 @@ def _parse_objective(given: object, position: int) -> Objective:
 
 
 def inward_matrix(objectives: Sequence[Objective], values: npt.ArrayLike) -> Floats:
-    """Inner values (n, M) of n pulls, one column for each objective, as a policy is told them.
+    """What samples hold (n, M) of n pulls, one column for each objective, as a policy is told them.
 
     >>> inward_matrix(parse_objectives(["quality", ("seconds", "minimize")]), [[0.9, 2.0], [0.8, None]]).tolist()
     [[0.9, -2.0], [0.8, nan]]
@@ -282,7 +415,7 @@ def inward_matrix(objectives: Sequence[Objective], values: npt.ArrayLike) -> Flo
         )
     inner = np.empty(array.shape)
     for d, objective in enumerate(objectives):
-        inner[:, d] = objective.inward(array[:, d])
+        inner[:, d] = objective.observed(array[:, d])
     return inner
 
 
@@ -303,8 +436,3 @@ def _share(logarithm: float) -> float:
 def tolerances(objectives: Sequence[Objective]) -> Floats:
     """Inner tolerances (M,)."""
     return np.array([objective.inner_tolerance for objective in objectives], np.float64)
-
-
-def quantiles(objectives: Sequence[Objective]) -> Floats:
-    """Inner quantile levels (M,)."""
-    return np.array([objective.inner_quantile for objective in objectives], np.float64)

@@ -66,7 +66,7 @@ class World:
     @property
     def truth(self) -> Truth:
         """The true quantiles."""
-        levels = [np.array([objective.quantile]) for objective in self.objectives]
+        levels = [np.array([objective.level]) for objective in self.objectives]
         rows = [[float(law(level)[0]) for law, level in zip(laws, levels, strict=True)] for laws in self.laws]
         return Truth(self.objectives, np.array(rows))
 

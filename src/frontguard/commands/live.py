@@ -213,7 +213,7 @@ def _arms(snapshot: Snapshot, width: int, room: int) -> list[Text]:
     above = " " * cells_of(heading)
     for scale, title in zip(scales, _titles(result.metrics, digits + (1 + bar if bar else 0)), strict=False):
         above += "  " + title
-        heading += f"  {scale.objective.quantile_word:>{digits}}" + (f" {scale.ends(bar)}" if bar else "")
+        heading += f"  {scale.objective.statistic_word:>{digits}}" + (f" {scale.ends(bar)}" if bar else "")
     lines = [Text(above, style="bold"), Text(heading, style="dim")]
     for row, texts, called in zip(table.rows, medians, fitting_names(names, name), strict=True):
         text = Text(f"{_filled(called, name)}  {row.verdict.word:<9}", style=COLOURS[row.verdict])

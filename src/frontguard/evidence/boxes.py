@@ -8,6 +8,9 @@ spread bound R there is one such interval for every fixed shift t: the quantile 
 and is bracketed sooner. The box is what all of them leave, over all shifts and over all n so far. Where an attacker may
 take any share of the observations afterwards (`Threat.taken`), so many are taken from every rank.
 
+Where the mean of values with known bounds counts instead, the interval is what bets on it leave (`evidence.means`), at
+keep(μ) as well; the mean of values with a known deviation has that of a normal mixture; and an exact value is its own.
+
 An observation that failed may be anything: it counts in n, at −∞ for the lower side and at +∞ for the upper.
 """
 
@@ -23,8 +26,29 @@ import numpy.typing as npt
 from frontguard._checks import checked_count, checked_delta, one_for_each
 from frontguard._compiled import kernel
 from frontguard._typing import Floats, Ints
+from frontguard.errors import BadInput
 from frontguard.evidence.boundaries import STEPS, rank_table, read_rank, taken_away, taken_away_each
+from frontguard.evidence.means import (
+    WORST,
+    highest_mean,
+    lasting_mean,
+    mean_and_error,
+    normal_reach,
+    threshold_of,
+    unrefuted_mean,
+)
 from frontguard.evidence.samples import Record, Samples, ranked
+from frontguard.evidence.statistics import (
+    BOUNDED_MEAN,
+    EXACT,
+    NORMAL_MEAN,
+    QUANTILE,
+    SIGMA,
+    Statistic,
+    inner_of_mean,
+    kinds_and_scales,
+    noisy,
+)
 from frontguard.theory.spread import SpreadBound, as_spread_bound
 from frontguard.theory.threats import Threat, checked_t_bar, checked_threat
 
@@ -86,7 +110,10 @@ def unknown_boxes(arms: int, objectives: int) -> Floats:
 
 
 class BoxRule(NamedTuple):
-    """Ranks and costs by which boxes are read off sorted samples; S shifts for each of M objectives."""
+    """By what boxes are read off sorted samples; S shifts for each of M objectives.
+
+    The first seven fields are of quantiles, and those from `kinds` on say which objectives have none.
+    """
 
     low_ranks: Ints  # (M, S, T): tables for `read_rank`, from below ...
     high_ranks: Ints  # ... and from above
@@ -95,6 +122,10 @@ class BoxRule(NamedTuple):
     high_keep: Floats  # ... and from above
     quantiles: Floats  # (M,)
     taken: Floats  # (M,): the share of the observations that is taken from every rank, see `Threat.taken`
+    kinds: Ints  # (M,): QUANTILE, BOUNDED_MEAN, NORMAL_MEAN or EXACT
+    scales: Floats  # (M, 5): of means, see `evidence.statistics`
+    thresholds: Floats  # (M,): log(1/δ') of a bounded mean's ends, log(1/(2δ')) of both of a normal one's
+    surviving: Floats  # (2,): keep(μ) = surviving[0] · μ − surviving[1]
 
 
 def box_rule(
@@ -106,12 +137,14 @@ def box_rule(
     spread: SpreadBound | Any | None = None,
     t_bar: float = 0.49,
     quantiles: npt.ArrayLike = 0.5,
+    statistics: Sequence[Statistic] | None = None,
     largest: int = LARGEST,
 ) -> BoxRule:
     """Boxes of K arms and M objectives that all hold at once, for ever, with probability 1 − δ.
 
-    R speaks of medians only: objectives with another quantile do without it. δ is shared equally by arms, objectives
-    and sides, and among shifts by `UNSHIFTED_SHARE`.
+    What counts of each objective are `statistics`, or `quantiles` where none are given. R speaks of medians only:
+    objectives with another statistic do without it. δ is shared equally by arms, sides and those objectives that are
+    not exact, and among shifts by `UNSHIFTED_SHARE`.
 
     >>> from frontguard import Prescient
     >>> rule = box_rule(Prescient(0.1), arms=16, objectives=2, delta=0.1)
@@ -120,8 +153,10 @@ def box_rule(
     """
     checked_threat(threat)
     K, M = checked_count(arms, "arms (K)"), checked_count(objectives, "objectives (M)")
-    share = checked_delta(delta) / (2.0 * K * M)
-    levels = checked_quantiles(quantiles, M)
+    counted = checked_statistics(statistics, quantiles, M, threat)
+    share = checked_delta(delta) / (2.0 * K * noisy(counted))
+    levels = np.array([each.level for each in counted])
+    kinds, scales = kinds_and_scales(counted)
     bound = None if spread is None else as_spread_bound(spread)
     shifts: Sequence[float] = ()
     if bound is not None:
@@ -133,6 +168,8 @@ def box_rule(
     length = len(rank_table(0.0, share, largest=largest))
     low_ranks, high_ranks = np.zeros((*shape, length), np.int64), np.zeros((*shape, length), np.int64)
     for d, p in enumerate(levels):
+        if kinds[d] != QUANTILE:
+            continue
         used = [0.0, *(shifts if p == 0.5 else [])]
         weights = np.ones(len(used))
         weights[0] = UNSHIFTED_SHARE if len(used) > 1 else 1.0
@@ -141,7 +178,29 @@ def box_rule(
             for level, keep, ranks in ((p, low_keep, low_ranks), (1.0 - p, high_keep, high_ranks)):
                 keep[d, s] = max(0.0, threat.keep(level + t))
                 ranks[d, s] = rank_table(float(keep[d, s]), share * weight, largest=largest, strength=STRENGTH)
-    return BoxRule(low_ranks, high_ranks, costs, low_keep, high_keep, levels, np.full(M, threat.taken))
+    thresholds = np.where(kinds == NORMAL_MEAN, threshold_of(2.0 * share), threshold_of(share))
+    taken = np.where(kinds == EXACT, 0.0, threat.taken)
+    return BoxRule(
+        *(low_ranks, high_ranks, costs, low_keep, high_keep, levels, taken, kinds, scales, thresholds),
+        np.array(threat.surviving),
+    )
+
+
+def checked_statistics(
+    statistics: Sequence[Statistic] | None, quantiles: npt.ArrayLike, objectives: int, threat: Threat
+) -> tuple[Statistic, ...]:
+    """What counts of M objectives; refuses a known deviation where measurements may be replaced by anything."""
+    if statistics is None:
+        return tuple(Statistic(QUANTILE, float(level)) for level in checked_quantiles(quantiles, objectives))
+    counted = tuple(statistics)
+    if len(counted) != objectives:
+        raise BadInput(f"statistics must be one for each of {objectives} objectives; got {len(counted)}")
+    if threat.eps > 0.0 and any(each.kind == NORMAL_MEAN for each in counted):
+        raise BadInput(
+            "a mean with a known deviation (sigma) needs contamination 0: one replaced measurement moves a mean as far "
+            f"as it likes; give bounds instead of sigma, or count a quantile; got contamination {threat.eps:g}"
+        )
+    return counted
 
 
 def first_bounded(rule: BoxRule) -> list[int | None]:
@@ -156,11 +215,34 @@ def first_bounded(rule: BoxRule) -> list[int | None]:
     steps = np.arange(rule.low_ranks.shape[2], dtype=np.int64)
     pulls = -(-steps * steps // STEPS**2)  # of each entry of a table: between two of them, only more is taken
     found: list[int | None] = []
-    for low, high, taken in zip(rule.low_ranks, rule.high_ranks, rule.taken, strict=True):
+    for d, (low, high, taken) in enumerate(zip(rule.low_ranks, rule.high_ranks, rule.taken, strict=True)):
+        if rule.kinds[d] != QUANTILE:
+            found += [_first_informative(rule, d)] * 2
+            continue
         for tables in (low, high):
             useful = np.flatnonzero((tables > taken_away_each(float(taken), pulls)).any(axis=0))
             found.append(int(pulls[useful[0]]) if len(useful) else None)
     return found
+
+
+def _first_informative(rule: BoxRule, d: int) -> int | None:
+    """The pulls before which the interval of a mean is all that its bounds allow, whatever is measured."""
+    if rule.kinds[d] != BOUNDED_MEAN:
+        return 1
+    times, less = rule.surviving
+    fewest, most = 0, LARGEST
+
+    def informs(pulls: int) -> bool:
+        taken = int(taken_away(rule.taken[d], pulls))
+        left = unrefuted_mean(taken * WORST, pulls, rule.thresholds[d])
+        return bool(left + less < times)
+
+    if not informs(most):
+        return None
+    while most - fewest > 1:
+        middle = (fewest + most) // 2
+        fewest, most = (fewest, middle) if informs(middle) else (middle, most)
+    return most
 
 
 def first_and_whole(ends: Sequence[int | None]) -> tuple[int | None, int | None]:
@@ -187,24 +269,17 @@ def tighten(box: Floats, samples: Samples, record: Record, pulls: int, rule: Box
     goes on without R; if it is empty without R too, the threat model is false (refuted = 2): then nothing is known of
     this arm any more.
     """
-    have = record.count
-    lost = pulls - have + taken_away(rule.taken[d], pulls)  # those that failed, and those that may not be counted on
-    last = have - 1
-    shifts = rule.costs.shape[1]
     low, high, plain_low, plain_high = box[LOW], box[HIGH], box[PLAIN_LOW], box[PLAIN_HIGH]
-    for s in range(shifts if box[REFUTED] == 0.0 else 1):
-        rank = read_rank(rule.low_ranks[d, s], pulls)
-        if rank > lost:
-            bound = ranked(samples, record, rank - lost - 1) - rule.costs[d, s]
-            low = max(low, bound)
+    if rule.kinds[d] == QUANTILE:
+        for s in range(rule.costs.shape[1] if box[REFUTED] == 0.0 else 1):
+            found_low, found_high = _between_ranks(samples, record, pulls, rule, d, s)
+            low, high = max(low, found_low), min(high, found_high)
             if s == 0:
-                plain_low = max(plain_low, bound)
-        rank = read_rank(rule.high_ranks[d, s], pulls)
-        if rank > lost:
-            bound = ranked(samples, record, last - (rank - lost - 1)) + rule.costs[d, s]
-            high = min(high, bound)
-            if s == 0:
-                plain_high = min(plain_high, bound)
+                plain_low, plain_high = max(plain_low, found_low), min(plain_high, found_high)
+    else:
+        found_low, found_high = bounds_without_ranks(samples, record, pulls, rule, d, float(pulls))
+        plain_low, plain_high = max(plain_low, found_low), min(plain_high, found_high)
+        low, high = plain_low, plain_high
     if plain_low > plain_high:
         box[REFUTED] = 2.0
     elif low > high and box[REFUTED] == 0.0:
@@ -215,6 +290,56 @@ def tighten(box: Floats, samples: Samples, record: Record, pulls: int, rule: Box
         low, high = -np.inf, np.inf
     box[LOW], box[HIGH], box[PLAIN_LOW], box[PLAIN_HIGH] = low, high, plain_low, plain_high
     box[LOW_FLOOR], box[HIGH_FLOOR] = lasting_bounds(box, samples, record, pulls, rule, d)
+
+
+@kernel
+def _between_ranks(samples: Samples, record: Record, pulls: int, rule: BoxRule, d: int, s: int) -> tuple[float, float]:
+    """The interval that order statistics give a quantile, with the shift s."""
+    have = record.count
+    lost = pulls - have + taken_away(rule.taken[d], pulls)  # those that failed, and those that may not be counted on
+    low, high = -np.inf, np.inf
+    rank = read_rank(rule.low_ranks[d, s], pulls)
+    if rank > lost:
+        low = ranked(samples, record, rank - lost - 1) - rule.costs[d, s]
+    rank = read_rank(rule.high_ranks[d, s], pulls)
+    if rank > lost:
+        high = ranked(samples, record, have - 1 - (rank - lost - 1)) + rule.costs[d, s]
+    return low, high
+
+
+@kernel
+def bounds_without_ranks(
+    samples: Samples, record: Record, pulls: int, rule: BoxRule, d: int, foreseen: float
+) -> tuple[float, float]:
+    """The interval of a mean, or the exact value; empty if that was measured differently.
+
+    It is the one of `foreseen` pulls, should the sample go on in the proportions that it has.
+    """
+    have = record.count
+    low, high = -np.inf, np.inf
+    if rule.kinds[d] == EXACT:
+        if have > 0:
+            low, high = ranked(samples, record, have - 1), ranked(samples, record, 0)
+    elif rule.kinds[d] == NORMAL_MEAN:
+        if have == pulls and have > 0:  # a failed pull may be anything, and this mean with it
+            mean, _ = mean_and_error(samples, record)
+            reach = normal_reach(foreseen, rule.scales[d, SIGMA], rule.thresholds[d])
+            low, high = inner_of_mean(mean - reach, rule.scales[d]), inner_of_mean(mean + reach, rule.scales[d])
+    elif pulls > 0:
+        taken = taken_away(rule.taken[d], pulls)
+        high = highest_mean(samples, record, pulls, taken, rule.thresholds[d], False, foreseen)
+        low = highest_mean(samples, record, pulls, taken, rule.thresholds[d], True, foreseen)
+        low, high = _in_inner_values(low, high, rule, d)
+    return low, high
+
+
+@kernel
+def _in_inner_values(lacking: float, high: float, rule: BoxRule, d: int) -> tuple[float, float]:
+    """The inner interval of a bounded mean, of which this much at most is left of it, and of what it lacks of 1."""
+    times, less = rule.surviving[0], rule.surviving[1]
+    low = 1.0 - min(1.0, (lacking + less) / times)
+    high = min(1.0, (high + less) / times)
+    return inner_of_mean(low, rule.scales[d]), inner_of_mean(high, rule.scales[d])
 
 
 @kernel
@@ -229,6 +354,20 @@ def lasting_bounds(
 ) -> tuple[float, float]:
     """What would be left of a box (COLUMNS,) of objective d if the sample went on like this for ever."""
     low, high = box[LOW], box[HIGH]
+    if rule.kinds[d] != QUANTILE:
+        if box[REFUTED] != 0.0 or pulls == 0:
+            return low, high
+        if rule.kinds[d] == BOUNDED_MEAN:
+            taken = taken_away(rule.taken[d], pulls)
+            lacking = lasting_mean(samples, record, pulls, taken, True)
+            most = lasting_mean(samples, record, pulls, taken, False)
+            last_low, last_high = _in_inner_values(lacking, most, rule, d)
+            return max(low, last_low), min(high, last_high)
+        if rule.kinds[d] == NORMAL_MEAN and record.count == pulls:
+            mean, _ = mean_and_error(samples, record)
+            middle = inner_of_mean(mean, rule.scales[d])
+            return max(low, middle), min(high, middle)
+        return low, high
     lost = pulls - record.count + taken_away(rule.taken[d], pulls)
     last = record.count - 1
     for s in range(usable_shifts(box, rule)):
@@ -258,6 +397,12 @@ def refresh(boxes: Floats, i: int, samples: Samples, pulls: int, rule: BoxRule) 
         found_false |= box[REFUTED] != refuted
         have = record.count
         if have == 0:
+            continue
+        if rule.kinds[d] == BOUNDED_MEAN or rule.kinds[d] == NORMAL_MEAN:
+            mean, error = mean_and_error(samples, record)
+            box[ESTIMATE] = inner_of_mean(mean, rule.scales[d])
+            box[DOUBT_LOW] = inner_of_mean(mean - DOUBT * error, rule.scales[d])
+            box[DOUBT_HIGH] = inner_of_mean(mean + DOUBT * error, rule.scales[d])
             continue
         level = rule.quantiles[d]
         middle = level * (have - 1)

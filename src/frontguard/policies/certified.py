@@ -31,8 +31,9 @@ from frontguard.evidence.boxes import (
     refresh_all,
 )
 from frontguard.evidence.samples import Samples, Table, absorb, empty_pool, empty_table, take_in
+from frontguard.evidence.statistics import EXACT, QUANTILE, Statistic, statistics_of
 from frontguard.notices import ContaminationRefuted, Notice, SpreadRefuted
-from frontguard.objectives import Objective, parse_objectives, quantiles, tolerances
+from frontguard.objectives import Objective, parse_objectives, tolerances
 from frontguard.pareto.judge import front_of_estimates
 from frontguard.pareto.rule import (
     BUDGET,
@@ -91,6 +92,8 @@ class Certified(Policy):
         Up to where R is known.
     quantiles
         Which quantile of the rewards counts: 1/2, the median, or another level; one for all or one for each objective.
+    statistics
+        What counts of each objective, where it is not a quantile: see `evidence.statistics` and `for_objectives`.
     margin
         By how much an arm has to be beaten in the point estimates not to be returned; half of γ − c unless given.
     max_pulls, max_pulls_per_arm
@@ -131,6 +134,7 @@ class Certified(Policy):
         spread: SpreadBound | Any | None = None,
         t_bar: float = 0.49,
         quantiles: npt.ArrayLike = 0.5,
+        statistics: Sequence[Statistic] | None = None,
         margin: npt.ArrayLike | None = None,
         max_pulls: int | None = None,
         max_pulls_per_arm: int | None = None,
@@ -146,6 +150,7 @@ class Certified(Policy):
             spread=spread,
             t_bar=t_bar,
             quantiles=quantiles,
+            statistics=statistics,
         )
         allowed = checked_tolerance(accuracy, self.objectives, "accuracy")
         covering = allowed if coverage is None else checked_tolerance(coverage, self.objectives, "coverage")
@@ -196,6 +201,17 @@ class Certified(Policy):
         for name, each in (("rule.quantiles", rule.quantiles), ("rule.taken", rule.taken)):
             check_shape(name, each, np.float64, (M,))
             check_range(name, each, 0.0, 1.0)
+        check_shape("rule.kinds", rule.kinds, np.int64, (M,))
+        check_range("rule.kinds", rule.kinds, QUANTILE, EXACT)
+        for name, each, shape in (
+            ("rule.scales", rule.scales, (M, len(Statistic().scale))),
+            ("rule.thresholds", rule.thresholds, (M,)),
+            ("rule.surviving", rule.surviving, (2,)),
+        ):
+            check_shape(name, each, np.float64, shape)
+            if not np.isfinite(each).all():
+                raise BadInput(f"{name} must be finite; got others")
+        check_range("rule.surviving", rule.surviving, 0.0, 1.0)
         for name, each in self.goal._asdict().items():
             check_shape(f"goal.{name}", each, np.float64, (M,))
             check_finite(f"goal.{name}", each, 0.0)
@@ -236,7 +252,7 @@ class Certified(Policy):
     def for_objectives(
         cls, arms: int, objectives: Iterable[Objective | str | tuple[str, str]], *, threat: Threat, **settings: Any
     ) -> Self:
-        """The policy for objectives in the user's terms: directions, tolerances (also relative) and quantiles.
+        """The policy for objectives in the user's terms: directions, tolerances (also relative) and statistics.
 
         Their tolerances are both accuracy and coverage. Tell it what `objectives.inward_matrix` makes of measurements.
 
@@ -251,7 +267,7 @@ class Certified(Policy):
             arms,
             len(parsed),
             threat=threat,
-            **{"accuracy": tolerances(parsed), "quantiles": quantiles(parsed), **settings},
+            **{"accuracy": tolerances(parsed), "statistics": statistics_of(parsed), **settings},
         )
 
     @property
@@ -490,7 +506,7 @@ class Certified(Policy):
 
     def _notices(self) -> tuple[Notice, ...]:
         """Which assumptions were given up, because measurements contradict them."""
-        refuted = self.standing.boxes[:, REFUTED]
+        refuted = np.where(self.rule.kinds == EXACT, 0.0, self.standing.boxes[:, REFUTED])
         spread, threat = (int((refuted == what).any(axis=1).sum()) for what in (1, 2))
         found: list[Notice] = []
         if spread:

@@ -18,8 +18,20 @@ import numpy as np
 from frontguard._compiled import kernel
 from frontguard._typing import Floats, Ints
 from frontguard.evidence.boundaries import read_rank, taken_away
-from frontguard.evidence.boxes import HIGH, HIGH_FLOOR, LARGEST, LOW, LOW_FLOOR, BoxRule, lasting_bounds, usable_shifts
+from frontguard.evidence.boxes import (
+    HIGH,
+    HIGH_FLOOR,
+    LARGEST,
+    LOW,
+    LOW_FLOOR,
+    REFUTED,
+    BoxRule,
+    bounds_without_ranks,
+    lasting_bounds,
+    usable_shifts,
+)
 from frontguard.evidence.samples import Record, Samples, ranked
+from frontguard.evidence.statistics import QUANTILE
 from frontguard.pareto.relations import lasting_difference, shortfall, uncovered
 from frontguard.pareto.rule import (
     CERTIFIED,
@@ -117,6 +129,11 @@ def _read_boxes(thought: Thought, i: int) -> None:
     for d in range(boxes.shape[2]):
         box = boxes[i, :, d]
         record: Record = samples.columns[i * boxes.shape[2] + d]
+        if rule.kinds[d] != QUANTILE:
+            if box[REFUTED] == 0.0 and have > 0:
+                low, high = bounds_without_ranks(samples, record, have, rule, d, pulls)
+                box[LOW], box[HIGH] = max(box[LOW], low), min(box[HIGH], high)
+            continue
         failed = have - record.count
         taken = taken_away(rule.taken[d], int(pulls))
         for s in range(usable_shifts(box, rule)):

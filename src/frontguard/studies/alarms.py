@@ -247,7 +247,7 @@ class Watch:
                 self._found[arm, d, "drift"] = DriftAlarm(
                     self.arm_names[arm], objective.name, len(column), self.threat.eps, value, seen, most
                 )
-        if self._windows and objective.quantile == 0.5 and (arm, d, "spread") not in self._found:
+        if self._windows and objective.level == 0.5 and (arm, d, "spread") not in self._found:
             spread = self._too_spread(arm, d, column, delta)
             if spread is not None:
                 self._found[arm, d, "spread"] = spread

@@ -370,6 +370,5 @@ def inner_values(objectives: Sequence[Objective], values: Floats) -> Floats:
     inner = np.empty_like(values)
     for d, objective in enumerate(objectives):
         column = values[:, d]
-        usable = column > 0.0 if objective.relative else ~np.isnan(column)
-        inner[:, d] = objective.inward(np.where(usable, column, np.nan))
+        inner[:, d] = objective.observed(np.where(objective.usable(column), column, np.nan))
     return inner

@@ -165,8 +165,8 @@ class Settings:
         return replace(changed, reopened_after=plans)
 
 
-def _measured(settings: Settings) -> list[tuple[str, str, float]]:
-    return [(each.name, each.direction, each.quantile) for each in settings.objectives]
+def _measured(settings: Settings) -> list[tuple[object, ...]]:
+    return [each.measured for each in settings.objectives]
 
 
 def _difference(ours: Any, theirs: Any) -> str:

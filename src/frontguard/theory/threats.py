@@ -74,6 +74,11 @@ class Threat(ABC):
         """Least probability that an event of the rewards, of probability `p`, happens and is not replaced by chance."""
 
     @property
+    @abstractmethod
+    def surviving(self) -> tuple[float, float]:
+        """The numbers a and b of keep(p) = a p − b: what is left of a mean μ in [0, 1] is a μ − b likewise."""
+
+    @property
     def taken(self) -> float:
         """The share of an arm's measurements that the attacker may take away afterwards, from whatever chance kept."""
         return 0.0
@@ -128,6 +133,11 @@ class _IndependentHits(Threat):
     def keep(self, p: float) -> float:
         """(1−ε) p."""
         return (1.0 - self.eps) * _probability(p)
+
+    @property
+    def surviving(self) -> tuple[float, float]:
+        """1 − ε and 0."""
+        return 1.0 - self.eps, 0.0
 
     def largest_eps(self, t_bar: float) -> float:
         """2t̄ / (1+2t̄), the solution of h(ε) = t̄."""
@@ -186,6 +196,11 @@ class Malicious(Threat):
         """p − ε, and 0 where the attacker can afford to hit every time that the event happens."""
         return max(0.0, _probability(p) - self.eps)
 
+    @property
+    def surviving(self) -> tuple[float, float]:
+        """1 and ε."""
+        return 1.0, self.eps
+
     def largest_eps(self, t_bar: float) -> float:
         """t̄, the solution of h(ε) = t̄."""
         return checked_t_bar(t_bar)
@@ -224,6 +239,11 @@ class Share(Threat):
     def keep(self, p: float) -> float:
         """Chance keeps p: what is taken away is taken afterwards."""
         return _probability(p)
+
+    @property
+    def surviving(self) -> tuple[float, float]:
+        """1 and 0."""
+        return 1.0, 0.0
 
     @property
     def taken(self) -> float:

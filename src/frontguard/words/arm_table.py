@@ -183,7 +183,7 @@ def arm_table(
         [ArmCell(verdict.word, float(_RANK[verdict])) for verdict in verdicts],
     ]
     for d, metric in enumerate(result.metrics):
-        columns.append(ArmColumn(f"m{d}", metric.name, f"{metric.quantile_word} [low, high]", number=True))
+        columns.append(ArmColumn(f"m{d}", metric.name, f"{metric.statistic_word} [low, high]", number=True))
         cells.append(estimate_cells(result, d, chosen))
     columns.append(ArmColumn("pulls", "pulls", number=True))
     cells.append([ArmCell(f"{pulls:,}", float(pulls)) for pulls in result.pulls_per_arm[chosen].tolist()])

@@ -119,7 +119,7 @@ def margins(result: Result) -> str:
 def _of_verdicts(result: Result) -> list[str]:
     """What each of the verdicts means that there are."""
     tally, within, one = result.tally(), margins(result), len(result.metrics) == 1
-    medians = "medians" if all(each.quantile == 0.5 for each in result.metrics) else "quantiles"
+    medians = "medians" if all(each.statistic_word == "median" for each in result.metrics) else "quantiles"
     said = [Statement.INTERVALS(quantiles="means" if result.policy in _BY_MEANS else medians)]
     if Verdict.OUT in tally:
         said.append(Statement.OUT_WORSE() if one else Statement.OUT())
@@ -199,7 +199,7 @@ def tolerance_in_words(objective: Objective) -> str:
     else:
         amount = objective.tolerance if objective.relative else f"{float(objective.tolerance):g}"
         matter = f"differences up to {amount} do not matter"
-    return f"{objective.quantile_word} of {objective.name}, {better} is better, {matter}"
+    return f"{objective.statistic_word} of {objective.name}, {better} is better, {matter}"
 
 
 def assumptions(
@@ -340,7 +340,7 @@ def objective_in_short(objective: Objective) -> str:
     >>> objective_in_short(Objective("seconds", "minimize", "5%"))
     'median, less is better'
     """
-    return f"{objective.quantile_word}, {'less' if objective.minimized else 'more'} is better"
+    return f"{objective.statistic_word}, {'less' if objective.minimized else 'more'} is better"
 
 
 def amount(value: float, objective: Objective) -> str:

@@ -22,7 +22,7 @@ def best_guess(result: Result) -> str | None:
     names = result.best_guess
     if not names:
         return None
-    medians = "medians" if all(each.quantile == 0.5 for each in result.metrics) else "quantiles"
+    medians = "medians" if all(each.statistic_word == "median" for each in result.metrics) else "quantiles"
     front = "the trade-off front" if len(result.objectives) > 1 else "the best"
     return f"Best guess, without any promise: {listed(names)}. That is {front} if the {medians} measured were exact."
 

@@ -81,7 +81,7 @@ def _column(measurements: Measurements, history: History | None, d: int) -> _Col
     values = np.where(np.isfinite(values), values, np.nan)
     measured = values[np.isfinite(values)]
     low, high = -np.inf, np.inf
-    middle = float(np.quantile(measured, objective.quantile)) if len(measured) else np.nan
+    middle = float(np.quantile(measured, objective.level)) if len(measured) else np.nan
     if history is not None and history.moments:
         last = history.moments[-1]
         low, high, middle = drawable(
@@ -158,7 +158,7 @@ def edges(values: Floats, ends: tuple[float, float], relative: bool) -> tuple[fl
 
 
 def _quantile(objective: Objective) -> str:
-    return "the median" if objective.quantile == 0.5 else f"the {objective.quantile:g}-quantile"
+    return "the median" if objective.level == 0.5 else f"the {objective.level:g}-quantile"
 
 
 def _note(column: _Column, contamination: float | None) -> str:

@@ -1,0 +1,246 @@
+"""Bets against means: against scipy's root of the sum as it is written, and against the truth of simulated samples."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+from scipy.special import logsumexp
+
+from frontguard import Malicious, Objective, Oblivious, Prescient, Share
+from frontguard.errors import BadInput
+from frontguard.evidence.boxes import HIGH, LOW, REFUTED, box_rule, first_bounded, refresh, unknown_boxes
+from frontguard.evidence.means import (
+    BETS,
+    LOG_WEIGHTS,
+    THETAS,
+    WORST,
+    add_bets,
+    highest_mean,
+    normal_reach,
+    sums_of_bets,
+    unrefuted_mean,
+    upper_mean,
+)
+from frontguard.evidence.samples import Samples, absorb, empty_pool, empty_table
+from frontguard.evidence.statistics import BOUNDED_MEAN, NORMAL_MEAN, statistics_of
+from frontguard.objectives import inward_matrix
+
+RATE = Objective("solved", statistic="mean", bounds=(0, 1))
+
+
+def naive_capital(xi: Any, c: float) -> float:
+    """log W_n(c), as it is written."""
+    return float(logsumexp([w + np.log((1 - t * xi) / (1 - t * c)).sum() for t, w in zip(THETAS, LOG_WEIGHTS, strict=True)]))
+
+
+def sample_of(values: Any) -> Samples:
+    table, pool = empty_table(1), empty_pool(1)
+    pool = absorb(pool, table, np.zeros(len(values), np.int64), np.asarray(values, np.float64)[:, None], True)
+    return Samples(pool, np.empty(0), table)
+
+
+def test_weights_are_shares_and_bets_are_below_one() -> None:
+    assert math.isclose(np.exp(LOG_WEIGHTS).sum(), 1.0, rel_tol=1e-12)
+    assert ((THETAS > 0) & (THETAS < 1)).all()
+    np.testing.assert_allclose(WORST, sums_of_bets(np.ones(1)))
+
+
+@pytest.mark.parametrize("n", [1, 7, 30, 1000])
+@pytest.mark.parametrize("law", ["zeros", "ones", "coins", "beta", "narrow"])
+def test_the_largest_mean_that_is_not_refuted(law: str, n: int) -> None:
+    draw = np.random.default_rng(n)
+    xi = {
+        "zeros": np.zeros(n),
+        "ones": np.ones(n),
+        "coins": (draw.random(n) < 0.7).astype(float),
+        "beta": draw.beta(2, 5, n),
+        "narrow": draw.beta(200, 300, n),
+    }[law]
+    delta = 0.003
+
+    def over(c: float) -> float:
+        return naive_capital(xi, c) + math.log(delta)
+
+    wanted = 1.0 if over(1.0) <= 0 else float(brentq(over, 0.0, 1.0, xtol=1e-14))
+    found = upper_mean(xi, delta)
+    assert wanted <= found <= wanted + 1e-9
+
+
+def test_capital_does_not_rise_in_any_value() -> None:
+    draw = np.random.default_rng(3)
+    xi = draw.random(50)
+    for _ in range(50):
+        more = xi.copy()
+        more[draw.integers(50)] = 1.0
+        assert naive_capital(more, 0.8) <= naive_capital(xi, 0.8) + 1e-12
+        assert upper_mean(more, 0.01) >= upper_mean(xi, 0.01) - 1e-12
+
+
+@pytest.mark.parametrize("from_above", [False, True])
+def test_sums_of_sorted_samples_with_runs_and_with_values_beside_them(from_above: bool) -> None:
+    draw = np.random.default_rng(5)
+    values = np.concatenate([draw.random(70), np.full(33, 0.25), np.zeros(5), np.ones(9), np.full(2, 0.5)])
+    samples = sample_of(values)
+    sums = np.zeros(BETS)
+    add_bets(sums, samples, samples.columns[0], 0, len(values), from_above)
+    np.testing.assert_allclose(sums, sums_of_bets(1 - values if from_above else values), rtol=1e-12)
+    # The same values, of which the last ones lie beside the pool.
+    own = sample_of(values[:60])
+    own.columns["window"][0], own.columns["window_start"][0] = len(values) - 60, 0
+    own.columns["count"][0] = len(values)
+    both = Samples(own.pool, np.sort(values[60:]), own.columns)
+    again = np.zeros(BETS)
+    add_bets(again, both, both.columns[0], 0, len(values), from_above)
+    np.testing.assert_allclose(again, sums, rtol=1e-12)
+
+
+def test_failed_and_taken_values_count_as_the_worst() -> None:
+    values = np.sort(np.random.default_rng(7).random(40))
+    samples = sample_of(values)
+    record = samples.columns[0]
+    high = highest_mean(samples, record, 45, 3, 5.0, False, 45.0)  # five failed, and three more may be anything
+    assert math.isclose(high, unrefuted_mean(sums_of_bets(np.r_[values[3:], np.ones(8)]), 45, 5.0), rel_tol=1e-9)
+    lacking = highest_mean(samples, record, 45, 3, 5.0, True, 45.0)
+    assert math.isclose(
+        lacking, unrefuted_mean(sums_of_bets(np.r_[1 - values[:-3], np.ones(8)]), 45, 5.0), rel_tol=1e-9
+    )
+
+
+# Boxes ----------------------------------------------------------------------------------------------------------------
+
+
+def boxes_of(objective: Objective, values: Any, threat: Any, *, pulls: int | None = None, delta: float = 0.05) -> Any:
+    rule = box_rule(threat, arms=1, objectives=1, delta=delta, statistics=statistics_of([objective]))
+    boxes = unknown_boxes(1, 1)
+    observed = inward_matrix([objective], np.asarray(values, float)[:, None])[:, 0]
+    refresh(boxes, 0, sample_of(observed), len(values) if pulls is None else pulls, rule)
+    return boxes[0, :, 0]
+
+
+@pytest.mark.parametrize(
+    ("threat", "undone"),
+    [
+        (Prescient(0.1), lambda c: c / 0.9),
+        (Oblivious(0.1), lambda c: c / 0.9),
+        (Malicious(0.1), lambda c: c + 0.1),
+        (Prescient(0.0), lambda c: c),
+    ],
+)
+def test_a_box_is_what_the_threat_model_undoes(threat: Any, undone: Any) -> None:
+    values = (np.arange(200) % 3 > 0).astype(float)
+    box = boxes_of(RATE, values, threat)
+    assert math.isclose(box[HIGH], min(1.0, undone(upper_mean(values, 0.025))), rel_tol=1e-8)
+    assert math.isclose(box[LOW], 1.0 - min(1.0, undone(upper_mean(1 - values, 0.025))), rel_tol=1e-8)
+
+
+def test_any_share_takes_the_values_that_hurt_most() -> None:
+    values = np.linspace(0.0, 1.0, 100)
+    box = boxes_of(RATE, values, Share(0.1))
+    assert math.isclose(box[HIGH], upper_mean(np.r_[values[10:], np.ones(10)], 0.025), rel_tol=1e-8)
+
+
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+@pytest.mark.parametrize("tolerance", [0.1, "5%"])
+def test_bounds_directions_and_percentages(direction: Any, tolerance: Any) -> None:
+    stars = 1.0 + 4.0 * np.random.default_rng(1).beta(4, 2, 300)
+    objective = Objective("stars", direction, tolerance, statistic="mean", bounds=(1, 5))
+    box = boxes_of(objective, stars, Prescient(0.0))
+    low, high = objective.outward_interval(box[LOW], box[HIGH])
+    y = (stars - 1) / 4
+    np.testing.assert_allclose(high, 1 + 4 * upper_mean(y, 0.025), rtol=1e-8)
+    np.testing.assert_allclose(low, 5 - 4 * upper_mean(1 - y, 0.025), rtol=1e-8)
+
+
+def test_before_the_first_informative_pull_a_box_is_what_the_bounds_allow() -> None:
+    rule = box_rule(Prescient(0.1), arms=8, objectives=1, delta=0.1, statistics=statistics_of([RATE]))
+    first = first_bounded(rule)[0]
+    assert first is not None
+    for n, told in ((first - 1, False), (first, True)):
+        boxes = unknown_boxes(1, 1)
+        refresh(boxes, 0, sample_of(np.zeros(n)), n, rule)
+        assert bool(boxes[0, HIGH, 0] < 1.0) is told
+        assert boxes[0, LOW, 0] == 0.0
+
+
+def test_an_exact_value_is_its_own_box_and_a_second_one_refutes_it() -> None:
+    size = Objective("bytes", "minimize", exact=True)
+    box = boxes_of(size, [120.0, 120.0], Prescient(0.1), pulls=9)
+    assert box[LOW] == box[HIGH] == -120.0
+    box = boxes_of(size, [120.0, 121.0], Prescient(0.1))
+    assert (box[LOW], box[HIGH], box[REFUTED]) == (-math.inf, math.inf, 2.0)
+
+
+def test_exact_objectives_take_no_share_of_delta() -> None:
+    size = Objective("bytes", "minimize", exact=True)
+    alone = box_rule(Prescient(0.1), arms=3, objectives=1, delta=0.1, statistics=statistics_of([RATE]))
+    both = box_rule(Prescient(0.1), arms=3, objectives=2, delta=0.1, statistics=statistics_of([RATE, size]))
+    assert alone.thresholds[0] == both.thresholds[0]
+
+
+def test_a_known_deviation_needs_clean_measurements_and_all_of_them() -> None:
+    seconds = Objective("seconds", "minimize", statistic="mean", sigma=2.0)
+    assert [each.kind for each in statistics_of([seconds, RATE])] == [NORMAL_MEAN, BOUNDED_MEAN]
+    with pytest.raises(BadInput, match="needs contamination 0"):
+        boxes_of(seconds, [1.0, 2.0], Prescient(0.1))
+    values = np.random.default_rng(2).normal(5.0, 2.0, 100)
+    box = boxes_of(seconds, values, Prescient(0.0))
+    reach = 2.0 * math.sqrt(110 * (2 * math.log(1 / 0.05) + math.log(11))) / 100
+    np.testing.assert_allclose([-box[HIGH], -box[LOW]], [values.mean() - reach, values.mean() + reach], rtol=1e-8)
+    box = boxes_of(seconds, values, Prescient(0.0), pulls=101)
+    assert (box[LOW], box[HIGH]) == (-math.inf, math.inf)
+
+
+@pytest.mark.parametrize("sigma", [0.5, 3.0])
+def test_normal_means_stay_within_reach_at_every_number_of_pulls(sigma: float) -> None:
+    draw, runs, length = np.random.default_rng(11), 2000, 1000
+    sums = np.cumsum(draw.normal(0.0, sigma, (runs, length)), axis=1)
+    n = np.arange(1, length + 1)
+    reach = np.array([normal_reach(float(k), sigma, math.log(1 / 0.1)) for k in n])
+    missed = (np.abs(sums / n) > reach).any(axis=1).mean()
+    assert 0.01 < missed <= 0.1  # it may be missed in a tenth of the runs, and the boundary is not idle
+
+
+@pytest.mark.parametrize("law", ["coins", "rare", "beta", "stars"])
+@pytest.mark.parametrize("threat", [Prescient(0.0), Prescient(0.15), Malicious(0.15), Share(0.15)], ids=repr)
+def test_means_lie_in_their_boxes_at_every_look(law: str, threat: Any) -> None:
+    """An attacker that knows the values makes all it replaces worst; each side may miss in δ/2 of the runs."""
+    draw, runs, delta = np.random.default_rng(13), 400, 0.2
+    looks = np.unique(np.geomspace(5, 600, 25).astype(int))
+    objective = Objective("y", statistic="mean", bounds=(0, 1))
+    mean = {"coins": 0.6, "rare": 0.03, "beta": 0.25, "stars": 0.55}[law]
+    missed = 0
+    for _ in range(runs):
+        y = {
+            "coins": lambda: (draw.random(600) < 0.6).astype(float),
+            "rare": lambda: (draw.random(600) < 0.03).astype(float),
+            "beta": lambda: draw.beta(2, 6, 600),
+            "stars": lambda: draw.choice([0.0, 0.25, 0.5, 0.75, 1.0], 600, p=[0.1, 0.2, 0.25, 0.3, 0.15]),
+        }[law]()
+        seen = attacked(y, threat, draw)
+        missed += any(
+            not (box[LOW] <= mean <= box[HIGH])
+            for box in (boxes_of(objective, seen[:n], threat, delta=delta) for n in looks)
+        )
+    assert missed <= delta * runs + 3 * math.sqrt(delta * (1 - delta) * runs)
+
+
+def attacked(y: Any, threat: Any, draw: Any) -> Any:
+    """Values of which those that are hit become 0; a malicious attacker hits what is large."""
+    seen = y.copy()
+    if isinstance(threat, Share):
+        left = 0
+        for i in range(len(y)):  # never more than a share of the first n, and as early as it may
+            if int(threat.eps * (i + 1)) > left and y[i] > 0:
+                seen[i], left = 0.0, left + 1
+        return seen
+    hits = draw.random(len(y)) < threat.eps
+    if isinstance(threat, Malicious):  # with the same probability, but where it hurts
+        order = np.argsort(-y + 1e-9 * draw.random(len(y)))
+        hits = np.zeros(len(y), bool)
+        hits[order[: draw.binomial(len(y), threat.eps)]] = True
+    seen[hits] = 0.0
+    return seen
