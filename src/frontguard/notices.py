@@ -83,6 +83,57 @@ class NotPositive(Notice):
         return (self.kind, self.objective)
 
 
+@dataclass(frozen=True)
+class OutOfBounds(Notice):
+    """`count` of `of` values of an objective do not lie between its bounds, which its mean needs.
+
+    They count as failed. `example` is one of them, of an `arm`.
+    """
+
+    objective: str
+    arm: str
+    count: int
+    of: int
+    example: float
+    low: float
+    high: float
+    kind: Literal["out_of_bounds"] = "out_of_bounds"
+
+    @property
+    def subject(self) -> tuple[str, ...]:
+        """It is about the bounds, whichever arm is taken as its example."""
+        return (self.kind, self.objective)
+
+
+@dataclass(frozen=True)
+class ExactDiffers(Notice):
+    """`arms` arms were measured differently in an objective that was declared exact: `first` and `second`, of `arm`.
+
+    Nothing is known of these arms in that objective any more.
+    """
+
+    objective: str
+    arm: str
+    arms: int
+    first: float
+    second: float
+    kind: Literal["exact_differs"] = "exact_differs"
+
+    @property
+    def subject(self) -> tuple[str, ...]:
+        """It is about the declaration, whichever arm is taken as its example."""
+        return (self.kind, self.objective)
+
+
+@dataclass(frozen=True)
+class TakenAsRate(Notice):
+    """The values of an objective are true or false, so that their mean, a rate, counts and not their median."""
+
+    warns: ClassVar[bool] = False
+    objective: str
+    kind: Literal["taken_as_rate"] = "taken_as_rate"
+
+
 # What a study finds ---------------------------------------------------------------------------------------------------
 
 
@@ -370,6 +421,9 @@ AnyNotice = (
     SpreadRefuted
     | ContaminationRefuted
     | NotPositive
+    | OutOfBounds
+    | ExactDiffers
+    | TakenAsRate
     | SetAside
     | BudgetOver
     | FailuresAlarm

@@ -34,7 +34,9 @@ RATE = Objective("solved", statistic="mean", bounds=(0, 1))
 
 def naive_capital(xi: Any, c: float) -> float:
     """log W_n(c), as it is written."""
-    return float(logsumexp([w + np.log((1 - t * xi) / (1 - t * c)).sum() for t, w in zip(THETAS, LOG_WEIGHTS, strict=True)]))
+    return float(
+        logsumexp([w + np.log((1 - t * xi) / (1 - t * c)).sum() for t, w in zip(THETAS, LOG_WEIGHTS, strict=True)])
+    )
 
 
 def sample_of(values: Any) -> Samples:

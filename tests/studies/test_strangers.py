@@ -268,7 +268,10 @@ WRONG = [
     ({"arms": ["a", 1, "c"]}, "arms: the name of an arm must be a text that is not blank; got 1"),
     ({"arms": ["a", "\0", "c"]}, "arms: the name of an arm must be a text"),
     ({"objectives": {}}, "objectives: wanted a list; got {}"),
-    ({"objectives": [1]}, "objectives: wanted an object with name, direction, tolerance, quantile; got 1"),
+    (
+        {"objectives": [1]},
+        "objectives: wanted an object with name, direction, tolerance, quantile, statistic, bounds, sigma, exact",
+    ),
     ({"objectives": [{"name": "x", "code": 1}]}, "objectives: 'code' is none of name, direction, tolerance, quantile"),
     ({"objectives": [{"direction": "maximize"}]}, "objectives: "),
     ({"objectives": [{"name": "x"}, {"name": "x"}]}, "objectives: "),

@@ -1,6 +1,7 @@
 """From measurements to intervals: what a sample says of an arm's true quantile or mean, whatever an attacker does.
 
-May know: theory, objectives, errors. It knows nothing of verdicts: what intervals mean for a choice among arms is `pareto`.
+May know: theory, objectives, errors. It knows nothing of verdicts: what intervals mean for a choice among arms is
+`pareto`.
 
 Read in this order:
 

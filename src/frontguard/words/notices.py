@@ -81,6 +81,23 @@ def _not_positive(notice: notices.NotPositive) -> str:
     return f"{said}. They count as failed pulls, which could have measured anything"
 
 
+def _out_of_bounds(notice: notices.OutOfBounds) -> str:
+    return (
+        f"{notice.count:,} of {notice.of:,} values of {notice.objective!r} do not lie between its bounds "
+        f"{notice.low:g} and {notice.high:g}, such as {notice.example:g} of arm {notice.arm!r}. They count as failed "
+        "pulls, which could have measured anything; if such values can be right, give wider bounds"
+    )
+
+
+def _exact_differs(notice: notices.ExactDiffers) -> str:
+    others = f" (and {number_of(notice.arms - 1, 'arm')} more)" if notice.arms > 1 else ""
+    return (
+        f"{notice.objective!r} was said to be exact, but arm {notice.arm!r} has {notice.first:.10g} and "
+        f"{notice.second:.10g}{others}. Nothing is assumed of its {notice.objective!r} any more; the rest of the "
+        "answer stands. If it does vary, begin anew without `exact`"
+    )
+
+
 def _failures(notice: notices.FailuresAlarm) -> str:
     failed = "failed" if notice.objective is None else f"gave no {notice.objective!r}"
     why = f" ({reasons_in_words(notice.reasons)})" if notice.reasons else ""
@@ -218,6 +235,9 @@ _SENTENCES: dict[type[notices.Notice], str | Callable[[Any], str]] = {
     notices.SpreadRefuted: lambda notice: Statement.SPREAD_REFUTED(arms=notice.arms, of=notice.of),
     notices.ContaminationRefuted: _refuted,
     notices.NotPositive: _not_positive,
+    notices.OutOfBounds: _out_of_bounds,
+    notices.ExactDiffers: _exact_differs,
+    notices.TakenAsRate: "the values of {objective!r} are true or false: their mean, a rate, is what counts here",
     notices.SetAside: _set_aside,
     notices.BudgetOver: _budget_over,
     notices.FailuresAlarm: _failures,
