@@ -124,7 +124,7 @@ def run(
                 for warning in warnings_in_short(ended.notices):
                     say(f"warning: {warning}")
         else:
-            _print(ended, without_password(where), several=len(opened.studies()) > 1)
+            _print(ended, opened, without_password(where))
         if report is not None:
             from frontguard.reports.study import study_report
 
@@ -352,7 +352,7 @@ def _one_stream() -> bool:
         return False
 
 
-def _print(ended: Ended, where: str, *, several: bool = False) -> None:
+def _print(ended: Ended, storage: Storage, where: str) -> None:
     from frontguard.phrases import duration
     from frontguard.words.certificate import guarantee
     from frontguard.words.command_line import commands_to_look
@@ -361,9 +361,12 @@ def _print(ended: Ended, where: str, *, several: bool = False) -> None:
 
     screen = console()
     snapshot = ended.snapshot
+    several = len(storage.studies()) > 1
     print_answer(screen, ended.answer, table(snapshot), "--report FILE.csv")
     if len(snapshot.aside) < len(snapshot.result.arms):
         screen.print(guarantee(snapshot.result, failed=snapshot.failed))
+    for line in _what_if(ended, storage):
+        screen.print(line)
     for warning in warnings_in_short(ended.unsaid if _one_stream() else ended.notices):
         screen.print(f"Warning: {warning}", style="yellow")
     failed = f", {snapshot.failed:,} of them failed" if snapshot.failed else ""
@@ -373,3 +376,15 @@ def _print(ended: Ended, where: str, *, several: bool = False) -> None:
     if look and snapshot.result.status != "certified" and snapshot.pulls:
         screen.print(f"So far: {look}.")
     screen.print(f"Next: {next_step(snapshot, ended.how, sys.argv[1:], where, several=several)}")
+
+
+def _what_if(ended: Ended, storage: Storage) -> list[str]:
+    """Where no arm is decided: what would be at a lower confidence or contamination."""
+    from frontguard.logs.of_study import own_answer, read_study
+    from frontguard.studies.study import Study
+    from frontguard.words.guess import what_if
+
+    if ended.snapshot.result.guess is None:
+        return []
+    found, _ = own_answer(read_study(Study.open(storage, ended.snapshot.study)))
+    return what_if(found)
