@@ -122,7 +122,7 @@ def own_answer(
         found = replace(found, needed=needed(foreseen, question.threat, own, **goal).among(kept))
     if not wanted:
         return found, Differing()
-    if ahead and own.undecided.all():
+    if own.undecided.all():
         others = what_if(reader, delta, question.threat, question.confidence, goal)
         found = replace(found, what_if=tuple(each.among(kept, len(settings.arms)) for each in others))
     read = judge(reader.read(question.threat), **goal).codes
