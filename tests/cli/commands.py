@@ -1,7 +1,8 @@
 """The command line for tests: as a process of its own, and in this process, where everything is loaded already.
 
 A process takes a second or two to begin. Each command has one test at least that starts it as such; what a command
-answers, writes and returns is the same in this process.
+answers, writes and returns is the same in this process. What needs a process (signals, terminals, kills) has a copy of
+one that has begun already: `tests.warm`.
 """
 
 from __future__ import annotations

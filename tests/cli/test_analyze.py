@@ -8,7 +8,6 @@ import json
 import re
 import signal
 import subprocess
-import sys
 import time
 from functools import partial
 from pathlib import Path
@@ -19,6 +18,7 @@ import pytest
 
 from frontguard.cli.values import size_of
 from frontguard.errors import BadInput
+from tests import warm
 from tests.cli import commands
 from tests.cli.terminal import Terminal
 from tests.documents.printed import as_published
@@ -193,7 +193,7 @@ def test_standard_input_the_long_layout_and_a_table_of_all_arms(folder: Path) ->
     long = ["flags,what,number"]
     long += [f"{row['flags']},{name},{row[name]}" for row in rows for name in ("seconds", "quality")]
     options = ("--layout", "long", "--metric-column", "what", "--value-column", "number", "--csv", "all.csv", "--json")
-    ran = process("-", *TWO, *options, cwd=folder, input="\n".join(long) + "\n")
+    ran = run("-", *TWO, *options, cwd=folder, given=("\n".join(long) + "\n").encode())
     assert ran.returncode == 0, ran.stderr
     assert (
         json.loads(ran.stdout)["intervals"]
@@ -257,7 +257,7 @@ def test_many_arms_stay_short_and_quick(tmp_path: Path) -> None:
 
 
 def test_interrupted_is_130_and_leaves_the_state_as_it_was(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "frontguard", "analyze", "-", "--maximize", "x", "--append", "log.state"]
+    command = warm.frontguard("analyze", "-", "--maximize", "x", "--append", "log.state")
     with subprocess.Popen(
         command, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as reader:
@@ -273,7 +273,7 @@ def test_interrupted_is_130_and_leaves_the_state_as_it_was(tmp_path: Path) -> No
 
 
 def test_the_page_on_a_terminal(folder: Path) -> None:
-    terminal = Terminal([sys.executable, "-m", "frontguard", "analyze", "log.csv", *TWO], folder, columns=110, rows=40)
+    terminal = Terminal(warm.frontguard("analyze", "log.csv", *TWO), folder, columns=110, rows=40)
     assert terminal.finish() == 0
     assert terminal.lines[0].startswith("2 of 4 arms are on the trade-off front")
     assert "\x1b[" in terminal.raw  # colours
@@ -293,8 +293,8 @@ def test_arms_of_several_columns_on_a_narrow_terminal(tmp_path: Path) -> None:
     with (tmp_path / "log.csv").open("w", newline="") as file:
         csv.writer(file).writerows([("lang", "arch", "size", metric), *rows])
     columns = [word for name in ("lang", "arch", "size") for word in ("--arm", name)]
-    command = [sys.executable, "-m", "frontguard", "analyze", "log.csv", *columns, "--minimize", metric]
-    terminal = Terminal([*command, "--top", "40", "--contamination", "0"], tmp_path, columns=60, rows=200)
+    options = (*columns, "--minimize", metric, "--top", "40", "--contamination", "0")
+    terminal = Terminal(warm.frontguard("analyze", "log.csv", *options), tmp_path, columns=60, rows=200)
     assert terminal.finish() == 0
     lines = terminal.lines
     start = lines.index("Arms are lang/arch/size.")

@@ -124,7 +124,7 @@ def test_bad_input_is_refused(
 
 
 def test_a_refusal_is_one_line_and_exit_code_2(folder: Path) -> None:
-    ran = process("plan", *ON_PILOT, "--tolerance", "1%", "--minimize", "second", cwd=folder)
+    ran = run("plan", *ON_PILOT, "--tolerance", "1%", "--minimize", "second", cwd=folder)
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr.count("\n") == 1
     assert "--minimize second: pilot.csv has no such column; did you mean seconds?" in ran.stderr

@@ -187,7 +187,7 @@ def test_run_writes_a_report_and_its_json_has_what_one_needs(tmp_path: Path) -> 
         'tolerance = "50%"\n[run]\ncommand = ["sh", "-c", "echo \'{{\\"cost\\": {cost}}}\'"]\n'
         "[arms.grid]\ncost = [1, 9]\n"
     )
-    ran = process("run", "toy.toml", "--report", "toy.html", "--json", cwd=tmp_path)
+    ran = run("run", "toy.toml", "--report", "toy.html", "--json", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
     plain = json.loads(ran.stdout)
     assert plain["objectives"] == [{"name": "cost", "direction": "minimize", "tolerance": "50%", "quantile": 0.5}]

@@ -21,6 +21,7 @@ from frontguard.commands.arm import seed_of_pull
 from frontguard.errors import BadInput
 from frontguard.storage import End, open_storage
 from frontguard.studies import Study
+from tests import warm
 from tests.cli import commands
 from tests.cli.commands import FRONTGUARD
 from tests.cli.terminal import Terminal
@@ -99,7 +100,7 @@ _begun: list[subprocess.Popen[str]] = []
 def begin(folder: Path, *arguments: str, ignoring: str = "") -> subprocess.Popen[str]:
     """Begin a run in a process group of its own, as a shell does; `ignoring="HUP"` as nohup does."""
     going = subprocess.Popen(
-        [*(ignoring_signal(ignoring) if ignoring else []), *FRONTGUARD, "run", *arguments],
+        [*(ignoring_signal(ignoring) if ignoring else []), *warm.frontguard("run", *arguments)],
         cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, process_group=0,
     )  # fmt: skip
     _begun.append(going)
@@ -594,7 +595,7 @@ def test_on_a_terminal_there_is_a_view_that_gives_way_to_the_answer(folder: Path
     broken = '[[arm]]\nname = "broken"\ncost = 1\nsize = 1\ncommand = ["false"]\n'
     write_spec(folder, TWIN + broken, sleep=0.1)
     # Twins are never told apart: it goes on until it is interrupted, however seldom a busy machine draws the view.
-    terminal = Terminal([*FRONTGUARD, "run", "toy.toml", "--tolerance", "0"], folder, columns=100, rows=24)
+    terminal = Terminal(warm.frontguard("run", "toy.toml", "--tolerance", "0"), folder, columns=100, rows=24)
 
     def bars_and_warning(lines: list[str]) -> bool:
         text = "\n".join(lines)

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,18 +20,22 @@ import pytest
 
 from frontguard.cli.serve import serve
 from frontguard.errors import BadInput
+from tests import warm
+from tests.cli.commands import FRONTGUARD
 from tests.documents.printed import as_published
 from tests.signals import ignoring_signal
 from tests.web.serving import PATIENCE, begin, measure
 
-# Imports take a second or two; what is awaited here is what the process says, not the clock.
+# What is awaited here is what the process says, not the clock.
 
 
 @contextmanager
-def started(*arguments: str, cwd: Path, ignoring: str = "") -> Iterator[subprocess.Popen[str]]:
+def started(
+    *arguments: str, cwd: Path, ignoring: str = "", begun: Callable[..., list[str]] = warm.frontguard
+) -> Iterator[subprocess.Popen[str]]:
     before = ignoring_signal(ignoring) if ignoring else []
     process = subprocess.Popen(
-        [*before, sys.executable, "-m", "frontguard", "serve", *arguments],
+        [*before, *begun("serve", *arguments)],
         cwd=cwd,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -46,6 +50,11 @@ def started(*arguments: str, cwd: Path, ignoring: str = "") -> Iterator[subproce
                     process.kill()
     finally:
         process.wait()
+
+
+def from_nothing(*arguments: str) -> list[str]:
+    """The command as a person runs it."""
+    return [*FRONTGUARD, *arguments]
 
 
 def served(process: subprocess.Popen[str]) -> dict[str, str | None]:
@@ -69,8 +78,9 @@ def get(url: str, path: str = "/") -> tuple[int, str]:
 
 
 def frontguard(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "frontguard", *arguments]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    return subprocess.run(
+        warm.frontguard(*arguments), cwd=cwd, capture_output=True, text=True, check=False, timeout=PATIENCE
+    )
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
@@ -115,7 +125,7 @@ def test_under_nohup_it_outlives_its_terminal(tmp_path: Path) -> None:
 
 def test_another_takes_the_port_of_one_that_ended(tmp_path: Path) -> None:
     begin(tmp_path / "flags.db")
-    with started("flags.db", "--port", "0", "--json", cwd=tmp_path) as process:
+    with started("flags.db", "--port", "0", "--json", cwd=tmp_path, begun=from_nothing) as process:
         url = str(served(process)["url"])
         port = urlsplit(url).port
         listening = socket.create_connection(("127.0.0.1", port or 0), timeout=PATIENCE)

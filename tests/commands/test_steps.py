@@ -16,7 +16,8 @@ from frontguard.commands.arm import Commands
 from frontguard.commands.spec import Spec, read_spec
 from frontguard.errors import BadInput
 from frontguard.notices import CleaningUp, Notice, StepFailed
-from tests.cli.commands import FRONTGUARD, run
+from tests import warm
+from tests.cli.commands import run
 
 OBJECTIVE = """
 [[objective]]
@@ -235,7 +236,7 @@ def test_a_run_cleans_up_and_says_what_failed(tmp_path: Path) -> None:
 def test_after_and_cleanup_are_run_after_ctrl_c(tmp_path: Path) -> None:
     steps = f"after = {log_of('after')}\ncleanup = {log_of('cleanup', '{arm}')}"
     spec_with(tmp_path, f'command = ["sh", "-c", "echo begun >> log; sleep 60"]\n{steps}')
-    with subprocess.Popen([*FRONTGUARD, "run", "spec.toml"], cwd=tmp_path, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(warm.frontguard("run", "spec.toml"), cwd=tmp_path, stderr=subprocess.PIPE) as process:
         try:
             limit = time.monotonic() + 120.0
             while not (tmp_path / "log").exists():

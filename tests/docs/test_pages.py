@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests import warm
 from tests.docs.pages import ROOT, RUN, SHOWN, Block, blocks, indented_blocks, pages
 from tests.servers import NoServer, shared_server
 
@@ -64,7 +65,8 @@ def run_page(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, *, long:
     if page.parent.parent.name == "examples":
         subprocess.run(["cp", "-r", f"{page.parent}/.", str(folder)], check=True)
     monkeypatch.chdir(folder)
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    programs = (warm.folder_with_frontguard(), Path(sys.executable).parent, os.environ["PATH"])
+    monkeypatch.setenv("PATH", os.pathsep.join(map(str, programs)))
     monkeypatch.setenv("COLUMNS", "80")
     names: dict[str, Any] = {"__name__": "__main__"}
     for block in blocks(page.read_text("utf-8")):

@@ -32,7 +32,7 @@ Notices = tuple[
 class Document(BaseModel):
     """Base of all documents. What is not known or not finite is null; entries that nobody knows are left out."""
 
-    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True, from_attributes=True)
+    model_config = ConfigDict(frozen=True, from_attributes=True)
 
     def text(self, indent: int | None = None) -> str:
         """The JSON, in ASCII, so that any terminal, pipe or file takes it."""
