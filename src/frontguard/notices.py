@@ -261,6 +261,29 @@ class RowsDiffer(Notice):
         return (self.kind,)
 
 
+@dataclass(frozen=True)
+class LooksClustered(Notice):
+    """Rows depend on each other within what a `column` tells apart, which was not declared: a hint for the eye.
+
+    Of one `objective`, rows with the same value in the column have the rank `correlation`, with `rows` of them on
+    average, so that the variance of a mean is `inflation` times what it would be of independent rows. `chance` is the
+    probability, about, that independent rows would look so in any column.
+    """
+
+    column: str
+    objective: str
+    correlation: float
+    rows: float
+    inflation: float
+    chance: float
+    kind: Literal["looks_clustered"] = "looks_clustered"
+
+    @property
+    def subject(self) -> tuple[str, ...]:
+        """It is about the column, whichever metric shows it best."""
+        return (self.kind, self.column)
+
+
 # What a log has or lacks ----------------------------------------------------------------------------------------------
 
 
@@ -282,6 +305,45 @@ class TooFewPulls(Notice):
     first: int | None = None
     whole: int | None = None
     kind: Literal["too_few_pulls"] = "too_few_pulls"
+
+
+@dataclass(frozen=True)
+class InClusters(Notice):
+    """The rows of an arm that have the same value in these `columns` are a cluster, which is one observation.
+
+    There are so many `clusters` of all arms, `least` to `most` of an arm. `correlation` is that of ranks within
+    clusters, the largest of any objective; None where it cannot be seen.
+    """
+
+    warns: ClassVar[bool] = False
+    columns: tuple[str, ...]
+    rows: int
+    clusters: int
+    least: int
+    most: int
+    correlation: float | None = None
+    kind: Literal["in_clusters"] = "in_clusters"
+
+
+@dataclass(frozen=True)
+class TooFewClusters(Notice):
+    """Nothing is known of `arms` (the first of them by name) because they have `most` clusters each or fewer.
+
+    An arm needs `first` clusters at least before any of its intervals has an end, and `whole` before all have two; None
+    where no number would do. The rest is as in `TooFewPulls`.
+    """
+
+    names: tuple[str, ...]
+    columns: tuple[str, ...]
+    arms: int
+    of: int
+    most: int
+    metrics: int
+    confidence: float
+    contamination: float
+    first: int | None = None
+    whole: int | None = None
+    kind: Literal["too_few_clusters"] = "too_few_clusters"
 
 
 @dataclass(frozen=True)
@@ -431,7 +493,10 @@ AnyNotice = (
     | SpreadAlarm
     | LooksDirtier
     | RowsDiffer
+    | LooksClustered
     | TooFewPulls
+    | InClusters
+    | TooFewClusters
     | RowsWithoutArm
     | RowsLeftOut
     | ArmsWithoutRows

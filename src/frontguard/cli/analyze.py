@@ -94,6 +94,14 @@ def analyze(
             "will do.",
         ),
     ] = None,
+    cluster: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Rows of an arm with the same value here (process, host, day) depend on each other, and count as one "
+            "observation; repeat to join; none: every row counts (without: what a tool's results say).",
+        ),
+    ] = None,
     memory: Annotated[
         str | None, typer.Option(help="For rows, such as 4G; beyond, temporary files (without: half of what is free).")
     ] = None,
@@ -110,7 +118,6 @@ def analyze(
     executor: Annotated[
         str | None, typer.Option(help="dask://HOST:PORT: files that its workers see are read and sorted there.")
     ] = None,
-    cluster: Annotated[str | None, typer.Option(hidden=True)] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit code 3 if any arm is open.")] = False,
     top: Annotated[int, whole_from(1, "Arms to show; the rest is counted.")] = 30,
     csv: Annotated[Path | None, typer.Option(help="Write a row for every arm to this file.")] = None,
@@ -121,8 +128,6 @@ def analyze(
 
     Exit code 0; 2 if the log cannot be read; 3 with --strict if arms are open.
     """
-    if cluster is not None:
-        raise BadInput(f"--cluster: a Dask cluster is given as --executor dask://HOST:PORT; got --cluster {cluster}")
     if report is not None:
         checked_target(report)
     given: dict[str, Any] = {
@@ -156,6 +161,7 @@ def analyze(
             sketch=sketch,
             executor=executor,
             where=_by_column(where),
+            cluster=cluster,
             progress=display.reading,
             **given,
             **reading,
@@ -223,7 +229,7 @@ def _print(found: Analysis, top: int, append: Path | None) -> None:
     screen.print(guarantee(found, anytime=found.anytime))
     for line in summary.best_guess(found):
         screen.print(line)
-    for said in (summary.robustness(found), summary.by_means(found), summary.failures(found)):
+    for said in (summary.clusters(found), summary.robustness(found), summary.by_means(found), summary.failures(found)):
         if said is not None:
             screen.print(said)
     for warning in warnings_in_short(found.notices):

@@ -15,6 +15,8 @@ from frontguard.errors import BadInput
 from frontguard.logs.alike import differences
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.answer import Question, answer
+from frontguard.logs.clustered import ClusterRows
+from frontguard.logs.correlation import in_clusters, undeclared
 from frontguard.logs.counted import CountedFile, marked
 from frontguard.logs.of_study import other_answer, own_answer, question_of, read_study
 from frontguard.logs.positive import PositiveCheck
@@ -28,7 +30,7 @@ from frontguard.logs.sources.files import STDIN, LogFiles, find, is_address
 from frontguard.logs.sources.filter import RowFilter
 from frontguard.logs.sources.frames import is_frame
 from frontguard.logs.sources.log import Log
-from frontguard.logs.sources.reader import no_column
+from frontguard.logs.sources.reader import NO_CLUSTER, no_column
 from frontguard.logs.state import LogState, append_to
 from frontguard.logs.state.file import MARK
 from frontguard.notices import Notice, RowsLeftOut
@@ -40,7 +42,7 @@ from frontguard.theory.threats import Threat, threat_of
 _READING = tuple(signature(open_log).parameters)
 
 
-@explains_arguments(*_READING, "cluster")
+@explains_arguments(*_READING)
 def analyze(
     log: Any,
     *,
@@ -62,6 +64,7 @@ def analyze(
     sketch: int | None = None,
     executor: object = None,
     where: Mapping[str, Any] | None = None,
+    cluster: str | Sequence[str] | None = None,
     progress: Watcher | None = None,
     **reading: Any,
 ) -> Analysis:
@@ -101,6 +104,10 @@ def analyze(
     where
         Columns with the value, or a list of values, of which a row must have one to count: {"host": "a"}. A filter that
         was chosen by looking at the values breaks the promise.
+    cluster
+        The column that says in which cluster (process, host, user, day) a row was measured, or several that say it
+        together: rows of an arm and cluster may depend on each other, and count as one observation. "none": every row
+        counts. Unless given, what the results of pyperf and pytest-benchmark say of their processes.
     reading
         Of the input: see `frontguard.logs.sources.open_log`.
 
@@ -130,12 +137,15 @@ def analyze(
     chosen = RowFilter.of(where)
     if chosen.columns and (executor is not None or isinstance(log, Log)):
         raise BadInput("where: rows can be chosen of files and frames; got a cluster, or a log that is open already")
-    if "cluster" in reading:
-        raise BadInput("cluster: a Dask cluster is given as executor: executor='dask://HOST:PORT' (--executor)")
+    if cluster is not None and isinstance(log, Log):
+        raise BadInput("cluster: it can be said of files and frames; got a log that is open already")
     if executor is not None:
-        for what, value in (("append", append), ("sketch", sketch), ("memory", memory), ("folder", folder)):
+        refused = {"append": append, "sketch": sketch, "memory": memory, "folder": folder, "cluster": cluster}
+        for what, value in refused.items():
             if value is not None:
-                raise BadInput(f"executor: {what} cannot be combined with a cluster, where the workers keep the values")
+                raise BadInput(
+                    f"executor: {what} cannot be combined with a Dask cluster, where the workers keep the values"
+                )
         return _on_cluster(executor, log, arm, ask(given), profile, progress, reading)
     kind: Any = None
     notes: tuple[Notice, ...] = ()
@@ -143,6 +153,8 @@ def analyze(
     states: list[Path] = []
     files = find(log) if _is_of_files(log) and (format != "study" or append is not None) else None
     if files is not None and format is None and (states := _state_files(files)):
+        if cluster is not None and cluster not in (NO_CLUSTER, [NO_CLUSTER]):
+            raise BadInput(f"cluster: a state does not keep clusters; got the state {states[0]}: analyse the logs")
         state = LogState.merge_all([LogState.load(path) for path in states], again=again)
         adaptive = bool(state.about.get("adaptive"))
         question = ask(_asked_of_state(state, given, arm, states[0]), adaptive=adaptive)
@@ -150,7 +162,10 @@ def analyze(
     else:
         names = [objective.name for objective in given]
         sources = _new_sources(files, append, again=again) if append is not None and files is not None else ()
-        opened = open_log(log if files is None else files, arm=arm, metrics=names, filter=where, **reading)
+        whole = log if files is None else files
+        opened = open_log(whole, arm=arm, metrics=names, filter=where, cluster=cluster, **reading)
+        if opened.cluster:
+            _refuse_beside_clusters(opened, append, sketch)
         metrics = given or opened.objectives or tuple(Objective(name, "minimize") for name in opened.metrics)
         adaptive = opened.study is not None
         if opened.study is not None:
@@ -171,8 +186,13 @@ def analyze(
             return _of_study(opened.study, question, profile, clock)
         watched = RowOrder(len(opened.file_names))
         positive = PositiveCheck(question.objectives, opened.metrics)
+        batches = positive.watched(opened.batches())
+        grouped = None
+        if opened.cluster:
+            grouped = ClusterRows(opened.cluster, opened.metrics, question.objectives, memory)
+            batches = grouped.watched(batches)
         ordered = ordered_from(
-            positive.watched(opened.batches()),
+            batches,
             opened.metrics,
             failed_below_or_at=failure_floors(opened.metrics, question.objectives),
             memory=memory,
@@ -180,12 +200,19 @@ def analyze(
             clock=clock,
             watched=watched,
         )
+        clustered: tuple[Notice, ...] = ()
+        if grouped is not None:
+            ordered = grouped.beside(ordered)
+            clustered = (in_clusters(ordered, question.objectives),)
+        elif cluster is None and opened.study is None:
+            clustered = undeclared(opened)
         if is_frame(log):  # no rows of it, to remember its kind by
             kind = log if isinstance(log, Mapping) else log[:0]
         asked = question.objectives
         notes = (
             *opened.notes,
             *positive.notices(),
+            *clustered,
             *differences(watched, opened.file_names, ordered.arms, ordered.metrics, asked, question.threat.eps),
         )
         if append is None and sketch is None:
@@ -209,6 +236,19 @@ def analyze(
     _refuse_not_positive(readable, question.objectives)
     together = state.about["arm"] if state.about.get("joined") == "/" else ()
     return answer(readable, question, delta=delta, profiled=profile, kind=kind, notes=notes, columns_of_arm=together)
+
+
+def _refuse_beside_clusters(opened: Log, append: str | Path | None, sketch: int | None) -> None:
+    """A study has its clusters already; states and sketches do not keep those of rows."""
+    if opened.study is not None:
+        raise BadInput("cluster: the pulls of a study have the clusters that they were told with; leave cluster away")
+    for what, value in (("append", append), ("sketch", sketch)):
+        if value is not None:
+            raise BadInput(
+                f"{what}: a state does not keep clusters, and these rows are in some by {quoted(opened.cluster)}; "
+                f"analyse the files together without --{what}, or give --cluster none (cluster='none') if all rows are "
+                "independent"
+            )
 
 
 def _on_cluster(

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from frontguard._typing import Floats, Ints
 from frontguard.evidence.boxes import ArmBoxes, first_and_whole
 from frontguard.logs.analysis import Analysis
-from frontguard.logs.boxes import BoxReader, mean_front, means
+from frontguard.logs.boxes import mean_front, means
+from frontguard.logs.clustered import Clustered, box_reader
 from frontguard.logs.more_pulls import Needed, needed
 from frontguard.logs.profile import profile as robustness
 from frontguard.logs.sort.ordered import Readable
 from frontguard.logs.what_if import WhatIf, what_if
-from frontguard.notices import LooksDirtier, Notice, TooFewPulls
+from frontguard.notices import LooksDirtier, Notice, TooFewClusters, TooFewPulls
 from frontguard.objectives import Objective, tolerances
 from frontguard.pareto.judge import Verdicts, front_of_estimates, judge, promised_now
 from frontguard.results import ArmParts, Certificate, Guess, Inner
@@ -68,14 +69,14 @@ def answer(
     """
     delta = question.delta if delta is None else delta
     goal: dict[str, Any] = dict(question.goal())
-    reader = BoxReader(ordered, question.objectives, delta, anytime=question.anytime)
+    reader = box_reader(ordered, question.objectives, delta, anytime=question.anytime)
     boxes = reader.read(question.threat)
     verdicts = judge(boxes, **goal)
     more = None
     if verdicts.undecided.any():
-        ahead = (
-            reader if come_back is None else BoxReader(come_back, question.objectives, delta, anytime=question.anytime)
-        )
+        ahead = reader
+        if come_back is not None:
+            ahead = box_reader(come_back, question.objectives, delta, anytime=question.anytime)
         more = needed(ahead, question.threat, verdicts, **goal)
     wanted = len(ordered.pulls) <= MOST_PROFILED if profiled is None else profiled
     columns = [ordered.metrics.index(objective.name) for objective in question.objectives]
@@ -84,7 +85,8 @@ def answer(
     least = first_and_whole(reader.first_bounded(question.threat))
     guess = None
     if not verdicts.front.any():
-        guess = Guess(front_of_estimates(boxes.estimates, verdicts.codes != Verdict.OUT, **goal), *least)
+        counted = (None, None) if _in_clusters(ordered) else least  # that is of clusters, and not of pulls
+        guess = Guess(front_of_estimates(boxes.estimates, verdicts.codes != Verdict.OUT, **goal), *counted)
     otherwise: tuple[WhatIf, ...] = ()
     if wanted and verdicts.undecided.all():
         otherwise = what_if(reader, delta, question.threat, question.confidence, goal)
@@ -168,24 +170,22 @@ def _looks(ordered: Readable, objectives: tuple[Objective, ...], arms: Ints) -> 
             yield ordered.arms[arm], objective.name, look_at(some)
 
 
+def _in_clusters(ordered: Readable) -> TypeGuard[Clustered]:
+    return isinstance(ordered, Clustered) and bool(ordered.dependent.any())
+
+
 def _too_few(
     ordered: Readable, boxes: ArmBoxes, question: Question, least: tuple[int | None, int | None]
-) -> tuple[TooFewPulls, ...]:
+) -> tuple[Notice, ...]:
     """What keeps a log from saying more than it does."""
     unknown = np.flatnonzero((np.isneginf(boxes.lower) & np.isposinf(boxes.upper)).any(axis=1))
     if not len(unknown):
         return ()
     names = tuple(ordered.arms[i] for i in unknown[:3].tolist())
-    return (
-        TooFewPulls(
-            names,
-            arms=len(unknown),
-            of=len(ordered.pulls),
-            most=int(ordered.pulls[unknown].max()),
-            metrics=len(question.objectives),
-            confidence=question.confidence,
-            contamination=question.threat.eps,
-            first=least[0],
-            whole=least[1],
-        ),
-    )
+    asked: dict[str, Any] = {
+        "arms": len(unknown), "of": len(ordered.pulls), "metrics": len(question.objectives),
+        "confidence": question.confidence, "contamination": question.threat.eps, "first": least[0], "whole": least[1],
+    }  # fmt: skip
+    if _in_clusters(ordered):
+        return (TooFewClusters(names, ordered.columns, most=int(ordered.clusters[unknown].max()), **asked),)
+    return (TooFewPulls(names, most=int(ordered.pulls[unknown].max()), **asked),)

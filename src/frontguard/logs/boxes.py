@@ -69,11 +69,11 @@ class BoxReader:
 
     def among(self, arms: Ints) -> BoxReader:
         """The same for some arms only."""
-        return BoxReader(self.ordered, self.objectives, self._delta, anytime=self._anytime, among=arms)
+        return type(self)(self.ordered, self.objectives, self._delta, anytime=self._anytime, among=arms)
 
     def with_delta(self, delta: float) -> BoxReader:
         """The same with another δ; what does not depend on it is read once."""
-        other = BoxReader(self.ordered, self.objectives, delta, anytime=self._anytime, among=self._arms)
+        other = type(self)(self.ordered, self.objectives, delta, anytime=self._anytime, among=self._arms)
         other._centres = self._centres
         return other
 

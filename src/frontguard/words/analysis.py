@@ -15,7 +15,7 @@ import numpy as np
 from frontguard._typing import Bools
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.more_pulls import FARTHEST, LIMITS
-from frontguard.notices import RowsLeftOut
+from frontguard.notices import InClusters, RowsLeftOut
 from frontguard.phrases import are, percent, rounded
 from frontguard.results import WORDS
 from frontguard.verdicts import Verdict
@@ -24,7 +24,7 @@ from frontguard.words.arm_table import ArmTable, arm_table, names_in_short, show
 from frontguard.words.certificate import allowed, amounts_in_words, sensible, suggested_tolerances
 from frontguard.words.command_line import command_line
 from frontguard.words.front import front_in_words, measured, place
-from frontguard.words.notices import rows_that_count
+from frontguard.words.notices import in_clusters, rows_that_count
 from frontguard.words.statements import Statement
 from frontguard.words.threats import able, beyond, what_eps_is
 
@@ -80,6 +80,11 @@ def table(found: Analysis, most: int = MOST_ROWS) -> ArmTable:
 def rows_chosen(found: Analysis) -> list[str]:
     """Which rows of the log count, where not all do."""
     return [rows_that_count(each) for each in found.notices if isinstance(each, RowsLeftOut)]
+
+
+def clusters(found: Analysis) -> str | None:
+    """What counts as one observation, where that is not every row; None where it is."""
+    return next((in_clusters(each) for each in found.notices if isinstance(each, InClusters)), None)
 
 
 # How robust it is -----------------------------------------------------------------------------------------------------
@@ -186,7 +191,8 @@ def to_settle(found: Analysis, most: int = 5) -> list[str]:
             least, farthest = int(needed.pulls[rest].min()), int(needed.pulls[rest].max())
             span = rounded(least) if least == farthest else f"{rounded(least)} to {rounded(farthest)}"
             lines.append(f"{len(rest):,} more: about {span} more pulls{' each' if len(rest) > 1 else ''}.")
-        lines.append(f"Together that is about {rounded(total)} more pulls, if the samples go on as they began.")
+        afresh = ", in new clusters" if clusters(found) else ""
+        lines.append(f"Together that is about {rounded(total)} more pulls{afresh}, if the samples go on as they began.")
     for code, word in enumerate(LIMITS):
         arms = needed.arms[needed.limit == code]
         if code == 0 or not len(arms):

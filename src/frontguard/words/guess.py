@@ -28,9 +28,16 @@ def best_guess(result: Result) -> str | None:
 
 
 def least_pulls(
-    *, arms: int, metrics: int, contamination: float, confidence: float, first: int | None, whole: int | None
+    *,
+    arms: int,
+    metrics: int,
+    contamination: float,
+    confidence: float,
+    first: int | None,
+    whole: int | None,
+    unit: str = "pull",
 ) -> str:
-    """How many pulls an arm needs at least before anything can be said of it.
+    """How many pulls, or clusters of them, an arm needs at least before anything can be said of it.
 
     >>> least_pulls(arms=12, metrics=2, contamination=0.1, confidence=0.95, first=12, whole=12)
     'with 12 arms, 2 metrics, ε = 10% and 95% confidence, an arm needs at least 12 pulls before anything can be said of
@@ -43,7 +50,7 @@ def least_pulls(
         metrics=number_of(metrics, "metric"),
         eps=percent(contamination),
         confidence=percent(confidence, ROUND_FLOOR),
-        first=number_of(first, "pull"),
+        first=number_of(first, unit),
     )
     if whole is None:
         never = Statement.NO_PULLS_DO(eps=percent(contamination), what="all of its intervals")

@@ -184,6 +184,40 @@ def _too_few_pulls(notice: notices.TooFewPulls) -> str:
     return f"{said}: {least_pulls(arms=notice.of, **asked)}"
 
 
+def _looks_clustered(notice: notices.LooksClustered) -> str:
+    return (
+        f"a hint: rows with the same {notice.column!r} resemble each other: their {notice.objective!r} has a "
+        f"correlation of {notice.correlation:.2f} (p = {notice.chance:.1g}), and there are "
+        f"{notice.rows:.3g} of them on average. The answer takes every row for an observation of its own, and so is surer than it should be: --cluster {notice.column} "
+        f"(cluster={notice.column!r}) allows for it"
+    )
+
+
+def in_clusters(notice: notices.InClusters) -> str:
+    """How many observations there are, and what that asks of them."""
+    columns = joined([repr(each) for each in notice.columns])
+    each = f"{notice.least:,}" if notice.least == notice.most else f"{notice.least:,} to {notice.most:,}"
+    alike = "" if notice.correlation is None else f"; within them ranks have a correlation of {notice.correlation:.2f}"
+    counted = f"{notice.rows:,} rows are {number_of(notice.clusters, 'cluster')} by {columns}, {each} of an arm{alike}."
+    return f"{counted} {Statement.CLUSTERS(columns=columns)}"
+
+
+def _too_few_clusters(notice: notices.TooFewClusters) -> str:
+    named = ", ".join(map(repr, notice.names))
+    more = f" … and {notice.arms - len(notice.names):,} more" if notice.arms > len(notice.names) else ""
+    columns = joined([repr(each) for each in notice.columns])
+    most = "one" if notice.most == 1 else f"at most {notice.most:,} of them each"
+    said = Statement.TOO_FEW_CLUSTERS(
+        arms=f"{notice.arms:,}", of=f"{notice.of:,}", names=named + more, columns=columns, most=most
+    )
+    asked = {name: getattr(notice, name) for name in ("metrics", "contamination", "confidence", "first", "whole")}
+    return (
+        f"{said}: {least_pulls(arms=notice.of, unit='cluster', **asked)}. Measure in more of them (of a benchmark, run "
+        "it again and again, and give all files); or, if you can vouch that rows do not depend on each other, "
+        "--cluster none (cluster='none')"
+    )
+
+
 def rows_that_count(notice: notices.RowsLeftOut) -> str:
     """Which rows count, and how many do not.
 
@@ -245,7 +279,10 @@ _SENTENCES: dict[type[notices.Notice], str | Callable[[Any], str]] = {
     notices.SpreadAlarm: _spread,
     notices.LooksDirtier: _looks_dirtier,
     notices.RowsDiffer: _rows_differ,
+    notices.LooksClustered: _looks_clustered,
     notices.TooFewPulls: _too_few_pulls,
+    notices.InClusters: in_clusters,
+    notices.TooFewClusters: _too_few_clusters,
     notices.RowsWithoutArm: _rows_without_arm,
     notices.RowsLeftOut: rows_that_count,
     notices.ArmsWithoutRows: _arms_without_rows,

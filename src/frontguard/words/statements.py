@@ -47,6 +47,11 @@ class Statement(Enum):
         " The number of measurements must not have been chosen by looking at them; if it was, use --anytime.",
         "(b)",
     )
+    CLUSTERS = (
+        "Rows of an arm with the same {columns} count as one observation and may depend on each other in any way; "
+        "those with different ones must not, and how many rows there are must not depend on what they measured.",
+        "(n)",
+    )
     FAILED_PULL = "A failed pull counts as one that could have measured anything.", "(g)"
     NO_PROMISE = "No probability is given: {why}.", NOTHING
     NO_CERTIFICATE = "no probability is given: {why}", NOTHING
@@ -152,6 +157,11 @@ class Statement(Enum):
         "with {arms}, {metrics}, ε = {eps} and {confidence} confidence, an arm needs at least {first} before anything "
         "can be said of it",
         "(b)",
+    )
+    TOO_FEW_CLUSTERS = (
+        "nothing is known of {arms} of {of} arms ({names}): rows of an arm with the same {columns} are one "
+        "observation, whatever their number, and {most} are too few for this confidence and contamination",
+        "(n)",
     )
     LEAST_WHOLE = ", and {whole} before all of its intervals are bounded", "(b)"
     NO_PULLS_DO = "against this attacker with ε = {eps}, no number of pulls bounds {what}", "(i)"

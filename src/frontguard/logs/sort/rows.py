@@ -33,12 +33,13 @@ class Batch:
     """Some pulls: the arm of each, and its value of each of M metrics, NaN where that failed.
 
     `arms` is an Arrow array of text, plain or with a dictionary, which may hold names that no pull of the batch has.
-    No name is null.
+    No name is null. So it is with `clusters`, where pulls depend on each other within these.
     """
 
     arms: pa.Array
     values: list[Floats]
     file: int = 0  # of the log, from which they come
+    clusters: pa.Array | None = None
 
     def __len__(self) -> int:
         return len(self.arms)

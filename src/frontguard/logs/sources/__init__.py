@@ -47,6 +47,7 @@ def open_log(
     missing_arms: str = "refuse",
     study: str | None = None,
     filter: Mapping[str, Any] | None = None,
+    cluster: str | Sequence[str] | None = None,
 ) -> Log:
     r"""Open a log: what is wrong with its place, its format or its columns is said here.
 
@@ -73,6 +74,9 @@ def open_log(
         The name of the study, where a storage has several.
     filter
         Columns with the value, or the several values, of which a row must have one to count: {"host": "a"}.
+    cluster
+        The column that says in which cluster (process, host, day) a row was measured, or several that say it together;
+        "none" where every row counts by itself. Unless given, what the results of other tools say of their processes.
 
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "log.csv"
@@ -102,6 +106,7 @@ def open_log(
         decimal=decimal,
         missing_arms=missing_arms,
         filter=RowFilter.of(filter),
+        cluster=cluster,
     )
     if format is not None and format not in FORMATS:
         raise BadInput(f"format must be one of {', '.join(FORMATS)}, or None (guessed); got {shown(format)}")

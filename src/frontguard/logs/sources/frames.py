@@ -142,7 +142,7 @@ def _arrow(column: Any) -> Any:
 def _with_index(frame: Any, request: Request) -> Any:
     """A pandas frame whose index has the name of a wanted column, with the index as a column."""
     wanted = {*(request.arm or ("arm",)), *request.metrics, request.metric_column, request.value_column}
-    wanted |= {*request.filter.columns}
+    wanted |= {*request.filter.columns, *(request.cluster or ())}
     there = {str(name) for name in frame.columns}
     levels = [name for name in frame.index.names if name is not None and str(name) in wanted - there]
     return frame.reset_index(level=levels) if levels else frame

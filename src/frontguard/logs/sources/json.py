@@ -71,7 +71,8 @@ class JsonFile(TextTable):
             raise BadInput(f"{self.shown} is empty: wanted rows, a JSON object each")
         self._records = _list(text) if begin.startswith(b"[") else None
         rows = _first(text) if self._records is None else _numbered(self._records, self.shown)
-        return _keys(rows, frozenset((*(request.arm or ("arm",)), *request.metrics, *request.filter.columns)))
+        named = (*(request.arm or ("arm",)), *request.metrics, *request.filter.columns, *(request.cluster or ()))
+        return _keys(rows, frozenset(named))
 
     def rows(self, picked: Picked) -> Iterator[TableRows]:
         """The rows, in pieces."""

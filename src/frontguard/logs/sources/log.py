@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 class Log:
     """Measurements, ready to be read.
 
-    `arm` and `metrics` are the columns that are read, `columns` all those of the first table. `rows_hint` and
-    `bytes_hint` say how much there is, as far as that is known, `rows_read` and `bytes_read` how much was read.
+    `arm`, `metrics` and `cluster` are the columns that are read, `columns` all those of the first table. `rows_hint`
+    and `bytes_hint` say how much there is, as far as that is known, `rows_read` and `bytes_read` how much was read.
     `study` is the study that it is the log of, if of one, with its `objectives`. `notes` are things worth telling that
     came up while reading.
     """
@@ -41,9 +42,11 @@ class Log:
         self.format = format
         self.where = files.shown
         self.columns = _all_names(first, files.files[0])
-        picked = pick(request, self.columns, files.files[0].shown)
         self.arm: tuple[str, ...] = request.arm or ("arm",)
         self.metrics = request.metrics
+        self.cluster: tuple[str, ...] = first.cluster if request.cluster is None else request.cluster
+        request = replace(request, cluster=self.cluster)
+        picked = pick(request, self.columns, files.files[0].shown)
         self.layout: Layout = picked.layout
         self._texts = picked.texts
         self.rows_hint = first.row_count if rows_hint is None else rows_hint
@@ -85,6 +88,26 @@ class Log:
         arm, metrics = " and ".join(map(repr, self.arm)), ", ".join(map(repr, self.metrics))
         return f"<log {self.where} ({source}{size}): {self.layout}, arm {arm}, metrics {metrics}>"
 
+    def first_rows(self, cluster: str, most: int, files: int = 8) -> Iterator[Batch]:
+        """Batches with about the first `most` rows of the log, or of some of its files, with this column as cluster.
+
+        Nothing of a log that can be read once only, or whose pulls are known at its end.
+        """
+        if self._open is None or self.layout == "long":
+            return
+        step = -(-len(self._files) // files)
+        some = self._files[::step]
+        for file in some:
+            request = replace(self._request, cluster=(cluster,))
+            log = Log(self.format, LogFiles(file.shown, (file,)), request, self._open, self._open(file))
+            with closing(log.batches(may_be_empty=True)) as batches:
+                left = most // len(some)
+                for batch in batches:
+                    yield batch
+                    left -= len(batch)
+                    if left <= 0:
+                        break
+
     def batches(self, *, may_be_empty: bool = False) -> Generator[Batch, None, None]:
         """The pulls, in their order. May be called again, except on standard input.
 
@@ -106,7 +129,7 @@ class Log:
         pulls = 0
         for rows in named:
             pulls += len(rows)
-            yield Batch(rows.texts[0], rows.numbers, self._file)
+            yield Batch(rows.texts[0], rows.numbers, self._file, rows.texts[-1] if self.cluster else None)
         if not may_be_empty:
             self._refuse_no_rows(pulls)
 
@@ -115,7 +138,7 @@ class Log:
             raise BadInput(f"{self.where} has no rows; its columns are {quoted(self.columns)}")
 
     def _named(self) -> Iterator[TableRows]:
-        """TableRows with the columns of the arm joined to one, all of them with a name.
+        """TableRows with the columns of the arm joined to one, all of them with a name, and so those of the cluster.
 
         Those without one are dropped, or refused when all of them were counted.
         """
@@ -131,7 +154,8 @@ class Log:
             for rows in self._rows(file):
                 width = len(self.arm)
                 arms = joined(rows.texts[:width])
-                named = TableRows([arms, *rows.texts[width:used]], rows.numbers)
+                clusters = [joined(rows.texts[used : used + len(self.cluster)])] if self.cluster else []
+                named = TableRows([arms, *rows.texts[width:used], *clusters], rows.numbers)
                 kept = None if sieve is None else sieve.kept(dict(zip(self._texts, rows.texts, strict=True)))
                 absent = missing_names(arms)
                 if absent is not None and kept is not None:
@@ -141,6 +165,11 @@ class Log:
                     first = first or f"row {row} of {file.shown}"
                     nameless += int(absent.sum())
                     kept = ~absent if kept is None else kept & ~absent
+                for names in clusters:
+                    outside = missing_names(names)
+                    if outside is not None and (kept is None or (outside & kept).any()):
+                        of_all = outside if kept is None else outside & kept
+                        self._refuse_outside(file, self.rows_read - before_file + int(of_all.argmax()) + 1)
                 if kept is not None and not kept.all():
                     named = named.where(kept)
                 self.rows_read += len(rows)
@@ -155,6 +184,12 @@ class Log:
             self.notes.append(found)
         if sieve is not None:
             self.notes.append(sieve.notice())
+
+    def _refuse_outside(self, file: LogFile, row: int) -> NoReturn:
+        raise BadInput(
+            f"{file.shown}, row {row}: no cluster (column {quoted(self.cluster)} is missing or empty); wanted one in "
+            "every row"
+        )
 
     def _rows(self, file: LogFile) -> Iterator[TableRows]:
         table, self._first = self._first if file is self._files[0] else None, None

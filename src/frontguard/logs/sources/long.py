@@ -2,7 +2,8 @@
 
 The k-th value of each metric of an arm makes its k-th pull. The verdicts need no more than the values of each metric by
 themselves, so which values meet in a pull does not matter; what matters is their number. An arm has as many pulls as
-its most frequent metric has rows; where another metric has fewer, the rest of its values failed.
+its most frequent metric has rows; where another metric has fewer, the rest of its values failed. Where rows come in
+clusters, that is so within each cluster of an arm.
 
 The rows are gathered in memory, 14 bytes each, since the values of a pull may stand at both ends of a file.
 """
@@ -10,6 +11,7 @@ The rows are gathered in memory, 14 bytes each, since the values of a pull may s
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +20,7 @@ from frontguard._compiled import kernel
 from frontguard._typing import Floats
 from frontguard.errors import BadInput
 from frontguard.logs.sort.names import ArmNames, Codes
-from frontguard.logs.sources.columns import missing_names
+from frontguard.logs.sources.columns import joined, missing_names, parts_of
 from frontguard.logs.sources.reader import BATCH, TableRows
 from frontguard.notices import ArmsWithoutRows, Notice
 from frontguard.phrases import did_you_mean, quoted, shown
@@ -31,14 +33,18 @@ class Gathered:
         self.metrics = list(metrics)
         self.where = where
         self.rows = 0
-        self._arms = ArmNames()
+        self._clustered = False
+        self._arms = ArmNames()  # with their clusters, where there are any
         self._kinds = ArmNames()  # the metrics that are there
         self._wanted = {name: d for d, name in enumerate(metrics)}
         self._parts: list[tuple[Codes, npt.NDArray[np.int16], Floats]] = []
 
     def take(self, rows: TableRows) -> None:
-        """Add rows, of which the texts are the arm and the metric; the metric's name must not be missing."""
-        (arms, metrics), (values,) = rows.texts, rows.numbers
+        """Add rows: the texts are the arm, the metric, whose name must not be missing, and the cluster if there is."""
+        (arms, metrics, *clusters), (values,) = rows.texts, rows.numbers
+        if clusters:
+            self._clustered = True
+            arms = joined([arms, *clusters])
         absent = missing_names(metrics)
         if absent is not None:
             first = self.rows + int(absent.argmax()) + 1
@@ -67,7 +73,8 @@ class Gathered:
                     f"others there are {quoted(others) if others else 'none'}"
                 )
         per_arm = counts.max(axis=0)
-        without = int((per_arm == 0).sum())
+        names = self._names()
+        without = len(names[0].unique()) - len(names[0].filter(pa.array(per_arm > 0)).unique())
         if without:
             notes.append(ArmsWithoutRows(self.where, without))
         ends = np.cumsum(per_arm)
@@ -76,13 +83,22 @@ class Gathered:
         while self._parts:
             arm, metric, part = self._parts.pop(0)
             _place(arm, metric, part, following, values)
-        names = self._arms.arrow()
         owners = np.repeat(np.arange(len(per_arm), dtype=np.int32), per_arm)
         for begin in range(0, values.shape[1], BATCH):
             part_of = slice(begin, begin + BATCH)
-            yield TableRows(
-                [pa.DictionaryArray.from_arrays(pa.array(owners[part_of]), names)], [row[part_of] for row in values]
-            )
+            texts = [pa.DictionaryArray.from_arrays(pa.array(owners[part_of]), each) for each in names]
+            yield TableRows(texts, [row[part_of] for row in values])
+
+    def _names(self) -> list[Any]:
+        """The names of the arms, by code, and of their clusters if they have any."""
+        import pyarrow as pa
+
+        names = self._arms.arrow()
+        if not self._clustered:
+            return [names]
+        parts = parts_of(names.to_pylist(), ["arm", "cluster"])
+        assert parts is not None  # there are two
+        return [pa.array(parts.column(each), pa.large_string()) for each in range(2)]
 
 
 @kernel

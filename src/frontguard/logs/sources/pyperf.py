@@ -29,13 +29,14 @@ def results(document: Any, where: str) -> Iterator[ArmResults]:
         unit = about.get("unit", "second")
         if not isinstance(unit, str) or unit not in _UNITS:
             raise BadInput(f"{place}: the unit must be one of {', '.join(_UNITS)}; got {shown(unit)}")
-        metric, values, memory, once = _UNITS[unit], [], [], True
+        metric, values, memory, processes, once = _UNITS[unit], [], [], [], True
         for turn, run in enumerate(entry(benchmark, "runs", list, place), 1):
             spot = f"{place}, run {turn}"
             # Runs that only calibrate have no values; warm-ups stand apart from the values.
             measured = numbers(entry(run, "values", list, spot, []), f"{spot}, values")
             peak = entry(run, "metadata", dict, spot, {}).get("mem_max_rss", about.get("mem_max_rss"))
             values += measured
+            processes += [spot] * len(measured)
             memory += [number_in(peak, f"{spot}, mem_max_rss")] * len(measured)
             once = once and len(measured) <= 1
         columns = {metric: values}
@@ -50,4 +51,4 @@ def results(document: Any, where: str) -> Iterator[ArmResults]:
         plain = {
             key: str(value) for key, value in about.items() if isinstance(value, (str, int, float)) and key != "unit"
         }
-        yield ArmResults(name, name, plain, columns, absent)
+        yield ArmResults(name, name, plain, columns, absent, processes)

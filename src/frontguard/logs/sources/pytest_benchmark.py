@@ -31,4 +31,5 @@ def results(document: Any, where: str) -> Iterator[ArmResults]:
             about["group"] = str(benchmark["group"])
         for key, value in entry(benchmark, "params", dict, place, {}).items():
             about.setdefault(str(key), as_setting(value))
-        yield ArmResults(name, about["fullname"], about, {"seconds": numbers(stats["data"], f"{place}, data")})
+        seconds = numbers(stats["data"], f"{place}, data")
+        yield ArmResults(name, about["fullname"], about, {"seconds": seconds}, processes=[where] * len(seconds))

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 Layout = Literal["wide", "long"]
 
+NO_CLUSTER = "none"
+"""What is given as the cluster where every row counts by itself, whatever a tool's results say of their processes."""
+
 BATCH = 1 << 17
 """Rows of a batch: large enough that the loop over batches costs nothing, small enough for the processor's cache."""
 
@@ -42,19 +45,31 @@ class Request:
     decimal: str = "."
     missing_arms: Literal["refuse", "drop"] = "refuse"
     filter: RowFilter = ALL_ROWS
+    cluster: tuple[str, ...] | None = None  # None: what the table says of itself
 
     @classmethod
-    def of(cls, arm: str | Sequence[str] | None, metrics: Sequence[str], **how: Any) -> Request:
+    def of(
+        cls,
+        arm: str | Sequence[str] | None,
+        metrics: Sequence[str],
+        cluster: str | Sequence[str] | None = None,
+        **how: Any,
+    ) -> Request:
         """Take the arguments of `open_log`, and refuse what they cannot be."""
         arms = (arm,) if isinstance(arm, str) else tuple(arm or ())
         if isinstance(metrics, str):
             metrics = (metrics,)
-        for what, names in (("arm", arms), ("metrics", metrics)):
+        clusters = (cluster,) if isinstance(cluster, str) else tuple(cluster or ())
+        for what, names in (("arm", arms), ("metrics", metrics), ("cluster", clusters)):
             wrong = [name for name in names if not isinstance(name, str)]
             if wrong:
                 raise BadInput(f"{what} must be names of columns; got {shown(wrong[0])}")
+        if NO_CLUSTER in clusters and len(clusters) > 1:
+            raise BadInput(f"cluster: {NO_CLUSTER!r} stands for no clusters, and by itself; got {quoted(clusters)}")
         different((*arms, *metrics), "arm and metrics")
-        request = cls(arms, tuple(metrics), **how)
+        declared = None if cluster is None else () if clusters == (NO_CLUSTER,) else clusters
+        different((*(arms or ("arm",)), *metrics, *(declared or ())), "arm, metrics and cluster")
+        request = cls(arms, tuple(metrics), cluster=declared, **how)
         if request.layout is not None and request.layout not in get_args(Layout):
             raise BadInput(f"layout must be 'wide', 'long' or None (guessed); got {shown(request.layout)}")
         if request.decimal not in (".", ","):
@@ -66,8 +81,8 @@ class Request:
 
 @dataclass(frozen=True)
 class Picked:
-    """The columns to read of one table: texts (arm, in the long layout the metric's name, what rows are chosen by), and
-    numbers.
+    """The columns to read of one table: texts (arm, in the long layout the metric's name, the cluster, what rows are
+    chosen by), and numbers.
     """
 
     layout: Layout
@@ -114,6 +129,9 @@ class LogTable(ABC):
     objectives: tuple[Objective, ...] | None = None
     """Those of a study."""
 
+    cluster: tuple[str, ...] = ()
+    """Columns that say together in which cluster a row was measured, where that is known of the table."""
+
     def __init__(self, shown: str, names: Sequence[str], row_count: int | None = None) -> None:
         self.shown = shown  # how it is called in messages
         self.names = list(names)
@@ -143,6 +161,9 @@ def pick(request: Request, names: Sequence[str], where: str) -> Picked:
     else:
         different((*arm, request.metric_column, request.value_column), "arm, metric and value")
         picked = Picked("long", (*arm, request.metric_column), (request.value_column,))
+    clusters = request.cluster or ()
+    different((*picked.texts, *clusters, *picked.numbers), "arm, metrics and cluster")
+    picked = replace(picked, texts=(*picked.texts, *clusters))
     chosen_by = tuple(name for name in request.filter.columns if name not in picked.texts)
     for name in chosen_by:
         if name in picked.numbers:

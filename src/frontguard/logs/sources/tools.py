@@ -6,6 +6,9 @@
 | pyperf | the benchmark's name | seconds, or bytes, or value, by its unit; memory (bytes) |
 | pytest-benchmark | the test's name, in full where several have the same | seconds |
 
+The values that one process made are a cluster: those of a run of pyperf, and all those of a file of pytest-benchmark,
+whose rounds are made by one process. Each run of hyperfine is a process of its own.
+
 A tool writes one JSON document. Its reader is a module of its own with two functions: whether the tool `wrote` a
 document, and the `results` of each arm in it.
 """
@@ -42,6 +45,11 @@ class ArmResults:
     about: Mapping[str, str]
     values: Mapping[str, list[float]]  # by metric, all of one length
     absent: Mapping[str, str] = field(default_factory=dict)  # metrics that were not kept for every pull, and why
+    processes: Sequence[str] | None = None  # of each value, where a process made several
+
+
+PROCESS = "process"
+"""The column that says which process made a value."""
 
 
 class ToolTable(LogTable):
@@ -58,7 +66,10 @@ class ToolTable(LogTable):
             raise BadInput(f"{several(files)} holds no results")
         about = dict.fromkeys(name for each in self._arms for name in each.about)
         values = dict.fromkeys(name for each in self._arms for name in each.values)
-        names = ["arm", *(name for name in about if name not in values and name != "arm"), *values]
+        if any(each.processes is not None for each in self._arms):
+            self.cluster = (PROCESS,)
+        ours = {"arm", *self.cluster, *values}
+        names = ["arm", *(name for name in about if name not in ours), *self.cluster, *values]
         super().__init__(several(files), names)
         # The usual one, which the tool's reader names first, of those that every arm has.
         common = [name for name in self._arms[0].values if all(name in each.values for each in self._arms)]
@@ -77,6 +88,11 @@ class ToolTable(LogTable):
         owners = pa.array(np.repeat(np.arange(len(counts), dtype=np.int32), counts))
         texts = []
         for name in picked.texts:
+            if name in self.cluster:
+                texts.append(
+                    pa.array([process for each in self._arms for process in each.processes or ()], pa.string())
+                )
+                continue
             column = self._arm_names() if name == "arm" else [each.about.get(name) for each in self._arms]
             named = [text_of(each, f"{self.shown}, column {shown(name)}") for each in column]
             texts.append(pa.array(named, pa.string()).take(owners))

@@ -1,0 +1,249 @@
+"""Values that come in clusters (of a process, a host, a day) and depend on each other within: bounds of their law.
+
+What happens within a cluster may depend on itself in any way; from cluster to cluster it must not. Then a cluster is
+one observation, whatever its number of values: ξ_c, the share of its values at or below a number z, lies in [0, 1] and
+has the mean F(z), of which a threat leaves keep(F(z)). So the bets of `evidence.means` bound it, with C clusters in
+place of n values. The lower end of a quantile is the least value z at which they do not refute the level; a mean has
+the means of clusters in place of values. Failed values count for whatever is worse.
+
+Where any share of the values may be wrong (`Threat.taken`), so many of them are taken as if they had been the worst: a
+bound of what that makes of a bet is linear in these values, so the dearest are taken first.
+
+How many values a cluster has must not depend on what they are. Proofs: docs/theory.md, (n).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from frontguard._compiled import kernel
+from frontguard._typing import Floats, Ints
+from frontguard.evidence.boundaries import taken_away
+from frontguard.evidence.means import BETS, LOG_WEIGHTS, THETAS, WORST, unrefuted_mean
+
+_IN_ONE_LOGARITHM = 32  # factors, none below 10⁻³, whose product is far from the smallest double
+
+
+@kernel
+def add_clusters(sums: Floats, totals: Floats, sizes: Ints) -> None:
+    """Add the logarithms of 1 − θ ξ of clusters whose values add up to `totals` (C,), of so many each, to the sums."""
+    product = np.ones(BETS)
+    for c in range(sizes.shape[0]):
+        xi = min(1.0, totals[c] / sizes[c])
+        for l in range(BETS):  # noqa: E741
+            product[l] *= 1.0 - THETAS[l] * xi
+        if (c + 1) % _IN_ONE_LOGARITHM == 0:
+            for l in range(BETS):  # noqa: E741
+                sums[l] += math.log(product[l])
+                product[l] = 1.0
+    for l in range(BETS):  # noqa: E741
+        sums[l] += math.log(product[l])
+
+
+@kernel
+def _price(l: int, total: float, size: int) -> float:  # noqa: E741
+    """By how much a bet falls at most if one value of a cluster turns out larger by 1: the slope of a chord.
+
+    log(1 − θξ) is concave, so between ξ and 1 it lies above the chord.
+    """
+    xi = total / size
+    if xi >= 1.0:
+        return 0.0
+    return (math.log1p(-THETAS[l] * xi) - WORST[l]) / (1.0 - xi) / size
+
+
+@kernel
+def _take_shares(sums: Floats, totals: Floats, sizes: Ints, taken: int) -> None:
+    """Let `taken` values that count 0 turn out as 1, in the clusters where that costs most: a fractional knapsack."""
+    alike = sizes.min() == sizes.max()
+    prices = np.empty(sizes.shape[0])
+    order = np.argsort(-totals)  # a chord to 1 is the steeper the larger ξ is: of clusters of one size, these are first
+    for l in range(BETS):  # noqa: E741
+        if not alike:
+            for c in range(sizes.shape[0]):
+                prices[c] = _price(l, totals[c], sizes[c])
+            order = np.argsort(-prices)
+        left = float(taken)
+        for c in order:
+            some = min(left, sizes[c] - totals[c])
+            if some > 0.0:
+                sums[l] -= some * _price(l, totals[c], sizes[c])
+                left -= some
+            if left <= 0.0:
+                break
+
+
+@kernel
+def _log_capital(sums: Floats, clusters: float, losses: Floats) -> float:
+    """log W of so many clusters at the mean c whose `losses` are log(1 − θ c)."""
+    largest = -np.inf
+    for l in range(BETS):  # noqa: E741
+        largest = max(largest, LOG_WEIGHTS[l] + sums[l] - clusters * losses[l])
+    total = 0.0
+    for l in range(BETS):  # noqa: E741
+        total += math.exp(LOG_WEIGHTS[l] + sums[l] - clusters * losses[l] - largest)
+    return largest + math.log(total)
+
+
+@kernel
+def bounding_place(
+    owners: Ints,
+    sizes: Ints,
+    failed: Ints,
+    keep: float,
+    threshold: float,
+    taken: int,
+    times: float,
+    backwards: bool,
+) -> int:
+    """The place, from 0, of the value that bounds a quantile from one side; −1 where none does.
+
+    `owners` (g,) are the clusters of the good values in ascending order; there are `sizes` (C,) values of each cluster,
+    so many `failed`. The place is that of the least value, or `backwards` of the largest, such that with the values up
+    to it the bets do not refute that a share `keep` of all values is there. With `times` other than 1 it is the place
+    as if there were so many times as many clusters like these.
+    """
+    good = owners.shape[0]
+    losses = np.log1p(-THETAS * keep)
+    totals = failed.astype(np.float64)
+    sums = np.empty(BETS)
+    refuted, not_refuted, at = -1, good, 0  # numbers of values up to the place; at none of them nothing is known yet
+    middle = 0
+    while True:
+        while at < middle:
+            totals[owners[good - 1 - at if backwards else at]] += 1.0
+            at += 1
+        while at > middle:
+            at -= 1
+            totals[owners[good - 1 - at if backwards else at]] -= 1.0
+        sums[:] = 0.0
+        add_clusters(sums, totals, sizes)
+        if taken > 0:
+            _take_shares(sums, totals, sizes, taken)
+        if _log_capital(times * sums, times * sizes.shape[0], losses) >= threshold:
+            refuted = middle
+        else:
+            not_refuted = middle
+        if not_refuted - refuted <= 1:
+            break
+        middle = (refuted + not_refuted) // 2
+    if not_refuted == 0 or good == 0:
+        return -1
+    return good - not_refuted if backwards else not_refuted - 1
+
+
+@kernel
+def highest_cluster_mean(
+    values: Floats,
+    owners: Ints,
+    sizes: Ints,
+    failed: Ints,
+    threshold: float,
+    taken: int,
+    times: float,
+    from_above: bool,
+) -> float:
+    """The largest c that the bets do not refute as the mean of what is left of ξ, a cluster's mean in [0, 1].
+
+    ξ is made of the values (g,) in [0, 1] or, `from_above`, of what they lack of 1; failed ones count 1, and `taken` of
+    the others may have been 1 before they were replaced. `times` as in `bounding_place`.
+    """
+    totals = failed.astype(np.float64)
+    for i in range(values.shape[0]):
+        totals[owners[i]] += 1.0 - values[i] if from_above else values[i]
+    sums = np.zeros(BETS)
+    add_clusters(sums, totals, sizes)
+    if taken > 0:
+        _take_values(sums, values, owners, totals, sizes, taken, from_above)
+    return unrefuted_mean(times * sums, times * sizes.shape[0], threshold)
+
+
+@kernel
+def _take_values(
+    sums: Floats, values: Floats, owners: Ints, totals: Floats, sizes: Ints, taken: int, from_above: bool
+) -> None:
+    """Let `taken` values turn out as 1: those where that costs most."""
+    prices, losses = np.empty(sizes.shape[0]), np.empty(values.shape[0])
+    for l in range(BETS):  # noqa: E741
+        for c in range(sizes.shape[0]):
+            prices[c] = _price(l, totals[c], sizes[c])
+        for i in range(values.shape[0]):
+            losses[i] = prices[owners[i]] * (values[i] if from_above else 1.0 - values[i])
+        losses.sort()
+        for i in range(max(0, values.shape[0] - taken), values.shape[0]):
+            sums[l] -= losses[i]
+
+
+@kernel
+def bounding_places(
+    owners: Ints,
+    starts: Ints,
+    sizes: Ints,
+    begins: Ints,
+    arms: Ints,
+    keep: float,
+    threshold: float,
+    taken: Ints,
+    times: Floats,
+    backwards: bool,
+) -> Ints:
+    """`bounding_place` of some arms (n,): owners of arm i from starts[i], its clusters from begins[i] on."""
+    places = np.empty(arms.shape[0], np.int64)
+    for n in range(arms.shape[0]):
+        i = arms[n]
+        own, of = owners[starts[i] : starts[i + 1]], sizes[begins[i] : begins[i + 1]]
+        places[n] = bounding_place(own, of, failed_in(own, of), keep, threshold, taken[n], times[n], backwards)
+    return places
+
+
+@kernel
+def highest_cluster_means(
+    values: Floats,
+    owners: Ints,
+    starts: Ints,
+    sizes: Ints,
+    begins: Ints,
+    arms: Ints,
+    threshold: float,
+    taken: Ints,
+    times: Floats,
+    from_above: bool,
+) -> Floats:
+    """`highest_cluster_mean` of some arms (n,), laid out as in `bounding_places`."""
+    means = np.empty(arms.shape[0])
+    for n in range(arms.shape[0]):
+        i = arms[n]
+        where = slice(starts[i], starts[i + 1])
+        own, of = owners[where], sizes[begins[i] : begins[i + 1]]
+        failed = failed_in(own, of)
+        means[n] = highest_cluster_mean(values[where], own, of, failed, threshold, taken[n], times[n], from_above)
+    return means
+
+
+@kernel
+def failed_in(owners: Ints, sizes: Ints) -> Ints:
+    """How many values of each cluster (C,) failed: those that its good ones lack of its size."""
+    failed = sizes.copy()
+    for i in range(owners.shape[0]):
+        failed[owners[i]] -= 1
+    return failed
+
+
+@kernel
+def first_useful_clusters(keep: float, threshold: float, share: float, most: int) -> int:
+    """The fewest clusters that bound anything, none of whose values fails; −1 if not so many as `most` do.
+
+    Clusters of one value each, of which a `share` may be wrong.
+    """
+    losses = np.log1p(-THETAS * keep)
+    fewest, enough = 0, most + 1
+    middle = most
+    while enough - fewest > 1:
+        if _log_capital(taken_away(share, middle) * WORST, middle, losses) >= threshold:
+            enough = middle
+        else:
+            fewest = middle
+        middle = (fewest + enough) // 2
+    return enough if enough <= most else -1

@@ -1,0 +1,243 @@
+"""Logs whose rows come in clusters (of a process, a host, a day) within which they depend on each other.
+
+A cluster of an arm is one observation of it, whatever its number of rows (`evidence.clusters`; docs/theory.md, (n)). So
+beside its sorted values such a log keeps the cluster of each, and `ClusterBoxReader` reads boxes from both. Arms all of
+whose clusters have one row are read at ranks like any other: that is decided by numbers of rows, which must not depend
+on what was measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from frontguard._typing import Bools, Floats, Ints
+from frontguard.errors import BadInput
+from frontguard.evidence.boundaries import taken_away_each
+from frontguard.evidence.boxes import ArmBoxes
+from frontguard.evidence.clusters import bounding_places, first_useful_clusters, highest_cluster_means
+from frontguard.evidence.means import threshold_of
+from frontguard.evidence.statistics import BOUNDED_MEAN, NORMAL_MEAN, QUANTILE, inner_of_mean, noisy, statistics_of
+from frontguard.logs.boxes import BoxReader
+from frontguard.logs.sort.names import ArmNames, Codes
+from frontguard.logs.sort.ordered import Ordered, Readable
+from frontguard.logs.sort.rows import Batch
+from frontguard.logs.sort.spill import available_memory
+from frontguard.objectives import Objective
+from frontguard.theory.threats import Threat
+
+_FARTHEST = 10**6  # clusters beyond which it is not asked whether so many would bound anything
+_BYTES = 64  # that a row takes beside its values while it is sorted
+
+
+@dataclass(frozen=True, eq=False)
+class Clustered(Ordered):
+    """A sorted log with the cluster of every value.
+
+    Arm i has the clusters begins[i] … begins[i + 1] − 1, with so many rows each (`sizes`), failed ones included; the
+    value at place k of metric d is of the cluster begins[i] + owners[d][k].
+    """
+
+    columns: tuple[str, ...] = field(kw_only=True)  # that say together which cluster a row is of
+    begins: Ints = field(kw_only=True)  # (K + 1,)
+    sizes: Ints = field(kw_only=True)
+    owners: tuple[Ints, ...] = field(kw_only=True)  # M flat arrays, beside the values
+
+    @property
+    def clusters(self) -> Ints:
+        """How many clusters each arm has (K,)."""
+        return np.diff(self.begins)
+
+    @property
+    def dependent(self) -> Bools:
+        """The arms (K,) that have several rows in a cluster."""
+        return np.asarray(self.clusters < self.pulls)
+
+
+class ClusterRows:
+    """Takes notice of the cluster of every row while a log is read, all in memory.
+
+    >>> import pyarrow as pa
+    >>> from frontguard.logs.sort.rows import RowBuffer
+    >>> batch = Batch(pa.array(["a", "a", "a"]), [np.array([3.0, np.nan, 1.0])], clusters=pa.array(["x", "y", "y"]))
+    >>> rows, sorted_rows = ClusterRows(["host"], ["ms"], [Objective("ms")]), RowBuffer(["ms"])
+    >>> for each in rows.watched([batch]):
+    ...     sorted_rows.add(each)
+    >>> log = rows.beside(sorted_rows.ordered())
+    >>> log.clusters.tolist(), log.sizes.tolist(), log.values[0].tolist(), log.owners[0].tolist()
+    ([2], [1, 2], [1.0, 3.0], [1, 0])
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[str],
+        metrics: Sequence[str],
+        objectives: Sequence[Objective],
+        memory: int | None = None,
+    ) -> None:
+        self._columns = tuple(columns)
+        self._objectives = [next((each for each in objectives if each.name == name), None) for name in metrics]
+        self._arms, self._clusters = ArmNames(), ArmNames()
+        self._codes: list[tuple[Codes, Codes]] = []
+        self._values: list[list[Floats]] = []
+        self._left = (available_memory() // 2 if memory is None else memory) // (_BYTES + 16 * len(metrics))
+
+    def watched(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        """The same batches, taken notice of as they go by."""
+        for batch in batches:
+            assert batch.clusters is not None  # or nobody would ask
+            self._left -= len(batch)
+            if self._left < 0:
+                raise BadInput(
+                    "cluster: rows with clusters are kept in memory, and these are too many for it; give more with "
+                    "--memory, or one row a cluster (its median), without --cluster"
+                )
+            self._codes.append((self._arms.codes(batch.arms), self._clusters.codes(batch.clusters)))
+            self._values.append([np.asarray(column, np.float64) for column in batch.values])
+            yield batch
+
+    def beside(self, ordered: Ordered) -> Clustered:
+        """The sorted log of these rows with their clusters. There are no rows afterwards."""
+        order = self._arms.in_order()
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order))
+        arm = np.concatenate([rank[arms] for arms, _ in self._codes])
+        cluster = np.concatenate([clusters for _, clusters in self._codes]).astype(np.int64)
+        of_arm, place, sizes = np.unique(arm * len(self._clusters) + cluster, return_inverse=True, return_counts=True)
+        begins = np.searchsorted(of_arm // max(1, len(self._clusters)), np.arange(len(order) + 1))
+        place -= begins[arm]
+        self._codes = []
+        owners = []
+        for d, objective in enumerate(self._objectives):
+            values = np.concatenate([part[d] for part in self._values])
+            good = np.flatnonzero(np.isfinite(values) if objective is None else objective.usable(values))
+            owners.append(place[good[np.lexsort((values[good], arm[good]))]])
+        self._values = []
+        assert [len(each) for each in owners] == [len(each) for each in ordered.values]  # the same values failed
+        return Clustered(
+            **vars(ordered), columns=self._columns, begins=begins, sizes=sizes.astype(np.int64), owners=tuple(owners)
+        )
+
+
+def box_reader(ordered: Readable, objectives: Sequence[Objective], delta: float, *, anytime: bool) -> BoxReader:
+    """What reads boxes off this log."""
+    kind = ClusterBoxReader if isinstance(ordered, Clustered) else BoxReader
+    return kind(ordered, objectives, delta, anytime=anytime)
+
+
+class ClusterBoxReader(BoxReader):
+    """Reads boxes off a log with clusters; those of arms without a cluster of several rows as `BoxReader` does.
+
+    >>> from frontguard import Prescient
+    >>> values = np.arange(600.0)
+    >>> log = Clustered(
+    ...     ["a"], ("ms",), np.array([600]), np.array([[0, 600]]), (values,), columns=("host",),
+    ...     begins=np.array([0, 60]), sizes=np.full(60, 10), owners=(np.arange(600) % 60,),
+    ... )
+    >>> boxes = ClusterBoxReader(log, [Objective("ms")], 0.05).read(Prescient(0.1))
+    >>> boxes.lower.tolist(), boxes.upper.tolist()
+    ([[238.0]], [[361.0]])
+    """
+
+    ordered: Clustered
+
+    def __init__(
+        self,
+        ordered: Readable,
+        objectives: Sequence[Objective],
+        delta: float,
+        *,
+        anytime: bool = False,
+        among: Ints | None = None,
+    ) -> None:
+        super().__init__(ordered, objectives, delta, anytime=anytime, among=among)
+        self._statistics = statistics_of(self.objectives)
+        for objective, each in zip(self.objectives, self._statistics, strict=True):
+            if each.kind == NORMAL_MEAN:
+                raise BadInput(
+                    f"cluster: the mean of {objective.name!r} by a known deviation (sigma) needs rows that are "
+                    "independent; give bounds instead of sigma, or count a quantile"
+                )
+        arms = np.arange(len(ordered.pulls)) if among is None else among
+        self._dependent = np.flatnonzero(self.ordered.dependent[arms])  # places among the arms that are read ...
+        self._in_log = arms[self._dependent]  # ... and in the log
+        self._threshold = threshold_of(delta / (2.0 * noisy(self._statistics) * max(1, len(ordered.pulls))))
+        self._where = [ordered.metrics.index(objective.name) for objective in self.objectives]
+
+    def first_bounded(self, threat: Threat) -> list[int | None]:
+        """For both ends of the box of each objective the clusters before which it is not bounded, or None."""
+        if not len(self._dependent):
+            return super().first_bounded(threat)
+        found: list[int | None] = []
+        for each in self._statistics:
+            times, less = threat.surviving
+            mean = each.kind == BOUNDED_MEAN
+            for level in (each.level, 1.0 - each.level):
+                kept = times - less if mean else threat.keep(level)
+                fewest = first_useful_clusters(kept, self._threshold, threat.taken, _FARTHEST)
+                found.append(int(fewest) if fewest >= 0 else None)
+        return found
+
+    def read(self, threat: Threat) -> ArmBoxes:
+        """The boxes under this threat model."""
+        return self._clustered(super().read(threat), threat, np.ones(len(self._dependent)))
+
+    def foresee(self, threat: Threat, least: int) -> ArmBoxes:
+        """The boxes if every arm had `least` pulls at least, in so many more clusters like those that there are."""
+        pulls = self.ordered.pulls[self._in_log]
+        return self._clustered(super().foresee(threat, least), threat, np.maximum(pulls, least) / np.maximum(pulls, 1))
+
+    def _clustered(self, boxes: ArmBoxes, threat: Threat, times: Floats) -> ArmBoxes:
+        """The same boxes with those of arms with clusters of several rows in place of what ranks would say."""
+        if not len(self._dependent):
+            return boxes
+        taken = taken_away_each(threat.taken, self.ordered.pulls[self._in_log])
+        for d, each in enumerate(self._statistics):
+            if each.kind == QUANTILE:
+                low, high = self._quantile(d, threat, taken, times)
+            elif each.kind == BOUNDED_MEAN:
+                low, high = self._mean(d, threat, taken, times)
+            else:
+                continue
+            boxes.lower[self._dependent, d], boxes.upper[self._dependent, d] = low, high
+            # Estimates count all rows alike: where sizes differ wildly, one may lie beyond what the clusters allow.
+            some = boxes.estimates[self._dependent, d]
+            boxes.estimates[self._dependent, d] = np.where(np.isfinite(some), np.clip(some, low, high), some)
+        return boxes
+
+    def _layout(self, d: int) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+        metric, log = self._where[d], self.ordered
+        return log.owners[metric], log.starts[metric], log.sizes, log.begins, self._in_log
+
+    def _quantile(self, d: int, threat: Threat, taken: Ints, times: Floats) -> tuple[Floats, Floats]:
+        """The inner intervals of a quantile."""
+        objective, level = self.objectives[d], self._statistics[d].level
+        values, starts = self.ordered.values[self._where[d]], self.ordered.starts[self._where[d], :-1][self._in_log]
+        ends = []
+        for above, kept in ((False, threat.keep(level)), (True, threat.keep(1.0 - level))):
+            backwards = above != objective.minimized  # what is inner low of a minimised metric is high of the metric
+            at = bounding_places(*self._layout(d), kept, self._threshold, taken, times, backwards)
+            end = np.full(len(at), np.inf if above else -np.inf)
+            known = at >= 0
+            end[known] = objective.inward(values[(starts + at)[known]])
+            ends.append(end)
+        return ends[0], ends[1]
+
+    def _mean(self, d: int, threat: Threat, taken: Ints, times: Floats) -> tuple[Floats, Floats]:
+        """The inner intervals of the mean of values with bounds."""
+        observed = self.objectives[d].observed(self.ordered.values[self._where[d]])
+        scale = np.array(self._statistics[d].scale)
+        factor, less = threat.surviving
+        most = [
+            np.minimum(
+                1.0,
+                (highest_cluster_means(observed, *self._layout(d), self._threshold, taken, times, side) + less)
+                / factor,
+            )
+            for side in (False, True)
+        ]
+        low = np.array([inner_of_mean(1.0 - y, scale) for y in most[1].tolist()])
+        high = np.array([inner_of_mean(y, scale) for y in most[0].tolist()])
+        return low, high
