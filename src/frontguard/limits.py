@@ -7,7 +7,6 @@ an objective counts the same statistic of the same metric, better in the same di
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -58,8 +57,6 @@ class Limit:
         if len(given) != 1:
             raise BadInput(f"{name} must be at_most or at_least a number; got {'both' if given else 'neither'}")
         value = real_number(getattr(self, given[0]), f"{given[0]} of {name}")
-        if not math.isfinite(value):
-            raise BadInput(f"{given[0]} of {name} must be finite; got {value!r}")
         object.__setattr__(self, given[0], value)
         tolerance = parse_tolerance(self.tolerance, f"tolerance of {name}")
         if tolerance.relative and value <= 0.0:

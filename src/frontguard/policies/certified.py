@@ -33,10 +33,10 @@ from frontguard.evidence.boxes import (
 from frontguard.evidence.samples import Samples, Table, absorb, empty_pool, empty_table, take_in
 from frontguard.evidence.statistics import EXACT, QUANTILE, Statistic, statistics_of
 from frontguard.notices import ContaminationRefuted, Notice, SpreadRefuted
-from frontguard.limits import Columns, Limit, columns_for, parse_limits
+from frontguard.limits import Columns, Gate, Limit, columns_for, parse_limits
 from frontguard.objectives import Objective, parse_objectives, tolerances
 from frontguard.pareto.judge import front_of_estimates
-from frontguard.pareto.limits import LimitRule, no_limits, veil
+from frontguard.pareto.limits import LimitRule, keeping_of, no_limits, veil
 from frontguard.pareto.rule import (
     BUDGET,
     CONTROL,
@@ -62,7 +62,7 @@ from frontguard.policies.saved import (
     check_samples,
     check_shape,
 )
-from frontguard.results import Certificate, Guess, Result
+from frontguard.results import Certificate, Guess, Inner, Kept, Result
 from frontguard.theory.spread import SpreadBound
 from frontguard.theory.threats import Threat
 from frontguard.verdicts import Verdict
@@ -554,6 +554,17 @@ class Certified(Policy):
     def _bounds(self) -> tuple[Floats, Floats]:
         boxes = self.standing.boxes
         return boxes[:, LOW, : self.objectives], boxes[:, HIGH, : self.objectives]
+
+    def kept(self, gates: Sequence[Gate]) -> Kept | None:
+        """How arms stand to the limits that it was made with; None without."""
+        if not gates:
+            return None
+        columns, boxes = self.limits.columns, self.standing.boxes
+        low, high, estimates = (boxes[:, each] for each in (LOW, HIGH, ESTIMATE))
+        inner = Inner(
+            np.where(np.isneginf(estimates), np.nan, estimates)[:, columns], low[:, columns], high[:, columns]
+        )
+        return Kept(tuple(gates), keeping_of(low, high, self.limits), inner)
 
     def _notices(self) -> tuple[Notice, ...]:
         """Which assumptions were given up, because measurements contradict them."""
