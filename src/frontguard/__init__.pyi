@@ -2,6 +2,7 @@ from . import plot as plot
 from .errors import BadInput as BadInput
 from .errors import OutOfTurn as OutOfTurn
 from .evidence.samples import GrowingSample as GrowingSample
+from .limits import Limit as Limit
 from .logs.analysis import Analysis as Analysis
 from .logs.analyze import analyze as analyze
 from .measure.identify import identify as identify

@@ -12,10 +12,11 @@ import numpy as np
 
 from frontguard._attached import attached
 from frontguard._typing import Bools, Floats, Ints
+from frontguard.limits import Gate
 from frontguard.notices import Notice, plain
 from frontguard.objectives import Objective, differences_in_units
 from frontguard.phrases import listed, quoted, slashed
-from frontguard.verdicts import VERDICT_ORDER, Verdict
+from frontguard.verdicts import BEYOND, OPEN, VERDICT_ORDER, Keeping, Verdict
 
 
 @dataclass(frozen=True)
@@ -162,6 +163,77 @@ class Inner:
 
 
 @dataclass(frozen=True, eq=False)
+class Kept:
+    """How K arms stand to Q limits, and by which intervals of what is limited; all arrays are (K, Q).
+
+    `codes` are those of `Keeping`; `inner` has values of which larger ones keep to the limit better.
+    """
+
+    gates: tuple[Gate, ...]
+    codes: Ints
+    inner: Inner
+
+    @property
+    def of_arms(self) -> Ints:
+        """How each arm (K,) stands to all of them: the worst counts."""
+        worst: Ints = self.codes.max(axis=1)
+        return worst
+
+    @property
+    def estimates(self) -> Floats:
+        """Point estimates in the units of the metrics."""
+        return np.stack([each.metric.outward(self.inner.estimates[:, q]) for q, each in enumerate(self.gates)], axis=1)
+
+    @property
+    def ends(self) -> tuple[Floats, Floats]:
+        """Lower and upper ends of the intervals, in the units of the metrics."""
+        pairs = [
+            each.metric.outward_interval(self.inner.lower[:, q], self.inner.upper[:, q])
+            for q, each in enumerate(self.gates)
+        ]
+        return np.stack([low for low, _ in pairs], axis=1), np.stack([high for _, high in pairs], axis=1)
+
+    def worst(self, arm: int) -> int:
+        """The limit that an arm is beyond, or that is open; of several the first, −1 if it keeps to all."""
+        of_arm = self.codes[arm]
+        return next((int(np.argmax(of_arm == code)) for code in (BEYOND, OPEN) if (of_arm == code).any()), -1)
+
+    def among(self, kept: Ints, arms: int) -> Kept:
+        """The same where its arms are the arms `kept` of more, of which nothing is known."""
+
+        def spread(array: Any, otherwise: float) -> Any:
+            more = np.full((arms, array.shape[1]), otherwise, array.dtype)
+            more[kept] = array
+            return more
+
+        inner = self.inner
+        return Kept(
+            self.gates,
+            spread(self.codes, OPEN),
+            Inner(spread(inner.estimates, np.nan), spread(inner.lower, -np.inf), spread(inner.upper, np.inf)),
+        )
+
+    def to_dict(self, arms: Sequence[str]) -> dict[str, Any]:
+        """Plain values that JSON can hold: the limits, and for each arm how it stands to each."""
+        low, high = (finite_rows(ends) for ends in self.ends)
+        rows = zip(arms, self.codes.tolist(), finite_rows(self.estimates), low, high, strict=True)
+        names = [str(gate) for gate in self.gates]
+        return {
+            "limits": [{"limit": str(gate), **vars(gate.limit)} for gate in self.gates],
+            "keeping": ByArm(
+                (
+                    arm,
+                    {
+                        name: {"keeping": Keeping(code).word, "estimate": estimate, "interval": [a, b]}
+                        for name, code, estimate, a, b in zip(names, codes, estimates, lows, highs, strict=True)
+                    },
+                )
+                for arm, codes, estimates, lows, highs in rows
+            ),
+        }
+
+
+@dataclass(frozen=True, eq=False)
 class ArmParts:
     """What the arms are made of, where several columns, or the parameters of a grid, name them together.
 
@@ -240,6 +312,7 @@ class Result:
     parts: ArmParts | None = None  # where arms are named by several columns, or by a grid
     outlook: Certificate | None = None  # with which the present candidates could be returned: for progress
     guess: Guess | None = None  # where no arm is in
+    limits: Kept | None = None  # where arms must keep to some: the front is that of the arms within
 
     def having(self, verdict: Verdict) -> Bools:
         """Which arms (K,) have this verdict."""
@@ -364,6 +437,8 @@ class Result:
         guess = self.guess
         yield "best_guess", None if guess is None else self.best_guess
         yield "least_pulls", None if guess is None else {"first": guess.first, "whole": guess.whole}
+        if self.limits is not None:
+            yield from self.limits.to_dict(arms).items()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that JSON can hold; what is infinite or not known becomes None."""
@@ -391,9 +466,21 @@ class Result:
             columns[name] = estimates[:, d]
             columns[f"{name} low"] = lower[:, d]
             columns[f"{name} high"] = upper[:, d]
+        columns |= self.limit_columns()
         columns["pulls"] = self.pulls_per_arm
         columns["decided by"] = [self.arms[j] if j >= 0 else "" for j in self.decided_by.tolist()]
         return self.with_parts(columns)
+
+    def limit_columns(self) -> dict[str, Any]:
+        """For each limit the interval of what is limited, and how arms stand to it; nothing where there are none."""
+        if self.limits is None:
+            return {}
+        low, high = self.limits.ends
+        columns: dict[str, Any] = {}
+        for q, gate in enumerate(self.limits.gates):
+            columns[str(gate)] = [Keeping(code).word for code in self.limits.codes[:, q].tolist()]
+            columns[f"{gate.of} low"], columns[f"{gate.of} high"] = low[:, q], high[:, q]
+        return columns
 
     def with_parts(self, columns: dict[str, Any]) -> dict[str, Any]:
         """These columns of all arms, the first of which names them, with what they are made of beside it, if known."""

@@ -38,3 +38,24 @@ VERDICT_ORDER = (Verdict.IN, Verdict.UNDECIDED, Verdict.COVERED, Verdict.SET_ASI
 
 UNDECIDED, IN, OUT, COVERED, SET_ASIDE = map(int, Verdict)
 """The same as plain numbers, which kernels can read."""
+
+
+class Keeping(IntEnum):
+    """How an arm stands to a limit, or to all of them: the worst counts. The numbers are those inside kernels."""
+
+    WITHIN = 0  # certainly
+    OPEN = 1
+    BEYOND = 2  # certainly
+
+    @property
+    def word(self) -> str:
+        """The same as it is written for people and machines.
+
+        >>> [keeping.word for keeping in Keeping]
+        ['within', 'open', 'beyond']
+        """
+        return self.name.lower()
+
+
+WITHIN, OPEN, BEYOND = map(int, Keeping)
+"""The same as plain numbers, which kernels can read."""

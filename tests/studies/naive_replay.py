@@ -7,7 +7,7 @@ import numpy as np
 from frontguard import Certified
 from frontguard.results import Result
 from frontguard.storage.contract import Storage
-from frontguard.studies.replay import Replay, inner_values
+from frontguard.studies.replay import Replay
 from frontguard.studies.settings import Settings
 
 
@@ -20,7 +20,7 @@ def naive_policy(storage: Storage, name: str, plans: int | None = None) -> tuple
     replay = Replay(settings)  # for its rule of which arms are hopeless alone
     policy = replay.policy
     told = storage.told(name)
-    inner = inner_values(settings.objectives, told.values)
+    inner = settings.columns.observed(told.values)
     log = storage.plans(name)
     arm_of = np.concatenate([np.empty(0, np.int64), *(plan.arms for plan in log)])
     taken, status, last = 0, "running", 0

@@ -16,13 +16,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from frontguard import BadInput, Certified, Gaussian, Malicious, Objective, Prescient, Share, Study
+from frontguard.limits import columns_for
 from frontguard.notices import SetAside
 from frontguard.reports.study import study_report
 from frontguard.storage.contract import End, Plan, UnknownStudy
 from frontguard.storage.memory import MemoryStorage
 from frontguard.studies.follow import Follower
 from frontguard.studies.measurement import Measurement, usable
-from frontguard.studies.replay import PROBE, inner_values
+from frontguard.studies.replay import PROBE
 from frontguard.studies.study import Pull
 from frontguard.words.certificate import SIDE_BY_SIDE
 from tests.storages import Place
@@ -175,7 +176,7 @@ def test_the_state_is_that_of_a_plain_loop_over_the_log() -> None:
     done = 0
     for plan in study.storage.plans("study"):
         for n in range(done, plan.told):
-            twin.take([arm_of[int(told.pulls[n])]], inner_values([SECONDS, BYTES], told.values[n : n + 1]))
+            twin.take([arm_of[int(told.pulls[n])]], columns_for((SECONDS, BYTES)).observed(told.values[n : n + 1]))
         done = plan.told
         twin.decide()
         for offset, arm in enumerate(plan.arms.tolist()):

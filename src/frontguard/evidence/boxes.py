@@ -170,7 +170,7 @@ def box_rule(
     for d, p in enumerate(levels):
         if kinds[d] != QUANTILE:
             continue
-        used = [0.0, *(shifts if p == 0.5 else [])]
+        used = [0.0, *(shifts if p == 0.5 and counted[d].spread else [])]
         weights = np.ones(len(used))
         weights[0] = UNSHIFTED_SHARE if len(used) > 1 else 1.0
         for s, (t, weight) in enumerate(zip(used, weights / weights.sum(), strict=True)):

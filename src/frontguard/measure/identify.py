@@ -17,6 +17,7 @@ from typing import Any, Literal
 from frontguard._checks import checked_count
 from frontguard._written import checked_seconds, explains_arguments
 from frontguard.errors import BadInput
+from frontguard.limits import Limit
 from frontguard.measure.drive import RunProgress, drive
 from frontguard.measure.executors import Measure, Workers, open_workers
 from frontguard.measure.first_pulls import FirstPulls
@@ -39,6 +40,7 @@ def identify(
     *,
     arms: Sequence[str] | Mapping[str, Any] | int,
     objectives: Iterable[Objective | str | tuple[str, str]],
+    limits: Iterable[Limit | str] = (),
     threat: Threat | str | None = None,
     contamination: float | str | None = None,
     executor: object = "threads",
@@ -63,10 +65,11 @@ def identify(
     evaluate
         Measures one arm once: `evaluate(name)`, or `evaluate(value)` with arms as a mapping of names to values. A
         further parameter called `seed` or `pull` gets the number of the pull; no number is measured twice. It returns
-        the metrics by name, in the order of objectives, or, if there is one objective, as a number. An exception is a
+        the metrics by name, in the order of objectives, with those that only limits need behind them, or, if there is
+        one metric, as a number. An exception is a
         failed pull, and so is a value that cannot be used: an observation that may be anything, not one that is left
         out.
-    arms, objectives, threat, contamination, confidence, coverage, spread, max_pulls, max_pulls_per_arm, seed
+    arms, objectives, limits, threat, contamination, confidence, coverage, spread, max_pulls, max_pulls_per_arm, seed
         As in `Study`. With a number of arms, `evaluate` gets 0, 1, ….
     executor
         "threads", "processes", "serial" (in this thread), "dask://HOST:PORT", any `concurrent.futures.Executor`, or a
@@ -113,6 +116,7 @@ def identify(
             list(candidates),
             objectives,
             threat,
+            limits=limits,
             contamination=contamination,
             confidence=confidence,
             storage=storage,

@@ -8,7 +8,8 @@ It is that of `rule.decide`, read as a final decision: no bound can still gain a
 - *covered*: any other alive arm that some arm which is in covers.
 - *undecided*: the rest. Those that are candidates would be returned too, with less accuracy.
 
-What "dominates", "beats" and "covers" mean is written once, in `pareto.relations`.
+What "dominates", "beats" and "covers" mean is written once, in `pareto.relations`; what limits change in
+`pareto.limits`: who is certainly beyond one is *out*, and of the others it is judged by the boxes that those leave.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from frontguard.errors import BadInput
 from frontguard.evidence.boxes import ArmBoxes
 from frontguard.pareto.box_tree import plant
 from frontguard.pareto.dominance import maxima
+from frontguard.pareto.limits import LimitRule, veiled_boxes
 from frontguard.pareto.relations import (
     find_beaten,
     find_covering,
@@ -33,7 +35,7 @@ from frontguard.pareto.relations import (
     worst_uncovered,
 )
 from frontguard.pareto.rule import Goal, checked_tolerance, promised
-from frontguard.verdicts import Verdict
+from frontguard.verdicts import BEYOND, OPEN, Verdict
 
 _MANY = 50_000
 _SAMPLE = 32_768
@@ -43,7 +45,8 @@ _SAMPLE = 32_768
 class Verdicts:
     """A verdict for each of K arms, and what holds.
 
-    `decided_by` is, for an arm that is out, an alive arm that is certainly better; for a candidate, in or undecided,
+    `decided_by` is, for an arm that is out, an alive arm that is certainly better (none, if it is beyond a limit); for
+    a candidate, in or undecided,
     the alive arm that could beat it most; for a covered one, an arm that is in and covers it; for another undecided
     one, the returned arm that leads it most in the point estimates; −1 for none.
 
@@ -76,8 +79,17 @@ class Verdicts:
         return undecided
 
 
-def judge(boxes: ArmBoxes, accuracy: npt.ArrayLike, coverage: npt.ArrayLike, margin: npt.ArrayLike) -> Verdicts:
+def judge(
+    boxes: ArmBoxes,
+    accuracy: npt.ArrayLike,
+    coverage: npt.ArrayLike,
+    margin: npt.ArrayLike,
+    limits: LimitRule | None = None,
+) -> Verdicts:
     """The verdicts on these boxes, for inner tolerances γ, c and the margin (M,).
+
+    With limits, of which there must be one at least, boxes have columns for what is limited behind those of the M
+    objectives, and tolerances are one for each of these.
 
     >>> def box(low, high):
     ...     middle = (np.asarray(low) + np.asarray(high)) / 2
@@ -87,6 +99,8 @@ def judge(boxes: ArmBoxes, accuracy: npt.ArrayLike, coverage: npt.ArrayLike, mar
     >>> [Verdict(code).word for code in verdicts.codes], verdicts.decided_by.tolist()
     (['undecided', 'in', 'out', 'undecided'], [3, 0, 0, 0])
     """
+    if limits is not None:
+        return _judge_with_limits(boxes, accuracy, coverage, margin, limits)
     lower, upper = boxes.lower, boxes.upper
     K, M = lower.shape
     gamma, cover, least_lead = (
@@ -131,8 +145,31 @@ def judge(boxes: ArmBoxes, accuracy: npt.ArrayLike, coverage: npt.ArrayLike, mar
     return replace(verdicts, accuracy_slack=float(accuracy_slack), coverage_slack=coverage_slack)
 
 
+def _judge_with_limits(
+    boxes: ArmBoxes, accuracy: npt.ArrayLike, coverage: npt.ArrayLike, margin: npt.ArrayLike, limits: LimitRule
+) -> Verdicts:
+    """Those beyond are out, and decide nobody; the others are judged by what may be read of them."""
+    read, keeping = veiled_boxes(boxes, limits, np.size(accuracy))
+    left = np.flatnonzero(keeping != BEYOND)
+    found = judge(read.of(left), accuracy, coverage, margin)
+    # One that is open has lower ends of −∞, with which it is in only if it has no rival at all.
+    lonely = found.front & (keeping[left] == OPEN)
+    codes, decided_by = np.full(len(keeping), int(Verdict.OUT)), np.full(len(keeping), -1)
+    candidates = np.zeros(len(keeping), np.bool_)
+    codes[left] = np.where(lonely, int(Verdict.UNDECIDED), found.codes)
+    decided_by[left], candidates[left] = _named(left, found.decided_by), found.candidates
+    return Verdicts(
+        codes, decided_by, candidates, np.inf if lonely.any() else found.accuracy_slack, found.coverage_slack
+    )
+
+
 def front_of_estimates(
-    estimates: Floats, among: Bools, accuracy: npt.ArrayLike, coverage: npt.ArrayLike, margin: npt.ArrayLike
+    estimates: Floats,
+    among: Bools,
+    accuracy: npt.ArrayLike,
+    coverage: npt.ArrayLike,
+    margin: npt.ArrayLike,
+    limits: LimitRule | None = None,
 ) -> Bools:
     """Which of these arms (K,) would be in if the estimates (K, M) were exact: a guess, of which nothing is proved.
 
@@ -145,17 +182,23 @@ def front_of_estimates(
     front = np.zeros(len(estimates), np.bool_)
     some = np.flatnonzero(among & np.isfinite(estimates).all(axis=1))
     exact = estimates[some]
-    front[some] = judge(ArmBoxes(*(exact,) * 5), accuracy, coverage, margin).front
+    front[some] = judge(ArmBoxes(*(exact,) * 5), accuracy, coverage, margin, limits).front
     return front
 
 
 def promised_now(
-    boxes: ArmBoxes, verdicts: Verdicts, accuracy: Floats, coverage: Floats, margin: Floats
+    boxes: ArmBoxes,
+    verdicts: Verdicts,
+    accuracy: Floats,
+    coverage: Floats,
+    margin: Floats,
+    limits: LimitRule | None = None,
 ) -> tuple[float, float]:
     """Slacks of accuracy and coverage with which the arms that are in could be returned, whatever else is open."""
     alive = np.flatnonzero(verdicts.codes != Verdict.OUT)
-    goal = Goal(accuracy, coverage, margin)
-    return promised(boxes.lower[alive], boxes.upper[alive], verdicts.front[alive], goal)
+    goal, M = Goal(accuracy, coverage, margin), len(accuracy)
+    # Arms that are in are certainly within, and of the others upper ends alone are read: limits change nothing here.
+    return promised(boxes.lower[alive, :M], boxes.upper[alive, :M], verdicts.front[alive], goal)
 
 
 def _named(arms: Ints, found: Ints) -> Ints:

@@ -14,6 +14,9 @@ and every other alive arm is covered by one. Until then it samples (`want`), for
 arm itself or the rival that decides it, by whose bound more can still be gained. A candidate that no number of pulls
 can bring in may be covered instead (`pursue`).
 
+Where there are limits, boxes are those that `pareto.limits` leaves to be read: an arm that is certainly beyond one is
+out, and one of which that is open has lower ends of −∞, so that it does nothing to others and is not in.
+
 What each relation between two arms means is written in `pareto.relations`. `decide` is the whole rule, step by step.
 """
 
@@ -29,6 +32,7 @@ from frontguard._compiled import inlined, kernel
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.evidence.boxes import DOUBT_LOW, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR, unknown_boxes
 from frontguard.evidence.samples import Table
+from frontguard.pareto.limits import LOWEST
 from frontguard.pareto.relations import (
     beaten,
     difference,
@@ -42,7 +46,7 @@ from frontguard.pareto.relations import (
     uncovered,
     worst_uncovered,
 )
-from frontguard.verdicts import COVERED, IN, OUT, SET_ASIDE, UNDECIDED
+from frontguard.verdicts import BEYOND, COVERED, IN, OPEN, OUT, SET_ASIDE, UNDECIDED
 
 RUNNING, CERTIFIED, BUDGET, UNREACHABLE = range(4)
 STOPS = ("running", "certified", "budget", "unreachable")
@@ -57,7 +61,8 @@ LONG_PATIENCE = 5000
 """The same for an arm of which nothing is known because so many of its pulls fail: that may change with a few more."""
 
 WEARY = 1000
-"""Pulls after which a candidate that is not in, but covered by one that is, need not be brought in."""
+"""Pulls after which a candidate that is not in, but covered by one that is, need not be brought in; and after which
+it is believed that no number of them says whether an arm keeps to its limits."""
 
 ARM = np.dtype(
     [
@@ -66,6 +71,7 @@ ARM = np.dtype(
         ("candidate", np.int64),  # NOT_RETURNED, RETURNED or GIVEN_UP
         ("wanted", np.int64),  # whether the next batch samples it
         ("decided_by", np.int64),  # the arm that put it out, covers it, or stands in its way; −1 for none
+        ("keeping", np.int64),  # how it stands to limits: a Keeping
     ]
 )
 CONTROL = np.dtype(
@@ -173,6 +179,19 @@ def want(arms: Table, boxes: Floats, tolerance: Floats, i: int, j: int, every: b
 
 
 @inlined
+def want_itself(arms: Table, boxes: Floats, i: int) -> bool:
+    """Want an arm until it is known whether it keeps to its limits. Returns False if that will never be known."""
+    if (
+        arms[i].pulls >= WEARY
+        and boxes[i, LOW_FLOOR, 0] == -np.inf  # it would not be within for ever ...
+        and boxes[i, HIGH_FLOOR, 0] > LOWEST  # ... nor beyond
+    ):
+        return False
+    arms[i].wanted = 1
+    return True
+
+
+@inlined
 def next_batch(standing: Standing) -> tuple[Ints, Ints]:
     """The wanted arms, in order, and how many pulls each gets in the next batch.
 
@@ -247,9 +266,20 @@ def skyline(boxes: Floats, column: int, alive: Ints, count: int, front: Ints) ->
 
 @kernel
 def put_out(standing: Standing) -> None:
-    """Put out every arm that another one dominates. Only arms with the highest lower bounds can do that."""
+    """Put out every arm that another one dominates. Only arms with the highest lower bounds can do that.
+
+    Before, those that are beyond a limit: nobody decides these, and they decide nobody.
+    """
     arms, boxes, alive, front = standing.arms, standing.boxes, standing.alive, standing.front
-    count = standing.control[0].alive
+    count = 0
+    for a in range(standing.control[0].alive):
+        i = alive[a]
+        if arms[i].keeping == BEYOND:
+            arms[i].status, arms[i].decided_by = OUT, -1
+            arms[i].wanted, arms[i].candidate = 0, NOT_RETURNED
+        else:
+            alive[count] = i
+            count += 1
     size = skyline(boxes, LOW, alive, count, front)
     for a in range(count):
         i = alive[a]
@@ -329,7 +359,7 @@ def bring_in(standing: Standing, accuracy: Floats) -> None:
                     if worst == np.inf:
                         break
         arms[i].decided_by = rival
-        if worst <= 0.0:
+        if worst <= 0.0 and arms[i].keeping != OPEN:  # which may have no rival at all
             arms[i].status = IN
 
 
@@ -338,6 +368,7 @@ def pursue(standing: Standing, goal: Goal) -> int:
     """Want what brings the open candidates in, or give them up: how many are still open.
 
     Given up are those that no number of pulls can bring in, and, after many pulls, those that one which is in covers.
+    Of one that may be beyond a limit, that has to be known first, whoever its rivals are.
     """
     arms, boxes, alive = standing.arms, standing.boxes, standing.alive
     record = standing.control[0]
@@ -348,14 +379,21 @@ def pursue(standing: Standing, goal: Goal) -> int:
             continue
         rival = arms[i].decided_by
         if arms[i].status != IN:
-            weary = max(arms[i].pulls, arms[rival].pulls) >= WEARY
-            if (weary and covered_by_one_in(standing, goal.coverage, i)) or not want(
-                arms, boxes, goal.accuracy, i, rival, False
-            ):
+            limited = arms[i].keeping == OPEN
+            weary = max(arms[i].pulls, arms[i if limited else rival].pulls) >= WEARY
+            if weary and covered_by_one_in(standing, goal.coverage, i):
+                helped = False
+            elif limited:
+                helped = want_itself(arms, boxes, i)
+            else:
+                helped = want(arms, boxes, goal.accuracy, i, rival, False)
+            if not helped:
                 arms[i].candidate = GIVEN_UP
                 continue
             still_open += 1
-        if rival >= 0:
+        if arms[i].keeping == OPEN:
+            record.accuracy_slack = np.inf
+        elif rival >= 0:
             record.accuracy_slack = max(record.accuracy_slack, shortfall(boxes, goal.accuracy, i, rival))
     return still_open
 
@@ -418,7 +456,8 @@ def cover(standing: Standing, goal: Goal) -> tuple[int, int]:
             continue
         nearest, missing = nearest_covering(standing, goal.coverage, returned, i)
         if arms[i].candidate == GIVEN_UP and missing > 0.0:  # then it is returned after all, with less accuracy
-            short = shortfall(boxes, goal.accuracy, i, arms[i].decided_by)
+            limited = arms[i].keeping == OPEN
+            short = np.inf if limited else shortfall(boxes, goal.accuracy, i, arms[i].decided_by)
             record.accuracy_slack = max(record.accuracy_slack, short)
         else:
             record.coverage_slack = max(record.coverage_slack, missing)
@@ -429,6 +468,7 @@ def cover(standing: Standing, goal: Goal) -> tuple[int, int]:
             continue
         still_open += 1
         if size == 0:
+            wanting += arms[i].keeping == OPEN and want_itself(arms, boxes, i)
             continue
         rival = nearest
         if arms[i].candidate == NOT_RETURNED:

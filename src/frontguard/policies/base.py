@@ -59,6 +59,11 @@ class Policy(ABC):
         self.arms = checked_count(arms, "arms (K)")
         self.objectives = checked_count(objectives, "objectives (M)")
 
+    @property
+    def width(self) -> int:
+        """How many values a pull has: one for each objective, and those that are only limited."""
+        return self.objectives
+
     # What a subclass provides -----------------------------------------------------------------------------------------
 
     @abstractmethod
@@ -194,8 +199,8 @@ class Policy(ABC):
         if array.dtype == np.bool_ or not np.issubdtype(array.dtype, np.number) or np.iscomplexobj(array):
             raise ValueError(f"values must be real numbers; got {array.dtype}")
         array = np.atleast_2d(array.astype(np.float64))
-        if array.shape != (pulls, self.objectives) and not (pulls == 0 and array.size == 0):
-            raise ValueError(f"values must have the shape (pulls, M) = ({pulls}, {self.objectives}); got {array.shape}")
+        if array.shape != (pulls, self.width) and not (pulls == 0 and array.size == 0):
+            raise ValueError(f"values must have the shape (pulls, M) = ({pulls}, {self.width}); got {array.shape}")
         unusable = ~np.isfinite(array)
         if self.takes_failures:
             unusable &= ~np.isnan(array)

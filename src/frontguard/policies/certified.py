@@ -33,8 +33,10 @@ from frontguard.evidence.boxes import (
 from frontguard.evidence.samples import Samples, Table, absorb, empty_pool, empty_table, take_in
 from frontguard.evidence.statistics import EXACT, QUANTILE, Statistic, statistics_of
 from frontguard.notices import ContaminationRefuted, Notice, SpreadRefuted
+from frontguard.limits import Columns, Gate, Limit, columns_for, parse_limits
 from frontguard.objectives import Objective, parse_objectives, tolerances
 from frontguard.pareto.judge import front_of_estimates
+from frontguard.pareto.limits import LimitRule, keeping_of, no_limits, veil
 from frontguard.pareto.rule import (
     BUDGET,
     CONTROL,
@@ -60,7 +62,7 @@ from frontguard.policies.saved import (
     check_samples,
     check_shape,
 )
-from frontguard.results import Certificate, Guess, Result
+from frontguard.results import Certificate, Guess, Inner, Kept, Result
 from frontguard.theory.spread import SpreadBound
 from frontguard.theory.threats import Threat
 from frontguard.verdicts import Verdict
@@ -93,7 +95,10 @@ class Certified(Policy):
     quantiles
         Which quantile of the rewards counts: 1/2, the median, or another level; one for all or one for each objective.
     statistics
-        What counts of each objective, where it is not a quantile: see `evidence.statistics` and `for_objectives`.
+        What counts of each objective, where it is not a quantile: see `evidence.statistics` and `for_objectives`. Where
+        there are limits, behind these what counts for them and is of no objective: a pull has as many values.
+    limits
+        What arms must keep to: see `for_objectives`. The front is that of the arms within.
     margin
         By how much an arm has to be beaten in the point estimates not to be returned; half of γ − c unless given.
     max_pulls, max_pulls_per_arm
@@ -113,6 +118,7 @@ class Certified(Policy):
     rolling: ClassVar[bool] = True
     takes_failures: ClassVar[bool] = True
     fixed = Policy.fixed | {"threat": Threat, "delta": float, "rule": BoxRule, "goal": Goal, "_start": np.ndarray}
+    fixed |= {"limits": LimitRule}
     changing = Policy.changing | {
         "standing": Standing,
         "columns": np.ndarray,
@@ -135,6 +141,7 @@ class Certified(Policy):
         t_bar: float = 0.49,
         quantiles: npt.ArrayLike = 0.5,
         statistics: Sequence[Statistic] | None = None,
+        limits: LimitRule | None = None,
         margin: npt.ArrayLike | None = None,
         max_pulls: int | None = None,
         max_pulls_per_arm: int | None = None,
@@ -142,16 +149,19 @@ class Certified(Policy):
     ) -> None:
         super().__init__(arms, objectives)
         self.threat, self.delta = threat, checked_delta(delta)
+        self.limits = no_limits() if limits is None else limits
+        wider = limits is not None and statistics is not None
         self.rule = box_rule(
             threat,
             arms=self.arms,
-            objectives=self.objectives,
+            objectives=max(self.objectives, len(statistics)) if wider else self.objectives,  # type: ignore[arg-type]
             delta=delta,
             spread=spread,
             t_bar=t_bar,
             quantiles=quantiles,
             statistics=statistics,
         )
+        self._check_limits()
         allowed = checked_tolerance(accuracy, self.objectives, "accuracy")
         covering = allowed if coverage is None else checked_tolerance(coverage, self.objectives, "coverage")
         beaten = np.maximum(allowed - covering, 0.0) / 2
@@ -167,18 +177,21 @@ class Certified(Policy):
         if max_pulls_per_arm is not None:
             each = min(LARGEST, checked_count(max_pulls_per_arm, "max_pulls_per_arm"))
         control["max_pulls"], control["max_per_arm"] = everything, each
-        # Before every objective can have a box, deciding would be in vain.
-        control["first"] = max([1, *(end for end in first_bounded(self.rule) if end is not None)])
+        # Before every objective can have a box, deciding would be in vain. Limits need not be known of every arm.
+        control["first"] = max([1, *(end for end in self._first_bounded() if end is not None)])
         control["growth"] = growth
         control["accuracy_slack"] = control["coverage_slack"] = np.inf
         self._start = control
         self._begin()
 
+    def _first_bounded(self) -> list[int | None]:
+        return first_bounded(self.rule)[: 2 * self.objectives]
+
     def _begin(self) -> None:
         super()._begin()
-        self.standing = new_standing(self.arms, self.objectives, self._start.copy())
-        self.columns = empty_table(self.arms * self.objectives)
-        self.pool = empty_pool(self.arms * self.objectives)
+        self.standing = new_standing(self.arms, self.width, self._start.copy())
+        self.columns = empty_table(self.arms * self.width)
+        self.pool = empty_pool(self.arms * self.width)
         self._beside = np.empty(0)  # values that were not merged into the pool yet, see `with_pending`
         self._pool_users: WeakSet[Certified] = WeakSet([self])  # policies that read this very pool
         self._touched = np.zeros(self.arms, np.bool_)  # arms with values that no decision has seen
@@ -186,7 +199,10 @@ class Certified(Policy):
         self._all_seen = False  # whether every arm has been pulled: before, there is nothing to decide
 
     def _check_fixed(self) -> None:
-        rule, M = self.rule, self.objectives
+        rule, M = self.rule, self.width
+        if M < self.objectives:
+            raise BadInput(f"rule must have a statistic for each of {self.objectives} objectives; got {M}")
+        self._check_limits()
         if rule.low_ranks.ndim != 3 or 0 in rule.low_ranks.shape:
             raise BadInput(f"rule.low_ranks must be tables of M objectives; got the shape {rule.low_ranks.shape}")
         shifts, entries = rule.low_ranks.shape[1:]
@@ -213,11 +229,18 @@ class Certified(Policy):
                 raise BadInput(f"{name} must be finite; got others")
         check_range("rule.surviving", rule.surviving, 0.0, 1.0)
         for name, each in self.goal._asdict().items():
-            check_shape(f"goal.{name}", each, np.float64, (M,))
+            check_shape(f"goal.{name}", each, np.float64, (self.objectives,))
             check_finite(f"goal.{name}", each, 0.0)
         check_range("delta", np.array(self.delta), 0.0, 1.0)
         check_shape("_start", self._start, CONTROL, (1,))
         self._check_control(self._start)
+
+    def _check_limits(self) -> None:
+        """Refuse limits of columns that there are not."""
+        for name, each in self.limits._asdict().items():
+            kind = np.int64 if name == "columns" else np.float64
+            check_shape(f"limits.{name}", each, kind, self.limits.columns.shape[:1])
+        check_range("limits.columns", self.limits.columns, 0, self.width - 1)
 
     def _check_control(self, control: Table) -> None:
         """Refuse budgets and counts that are none."""
@@ -238,9 +261,9 @@ class Certified(Policy):
     def _check_changing(self) -> None:
         arms, control = self.standing.arms, self.standing.control
         self._check_control(control)
-        check_arms(arms, self.arms, pulls=(0, MOST), candidate=(0, 2), wanted=(0, 1))
+        check_arms(arms, self.arms, pulls=(0, MOST), candidate=(0, 2), wanted=(0, 1), keeping=(0, 2))
         check_samples(self.columns, self.pool, kept_sorted=True)
-        counts = self.columns["count"][:-1].reshape(self.arms, self.objectives)
+        counts = self.columns["count"][:-1].reshape(self.arms, self.width)
         if (counts > arms["pulls"][:, None]).any() or arms["pulls"].sum() != control["pulls"][0]:
             raise BadInput("arms must have as many pulls as values at least; got fewer")
         gone = (arms["status"] == Verdict.OUT) | (arms["status"] == Verdict.SET_ASIDE)
@@ -250,11 +273,18 @@ class Certified(Policy):
 
     @classmethod
     def for_objectives(
-        cls, arms: int, objectives: Iterable[Objective | str | tuple[str, str]], *, threat: Threat, **settings: Any
+        cls,
+        arms: int,
+        objectives: Iterable[Objective | str | tuple[str, str]],
+        *,
+        threat: Threat,
+        limits: Iterable[Limit | str] = (),
+        **settings: Any,
     ) -> Self:
         """The policy for objectives in the user's terms: directions, tolerances (also relative) and statistics.
 
-        Their tolerances are both accuracy and coverage. Tell it what `objectives.inward_matrix` makes of measurements.
+        Their tolerances are both accuracy and coverage. Tell it what `objectives.inward_matrix` makes of measurements;
+        with `limits`, what `limits.Columns.observed` makes of them.
 
         >>> from frontguard import Objective, Prescient
         >>> seconds = Objective("seconds", "minimize", tolerance="2%", quantile=0.9)
@@ -263,12 +293,22 @@ class Certified(Policy):
         ([0.0198, 0.0], [0.1, 0.5])
         """
         parsed = parse_objectives(objectives)
+        columns = columns_for(parsed, parse_limits(limits))
+        # R, if it is given, was given for the objectives.
+        others = (each._replace(spread=False) for each in statistics_of(columns.boxed[len(parsed) :]))
+        counted = (*statistics_of(parsed), *others)
         return cls(
             arms,
             len(parsed),
             threat=threat,
-            **{"accuracy": tolerances(parsed), "statistics": statistics_of(parsed), **settings},
+            limits=limit_rule(columns),
+            **{"accuracy": tolerances(parsed), "statistics": counted, **settings},
         )
+
+    @property
+    def width(self) -> int:
+        """How many values a pull has: one for each objective, and those that are only limited."""
+        return int(self.rule.kinds.shape[0])
 
     @property
     def accuracy(self) -> Floats:
@@ -298,7 +338,7 @@ class Certified(Policy):
     @property
     def estimates(self) -> Floats:
         """Empirical quantiles (K, M) of the pulls that did not fail; −∞ where there are none."""
-        return self.standing.boxes[:, ESTIMATE].copy()
+        return self.standing.boxes[:, ESTIMATE, : self.objectives].copy()
 
     @property
     def status(self) -> str:
@@ -457,8 +497,17 @@ class Certified(Policy):
         if not self._all_seen:
             arms = standing.arms
             self._all_seen = bool(((arms["pulls"] > 0) | (arms["status"] == Verdict.SET_ASIDE)).all())
-        if self._all_seen and standing.control["alive"][0]:
-            decide(standing, self.goal)
+        if self._all_seen and (standing.arms["status"] != Verdict.SET_ASIDE).any():
+            decide(self.read_by_rule(), self.goal)
+
+    def read_by_rule(self) -> Standing:
+        """Where arms stand, with the boxes that the rule reads: where there are limits, see `pareto.limits`."""
+        standing = self.standing
+        if not len(self.limits.columns):
+            return standing
+        veiled = np.empty((self.arms, standing.boxes.shape[1], self.objectives))
+        veil(standing.boxes, self.limits, standing.arms, veiled)
+        return standing._replace(boxes=veiled)
 
     def certificate(self) -> Certificate:
         """What holds now of the arms that are in: the least accuracy and coverage with which they can be returned."""
@@ -485,12 +534,12 @@ class Certified(Policy):
 
         The attacker can hide that much for ever: no number of pulls shrinks a box below its `floors`.
         """
-        return self._certificate(*reachable(self.standing, self.goal))
+        return self._certificate(*reachable(self.read_by_rule(), self.goal))
 
     @property
     def floors(self) -> Floats:
         """Per arm and objective the interval (K, M, 2) that no further pull can shrink, as far as samples show it."""
-        return floors(self.standing.boxes)
+        return floors(self.standing.boxes)[:, : self.objectives]
 
     def result(self, arm_names: Sequence[str] | None = None, objective_names: Sequence[str] | None = None) -> Result:
         """The answer so far, final once `done`; where no arm is in, with a guess beside it."""
@@ -498,11 +547,24 @@ class Certified(Policy):
         if not found.pulls or (codes == Verdict.IN).any():
             return found
         alive = (codes != Verdict.OUT) & (codes != Verdict.SET_ASIDE)
-        front = front_of_estimates(found.estimates, alive, *self.goal)
-        return replace(found, guess=Guess(front, *first_and_whole(first_bounded(self.rule))))
+        limits = self.limits if len(self.limits.columns) else None
+        front = front_of_estimates(self.standing.boxes[:, ESTIMATE], alive, *self.goal, limits)
+        return replace(found, guess=Guess(front, *first_and_whole(self._first_bounded())))
 
     def _bounds(self) -> tuple[Floats, Floats]:
-        return self.standing.boxes[:, LOW], self.standing.boxes[:, HIGH]
+        boxes = self.standing.boxes
+        return boxes[:, LOW, : self.objectives], boxes[:, HIGH, : self.objectives]
+
+    def kept(self, gates: Sequence[Gate]) -> Kept | None:
+        """How arms stand to the limits that it was made with; None without."""
+        if not gates:
+            return None
+        columns, boxes = self.limits.columns, self.standing.boxes
+        low, high, estimates = (boxes[:, each] for each in (LOW, HIGH, ESTIMATE))
+        inner = Inner(
+            np.where(np.isneginf(estimates), np.nan, estimates)[:, columns], low[:, columns], high[:, columns]
+        )
+        return Kept(tuple(gates), keeping_of(low, high, self.limits), inner)
 
     def _notices(self) -> tuple[Notice, ...]:
         """Which assumptions were given up, because measurements contradict them."""
@@ -557,6 +619,16 @@ class Pending:
         own["count"] += pending["count"]
         self._readers.add(reader)
         return self._pool
+
+
+def limit_rule(columns: Columns) -> LimitRule:
+    """The limits as kernels read them."""
+    gates = columns.gates
+    return LimitRule(
+        np.array([gate.column for gate in gates], np.int64),
+        np.array([gate.within for gate in gates], np.float64),
+        np.array([gate.beyond for gate in gates], np.float64),
+    )
 
 
 def _fewest_pulls(entries: int) -> Ints:

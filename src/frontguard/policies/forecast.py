@@ -32,6 +32,7 @@ from frontguard.evidence.boxes import (
 )
 from frontguard.evidence.samples import Record, Samples, ranked
 from frontguard.evidence.statistics import QUANTILE
+from frontguard.pareto.limits import LimitRule, veil_arm
 from frontguard.pareto.relations import lasting_difference, shortfall, uncovered
 from frontguard.pareto.rule import (
     CERTIFIED,
@@ -46,7 +47,7 @@ from frontguard.pareto.rule import (
     who_gains,
 )
 from frontguard.policies.certified import Certified
-from frontguard.verdicts import IN
+from frontguard.verdicts import BEYOND, IN, OPEN
 
 STEP = 1.2
 """By how much the pulls of an arm grow at a time, in thought."""
@@ -61,7 +62,7 @@ LEAST, MOST, MOST_OF_PULLS = 0.4, 2.0, 0.15
 """Between what it takes in the end, four times out of five: from so many times what was foreseen to so many times, and
 that share of the pulls so far, for near its end a study takes more than it seems. Found by simulation: docs/run.md."""
 
-REACHED, BEYOND = range(2)
+REACHED, BEYOND_SIGHT = range(2)
 
 Outlook = Literal["certified", "unreachable", "unmeasured", "undecided", "beyond", "foreseen"]
 
@@ -95,8 +96,10 @@ def likely(pulls_left: int, pulls: int) -> tuple[int, int]:
 class Thought(NamedTuple):
     """A policy that goes on in thought."""
 
-    standing: Standing  # with boxes of its own, which shrink as pulls grow
-    start: Floats  # the boxes before
+    standing: Standing  # with boxes of its own, which the rule reads, and which shrink as pulls grow
+    known: Floats  # those as they are (K, COLUMNS, C); the same where there are no limits
+    limits: LimitRule
+    start: Floats  # what the rule read before
     pulls: Floats  # (K,): how many pulls each arm would have
     samples: Samples
     rule: BoxRule
@@ -123,7 +126,7 @@ def _at_rank(samples: Samples, record: Record, failed: int, rank: float, from_ab
 @kernel
 def _read_boxes(thought: Thought, i: int) -> None:
     """The boxes of arm i if it had its pulls of the thought in the proportions of its sample."""
-    boxes, samples, rule, pulls = thought.standing.boxes, thought.samples, thought.rule, thought.pulls[i]
+    boxes, samples, rule, pulls = thought.known, thought.samples, thought.rule, thought.pulls[i]
     have = thought.standing.arms[i].pulls
     scale = have / pulls
     for d in range(boxes.shape[2]):
@@ -141,6 +144,8 @@ def _read_boxes(thought: Thought, i: int) -> None:
             box[LOW] = max(box[LOW], _at_rank(samples, record, failed, rank, False) - rule.costs[d, s])
             rank = scale * (read_rank(rule.high_ranks[d, s], int(pulls)) - taken)
             box[HIGH] = min(box[HIGH], -_at_rank(samples, record, failed, rank, True) + rule.costs[d, s])
+    if thought.limits.columns.shape[0] > 0:
+        veil_arm(boxes, i, thought.limits, thought.standing.arms, thought.standing.boxes)
 
 
 @kernel
@@ -184,18 +189,47 @@ def _settle(thought: Thought, tolerance: Floats, i: int, j: int, every: bool) ->
 
 
 @kernel
-def _go_on(standing: Standing, goal: Goal, pulls: Floats, samples: Samples, rule: BoxRule) -> Ints:
+def _resolve(thought: Thought, i: int) -> float:
+    """Pull i in thought until it is known whether it keeps to its limits: how many pulls that takes; −1 for never."""
+    arms, pulls = thought.standing.arms, thought.pulls
+    before = pulls[i]
+    while arms[i].keeping == OPEN:
+        pulls[i] = np.ceil(pulls[i] * STEP)
+        if pulls[i] > min(FARTHEST * arms[i].pulls, LARGEST):
+            return -1.0
+        _read_boxes(thought, i)
+    taken: float = pulls[i] - before
+    return taken
+
+
+@kernel
+def _go_on(
+    standing: Standing, known: Floats, limits: LimitRule, goal: Goal, pulls: Floats, samples: Samples, rule: BoxRule
+) -> Ints:
     """Raise `pulls` (K,) in thought until the certificate is there. Returns a code, and the pair that takes most."""
     arms, boxes = standing.arms, standing.boxes
     alive = standing.alive[: standing.control[0].alive]
-    M = boxes.shape[2]
+    limited = limits.columns.shape[0] > 0
+    C = known.shape[2]
     for i in alive:  # pulls that are out are left aside
-        for d in range(M):
-            box, record = boxes[i, :, d], samples.columns[i * M + d]
+        for d in range(C):
+            box, record = known[i, :, d], samples.columns[i * C + d]
             box[LOW_FLOOR], box[HIGH_FLOOR] = lasting_bounds(box, samples, record, arms[i].pulls, rule, d)
-    thought = Thought(standing, boxes.copy(), pulls, samples, rule)
-    returned = alive[arms["candidate"][alive] == RETURNED]
+        if limited:
+            veil_arm(known, i, limits, arms, boxes)
+    thought = Thought(standing, known, limits, boxes.copy(), pulls, samples, rule)
     answer, dearest = np.array([REACHED, -1, -1]), 0.0
+    for i in alive:
+        # One that will be within, and is not to be returned, is covered or put out by others whatever it keeps to.
+        if arms[i].keeping == OPEN and (arms[i].candidate == RETURNED or boxes[i, LOW_FLOOR, 0] == -np.inf):
+            taken = _resolve(thought, i)
+            if taken < 0.0:
+                return np.array([BEYOND_SIGHT, i, -1])
+            if taken > dearest:
+                dearest, answer[1] = taken, i
+    thought = Thought(standing, known, limits, boxes.copy(), pulls, samples, rule)
+    alive = alive[arms["keeping"][alive] != BEYOND]
+    returned = alive[arms["candidate"][alive] == RETURNED]
     # Those to be left out come first: they are the rivals of those to be returned.
     for i in alive:
         if arms[i].candidate == RETURNED:
@@ -207,7 +241,7 @@ def _go_on(standing: Standing, goal: Goal, pulls: Floats, samples: Samples, rule
             k = arms[i].decided_by
         taken = _settle(thought, goal.coverage, k, i, True) if k >= 0 else -1.0
         if taken < 0.0:
-            return np.array([BEYOND, i, k])
+            return np.array([BEYOND_SIGHT, i, k])
         if taken > dearest:
             dearest, answer[1], answer[2] = taken, i, k
     # A rival that another one exceeds everywhere need not be looked at; candidates are, each may hide what is below it.
@@ -221,7 +255,7 @@ def _go_on(standing: Standing, goal: Goal, pulls: Floats, samples: Samples, rule
                 continue
             taken = _settle(thought, goal.accuracy, i, j, False)
             if taken < 0.0:
-                return np.array([BEYOND, i, j])
+                return np.array([BEYOND_SIGHT, i, j])
             if taken > dearest:
                 dearest, answer[1], answer[2] = taken, i, j
     return answer
@@ -248,8 +282,11 @@ def forecast(policy: Certified) -> PullForecast:
     if control["decisions"] == 0:
         return PullForecast(None, "undecided")
     pulls = have.astype(np.float64)
-    code, *pair = _go_on(standing, policy.goal, pulls, policy.samples, policy.rule).tolist()
+    known, limits = standing.boxes, policy.limits
+    if len(limits.columns):
+        standing = standing._replace(boxes=known[..., : policy.objectives].copy())
+    code, *pair = _go_on(standing, known, limits, policy.goal, pulls, policy.samples, policy.rule).tolist()
     arms = tuple(arm for arm in pair if arm >= 0)
-    if code == BEYOND:
+    if code == BEYOND_SIGHT:
         return PullForecast(None, "beyond", arms)
     return PullForecast(max(1, round(float((pulls - have).sum()))), "foreseen", arms)

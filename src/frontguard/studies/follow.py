@@ -17,12 +17,13 @@ import numpy as np
 
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
+from frontguard.limits import Columns
 from frontguard.policies.forecast import forecast
 from frontguard.storage.contract import Storage, Told
 from frontguard.studies.forks import renew_after_fork
 from frontguard.studies.overview import History, Measurements, Moment, Overview, Rate, Snapshot
 from frontguard.studies.reasons import NOT_USABLE, reasons_of
-from frontguard.studies.replay import Replay, inner_values
+from frontguard.studies.replay import Replay
 from frontguard.studies.settings import Settings
 from frontguard.verdicts import Verdict
 
@@ -135,7 +136,7 @@ class Follower:
         told = replay.catch_up(self._storage, self.name, most=PIECE, on_decision=self._recorder.look)
         if not len(told):
             return
-        failed = np.isnan(inner_values(replay.settings.objectives, told.values))
+        failed = _unusable(replay.settings.columns, told.values)
         any_failed = np.asarray(failed.any(axis=1), np.bool_)
         reasons = tuple(
             (reason or NOT_USABLE) if bad else ""
@@ -209,6 +210,14 @@ class Follower:
         if len(at) < 2 or at[-1] == at[0]:
             return None
         return float((len(at) - 1) / (at[-1] - at[0]))
+
+
+def _unusable(columns: Columns, values: Floats) -> Bools:
+    """Which values (n, metrics) cannot be used for one of the things that are read of them."""
+    failed, inner = np.isnan(values), np.isnan(columns.observed(values))
+    for d, source in enumerate(columns.sources):
+        failed[:, source] |= inner[:, d]
+    return failed
 
 
 MOST_MOMENTS = 200
@@ -373,9 +382,9 @@ class _PullsByArm:
         return Measurements(
             arm=arm,
             name=self._settings.arms[arm],
-            objectives=self._settings.objectives,
+            objectives=self._settings.columns.metrics,
             **(vars(told) | {"after": int(self._count[arm]) - len(told)}),
         )
 
     def _joined(self, pieces: list[Told]) -> Told:
-        return Told.joined([Told.nothing(0, len(self._settings.objectives)), *pieces])
+        return Told.joined([Told.nothing(0, len(self._settings.columns.metrics)), *pieces])

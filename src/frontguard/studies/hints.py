@@ -29,7 +29,7 @@ def _looks(settings: Settings, policy: Certified, arms: Ints, known: Known) -> I
     samples, objectives = policy.samples, settings.objectives
     for arm in arms.tolist():
         for d, objective in enumerate(objectives):
-            column = samples.columns[arm * len(objectives) + d]
+            column = samples.columns[arm * policy.width + d]
             count, look = known.get((arm, d), (-1, None))
             if look is not None and count == int(column["count"]):
                 yield settings.arms[arm], objective.name, look

@@ -19,7 +19,6 @@ from frontguard._typing import Floats, Ints
 from frontguard.errors import OutOfTurn
 from frontguard.evidence.boxes import LARGEST
 from frontguard.notices import Alarm, BudgetOver, FailuresAlarm, NotPositive, SetAside
-from frontguard.objectives import Objective
 from frontguard.policies.certified import Pending
 from frontguard.results import Result
 from frontguard.storage.contract import End, Plan, Storage, Told
@@ -38,10 +37,10 @@ HOPELESS = 1e-3
 
 
 class _Failures:
-    """How often told pulls failed, by arm and objective (K, M), and why, by arm; and how many users stopped, by arm."""
+    """How often told pulls failed, by arm and what has a box (K, C), and why, by arm; how many users stopped, by arm."""
 
-    def __init__(self, arms: int, objectives: int) -> None:
-        self.counts = np.zeros((arms, objectives), np.int64)
+    def __init__(self, arms: int, boxed: int, objectives: int) -> None:
+        self.counts = np.zeros((arms, boxed), np.int64)
         self.stopped = np.zeros(arms, np.int64)
         self.reasons: dict[int, Counter[str]] = {}
         self.low = np.zeros(objectives, np.int64)  # values that a tolerance in percent cannot use
@@ -54,6 +53,8 @@ class _Failures:
             return
         for d in range(failed.shape[1]):
             self.counts[:, d] += np.bincount(arms[failed[:, d]], minlength=len(self.counts))
+            if d >= len(self.low):  # of a limit, which has no tolerance in percent of what is measured
+                continue
             low = np.flatnonzero(failed[:, d] & (told.values[:, d] <= 0.0))
             self.low[d] += len(low)
             if len(low):
@@ -71,9 +72,9 @@ class _Failures:
 class _Noted:
     """Told pulls that no plan counts yet, prepared for a decision on them: new ones are added to what was prepared."""
 
-    def __init__(self, arms: int, objectives: int) -> None:
-        self.pending = Pending(arms, objectives)
-        self.failures = _Failures(arms, objectives)
+    def __init__(self, arms: int, boxed: int, objectives: int) -> None:
+        self.pending = Pending(arms, boxed)
+        self.failures = _Failures(arms, boxed, objectives)
         self.pieces = 0  # of what was read
 
     def add(self, arms: Ints, inner: Floats, told: Told) -> None:
@@ -95,7 +96,7 @@ class Replay:
         self.at = 0.0  # when the last of them was told, in seconds since the epoch
         self.failures: list[Counter[str]] = [Counter() for _ in settings.arms]
         self.said: dict[int, str] = {}  # by arm, what the last pull that failed had to say, where any had
-        self._failed = np.zeros((len(settings.arms), len(settings.objectives)), np.int64)
+        self._failed = np.zeros((len(settings.arms), len(settings.columns.boxed)), np.int64)
         self._stopped = np.zeros(len(settings.arms), np.int64)
         self._low = np.zeros(len(settings.objectives), np.int64)
         self._examples: dict[int, tuple[int, float]] = {}
@@ -166,7 +167,7 @@ class Replay:
             self.watch.plan(plan.arms)
         if len(new) and new.pulls.max() > self.planned:
             raise not_a_log(study, f"pull {new.pulls.max()} was told before it was planned")
-        inner = inner_values(self.settings.objectives, new.values)
+        inner = self.settings.columns.observed(new.values)[:, : len(self.settings.objectives)]
         self.watch.tell(new.pulls, inner, reasons_of(new), stopped=new.ends == End.STOPPED)
         self._note_order(new)
         return new
@@ -204,14 +205,14 @@ class Replay:
             self._ahead, self._passed = [], 0
         self._noted = None
         arms = self.arms_of(taken.pulls)
-        inner = inner_values(self.settings.objectives, taken.values)
+        inner = self.settings.columns.observed(taken.values)
         try:
             self.policy.take(arms, inner)
         except OutOfTurn:
             raise not_a_log(study, "a pull was told twice") from None
         self.told += len(taken)
         self.at = float(taken.at[-1])
-        failures = _Failures(*self._failed.shape)
+        failures = _Failures(*self._failed.shape, len(self._low))
         failures.add(arms, inner, taken)
         self._count(failures)
 
@@ -243,16 +244,17 @@ class Replay:
         """
         pulls = self.policy.pulls_per_arm - self._stopped
         worst = self._failed.max(axis=1) - self._stopped
+        compared = self._failed[:, : len(self.settings.objectives)].max(axis=1) - self._stopped
         suspects = np.flatnonzero((worst > 0) & (pulls >= PROBE) & (self.policy.verdict_codes != Verdict.OUT))
         aside = set(self.policy.aside.tolist())
         threat = self.settings.threat
-        bearable = min(threat.lasting(min(q, 1.0 - q)) for q in self.policy.rule.quantiles)
+        bearable = min(threat.lasting(min(q, 1.0 - q)) for q in self.policy.rule.quantiles[: self.policy.objectives])
         found = []
         for arm in suspects.tolist():
             if arm in aside:
                 continue
-            n, failed = int(pulls[arm]), int(worst[arm])
-            always = failed == n and max(threat.eps, 0.25) ** n <= HOPELESS
+            n, failed = int(pulls[arm]), int(compared[arm])
+            always = worst[arm] == n and max(threat.eps, 0.25) ** n <= HOPELESS
             too_often = failed / n > bearable and float(bdtrc(failed - 1, n, bearable)) <= HOPELESS / len(pulls)
             if always or too_often:
                 found.append(arm)
@@ -300,12 +302,12 @@ class Replay:
 
     def _with_ahead(self) -> Replay:
         """A copy that has taken all that was read, and decided nothing on it yet; this one is left as it is."""
-        objectives = self.settings.objectives
+        columns = self.settings.columns
         if self._noted is None:
-            self._noted = _Noted(len(self.settings.arms), len(objectives))
+            self._noted = _Noted(*self._failed.shape, len(self._low))
         noted = self._noted
         for piece in self._pieces_ahead()[noted.pieces :]:
-            noted.add(self.arms_of(piece.pulls), inner_values(objectives, piece.values), piece)
+            noted.add(self.arms_of(piece.pulls), columns.observed(piece.values), piece)
         after = Replay.__new__(Replay)
         after.__dict__.update(self.__dict__)
         after.policy = self.policy.with_pending(noted.pending)
@@ -347,7 +349,10 @@ class Replay:
             *hints,
             *_budget_over(settings.budget, status),
         )
-        return replace(result, status=status, notices=notices, parts=settings.parts).in_units(settings.objectives)
+        kept = policy.kept(settings.columns.gates)
+        return replace(result, status=status, notices=notices, parts=settings.parts, limits=kept).in_units(
+            settings.objectives
+        )
 
     def _not_positive(self) -> Iterator[NotPositive]:
         """For each objective with values that its tolerance cannot use, that this is why they count as failed."""
@@ -363,12 +368,3 @@ def _budget_over(budget: Budget, status: str) -> tuple[BudgetOver, ...]:
     if budget.max_pulls is not None:
         return (BudgetOver("max_pulls", budget.max_pulls),)
     return (BudgetOver("max_pulls_per_arm", budget.max_pulls_per_arm or LARGEST),)
-
-
-def inner_values(objectives: Sequence[Objective], values: Floats) -> Floats:
-    """Inner values (n, M) of measured ones; what an objective cannot use counts as failed."""
-    inner = np.empty_like(values)
-    for d, objective in enumerate(objectives):
-        column = values[:, d]
-        inner[:, d] = objective.observed(np.where(objective.usable(column), column, np.nan))
-    return inner

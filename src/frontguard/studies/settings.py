@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from frontguard._checks import real_number
 from frontguard._written import checked_confidence
 from frontguard.errors import BadInput
+from frontguard.limits import Columns, Limit, columns_for, parse_limits
 from frontguard.objectives import Objective, parse_objectives
 from frontguard.phrases import shortened, shown
 from frontguard.policies import Certified
@@ -61,6 +62,12 @@ class Settings:
     budget: Budget = field(default_factory=Budget)
     about: dict[str, Any] = field(default_factory=dict)
     reopened_after: int = 0  # plans up to which a stop has been overruled by a change of settings
+    limits: tuple[Limit, ...] = ()
+
+    @property
+    def columns(self) -> Columns:
+        """What a pull measures, and what has a box."""
+        return columns_for(self.objectives, self.limits)
 
     def policy(self) -> Certified:
         """The policy that decides, without any observations."""
@@ -72,6 +79,7 @@ class Settings:
             delta=round(1.0 - self.confidence, 12),
             spread=self.spread,
             max_pulls_per_arm=self.budget.max_pulls_per_arm,
+            limits=self.limits,
             **optional,
         )
 
@@ -86,6 +94,8 @@ class Settings:
         spread = None if self.spread is None else _spread_to_dict(self.spread)
         threat = {"threat": self.threat.name, "contamination": self.threat.eps}
         settings = {"format": FORMAT, **vars(self), **threat, "spread": spread}
+        if not self.limits:  # as before there were any
+            del settings["limits"]
         return json.dumps(settings, ensure_ascii=False, default=asdict)
 
     @classmethod
@@ -110,6 +120,7 @@ class Settings:
                 f"{where}: they are of format {shown(written_in, 60)}; this version of frontguard reads {FORMAT}: "
                 "update frontguard"
             )
+        read.setdefault("limits", [])
         missing = [key for key in _READERS if key not in read]
         if missing:
             raise BadInput(f"{where}: wanted also {', '.join(missing)}")
@@ -130,10 +141,11 @@ class Settings:
     def __post_init__(self) -> None:
         """Refuse what no memory holds."""
         arms, objectives = len(self.arms), len(self.objectives)
-        if objectives > MOST_OBJECTIVES or arms * objectives > MOST_CELLS:
+        if objectives + len(self.limits) > MOST_OBJECTIVES or arms * len(self.columns.boxed) > MOST_CELLS:
             raise BadInput(
                 f"a study has at most {MOST_OBJECTIVES:,} objectives and {MOST_CELLS:,} pairs of an arm and an "
                 f"objective; got {arms:,} arms and {objectives:,} objectives"
+                + (f" with {len(self.limits):,} limits" if self.limits else "")
             )
         if self.coverage is not None and len(self.coverage) != objectives:
             raise BadInput(f"coverage must be one number for each of {objectives} objectives; got {len(self.coverage)}")
@@ -142,12 +154,14 @@ class Settings:
     def taken_up(self, wanted: Settings, plans: int) -> Settings:
         """These settings, changed to the wanted ones where that is sound once pulls were made.
 
-        The goal (tolerances, coverage) and the budget may change: boxes do not depend on them. Arms, what is measured,
-        the threat and the confidence may not: chosen after the fact, they would make the certificate worthless.
+        The goal (tolerances, coverage, how far limits are set) and the budget may change: boxes do not depend on them.
+        Arms, what is measured, the threat and the confidence may not: chosen after the fact, they would make the
+        certificate worthless.
         """
         for what, ours, theirs in (
             ("arms", self.arms, wanted.arms),
-            ("objectives", _measured(self), _measured(wanted)),
+            ("objectives", _measured(self.objectives), _measured(wanted.objectives)),
+            ("limits", _limited(self), _limited(wanted)),
             ("threat", self.threat, wanted.threat),
             ("confidence", self.confidence, wanted.confidence),
             ("spread", self.spread, wanted.spread),
@@ -156,8 +170,9 @@ class Settings:
         ):
             if ours != theirs:
                 raise BadInput(
-                    f"the study was begun with other {what}: {_difference(ours, theirs)}. Only tolerances and budget "
-                    "may change while it goes on; give it another name or another storage to begin anew"
+                    f"the study was begun with other {what}: {_difference(ours, theirs)}. Only tolerances"
+                    f"{', the numbers of limits' if self.limits else ''} and budget may change while it goes on; give "
+                    "it another name or another storage to begin anew"
                 )
         changed = replace(wanted, reopened_after=self.reopened_after)
         if changed == self:
@@ -165,8 +180,13 @@ class Settings:
         return replace(changed, reopened_after=plans)
 
 
-def _measured(settings: Settings) -> list[tuple[object, ...]]:
-    return [each.measured for each in settings.objectives]
+def _measured(objectives: Iterable[Objective]) -> list[tuple[object, ...]]:
+    return [each.measured for each in objectives]
+
+
+def _limited(settings: Settings) -> list[tuple[object, ...]]:
+    """What is measured for limits and for no objective."""
+    return _measured(settings.columns.boxed[len(settings.objectives) :])
 
 
 def _difference(ours: Any, theirs: Any) -> str:
@@ -228,6 +248,14 @@ def checked_objectives(objectives: Iterable[Objective | str | tuple[str, str]]) 
     return parsed
 
 
+def checked_limits(limits: Iterable[Limit | str]) -> tuple[Limit, ...]:
+    """Limits of metrics whose names every storage takes."""
+    parsed = parse_limits(limits)
+    for limit in parsed:
+        checked_text(limit.metric, "the metric of a limit")
+    return parsed
+
+
 def checked_seed(seed: object) -> int:
     """A seed: a whole number from 0."""
     return _whole_from_0(seed, "seed")
@@ -272,6 +300,11 @@ def _read_objectives(value: object) -> tuple[Objective, ...]:
     return checked_objectives(Objective(**_known_keys(each, keys)) for each in _of_kind(list, value, "a list"))
 
 
+def _read_limits(value: object) -> tuple[Limit, ...]:
+    keys = [each.name for each in fields(Limit)]
+    return checked_limits(Limit(**_known_keys(each, keys)) for each in _of_kind(list, value, "a list"))
+
+
 def _read_coverage(value: object) -> tuple[float, ...] | None:
     if value is None:
         return None
@@ -302,5 +335,6 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "budget": lambda value: Budget(**_known_keys(value, [each.name for each in fields(Budget)])),
     "about": lambda value: _of_kind(dict, value, "an object"),
     "reopened_after": lambda value: _whole_from_0(value, "reopened_after"),
+    "limits": _read_limits,
 }
 """What reads each key of the stored text."""

@@ -32,10 +32,11 @@ def checked_plans(plans: list[Plan], settings: Settings, study: str) -> list[Pla
 
 
 def checked_told(told: Told, settings: Settings, study: str) -> Told:
-    """Told pulls that have a value for each objective of the settings."""
-    objectives = len(settings.objectives)
-    if told.values.shape[1] != objectives:
-        raise not_a_log(study, f"its pulls have {told.values.shape[1]} values; it has {objectives} objectives")
+    """Told pulls that have a value for each metric of the settings."""
+    metrics = len(settings.columns.metrics)
+    if told.values.shape[1] != metrics:
+        what = "objectives" if metrics == len(settings.objectives) else "objectives and metrics of limits"
+        raise not_a_log(study, f"its pulls have {told.values.shape[1]} values; it has {metrics} {what}")
     return told
 
 

@@ -17,6 +17,7 @@ from frontguard._attached import attached
 from frontguard._checks import checked_count
 from frontguard._written import checked_confidence, checked_seconds, explains_arguments
 from frontguard.errors import BadInput
+from frontguard.limits import Limit
 from frontguard.notices import Alarm
 from frontguard.objectives import Objective
 from frontguard.phrases import listed, number_of
@@ -33,6 +34,7 @@ from frontguard.studies.settings import (
     Budget,
     Settings,
     checked_arms,
+    checked_limits,
     checked_objectives,
     checked_seed,
     checked_text,
@@ -56,6 +58,9 @@ class Study:
         Names of the candidates, or how many there are.
     objectives
         `Objective(...)`s, names, or pairs (name, direction). Their tolerances are the goal.
+    limits
+        What arms must keep to: `Limit(...)`s, or texts such as `"p95(latency)<=300"`. The front is that of the arms
+        within. Metrics that are no objectives are measured as well.
     threat, contamination
         Who may replace measurements, and ε, the probability with which each may be anything: `"prescient"`, or the name
         of another model, and 0.1 or `"10%"`; or a model with its ε, `Prescient(0.1)`. That is also what counts without.
@@ -65,7 +70,7 @@ class Study:
         A path or URL (`study.db`, `sqlite:///study.db`, `postgresql://…`), a `Storage`, or None: in memory.
     name
         Of the study in its storage. One that is there already is taken up again: its tolerances and budget may
-        differ from what they were, nothing else.
+        differ from what they were, and the numbers of its limits, nothing else.
     coverage, spread
         As in `Certified`; `coverage` in inner units.
     max_pulls, max_pulls_per_arm
@@ -95,6 +100,7 @@ class Study:
         objectives: Iterable[Objective | str | tuple[str, str]],
         threat: Threat | str | None = None,
         *,
+        limits: Iterable[Limit | str] = (),
         contamination: float | str | None = None,
         confidence: float | str = 0.95,
         storage: str | Path | Storage | None = None,
@@ -111,6 +117,7 @@ class Study:
         settings = Settings(
             arms=_arm_names(arms),
             objectives=checked_objectives(objectives),
+            limits=checked_limits(limits),
             threat=threat_of(threat, contamination),
             confidence=checked_confidence(confidence),
             coverage=None if coverage is None else tuple(float(value) for value in coverage),
@@ -173,6 +180,11 @@ class Study:
         return self.settings.objectives
 
     @property
+    def metrics(self) -> tuple[Objective, ...]:
+        """What a pull measures: the objectives, and metrics that are limited only."""
+        return self.settings.columns.metrics
+
+    @property
     def worker(self) -> str:
         """What this worker is called in the storage."""
         return self._worker or this_worker(self._which)
@@ -213,7 +225,7 @@ class Study:
             self.storage.tell(self.name, over)
 
     def _given_up(self, pull: int, worker: str, end: End) -> Tell:
-        return Tell(pull, (math.nan,) * len(self.objectives), "", worker, time.time(), end)
+        return Tell(pull, (math.nan,) * len(self.metrics), "", worker, time.time(), end)
 
     def _handed_out(self, most: int) -> list[Pull]:
         leased = self.storage.hand_out(self.name, most, self.worker, deadline=time.time() + self.lease)
@@ -300,7 +312,7 @@ class Study:
         """Tell several pulls in one durable step, all or none: pairs (pull, values), or (pull, reason) if `failed`."""
         if not failed:
             return self.tell_measurements((pull, Measurement(values)) for pull, values in told)
-        nothing = (None,) * len(self.objectives)
+        nothing = (None,) * len(self.metrics)
         reasons = ((pull, checked_reason(reason, _pull_number(pull))) for pull, reason in told)
         return self.tell_measurements((pull, Measurement(nothing, reason)) for pull, reason in reasons)
 
@@ -314,7 +326,7 @@ class Study:
         for pull, came in told:
             number = _pull_number(pull)
             try:
-                values = checked_values(self.objectives, came.values, came.reason or None, number)
+                values = checked_values(self.metrics, came.values, came.reason or None, number)
             except LowValue as error:
                 raise (error.of_arm(pull.arm) if isinstance(pull, Pull) else error) from None
             rows.append(Tell(number, values, stored_reason(came, number), worker, came.at or time.time()))
@@ -385,8 +397,8 @@ class Study:
             told = self.storage.told(self.name, up_to=self._replay.read)
             arms = self._replay.arms_of(told.pulls)
         columns: dict[str, Any] = {"arm": [self.arms[arm] for arm in arms.tolist()]}
-        for d, objective in enumerate(self.objectives):
-            columns[objective.name] = told.values[:, d]
+        for d, metric in enumerate(self.metrics):
+            columns[metric.name] = told.values[:, d]
         columns["failure"] = reasons_of(told)
         columns["worker"] = told.workers
         columns["at"] = pd.to_datetime(told.at, unit="s", utc=True)
@@ -415,7 +427,7 @@ class Study:
 def _taken_up(storage: Storage, name: str, wanted: Settings) -> Settings:
     """Create the study or, if it is there, take it up with the wanted settings where these may change."""
     try:
-        storage.create(name, wanted.to_json(), len(wanted.objectives))
+        storage.create(name, wanted.to_json(), len(wanted.columns.metrics))
     except StudyExists:
         pass
     else:
