@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from frontguard._machine import usable_cores
 from tests import browsers, servers
 from tests.browsers import browser, open_page
 from tests.servers import postgres
@@ -31,30 +32,35 @@ settings.load_profile("frontguard")
 ROOT = Path(__file__).resolve().parents[1]
 SHARED_DATA = Path(os.environ.get("FRONTGUARD_SHARED_DATA", ROOT.parent / "shared" / "data"))
 
-LONGEST = (
-    "web/test_hostile.py",
+FIRST = (
     "cli/test_demo.py",
-    "cli/test_run.py",
     "storage/test_contract_processes.py",
-    "web/test_live.py",
-    "examples",
-    "measure/test_kill.py",
-    "cli/test_serve.py",
-    "web/test_fluid.py",
-    "web/pages/test_accessible.py",
-    "web/test_page_script.py",
-    "cli",
-    "reports",
-    "logs/sources/test_fuzz.py",
-    "commands",
-    "measure",
     "storage",
-    "studies",
+    "logs/sources",
+    "web/test_hostile.py",
+    "cli/test_run.py",
+    "web/test_live.py",
+    "logs/test_cluster.py",
+    "docs",
+    "examples",
+    "measure",
+    "web/test_fluid.py",
     "web",
+    "cli",
+    "policies",
+    "audit",
+    "test_guarantee.py",
+    "studies",
+    "logs",
+    "pareto",
+    "reports",
+    "commands",
 )
-"""What takes long, in the order in which it is begun: a worker that got one of these last would keep all waiting.
+"""What is begun first, in this order.
 
-The first two need different kernels, so that two workers do not begin by compiling the same ones.
+Where nothing is compiled yet, the demo compiles most kernels that there are, which takes a minute. Those who need them
+meanwhile would compile them too, so that the others begin with what needs none. Then comes what takes long: a worker
+that got one of these last would keep all waiting.
 """
 
 
@@ -64,12 +70,18 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(signals.close)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than cores: a quarter of their time, tests wait for a browser, a server or a clock."""
+    return usable_cores() + 1
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     tests = Path(__file__).parent
 
     def place(item: pytest.Item) -> int:
         where = item.path.relative_to(tests).as_posix() if item.path.is_relative_to(tests) else ""
-        return next((i for i, name in enumerate(LONGEST) if where.startswith(name)), len(LONGEST))
+        return next((i for i, name in enumerate(FIRST) if where.startswith(name)), len(FIRST))
 
     items.sort(key=place)
 
