@@ -37,7 +37,7 @@ HOPELESS = 1e-3
 
 
 class _Failures:
-    """How often told pulls failed, by arm and what has a box (K, C), and why, by arm; how many users stopped, by arm."""
+    """How often told pulls failed, by arm and what has a box (K, C), and why; and how many users stopped, by arm."""
 
     def __init__(self, arms: int, boxed: int, objectives: int) -> None:
         self.counts = np.zeros((arms, boxed), np.int64)
