@@ -96,7 +96,7 @@ def answer(
     otherwise: tuple[WhatIf, ...] = ()
     if wanted and verdicts.undecided.all():
         otherwise = what_if(reader, delta, question.threat, question.confidence, goal)
-    return Analysis(
+    found = Analysis(
         policy="analysis",
         status=_status(verdicts, more),
         arms=tuple(ordered.arms),
@@ -122,8 +122,8 @@ def answer(
         kind=kind,
         guess=guess,
         what_if=otherwise,
-        limits=kept,
-    ).in_units(question.objectives)  # type: ignore[return-value]
+    )
+    return found.keeping_to(kept).in_units(question.objectives)  # type: ignore[return-value]
 
 
 def kept_by(boxes: ArmBoxes, question: Question) -> Kept | None:
@@ -207,7 +207,7 @@ def _too_few(
             arms=len(unknown),
             of=len(ordered.pulls),
             most=int(ordered.pulls[unknown].max()),
-            metrics=len(question.objectives),
+            metrics=len(question.columns.boxed),
             confidence=question.confidence,
             contamination=question.threat.eps,
             first=least[0],

@@ -350,9 +350,8 @@ class Replay:
             *_budget_over(settings.budget, status),
         )
         kept = policy.kept(settings.columns.gates)
-        return replace(result, status=status, notices=notices, parts=settings.parts, limits=kept).in_units(
-            settings.objectives
-        )
+        told = replace(result, status=status, notices=notices, parts=settings.parts)
+        return told.keeping_to(kept).in_units(settings.objectives)
 
     def _not_positive(self) -> Iterator[NotPositive]:
         """For each objective with values that its tolerance cannot use, that this is why they count as failed."""
