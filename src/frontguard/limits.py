@@ -159,7 +159,8 @@ def parse_limits(limits: Iterable[Limit | str]) -> tuple[Limit, ...]:
 class Gate:
     """A limit, what counts for it, and the column of boxes that this is.
 
-    >>> gate = columns_for((Objective("latency", "minimize", quantile=0.95),), (Limit("latency", at_most=300),)).gates[0]
+    >>> latency = Objective("latency", "minimize", quantile=0.95)
+    >>> (gate,) = columns_for((latency,), (Limit("latency", at_most=300),)).gates
     >>> str(gate), gate.column, gate.within, gate.beyond
     ('p95(latency) ≤ 300', 0, -300.0, -300.0)
     """

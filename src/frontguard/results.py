@@ -39,10 +39,14 @@ class Certificate:
     void: str = ""
     arms: int | None = None  # of how many arms it speaks
     aside: tuple[str, ...] = ()  # which arms were set aside, and are not spoken of
+    limits: tuple[str, ...] = ()  # to which the arms must keep of which it speaks
 
     def to_dict(self) -> dict[str, Any]:
         """The certificate as plain values that JSON can hold; what is not bounded becomes None."""
-        return {name: plain(value) for name, value in vars(self).items() if name != "relative"}
+        told = {name: plain(value) for name, value in vars(self).items() if name != "relative"}
+        if not self.limits:
+            del told["limits"]
+        return told
 
     def in_units(self, objectives: Sequence[Objective]) -> Certificate:
         """The same in the objectives' units: differences of a metric, or shares of it where the tolerance is one.
@@ -219,14 +223,14 @@ class Kept:
         rows = zip(arms, self.codes.tolist(), finite_rows(self.estimates), low, high, strict=True)
         names = [str(gate) for gate in self.gates]
         return {
-            "limits": [{"limit": str(gate), **vars(gate.limit)} for gate in self.gates],
+            "limits": [{key: plain(value) for key, value in vars(gate.limit).items()} for gate in self.gates],
             "keeping": ByArm(
                 (
                     arm,
-                    {
-                        name: {"keeping": Keeping(code).word, "estimate": estimate, "interval": [a, b]}
+                    [
+                        {"limit": name, "keeping": Keeping(code).word, "estimate": estimate, "interval": [a, b]}
                         for name, code, estimate, a, b in zip(names, codes, estimates, lows, highs, strict=True)
-                    },
+                    ],
                 )
                 for arm, codes, estimates, lows, highs in rows
             ),
@@ -399,6 +403,14 @@ class Result:
         """The numbers of a table (K, M) by arm and objective; None where they are not finite."""
         rows = zip(self.arms, finite_rows(table), strict=True)
         return ByArm((arm, dict(zip(self.objectives, row, strict=True))) for arm, row in rows)
+
+    def keeping_to(self, limits: Kept | None) -> Result:
+        """The same result, with how its arms stand to limits: the certificate is of those that keep to them."""
+        if limits is None:
+            return self
+        names = tuple(str(gate) for gate in limits.gates)
+        outlook = None if self.outlook is None else replace(self.outlook, limits=names)
+        return replace(self, limits=limits, certificate=replace(self.certificate, limits=names), outlook=outlook)
 
     def in_units(self, objectives: Sequence[Objective]) -> Result:
         """The same result, shown in the units and directions of these objectives."""

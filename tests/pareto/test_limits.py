@@ -1,4 +1,4 @@
-"""What limits leave of boxes to be read: one arm against a million, and the rule against the definitions of theory (p)."""
+"""What limits leave of boxes to be read: one arm against a million, and the rule against theory (p)."""
 
 from __future__ import annotations
 
@@ -108,7 +108,10 @@ def test_one_arm_is_veiled_as_a_million_are(seed: int) -> None:
 
 def test_tolerance_of_a_limit_is_within() -> None:
     limits = LimitRule(np.array([0]), np.array([-310.0]), np.array([-300.0]))  # at most 300, up to 310
-    lower, upper = np.array([[-310.0], [-311.0], [-340.0], [-305.0]]), np.array([[-250.0], [-250.0], [-301.0], [-301.0]])
+    lower, upper = (
+        np.array([[-310.0], [-311.0], [-340.0], [-305.0]]),
+        np.array([[-250.0], [-250.0], [-301.0], [-301.0]]),
+    )
     assert keeping_of(lower, upper, limits)[:, 0].tolist() == [WITHIN, OPEN, BEYOND, WITHIN]
 
 

@@ -1,4 +1,4 @@
-"""Studies with limits: what they answer is true of a known world, whatever fails and whoever lies; they go on as begun."""
+"""Studies with limits: what they answer is true of a known world, whatever fails and whoever lies."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from frontguard import BadInput, Limit, Malicious, Objective, Prescient, Result, Study, Threat, identify
-from frontguard.studies.follow import Follower
 from frontguard.storage.open import open_storage
+from frontguard.studies.follow import Follower
 from frontguard.verdicts import BEYOND, OPEN, WITHIN, Keeping, Verdict
 
 ARMS = ["fast", "good", "slow", "worst"]

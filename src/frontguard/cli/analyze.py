@@ -17,6 +17,7 @@ from frontguard.cli.values import (
     by_metric,
     console,
     print_answer,
+    read_limits,
     read_number,
     read_tolerance,
     size_of,
@@ -54,6 +55,10 @@ def analyze(
     quantile: Annotated[
         list[str] | None,
         typer.Option(help="What counts of a metric, METRIC=0.95 or 0.95 for all (without: as study, or medians)."),
+    ] = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(help="What arms must keep to, 'p95(latency)<=300'; repeat for several (without: the study's)."),
     ] = None,
     contamination: Annotated[
         str | None,
@@ -133,6 +138,7 @@ def analyze(
     given: dict[str, Any] = {
         "tolerance": by_metric("tolerance", tolerance, read_tolerance),
         "quantile": by_metric("quantile", quantile, read_number),
+        "limits": read_limits(limit) if limit else None,
         "confidence": None if confidence is None else checked_confidence(confidence, "--confidence"),
         "memory": None if memory is None else size_of(memory),
     }

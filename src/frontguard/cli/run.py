@@ -26,6 +26,7 @@ from frontguard.cli.values import (
     console,
     known_metrics,
     print_answer,
+    read_limits,
     read_tolerance,
     say,
     whole_from,
@@ -66,6 +67,10 @@ def run(
         list[str] | None,
         typer.Option(help="Difference that does not matter, 0.5 or 2%; or METRIC=2%, repeated (--arm: 5%)."),
     ] = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(help="What arms must keep to, 'p95(latency)<=300'; repeat for several, beside those of the spec."),
+    ] = None,
     contamination: Annotated[
         str | None, typer.Option(help="Probability with which each measurement may be anything (ε; without: 0.1).")
     ] = None,
@@ -104,7 +109,7 @@ def run(
         checked_target(report)
     wanted = with_options(
         spec_of(spec, arm or (), minimize or (), maximize or ()),
-        tolerance=tolerance or (), threat=threat, contamination=contamination, confidence=confidence,
+        tolerance=tolerance or (), limit=limit or (), threat=threat, contamination=contamination, confidence=confidence,
         max_pulls=max_pulls, max_pulls_per_arm=max_pulls_per_arm, max_time=max_time, workers=workers, timeout=timeout,
         seed=seed, name=study,
     )  # fmt: skip
@@ -159,6 +164,7 @@ def with_options(
     spec: Spec,
     *,
     tolerance: Sequence[str] = (),
+    limit: Sequence[str] = (),
     threat: str | None = None,
     contamination: str | None = None,
     confidence: str | None = None,
@@ -188,10 +194,12 @@ def with_options(
         changes["timeout"] = checked_seconds(timeout, "--timeout")
         changes["lease"] = max(spec.lease, default_lease(spec.arms, changes["timeout"], spec.prepare_timeout))
     objectives = with_tolerances(spec.objectives, tolerance)
-    sources = zip(spec.sources, objectives, strict=True)
+    sources = zip(spec.sources, objectives, strict=False)  # behind these come those of limits
     changes["objectives"] = tuple(objectives)
-    changes["sources"] = tuple(replace(source, positive=objective.relative) for source, objective in sources)
+    changed = tuple(replace(source, positive=objective.relative) for source, objective in sources)
+    changes["sources"] = changed + spec.sources[len(changed) :]
     spec = replace(spec, **{key: value for key, value in changes.items() if value is not None})
+    spec = spec.with_limits(read_limits(limit))
     return replace(spec, name=name or (spec.name if spec.source_text else _quick_name(spec)))
 
 
@@ -233,6 +241,7 @@ def _study(spec: Spec, storage: Storage, where: str) -> Study:
                 [each.name for each in spec.arms],
                 spec.objectives,
                 spec.threat,
+                limits=spec.limits,
                 confidence=spec.confidence,
                 storage=storage,
                 name=spec.name,

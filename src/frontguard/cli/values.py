@@ -15,6 +15,7 @@ from frontguard.phrases import did_you_mean
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from frontguard.limits import Limit
     from frontguard.words.arm_table import ArmTable
 
 T = TypeVar("T")
@@ -82,6 +83,19 @@ def read_tolerance(option: str, text: str) -> float | str:
 
     amount, relative = parse_tolerance(text, f"--{option}")
     return text.strip() if relative else amount
+
+
+def read_limits(texts: Sequence[str] | None) -> tuple[Limit, ...]:
+    """Limits as they are written: p95(latency)<=300."""
+    from frontguard.limits import Limit
+
+    found = []
+    for text in texts or ():
+        try:
+            found.append(Limit.read(text))
+        except BadInput as error:
+            raise BadInput(f"--{error}" if str(error).startswith("limit ") else f"--limit: {error}") from None
+    return tuple(found)
 
 
 def size_of(text: str) -> int:

@@ -124,6 +124,13 @@ Tolerance = Annotated[
     BeforeValidator(_tolerance),
     _wanted("the difference that does not matter, a number from 0 such as 0.5 or a percentage such as '2%'"),
 ]
+Finite = Annotated[float, Field(allow_inf_nan=False), _wanted("a finite number")]
+Bounds = Annotated[
+    list[Finite],
+    Field(min_length=2, max_length=2),
+    _wanted("two numbers, the least and the largest that a value can be, such as [0, 1]"),
+]
+Counted = Annotated[objectives.Counted, _wanted("'quantile' or 'mean'", *get_args(objectives.Counted))]
 Threats = Literal["oblivious", "prescient", "malicious", "share"]
 Threat = Annotated[Threats, _wanted("'oblivious', 'prescient', 'malicious' or 'share'", *get_args(Threats))]
 Direction = Annotated[objectives.Direction, _wanted("'minimize' or 'maximize'", *get_args(objectives.Direction))]
@@ -194,6 +201,22 @@ class ObjectiveToml(_Toml):
     stream: Stream | None = None
 
 
+class LimitToml(_Toml):
+    """[[limit]]: what arms must keep to; where it comes from, unless it is an objective."""
+
+    metric: Text = MISSING
+    at_most: Finite | None = None
+    at_least: Finite | None = None
+    quantile: Level | None = None
+    statistic: Counted | None = None
+    bounds: Bounds | None = None
+    tolerance: Tolerance = 0.0
+    source: SourceKind | None = None
+    key: Text | None = None
+    pattern: Text | None = None
+    stream: Stream | None = None
+
+
 class RunToml(_Toml):
     """[run]."""
 
@@ -242,6 +265,7 @@ class SpecToml(_Toml):
 
     study: Annotated[StudyToml, _wanted("a table [study]")] = EMPTY
     objective: Annotated[list[ObjectiveToml], Field(min_length=1), _wanted("one [[objective]] or more")] = MISSING
+    limit: Annotated[list[LimitToml], _wanted("a list of [[limit]]")] = []
     run: Annotated[RunToml, _wanted("a table [run]")] = EMPTY
     arm: Annotated[list[ArmToml], Field(min_length=1), _wanted("a list of [[arm]]")] | None = None
     arms: Annotated[ArmsToml, _wanted("a table [arms.grid]")] | None = None
@@ -252,6 +276,7 @@ _TABLES: dict[str, type[BaseModel]] = {
     "study": StudyToml,
     "budget": BudgetToml,
     "objective": ObjectiveToml,
+    "limit": LimitToml,
     "run": RunToml,
     "arms": ArmsToml,
 }

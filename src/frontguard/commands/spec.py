@@ -15,8 +15,8 @@ import secrets
 import shlex
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -36,12 +36,13 @@ from frontguard.commands.templates import (
     placeholders,
 )
 from frontguard.errors import BadInput
+from frontguard.limits import Limit, columns_for
 from frontguard.objectives import Objective, parse_objectives
 from frontguard.phrases import one_line, slashed
 from frontguard.theory.threats import Threat, threat_named
 
 if TYPE_CHECKING:  # pydantic comes with it, and is imported when a file is read
-    from frontguard.commands.format import ArmToml, Complaints, ObjectiveToml, RunToml, SpecToml
+    from frontguard.commands.format import ArmToml, Complaints, LimitToml, ObjectiveToml, RunToml, SpecToml
 
 COMMANDS = ("command", "prepare", "before", "after", "cleanup")
 """Keys of commands, in [run] and in [[arm]]."""
@@ -71,7 +72,7 @@ class Spec:
     name: str
     arms: tuple[Arm, ...]
     objectives: tuple[Objective, ...]
-    sources: tuple[MetricSource, ...]
+    sources: tuple[MetricSource, ...]  # of the objectives, and behind these of metrics that are limited only
     threat: Threat
     cwd: Path
     confidence: float = 0.95
@@ -86,6 +87,7 @@ class Spec:
     storage: str | None = field(default=None, repr=False)
     source_text: str = ""
     grid: tuple[str, ...] = ()  # the parameters that name the arms together, if they do
+    limits: tuple[Limit, ...] = ()
 
     def arm_parts(self) -> dict[str, Any]:
         """The parameters of a grid and, for each arm, their values; nothing of arms that were listed by name."""
@@ -110,13 +112,27 @@ class Spec:
                     "quantile": objective.quantile,
                     "source": source.to_dict(),
                 }
-                for objective, source in zip(self.objectives, self.sources, strict=True)
+                for objective, source in zip(self.objectives, self.sources, strict=False)
             ],
             "threat": self.threat.name,
             "contamination": self.threat.eps,
             "confidence": self.confidence,
         }
+        limited = self.sources[len(self.objectives) :]
+        if limited:
+            identity["limited"] = [{"name": source.name, "source": source.to_dict()} for source in limited]
         return cast(dict[str, Any], json.loads(json.dumps(identity)))
+
+    def with_limits(self, limits: Iterable[Limit]) -> Spec:
+        """This spec with further limits; one that differs from an earlier one by its number alone stands in its place.
+
+        What is measured for them comes from where metrics of that name usually do, unless the spec says otherwise.
+        """
+        kept = {_alike(limit): limit for limit in (*self.limits, *limits)}
+        known = {source.name: source for source in self.sources}
+        metrics = columns_for(self.objectives, tuple(kept.values())).metrics
+        sources = (known.get(each.name, MetricSource(each.name, usual_kind(each.name))) for each in metrics)
+        return replace(self, limits=tuple(kept.values()), sources=tuple(sources))
 
     def about(self, begun: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """What a study keeps of this spec; `begun` is what it kept when it began, if it did.
@@ -140,6 +156,13 @@ class Spec:
                 )
             identity["env"] = found
         return {"identity": identity, "spec": self.source_text}
+
+
+def _alike(limit: Limit) -> Limit:
+    """A limit but for how far it is set."""
+    return replace(
+        limit, tolerance=0.0, **{end: 0.0 for end in ("at_most", "at_least") if getattr(limit, end) is not None}
+    )
 
 
 def read_spec(path: str | os.PathLike[str]) -> Spec:
@@ -238,12 +261,13 @@ def _built(table: SpecToml, complain: Complaints, file: Path) -> Spec:
     if not cwd.is_dir():
         raise complain(("run", "cwd"), f"wanted a folder that exists; got {run.cwd!r}")
     arms = arms_of(table, complain)
+    limits = tuple(_limit(each, number, complain, names) for number, each in enumerate(table.limit))
     storage = study.storage or f"{file.stem}.db"
-    return Spec(
+    spec = Spec(
         name=study.name or file.stem,
         arms=arms,
         objectives=tuple(objective for objective, _ in objectives),
-        sources=tuple(source for _, source in objectives),
+        sources=tuple(source for _, source in (*objectives, *limits) if source is not None),
         threat=threat_named(study.threat, study.contamination),
         cwd=cwd,
         confidence=study.confidence,
@@ -259,6 +283,7 @@ def _built(table: SpecToml, complain: Complaints, file: Path) -> Spec:
         source_text=masked_spec(complain.text),
         grid=() if table.arms is None else tuple(table.arms.grid),
     )
+    return spec.with_limits(limit for limit, _ in limits)
 
 
 def default_lease(arms: Sequence[Arm], timeout: float, prepare_timeout: float) -> float:
@@ -276,6 +301,15 @@ def _objective(table: ObjectiveToml, number: int, complain: Complaints) -> tuple
     direction = table.direction or ("minimize" if kind in MEASURED else None)
     if direction is None:
         raise wrong("direction", "missing; wanted 'minimize' or 'maximize'")
+    objective = Objective(table.name, direction, table.tolerance, table.quantile)
+    return objective, _source(table, table.name, wrong, positive=objective.relative)
+
+
+def _source(
+    table: ObjectiveToml | LimitToml, name: str, wrong: Callable[[str, str], BadInput], *, positive: bool = False
+) -> MetricSource:
+    """Where a metric comes from."""
+    kind = table.source or usual_kind(name)
     for key, only in (("key", "json"), ("pattern", "regex"), ("stream", "regex")):
         if getattr(table, key) is not None and kind != only:
             raise wrong(key, f"belongs to source = {only!r}; the source is {kind!r}")
@@ -288,16 +322,35 @@ def _objective(table: ObjectiveToml, number: int, complain: Complaints) -> tuple
             raise wrong("pattern", f"not a regular expression: {problem}; got {table.pattern!r}") from None
         if groups != 1:
             raise wrong("pattern", f"wanted one group in round brackets, the value; got {groups} in {table.pattern!r}")
-    objective = Objective(table.name, direction, table.tolerance, table.quantile)
-    source = MetricSource(
-        table.name,
+    return MetricSource(
+        name,
         kind,
         key=table.key or "",
         pattern=table.pattern or "",
         stream=table.stream or "stdout",
-        positive=objective.relative,
+        positive=positive,
     )
-    return objective, source
+
+
+def _limit(
+    table: LimitToml, number: int, complain: Complaints, objectives: Sequence[str]
+) -> tuple[Limit, MetricSource | None]:
+    """A limit, and where its metric comes from if it says so."""
+
+    def wrong(key: str, message: str) -> BadInput:
+        return complain(("limit", number, key), message)
+
+    said = [key for key in ("source", "key", "pattern", "stream") if getattr(table, key) is not None]
+    if said and table.metric in objectives:
+        raise wrong(said[0], f"belongs to the objective {table.metric!r}, where it is written")
+    bounds = None if table.bounds is None else (table.bounds[0], table.bounds[1])
+    try:
+        limit = Limit(
+            table.metric, table.at_most, table.at_least, table.quantile, table.statistic, bounds, table.tolerance
+        )
+    except BadInput as problem:
+        raise complain(("limit", number), str(problem)) from None
+    return limit, _source(table, table.metric, wrong) if said else None
 
 
 @dataclass(frozen=True)

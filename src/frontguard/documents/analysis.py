@@ -62,7 +62,7 @@ class AnalysisDocument(ResultDocument):
     """The largest ε, as the threat model has it, up to which an arm's verdict is certain; null without a profile."""
     front_changes_at: Share | None = None
     """The ε at which the front as a whole is no longer certain; null where that is not known."""
-    more_pulls: dict[Text, Count | Literal["far", "contamination", "failures", "tolerance"]] = {}
+    more_pulls: dict[Text, Count | Literal["far", "contamination", "failures", "tolerance", "limit"]] = {}
     """For each open arm how many more pulls of it would settle it, or why no number would."""
     what_if: list[WhatIfDocument] = []
     """Where no arm is decided: what would be at a lower confidence, or at a lower contamination."""

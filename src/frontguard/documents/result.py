@@ -13,11 +13,12 @@ from pydantic import Field, ValidationInfo, model_validator
 
 from frontguard._typing import Floats
 from frontguard.documents.base import FARTHEST, Amount, Count, Document, Notices, Number, Origin, Share, Text, wrong
+from frontguard.limits import Limit, columns_for
 from frontguard.objectives import Objective, parse_objectives
-from frontguard.results import ArmParts, Certificate, Guess, Inner, Result
+from frontguard.results import ArmParts, Certificate, Guess, Inner, Kept, Result
 from frontguard.studies.overview import Snapshot
 from frontguard.theory.threats import threat_named
-from frontguard.verdicts import Verdict
+from frontguard.verdicts import Keeping, Verdict
 
 if TYPE_CHECKING:
     from frontguard.commands.run import Ended
@@ -48,6 +49,8 @@ class CertificateDocument(Document):
     """Of how many arms it speaks."""
     aside: list[Text] = []
     """Which arms were set aside, and are not spoken of."""
+    limits: list[Text] = []
+    """To which the arms must keep of which it speaks."""
 
     @model_validator(mode="after")
     def _known_threat(self) -> Self:
@@ -75,6 +78,7 @@ class CertificateDocument(Document):
             void=self.void,
             arms=self.arms,
             aside=tuple(self.aside),
+            limits=tuple(self.limits),
         )
 
 
@@ -85,6 +89,15 @@ class LeastPulls(Document):
     """Before any end of its intervals is bounded."""
     whole: Count | None = None
     """Before all of them are."""
+
+
+class KeepingDocument(Document):
+    """How an arm stands to a limit: whether it is certainly within or beyond, and what is known of what is limited."""
+
+    limit: Text = ""
+    keeping: Literal["within", "open", "beyond"]
+    estimate: Number | None = None
+    interval: Ends
 
 
 class ResultDocument(Document):
@@ -114,6 +127,10 @@ class ResultDocument(Document):
     """Where no arm is in: those that would be if the estimates were exact. Nothing is promised of it."""
     least_pulls: LeastPulls | None = None
     """Where no arm is in: the pulls that an arm needs at least."""
+    limits: list[Limit] = []
+    """What arms must keep to: the front is that of the arms within."""
+    keeping: dict[Text, list[KeepingDocument]] = {}
+    """Where there are limits: by arm, how it stands to each of them."""
 
     def entry(self, name: str) -> Any:
         """An entry that only some documents have; None if this one does not tell it."""
@@ -155,6 +172,7 @@ class ResultDocument(Document):
         self.check_named("decided_by", self.decided_by.items())
         self.check_named("best_guess", enumerate(self.best_guess or ()))
         self.check_parts()
+        self.check_keeping()
         for name, given in (("accuracy", self.certificate.accuracy), ("coverage", self.certificate.coverage)):
             if isinstance(given, list) and len(given) != len(metrics):
                 raise wrong(("certificate", name), f"a number for each of {len(metrics)} objectives", given)
@@ -166,6 +184,14 @@ class ResultDocument(Document):
             if len(self.arm_parts.get(arm, ())) != len(self.arm_columns):
                 raise wrong(("arm_parts", arm), wanted, self.arm_parts.get(arm))
         self.check_arms(arm_parts=self.arm_parts)
+
+    def check_keeping(self) -> None:
+        """Refuse what is said of limits unless it is one thing for each of them, of every arm."""
+        wanted = f"{len(self.limits)} entries, one for each of limits, for every arm"
+        for arm in self.verdicts if self.limits or self.keeping else ():
+            if len(self.keeping.get(arm, ())) != len(self.limits):
+                raise wrong(("keeping", arm), wanted, arm)
+        self.check_arms(keeping=self.keeping)
 
     def check_arms(self, **by_arm: Mapping[str, Any]) -> None:
         """Refuse entries by arm that have one without a verdict."""
@@ -228,7 +254,30 @@ class ResultDocument(Document):
             metrics=metrics,
             guess=self._guess(arms),
             parts=ArmParts.of(self.arm_columns, (self.arm_parts[arm] for arm in arms)) if self.arm_columns else None,
+            limits=self._kept(arms, metrics),
         )
+
+    def _kept(self, arms: Sequence[str], metrics: tuple[Objective, ...]) -> Kept | None:
+        if not self.limits:
+            return None
+        gates = columns_for(metrics, tuple(self.limits)).gates
+        words = {keeping.word: int(keeping) for keeping in Keeping}
+        rows = [self.keeping[arm] for arm in arms]
+        codes = np.array([[words[each.keeping] for each in row] for row in rows], np.int64)
+        inner = []
+        for q, gate in enumerate(gates):
+            of_arms = [row[q] for row in rows]
+            low, high, centre = (
+                np.array([instead if each is None else each for each in numbers], np.float64)
+                for numbers, instead in (
+                    ([each.interval[0] for each in of_arms], -math.inf),
+                    ([each.interval[1] for each in of_arms], math.inf),
+                    ([each.estimate for each in of_arms], math.nan),
+                )
+            )
+            inner.append(_inward(gate.metric, low, high, centre))
+        lower, upper, middle = (np.stack(each, axis=1) for each in zip(*inner, strict=True))
+        return Kept(gates, codes, Inner(middle, lower, upper))
 
     def _guess(self, arms: Sequence[str]) -> Guess | None:
         if self.best_guess is None:

@@ -145,6 +145,7 @@ class Analysis(Result):
             columns[f"{name} high"] = upper[:, d]
             columns[f"{name} mean"] = self.means[:, d]
             columns[f"{name} failed"] = self.failed[:, d]
+        columns |= self.limit_columns()
         columns["pulls"] = self.pulls_per_arm
         columns["failed pulls"] = self.failed_pulls
         columns["decided by"] = [self.arms[j] if j >= 0 else "" for j in self.decided_by.tolist()]

@@ -12,6 +12,7 @@ import numpy as np
 
 from frontguard._written import checked_confidence, explains_arguments
 from frontguard.errors import BadInput
+from frontguard.limits import Limit, columns_for, parse_limits
 from frontguard.logs.alike import differences
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.answer import Question, answer
@@ -52,6 +53,7 @@ def analyze(
     objectives: Iterable[Objective | str | tuple[str, str]] | None = None,
     tolerance: float | str | Mapping[str, float | str] | None = None,
     quantile: float | Mapping[str, float] | None = None,
+    limits: Iterable[Limit | str] | None = None,
     threat: Threat | str | None = None,
     contamination: float | str | None = None,
     confidence: float | str | None = None,
@@ -83,6 +85,9 @@ def analyze(
     tolerance, quantile
         One for all metrics, or by name. Without, those of the objectives, and else 0 and 1/2. With tolerance 0 an arm
         is in if it is certainly on the front.
+    limits
+        What arms must keep to: `Limit`s, or texts such as "p95(latency)<=300", of any columns. Those of a study unless
+        given.
     threat, contamination, confidence
         As in `Study`; those of a study unless given, and else "prescient", 0.1 and 0.95.
     anytime
@@ -124,6 +129,7 @@ def analyze(
     level = 0.95 if confidence is None else checked_confidence(confidence)
     entries = _entries(maximize, minimize, objectives)
     given = () if entries is None else parse_objectives(entries)
+    kept_to = () if limits is None else parse_limits(limits)
 
     def ask(metrics: tuple[Objective, ...], *, adaptive: bool = False) -> Question:
         if adaptive and anytime is False:
@@ -132,7 +138,7 @@ def analyze(
                 "these; leave --one-look (anytime=False) away"
             )
         chosen = _adjusted(metrics, tolerance=tolerance, quantile=quantile)
-        return Question(chosen, model, level, anytime=adaptive if anytime is None else anytime)
+        return Question(chosen, model, level, anytime=adaptive if anytime is None else anytime, limits=kept_to)
 
     chosen = RowFilter.of(where)
     if chosen.columns and (executor is not None or isinstance(log, Log)):
@@ -157,16 +163,22 @@ def analyze(
             raise BadInput(f"cluster: a state does not keep clusters; got the state {states[0]}: analyse the logs")
         state = LogState.merge_all([LogState.load(path) for path in states], again=again)
         adaptive = bool(state.about.get("adaptive"))
-        question = ask(_asked_of_state(state, given, arm, states[0]), adaptive=adaptive)
+        question = ask(_asked_of_state(state, given, kept_to, arm, states[0]), adaptive=adaptive)
         notes = _chosen_in_state(state, chosen, states[0])
     else:
-        names = [objective.name for objective in given]
+        names = [metric.name for metric in columns_for(given, kept_to).metrics] if given else []
         sources = _new_sources(files, append, again=again) if append is not None and files is not None else ()
         whole = log if files is None else files
         opened = open_log(whole, arm=arm, metrics=names, filter=where, cluster=cluster, **reading)
         if opened.cluster:
             _refuse_beside_clusters(opened, append, sketch)
         metrics = given or opened.objectives or tuple(Objective(name, "minimize") for name in opened.metrics)
+        for limit in kept_to:
+            if limit.metric not in opened.metrics:
+                raise BadInput(
+                    f"limits: {shown(limit.metric)} is none of {quoted(opened.metrics)}, which are read unless told "
+                    "otherwise; say which columns to compare arms by (maximize, minimize)"
+                )
         adaptive = opened.study is not None
         if opened.study is not None:
             own = question_of(opened.study.settings)
@@ -178,6 +190,7 @@ def analyze(
                 threat=threat_of(threat, contamination, own.threat),
                 confidence=own.confidence if confidence is None else level,
                 coverage=_coverage(own, metrics) if tolerance is None else None,
+                limits=own.limits if limits is None else kept_to,
             )
         clock = Clock(progress, opened.rows_hint, lambda: opened.share_read)
         if opened.layout == "long":  # it is read to its end before the first pull is known
@@ -194,7 +207,7 @@ def analyze(
         ordered = ordered_from(
             batches,
             opened.metrics,
-            failed_below_or_at=failure_floors(opened.metrics, question.objectives),
+            failed_below_or_at=failure_floors(opened.metrics, question.columns.boxed),
             memory=memory,
             folder=folder,
             clock=clock,
@@ -265,10 +278,10 @@ def _on_cluster(
 
     if reading.get("study") is not None or reading.get("format") == "study":
         raise BadInput("executor: a study cannot be read on a cluster; wanted files that its workers see")
-    names = [objective.name for objective in question.objectives]
-    if not names:
+    names = [metric.name for metric in question.columns.metrics]
+    if not question.objectives:
         raise BadInput("objectives: name the columns to read on the cluster with maximize or minimize")
-    floors = failure_floors(names, question.objectives)
+    floors = failure_floors(names, question.columns.boxed)
     how = {name: value for name, value in reading.items() if name != "study"}
     with ordered_on_cluster(
         executor, log, arm=arm, metrics=names, failed_below_or_at=floors, progress=progress, **how
@@ -416,16 +429,20 @@ def _is_state(path: Path) -> bool:
 
 
 def _asked_of_state(
-    state: LogState, given: tuple[Objective, ...], arm: str | Sequence[str] | None, where: Path
+    state: LogState,
+    given: tuple[Objective, ...],
+    limits: tuple[Limit, ...],
+    arm: str | Sequence[str] | None,
+    where: Path,
 ) -> tuple[Objective, ...]:
     """The objectives that are asked of a state, all of which it must have."""
     if not given:
         raise BadInput(
             f"{where} is a state of {quoted(state.metrics)}; say which of them to maximize and which to minimize"
         )
-    for objective in given:
-        if objective.name not in state.metrics:
-            no_column(objective.name, list(state.metrics), str(where))
+    for metric in columns_for(given, limits).metrics:
+        if metric.name not in state.metrics:
+            no_column(metric.name, list(state.metrics), str(where))
     arms = [arm] if isinstance(arm, str) else list(arm or ())
     if arms and "arm" in state.about and list(state.about["arm"]) != arms:
         raise BadInput(f"{where}: its arm is {quoted(state.about['arm'])}; got {quoted(arms)}")

@@ -8,8 +8,9 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from frontguard._typing import Floats, Ints
+from frontguard._typing import Ints
 from frontguard.evidence.boxes import ArmBoxes, first_and_whole
+from frontguard.limits import Columns, Limit, columns_for
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.boxes import mean_front, means
 from frontguard.logs.clustered import Clustered, box_reader
@@ -20,10 +21,11 @@ from frontguard.logs.what_if import WhatIf, what_if
 from frontguard.notices import LooksDirtier, Notice, TooFewClusters, TooFewPulls
 from frontguard.objectives import Objective, tolerances
 from frontguard.pareto.judge import Verdicts, front_of_estimates, judge, promised_now
-from frontguard.results import ArmParts, Certificate, Guess, Inner
+from frontguard.pareto.limits import LimitRule, keeping_of
+from frontguard.results import ArmParts, Certificate, Guess, Inner, Kept
 from frontguard.suspects import MOST_VALUES, SampleLook, arms_that_matter, dirtier_than, look_at
 from frontguard.theory.threats import Threat
-from frontguard.verdicts import Verdict
+from frontguard.verdicts import BEYOND, Verdict
 
 MOST_PROFILED = 20_000
 """Arms up to which the robustness profile is made unless it is asked for: beyond, it takes longer than the answer."""
@@ -38,17 +40,24 @@ class Question:
     confidence: float = 0.95
     coverage: tuple[float, ...] | None = None  # inner values; as the tolerances unless given
     anytime: bool = False
+    limits: tuple[Limit, ...] = ()
+
+    @property
+    def columns(self) -> Columns:
+        """What is read of a log, and what has a box."""
+        return columns_for(self.objectives, self.limits)
 
     @property
     def delta(self) -> float:
         """δ."""
         return round(1.0 - self.confidence, 12)
 
-    def goal(self) -> dict[str, Floats]:
-        """γ, c and the margin, as inner values (M,); see `Certified`."""
+    def goal(self) -> dict[str, Any]:
+        """γ, c and the margin, as inner values (M,), and limits, if there are any; see `Certified`."""
         accuracy = tolerances(self.objectives)
         coverage = accuracy if self.coverage is None else np.array(self.coverage)
-        return {"accuracy": accuracy, "coverage": coverage, "margin": np.maximum(accuracy - coverage, 0.0) / 2}
+        goal = {"accuracy": accuracy, "coverage": coverage, "margin": np.maximum(accuracy - coverage, 0.0) / 2}
+        return {**goal, "limits": LimitRule.of(self.columns.gates) if self.limits else None}
 
 
 def answer(
@@ -69,20 +78,22 @@ def answer(
     """
     delta = question.delta if delta is None else delta
     goal: dict[str, Any] = dict(question.goal())
-    reader = box_reader(ordered, question.objectives, delta, anytime=question.anytime)
+    boxed, M = question.columns.boxed, len(question.objectives)
+    reader = box_reader(ordered, boxed, delta, anytime=question.anytime)
     boxes = reader.read(question.threat)
     verdicts = judge(boxes, **goal)
+    kept = kept_by(boxes, question)
     more = None
     if verdicts.undecided.any():
         ahead = reader
         if come_back is not None:
-            ahead = box_reader(come_back, question.objectives, delta, anytime=question.anytime)
+            ahead = box_reader(come_back, boxed, delta, anytime=question.anytime)
         more = needed(ahead, question.threat, verdicts, **goal)
     wanted = len(ordered.pulls) <= MOST_PROFILED if profiled is None else profiled
     columns = [ordered.metrics.index(objective.name) for objective in question.objectives]
     failed = (ordered.pulls - ordered.good[columns]).T
     averages = means(ordered, question.objectives)
-    least = first_and_whole(reader.first_bounded(question.threat))
+    least = first_and_whole(reader.first_bounded(question.threat)[: 2 * M])
     guess = None
     if not verdicts.front.any():
         counted = (None, None) if _in_clusters(ordered) else least  # that is of clusters, and not of pulls
@@ -90,16 +101,14 @@ def answer(
     otherwise: tuple[WhatIf, ...] = ()
     if wanted and verdicts.undecided.all():
         otherwise = what_if(reader, delta, question.threat, question.confidence, goal)
-    return Analysis(
+    found = Analysis(
         policy="analysis",
         status=_status(verdicts, more),
         arms=tuple(ordered.arms),
         parts=_parts(ordered.arms, columns_of_arm),
         objectives=tuple(objective.name for objective in question.objectives),
         verdict_codes=verdicts.codes,
-        inner=Inner(
-            np.where(np.isneginf(boxes.estimates), np.nan, boxes.estimates), lower=boxes.lower, upper=boxes.upper
-        ),
+        inner=_inner(boxes, np.arange(M)),
         pulls_per_arm=ordered.pulls,
         decided_by=verdicts.decided_by,
         certificate=_certificate(question, goal, promised_now(boxes, verdicts, **goal), len(ordered.pulls)),
@@ -107,16 +116,34 @@ def answer(
         notices=notes + _too_few(ordered, boxes, question, least) + looks_dirtier(ordered, question, verdicts),
         failed=failed,
         # Of some of the metrics only it is not known which failed together: so many pulls it is at least.
-        failed_pulls=ordered.failed_pulls if len(columns) == len(ordered.metrics) else failed.max(axis=1),
+        failed_pulls=ordered.failed_pulls
+        if len(question.columns.metrics) == len(ordered.metrics)
+        else failed.max(axis=1),
         means=averages,
-        mean_front=mean_front(averages, question.objectives),
+        mean_front=mean_front(averages, question.objectives, None if kept is None else kept.of_arms != BEYOND),
         profile=robustness(reader, question.threat, **goal) if wanted else None,
         needed=more,
         anytime=question.anytime,
         kind=kind,
         guess=guess,
         what_if=otherwise,
-    ).in_units(question.objectives)  # type: ignore[return-value]
+    )
+    return found.keeping_to(kept).in_units(question.objectives)  # type: ignore[return-value]
+
+
+def kept_by(boxes: ArmBoxes, question: Question) -> Kept | None:
+    """How arms with these boxes stand to the limits of a question; None where there are none."""
+    if not question.limits:
+        return None
+    gates = question.columns.gates
+    rule = LimitRule.of(gates)
+    return Kept(gates, keeping_of(boxes.lower, boxes.upper, rule), _inner(boxes, rule.columns))
+
+
+def _inner(boxes: ArmBoxes, columns: Ints) -> Inner:
+    estimates = boxes.estimates[:, columns]
+    unknown = np.isneginf(estimates)
+    return Inner(np.where(unknown, np.nan, estimates), boxes.lower[:, columns], boxes.upper[:, columns])
 
 
 def _parts(arms: Sequence[str], columns: Sequence[str]) -> ArmParts | None:
@@ -134,7 +161,7 @@ def _status(verdicts: Verdicts, more: Needed | None) -> str:
     return "budget" if (more.limit <= 1).any() else "unreachable"
 
 
-def _certificate(question: Question, goal: dict[str, Floats], slacks: tuple[float, float], arms: int) -> Certificate:
+def _certificate(question: Question, goal: dict[str, Any], slacks: tuple[float, float], arms: int) -> Certificate:
     accuracy, coverage = (
         tuple(np.maximum(goal[name] + slack, 0.0).tolist())
         for name, slack in zip(("accuracy", "coverage"), slacks, strict=True)
@@ -178,12 +205,13 @@ def _too_few(
     ordered: Readable, boxes: ArmBoxes, question: Question, least: tuple[int | None, int | None]
 ) -> tuple[Notice, ...]:
     """What keeps a log from saying more than it does."""
-    unknown = np.flatnonzero((np.isneginf(boxes.lower) & np.isposinf(boxes.upper)).any(axis=1))
+    M = len(question.objectives)
+    unknown = np.flatnonzero((np.isneginf(boxes.lower[:, :M]) & np.isposinf(boxes.upper[:, :M])).any(axis=1))
     if not len(unknown):
         return ()
     names = tuple(ordered.arms[i] for i in unknown[:3].tolist())
     asked: dict[str, Any] = {
-        "arms": len(unknown), "of": len(ordered.pulls), "metrics": len(question.objectives),
+        "arms": len(unknown), "of": len(ordered.pulls), "metrics": len(question.columns.boxed),
         "confidence": question.confidence, "contamination": question.threat.eps, "first": least[0], "whole": least[1],
     }  # fmt: skip
     if _in_clusters(ordered):

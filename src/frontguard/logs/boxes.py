@@ -164,14 +164,18 @@ def means(ordered: Readable, objectives: Sequence[Objective]) -> Floats:
     return np.stack([every[_column(ordered, objective)] for objective in objectives], axis=1)
 
 
-def mean_front(averages: Floats, objectives: Sequence[Objective]) -> Bools:
+def mean_front(averages: Floats, objectives: Sequence[Objective], among: Bools | None = None) -> Bools:
     """The arms (K,) that whoever compares `means` (K, M) would call the front: no doubt, no tolerance.
+
+    `among`: those that are looked at, where others are beyond a limit.
 
     >>> mean_front(np.array([[301.0], [4.5]]), [Objective("stars")])
     array([ True, False])
     """
     inner = np.where([objective.minimized for objective in objectives], -averages, averages)
     front = np.asarray(np.isfinite(inner).all(axis=1))  # what overflowed is left aside as well
+    if among is not None:
+        front &= among
     some = np.flatnonzero(front)
     front[some] = dominators(inner[some], inner[some]) < 0
     return front

@@ -18,17 +18,18 @@ from frontguard._typing import Bools, Ints
 from frontguard.evidence.boundaries import MOST_PULLS
 from frontguard.logs.boxes import BoxReader
 from frontguard.pareto.judge import Verdicts, judge
+from frontguard.pareto.limits import LimitRule, keeping_of
 from frontguard.theory.threats import Threat
-from frontguard.verdicts import Verdict
+from frontguard.verdicts import OPEN, Verdict
 
 FARTHEST = 100
 """Times the pulls of an arm beyond which its sample says nothing about how many it takes."""
 
-LIMITS = ("", "far", "contamination", "failures", "tolerance")
+LIMITS = ("", "far", "contamination", "failures", "tolerance", "limit")
 """Why no number of pulls is given: too many to foresee; ε lets an attacker do too much; too many pulls of it or of its
-rival fail; or the arms differ by too little for the tolerance."""
+rival fail; the arms differ by too little for the tolerance; or the arm is too near to a limit."""
 
-_REACHED, _FAR, _CONTAMINATION, _FAILURES, _TOLERANCE = range(5)
+_REACHED, _FAR, _CONTAMINATION, _FAILURES, _TOLERANCE, _LIMIT = range(6)
 _STEP = 1.1  # by how much the level grows at a time: what is needed is overstated by as much at most
 _FEW = 5_000  # arms up to which it does; for more the steps are larger
 
@@ -71,6 +72,7 @@ def needed(
     accuracy: npt.ArrayLike,
     coverage: npt.ArrayLike,
     margin: npt.ArrayLike,
+    limits: LimitRule | None = None,
 ) -> Needed:
     """How many more pulls would settle the arms that `verdicts`, those of this log, leave open.
 
@@ -92,7 +94,7 @@ def needed(
     rivals, pulls = verdicts.decided_by[arms], ordered.pulls[arms]
 
     def settled(least: int, under: Threat) -> Bools:
-        codes = judge(alive_only.foresee(under, least), accuracy, coverage, margin).codes[own]
+        codes = judge(alive_only.foresee(under, least), accuracy, coverage, margin, limits).codes[own]
         return np.asarray(codes != Verdict.UNDECIDED)
 
     level = np.full(len(arms), -1, np.int64)
@@ -108,6 +110,10 @@ def needed(
         never = (level < 0) & ~settled(MOST_PULLS, threat)
         clean = settled(MOST_PULLS, replace(threat, eps=0.0))
         limit[never] = np.where(clean, _CONTAMINATION, _TOLERANCE)[never]
+        if limits is not None:
+            boxes = alive_only.foresee(replace(threat, eps=0.0), MOST_PULLS)
+            near = (keeping_of(boxes.lower, boxes.upper, limits).max(axis=1) == OPEN)[own]
+            limit[never & ~clean & near] = _LIMIT
         failed = np.asarray((ordered.pulls > ordered.good).any(axis=0))
         limit[never & ~clean & (failed[arms] | (failed[rivals] & (rivals >= 0)))] = _FAILURES
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
+from frontguard.limits import Columns
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.answer import MOST_PROFILED, Question, answer
 from frontguard.logs.boxes import BoxReader, mean_front, means
@@ -32,7 +33,7 @@ from frontguard.pareto.judge import Verdicts, judge
 from frontguard.results import Inner, Result
 from frontguard.studies.settings import Settings
 from frontguard.studies.study import Study
-from frontguard.verdicts import Verdict
+from frontguard.verdicts import BEYOND, Verdict
 
 Progress = Callable[[int, int], None]
 
@@ -44,7 +45,7 @@ class StudyLog:
     settings: Settings
     result: Result  # in the objectives' units
     arm_of: Ints  # (n,) of the told pulls in their order, by position
-    values: Floats  # (n, M), NaN where a metric failed
+    values: Floats  # (n, metrics): see `Settings.columns`; NaN where one failed
     under_way: Ints  # (u,) arms of pulls that were handed out and have not come back
 
     @property
@@ -69,7 +70,14 @@ class Differing:
 
 def question_of(settings: Settings) -> Question:
     """What a study with these settings asks."""
-    return Question(settings.objectives, settings.threat, settings.confidence, settings.coverage, anytime=True)
+    return Question(
+        settings.objectives,
+        settings.threat,
+        settings.confidence,
+        settings.coverage,
+        anytime=True,
+        limits=settings.limits,
+    )
 
 
 def read_study(study: Study) -> StudyLog:
@@ -98,14 +106,16 @@ def own_answer(
     """
     result, settings = log.result, log.settings
     told = result.pulls  # what came back after the study had stopped is no part of its answer
-    ordered = sorted_pulls(settings.arms, settings.objectives, log.arm_of[:told], log.values[:told])
+    columns, M = settings.columns, len(settings.objectives)
+    ordered = sorted_pulls(settings.arms, columns.metrics, log.arm_of[:told], log.values[:told], columns.boxed)
+    among = ~log.aside if result.limits is None else ~log.aside & (result.limits.of_arms != BEYOND)
     averages = means(ordered, settings.objectives)
     found = Analysis(
         **vars(result),
-        failed=ordered.failed.T,
+        failed=ordered.failed.T[:, :M],
         failed_pulls=ordered.failed_pulls,
         means=averages,
-        mean_front=mean_front(averages, settings.objectives) & ~log.aside,
+        mean_front=mean_front(averages, settings.objectives, among),
         anytime=True,
     )
     kept = np.flatnonzero(~log.aside)
@@ -114,11 +124,11 @@ def own_answer(
         return found, Differing()
     question, goal = log.question, log.question.goal()
     ordered, delta = _measured(log, kept, question)
-    reader = BoxReader(ordered, question.objectives, delta, anytime=True)
+    reader = BoxReader(ordered, columns.boxed, delta, anytime=True)
     own = _own_verdicts(result, kept)
     if ahead and own.undecided.any():
-        come_back = _ordered(log, kept, question.objectives, begun=False)
-        foreseen = BoxReader(come_back, question.objectives, delta, anytime=True)
+        come_back = _ordered(log, kept, columns, begun=False)
+        foreseen = BoxReader(come_back, columns.boxed, delta, anytime=True)
         found = replace(found, needed=needed(foreseen, question.threat, own, **goal).among(kept))
     if not wanted:
         return found, Differing()
@@ -163,23 +173,23 @@ def other_answer(log: StudyLog, question: Question, *, profiled: bool | None = N
         notes.append(UnderWay(len(log.under_way)))
     notes += _not_positive(log, question.objectives)
     ordered, delta = _measured(log, kept, question)
-    come_back = _ordered(log, kept, question.objectives, begun=False)
+    come_back = _ordered(log, kept, question.columns, begun=False)
     found = answer(ordered, question, delta=delta, profiled=profiled, notes=tuple(notes), come_back=come_back)
-    found = found if len(kept) == len(log.settings.arms) else _with_aside(found, log, kept)
+    found = found if len(kept) == len(log.settings.arms) else _with_aside(found, log, kept, question.columns)
     return replace(found, parts=log.result.parts)
 
 
 def _not_positive(log: StudyLog, objectives: tuple[Objective, ...]) -> tuple[NotPositive, ...]:
     """Of the values that a tolerance in percent cannot use; they were measured, and may do for another one."""
-    check = PositiveCheck(objectives, [objective.name for objective in log.settings.objectives])
+    check = PositiveCheck(objectives, [metric.name for metric in log.settings.columns.metrics])
     check.add(list(log.values.T), lambda row: log.settings.arms[int(log.arm_of[row])])
     return check.notices()
 
 
-def _with_aside(found: Analysis, log: StudyLog, kept: Ints) -> Analysis:
+def _with_aside(found: Analysis, log: StudyLog, kept: Ints, columns: Columns) -> Analysis:
     """The answer about the `kept` arms as one about all, with those that were set aside as such."""
     arms, objectives = log.settings.arms, found.metrics
-    every = _ordered(log, np.arange(len(arms)), objectives)
+    every = _ordered(log, np.arange(len(arms)), columns)
     shape = (len(arms), len(objectives))
 
     def filled(table: Floats, rest: float) -> Floats:
@@ -208,13 +218,14 @@ def _with_aside(found: Analysis, log: StudyLog, kept: Ints) -> Analysis:
             upper=filled(found.inner.upper, np.inf),
         ),
         pulls_per_arm=every.pulls,
-        failed=every.failed.T,
+        failed=every.failed.T[:, : len(objectives)],
         failed_pulls=every.failed_pulls,
         means=means(every, objectives),
         mean_front=front,
         profile=stands,
         needed=None if found.needed is None else found.needed.among(kept),
         guess=None if found.guess is None else found.guess.among(kept, len(arms)),
+        limits=None if found.limits is None else found.limits.among(kept, len(arms)),
         what_if=tuple(each.among(kept, len(arms)) for each in found.what_if),
         certificate=replace(found.certificate, aside=aside),
         outlook=None if found.outlook is None else replace(found.outlook, aside=aside),
@@ -229,17 +240,18 @@ def _measured(log: StudyLog, kept: Ints, question: Question) -> tuple[Ordered, f
 
     Which arms were set aside depends on the data. The boxes of all arms hold at once, so those of any of them do.
     """
-    return _ordered(log, kept, question.objectives), question.delta * len(kept) / len(log.settings.arms)
+    return _ordered(log, kept, question.columns), question.delta * len(kept) / len(log.settings.arms)
 
 
-def _ordered(log: StudyLog, kept: Ints, objectives: tuple[Objective, ...], *, begun: bool = True) -> Ordered:
+def _ordered(log: StudyLog, kept: Ints, columns: Columns, *, begun: bool = True) -> Ordered:
     """The pulls of some arms, sorted by arm in the study's order; all that were `begun`, or those that came back."""
     out = log.under_way if begun else log.under_way[:0]
     place = np.full(len(log.settings.arms), -1)
     place[kept] = np.arange(len(kept))
-    names = [objective.name for objective in log.settings.objectives]
-    columns = [names.index(objective.name) for objective in objectives]
+    names = [metric.name for metric in log.settings.columns.metrics]
+    wanted = [names.index(metric.name) for metric in columns.metrics]
     arm_of = place[np.concatenate([log.arm_of, out])]
-    values = np.concatenate([log.values[:, columns], np.full((len(out), len(columns)), np.nan)])
+    values = np.concatenate([log.values[:, wanted], np.full((len(out), len(wanted)), np.nan)])
     some = arm_of >= 0
-    return sorted_pulls([log.settings.arms[arm] for arm in kept.tolist()], objectives, arm_of[some], values[some])
+    arms = [log.settings.arms[arm] for arm in kept.tolist()]
+    return sorted_pulls(arms, columns.metrics, arm_of[some], values[some], columns.boxed)

@@ -5,7 +5,8 @@ another one. For another ε only ranks change: K · M values are read anew from 
 
 As ε rises, keep(p) falls or more is taken, ranks fall, and every box widens: L falls and H rises. From this:
 
-- The arms that are out only become fewer: H_i ≼ L_j with one strict held for the narrower boxes too.
+- The arms that are out only become fewer: H_i ≼ L_j with one strict held for the narrower boxes too, as did that an
+  arm is beyond a limit, or that j is within all of them.
 - If the same arms are out at ε₁ and at ε₂, they are between; so the alive arms and, as estimates do not depend on ε,
   the candidates are the same throughout. Among the same arms H_j − L_i only rises, so the arms that are in only become
   fewer, and among the same arms that are in, so do the covered ones. Hence **verdicts that are the same at ε₁ and ε₂
@@ -27,6 +28,7 @@ from frontguard._typing import Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.logs.boxes import BoxReader
 from frontguard.pareto.judge import judge
+from frontguard.pareto.limits import LimitRule
 from frontguard.theory.threats import Threat
 from frontguard.verdicts import Verdict
 
@@ -69,6 +71,7 @@ def profile(
     accuracy: npt.ArrayLike,
     coverage: npt.ArrayLike,
     margin: npt.ArrayLike,
+    limits: LimitRule | None = None,
     resolution: float | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Profile:
@@ -95,7 +98,7 @@ def profile(
     def codes(level: int) -> Ints:
         if level not in known:
             boxes = reader.read(replace(threat, eps=float(levels[level])))
-            known[level] = judge(boxes, accuracy, coverage, margin).codes.astype(np.int8)
+            known[level] = judge(boxes, accuracy, coverage, margin, limits).codes.astype(np.int8)
             sizes[level] = int((known[level] == Verdict.IN).sum())
         return known[level]
 

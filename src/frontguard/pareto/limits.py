@@ -12,6 +12,7 @@ of the M objectives, and behind them what only limits ask for.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +30,7 @@ from frontguard.evidence.boxes import (
     ArmBoxes,
 )
 from frontguard.evidence.samples import Table
+from frontguard.limits import Gate
 from frontguard.verdicts import BEYOND, OPEN, WITHIN
 
 LOWEST = -1e300
@@ -42,10 +44,14 @@ class LimitRule(NamedTuple):
     within: Floats  # (Q,): an arm keeps to it whose lower end is at least this ...
     beyond: Floats  # (Q,): ... and is beyond if its upper end is below this
 
-
-def no_limits() -> LimitRule:
-    """No limits at all."""
-    return LimitRule(np.empty(0, np.int64), np.empty(0), np.empty(0))
+    @classmethod
+    def of(cls, gates: Sequence[Gate]) -> LimitRule:
+        """These limits."""
+        return cls(
+            np.array([gate.column for gate in gates], np.int64),
+            np.array([gate.within for gate in gates], np.float64),
+            np.array([gate.beyond for gate in gates], np.float64),
+        )
 
 
 @kernel

@@ -32,11 +32,11 @@ from frontguard.evidence.boxes import (
 )
 from frontguard.evidence.samples import Samples, Table, absorb, empty_pool, empty_table, take_in
 from frontguard.evidence.statistics import EXACT, QUANTILE, Statistic, statistics_of
+from frontguard.limits import Gate, Limit, columns_for, parse_limits
 from frontguard.notices import ContaminationRefuted, Notice, SpreadRefuted
-from frontguard.limits import Columns, Gate, Limit, columns_for, parse_limits
 from frontguard.objectives import Objective, parse_objectives, tolerances
 from frontguard.pareto.judge import front_of_estimates
-from frontguard.pareto.limits import LimitRule, keeping_of, no_limits, veil
+from frontguard.pareto.limits import LimitRule, keeping_of, veil
 from frontguard.pareto.rule import (
     BUDGET,
     CONTROL,
@@ -149,7 +149,7 @@ class Certified(Policy):
     ) -> None:
         super().__init__(arms, objectives)
         self.threat, self.delta = threat, checked_delta(delta)
-        self.limits = no_limits() if limits is None else limits
+        self.limits = LimitRule.of(()) if limits is None else limits
         wider = limits is not None and statistics is not None
         self.rule = box_rule(
             threat,
@@ -200,7 +200,7 @@ class Certified(Policy):
 
     def _check_fixed(self) -> None:
         rule, M = self.rule, self.width
-        if M < self.objectives:
+        if self.objectives > M:
             raise BadInput(f"rule must have a statistic for each of {self.objectives} objectives; got {M}")
         self._check_limits()
         if rule.low_ranks.ndim != 3 or 0 in rule.low_ranks.shape:
@@ -301,7 +301,7 @@ class Certified(Policy):
             arms,
             len(parsed),
             threat=threat,
-            limits=limit_rule(columns),
+            limits=LimitRule.of(columns.gates),
             **{"accuracy": tolerances(parsed), "statistics": counted, **settings},
         )
 
@@ -619,16 +619,6 @@ class Pending:
         own["count"] += pending["count"]
         self._readers.add(reader)
         return self._pool
-
-
-def limit_rule(columns: Columns) -> LimitRule:
-    """The limits as kernels read them."""
-    gates = columns.gates
-    return LimitRule(
-        np.array([gate.column for gate in gates], np.int64),
-        np.array([gate.within for gate in gates], np.float64),
-        np.array([gate.beyond for gate in gates], np.float64),
-    )
 
 
 def _fewest_pulls(entries: int) -> Ints:

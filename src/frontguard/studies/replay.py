@@ -37,7 +37,7 @@ HOPELESS = 1e-3
 
 
 class _Failures:
-    """How often told pulls failed, by arm and what has a box (K, C), and why, by arm; how many users stopped, by arm."""
+    """How often told pulls failed, by arm and what has a box (K, C), and why; and how many users stopped, by arm."""
 
     def __init__(self, arms: int, boxed: int, objectives: int) -> None:
         self.counts = np.zeros((arms, boxed), np.int64)
@@ -350,9 +350,8 @@ class Replay:
             *_budget_over(settings.budget, status),
         )
         kept = policy.kept(settings.columns.gates)
-        return replace(result, status=status, notices=notices, parts=settings.parts, limits=kept).in_units(
-            settings.objectives
-        )
+        told = replace(result, status=status, notices=notices, parts=settings.parts)
+        return told.keeping_to(kept).in_units(settings.objectives)
 
     def _not_positive(self) -> Iterator[NotPositive]:
         """For each objective with values that its tolerance cannot use, that this is why they count as failed."""

@@ -24,6 +24,7 @@ from frontguard.words.arm_table import ArmTable, arm_table, names_in_short, show
 from frontguard.words.certificate import allowed, amounts_in_words, sensible, suggested_tolerances
 from frontguard.words.command_line import command_line
 from frontguard.words.front import front_in_words, measured, place
+from frontguard.words.limits import beaten_and_beyond, none_within_yet
 from frontguard.words.notices import in_clusters, rows_that_count
 from frontguard.words.statements import Statement
 from frontguard.words.threats import able, beyond, what_eps_is
@@ -46,17 +47,19 @@ def by_verdict(found: Analysis) -> str:
         place=place(found),
         arms=f" ({names_in_short(front)})" if front else "",
     )
-    others: dict[Verdict, Callable[..., str]] = {
-        Verdict.OUT: Statement.CERTAINLY_OUT,
-        Verdict.COVERED: partial(Statement.CERTAINLY_COVERED, these="it" if len(front) == 1 else "these"),
-    }
-    said = [
-        inside,
-        *(say(count=f"{tally[each]:,}", are=are(tally[each])) for each, say in others.items() if each in tally),
+    beaten, too_far = beaten_and_beyond(found)
+    others: list[tuple[int, Callable[..., str]]] = [
+        (beaten, Statement.CERTAINLY_OUT),
+        (too_far, Statement.CERTAINLY_BEYOND),
+        (
+            tally.get(Verdict.COVERED, 0),
+            partial(Statement.CERTAINLY_COVERED, these="it" if len(front) == 1 else "these"),
+        ),
     ]
+    said = [inside, *(say(count=f"{count:,}", are=are(count)) for count, say in others if count)]
     if opened:
         said.append(f"{len(opened):,} {are(len(opened))} open ({names_in_short(opened)})")
-    return "; ".join(said) + "."
+    return " ".join(filter(None, ["; ".join(said) + ".", none_within_yet(found)]))
 
 
 def best_guess(found: Analysis) -> list[str]:
@@ -167,6 +170,7 @@ _WHY = {
     "contamination": "an attacker who {able} could make them look either way",
     "failures": "too many of them, or of their rivals', fail",
     "tolerance": "they are too close to others for this tolerance",
+    "limit": "they are too near to a limit",
 }
 
 

@@ -88,7 +88,8 @@ class _Sheet:
         ways.append(Layout("below", ways[-1].without, LEAST))
         ways += [Layout("none", without, LEAST) for without in folded]
         gone = ways[-1].without
-        for name in ("failed", "pulls", *list(self._metrics)[:0:-1]):
+        limits = [name for name in there if name.startswith("limit")]
+        for name in (*limits[::-1], "failed", "pulls", *list(self._metrics)[:0:-1]):
             if name in there:
                 gone = (*gone, name)
                 ways.append(Layout("none", gone, LEAST))
@@ -98,11 +99,14 @@ class _Sheet:
         """What a layout has not, in words."""
         gone = [column.name for column in self._all if column.name in layout.without]
         metrics = [name for name in gone if name in self._metrics]
+        limits = [name for name in gone if name.startswith("limit")]
         said = ["the intervals"] if layout.intervals == "none" else []
         if metrics:
             one = shortened(self._metrics[metrics[0]], 40)
             said.append(one if len(metrics) == 1 else f"the last {len(metrics)} metrics")
-        return said + [name for name in gone if name not in metrics]
+        if limits:
+            said.append("a limit" if len(limits) == 1 else f"the last {len(limits)} limits")
+        return said + [name for name in gone if name not in (*metrics, *limits)]
 
     def longest_names(self, layout: Layout) -> list[int]:
         """The widest cell of each column that has names of arms."""
@@ -156,6 +160,8 @@ class _Sheet:
 
 def _plain_column(column: ArmColumn, cells: Sequence[ArmCell]) -> TextColumn:
     heading = ("stands", "up to") if column.name == "stands up to" else (column.heading,)
+    if column.name.startswith("limit"):
+        heading = tuple(wrapped(visible(column.heading), _HEADING))
     return TextColumn(heading, tuple((cell.text,) for cell in cells), column.number)
 
 

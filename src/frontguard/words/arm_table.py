@@ -17,7 +17,7 @@ import numpy as np
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.phrases import MOST_NAMES, listed, natural, number, percent, visible
 from frontguard.results import Result
-from frontguard.verdicts import VERDICT_ORDER, Verdict
+from frontguard.verdicts import VERDICT_ORDER, Keeping, Verdict
 
 _RANK = np.argsort(np.array(VERDICT_ORDER))  # of a verdict, by its number: what matters first
 
@@ -83,6 +83,8 @@ def order_by(result: Result, column: str, *, turned: bool = False, failed: Ints 
         keys = result.pulls_per_arm.astype(np.float64)
     elif column == "failed":
         keys = np.zeros(len(result.arms)) if failed is None else failed.astype(np.float64)
+    elif column.startswith("limit") and result.limits is not None:
+        keys = result.limits.inner.estimates[:, int(column.removeprefix("limit"))]
     else:
         keys = result.inner.estimates[:, int(column[1:])]  # larger is better
     return np.argsort(np.where(np.isfinite(keys), keys if turned else -keys, np.inf), kind="stable")
@@ -117,7 +119,7 @@ def rest_in_words(result: Result, arms: Sequence[int] | Ints, dots: str = "…")
 class ArmColumn(NamedTuple):
     """A column: its name for programs, its heading and what stands below, and whether it has numbers."""
 
-    name: str  # arm, verdict, m0, m1, … of the objectives, pulls, failed, decided by, stands up to
+    name: str  # arm, verdict, m0, m1, … of the objectives, limit0, … of limits, pulls, failed, decided by, stands up to
     heading: str
     below: str = ""
     number: bool = False
@@ -185,6 +187,9 @@ def arm_table(
     for d, metric in enumerate(result.metrics):
         columns.append(ArmColumn(f"m{d}", metric.name, f"{metric.statistic_word} [low, high]", number=True))
         cells.append(estimate_cells(result, d, chosen))
+    for q, gate in enumerate(() if result.limits is None else result.limits.gates):
+        columns.append(ArmColumn(f"limit{q}", str(gate), "[low, high]"))
+        cells.append(limit_cells(result, q, chosen))
     columns.append(ArmColumn("pulls", "pulls", number=True))
     cells.append([ArmCell(f"{pulls:,}", float(pulls)) for pulls in result.pulls_per_arm[chosen].tolist()])
     if failed is not None:
@@ -215,6 +220,17 @@ def estimate_cells(result: Result, d: int, arms: Ints) -> list[ArmCell]:
     low, high = (ends.tolist() for ends in metric.outward_interval(inner.lower[arms, d], inner.upper[arms, d]))
     least = 0.0 if metric.relative else -math.inf  # where nothing is known, an interval begins there
     return [_estimate(*each, least) for each in zip(centre, low, high, strict=True)]
+
+
+def limit_cells(result: Result, q: int, arms: Ints) -> list[ArmCell]:
+    """How arms stand to the q-th limit, with the intervals of what is limited."""
+    kept = result.limits
+    assert kept is not None
+    low, high = (ends[arms, q].tolist() for ends in kept.ends)
+    return [
+        ArmCell(Keeping(code).word, float(code), f"[{number(a)}, {number(b)}]")
+        for code, a, b in zip(kept.codes[arms, q].tolist(), low, high, strict=True)
+    ]
 
 
 def _estimate(centre: float, low: float, high: float, least: float) -> ArmCell:

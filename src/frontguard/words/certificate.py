@@ -14,6 +14,7 @@ from frontguard.phrases import are, joined, number, number_of, percent, percenta
 from frontguard.results import Certificate, Result
 from frontguard.verdicts import Verdict
 from frontguard.words.arm_table import names_in_short
+from frontguard.words.limits import all_limits, keeps, why_by_limits
 from frontguard.words.statements import Statement
 from frontguard.words.threats import against, assumed
 
@@ -65,9 +66,21 @@ def guarantee(result: Result, *, failed: int = 0, anytime: bool | None = None) -
         confidence=percent(certificate.confidence, ROUND_FLOOR),
         threat=against(certificate.threat, certificate.contamination),
         scope=scope(len(result.arms) - len(result.aside), result.aside),
-        said="; ".join([*_of_verdicts(result), *_of_missing(result)]),
+        said="; ".join(_said(result)),
     )
     return promise + after
+
+
+def _said(result: Result) -> list[str]:
+    """What is promised of verdicts; where there are limits, what of it is so among the arms that keep to them."""
+    intervals, *verdicts, of_in = _of_verdicts(result)
+    of_all, missing = [intervals, *verdicts], _of_missing(result)
+    compared = [each for each in (of_in, *missing) if each]
+    if result.limits is None:
+        return [*of_all, *compared]
+    if result.tally().keys() <= {Verdict.OUT, Verdict.SET_ASIDE}:
+        return of_all
+    return [*of_all, Statement.AMONG_THOSE(limits=all_limits(result.limits), said="; ".join(compared))]
 
 
 def why_void(certificate: Certificate, policy: str = "the policy") -> str:
@@ -117,18 +130,25 @@ def margins(result: Result) -> str:
 
 
 def _of_verdicts(result: Result) -> list[str]:
-    """What each of the verdicts means that there are."""
+    """Where true values lie, what *out* means, and last what *in* does; "" where there are none such."""
     tally, within, one = result.tally(), margins(result), len(result.metrics) == 1
-    medians = "medians" if all(each.statistic_word == "median" for each in result.metrics) else "quantiles"
+    counted = [*result.metrics, *(() if result.limits is None else (gate.metric for gate in result.limits.gates))]
+    medians = "medians" if all(each.statistic_word == "median" for each in counted) else "quantiles"
     said = [Statement.INTERVALS(quantiles="means" if result.policy in _BY_MEANS else medians)]
-    if Verdict.OUT in tally:
+    limited = result.limits
+    if limited is not None and Verdict.IN in tally:
+        said.append(Statement.IN_KEEPS(limits=all_limits(limited)))
+    if limited is not None and tally.keys() <= {Verdict.OUT, Verdict.SET_ASIDE}:
+        said.append(Statement.ALL_BEYOND())
+    elif limited is not None and Verdict.OUT in tally:
+        said.append(Statement.OUT_WITH_LIMITS(worse="worse than" if one else "dominated by"))
+    elif Verdict.OUT in tally:
         said.append(Statement.OUT_WORSE() if one else Statement.OUT())
-    if Verdict.IN in tally:
-        exactly, about = (
-            (Statement.IN_BEST, Statement.IN_NEAR_BEST) if one else (Statement.IN_EXACTLY, Statement.IN_WITHIN)
-        )
-        said.append(about(within=within) if within else exactly())
-    return said
+    if Verdict.IN not in tally:
+        return [*said, ""]
+    on_front = Statement.IN_EXACTLY if limited is None else Statement.NONE_DOMINATES
+    exactly, about = (Statement.IN_BEST, Statement.IN_NEAR_BEST) if one else (on_front, Statement.IN_WITHIN)
+    return [*said, about(within=within) if within else exactly()]
 
 
 def _of_missing(result: Result) -> list[str]:
@@ -167,10 +187,14 @@ def sentence(certificate: Certificate) -> str:
     return Statement.CERTIFICATE(
         confidence=percent(certificate.confidence, ROUND_FLOOR),
         threat=against(certificate.threat, certificate.contamination),
-        scope=scope(certificate.arms, certificate.aside),
+        scope=_limited(certificate) + scope(certificate.arms, certificate.aside),
         accuracy=Statement.BEATEN_SOMEHOW() if accuracy is None else Statement.NOT_BEATEN(accuracy=accuracy),
         coverage=Statement.SOME_MISSED() if coverage is None else Statement.NOT_MISSED(coverage=coverage),
     )
+
+
+def _limited(certificate: Certificate) -> str:
+    return f",{Statement.AMONG_WITHIN(limits=joined(certificate.limits))}" if certificate.limits else ""
 
 
 def _bounds(tolerance: float | tuple[float, ...], relative: tuple[bool, ...]) -> str:
@@ -420,8 +444,11 @@ def explanation(result: Result, i: int) -> str:
     verdict, j = result.verdict(i), int(result.decided_by[i])
     if verdict == Verdict.SET_ASIDE:
         return "set aside: it cannot be measured, and the answer is about the other arms"
+    if (limited := why_by_limits(result, i)) is not None:
+        return limited
     if j < 0:
-        return f"{verdict.word}: {'no other arm bears on it' if result.pulls_per_arm[i] else 'not measured yet'}"
+        alone = f"{verdict.word}: {'no other arm bears on it' if result.pulls_per_arm[i] else 'not measured yet'}"
+        return alone + keeps(result) if verdict is Verdict.IN else alone
     rival = result.arms[j]
     if verdict == Verdict.UNDECIDED:
         return f"undecided: what is left open is how it compares with {rival}"
@@ -438,8 +465,9 @@ def explanation(result: Result, i: int) -> str:
         return Statement.COVERED_BY(rival=rival)
     better = _names(result, result.inner.lower[i] - result.inner.upper[j] > 0.0)
     if better:
-        return Statement.BETTER(rival=rival, names=joined(better))
-    return Statement.TOLERATED(rival=rival) if margins(result) else Statement.NOWHERE_WORSE(rival=rival)
+        return Statement.BETTER(rival=rival, names=joined(better)) + keeps(result)
+    said = Statement.TOLERATED(rival=rival) if margins(result) else Statement.NOWHERE_WORSE(rival=rival)
+    return said + keeps(result)
 
 
 _UNPROVED = {

@@ -7,6 +7,7 @@ from frontguard.phrases import are, joined, number_of
 from frontguard.results import Result
 from frontguard.words.arm_table import names_in_short
 from frontguard.words.certificate import allowed, amount, margins
+from frontguard.words.limits import among_those_within, none_within
 from frontguard.words.statements import Statement
 
 
@@ -16,9 +17,12 @@ def front_in_words(result: Result) -> str:
     counted = {"count": f"{len(front):,}", "measured": of, "are": are(len(front)), "arms": names_in_short(front)}
     if result.certificate.confidence is None:
         return Statement.RETURNED(**counted)
+    if not front and result.limits is not None:
+        return none_within(result)
     if len(metrics) > 1:
         return Statement.FRONT(**counted, place=place(result))
-    best, within = best_of(metrics[0]), near(result) if any(allowed(result)) else ""
+    best = best_of(metrics[0]) + among_those_within(result)
+    within = near(result) if any(allowed(result)) else ""
     if len(result.arms) == 1 + len(result.aside) and len(front) == 1:
         return Statement.ONLY(arm=front[0], best=best, scope=" that can be measured" if result.aside else "")
     if len(front) == 1:
@@ -39,8 +43,12 @@ def place(result: Result) -> str:
     """Where the arms are that are in: on the front, or not beaten by more than some amount."""
     within, names = margins(result), result.objectives
     if len(names) > 1:
-        return Statement.NEAR_FRONT(within=within) if within else Statement.ON_FRONT(names=joined(names))
-    return Statement.AS_NEAR_BEST(name=names[0], within=near(result)) if within else Statement.AS_BEST(name=names[0])
+        said = Statement.NEAR_FRONT(within=within) if within else Statement.ON_FRONT(names=joined(names))
+    elif within:
+        said = Statement.AS_NEAR_BEST(name=names[0], within=near(result))
+    else:
+        said = Statement.AS_BEST(name=names[0])
+    return said + among_those_within(result)
 
 
 def near(result: Result) -> str:

@@ -68,13 +68,19 @@ def too_few(result: Result) -> str | None:
         return None
     said = least_pulls(
         arms=len(result.arms),
-        metrics=len(result.objectives),
+        metrics=len(result.objectives) + _limited_only(result),
         contamination=certificate.contamination,
         confidence=certificate.confidence,
         first=guess.first,
         whole=guess.whole,
     )
     return f"{said[0].upper()}{said[1:]}; {have(int(measured.min()), int(measured.max()))}."
+
+
+def _limited_only(result: Result) -> int:
+    """How many intervals an arm has besides those of the objectives."""
+    gates = () if result.limits is None else result.limits.gates
+    return len({gate.column for gate in gates if gate.column >= len(result.objectives)})
 
 
 def have(least: int, most: int) -> str:

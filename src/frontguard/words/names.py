@@ -19,8 +19,17 @@ AnyResult = TypeVar("AnyResult", bound=Result)
 def with_short_names(result: AnyResult) -> AnyResult:
     """The same result with names as they are said in sentences and pictures; metrics too."""
     metrics = tuple(replace(metric, name=_short(metric.name) or "?") for metric in result.metrics)
+    limits = result.limits
+    if limits is not None:
+        short = (replace(gate.limit, metric=_short(gate.limit.metric) or "?") for gate in limits.gates)
+        gates = (replace(gate, limit=limit) for gate, limit in zip(limits.gates, short, strict=True))
+        limits = replace(limits, gates=tuple(gates))
     return replace(
-        result, arms=_all_short(result.arms), objectives=tuple(map(_short, result.objectives)), metrics=metrics
+        result,
+        arms=_all_short(result.arms),
+        objectives=tuple(map(_short, result.objectives)),
+        metrics=metrics,
+        limits=limits,
     )
 
 

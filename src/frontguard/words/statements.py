@@ -42,6 +42,7 @@ class Statement(Enum):
     )
     BY_SHARE = "even if any {eps} of an arm's measurements are replaced, whichever, chosen afterwards", "(l)"
     SCOPE = ", among the {arms} that could be measured (set aside: {aside})", "(f)"
+    AMONG_WITHIN = " among the arms with {limits}", "(p)"
     ANYTIME = " This holds however often the log was looked at while it grew.", "(b)"
     ONE_LOOK = (
         " The number of measurements must not have been chosen by looking at them; if it was, use --anytime.",
@@ -69,6 +70,11 @@ class Statement(Enum):
     IN_NEAR_BEST = "no arm is better than one that is in by more than {within}", "(f)"
     OUT = "each arm that is out is dominated by another one", "(f)"
     OUT_WORSE = "each arm that is out is worse than another one", "(f)"
+    OUT_WITH_LIMITS = "each arm that is out is beyond a limit, or {worse} one that keeps to them", "(p)"
+    IN_KEEPS = "each arm that is in has {limits}", "(p)"
+    AMONG_THOSE = "among the arms with {limits}, {said}", "(p)"
+    NONE_DOMINATES = "no arm dominates one that is in", "(p)"
+    ALL_BEYOND = "each arm is beyond a limit", "(p)"
     COVERED = "for each covered arm one that is in is as good{everywhere}", "(f)"
     COVERED_WITHIN = "for each covered arm one that is in is at most {within} worse", "(f)"
     COVERED_SOMEHOW = "for each covered arm one that is in is no worse by more than was asked for", "(f)"
@@ -96,11 +102,14 @@ class Statement(Enum):
     AS_NEAR_BEST = "the best in {name}, or within {within} of it", "(f)"
     CERTAINLY_IN = "{count} of {measured} {are} certainly {place}{arms}", "(f)"
     CERTAINLY_OUT = "{count} {are} certainly beaten", "(f)"
+    CERTAINLY_BEYOND = "{count} {are} certainly beyond a limit", "(p)"
+    NONE_WITHIN = "No arm is within the limits: {each} certainly beyond {limits}.", "(p)"
     CERTAINLY_COVERED = "{count} {are} covered by {these}", "(f)"
     IS_CERTAINLY = "is certainly {place}", "(f)"
     IS_OFF = "is certainly not on the front", "(f)"
     LEGEND_IN = "in: on the front within tolerance", "(f)"
     LEGEND_OUT = "out: certainly beaten", "(f)"
+    LEGEND_BEYOND = "out: certainly beaten, or beyond a limit", "(p)"
     LEGEND_FOOLED = "the front by means, yet certainly beaten", "(f)"
     SETTLED = "Within {within} everything is settled now.", "(f)"
     CERTAIN_WITHIN = "certain within {amounts}", "(f)"
@@ -109,6 +118,10 @@ class Statement(Enum):
     WORSE = "out: certainly worse than {rival} in {names}", "(f)"
     NO_BETTER = ", and no better in {names}", "(f)"
     PUT_OUT = "out: put out by {rival}", NOTHING
+    BEYOND = "out: certainly beyond {limit}: {by}", "(p)"
+    KEEPS = "; certainly within {limits}", "(p)"
+    IS_WITHIN = "certainly within {limit}: {between}", "(p)"
+    IS_BEYOND = "certainly beyond {limit}: {between}", "(p)"
     BETTER = "in: against {rival}, which comes nearest to beating it, certainly better in {names}", "(f)"
     NOWHERE_WORSE = "in: against {rival}, which comes nearest to beating it, nowhere worse", "(f)"
     TOLERATED = "in: against {rival}, which comes nearest to beating it, not beaten by more than is tolerated", "(f)"
@@ -135,6 +148,7 @@ class Statement(Enum):
         "(i)",
     )
     STAYS_UNCERTAIN = "{lies}, the answer stays uncertain by {amounts}", "(i)"
+    LIMIT_STAYS_OPEN = "{lies}, it stays open whether {arms} {keep} to {limits}", "(i)"
     STAYS_UNBOUNDED = "{lies}, medians stay uncertain by any amount", "(i)"
     NOT_BY_PULLS = "cannot be settled by more pulls, if the samples go on as they are: {why}", "(i)"
     NEVER = "{goal} cannot be had: not even without contamination.", "(i)"

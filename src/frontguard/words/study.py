@@ -10,6 +10,7 @@ import numpy as np
 
 from frontguard.phrases import duration, number_of, percent, rounded, rounded_up, time_range
 from frontguard.studies.overview import Snapshot
+from frontguard.verdicts import OPEN, Verdict
 from frontguard.words import guess
 from frontguard.words.arm_table import ArmTable, arm_table, counts, names_in_short, shown
 from frontguard.words.certificate import (
@@ -22,6 +23,7 @@ from frontguard.words.certificate import (
 )
 from frontguard.words.command_line import command_line, commands_to_look
 from frontguard.words.front import front_in_words
+from frontguard.words.limits import all_limits, none_within_yet, open_by_limits
 from frontguard.words.notices import reasons_in_words
 from frontguard.words.statements import Statement
 from frontguard.words.threats import able
@@ -74,7 +76,8 @@ def _so_far(snapshot: Snapshot) -> str:
 
 def _in_the_end(snapshot: Snapshot) -> str:
     """How far it came; where no arm is in, with a best guess, and what it lacks."""
-    said = _so_far(snapshot), guess.best_guess(snapshot.result), guess.too_few(snapshot.result)
+    result = snapshot.result
+    said = _so_far(snapshot), none_within_yet(result), guess.best_guess(result), guess.too_few(result)
     return " ".join(filter(None, said))
 
 
@@ -83,6 +86,11 @@ def _why_unreachable(snapshot: Snapshot) -> str:
     eps = certificate.contamination
     lies = f"where an attacker {able(certificate.threat, eps)}" if eps else "with these arms"
     failed = f" and {percent(snapshot.failed / snapshot.pulls)} of the pulls failing" if snapshot.failed else ""
+    result = snapshot.result
+    if result.limits is not None and (named := open_by_limits(result)) is not None:
+        one = int((result.having(Verdict.UNDECIDED) & (result.limits.of_arms == OPEN)).sum()) == 1
+        keep, limits = "keeps" if one else "keep", all_limits(result.limits)
+        return Statement.LIMIT_STAYS_OPEN(lies=lies + failed, arms=named, keep=keep, limits=limits)
     if reach is None or not np.isfinite(reach.amounts(snapshot.objectives)).all():
         return Statement.STAYS_UNBOUNDED(lies=lies + failed)
     return Statement.STAYS_UNCERTAIN(lies=lies + failed, amounts=beside_goal(reach, snapshot.objectives))
@@ -201,6 +209,11 @@ def next_step(snapshot: Snapshot, how: How, arguments: Sequence[str], where: str
         return "mend the command; then begin anew, with another --study or --storage."
     if result.status == "unreachable":
         goals = looser(snapshot)
+        if open_by_limits(result) is not None:
+            return (
+                "set the limit farther from what is measured, or give it a tolerance (tolerance in [[limit]]); a study "
+                "that is there goes on with it."
+            )
         if goals is None and snapshot.failed:
             return "see to it that fewer pulls fail, then begin anew with another --study or --storage."
         if goals is None:

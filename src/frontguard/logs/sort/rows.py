@@ -136,8 +136,16 @@ class RowBuffer:
         return _sorted(self.names.texts(order), self.metrics, pulls, goods, values, broken, self.watched)
 
 
-def sorted_pulls(arms: Sequence[str], objectives: Sequence[Objective], arm_of: Ints, values: Floats) -> Ordered:
+def sorted_pulls(
+    arms: Sequence[str],
+    objectives: Sequence[Objective],
+    arm_of: Ints,
+    values: Floats,
+    counted: Sequence[Objective] | None = None,
+) -> Ordered:
     """The measurements by arm, in the order of `arms`, of pulls of arms 0 … K − 1 (n,) with values (n, M).
+
+    `counted`: what is read of these metrics, where it is more than the objectives. What one of it cannot use failed.
 
     >>> pulls = np.array([0, 1, 0]), np.array([[3.0], [np.nan], [1.0]])
     >>> log = sorted_pulls(["b", "a"], [Objective("ms", "minimize")], *pulls)
@@ -147,7 +155,7 @@ def sorted_pulls(arms: Sequence[str], objectives: Sequence[Objective], arm_of: I
     metrics = tuple(objective.name for objective in objectives)
     codes = np.ascontiguousarray(arm_of, np.int32)
     order = np.arange(len(arms), dtype=np.int32)
-    floors = failure_floors(metrics, objectives)
+    floors = failure_floors(metrics, objectives if counted is None else counted)
     columns = [_without_failures(*each) for each in zip(np.asarray(values, np.float64).T, floors, strict=True)]
     pairs = [_grouped([codes], [column], order) for column in columns]
     pulls, broken = (

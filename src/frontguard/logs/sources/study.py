@@ -1,4 +1,4 @@
-"""The pulls of a study of ours as a table: its arms, and a column for each of its objectives.
+"""The pulls of a study of ours as a table: its arms, and a column for each metric that it measures.
 
 Those that are under way are rows without values: they count as failed until they come back."""
 
@@ -31,7 +31,7 @@ class StudyPulls(LogTable):
             opened.close()
             raise BadInput(f"{shown} has no told pulls yet")
         self.objectives = opened.objectives
-        self.metrics = tuple(objective.name for objective in opened.objectives)
+        self.metrics = tuple(metric.name for metric in opened.metrics)
         super().__init__(shown, ["arm", *self.metrics], told)
 
     def rows(self, picked: Picked) -> Iterator[TableRows]:

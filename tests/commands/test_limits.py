@@ -1,0 +1,175 @@
+"""Limits in specs and options: where their metrics come from, what is refused, and runs that keep to them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from frontguard import BadInput, Limit
+from frontguard.cli.app import app
+from frontguard.commands.metrics import MetricSource
+from frontguard.commands.spec import Spec, read_spec
+from frontguard.documents.analysis import AnalyzeDocument
+from frontguard.documents.base import read as read_document
+from frontguard.documents.result import RunDocument
+
+PROGRAM = """
+import json, random, sys
+arm, seed = sys.argv[1], int(sys.argv[2])
+rng = random.Random(seed)
+work, memory = {"fast": (1, 5), "good": (3, 2), "slow": (5, 3)}[arm]
+print(json.dumps({"work": work + rng.gauss(0, 0.3), "memory": memory + rng.gauss(0, 0.3)}))
+print("peak: %g" % (memory + rng.gauss(0, 0.3)), file=sys.stderr)
+"""
+
+SPEC = """
+[study]
+contamination = 0
+
+[[objective]]
+name = "work"
+direction = "minimize"
+tolerance = 0.5
+
+[[limit]]
+metric = "memory"
+at_most = 4
+{more}
+[run]
+command = [{python}, "measure.py", "{{arm}}", "{{seed}}"]
+
+[[arm]]
+name = "fast"
+[[arm]]
+name = "good"
+[[arm]]
+name = "slow"
+"""
+
+
+def spec_in(folder: Path, more: str = "") -> Path:
+    (folder / "measure.py").write_text(PROGRAM)
+    file = folder / "spec.toml"
+    file.write_text(SPEC.format(more=more, python=json.dumps(sys.executable)))
+    return file
+
+
+def read(folder: Path, more: str = "") -> Spec:
+    return read_spec(spec_in(folder, more))
+
+
+def test_limits_of_a_spec(tmp_path: Path) -> None:
+    more = """
+[[limit]]
+metric = "peak"
+at_most = 6.5
+quantile = 0.75
+tolerance = "10%"
+source = "regex"
+pattern = 'peak: (\\S+)'
+stream = "stderr"
+
+[[limit]]
+metric = "work"
+at_least = 0
+statistic = "mean"
+bounds = [0, 10]
+"""
+    spec = read(tmp_path, more)
+    assert spec.limits == (
+        Limit("memory", at_most=4),
+        Limit("peak", at_most=6.5, quantile=0.75, tolerance="10%"),
+        Limit("work", at_least=0, statistic="mean", bounds=(0, 10)),
+    )
+    assert spec.sources == (
+        MetricSource("work"),
+        MetricSource("memory"),
+        MetricSource("peak", "regex", pattern=r"peak: (\S+)", stream="stderr"),
+    )
+    looser = spec.with_limits([Limit("memory", at_most=9), Limit("seconds", at_most=2)])
+    assert [limit.value for limit in looser.limits] == [9, 6.5, 0, 2]
+    assert looser.sources[-1] == MetricSource("seconds", "seconds")
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ('[[limit]]\nat_most = 3\n', "limit 2: metric: missing; wanted a text"),
+        ('[[limit]]\nmetric = "x"\n', "limit 2: the limit of 'x' must be at_most or at_least a number; got neither"),
+        ('[[limit]]\nmetric = "x"\nat_most = "3"\n', "limit 2: at_most: wanted a finite number; got '3'"),
+        ('[[limit]]\nmetric = "x"\natmost = 3\n', "no such key (did you mean 'at_most'?)"),
+        ('[[limit]]\nmetric = "x"\nat_most = 3\nquantile = 95\n', "limit 2: quantile: wanted a number between 0 and 1"),
+        ('[[limit]]\nmetric = "x"\nat_most = 3\nstatistic = "max"\n', "limit 2: statistic: wanted 'quantile' or"),
+        ('[[limit]]\nmetric = "x"\nat_most = 3\nbounds = [1]\n', "limit 2: bounds: wanted two numbers"),
+        ('[[limit]]\nmetric = "work"\nat_most = 3\nkey = "w"\n', "limit 2: key: belongs to the objective 'work'"),
+        ('[[limit]]\nmetric = "x"\nat_most = 3\npattern = "w"\n', "limit 2: pattern: belongs to source = 'regex'"),
+    ],
+)  # fmt: skip
+def test_limits_that_a_spec_cannot_have(tmp_path: Path, more: str, said: str) -> None:
+    with pytest.raises(BadInput) as error:
+        read(tmp_path, more)
+    assert said in str(error.value)
+    assert "line" in str(error.value)
+
+
+def test_run_with_a_limit_on_a_metric_that_is_no_objective(tmp_path: Path) -> None:
+    file = spec_in(tmp_path)
+    ran = CliRunner().invoke(app, ["run", str(file), "--json", "--max-pulls", "400"])
+    assert ran.exit_code == 0, ran.output
+    told = json.loads(ran.stdout)
+    assert told["verdicts"] == {"fast": "out", "good": "in", "slow": "out"}
+    assert told["certificate"]["limits"] == ["median(memory) ≤ 4"]
+    assert told["limits"][0]["at_most"] == 4.0
+    assert told["keeping"]["fast"][0]["keeping"] == "beyond"
+    assert told["keeping"]["fast"][0]["interval"][0] > 4.0
+    assert "among the arms with median(memory) ≤ 4" in told["answer"]
+
+    back = read_document(RunDocument, told, "it").snapshot().result
+    assert back.explain("fast").startswith("out: certainly beyond median(memory) ≤ 4: at least 4.")
+    assert back.explain("good").endswith("certainly within median(memory) ≤ 4")
+
+    again = CliRunner().invoke(app, ["run", str(file), "--limit", "memory<=6", "--max-pulls", "400"])
+    assert again.exit_code == 0, again.output
+    assert "fast has the least work among the arms with median(memory) ≤ 6" in again.stdout
+    assert "among those with median(memory) ≤ 6" in again.stderr
+    other = CliRunner().invoke(app, ["run", str(file), "--limit", "disk<=6"])
+    assert other.exit_code != 0
+
+
+def test_quick_comparison_with_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    spec_in(tmp_path)
+    arms = [f"--arm={arm}={sys.executable} measure.py {arm} {{seed}}" for arm in ("fast", "good")]
+    ran = CliRunner().invoke(
+        app, ["run", *arms, "--minimize", "work", "--limit", "p90(memory)<=4", "--contamination", "0", "--json",
+              "--max-pulls", "300", "--tolerance", "20%"],
+    )  # fmt: skip
+    assert json.loads(ran.stdout)["pareto_set"] == ["good"], ran.output
+
+
+def test_what_is_no_limit_is_refused_in_a_line(tmp_path: Path) -> None:
+    for command in (["run", str(spec_in(tmp_path))], ["analyze", "x.csv"]):
+        ran = CliRunner().invoke(app, [*command, "--limit", "p95(latency)"])
+        said = ran.output + str(ran.exception)
+        assert "--limit must be such as 'p95(latency)<=300'" in said
+
+
+def test_log_with_limits_on_the_command_line(tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    rows = [f"{arm},{work + i % 7 / 10},{memory + i % 5 / 10}" for arm, work, memory in
+            (("fast", 1, 5), ("good", 3, 2), ("slow", 5, 3)) for i in range(100)]  # fmt: skip
+    log.write_text("arm,work,memory\n" + "\n".join(rows) + "\n")
+    arguments = ["analyze", str(log), "--minimize", "work", "--limit", "memory<=4", "--limit", "mean(memory,0,9)>=0"]
+    shown = CliRunner().invoke(app, arguments[:-2])
+    assert shown.exit_code == 0, shown.output
+    assert "good has the least work among the arms with median(memory) ≤ 4" in shown.stdout
+    assert "beyond" in shown.stdout
+    told = json.loads(CliRunner().invoke(app, [*arguments[:-2], "--json"]).stdout)
+    assert told["keeping"]["good"][0]["keeping"] == "within"
+
+    back = read_document(AnalyzeDocument, told, "it").analysis()
+    assert back.explain("fast") == "out: certainly beyond median(memory) ≤ 4: at least 5.1"
