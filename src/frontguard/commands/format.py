@@ -127,6 +127,13 @@ Tolerance = Annotated[
 Threats = Literal["oblivious", "prescient", "malicious", "share"]
 Threat = Annotated[Threats, _wanted("'oblivious', 'prescient', 'malicious' or 'share'", *get_args(Threats))]
 Direction = Annotated[objectives.Direction, _wanted("'minimize' or 'maximize'", *get_args(objectives.Direction))]
+Statistic = Annotated[objectives.Counted, _wanted("'quantile' or 'mean'", *get_args(objectives.Counted))]
+Bounds = Annotated[
+    list[float],
+    Field(min_length=2, max_length=2),
+    _wanted("two numbers, the least and the largest that a value can be, such as [1, 5]"),
+]
+Sigma = Annotated[float, Field(gt=0.0, lt=math.inf), _wanted("the deviation of the values, a positive number")]
 SourceKind = Annotated[
     metrics.SourceKind,
     _wanted("one of 'json', 'regex', 'seconds', 'cpu_seconds', 'max_rss'", *get_args(metrics.SourceKind)),
@@ -187,7 +194,11 @@ class ObjectiveToml(_Toml):
     name: Text = MISSING
     direction: Direction | None = None
     tolerance: Tolerance = MISSING
-    quantile: Level = 0.5
+    quantile: Level | None = None
+    statistic: Statistic | None = None
+    bounds: Bounds | None = None
+    sigma: Sigma | None = None
+    exact: Annotated[bool, _wanted("true or false")] = False
     source: SourceKind | None = None
     key: Text | None = None
     pattern: Text | None = None

@@ -107,7 +107,8 @@ class Spec:
                 {
                     "name": objective.name,
                     "direction": objective.direction,
-                    "quantile": objective.quantile,
+                    "quantile": objective.level,
+                    **_counted(objective),
                     "source": source.to_dict(),
                 }
                 for objective, source in zip(self.objectives, self.sources, strict=True)
@@ -140,6 +141,12 @@ class Spec:
                 )
             identity["env"] = found
         return {"identity": identity, "spec": self.source_text}
+
+
+def _counted(objective: Objective) -> dict[str, Any]:
+    """What counts of an objective beside a quantile, where something does: studies of medians have no such keys."""
+    told = {"bounds": objective.bounds, "sigma": objective.sigma, "exact": objective.exact or None}
+    return {key: value for key, value in told.items() if value is not None}
 
 
 def read_spec(path: str | os.PathLike[str]) -> Spec:
@@ -187,7 +194,7 @@ def spec_from_arms(arms: Sequence[str], *, minimize: Sequence[str] = (), maximiz
         name="arms",
         arms=found,
         objectives=objectives,
-        sources=tuple(MetricSource(each.name, usual_kind(each.name), positive=each.relative) for each in objectives),
+        sources=tuple(MetricSource(each.name, usual_kind(each.name), objective=each) for each in objectives),
         threat=threat_named("prescient", 0.1),
         cwd=Path.cwd(),
     )
@@ -288,14 +295,24 @@ def _objective(table: ObjectiveToml, number: int, complain: Complaints) -> tuple
             raise wrong("pattern", f"not a regular expression: {problem}; got {table.pattern!r}") from None
         if groups != 1:
             raise wrong("pattern", f"wanted one group in round brackets, the value; got {groups} in {table.pattern!r}")
-    objective = Objective(table.name, direction, table.tolerance, table.quantile)
+    if table.statistic == "mean" and table.bounds is None and table.sigma is None:
+        wanted = "[0, 1] for rates, [1, 5] for stars; or sigma, the known deviation of the values"
+        raise wrong("bounds", f"missing; statistic = 'mean' wants to know how far values can lie: bounds = {wanted}")
+    bounds = None if table.bounds is None else (table.bounds[0], table.bounds[1])
+    try:
+        objective = Objective(
+            table.name, direction, table.tolerance, table.quantile, table.statistic, bounds, table.sigma, table.exact
+        )
+    except BadInput as problem:  # what keys say together
+        given = [key for key in ("exact", "sigma", "bounds", "statistic", "quantile") if getattr(table, key)]
+        raise wrong(given[0], str(problem)) from None
     source = MetricSource(
         table.name,
         kind,
         key=table.key or "",
         pattern=table.pattern or "",
         stream=table.stream or "stdout",
-        positive=objective.relative,
+        objective=objective,
     )
     return objective, source
 
