@@ -189,6 +189,11 @@ class Objective:
         return self.statistic is None and not self.exact
 
     @property
+    def has_quantile(self) -> bool:
+        """Whether a quantile counts, and neither a mean nor the value itself."""
+        return not self.exact and self.statistic != "mean"
+
+    @property
     def statistic_word(self) -> str:
         """What counts of the metric: "median", "p95", "mean" or "exact"."""
         if self.exact:
@@ -248,6 +253,67 @@ class Objective:
             f"{self.needs_positive}"
         )
 
+    @property
+    def needs_bounds(self) -> str:
+        """What is wrong where a value does not lie between the bounds of a mean, and the remedy."""
+        low, high = self.bounds or (0.0, 1.0)
+        return (
+            f"its mean counts values between {low:g} and {high:g}; if others can be right, give wider bounds, "
+            f"--mean {self.name}=LOW,HIGH (Objective(bounds=(LOW, HIGH)))"
+        )
+
+    def fault(self, value: float) -> str:
+        """Why a finite value cannot be used, in a few words that are the same for all such values; "" if it can.
+
+        >>> Objective("profit", tolerance="5%").fault(-1.0)
+        'is not positive, its tolerance is a percentage'
+        >>> Objective("stars", statistic="mean", bounds=(1, 5)).fault(301.0)
+        'is not between its bounds 1 and 5'
+        """
+        if self.bounds is not None:
+            low, high = self.bounds
+            return "" if low <= value <= high else f"is not between its bounds {low:g} and {high:g}"
+        if self.relative and self.statistic != "mean" and value <= 0.0:
+            return "is not positive, its tolerance is a percentage"
+        return ""
+
+    @property
+    def remedy(self) -> str:
+        """What a value must be to be used, and what to do where it cannot be: what goes with a `fault`."""
+        return self.needs_positive if self.bounds is None else self.needs_bounds
+
+    def unusable(self, count: int, of: int, example: float, arm: str) -> str:
+        """That so many of its values cannot be used, with one of them, its arm, and the remedy."""
+        if self.bounds is None:
+            return self.not_positive(count, of, example, arm)
+        return (
+            f"{count:,} of {of:,} values of {self.name!r} are not between its bounds, such as {example:g} of arm "
+            f"{arm!r}: {self.needs_bounds}"
+        )
+
+    @property
+    def no_booleans(self) -> str:
+        """What to do where values are true or false and it takes no such values."""
+        return (
+            f"true and false are values of a mean between bounds that hold 0 and 1: count its mean, a rate, with "
+            f'--mean {self.name} (Objective({self.name!r}, statistic="mean", bounds=(0, 1)))'
+        )
+
+    def only_two(self, low: float, high: float) -> str:
+        """Why the median, which counts as nobody said what does, is refused where all values are one of these two.
+
+        >>> Objective("solved").only_two(0.0, 1.0)
+        '\'solved\' has only the values 0 and 1, of which a median says little: count its mean with --mean solved
+        (Objective(statistic="mean", bounds=(0, 1))), or say --quantile solved=0.5 (Objective(quantile=0.5)) if the
+        median is meant'
+        """
+        option = self.name if (low, high) == (0.0, 1.0) else f"{self.name}={low:g},{high:g}"
+        return (
+            f"{self.name!r} has only the values {low:g} and {high:g}, of which a median says little: count its mean "
+            f'with --mean {option} (Objective(statistic="mean", bounds=({low:g}, {high:g}))), or say --quantile '
+            f"{self.name}=0.5 (Objective(quantile=0.5)) if the median is meant"
+        )
+
     def inward(self, values: npt.ArrayLike) -> Floats:
         """Inner values: float64, same shape, larger is better. NaN (or None) is a failed measurement and stays NaN.
 
@@ -299,6 +365,20 @@ class Objective:
         low, high = self.bounds
         return ((high - array) if self.minimized else (array - low)) / (high - low)
 
+    def as_measured(self, observed: npt.ArrayLike) -> Floats:
+        """The metric's own values of what samples hold: the inverse of `observed`.
+
+        >>> Objective("cost", "minimize", statistic="mean", bounds=(0, 4)).as_measured([0.75, 0.0]).tolist()
+        [1.0, 4.0]
+        """
+        if self.statistic != "mean":
+            return self.outward(observed)
+        array = self._numbers(observed)
+        if self.bounds is None:
+            return -array + 0.0 if self.minimized else array + 0.0
+        low, high = self.bounds
+        return high - array * (high - low) if self.minimized else low + array * (high - low)
+
     def usable(self, values: Floats) -> npt.NDArray[np.bool_]:
         """Which values can be used: finite ones, between the bounds of a mean, positive where a percentage needs it."""
         good: npt.NDArray[np.bool_] = np.isfinite(values)
@@ -319,6 +399,8 @@ class Objective:
         if self.relative:
             with np.errstate(over="ignore", under="ignore"):  # beyond the largest double is infinite enough
                 array = np.exp(array)
+            if self.exact:  # what was measured, and not what is left of it after a logarithm
+                array = np.array([float(f"{x:.13g}") for x in array.ravel().tolist()]).reshape(array.shape)
         return array + 0.0
 
     def outward_interval(self, low: npt.ArrayLike, high: npt.ArrayLike) -> tuple[Floats, Floats]:

@@ -103,7 +103,11 @@ def test_a_plan_from_a_pilot_speaks_of_its_arms_and_units(folder: Path) -> None:
         ([*PROBLEM, "--tolerance", "much", "--sigma", "1"], "--tolerance must be a number such as 0.5"),
         ([*PROBLEM, "--tolerance", "0.1", "--sigma", "1", "--threat", "evil"], "oblivious, prescient, malicious"),
         ([*PROBLEM, "--tolerance", "0.1", "--sigma", "1", "--confidence", "95"], "--confidence must be a probability"),
-        ([*PROBLEM, "--tolerance", "0.1", "--sigma", "1", "--minimize", "x"], "--minimize belongs to a pilot log"),
+        (
+            [*PROBLEM, "--tolerance", "0.1", "--sigma", "1", "--minimize", "x"],
+            "1 of them are named, got 2",
+        ),
+        ([*PROBLEM, "--tolerance", "0.1", "--sigma", "1", "--arm", "x"], "--arm belongs to a pilot log"),
         ([*PROBLEM, *["--tolerance", "0.1"] * 3, "--sigma", "1"], "--tolerance: wanted one, or 2"),
         (["--contamination", "0.1", "--tolerance", "0.1", "--sigma", "1"], "--arms and --objectives are needed"),
         ([*ON_PILOT, "--tolerance", "1%", "--minimize", "second"], "no such column; did you mean seconds?"),

@@ -315,7 +315,7 @@ def test_options_take_the_place_of_what_the_spec_says(folder: Path) -> None:
         max_time="2 min", workers=3, timeout="1 h", seed=4, name="other",
     )  # fmt: skip
     assert [objective.tolerance for objective in spec.objectives] == ["10%", "5%"]
-    assert [source.positive for source in spec.sources] == [True, True]  # its logarithm will be taken
+    assert [source.objective for source in spec.sources] == list(spec.objectives)  # its logarithm will be taken
     assert (spec.threat, spec.confidence, spec.seed, spec.name) == (Malicious(0.05), 0.9, 4, "other")
     assert (spec.budget.max_pulls, spec.budget.max_time, spec.workers, spec.timeout) == (70, 120.0, 3, 3600.0)
     assert spec.lease > 3600.0  # a pull that is still allowed to run is not given to another worker

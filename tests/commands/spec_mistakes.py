@@ -4,7 +4,7 @@
 # fmt: off
 
 MISTAKES = [  # in the shortest spec: what is replaced, by what, and the message after the name of the file
-    ('tolerance = "2%"', "tolerence = 1", ", line 3: objective 1: tolerence: no such key (did you mean 'tolerance'?); wanted one of name, direction, tolerance, quantile, source, key, pattern, stream"),
+    ('tolerance = "2%"', "tolerence = 1", ", line 3: objective 1: tolerence: no such key (did you mean 'tolerance'?); wanted one of name, direction, tolerance, quantile, statistic, bounds, sigma, exact, source, key, pattern, stream"),
     ('tolerance = "2%"', "", ", line 1: objective 1: tolerance: missing; wanted the difference that does not matter, a number from 0 such as 0.5 or a percentage such as '2%'"),
     ('tolerance = "2%"', 'tolerance = "2 percent"', ", line 3: objective 1: tolerance: wanted the difference that does not matter, a number from 0 such as 0.5 or a percentage such as '2%'; got '2 percent'"),
     ('tolerance = "2%"', "tolerance = true", ", line 3: objective 1: tolerance: wanted the difference that does not matter, a number from 0 such as 0.5 or a percentage such as '2%'; got true"),
@@ -12,6 +12,14 @@ MISTAKES = [  # in the shortest spec: what is replaced, by what, and the message
     ('name = "seconds"', 'name = "size"', ", line 1: objective 1: direction: missing; wanted 'minimize' or 'maximize'"),
     ('name = "seconds"', 'name = "seconds"\ndirection = "min"', ", line 3: objective 1: direction: wanted 'minimize' or 'maximize' (did you mean 'minimize'?); got 'min'"),
     ('name = "seconds"', 'name = "seconds"\nquantile = 1', ", line 3: objective 1: quantile: wanted a number between 0 and 1, such as 0.95; got 1"),
+    ('name = "seconds"', 'name = "seconds"\nstatistic = "median"', ", line 3: objective 1: statistic: wanted 'quantile' or 'mean' (did you mean 'mean'?); got 'median'"),
+    ('name = "seconds"', 'name = "seconds"\nstatistic = "mean"', ", line 1: objective 1: bounds: missing; statistic = 'mean' wants to know how far values can lie: bounds = [0, 1] for rates, [1, 5] for stars; or sigma, the known deviation of the values"),
+    ('name = "seconds"', 'name = "seconds"\nstatistic = "mean"\nbounds = [5]', ", line 4: objective 1: bounds: wanted two numbers, the least and the largest that a value can be, such as [1, 5]; got [5]"),
+    ('name = "seconds"', 'name = "seconds"\nstatistic = "mean"\nbounds = [5, 1]', ", line 4: objective 1: bounds: bounds of objective 'seconds' must be finite, the lower one first; got (5.0, 1.0)"),
+    ('name = "seconds"', 'name = "seconds"\nsigma = 0', ", line 3: objective 1: sigma: wanted the deviation of the values, a positive number; got 0"),
+    ('name = "seconds"', 'name = "seconds"\nbounds = [0, 1]', ", line 3: objective 1: bounds: bounds of objective 'seconds' must come with statistic='mean', which is what needs it"),
+    ('name = "seconds"', 'name = "seconds"\nexact = 1', ", line 3: objective 1: exact: wanted true or false; got 1"),
+    ('name = "seconds"', 'name = "seconds"\nquantile = 0.9\nexact = true', ", line 4: objective 1: exact: objective 'seconds' must have one statistic; got a quantile and exact values"),
     ('name = "seconds"', 'name = "seconds"\nsource = "second"', ", line 3: objective 1: source: wanted one of 'json', 'regex', 'seconds', 'cpu_seconds', 'max_rss' (did you mean 'seconds'?); got 'second'"),
     ('name = "seconds"', 'name = "seconds"\ndirection = "minimize"\nsource = "regex"', ", line 1: objective 1: pattern: missing; source = 'regex' wants a regular expression with one group"),
     ('name = "seconds"', 'name = "seconds"\ndirection = "minimize"\nsource = "regex"\npattern = "x"', ", line 5: objective 1: pattern: wanted one group in round brackets, the value; got 0 in 'x'"),

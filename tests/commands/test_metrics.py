@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from frontguard import Objective
 from frontguard.commands.metrics import MetricSource, last_line, read_metrics
 
 SIZE = MetricSource("size")
@@ -53,9 +54,22 @@ def test_what_is_no_number_fails_alone(written, reason):
 def test_a_relative_tolerance_wants_positive_values(value):
     line = json.dumps({"size": value})
     assert read(line).values == {"size": value}
-    reading = read(line, MetricSource("size", positive=True))
+    reading = read(line, MetricSource("size", objective=Objective("size", "minimize", "5%")))
     assert reading.values == {"size": value}  # kept: with another tolerance it can be used
     assert reading.reason == "metric 'size' is not positive, its tolerance is a percentage"
+
+
+def test_a_mean_wants_values_between_its_bounds_and_true_is_one():
+    stars = MetricSource("stars", objective=Objective("stars", statistic="mean", bounds=(1, 5)))
+    reading = read('{"stars": 6}', stars)
+    assert reading.values == {"stars": 6.0}  # kept: with other bounds it can be used
+    assert reading.reason == "metric 'stars' is not between its bounds 1 and 5"
+    solved = MetricSource("solved", objective=Objective("solved", "minimize", "5%", statistic="mean", bounds=(0, 1)))
+    assert read('{"solved": true}', solved).values == {"solved": 1.0}
+    assert read('{"solved": false}', solved) == ({"solved": 0.0}, "", "", "")  # 0 is no failure, though in percent
+    refused = read('{"stars": true}', stars)
+    assert (refused.reason, refused.kind) == ("metric 'stars' is not a number", "true or false")
+    assert "--mean stars (Objective(" in refused.detail
 
 
 def test_keys_may_be_nested_or_have_dots():

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from frontguard import Objective
 from frontguard.commands.metrics import MetricSource
 from frontguard.commands.spec import Limits, grid_arms, read_spec, spec_from_arms
 from frontguard.commands.templates import BadPlaceholder, escaped, filled, filled_command, placeholders
@@ -84,9 +85,9 @@ def test_the_spec_of_the_design_is_read(tmp_path):
         "seconds",
         "minimize",
         "2%",
-        0.5,
+        None,
     )
-    assert spec.sources == (MetricSource("seconds", "seconds", positive=True),)
+    assert spec.sources == (MetricSource("seconds", "seconds", objective=objective),)
     assert [arm.name for arm in spec.arms] == [
         "-O1/-fno-unroll-loops",
         "-O1/-funroll-loops",
@@ -178,13 +179,14 @@ def test_every_key_is_read(tmp_path):
     assert spec.budget == Limits(100, 20, 5400.0)
     assert [(each.direction, each.quantile) for each in spec.objectives] == [
         ("maximize", 0.9),
-        ("minimize", 0.5),
-        ("minimize", 0.5),
+        ("minimize", None),
+        ("minimize", None),
     ]
+    size, loss, memory = spec.objectives
     assert spec.sources == (
-        MetricSource("size", "json", key="result.size"),
-        MetricSource("loss", "regex", pattern="loss=([0-9.]+)", stream="stderr"),
-        MetricSource("memory", "max_rss", positive=True),
+        MetricSource("size", "json", key="result.size", objective=size),
+        MetricSource("loss", "regex", pattern="loss=([0-9.]+)", stream="stderr", objective=loss),
+        MetricSource("memory", "max_rss", objective=memory),
     )
     assert (spec.workers, spec.timeout, spec.prepare_timeout, spec.lease) == (3, 120.0, 30.0, 99.0)
     assert spec.cwd == tmp_path / "sub"
@@ -386,3 +388,41 @@ def test_placeholders_are_filled():
     for wrong in ("{", "}", "{}", "{a b}", "{a", "{1}", "{{{", "x}"):
         with pytest.raises(BadPlaceholder, match="no placeholder"):
             placeholders(wrong)
+
+
+def test_what_counts_may_be_a_mean_or_the_value_itself(tmp_path):
+    spec = spec_of(
+        tmp_path,
+        """
+        [[objective]]
+        name = "solved"
+        direction = "maximize"
+        tolerance = 0.05
+        statistic = "mean"
+        bounds = [0, 1]
+        [[objective]]
+        name = "bytes"
+        direction = "minimize"
+        tolerance = 0
+        exact = true
+        [[objective]]
+        name = "seconds"
+        tolerance = 0.1
+        statistic = "mean"
+        sigma = 0.2
+        [run]
+        command = ["./measure", "{arm}"]
+        [[arm]]
+        name = "a"
+        [[arm]]
+        name = "b"
+        """,
+    )
+    assert spec.objectives == (
+        Objective("solved", tolerance=0.05, statistic="mean", bounds=(0, 1)),
+        Objective("bytes", "minimize", exact=True),
+        Objective("seconds", "minimize", 0.1, statistic="mean", sigma=0.2),
+    )
+    told = [set(each) - {"name", "direction", "quantile", "source"} for each in spec.identity()["objectives"]]
+    assert told == [{"bounds"}, {"exact"}, {"sigma"}]
+    assert spec.identity()["objectives"][0]["quantile"] == 0.5  # as studies of earlier versions have it

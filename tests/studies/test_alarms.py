@@ -22,6 +22,43 @@ Rng = np.random.Generator
 NAN = float("nan")
 
 
+# Values of which means count ------------------------------------------------------------------------------------------
+
+RATE_OF = Objective("solved", statistic="mean", bounds=(0, 1))
+STARS_OF = Objective("stars", "minimize", statistic="mean", bounds=(1, 5))
+
+
+def _alarms_of_means(seed: int, rate: float) -> list[Alarm]:
+    """The alarms of a clean study of two arms: rates of all sizes, and stars; the spread bound is not theirs."""
+    rng = np.random.default_rng([11, seed])
+    threat = THREATS[seed % len(THREATS)]
+    n = int(rng.choice([64, 256, 1024]))
+    solved = (rng.random((2, n)) < rng.choice([0.02, 0.3, 0.5, 0.9, 0.98])).astype(float)
+    stars = rng.choice(5, size=(2, n), p=[0.05, 0.05, 0.2, 0.3, 0.4]) / 4.0
+    for values in (solved, stars):  # as much is replaced, at random, as is declared
+        hit = rng.random((2, n)) < (0.0 if isinstance(threat, Share) else threat.eps)
+        values[hit] = float(seed % 2)
+    both = np.stack([solved, stars], axis=2)
+    return alarms(["a", "b"], [RATE_OF, STARS_OF], threat, list(both), spread=Gaussian(0.001), rate=rate)
+
+
+def test_clean_rates_and_stars_raise_hardly_an_alarm() -> None:
+    rate, studies = 0.5, 300
+    raised = sum(bool(_alarms_of_means(seed, rate)) for seed in range(studies))
+    assert raised <= studies * rate / 5  # of a level of one half: the tests are of few values, and so strict
+
+
+def test_a_rate_that_changes_raises_one_in_its_own_units() -> None:
+    stars = np.repeat([0.0, 1.0], 128).reshape(-1, 1)
+    (alarm,) = alarms(["a"], [STARS_OF], Prescient(0.1), [stars])
+    assert alarm.kind == "drift"
+    assert vars(alarm)["value"] in (1.0, 5.0)
+
+
+def test_exact_values_raise_none_of_drift() -> None:
+    assert not alarms(["a"], [Objective("bytes", exact=True)], Prescient(0.1), [np.arange(256.0).reshape(-1, 1)])
+
+
 # Clean studies --------------------------------------------------------------------------------------------------------
 
 

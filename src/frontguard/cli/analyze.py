@@ -11,6 +11,7 @@ import typer
 
 from frontguard._secrets import without_password
 from frontguard._written import checked_confidence
+from frontguard.cli.counted import Exact, Mean, Sigma, check_named, counted, of_analyze
 from frontguard.cli.report import checked_target, keep, origin
 from frontguard.cli.values import (
     THREATS,
@@ -18,7 +19,6 @@ from frontguard.cli.values import (
     console,
     print_answer,
     read_limits,
-    read_number,
     read_tolerance,
     size_of,
     whole_from,
@@ -60,6 +60,9 @@ def analyze(
         list[str] | None,
         typer.Option(help="What arms must keep to, 'p95(latency)<=300'; repeat for several (without: the study's)."),
     ] = None,
+    mean: Mean = None,
+    exact: Exact = None,
+    sigma: Sigma = None,
     contamination: Annotated[
         str | None,
         typer.Option(help="Probability with which each measurement may be anything (ε; without: the study's, or 0.1)."),
@@ -137,11 +140,13 @@ def analyze(
         checked_target(report)
     given: dict[str, Any] = {
         "tolerance": by_metric("tolerance", tolerance, read_tolerance),
-        "quantile": by_metric("quantile", quantile, read_number),
         "limits": read_limits(limit) if limit else None,
         "confidence": None if confidence is None else checked_confidence(confidence, "--confidence"),
         "memory": None if memory is None else size_of(memory),
     }
+    said = counted(mean, exact, sigma, quantile)
+    if maximize or minimize:
+        check_named(said, [*(maximize or ()), *(minimize or ())], declared=True)
     reading: dict[str, Any] = {
         "layout": layout, "format": format, "metric_column": metric_column, "value_column": value_column,
         "decimal": decimal, "missing_arms": missing_arms, "study": study,
@@ -170,6 +175,7 @@ def analyze(
             cluster=cluster,
             progress=display.reading,
             **given,
+            **of_analyze(said),
             **reading,
         )
     if csv is not None:

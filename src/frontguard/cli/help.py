@@ -16,6 +16,9 @@ GROUPS: dict[str, dict[str, str]] = {
         "--minimize": "METRIC",
         "--maximize": "METRIC",
         "--quantile": "LEVEL",
+        "--mean": "METRIC",
+        "--exact": "METRIC",
+        "--sigma": "METRIC=NUMBER",
         "--pilot": "FILE.csv",
         "--study": "NAME",
         "--storage": "STORAGE",
@@ -35,7 +38,6 @@ GROUPS: dict[str, dict[str, str]] = {
         "--timeout": "TIME",
         "--runs": "N",
         "--seed": "N",
-        "--sigma": "NUMBER",
         "--gaussian": "NUMBER",
         "--span": "NUMBER",
         "--policy": "POLICY",
@@ -79,7 +81,7 @@ GROUPS: dict[str, dict[str, str]] = {
 }
 """Options by group, in the order in which groups are shown, with the word for what an option takes."""
 
-OF_A_COMMAND = {("run", "--arm"): "NAME=COMMAND", ("report", "--output"): "FILE"}
+OF_A_COMMAND = {("run", "--arm"): "NAME=COMMAND", ("report", "--output"): "FILE", ("plan", "--sigma"): "NUMBER"}
 """Where an option takes something else in one command."""
 
 _GROUPED = 12

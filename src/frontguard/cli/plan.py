@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from frontguard._written import checked_confidence
-from frontguard.cli.values import THREATS, by_metric, console, known_metrics, whole_from
+from frontguard.cli.counted import Exact, Mean, check_named, counted, counting
+from frontguard.cli.values import THREATS, by_metric, console, known_metrics, read_number, whole_from
 from frontguard.errors import BadInput
 from frontguard.phrases import nearest
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
+    from frontguard.commands.spec import Spec
     from frontguard.objectives import Objective
     from frontguard.planning.cost import CostPlan
     from frontguard.planning.reach import Pilot
@@ -23,12 +25,17 @@ if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --
 
 
 def plan(
+    context: typer.Context,
+    spec: Annotated[
+        Path | None,
+        typer.Argument(metavar="SPEC.toml", help="A spec of frontguard run: its arms, metrics, tolerances and threat."),
+    ] = None,
     tolerance: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(help="Difference that does not matter: 0.1, or 2% on a pilot; or METRIC=2%, repeated."),
-    ],
+    ] = None,
     arms: Annotated[int | None, whole_from(2, "How many candidates (without a pilot).")] = None,
-    objectives: Annotated[int | None, whole_from(1, "How many metrics (without a pilot).")] = None,
+    objectives: Annotated[int | None, whole_from(1, "How many metrics (if they are not named).")] = None,
     contamination: Annotated[
         str, typer.Option(help="Probability with which each measurement may be anything (ε).")
     ] = "0.1",
@@ -37,48 +44,75 @@ def plan(
     coverage: Annotated[
         list[str] | None, typer.Option(help="By how much an arm of the front may be missed (without: as --tolerance).")
     ] = None,
-    sigma: Annotated[float | None, typer.Option(help="The rewards are subgaussian with this deviation.")] = None,
+    sigma: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="The rewards are subgaussian with this deviation; METRIC=0.2: its mean counts, and values of this "
+            "metric have that deviation (with contamination 0 only)."
+        ),
+    ] = None,
     gaussian: Annotated[float | None, typer.Option(help="The rewards are normal with this deviation.")] = None,
     span: Annotated[
         float | None, typer.Option(help="Between the medians of the best and worst arm (without: a guess, see docs).")
     ] = None,
     pilot: Annotated[Path | None, typer.Option(help="Earlier measurements, a CSV file with a row for each.")] = None,
     arm: Annotated[str | None, typer.Option(help="Column of the pilot that names the arm.")] = None,
-    maximize: Annotated[list[str] | None, typer.Option(help="Column to be maximised; repeat for several.")] = None,
-    minimize: Annotated[list[str] | None, typer.Option(help="Column to be minimised; repeat for several.")] = None,
+    maximize: Annotated[list[str] | None, typer.Option(help="Metric to be maximised; repeat for several.")] = None,
+    minimize: Annotated[list[str] | None, typer.Option(help="Metric to be minimised; repeat for several.")] = None,
+    quantile: Annotated[
+        list[str] | None,
+        typer.Option(help="What counts of a metric of the pilot, METRIC=0.95 or 0.95 for all (without: medians)."),
+    ] = None,
+    mean: Mean = None,
+    exact: Exact = None,
     runs: Annotated[int, whole_from(1, "Simulated runs for every policy and attack.")] = 20,
     seed: Annotated[int, whole_from(0, "The same seed gives the same plan.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON on stdout.")] = False,
 ) -> None:
     """Say how many pulls an identification would take, and what can be promised at all, before the first one."""
-    level = checked_confidence(confidence, "--confidence")
+    given = {
+        name: str(context.params[name])
+        for name in ("threat", "contamination", "confidence")
+        if spec is None or getattr(context.get_parameter_source(name), "name", "") != "DEFAULT"
+    }
     import numpy as np
 
     from frontguard.objectives import tolerances
     from frontguard.planning.cost import Task, make_plan
-    from frontguard.theory.threats import threat_of
+    from frontguard.theory.threats import USUAL, threat_of
     from frontguard.words.progress import ProgressDisplay
 
-    model = threat_of(threat, contamination, prefix="--")
+    wanted = None if spec is None else _read(spec, maximize, minimize)
+    usual = USUAL if wanted is None else wanted.threat
+    model = threat_of(given.get("threat"), given.get("contamination"), usual, prefix="--")
+    written = given.get("confidence")
+    level = wanted.confidence if written is None and wanted else checked_confidence(written, "--confidence")
+    plain = [text for text in sigma or () if "=" not in text]
+    said = counted(mean, exact, [text for text in sigma or () if "=" in text], quantile)
+    if wanted is not None:
+        named = wanted.objectives
+    else:
+        named = _named(maximize or [], minimize or [], objectives, in_pilot=pilot is not None)
+    check_named(said, [metric.name for metric in named], declared=wanted is None)
+    counting_so = tuple(counting(named, said))
+    metrics, covering = _tolerances(counting_so, tolerance, coverage, named, percent=bool(pilot or wanted))
     measured, spread = None, None
     if pilot is None:
-        _refuse({"--arm": arm, "--maximize": maximize, "--minimize": minimize}, "belongs to a pilot log: give --pilot")
-        if arms is None or objectives is None:
-            raise BadInput("--arms and --objectives are needed, or a pilot log (--pilot)")
-        described, spread = _described(objectives, sigma, gaussian, span)
-        metrics, covering = _tolerances(described, tolerance, coverage, with_pilot=False)
+        _refuse({"--arm": arm}, "belongs to a pilot log: give --pilot")
+        arms = arms if wanted is None else len(wanted.arms)
+        if arms is None:
+            raise BadInput("--arms and --objectives are needed, or a spec, or a pilot log (--pilot)")
+        spread = _spread(metrics, plain, gaussian, span)
     else:
         _refuse(
-            {"--sigma": sigma, "--gaussian": gaussian, "--span": span},
+            {"--sigma": plain, "--gaussian": gaussian, "--span": span},
             "cannot be combined with --pilot, which shows how rewards spread",
         )
         if arm is None:
             raise BadInput("--arm: name the column of the pilot that says which arm a row belongs to")
-        metrics, covering = _tolerances(_named(maximize or [], minimize or []), tolerance, coverage)
         measured = read_pilot(pilot, arm, metrics)
-        for name, given, found in (("--arms", arms, measured.arms), ("--objectives", objectives, len(metrics))):
-            if given is not None and given != found:
-                raise BadInput(f"{name}: {pilot} has {found}, got {given}; leave it away")
+        if arms is not None and arms != measured.arms:
+            raise BadInput(f"--arms: {pilot} has {measured.arms}, got {arms}; leave it away")
         arms = measured.arms
     task = Task(
         model,
@@ -109,45 +143,73 @@ def _refuse(given: dict[str, Any], why: str) -> None:
             raise BadInput(f"{option} {why}")
 
 
-def _described(
-    objectives: int, sigma: float | None, gaussian: float | None, span: float | None
-) -> tuple[tuple[Objective, ...], Gaussian | Subgaussian]:
-    """The objectives and how far rewards spread, without a pilot."""
-    from frontguard.objectives import Objective
+def _read(file: Path, maximize: list[str] | None, minimize: list[str] | None) -> Spec:
+    """The spec, which has objectives of its own."""
+    from frontguard.commands.spec import read_spec
+
+    _refuse({"--maximize": maximize, "--minimize": minimize}, f"says what {file} says: its objectives")
+    return read_spec(file)
+
+
+def _spread(
+    metrics: Sequence[Objective], sigma: list[str], gaussian: float | None, span: float | None
+) -> Gaussian | Subgaussian | None:
+    """How far rewards spread whose quantiles count, without a pilot; None if there are none such."""
     from frontguard.theory.spread import Gaussian, Subgaussian
 
-    if (sigma is None) == (gaussian is None):
+    if span is not None and not 0.0 < span < math.inf:
+        raise BadInput(f"--span: wanted a positive number, got {span}")
+    if not any(metric.has_quantile for metric in metrics):
+        _refuse({"--sigma": sigma, "--gaussian": gaussian}, "is of metrics whose median counts, and there is none")
+        return None
+    if len(sigma) + (gaussian is not None) != 1:
         raise BadInput(
             "how far rewards spread must be said in one way: --sigma (subgaussian), --gaussian (normal) or --pilot"
         )
-    if span is not None and not 0.0 < span < math.inf:
-        raise BadInput(f"--span: wanted a positive number, got {span}")
-    spread = Gaussian(gaussian) if gaussian is not None else Subgaussian(sigma or 0.0)
-    return tuple(Objective(f"objective {d + 1}") for d in range(objectives)), spread
+    return Gaussian(gaussian) if gaussian is not None else Subgaussian(read_number("sigma", sigma[0]))
 
 
-def _named(maximize: list[str], minimize: list[str]) -> tuple[Objective, ...]:
-    """The objectives that are columns of a pilot."""
-    from frontguard.objectives import parse_objectives
+def _named(maximize: list[str], minimize: list[str], objectives: int | None, *, in_pilot: bool) -> Sequence[Objective]:
+    """The objectives by their names, which are columns of a pilot; or so many without one."""
+    from frontguard.objectives import Objective, parse_objectives
 
-    if not maximize and not minimize:
+    pairs = [*((name, "maximize") for name in maximize), *((name, "minimize") for name in minimize)]
+    if pairs:
+        if objectives not in (None, len(pairs)):
+            raise BadInput(f"--objectives: {len(pairs)} of them are named, got {objectives}; leave it away")
+        return parse_objectives(pairs)
+    if in_pilot:
         raise BadInput("name at least one column of the pilot with --maximize or --minimize")
-    return parse_objectives([*((name, "maximize") for name in maximize), *((name, "minimize") for name in minimize)])
+    if objectives is None:
+        raise BadInput("--arms and --objectives are needed, or a spec, or a pilot log (--pilot)")
+    return tuple(Objective(f"objective {d + 1}") for d in range(objectives))
 
 
 def _tolerances(
-    metrics: tuple[Objective, ...], tolerance: list[str], coverage: list[str] | None, *, with_pilot: bool = True
+    metrics: Sequence[Objective],
+    tolerance: list[str] | None,
+    coverage: list[str] | None,
+    as_written: Sequence[Objective],
+    *,
+    percent: bool,
 ) -> tuple[tuple[Objective, ...], list[float]]:
-    """The objectives with their tolerances, and inner coverages."""
+    """The objectives with their tolerances, those of options or as a spec has them written, and inner coverages."""
     from dataclasses import replace
 
     from frontguard.objectives import parse_tolerance
 
+    names = [metric.name for metric in metrics]
+    of_spec = [f"{metric.name}={metric.tolerance}" for metric in as_written]
+    if not tolerance and all(metric.tolerance == 0.0 for metric in as_written):
+        raise BadInput("--tolerance: wanted the difference that does not matter, 0.1 or METRIC=0.1; got none")
+    if tolerance and any("=" in text for text in tolerance) and percent:  # the others are as the spec has them
+        said = {text.rpartition("=")[0] for text in tolerance}
+        tolerance = [*tolerance, *(text for text, name in zip(of_spec, names, strict=True) if name not in said)]
     texts = {}
-    for option, given in (("--tolerance", tolerance), ("--coverage", coverage or tolerance)):
-        texts[option] = _for_each(option, given, [metric.name for metric in metrics])
+    for option, given in (("--tolerance", tolerance or of_spec), ("--coverage", coverage or tolerance or of_spec)):
+        texts[option] = _for_each(option, given, names)
         for text in texts[option]:
-            if parse_tolerance(text, option).relative and not with_pilot:
+            if parse_tolerance(text, option).relative and not percent:
                 raise BadInput(f"{option} {text}: a percentage needs a pilot log with positive metrics (--pilot)")
     measured, covering = [], []
     for metric, tolerated, covered in zip(metrics, *texts.values(), strict=True):
@@ -210,10 +272,10 @@ def read_pilot(path: Path, arm: str, metrics: Sequence[Objective]) -> Pilot:
                 owners.append(index.setdefault(name, len(index)))
                 values.append([_number(path, reader.line_num, header[c], row[c]) for c in columns])
                 for metric, value in zip(metrics, values[-1], strict=True):
-                    if metric.relative and value <= 0.0:
+                    if not math.isnan(value) and metric.fault(value):
+                        must = "must be positive" if metric.bounds is None else "must be between its bounds"
                         raise BadInput(
-                            f"{path}, line {reader.line_num}: {metric.name!r} must be positive; got {value:g}: "
-                            f"{metric.needs_positive}"
+                            f"{path}, line {reader.line_num}: {metric.name!r} {must}; got {value:g}: {metric.remedy}"
                         )
     except OSError as error:
         raise BadInput(f"--pilot {path}: cannot be read: {error.strerror or error}") from None

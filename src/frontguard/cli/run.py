@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from json import dumps
@@ -19,6 +19,7 @@ import typer
 
 from frontguard._secrets import without_password
 from frontguard._written import checked_confidence, checked_seconds
+from frontguard.cli.counted import Exact, Mean, Sigma, check_named, counted, counting
 from frontguard.cli.report import checked_target, keep, origin
 from frontguard.cli.values import (
     THREATS,
@@ -71,6 +72,13 @@ def run(
         list[str] | None,
         typer.Option(help="What arms must keep to, 'p95(latency)<=300'; repeat for several, beside those of the spec."),
     ] = None,
+    quantile: Annotated[
+        list[str] | None,
+        typer.Option(help="What counts of a metric, METRIC=0.95 or 0.95 for all (without: as the spec, or medians)."),
+    ] = None,
+    mean: Mean = None,
+    exact: Exact = None,
+    sigma: Sigma = None,
     contamination: Annotated[
         str | None, typer.Option(help="Probability with which each measurement may be anything (ε; without: 0.1).")
     ] = None,
@@ -109,7 +117,8 @@ def run(
         checked_target(report)
     wanted = with_options(
         spec_of(spec, arm or (), minimize or (), maximize or ()),
-        tolerance=tolerance or (), limit=limit or (), threat=threat, contamination=contamination, confidence=confidence,
+        tolerance=tolerance or (), counts=counted(mean, exact, sigma, quantile), limit=limit or (), threat=threat,
+        contamination=contamination, confidence=confidence,
         max_pulls=max_pulls, max_pulls_per_arm=max_pulls_per_arm, max_time=max_time, workers=workers, timeout=timeout,
         seed=seed, name=study,
     )  # fmt: skip
@@ -164,6 +173,7 @@ def with_options(
     spec: Spec,
     *,
     tolerance: Sequence[str] = (),
+    counts: Mapping[str, Mapping[str, Any]] | None = None,
     limit: Sequence[str] = (),
     threat: str | None = None,
     contamination: str | None = None,
@@ -193,31 +203,32 @@ def with_options(
     if timeout is not None:
         changes["timeout"] = checked_seconds(timeout, "--timeout")
         changes["lease"] = max(spec.lease, default_lease(spec.arms, changes["timeout"], spec.prepare_timeout))
-    objectives = with_tolerances(spec.objectives, tolerance)
+    objectives = with_objectives(spec, counts or {}, tolerance)
     sources = zip(spec.sources, objectives, strict=False)  # behind these come those of limits
     changes["objectives"] = tuple(objectives)
-    changed = tuple(replace(source, positive=objective.relative) for source, objective in sources)
+    changed = tuple(replace(source, objective=objective) for source, objective in sources)
     changes["sources"] = changed + spec.sources[len(changed) :]
     spec = replace(spec, **{key: value for key, value in changes.items() if value is not None})
     spec = spec.with_limits(read_limits(limit))
     return replace(spec, name=name or (spec.name if spec.source_text else _quick_name(spec)))
 
 
-def with_tolerances(objectives: Sequence[Objective], texts: Sequence[str]) -> list[Objective]:
-    """The objectives with other tolerances: one for all, or NAME=TOLERANCE for some.
+def with_objectives(spec: Spec, counts: Mapping[str, Mapping[str, Any]], tolerance: Sequence[str]) -> list[Objective]:
+    """The objectives of a spec, with what else counts of them, and other tolerances: one for all, or NAME=TOLERANCE.
 
-    >>> from frontguard.objectives import Objective
-    >>> both = [Objective("seconds", "minimize", "5%"), Objective("size", "minimize", 10.0)]
-    >>> [each.tolerance for each in with_tolerances(both, ["size=20", "seconds=2 %"])]
-    ['2%', 20.0]
+    A tolerance that nobody gave is 5% of a metric that options name, and of a mean 5% of what its bounds span: a rate
+    may be 0, of which there are no shares.
     """
-    given = by_metric("tolerance", texts, read_tolerance)
-    if given is None:
-        return list(objectives)
-    if not isinstance(given, dict):
-        return [replace(objective, tolerance=given) for objective in objectives]
-    known_metrics("--tolerance", given, [objective.name for objective in objectives])
-    return [replace(objective, tolerance=given.get(objective.name, objective.tolerance)) for objective in objectives]
+    quick, names = not spec.source_text, [each.name for each in spec.objectives]
+    given = by_metric("tolerance", tolerance, read_tolerance)
+    known_metrics("--tolerance", given if isinstance(given, dict) else (), names)
+    check_named(counts, names, declared=quick)
+    found = []
+    for before, each in zip(spec.objectives, counting(spec.objectives, counts), strict=True):
+        usual = 0.05 * (each.bounds[1] - each.bounds[0]) if quick and each.bounds is not None else before.tolerance
+        wanted = usual if given is None else given.get(each.name, usual) if isinstance(given, dict) else given
+        found.append(replace(each, tolerance=wanted))
+    return found
 
 
 def _quick_name(spec: Spec) -> str:

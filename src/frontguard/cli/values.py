@@ -61,12 +61,12 @@ def by_metric(option: str, texts: Sequence[str] | None, read: Callable[[str, str
     return named
 
 
-def known_metrics(option: str, named: Iterable[str], known: Sequence[str]) -> None:
-    """Refuse METRIC=VALUE of a metric that there is not."""
+def known_metrics(option: str, named: Iterable[str], known: Sequence[str], how: str = "") -> None:
+    """Refuse METRIC=VALUE of a metric that there is not; `how` says how there would be one."""
     for name in named:
         if name not in known:
             hint = did_you_mean(name, known)
-            raise BadInput(f"{option}: no objective is called {name!r}{hint}; there is {', '.join(known)}")
+            raise BadInput(f"{option}: no objective is called {name!r}{hint}; there is {', '.join(known)}{how}")
 
 
 def read_number(option: str, text: str) -> float:

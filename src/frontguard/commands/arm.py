@@ -131,7 +131,7 @@ def run_pull(
         except Stopped:
             return replace(outcome, reason=CANCELLED)
     detail = hidden(reading.detail, secrets)[:_LONGEST_DETAIL]
-    return replace(outcome, values=reading.values, reason=reading.reason, detail=detail)
+    return replace(outcome, values=reading.values, reason=reading.reason, detail=detail, kind=reading.kind)
 
 
 def _text(data: bytes) -> str:

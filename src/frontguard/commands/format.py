@@ -134,6 +134,8 @@ Counted = Annotated[objectives.Counted, _wanted("'quantile' or 'mean'", *get_arg
 Threats = Literal["oblivious", "prescient", "malicious", "share"]
 Threat = Annotated[Threats, _wanted("'oblivious', 'prescient', 'malicious' or 'share'", *get_args(Threats))]
 Direction = Annotated[objectives.Direction, _wanted("'minimize' or 'maximize'", *get_args(objectives.Direction))]
+Statistic = Annotated[objectives.Counted, _wanted("'quantile' or 'mean'", *get_args(objectives.Counted))]
+Sigma = Annotated[float, Field(gt=0.0, lt=math.inf), _wanted("the deviation of the values, a positive number")]
 SourceKind = Annotated[
     metrics.SourceKind,
     _wanted("one of 'json', 'regex', 'seconds', 'cpu_seconds', 'max_rss'", *get_args(metrics.SourceKind)),
@@ -194,7 +196,11 @@ class ObjectiveToml(_Toml):
     name: Text = MISSING
     direction: Direction | None = None
     tolerance: Tolerance = MISSING
-    quantile: Level = 0.5
+    quantile: Level | None = None
+    statistic: Statistic | None = None
+    bounds: Bounds | None = None
+    sigma: Sigma | None = None
+    exact: Annotated[bool, _wanted("true or false")] = False
     source: SourceKind | None = None
     key: Text | None = None
     pattern: Text | None = None

@@ -2,8 +2,8 @@
 
 A metric is read from the JSON object on the last line that is not blank (`json`), from the last match of a pattern
 (`regex`), or is measured by us (`seconds`, `cpu_seconds`, `max_rss`). One that cannot be read fails alone: the others
-keep their values, and so does one that only its tolerance makes unusable. The reasons are few and short, so that equal
-failures have equal texts and can be counted; what was found instead stands in the detail.
+keep their values, and so does one that only its tolerance or bounds make unusable. The reasons are few and short, so
+that equal failures have equal texts and can be counted; what was found instead stands in the detail.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, cast
 
 from frontguard.commands.patterns import TookTooLong
+from frontguard.objectives import Objective
 from frontguard.phrases import one_line
+from frontguard.studies.measurement import BOOLEAN
 
 SourceKind = Literal["json", "regex", "seconds", "cpu_seconds", "max_rss"]
 Stream = Literal["stdout", "stderr"]
@@ -27,14 +29,14 @@ MEASURED: tuple[str, ...] = ("seconds", "cpu_seconds", "max_rss")
 
 @dataclass(frozen=True)
 class MetricSource:
-    """How to read one metric: `name` is the objective's; `positive` says that values must be (relative tolerance)."""
+    """How to read one metric: `name` is that of the `objective`, which says which values it can use."""
 
     name: str
     kind: SourceKind = "json"
     key: str = ""
     pattern: str = ""
     stream: Stream = "stdout"
-    positive: bool = False
+    objective: Objective | None = None
 
     def to_dict(self) -> dict[str, str]:
         """What determines the values, for the identity of a study."""
@@ -52,17 +54,21 @@ def usual_kind(name: str) -> SourceKind:
 
 
 class Reading(NamedTuple):
-    """Values by metric, None where one failed; why, briefly; and what was found instead."""
+    """Values by metric, None where one failed; why, briefly; what was found instead; and what failures have in common.
+
+    That is their `kind` where their reasons need not tell it: true or false in place of a number.
+    """
 
     values: dict[str, float | None]
     reason: str
     detail: str
+    kind: str = ""
 
 
 class _Unreadable(Exception):
-    def __init__(self, reason: str, detail: str = "") -> None:
+    def __init__(self, reason: str, detail: str = "", kind: str = "") -> None:
         super().__init__(reason)
-        self.reason, self.detail = reason, detail
+        self.reason, self.detail, self.kind = reason, detail, kind
 
 
 def _last_match(pattern: str, text: str) -> str | None:
@@ -89,10 +95,12 @@ def read_metrics(
     >>> wanted = [MetricSource("size"), loss, MetricSource("seconds", "seconds")]
     >>> read_metrics(wanted, stdout='loss 3\\nloss 2.5\\n{"size": true}\\n', measured={"seconds": 0.25})
     Reading(values={'size': None, 'loss': 2.5, 'seconds': 0.25},
-            reason="metric 'size' is not a number", detail="metric 'size' is not a number: got true")
+            reason="metric 'size' is not a number", detail="metric 'size' is not a number: got true",
+            kind='true or false')
     """
     values: dict[str, float | None] = {}
     reasons: dict[str, str] = {}  # by reason, once: two metrics of one missing object are one failure
+    kind = ""
     found: dict[str, Any] | _Unreadable | None = None
     for source in sources:
         try:
@@ -106,14 +114,15 @@ def read_metrics(
             else:
                 value = measured[source.kind]
             values[source.name] = _finite(source, value)
-            if source.positive and value <= 0.0:  # kept beside the reason: with another tolerance it can be used
-                reason = f"metric {source.name!r} is not positive, its tolerance is a percentage"
-                raise _Unreadable(reason, f"got {value!r}")
+            fault = source.objective.fault(value) if source.objective is not None else ""
+            if fault:  # kept beside the reason: with another tolerance, or other bounds, it can be used
+                raise _Unreadable(f"metric {source.name!r} {fault}", f"got {value!r}")
         except _Unreadable as problem:
             values.setdefault(source.name, None)
             reasons.setdefault(problem.reason, problem.detail)
+            kind = kind or problem.kind
     details = (f"{reason}: {detail}" for reason, detail in reasons.items() if detail)
-    return Reading(values, "; ".join(reasons), "; ".join(details))
+    return Reading(values, "; ".join(reasons), "; ".join(details), kind)
 
 
 def last_line(text: str) -> str:
@@ -171,6 +180,12 @@ def _matched(source: MetricSource, text: str, last_match: Callable[[str, str], s
 def _number(source: MetricSource, value: Any) -> float:
     if isinstance(value, float):  # of JSON: every number, and no true or false
         return value
+    if isinstance(value, bool):
+        if source.objective is None or not source.objective.takes_booleans:
+            hint = "" if source.objective is None else f": {source.objective.no_booleans}"
+            reason = f"metric {source.name!r} is not a number"
+            raise _Unreadable(reason, f"got {str(value).lower()}{hint}", BOOLEAN)
+        return float(value)
     if source.kind == "regex" and "_" not in value:
         try:
             return float(value)

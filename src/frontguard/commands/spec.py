@@ -109,7 +109,8 @@ class Spec:
                 {
                     "name": objective.name,
                     "direction": objective.direction,
-                    "quantile": objective.quantile,
+                    "quantile": objective.level,
+                    **_counted(objective),
                     "source": source.to_dict(),
                 }
                 for objective, source in zip(self.objectives, self.sources, strict=False)
@@ -131,7 +132,10 @@ class Spec:
         kept = {_alike(limit): limit for limit in (*self.limits, *limits)}
         known = {source.name: source for source in self.sources}
         metrics = columns_for(self.objectives, tuple(kept.values())).metrics
-        sources = (known.get(each.name, MetricSource(each.name, usual_kind(each.name))) for each in metrics)
+        sources = (
+            replace(known.get(each.name, MetricSource(each.name, usual_kind(each.name))), objective=each)
+            for each in metrics
+        )
         return replace(self, limits=tuple(kept.values()), sources=tuple(sources))
 
     def about(self, begun: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -160,9 +164,14 @@ class Spec:
 
 def _alike(limit: Limit) -> Limit:
     """A limit but for how far it is set."""
-    return replace(
-        limit, tolerance=0.0, **{end: 0.0 for end in ("at_most", "at_least") if getattr(limit, end) is not None}
-    )
+    at_most, at_least = (None if end is None else 0.0 for end in (limit.at_most, limit.at_least))
+    return replace(limit, at_most=at_most, at_least=at_least, tolerance=0.0)
+
+
+def _counted(objective: Objective) -> dict[str, Any]:
+    """What counts of an objective beside a quantile, where something does: studies of medians have no such keys."""
+    told = {"bounds": objective.bounds, "sigma": objective.sigma, "exact": objective.exact or None}
+    return {key: value for key, value in told.items() if value is not None}
 
 
 def read_spec(path: str | os.PathLike[str]) -> Spec:
@@ -210,7 +219,7 @@ def spec_from_arms(arms: Sequence[str], *, minimize: Sequence[str] = (), maximiz
         name="arms",
         arms=found,
         objectives=objectives,
-        sources=tuple(MetricSource(each.name, usual_kind(each.name), positive=each.relative) for each in objectives),
+        sources=tuple(MetricSource(each.name, usual_kind(each.name), objective=each) for each in objectives),
         threat=threat_named("prescient", 0.1),
         cwd=Path.cwd(),
     )
@@ -301,14 +310,27 @@ def _objective(table: ObjectiveToml, number: int, complain: Complaints) -> tuple
     direction = table.direction or ("minimize" if kind in MEASURED else None)
     if direction is None:
         raise wrong("direction", "missing; wanted 'minimize' or 'maximize'")
-    objective = Objective(table.name, direction, table.tolerance, table.quantile)
-    return objective, _source(table, table.name, wrong, positive=objective.relative)
+    if table.statistic == "mean" and table.bounds is None and table.sigma is None:
+        wanted = "[0, 1] for rates, [1, 5] for stars; or sigma, the known deviation of the values"
+        raise wrong("bounds", f"missing; statistic = 'mean' wants to know how far values can lie: bounds = {wanted}")
+    bounds = None if table.bounds is None else (table.bounds[0], table.bounds[1])
+    try:
+        objective = Objective(
+            table.name, direction, table.tolerance, table.quantile, table.statistic, bounds, table.sigma, table.exact
+        )
+    except BadInput as problem:  # what keys say together
+        given = [key for key in ("exact", "sigma", "bounds", "statistic", "quantile") if getattr(table, key)]
+        raise wrong(given[0], str(problem)) from None
+    return objective, _source(table, table.name, wrong, objective)
 
 
 def _source(
-    table: ObjectiveToml | LimitToml, name: str, wrong: Callable[[str, str], BadInput], *, positive: bool = False
+    table: ObjectiveToml | LimitToml,
+    name: str,
+    wrong: Callable[[str, str], BadInput],
+    objective: Objective | None = None,
 ) -> MetricSource:
-    """Where a metric comes from."""
+    """Where a metric comes from, and which of its values can be used."""
     kind = table.source or usual_kind(name)
     for key, only in (("key", "json"), ("pattern", "regex"), ("stream", "regex")):
         if getattr(table, key) is not None and kind != only:
@@ -328,7 +350,7 @@ def _source(
         key=table.key or "",
         pattern=table.pattern or "",
         stream=table.stream or "stdout",
-        positive=positive,
+        objective=objective,
     )
 
 

@@ -1,6 +1,7 @@
 """A first mistake: what measures is at fault when every first pull of every arm fails alike, and not the arms.
 
-Or the tolerance is: one in percent can use no value at or below 0, and where most of the first ones are, it is refused.
+Or what was declared is: a tolerance in percent can use no value at or below 0, and a mean none beyond its bounds; where
+most of the first values are such, that is refused. True or false, where no rate is counted, is refused at once.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Callable, Sequence
 from frontguard.measure.drive import Finished, FirstMistake
 from frontguard.objectives import Objective
 from frontguard.storage.contract import Pull
-from frontguard.studies.measurement import Measurement
+from frontguard.studies.measurement import BOOLEAN, Measurement
 from frontguard.studies.replay import PROBE
 
 ENOUGH_ARMS = 20
@@ -22,7 +23,7 @@ class FirstPulls:
 
     Then `what` measures is at fault, and a study that has counted its mistakes would be spoilt for when it is mended.
     `in_words` says why one failed; alike are those of one `cause`, unless `alike` says otherwise. Held back are also
-    first pulls of which one has a value that its tolerance cannot use.
+    first pulls of which one has a value that its tolerance or bounds cannot use.
     """
 
     def __init__(
@@ -40,6 +41,10 @@ class FirstPulls:
 
     def __call__(self, finished: Sequence[Finished]) -> bool:
         """Whether to go on holding them back."""
+        for pull, came in finished:
+            if came.cause == BOOLEAN:
+                said = self._in_words(pull, came)
+                raise FirstMistake(f"the first pull of arm {pull.arm!r}, which was not counted: {said}")
         enough = len(finished) >= PROBE and len({pull.index for pull, _ in finished}) >= self._arms
         if self._unusable(finished, refuse=enough) and not enough:
             return True
@@ -55,14 +60,14 @@ class FirstPulls:
         return True
 
     def _unusable(self, finished: Sequence[Finished], *, refuse: bool) -> bool:
-        """Whether there are values that their tolerance cannot use; where most are such, that is refused on demand."""
+        """Whether there are values that cannot be used as declared; where most are such, that is refused on demand."""
         found = False
         for d, objective in enumerate(self._objectives):
             values = [(pull.arm, came.values[d]) for pull, came in finished]
-            low = [(arm, value) for arm, value in values if objective.relative and value is not None and value <= 0.0]
-            found = found or bool(low)
-            if refuse and 2 * len(low) > len(finished):
-                arm, value = low[0]
-                said = objective.not_positive(len(low), len(finished), value, arm)
+            wrong = [(arm, value) for arm, value in values if value is not None and objective.fault(value)]
+            found = found or bool(wrong)
+            if refuse and 2 * len(wrong) > len(finished):
+                arm, value = wrong[0]
+                said = objective.unusable(len(wrong), len(finished), value, arm)
                 raise FirstMistake(f"of the first pulls, which were not counted, {said}")
         return found

@@ -7,16 +7,21 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
+from scipy.special import ndtri
 
 from frontguard._checks import checked_count, checked_delta
 from frontguard._typing import Floats
 from frontguard.errors import BadInput
+from frontguard.evidence.boxes import box_rule, checked_statistics, first_bounded
+from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, Statistic, statistics_of
 from frontguard.objectives import Objective, differences_in_units
+from frontguard.pareto.points import pareto_mask
 from frontguard.pareto.rule import checked_tolerance
 from frontguard.planning.reach import (
     T_BAR,
@@ -27,6 +32,7 @@ from frontguard.planning.reach import (
     first_pulls,
     largest_contamination,
     lasting_length,
+    mean_floor,
     pilot_limits,
 )
 from frontguard.policies import RPSI, Certified, Policy
@@ -58,6 +64,9 @@ MOST_PILOT_ARMS = 1000
 AT_A_TIME = 4
 """Runs that are begun together. A fixed number, so that a plan does not depend on how many cores there are."""
 
+ROWS = 512
+"""Values of an arm that pulls are drawn from where something else than medians counts: so fine are its shares."""
+
 MOST_PHASES = 10**6
 """Phases beyond which R-PSI is not simulated: its tables alone would take longer than the rest of the plan."""
 
@@ -67,7 +76,9 @@ class Task:
     """What is to be identified. Tolerances are inner ones (see `frontguard.objectives`), one for each objective.
 
     Arms come from a pilot log, or are normal with deviation `sigma` and medians drawn uniformly from a box with sides
-    `span`, a new one for every run. `spread` is the R that the policies are given.
+    `span`, a new one for every run. `spread` is the R that the policies are given. What counts of the `metrics` may be
+    something else than a median: then rates are drawn uniformly between 0 and 1, with values that are 0 or 1, which
+    spread most, and exact values from [0, `span`].
     """
 
     threat: Threat
@@ -90,15 +101,36 @@ class Task:
             raise BadInput(f"arms (K) must be at least 2: there is nothing to compare otherwise; got {self.arms}")
         if self.pilot is not None and self.arms > MOST_PILOT_ARMS:
             raise BadInput(f"a pilot may have {MOST_PILOT_ARMS:,} arms at most for a plan; got {self.arms:,}")
-        if (self.sigma is None) == (self.pilot is None):
-            raise BadInput("a plan needs either the deviation of the rewards (sigma) or a pilot log, and not both")
+        self._check_noise()
         for name in ("accuracy", "coverage"):
             object.__setattr__(self, name, checked_tolerance(getattr(self, name), self.objectives, name))
         if not self.metrics:
             named = tuple(Objective(f"objective {d + 1}") for d in range(self.objectives))
             object.__setattr__(self, "metrics", named)
-        if self.sigma is not None and self.span is None:
-            object.__setattr__(self, "span", max(10.0 * float(self.accuracy.max()), 5.0 * self.sigma))
+        checked_statistics(self.statistics, 0.5, self.objectives, self.threat)
+        if self.pilot is None and self.span is None:
+            widest = max([self.sigma or 0.0, *(each.sigma or 0.0 for each in self.metrics)])
+            object.__setattr__(self, "span", max(10.0 * float(self.accuracy.max()), 5.0 * widest) or 1.0)
+
+    def _check_noise(self) -> None:
+        """Refuse arms of which it is not known, or known twice, how their values spread."""
+        quantiles = [each for each in self.metrics if each.has_quantile]
+        unknown = self.pilot is None and self.sigma is None and (quantiles or not self.metrics)
+        if unknown or (self.pilot is not None and self.sigma is not None):
+            raise BadInput("a plan needs either the deviation of the rewards (sigma) or a pilot log, and not both")
+        for each in quantiles:
+            if self.pilot is None and each.level != 0.5:
+                raise BadInput(f"a plan without a pilot log is for medians and means; got the {each.statistic_word}")
+
+    @property
+    def statistics(self) -> tuple[Statistic, ...]:
+        """What counts of each objective."""
+        return statistics_of(self.metrics)
+
+    @property
+    def medians_only(self) -> bool:
+        """Whether it is medians that count, and nothing else: what R, and the paper, speak of."""
+        return all(each.statistic_word == "median" for each in self.metrics)
 
     @property
     def unit(self) -> Floats:
@@ -109,10 +141,24 @@ class Task:
         """The arms of a run."""
         if self.pilot is not None:
             return bootstrap(self.pilot.complete_points, self.pilot.complete_arms)
-        assert self.sigma is not None
         assert self.span is not None
-        medians = np.random.default_rng([seed, run]).uniform(0.0, self.span, (self.arms, self.objectives))
-        return gaussian(medians, self.sigma)
+        rng = np.random.default_rng([seed, run])
+        centres = rng.uniform(0.0, self.span, (self.arms, self.objectives))
+        if self.medians_only:
+            return gaussian(centres, self.sigma or 0.0)
+        points = np.stack([self._values(d, centres[:, d], rng) for d in range(self.objectives)], axis=2)
+        return bootstrap(points.reshape(-1, self.objectives), np.repeat(np.arange(self.arms), ROWS))
+
+    def _values(self, d: int, centres: Floats, rng: np.random.Generator) -> Floats:
+        """Values (K, ROWS) that simulated pulls of an objective are drawn from, as samples hold them."""
+        metric, kind = self.metrics[d], self.statistics[d].kind
+        places = (rng.permuted(np.tile(np.arange(ROWS), (self.arms, 1)), axis=1) + 0.5) / ROWS
+        if kind == EXACT:
+            return np.repeat(centres[:, None], ROWS, axis=1)
+        if kind == BOUNDED_MEAN:
+            rates = centres / float(self.span or 1.0)
+            return (places < rates[:, None]).astype(np.float64)
+        return centres[:, None] + float(metric.sigma or self.sigma or 0.0) * ndtri(places)
 
     def scaled(self) -> Task:
         """The same on a pilot in units of the accuracy: every objective has accuracy 1 (or 0)."""
@@ -123,14 +169,25 @@ class Task:
         return replace(self, accuracy=self.accuracy / unit, coverage=self.coverage / unit, pilot=pilot, spread=None)
 
 
-def worst_attack(environment: Quantiled, threat: Threat) -> Adversary | None:
-    """The worst attacker that we have for the threat model: it pushes the front down, all others up. None at ε = 0."""
+def worst_attack(
+    environment: Quantiled, threat: Threat, statistics: Sequence[Statistic] | None = None
+) -> Adversary | None:
+    """The worst attacker that we have for the threat model: it pushes the front down, all others up. None at ε = 0.
+
+    What is exact it leaves alone, and where values have bounds it keeps within them.
+    """
     if threat.eps == 0.0:
         return None
-    direction = np.where(environment.pareto_mask, -1, 1)
+    counted = [Statistic()] * environment.objectives if statistics is None else statistics
+    kinds = np.array([each.kind for each in counted])
+    bounded = kinds == BOUNDED_MEAN
+    within = np.where(bounded, 0.0, -np.inf), np.where(bounded, 1.0, np.inf)
+    means = environment.medians if environment.means is None else environment.means
+    front = pareto_mask(np.where(bounded, means, environment.medians))
+    direction = np.where(kinds == EXACT, 0, np.where(front[:, None], -1, 1))
     spread = (environment.law.quantile(0.99) - environment.law.quantile(0.01)).max()
     far = 10.0 * float(np.ptp(environment.medians)) + 10.0 * float(spread)
-    return strongest(environment, threat, direction, distance=far or 1.0)
+    return strongest(environment, threat, direction, distance=far or 1.0, within=within)
 
 
 @dataclass(frozen=True)
@@ -178,7 +235,7 @@ def simulated_policies(task: Task) -> list[SimulatedPolicy]:
         try:
             policy: Policy | None = Certified(
                 task.arms, task.objectives, threat=task.threat, accuracy=task.accuracy, coverage=task.coverage,
-                delta=task.delta, spread=spread, t_bar=T_BAR, max_pulls=MOST_PULLS,
+                delta=task.delta, spread=spread, t_bar=T_BAR, statistics=task.statistics, max_pulls=MOST_PULLS,
             )  # fmt: skip
             note = ""
         except BadInput as error:  # h beyond t̄: nothing can be done with R
@@ -191,9 +248,11 @@ def simulated_policies(task: Task) -> list[SimulatedPolicy]:
 def rpsi_schedule(task: Task) -> tuple[Schedule, float] | None:
     """R-PSI's schedule and α for the goal; α = γ − 2D if it can promise the goal, else α = γ.
 
-    None if it has no R, or no lemmas for the threat. On a pilot it is run in units of the accuracy, with the spread
-    that the pilot shows.
+    None if it has no R, or no lemmas for the threat or for what counts. On a pilot it is run in units of the accuracy,
+    with the spread that the pilot shows.
     """
+    if not task.medians_only:
+        return None
     scaled = task.scaled()
     spread = task.spread if scaled.pilot is None else pilot_spread(scaled.pilot)
     possible = task.threat.has_lemmas and task.threat.eps < task.threat.largest_eps(T_BAR)
@@ -210,7 +269,9 @@ def _rpsi(task: Task) -> SimulatedPolicy:
     nothing = np.full(task.objectives, math.inf)
     if found is None:
         why = "can do nothing at so large a contamination"
-        if not task.threat.has_lemmas:
+        if not task.medians_only:
+            why = "compares medians, and something else counts here"
+        elif not task.threat.has_lemmas:
             why = f"promises nothing where any {task.threat.name} may be replaced"
         elif not task.accuracy.min() > 0:
             why = "needs a positive accuracy"
@@ -247,7 +308,7 @@ def _one_run(simulated: SimulatedPolicy, attacked: bool, seed: int, run: int) ->
     policy = simulated.policy
     assert policy is not None
     environment = simulated.task.environment(seed, run)
-    adversary = worst_attack(environment, simulated.task.threat) if attacked else None
+    adversary = worst_attack(environment, simulated.task.threat, simulated.task.statistics) if attacked else None
     if isinstance(policy, RPSI) and policy.arms * float(policy.phase_pulls.sum()) > WORST_OF_RPSI:
         # R-PSI knows no budget of its own: ask and tell, phase by phase, until it is used up.
         live = policy.fresh()
@@ -364,31 +425,10 @@ def make_plan(task: Task, *, runs: int = 20, seed: int = 0, watcher: RunWatcher 
     >>> plan.possible, plan.of("certified").mean < plan.of("R-PSI").mean
     (True, True)
     """
-    model = type(task.threat)
-    floor_arms = None
-    if task.pilot is not None:
-        pilot = task.pilot
-        low, high = pilot_limits(pilot, task.threat)
-        widest = (high - low).argmax(axis=0)
-        floor = (high - low).max(axis=0)
-        floor_arms = tuple(pilot.names[i] for i in widest)
-
-        def reaches(eps: float, attacked: bool) -> bool:
-            limits = pilot_limits(pilot, model(eps), attacked=attacked)
-            return can_certify(*limits, task.accuracy, task.coverage)
-
-        possible = largest_contamination(lambda eps: reaches(eps, False))
-        safe = largest_contamination(lambda eps: reaches(eps, True))
-    else:
-        sigma = task.sigma
-        assert sigma is not None
-        width = float(affordable_width(task.accuracy, task.coverage).min())
-        floor = np.full(task.objectives, bias_floor(sigma, task.threat))
-        possible = largest_contamination(lambda eps: bias_floor(sigma, model(eps)) <= width)
-        safe = largest_contamination(lambda eps: lasting_length(sigma, model(eps), task.spread) <= width)
-    first = {"certified": first_pulls(task.threat, task.arms, task.objectives, task.delta, task.spread)}
+    floor, floor_arms, possible, safe = _reach(task)
+    first = {"certified": _first_pulls(task, task.spread)}
     if task.spread is not None:
-        first["certified without R"] = first_pulls(task.threat, task.arms, task.objectives, task.delta)
+        first["certified without R"] = _first_pulls(task, None)
     bounded = rpsi_schedule(task)
     rpsi_floor = worst = by_gaps = None
     if bounded is not None:
@@ -400,6 +440,63 @@ def make_plan(task: Task, *, runs: int = 20, seed: int = 0, watcher: RunWatcher 
         task, differences_in_units(task.metrics, floor), floor_arms, rpsi_floor, possible, safe, first, worst, by_gaps,
         tuple(simulate_cost(task, runs=runs, seed=seed, watcher=watcher)),
     )  # fmt: skip
+
+
+def _reach(task: Task) -> tuple[Floats, tuple[str, ...] | None, float | None, float | None]:
+    """The floor (M,) with the arms it is widest for, and up to which ε the goal can be had, at all and safely."""
+    model, goal = type(task.threat), (task.accuracy, task.coverage)
+    if task.pilot is not None:
+        pilot, counted = task.pilot, task.statistics
+        low, high = pilot_limits(pilot, task.threat, counted)
+        widest = (high - low).argmax(axis=0)
+        return (
+            (high - low).max(axis=0),
+            tuple(pilot.names[i] for i in widest),
+            largest_contamination(
+                lambda eps: can_certify(*pilot_limits(pilot, model(eps), counted, any_method=True), *goal)
+            ),
+            largest_contamination(
+                lambda eps: can_certify(*pilot_limits(pilot, model(eps), counted, attacked=True), *goal)
+            ),
+        )
+    pairs = list(zip(task.metrics, affordable_width(*goal).tolist(), strict=True))
+    return (
+        np.array([_closest(task, metric, task.threat) for metric in task.metrics]),
+        None,
+        largest_contamination(lambda eps: all(_closest(task, each, model(eps)) <= width for each, width in pairs)),
+        largest_contamination(lambda eps: all(_longest(task, each, model(eps)) <= width for each, width in pairs)),
+    )
+
+
+def _closest(task: Task, metric: Objective, threat: Threat) -> float:
+    """How close normal arms, or rates, may be so that no method tells them apart; 0 where nothing is replaced."""
+    if metric.has_quantile:
+        return bias_floor(task.sigma or 0.0, threat)
+    if metric.sigma is not None and threat.eps > 0.0:
+        return math.inf
+    floor = mean_floor(metric, threat)
+    return math.log1p(floor) if metric.relative else floor
+
+
+def _longest(task: Task, metric: Objective, threat: Threat) -> float:
+    """The longest box that an attack can leave the certified policy for ever, of an objective of such arms."""
+    if metric.has_quantile:
+        return lasting_length(task.sigma or 0.0, threat, task.spread)
+    return _closest(task, metric, threat)
+
+
+def _first_pulls(task: Task, spread: SpreadBound | None) -> int:
+    """Pulls of an arm before which nothing that is noisy is bounded, whatever is measured."""
+    if task.medians_only:
+        return first_pulls(task.threat, task.arms, task.objectives, task.delta, spread)
+    counted = task.statistics
+    rule = box_rule(
+        task.threat, arms=task.arms, objectives=task.objectives, delta=task.delta, spread=spread, t_bar=T_BAR,
+        statistics=counted,
+    )  # fmt: skip
+    ends = zip(first_bounded(rule), [each for each in counted for _ in range(2)], strict=True)
+    noisy = [end for end, each in ends if end is not None and each.kind != EXACT]
+    return min(noisy, default=1)
 
 
 def _theorem1(task: Task, schedule: Schedule, alpha: float, runs: int, seed: int) -> tuple[float | None, float | None]:

@@ -7,15 +7,16 @@ coverage c exists whenever
 
 Let i not be in: some j has H_j − L_i > γ in every objective. Then H_i − L_j ≤ (L_i + ℓ) − (H_j − ℓ) < 2ℓ − γ ≤ c: j
 covers i. And L_j ≥ H_j − ℓ > L_i, so that whoever keeps j from being in also keeps i from it, and lies higher still;
-the highest of them is in. Conversely, where medians may truly be anywhere in their intervals and ℓ violates (P), there
-are two arms for which no set is right in all cases. Normal rewards leave ℓ = 2D to any method (Lemma 3), so (P) with 2D
-is what *any* method needs; (P) with the longest box that an attack can leave is enough for the boxes of our policy.
+the highest of them is in. Means between bounds are left in such intervals as well. Conversely, where medians (or rates)
+may truly be anywhere in their intervals and ℓ violates (P), there are two arms for which no set is right in all cases.
+Normal rewards leave ℓ = 2D to any method (Lemma 3), so (P) with 2D is what *any* method needs; (P) with the longest box
+that an attack can leave is enough for the boxes of our policy.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +28,8 @@ from frontguard._typing import Floats
 from frontguard.errors import BadInput
 from frontguard.evidence.boundaries import first_useful_pulls
 from frontguard.evidence.boxes import SHIFTS, STRENGTH, UNSHIFTED_SHARE, ArmBoxes
+from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, NORMAL_MEAN, Statistic, inner_of_mean
+from frontguard.objectives import Objective, parse_tolerance
 from frontguard.pareto.judge import judge
 from frontguard.theory.spread import Gaussian, SpreadBound
 from frontguard.theory.threats import Threat
@@ -87,21 +90,41 @@ class Pilot:
         """Their arms (n',)."""
         return self.arm_of_row[~np.isnan(self.values).any(axis=1)]
 
-    def quantiles(self, level: float, *, failed_below: bool | None = None) -> Floats:
-        """Quantiles (K, M), interpolated; failed measurements count at −∞ or +∞, or not at all (None)."""
+    def quantiles(self, level: float) -> Floats:
+        """Quantiles (K, M), interpolated; failed measurements do not count."""
         found = np.empty((self.arms, self.objectives))
         for i in range(self.arms):
             rows = self.values[self.arm_of_row == i]
             for d in range(self.objectives):
-                good = rows[~np.isnan(rows[:, d]), d]
-                lost = 0 if failed_below is None else len(rows) - len(good)
-                count = level * (len(good) + lost) - (lost if failed_below else 0)
-                at = count / len(good)
-                found[i, d] = np.quantile(good, at) if 0.0 < at < 1.0 else math.copysign(math.inf, at - 0.5)
+                found[i, d] = _quantile(rows[~np.isnan(rows[:, d]), d], level, 0, below=None)
         return found
 
 
 # What no number of pulls can change.
+
+
+def mean_floor(objective: Objective, threat: Threat) -> float:
+    """How uncertain the mean of values between bounds may stay for ever, in its units, or as a share of it; theory (m).
+
+    Of a relative tolerance it is the least that it can be: the share of a mean that is as high as its bounds allow.
+
+    >>> from frontguard import Malicious, Prescient
+    >>> stars = Objective("stars", statistic="mean", bounds=(1, 5))
+    >>> round(mean_floor(stars, Prescient(0.1)), 4), mean_floor(stars, Malicious(0.1))
+    (0.4444, 0.8)
+    """
+    if objective.bounds is None:
+        return 0.0
+    low, high = objective.bounds
+    times, less = threat.surviving
+    width = min(1.0, (1.0 + 2.0 * (less + threat.taken)) / times - 1.0) * (high - low)
+    return width / high if objective.relative else width
+
+
+def mean_below_floor(objective: Objective, threat: Threat) -> float | None:
+    """The floor of an objective whose tolerance is smaller, so that arms that are closer are never told apart."""
+    floor = mean_floor(objective, threat)
+    return floor if parse_tolerance(objective.tolerance).amount < floor * (1.0 - 1e-9) else None
 
 
 def bias_floor(sigma: float, threat: Threat) -> float:
@@ -177,16 +200,80 @@ def first_pulls(threat: Threat, arms: int, objectives: int, delta: float, spread
     )
 
 
-def pilot_limits(pilot: Pilot, threat: Threat, *, attacked: bool = False) -> tuple[Floats, Floats]:
+def pilot_limits(
+    pilot: Pilot,
+    threat: Threat,
+    statistics: Sequence[Statistic] | None = None,
+    *,
+    attacked: bool = False,
+    any_method: bool = False,
+) -> tuple[Floats, Floats]:
     """[L, H], both (K, M): what endless pulls leave of the boxes if they go on like the pilot, without any R.
 
-    Without an attack that is [Q(lasting(1/2)), Q(1 − lasting(1/2))] of the pilot. Attacked: the lowest L and the
-    highest H that any attack can bring about.
+    Without an attack that is [Q(lasting(p)), Q(1 − lasting(1−p))] of the pilot for a quantile of level p. Attacked: the
+    lowest L and the highest H that any attack can bring about. For `any_method`: what is left to each method that knows
+    as much as our policy, which for a mean is less than its boxes leave.
     """
-    levels = threat.lasting(0.5), 1.0 - threat.lasting(0.5)
+    counted = [Statistic()] * pilot.objectives if statistics is None else list(statistics)
+    low, high = np.empty((pilot.arms, pilot.objectives)), np.empty((pilot.arms, pilot.objectives))
+    for d, statistic in enumerate(counted):
+        for i in range(pilot.arms):
+            rows = pilot.values[pilot.arm_of_row == i, d]
+            low[i, d], high[i, d] = _left_of(rows, statistic, threat, attacked, any_method)
+    return low, high
+
+
+def _left_of(
+    rows: Floats, statistic: Statistic, threat: Threat, attacked: bool, any_method: bool
+) -> tuple[float, float]:
+    """The ends that endless pulls like these values, NaN where one failed, leave of one arm and objective."""
+    good = np.sort(rows[~np.isnan(rows)])
+    if statistic.kind == EXACT:
+        return float(good[0]), float(good[-1])
+    scale = np.array(statistic.scale)
+    if statistic.kind == NORMAL_MEAN:
+        middle = inner_of_mean(float(good.mean()), scale) if len(good) == len(rows) else math.nan
+        return (-math.inf, math.inf) if math.isnan(middle) else (middle, middle)
+    if statistic.kind == BOUNDED_MEAN:  # of what failed nothing is known: 0 for one end, 1 for the other
+        least, lacking = np.nan_to_num(rows, nan=0.0), 1.0 - np.nan_to_num(rows, nan=1.0)
+        low, lost = (_lowest_mean(np.sort(each), threat, attacked, any_method) for each in (least, lacking))
+        return float(inner_of_mean(low, scale)), float(inner_of_mean(1.0 - lost, scale))
+    p = statistic.level
+    levels = threat.lasting(p), 1.0 - threat.lasting(1.0 - p)
     if attacked:
-        levels = attacked_levels(threat, 0.0, threat.eps)[0], attacked_levels(threat, 0.0, 0.0)[1]
-    return pilot.quantiles(levels[0], failed_below=True), pilot.quantiles(levels[1], failed_below=False)
+        levels = attacked_levels(threat, p - 0.5, threat.eps)[0], attacked_levels(threat, 0.5 - p, 0.0)[1]
+    lost = len(rows) - len(good)
+    return _quantile(good, levels[0], lost, below=True), _quantile(good, levels[1], lost, below=False)
+
+
+def _lowest_mean(ordered: Floats, threat: Threat, attacked: bool, any_method: bool) -> float:
+    """The least that endless pulls leave of the mean of values in [0, 1] like these, which are sorted."""
+    mean, eps, (times, less) = float(ordered.mean()), threat.eps, threat.surviving
+    if any_method:  # the clean law of which an attacker could make this one: the highest ε were put there
+        rest = mean - _highest(ordered, eps)
+        return rest if threat.chooses_hits else rest / (1.0 - eps)
+    if attacked:
+        mean = max(mean - eps, 0.0) if threat.chooses_hits else (1.0 - eps) * mean
+    if threat.taken:
+        mean = max(mean - (eps if attacked else _highest(ordered, eps)), 0.0)
+    return max(0.0, 1.0 - (1.0 - mean + less) / times)
+
+
+def _highest(ordered: Floats, share: float) -> float:
+    """What the largest `share` of sorted values adds to their mean."""
+    if share == 0.0:
+        return 0.0
+    whole = share * len(ordered)
+    kept = int(whole)
+    part = (whole - kept) * float(ordered[-kept - 1]) if kept < len(ordered) else 0.0
+    return (float(ordered[len(ordered) - kept :].sum()) + part) / len(ordered)
+
+
+def _quantile(good: Floats, level: float, lost: int, *, below: bool | None) -> float:
+    """A quantile of good values, interpolated; `lost` ones count below all of them, or above, or not at all (None)."""
+    missing = 0 if below is None else lost
+    at = (level * (len(good) + missing) - (missing if below else 0)) / len(good)
+    return float(np.quantile(good, at)) if 0.0 < at < 1.0 else math.copysign(math.inf, at - 0.5)
 
 
 def can_certify(low: Floats, high: Floats, accuracy: Floats, coverage: Floats) -> bool:

@@ -325,6 +325,29 @@ class Certified(Policy):
         """All values that were told, sorted for each arm and objective, as kernels read them."""
         return Samples(self.pool, self._beside, self.columns)
 
+    def values_of(self, arm: int, objective: int, step: int = 1) -> Floats:
+        """What samples hold of an arm and objective: every `step`-th value, in two sorted pieces, one after the other.
+
+        The second piece is what was told last and only lent (see `with_pending`).
+        """
+        samples = self.samples
+        column = samples.columns[arm * self.objectives + objective]
+        start, later, beside = int(column["start"]), int(column["window"]), int(column["window_start"])
+        own = samples.pool[start : start + int(column["count"]) - later : step]
+        return np.concatenate([own, samples.beside[beside : beside + later : step]])
+
+    def only_two_values(self, objective: int) -> Floats | None:
+        """The two values (2,) that all there are of an objective are, if some arm has both; None if it is not so."""
+        known: Floats = np.empty(0)
+        both = False
+        for arm in range(self.arms):
+            here = np.unique(self.values_of(arm, objective))
+            known = np.union1d(known, here)
+            both = both or len(here) == 2
+            if len(known) > 2:
+                return None
+        return known if both else None
+
     @property
     def done(self) -> bool:
         """Whether it has stopped: certified, out of budget, or for want of anything that could help."""

@@ -131,9 +131,16 @@ def moved_medians(environment: Quantiled, threat: Threat, direction: npt.ArrayLi
     return np.where(signs < 0, low, np.where(signs > 0, high, environment.medians))
 
 
-def _beyond(environment: Quantiled, threat: Threat, signs: Floats, distance: float) -> Floats:
-    """Replacements `distance` beyond the moved medians, (K, M)."""
-    return moved_medians(environment, threat, signs) + _positive(distance, "distance") * signs
+Ends = tuple[npt.ArrayLike, npt.ArrayLike]
+"""The least and the largest that a replacement may be: numbers, or one for each objective."""
+
+ANYWHERE: Ends = (-np.inf, np.inf)
+
+
+def _beyond(environment: Quantiled, threat: Threat, signs: Floats, distance: float, within: Ends) -> Floats:
+    """Replacements `distance` beyond the moved medians, but `within` what is possible, (K, M)."""
+    far = moved_medians(environment, threat, signs) + _positive(distance, "distance") * signs
+    return np.clip(far, *within)
 
 
 # --- oblivious ---------------------------------------------------------------------------------------------
@@ -220,15 +227,17 @@ def worst_case_prescient(
     *,
     distance: float = 10.0,
     joint: bool = False,
+    within: Ends = ANYWHERE,
 ) -> PrescientAdversary:
     """Move medians down (−1), up (+1) or not (0) as far as Lemma 1 allows: to the levels 1/2 ∓ ε / (2(1−ε)).
 
     All replacements lie on one side: then (1−ε) F(x) + ε = 1/2 at the level F(x) = 1/2 − ε / (2(1−ε)). They
-    lie `distance` beyond the moved median; how far does not matter to a median.
+    lie `distance` beyond the moved median; how far does not matter to a median. To a mean it does: `within` its bounds
+    they then lie at one of them.
     """
     known = known_law(environment, "worst_case_prescient")
     signs = _directions(direction, known)
-    offsets = np.where(signs == 0.0, 0.0, _beyond(known, Prescient(eps), signs, distance))
+    offsets = np.where(signs == 0.0, 0.0, _beyond(known, Prescient(eps), signs, distance, within))
     return _prescient(eps, offsets, signs == 0.0, joint)
 
 
@@ -244,7 +253,12 @@ def _malicious(
 
 
 def worst_case(
-    environment: Environment, eps: float, direction: npt.ArrayLike, *, distance: float = 10.0
+    environment: Environment,
+    eps: float,
+    direction: npt.ArrayLike,
+    *,
+    distance: float = 10.0,
+    within: Ends = ANYWHERE,
 ) -> MaliciousAdversary:
     """Move medians down (−1), up (+1) or not (0) as far as Lemma 2 allows: to the levels 1/2 ∓ ε.
 
@@ -257,7 +271,7 @@ def worst_case(
     known = known_law(environment, "worst_case")
     signs = _directions(direction, known)
     threat = Malicious(eps)
-    offsets = np.where(signs == 0.0, 0.0, _beyond(known, threat, signs, distance))
+    offsets = np.where(signs == 0.0, 0.0, _beyond(known, threat, signs, distance, within))
     if threat.eps == 0.0:
         none = np.zeros_like(signs)
         return _malicious(eps, known.medians, (none, none, none), offsets, signs == 0.0)
@@ -345,6 +359,7 @@ def worst_case_share(
     *,
     distance: float = 10.0,
     level: float | Sequence[float] = 0.5,
+    within: Ends = ANYWHERE,
 ) -> ShareAdversary:
     """Move quantiles of a level, or of one for each objective, down (−1), up (+1) or not (0) as far as ε of them can.
 
@@ -355,7 +370,7 @@ def worst_case_share(
     known = known_law(environment, "worst_case_share")
     signs = _directions(direction, known)
     threat = Share(eps)
-    offsets = np.where(signs == 0.0, 0.0, _beyond(known, threat, signs, distance))
+    offsets = np.where(signs == 0.0, 0.0, _beyond(known, threat, signs, distance, within))
     levels = np.broadcast_to(np.asarray(level, np.float64), environment.objectives)
     low, high = (
         np.stack([quantile(float(p))[:, d] for d, p in enumerate(levels)], axis=1)
@@ -371,17 +386,29 @@ def worst_case_share(
 
 
 def strongest(
-    environment: Environment, threat: Threat, direction: npt.ArrayLike, *, distance: float = 10.0
+    environment: Environment,
+    threat: Threat,
+    direction: npt.ArrayLike,
+    *,
+    distance: float = 10.0,
+    within: Ends = ANYWHERE,
 ) -> Adversary:
-    """Move medians down (−1), up (+1) or not (0) as far as an attacker of this threat model can."""
+    """Move medians down (−1), up (+1) or not (0) as far as an attacker of this threat model can.
+
+    Replacements lie `within` ends, where values have bounds: then means are moved as far as can be, too.
+
+    >>> from frontguard.simulation.environments import bernoulli
+    >>> strongest(bernoulli([[0.5], [0.9]]), Prescient(0.1), [-1, 1], within=(0.0, 1.0)).reals
+    array([0., 1.])
+    """
     if isinstance(threat, Malicious):
-        return worst_case(environment, threat.eps, direction, distance=distance)
+        return worst_case(environment, threat.eps, direction, distance=distance, within=within)
     if isinstance(threat, Prescient):
-        return worst_case_prescient(environment, threat.eps, direction, distance=distance)
+        return worst_case_prescient(environment, threat.eps, direction, distance=distance, within=within)
     if isinstance(threat, Oblivious):
         # Constants beyond the moved medians do as well as anything that could be chosen with more knowledge.
         known = known_law(environment, "strongest")
-        return constant_attack(threat.eps, _beyond(known, threat, _directions(direction, known), distance))
+        return constant_attack(threat.eps, _beyond(known, threat, _directions(direction, known), distance, within))
     if isinstance(threat, Share):
-        return worst_case_share(environment, threat.eps, direction, distance=distance)
+        return worst_case_share(environment, threat.eps, direction, distance=distance, within=within)
     raise BadInput(f"threat must be Oblivious, Prescient, Malicious or Share; got {threat!r}")

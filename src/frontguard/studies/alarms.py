@@ -239,15 +239,15 @@ class Watch:
         """Look at the first n values of an objective, n fixed beforehand, for the (earlier + 1)-th time."""
         delta = self._delta / ((earlier + 1) * (earlier + 2))  # adds up to the whole over all checks
         objective = self.objectives[d]
-        if (arm, d, "drift") not in self._found:
+        if (arm, d, "drift") not in self._found and not objective.exact:  # one that changes is no sample: it is said
             drift = find_drift(column, self.threat, delta)
             if drift is not None:
                 split, seen, most = drift
-                value = float(objective.outward(split))
+                value = float(objective.as_measured(split))
                 self._found[arm, d, "drift"] = DriftAlarm(
                     self.arm_names[arm], objective.name, len(column), self.threat.eps, value, seen, most
                 )
-        if self._windows and objective.level == 0.5 and (arm, d, "spread") not in self._found:
+        if self._windows and objective.statistic_word == "median" and (arm, d, "spread") not in self._found:
             spread = self._too_spread(arm, d, column, delta)
             if spread is not None:
                 self._found[arm, d, "spread"] = spread

@@ -1,10 +1,13 @@
-"""Whether a study's samples look far dirtier than declared: a hint beside its answer."""
+"""Whether a study's samples look far dirtier than declared: a hint beside its answer.
+
+Only of objectives whose quantiles count. What is far from the others says little where a mean does: values that are 0
+or 1 are all far from each other, the rarest stars are still stars, and bounds keep out what is beyond. And a value that
+is exact has no sample.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-
-import numpy as np
 
 from frontguard._typing import Ints
 from frontguard.notices import LooksDirtier
@@ -26,18 +29,13 @@ def looks_dirtier(settings: Settings, policy: Certified, result: Result, known: 
 
 def _looks(settings: Settings, policy: Certified, arms: Ints, known: Known) -> Iterator[tuple[str, str, SampleLook]]:
     """How these arms look by every so many-th value, as measured."""
-    samples, objectives = policy.samples, settings.objectives
+    columns, objectives = policy.samples.columns, settings.objectives
+    quantiles = [d for d, objective in enumerate(objectives) if objective.has_quantile]
     for arm in arms.tolist():
-        for d, objective in enumerate(objectives):
-            column = samples.columns[arm * policy.width + d]
+        for d in quantiles:
+            objective, have = objectives[d], int(columns[arm * policy.width + d]["count"])
             count, look = known.get((arm, d), (-1, None))
-            if look is not None and count == int(column["count"]):
-                yield settings.arms[arm], objective.name, look
-                continue
-            step = 1 + int(column["count"]) // MOST_VALUES
-            start, later, beside = int(column["start"]), int(column["window"]), int(column["window_start"])
-            own = samples.pool[start : start + int(column["count"]) - later : step]
-            inner = np.concatenate([own, samples.beside[beside : beside + later : step]])
-            look = look_at(objective.outward(inner))
-            known[arm, d] = int(column["count"]), look
+            if look is None or count != have:
+                look = look_at(objective.as_measured(policy.values_of(arm, d, 1 + have // MOST_VALUES)))
+                known[arm, d] = have, look
             yield settings.arms[arm], objective.name, look

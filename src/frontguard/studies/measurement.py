@@ -25,6 +25,9 @@ CANCELLED = "cancelled"
 DIED = "worker process died"
 """Why a pull failed whose process is gone."""
 
+BOOLEAN = "true or false"
+"""The cause of a pull that gave true or false where a number is wanted: the declaration is wrong, not the arm."""
+
 LONGEST_REASON = 2000
 """Characters of a reason that are kept."""
 
@@ -92,26 +95,37 @@ class BadValues(BadInput):
         self.what, self.rather = what, rather
 
 
-class LowValue(BadValues):
-    """A value that is not positive, where the tolerance is a percentage: it was measured, but cannot be used so."""
+class UnusableValue(BadValues):
+    """A value that was measured and that its objective cannot use: not positive, or out of bounds."""
 
     def __init__(self, pull: int, objective: Objective, value: float, arm: str | None = None) -> None:
         self.pull, self.objective, self.value = pull, objective, value
         super().__init__(
             pull if arm is None else f"{pull} of arm {arm!r}",
-            f"{objective.name!r} is not positive, its tolerance is a percentage",
-            f"got {value!r}: {objective.needs_positive}",
+            f"{objective.name!r} {objective.fault(value)}",
+            f"got {value!r}: {objective.remedy}",
         )
 
-    def of_arm(self, arm: str) -> LowValue:
+    def of_arm(self, arm: str) -> UnusableValue:
         """The same, with the arm of the pull named."""
-        return LowValue(self.pull, self.objective, self.value, arm)
+        return UnusableValue(self.pull, self.objective, self.value, arm)
+
+
+class BooleanValue(BadValues):
+    """True or false, of an objective that does not count a rate."""
+
+    def __init__(self, pull: int, objective: Objective, value: object) -> None:
+        super().__init__(
+            pull,
+            f"value of {objective.name!r} must be a real number",
+            f"got {shown(value, 120)}: {objective.no_booleans}",
+        )
 
 
 def usable(objectives: Sequence[Objective], came: Measurement, pull: int) -> Measurement:
     """The measurement with values in the order of the objectives; one whose values cannot be used is a failed one.
 
-    A value that only its tolerance makes unusable is kept beside the reason: with another tolerance it can be used.
+    A value that only its tolerance or bounds make unusable is kept beside the reason: with others it can be used.
     """
     given, reason = came.values, came.reason and checked_reason(came.reason, pull)
     if reason and isinstance(given, Mapping):
@@ -119,13 +133,15 @@ def usable(objectives: Sequence[Objective], came: Measurement, pull: int) -> Mea
     try:
         try:
             numbers = checked_values(objectives, given, reason or None, pull)
-        except LowValue as error:
+        except UnusableValue as error:
             reason = error.what
             numbers = checked_values(objectives, given, reason, pull)
     except BadValues as error:
         nothing = (None,) * len(objectives)
         if reason:
             return Measurement(nothing, reason, came.kind, came.at, came.said)
+        if isinstance(error, BooleanValue):
+            return Measurement(nothing, f"{error.what}; {error.rather}", BOOLEAN, came.at)
         return Measurement(nothing, shortened(f"{error.what}; {error.rather}", 200), error.what, came.at)
     return Measurement(tuple(None if math.isnan(x) else x for x in numbers), reason, came.kind, came.at, came.said)
 
@@ -135,7 +151,7 @@ def checked_values(objectives: Sequence[Objective], values: object, reason: str 
 
     Values come by name or in order. A value that is missing, NaN or infinite is refused, because it may be a mistake
     of the caller's; told as None together with a reason it is a failed measurement. With a reason a value is stored,
-    too, that is not positive although its tolerance is a percentage; it counts as failed while it is.
+    too, that is not positive although its tolerance is a percentage, or not between its bounds; it counts as failed.
 
     >>> from frontguard import Objective
     >>> metrics = [Objective("seconds", "minimize", "2%"), Objective("bytes", "minimize")]
@@ -203,13 +219,17 @@ def _in_order(names: list[str], values: object, pull: int) -> list[object]:
 
 
 def _checked_value(objective: Objective, value: object, reason: str | None, pull: int) -> float:
-    if type(value) is float and math.isfinite(value) and (value > 0.0 or not objective.relative):
+    if type(value) is float and math.isfinite(value) and not objective.fault(value):
         return value  # as nearly all are
     if value is None and reason is not None:
         return math.nan
     where = f"value of {objective.name!r}"
     hint = ", or the pull told as failed with a reason: study.fail(pull, reason)"
-    if value is None or isinstance(value, bool) or not isinstance(value, Real):
+    if type(value).__name__ in ("bool", "bool_"):  # numpy has one of its own
+        if not objective.takes_booleans:
+            raise BooleanValue(pull, objective, value)
+        return float(value)  # type: ignore[arg-type]
+    if value is None or not isinstance(value, Real):
         raise BadValues(
             pull, f"{where} must be a real number", f"got {shown(value, 120)}", hint if value is None else ""
         )
@@ -220,6 +240,6 @@ def _checked_value(objective: Objective, value: object, reason: str | None, pull
         raise BadValues(pull, f"{where} must be a number below 1.8e308", digits) from None
     if not math.isfinite(number):
         raise BadValues(pull, f"{where} must be finite", f"got {number}", hint)
-    if objective.relative and number <= 0.0 and reason is None:
-        raise LowValue(pull, objective, number)
+    if reason is None and objective.fault(number):
+        raise UnusableValue(pull, objective, number)
     return number

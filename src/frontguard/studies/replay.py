@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import bdtrc
 
 from frontguard._typing import Floats, Ints
-from frontguard.errors import OutOfTurn
-from frontguard.evidence.boxes import LARGEST
-from frontguard.notices import Alarm, BudgetOver, FailuresAlarm, NotPositive, SetAside
+from frontguard.errors import BadInput, OutOfTurn
+from frontguard.evidence.boxes import LARGEST, REFUTED
+from frontguard.notices import Alarm, BudgetOver, ExactDiffers, FailuresAlarm, NotPositive, OutOfBounds, SetAside
 from frontguard.policies.certified import Pending
 from frontguard.results import Result
 from frontguard.storage.contract import End, Plan, Storage, Told
@@ -43,7 +44,7 @@ class _Failures:
         self.counts = np.zeros((arms, boxed), np.int64)
         self.stopped = np.zeros(arms, np.int64)
         self.reasons: dict[int, Counter[str]] = {}
-        self.low = np.zeros(objectives, np.int64)  # values that a tolerance in percent cannot use
+        self.unusable = np.zeros(objectives, np.int64)  # values that a tolerance in percent, or bounds, cannot use
         self.examples: dict[int, tuple[int, float]] = {}  # of these, by objective: the arm and the value
         self.said: dict[int, str] = {}  # the last words of the last pull of each arm that had any
 
@@ -53,12 +54,13 @@ class _Failures:
             return
         for d in range(failed.shape[1]):
             self.counts[:, d] += np.bincount(arms[failed[:, d]], minlength=len(self.counts))
-            if d >= len(self.low):  # of a limit, which has no tolerance in percent of what is measured
+            if d >= len(self.unusable):  # of a limit, of which nothing is said
                 continue
-            low = np.flatnonzero(failed[:, d] & (told.values[:, d] <= 0.0))
-            self.low[d] += len(low)
-            if len(low):
-                self.examples.setdefault(d, (int(arms[low[0]]), float(told.values[low[0], d])))
+            unusable = np.flatnonzero(failed[:, d] & np.isfinite(told.values[:, d]))
+            self.unusable[d] += len(unusable)
+            if len(unusable):
+                first = unusable[0]
+                self.examples.setdefault(d, (int(arms[first]), float(told.values[first, d])))
         self.stopped += np.bincount(arms[told.ends == End.STOPPED], minlength=len(self.stopped))
         reasons = reasons_of(told)
         for position in np.flatnonzero(failed.any(axis=1)).tolist():
@@ -98,7 +100,7 @@ class Replay:
         self.said: dict[int, str] = {}  # by arm, what the last pull that failed had to say, where any had
         self._failed = np.zeros((len(settings.arms), len(settings.columns.boxed)), np.int64)
         self._stopped = np.zeros(len(settings.arms), np.int64)
-        self._low = np.zeros(len(settings.objectives), np.int64)
+        self._unusable = np.zeros(len(settings.objectives), np.int64)
         self._examples: dict[int, tuple[int, float]] = {}
         self.side_by_side = False  # whether pulls were told in another order than that in which they were started
         self._last_pull = 0
@@ -212,7 +214,7 @@ class Replay:
             raise not_a_log(study, "a pull was told twice") from None
         self.told += len(taken)
         self.at = float(taken.at[-1])
-        failures = _Failures(*self._failed.shape, len(self._low))
+        failures = _Failures(*self._failed.shape, len(self._unusable))
         failures.add(arms, inner, taken)
         self._count(failures)
 
@@ -224,7 +226,7 @@ class Replay:
         """Count failures. Copies of this replay share what there was, which stays as it is."""
         self._failed = self._failed + new.counts
         self._stopped = self._stopped + new.stopped
-        self._low, self._examples = self._low + new.low, new.examples | self._examples
+        self._unusable, self._examples = self._unusable + new.unusable, new.examples | self._examples
         self.said = self.said | new.said
         self.failures = list(self.failures)
         for arm, reasons in new.reasons.items():
@@ -243,31 +245,45 @@ class Replay:
         Pulls that a user stopped are left out of it: they fail like others for the boxes, but say nothing of the arm.
         """
         pulls = self.policy.pulls_per_arm - self._stopped
-        worst = self._failed.max(axis=1) - self._stopped
-        compared = self._failed[:, : len(self.settings.objectives)].max(axis=1) - self._stopped
-        suspects = np.flatnonzero((worst > 0) & (pulls >= PROBE) & (self.policy.verdict_codes != Verdict.OUT))
+        failures = self._failed - self._stopped[:, None]
+        there = (pulls >= PROBE) & (self.policy.verdict_codes != Verdict.OUT)
+        suspects = np.flatnonzero((failures > 0).any(axis=1) & there)
         aside = set(self.policy.aside.tolist())
-        threat = self.settings.threat
-        bearable = min(threat.lasting(min(q, 1.0 - q)) for q in self.policy.rule.quantiles[: self.policy.objectives])
+        eps = self.settings.threat.eps
         found = []
         for arm in suspects.tolist():
             if arm in aside:
                 continue
-            n, failed = int(pulls[arm]), int(compared[arm])
-            always = worst[arm] == n and max(threat.eps, 0.25) ** n <= HOPELESS
-            too_often = failed / n > bearable and float(bdtrc(failed - 1, n, bearable)) <= HOPELESS / len(pulls)
-            if always or too_often:
+            n, worst = int(pulls[arm]), int(failures[arm].max())
+            always = worst == n and max(eps, 0.25) ** n <= HOPELESS
+            if always or any(
+                failed / n > share and float(bdtrc(failed - 1, n, share)) <= HOPELESS / len(pulls)
+                for failed, share in zip(failures[arm].tolist(), self._bearable, strict=False)  # limits come behind
+            ):
                 found.append(arm)
         return found
+
+    @cached_property
+    def _bearable(self) -> list[float]:
+        """For each objective the share of failed pulls beyond which no number of pulls bounds it.
+
+        A mean is always bounded, and an exact value known by one pull; of the one too much is lost where half of the
+        pulls fail, of the other nothing.
+        """
+        lasting = self.settings.threat.lasting
+        levels = ((each, each.inner_quantile) for each in self.settings.objectives)
+        return [1.0 if each.exact else lasting(min(level, 1.0 - level)) for each, level in levels]
 
     def propose(self, at_least: int) -> tuple[Replay, Plan] | None:
         """The next plan, and what this replay is once it is added; None if pulls that are out have to come back first.
 
-        On a copy: which plan is added is decided by the storage.
+        On a copy: which plan is added is decided by the storage. Refuses to go on where medians count only because
+        nobody said what does, and all values are one of two.
         """
         after = self._with_ahead()
         after._decide()
         policy = after.policy
+        after._refuse_two_values()
         waiting = after.planned - after.told
         budget = self.settings.budget
         left = (budget.max_pulls or np.iinfo(np.int64).max) - after.planned
@@ -289,6 +305,21 @@ class Replay:
         after._add(plan)
         return after, plan
 
+    def _refuse_two_values(self) -> None:
+        """Refuse a median by default of an objective that has two values only, both of them in some arm.
+
+        Not before every arm has its first batch. An objective that is constant within each arm, as sizes are, is fine.
+        """
+        policy = self.policy
+        first = int(policy.standing.control["first"][0])
+        seen = (policy.pulls_per_arm >= first) | np.isin(policy.verdict_codes, (Verdict.OUT, Verdict.SET_ASIDE))
+        if not seen.all():
+            return
+        for d, objective in enumerate(self.settings.objectives):
+            if objective.by_default and (two := policy.only_two_values(d)) is not None:
+                low, high = np.sort(objective.as_measured(two)).tolist()
+                raise BadInput(objective.only_two(low, high))
+
     def with_everything(self) -> Replay:
         """This replay with all that was read taken and decided on: for results between two plans.
 
@@ -304,7 +335,7 @@ class Replay:
         """A copy that has taken all that was read, and decided nothing on it yet; this one is left as it is."""
         columns = self.settings.columns
         if self._noted is None:
-            self._noted = _Noted(*self._failed.shape, len(self._low))
+            self._noted = _Noted(*self._failed.shape, len(self._unusable))
         noted = self._noted
         for piece in self._pieces_ahead()[noted.pieces :]:
             noted.add(self.arms_of(piece.pulls), columns.observed(piece.values), piece)
@@ -342,7 +373,8 @@ class Replay:
         status = self.status if self.stopped else "running"
         hints = looks_dirtier(settings, policy, result, self._looks)
         notices = (
-            *self._not_positive(),
+            *self._unusable_values(),
+            *self._exact_that_differ(),
             *aside,
             *result.notices,
             *alarms,
@@ -353,12 +385,26 @@ class Replay:
         told = replace(result, status=status, notices=notices, parts=settings.parts)
         return told.keeping_to(kept).in_units(settings.objectives)
 
-    def _not_positive(self) -> Iterator[NotPositive]:
-        """For each objective with values that its tolerance cannot use, that this is why they count as failed."""
+    def _unusable_values(self) -> Iterator[NotPositive | OutOfBounds]:
+        """For each objective with values that its tolerance or bounds cannot use, that this is why they failed."""
         for d, (arm, example) in sorted(self._examples.items()):
-            objective, count = self.settings.objectives[d], int(self._low[d])
-            name, tolerance = self.settings.arms[arm], str(objective.tolerance)
-            yield NotPositive(objective.name, name, count, self.told, example, tolerance)
+            objective, name, count = self.settings.objectives[d], self.settings.arms[arm], int(self._unusable[d])
+            if objective.bounds is None:
+                yield NotPositive(objective.name, name, count, self.told, example, str(objective.tolerance))
+            else:
+                yield OutOfBounds(objective.name, name, count, self.told, example, *objective.bounds)
+
+    def _exact_that_differ(self) -> Iterator[ExactDiffers]:
+        """For each objective that was said to be exact and is not, an arm of which two values are there."""
+        policy, objectives = self.policy, self.settings.objectives
+        for d, objective in enumerate(objectives):
+            if not objective.exact:
+                continue
+            arms = np.flatnonzero(policy.standing.boxes[:, REFUTED, d])
+            if len(arms):
+                held = policy.values_of(int(arms[0]), d)
+                one, other = np.sort(objective.as_measured([held.min(), held.max()])).tolist()
+                yield ExactDiffers(objective.name, self.settings.arms[arms[0]], len(arms), one, other)
 
 
 def _budget_over(budget: Budget, status: str) -> tuple[BudgetOver, ...]:

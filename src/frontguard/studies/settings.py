@@ -174,10 +174,17 @@ class Settings:
                     f"{', the numbers of limits' if self.limits else ''} and budget may change while it goes on; give "
                     "it another name or another storage to begin anew"
                 )
-        changed = replace(wanted, reopened_after=self.reopened_after)
+        pairs = zip(self.objectives, wanted.objectives, strict=True)
+        objectives = tuple(_as_said(ours, theirs) for ours, theirs in pairs)
+        changed = replace(wanted, objectives=objectives, reopened_after=self.reopened_after)
         if changed == self:
             return self
         return replace(changed, reopened_after=plans)
+
+
+def _as_said(ours: Objective, theirs: Objective) -> Objective:
+    """What is wanted; a median that was meant when the study began is still meant where nothing is said of it."""
+    return replace(theirs, quantile=ours.quantile) if theirs.by_default and not ours.by_default else theirs
 
 
 def _measured(objectives: Iterable[Objective]) -> list[tuple[object, ...]]:

@@ -27,7 +27,14 @@ from frontguard.storage.contract import Pull as Pull
 from frontguard.storage.contract import Storage, StudyExists, Tell, UnknownStudy
 from frontguard.storage.open import open_storage
 from frontguard.studies.forks import renew_after_fork
-from frontguard.studies.measurement import LowValue, Measurement, Values, checked_reason, checked_values, stored_reason
+from frontguard.studies.measurement import (
+    Measurement,
+    UnusableValue,
+    Values,
+    checked_reason,
+    checked_values,
+    stored_reason,
+)
 from frontguard.studies.reasons import reasons_of
 from frontguard.studies.replay import Replay
 from frontguard.studies.settings import (
@@ -327,7 +334,7 @@ class Study:
             number = _pull_number(pull)
             try:
                 values = checked_values(self.metrics, came.values, came.reason or None, number)
-            except LowValue as error:
+            except UnusableValue as error:
                 raise (error.of_arm(pull.arm) if isinstance(pull, Pull) else error) from None
             rows.append(Tell(number, values, stored_reason(came, number), worker, came.at or time.time()))
         return self._told(rows)

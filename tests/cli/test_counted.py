@@ -1,0 +1,105 @@
+"""--mean, --exact, --sigma and --quantile: what they make of objectives, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from frontguard import Objective
+from frontguard.cli.counted import counted
+from frontguard.cli.run import spec_of, with_options
+from frontguard.errors import BadInput
+from tests.cli.commands import run
+
+ARMS = ("a=true", "b=true")
+
+
+def quick(maximize: tuple[str, ...], tolerance: tuple[str, ...] = (), **said: Any) -> list[Objective]:
+    options: dict[str, Any] = dict.fromkeys(("mean", "exact", "sigma", "quantile")) | said
+    spec = with_options(spec_of(None, ARMS, (), maximize), counts=counted(**options), tolerance=tolerance)
+    assert [source.objective for source in spec.sources] == list(spec.objectives)
+    return list(spec.objectives)
+
+
+def test_options_say_what_counts_and_a_mean_has_a_tolerance_of_its_own() -> None:
+    found = quick(
+        ("solved", "stars", "bytes", "p", "x"),
+        mean=["solved", "stars=1,5"], exact=["bytes"], quantile=["p=0.9"],
+    )  # fmt: skip
+    assert found == [
+        Objective("solved", tolerance=0.05, statistic="mean", bounds=(0, 1)),
+        Objective("stars", tolerance=0.2, statistic="mean", bounds=(1, 5)),
+        Objective("bytes", tolerance="5%", exact=True),
+        Objective("p", tolerance="5%", quantile=0.9),
+        Objective("x", tolerance="5%"),
+    ]
+    assert found[-1].by_default
+    assert not quick(("p",), quantile=["0.5"])[0].by_default
+    assert quick(("d",), tolerance=("d=0.1",), mean=["d=-1,1"])[0].bounds == (-1.0, 1.0)
+    (known,) = quick(("ms",), tolerance=("1",), sigma=["ms=0.2"])
+    assert (known.statistic, known.sigma) == ("mean", 0.2)
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        (
+            {"mean": ["solve"]},
+            r"no objective is called 'solve' \(did you mean 'solved'\?\); there is solved, w",
+        ),
+        (
+            {"mean": ["solved"], "exact": ["solved"]},
+            "--exact: what counts of 'solved' is said once; got it with",
+        ),
+        ({"mean": ["solved", "solved=0,2"]}, "--mean: what counts of 'solved' is said once; got it again"),
+        ({"mean": ["solved=5"]}, r"--mean: wanted METRIC, or METRIC=LOW,HIGH .* such as stars=1,5; got 'solved=5'"),
+        ({"mean": ["solved=5,1"]}, "bounds of objective 'solved' must be finite, the lower one first"),
+        ({"sigma": ["0.2"]}, "--sigma: wanted METRIC=NUMBER; got '0.2'"),
+        ({"sigma": ["solved=much"]}, "--sigma: wanted a number, or METRIC=NUMBER; got 'much'"),
+        ({"quantile": ["0.5"], "mean": ["solved"]}, "one statistic; got a quantile and a mean"),
+    ],
+)
+def test_what_cannot_be_is_refused(said: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        quick(("solved",), **said)
+
+
+SOLVER = """
+import json, random, sys
+seed, rate = int(sys.argv[1]), float(sys.argv[2])
+print(json.dumps({"solved": random.Random(seed).random() < rate, "bytes": int(1000 * rate)}))
+"""
+
+
+@pytest.fixture
+def solvers(tmp_path: Path) -> list[str]:
+    (tmp_path / "solve.py").write_text(SOLVER)
+    arms = [f"{name}={sys.executable} solve.py {{seed}} {rate}" for name, rate in (("good", 0.95), ("bad", 0.3))]
+    return [word for arm in arms for word in ("--arm", arm)]
+
+
+def test_a_run_of_rates_and_sizes(tmp_path: Path, solvers: list[str]) -> None:
+    options = ["--maximize", "solved", "--mean", "solved", "--minimize", "bytes", "--exact", "bytes"]
+    ran = run("run", *solvers, *options, "--tolerance", "solved=0.4", "--contamination", "0.01", "--json", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    found = json.loads(ran.stdout)
+    assert found["pareto_set"] == ["good", "bad"]
+    assert found["intervals"]["good"]["bytes"] == [950.0, 950.0]
+    size, solved = found["objectives"]
+    assert (solved["name"], solved["statistic"], solved["bounds"]) == ("solved", "mean", [0.0, 1.0])
+    assert (size["exact"], size["bounds"], size["sigma"]) == (True, None, None)
+    assert "mean of solved, higher is better" in ran.stderr
+
+
+def test_true_without_a_mean_is_refused_at_once_and_nothing_is_stored(tmp_path: Path, solvers: list[str]) -> None:
+    ran = run("run", *solvers, "--maximize", "solved", "--storage", "s.db", cwd=tmp_path)
+    assert ran.returncode == 2
+    assert "metric 'solved' is not a number" in ran.stderr
+    assert "--mean solved (Objective(" in ran.stderr
+    again = run("run", *solvers, "--maximize", "solved", "--mean", "solved", "--max-pulls", "3", "--storage", "s.db",
+                cwd=tmp_path)  # fmt: skip
+    assert "beginning study" in again.stderr
