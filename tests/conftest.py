@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -79,11 +80,12 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     tests = Path(__file__).parent
 
-    def place(item: pytest.Item) -> int:
-        where = item.path.relative_to(tests).as_posix() if item.path.is_relative_to(tests) else ""
+    @cache
+    def place(path: Path) -> int:
+        where = path.relative_to(tests).as_posix() if path.is_relative_to(tests) else ""
         return next((i for i, name in enumerate(FIRST) if where.startswith(name)), len(FIRST))
 
-    items.sort(key=place)
+    items.sort(key=lambda item: place(item.path))
 
 
 @pytest.fixture(scope="session")
