@@ -16,6 +16,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "--minimize": "METRIC",
         "--maximize": "METRIC",
         "--quantile": "LEVEL",
+        "--limit": "LIMIT",
         "--pilot": "FILE.csv",
         "--study": "NAME",
         "--storage": "STORAGE",

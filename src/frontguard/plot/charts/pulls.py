@@ -14,6 +14,7 @@ from frontguard.plot.looks import VERDICTS
 from frontguard.plot.picture import Axis, Bars, Panel, Picture
 from frontguard.plot.sentences import listed, sentences
 from frontguard.results import Result
+from frontguard.verdicts import Verdict
 
 NAMED = 40
 """Up to so many arms have a bar and a name each."""
@@ -39,7 +40,7 @@ def pulls(result: Result) -> Picture:
         for verdict in VERDICTS
         if len(some := arms.with_verdict(verdict))
     }
-    groups = [(verdict, some) for verdict, some in by_verdict.items()]
+    groups = list(by_verdict.items())
     panel, caption = _each(arms, groups) if len(arms.names) <= NAMED else _grouped(arms, groups)
     counts = result.pulls_per_arm
     most = np.argsort(-counts, kind="stable")[:3]
