@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 import typer.main
 
-from frontguard import Objective, Study, analyze, identify
+from frontguard import Limit, Objective, Study, analyze, identify
 from frontguard.cli.app import app
 from frontguard.cli.help import long_name
-from frontguard.commands.format import BudgetToml, ObjectiveToml, RunToml, StudyToml
+from frontguard.commands.format import BudgetToml, LimitToml, ObjectiveToml, RunToml, StudyToml
 from frontguard.logs.sources import open_log
 
 PAGE = Path(__file__).parents[1] / "docs" / "studies.md"
@@ -32,6 +32,7 @@ def options(command: str) -> set[str]:
 
 PYTHON = {
     "Objective": parameters(Objective),
+    "Limit": parameters(Limit),
     "Study": parameters(Study),
     "identify": parameters(identify),
     "analyze()": parameters(analyze, open_log),
@@ -41,6 +42,7 @@ SPEC = {
     "[study]": set(StudyToml.model_fields),
     "[budget]": set(BudgetToml.model_fields),
     "[[objective]]": set(ObjectiveToml.model_fields),
+    "[[limit]]": set(LimitToml.model_fields),
     "[run]": set(RunToml.model_fields),
 }
 

@@ -43,10 +43,7 @@ class Certificate:
 
     def to_dict(self) -> dict[str, Any]:
         """The certificate as plain values that JSON can hold; what is not bounded becomes None."""
-        told = {name: plain(value) for name, value in vars(self).items() if name != "relative"}
-        if not self.limits:
-            del told["limits"]
-        return told
+        return {name: plain(value) for name, value in vars(self).items() if name != "relative"}
 
     def in_units(self, objectives: Sequence[Objective]) -> Certificate:
         """The same in the objectives' units: differences of a metric, or shares of it where the tolerance is one.
@@ -449,8 +446,7 @@ class Result:
         guess = self.guess
         yield "best_guess", None if guess is None else self.best_guess
         yield "least_pulls", None if guess is None else {"first": guess.first, "whole": guess.whole}
-        if self.limits is not None:
-            yield from self.limits.to_dict(arms).items()
+        yield from ({"limits": [], "keeping": ByArm(())} if self.limits is None else self.limits.to_dict(arms)).items()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that JSON can hold; what is infinite or not known becomes None."""

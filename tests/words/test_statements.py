@@ -16,12 +16,14 @@ import numpy as np
 import pytest
 
 from frontguard import Objective, Prescient, notices, plot
+from frontguard.limits import Limit, columns_for
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.more_pulls import Needed
 from frontguard.logs.profile import Profile
 from frontguard.planning.cost import CostPlan, Task
+from frontguard.results import Inner, Kept
 from frontguard.studies.overview import Snapshot
-from frontguard.verdicts import Verdict
+from frontguard.verdicts import Keeping, Verdict
 from frontguard.words import analysis, plan, study
 from frontguard.words.certificate import (
     assumptions,
@@ -32,6 +34,7 @@ from frontguard.words.certificate import (
     true_values,
 )
 from frontguard.words.front import front_in_words
+from frontguard.words.limits import keeping_in_words
 from frontguard.words.statements import NOTHING, Statement
 from tests.words.results import SECONDS, WITHIN, certificate, result
 
@@ -52,6 +55,7 @@ def everything() -> Iterator[str]:
     yield from _of_logs()
     yield from _of_refusals()
     yield from _of_notices()
+    yield from _of_limits()
 
 
 def _of_certificates() -> Iterator[str]:
@@ -115,7 +119,7 @@ def _of_logs() -> Iterator[str]:
 
 def _of_refusals() -> Iterator[str]:
     open_log = result([OPEN, OPEN], kind=Analysis, status="unreachable")
-    for limit in range(1, 5):
+    for limit in range(1, 6):
         one = np.array([0])
         needed = Needed(one, one - 1, one - 1, one - 1, one - 1, np.array([limit]))
         yield from analysis.to_settle(replace(open_log, needed=needed))
@@ -146,6 +150,36 @@ def _of_notices() -> Iterator[str]:
             notices.SpreadAlarm("a", "x", 9, 0.1, 1.0, False, 3, 7),
         ),
     )
+
+
+def _of_limits() -> Iterator[str]:
+    """Of a limit on a metric that is no objective: within, beyond, open."""
+    keeping = {
+        Keeping.WITHIN: (-2.0, -1.0),
+        Keeping.OPEN: (-5.0, -3.0),
+        Keeping.BEYOND: (-7.0, -6.0),
+    }
+    gates = columns_for((SECONDS,), (Limit("memory", at_most=4.0, tolerance=0.5),)).gates
+
+    def kept(*stand: Keeping) -> Kept:
+        ends = np.array([keeping[each] for each in stand])
+        return Kept(gates, np.array(stand)[:, None], Inner(ends.mean(axis=1)[:, None], ends[:, :1], ends[:, 1:]))
+
+    within, opened, beyond = Keeping
+    for metrics in ([SECONDS], [SECONDS, Objective("bytes", "minimize")]):
+        whole = result([IN, OUT, OUT, OPEN], metrics, kind=Analysis, decided_by=[1, 0, -1, 0])
+        whole = whole.keeping_to(kept(within, within, beyond, opened))
+        yield guarantee(whole)
+        yield sentence(whole.certificate)
+        yield front_in_words(whole)
+        yield analysis.by_verdict(whole)
+        yield from (explanation(whole, arm) for arm in range(4))
+        yield from (look.label for look in plot.front(whole).legend)
+        yield from (keeping_in_words(whole.limits, arm, 0) for arm in range(4))
+    none = result([OUT, OUT]).keeping_to(kept(beyond, beyond))
+    yield front_in_words(none)
+    yield guarantee(none)
+    yield study.answer(Snapshot("s", result([OPEN, OUT], status="unreachable").keeping_to(kept(opened, beyond))))
 
 
 def test_each_statement_can_be_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "--mean": "METRIC",
         "--exact": "METRIC",
         "--sigma": "METRIC=NUMBER",
+        "--limit": "LIMIT",
         "--pilot": "FILE.csv",
         "--study": "NAME",
         "--storage": "STORAGE",

@@ -17,8 +17,9 @@ from frontguard.plot.looks import VERDICTS, Look
 from frontguard.plot.picture import Axis, Layer, Panel, Points, Spans
 from frontguard.plot.sentences import listed, with_intervals
 from frontguard.results import Result
-from frontguard.verdicts import Verdict
+from frontguard.verdicts import Keeping, Verdict
 from frontguard.words.front import place
+from frontguard.words.limits import beaten_and_beyond
 from frontguard.words.statements import Statement
 
 FACTOR = 50.0
@@ -82,11 +83,20 @@ class Arms:
         result = self.result
         values = with_intervals(self.objectives, self.estimates[i], self.low[i], self.high[i], 40)
         word = result.verdict(i).word
+        if result.limits is not None and (place := result.limits.worst(i)) >= 0:
+            keeping = Keeping(int(result.limits.codes[i, place])).word
+            word = f"{word} ({keeping}: {short(str(result.limits.gates[place]), 40)})"
         return f"{short(self.names[i])}: {word}; {values}; {number_of(int(result.pulls_per_arm[i]), 'pull')}"
 
     def looks(self, which: Ints) -> list[Look]:
         """The looks of the verdicts that some arms have, in the order of legends."""
-        return [look for verdict, look in VERDICTS.items() if (self.codes[which] == verdict).any()]
+        return [self.look(verdict) for verdict in VERDICTS if (self.codes[which] == verdict).any()]
+
+    def look(self, verdict: Verdict) -> Look:
+        """How arms with this verdict look; where there are limits, *out* may mean two things."""
+        found = VERDICTS[verdict]
+        limited = verdict is Verdict.OUT and self.result.limits is not None
+        return replace(found, label=Statement.LEGEND_BEYOND()) if limited else found
 
     def named(self, which: Ints) -> tuple[str, ...]:
         """The names of some arms."""
@@ -144,8 +154,11 @@ class Arms:
             )
             if len(some := self.with_verdict(verdict))
         ]
-        if beaten := len(self.with_verdict(Verdict.OUT)):
+        beaten, beyond = beaten_and_beyond(self.result)
+        if beaten:
             rest.append(Statement.CERTAINLY_OUT(count=f"{beaten:,}", are=are(beaten)))
+        if beyond:
+            rest.append(Statement.CERTAINLY_BEYOND(count=f"{beyond:,}", are=are(beyond)))
         return front, f"Of the others, {', '.join(rest)}." if rest else ""
 
     def ranges(self) -> str:
@@ -208,8 +221,8 @@ def in_rows(
     row = np.full(len(arms.names), np.nan)
     row[order] = np.arange(len(order))
     layers: list[Layer] = []
-    for verdict, look in reversed(VERDICTS.items()):
-        some = arms.with_verdict(verdict, np.isfinite(row))
+    for verdict in reversed(VERDICTS):
+        some, look = arms.with_verdict(verdict, np.isfinite(row)), arms.look(verdict)
         if len(some):
             keys, hints = tuple(some.tolist()), tuple(map(hint, some.tolist()))
             quiet = replace(look, label="")

@@ -32,6 +32,7 @@ from frontguard.verdicts import Verdict
 from frontguard.words import analysis as summary
 from frontguard.words.arm_table import names_in_short
 from frontguard.words.certificate import guarantee
+from frontguard.words.limits import why_by_limits
 from frontguard.words.names import with_short_names
 from frontguard.words.study import answer as study_answer
 from frontguard.words.threats import what_eps_is
@@ -213,6 +214,8 @@ def open_part(result: Result, ahead: Sequence[str] = ()) -> Section:
     for arm in opened[:12].tolist():
         rival = int(result.decided_by[arm])
         against = f" how it compares with {result.arms[rival]}" if rival >= 0 else " nothing is known of it yet"
+        if (limited := why_by_limits(result, arm)) is not None:
+            against = f" {limited.partition('what is left open is ')[2]}"
         lines.append(f"{result.arms[arm]}:{against}.")
     if len(opened) > 12:
         lines.append(f"… and {len(opened) - 12:,} more.")

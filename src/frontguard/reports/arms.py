@@ -109,6 +109,7 @@ def arms_columns(result: Result, failed: Ints | None, failures: Failures) -> dic
     for d, metric in enumerate(result.metrics):
         columns[metric.name] = estimates[:, d]
         columns[f"{metric.name} low"], columns[f"{metric.name} high"] = lower[:, d], upper[:, d]
+    columns |= result.limit_columns()
     columns["pulls"] = result.pulls_per_arm
     if failed is not None:
         columns["failed"] = failed

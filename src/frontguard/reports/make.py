@@ -19,6 +19,7 @@ from frontguard.reports.model import Fact, Figure, Kind, Report, Section
 from frontguard.results import Result
 from frontguard.verdicts import Verdict
 from frontguard.words.certificate import assumptions, status_in_words, tolerance_in_words
+from frontguard.words.limits import all_limits
 from frontguard.words.names import with_short_names
 from frontguard.words.threats import may_lie
 
@@ -105,6 +106,8 @@ def _facts(result: Result, failed: int, directed: bool) -> list[Fact]:
     facts += [Fact(f"Objective {d}", tolerance_in_words(metric)) for d, metric in enumerate(listed, 1)]
     if more := len(result.metrics) - len(listed):
         facts.append(Fact("Further objectives", f"{more:,}"))
+    if result.limits is not None:
+        facts.append(Fact("Limits", all_limits(result.limits)))
     return facts
 
 

@@ -267,6 +267,7 @@ def _in_python(settings: Settings) -> str:
         arms = f"[{settings.arms[0]!r}, …]  # {len(settings.arms):,}"
     objectives = ",\n        ".join(repr(each) for each in settings.objectives)
     more = "" if settings.spread is None else f"    spread={settings.spread!r},\n"
+    more += f"    limits={list(settings.limits)!r},\n" if settings.limits else ""
     for name, value in (
         ("max_pulls", settings.budget.max_pulls),
         ("max_pulls_per_arm", settings.budget.max_pulls_per_arm),

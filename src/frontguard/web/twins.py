@@ -72,6 +72,7 @@ def study_twin(overview: Overview, address: Address) -> dict[str, Any]:
         "notices": [notice.to_dict() for notice in snapshot.result.notices],
         "view": {"kind": options.view, "x": x, "y": y, "rows": options.rows, "sort": options.sort},
         "objectives": [asdict(each) for each in overview.settings.objectives],
+        "limits": [str(gate) for gate in overview.settings.columns.gates],
         "arms": _arms(overview, address, order_of(overview, options.sort)),
         "failures": [{"arm": name, **each} for name in snapshot.failures for each in _failures(overview, name)],
         "certainty": [
@@ -182,6 +183,7 @@ def _forecast(overview: Overview) -> dict[str, Any] | None:
 def _arms(overview: Overview, address: Address, arms: Sequence[int]) -> list[dict[str, Any]]:
     result, failed = overview.snapshot.result, overview.snapshot.failed_per_arm
     estimates, low, high = result.estimates, result.lower, result.upper
+    keeping = {} if result.limits is None else dict(result.limits.to_dict(result.arms)["keeping"].pairs)
     return [
         {
             "arm": arm,
@@ -194,6 +196,7 @@ def _arms(overview: Overview, address: Address, arms: Sequence[int]) -> list[dic
             "pulls": int(result.pulls_per_arm[arm]),
             "failed": int(failed[arm]),
             "decided_by": int(result.decided_by[arm]) if result.decided_by[arm] >= 0 else None,
+            **({"keeping": keeping[result.arms[arm]]} if keeping else {}),
         }
         for arm in arms
     ]

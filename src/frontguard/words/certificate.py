@@ -141,7 +141,7 @@ def _of_verdicts(result: Result) -> list[str]:
     if limited is not None and tally.keys() <= {Verdict.OUT, Verdict.SET_ASIDE}:
         said.append(Statement.ALL_BEYOND())
     elif limited is not None and Verdict.OUT in tally:
-        said.append(Statement.OUT_WITH_LIMITS(worse="worse than" if one else "dominated by"))
+        said.append(Statement.WORSE_OR_BEYOND() if one else Statement.OUT_OR_BEYOND())
     elif Verdict.OUT in tally:
         said.append(Statement.OUT_WORSE() if one else Statement.OUT())
     if Verdict.IN not in tally:

@@ -83,7 +83,7 @@ def none_within_yet(result: Result) -> str | None:
     kept = result.limits
     if kept is None or (kept.of_arms == WITHIN).any() or not result.pulls:
         return None
-    return f"No arm is certainly within the limits yet.{_nearest(result, OPEN)}"
+    return f"{Statement.NONE_WITHIN_YET()}{_nearest(result, OPEN)}"
 
 
 def _nearest(result: Result, code: int) -> str:

@@ -70,7 +70,8 @@ class Statement(Enum):
     IN_NEAR_BEST = "no arm is better than one that is in by more than {within}", "(f)"
     OUT = "each arm that is out is dominated by another one", "(f)"
     OUT_WORSE = "each arm that is out is worse than another one", "(f)"
-    OUT_WITH_LIMITS = "each arm that is out is beyond a limit, or {worse} one that keeps to them", "(p)"
+    OUT_OR_BEYOND = "each arm that is out is beyond a limit, or dominated by one that keeps to them", "(p)"
+    WORSE_OR_BEYOND = "each arm that is out is beyond a limit, or worse than one that keeps to them", "(p)"
     IN_KEEPS = "each arm that is in has {limits}", "(p)"
     AMONG_THOSE = "among the arms with {limits}, {said}", "(p)"
     NONE_DOMINATES = "no arm dominates one that is in", "(p)"
@@ -104,6 +105,7 @@ class Statement(Enum):
     CERTAINLY_OUT = "{count} {are} certainly beaten", "(f)"
     CERTAINLY_BEYOND = "{count} {are} certainly beyond a limit", "(p)"
     NONE_WITHIN = "No arm is within the limits: {each} certainly beyond {limits}.", "(p)"
+    NONE_WITHIN_YET = "No arm is certainly within the limits yet.", NOTHING
     CERTAINLY_COVERED = "{count} {are} covered by {these}", "(f)"
     IS_CERTAINLY = "is certainly {place}", "(f)"
     IS_OFF = "is certainly not on the front", "(f)"

@@ -118,14 +118,14 @@ def front_panel(
         some = arms.with_verdict(verdict, chosen.full)
         if len(some):
             few = named and len(some) <= _NAMED.get(verdict, 0)
-            layers.append(_marks(arms, centres, some, smaller(VERDICTS[verdict], marks), named=few))
+            layers.append(_marks(arms, centres, some, smaller(arms.look(verdict), marks), named=few))
     fooled = np.flatnonzero(arms.beaten_by_means & chosen.full)
     if len(fooled):
         few = named and len(fooled) <= _NAMED_FOOLED
         layers.append(_marks(arms, centres, fooled, FOOLED, named=few, more="; on the front by means"))
         legend.insert(0, FOOLED)
     verdicts = [
-        smaller(VERDICTS[verdict], marks) for verdict in VERDICTS if len(arms.with_verdict(verdict, chosen.full))
+        smaller(arms.look(verdict), marks) for verdict in VERDICTS if len(arms.with_verdict(verdict, chosen.full))
     ]
     return Panel(across, along, tuple(layers), note="" if layers else NOTHING), (*verdicts, *legend)
 

@@ -82,7 +82,7 @@ def _column(measurements: Measurements, history: History | None, d: int) -> _Col
     measured = values[np.isfinite(values)]
     low, high = -np.inf, np.inf
     middle = float(np.quantile(measured, objective.level)) if len(measured) else np.nan
-    if history is not None and history.moments:
+    if history is not None and history.moments and d < len(history.objectives):  # not of a metric that is limited only
         last = history.moments[-1]
         low, high, middle = drawable(
             [each[measurements.arm, d] for each in (last.low, last.high, last.estimates)]

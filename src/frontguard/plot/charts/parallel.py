@@ -62,7 +62,7 @@ def parallel(result: Result) -> Picture:
         some = arms.with_verdict(verdict, chosen.full)
         if not len(some):
             continue
-        look, opacity = _of_many(verdict, len(some))
+        look, opacity = _of_many(verdict, arms.look(verdict), len(some))
         rows, keys = np.tile(x, (len(some), 1)), tuple(some.tolist())
         layers.append(Lines(rows, heights[some], look, arms.hints(some), keys, opacity, marks=True))
         legend.insert(0, look)
@@ -97,9 +97,9 @@ def parallel(result: Result) -> Picture:
     )
 
 
-def _of_many(verdict: Verdict, count: int) -> tuple[Look, float]:
+def _of_many(verdict: Verdict, look: Look, count: int) -> tuple[Look, float]:
     """How one of so many lines looks, and how opaque it is: the more there are, the fainter, the front the least."""
-    look = replace(VERDICTS[verdict], dash=_DASHES.get(verdict, ()))
+    look = replace(look, dash=_DASHES.get(verdict, ()))
     if verdict == Verdict.OUT:
         return replace(look, width=0.8), 0.4
     loud = min(1.0, _BOLD[verdict] / count)

@@ -10,10 +10,11 @@ import numpy.typing as npt
 from frontguard._typing import Ints
 from frontguard.phrases import natural, number, number_of
 from frontguard.plot.arms import Arms, read
-from frontguard.plot.looks import VERDICTS, Look
+from frontguard.plot.looks import VERDICTS
 from frontguard.plot.picture import Axis, Bars, Panel, Picture
 from frontguard.plot.sentences import listed, sentences
 from frontguard.results import Result
+from frontguard.verdicts import Verdict
 
 NAMED = 40
 """Up to so many arms have a bar and a name each."""
@@ -39,13 +40,13 @@ def pulls(result: Result) -> Picture:
         for verdict in VERDICTS
         if len(some := arms.with_verdict(verdict))
     }
-    groups = [(VERDICTS[verdict], some) for verdict, some in by_verdict.items()]
+    groups = list(by_verdict.items())
     panel, caption = _each(arms, groups) if len(arms.names) <= NAMED else _grouped(arms, groups)
     counts = result.pulls_per_arm
     most = np.argsort(-counts, kind="stable")[:3]
     return Picture(
         rows=((panel,),),
-        legend=tuple(look for look, _ in groups),
+        legend=tuple(arms.look(verdict) for verdict, _ in groups),
         description=sentences(
             f"{number_of(result.pulls, 'pull')} of {number_of(len(arms.names))}, from {int(counts.min()):,} to "
             f"{int(counts.max()):,} an arm.",
@@ -63,7 +64,7 @@ def pulls(result: Result) -> Picture:
     )
 
 
-def _each(arms: Arms, groups: list[tuple[Look, Ints]]) -> tuple[Panel, str]:
+def _each(arms: Arms, groups: list[tuple[Verdict, Ints]]) -> tuple[Panel, str]:
     """A bar and a name for each arm, the most pulled first; as often pulled, by name."""
     counts = arms.result.pulls_per_arm
     order = np.array(sorted(range(len(counts)), key=lambda arm: (-counts[arm], natural(arms.names[arm]))))
@@ -72,12 +73,12 @@ def _each(arms: Arms, groups: list[tuple[Look, Ints]]) -> tuple[Panel, str]:
         Bars(
             row[some],
             counts[some].astype(np.float64),
-            look,
+            arms.look(verdict),
             hints=arms.hints(some),
             keys=tuple(some.tolist()),
             written=tuple(f"{count:,}" for count in counts[some].tolist()),
         )
-        for look, some in groups
+        for verdict, some in groups
     )
     names = arms.named(order)
     least, most = int(counts.min()), int(counts.max())
@@ -85,11 +86,11 @@ def _each(arms: Arms, groups: list[tuple[Look, Ints]]) -> tuple[Panel, str]:
     return Panel(_pulls_axis(counts), Axis(names=names, reverse=True), layers), caption
 
 
-def _grouped(arms: Arms, groups: list[tuple[Look, Ints]]) -> tuple[Panel, str]:
+def _grouped(arms: Arms, groups: list[tuple[Verdict, Ints]]) -> tuple[Panel, str]:
     """A bar for some arms of one verdict that have similar pulls: as long as their mean."""
     counts = arms.result.pulls_per_arm
     bars, ticks, at = [], [], 0
-    for (look, some), share in zip(groups, _shares([len(some) for _, some in groups]), strict=True):
+    for (verdict, some), share in zip(groups, _shares([len(some) for _, some in groups]), strict=True):
         pieces = np.array_split(some, share)
         length = np.array([counts[piece].mean() for piece in pieces])
         hints = tuple(
@@ -98,9 +99,10 @@ def _grouped(arms: Arms, groups: list[tuple[Look, Ints]]) -> tuple[Panel, str]:
             for piece in pieces
         )
         place = at + max(0.0, (_WIDTH_OF_WORDS - share) / 2.0)
-        bars.append(Bars(place + np.arange(share, dtype=np.float64), length, look, upright=True, hints=hints))
-        word = next(v.word for v, each in VERDICTS.items() if each is look)
-        ticks.append((place + (share - 1) / 2.0, f"{len(some):,} {word}"))
+        bars.append(
+            Bars(place + np.arange(share, dtype=np.float64), length, arms.look(verdict), upright=True, hints=hints)
+        )
+        ticks.append((place + (share - 1) / 2.0, f"{len(some):,} {verdict.word}"))
         at += max(share, _WIDTH_OF_WORDS) + 1  # a gap between verdicts
     across = Axis(title="arms by verdict, the most pulled first", low=-1.0, high=float(at - 1), ticks=tuple(ticks))
     caption = "Each bar is the mean of some arms of one verdict that have similar pulls."

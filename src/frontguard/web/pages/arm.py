@@ -9,12 +9,14 @@ import numpy as np
 from frontguard import plot
 from frontguard.markup import Child, Element, element
 from frontguard.phrases import cut_in_the_middle, number, one_line, percent
+from frontguard.results import Result
 from frontguard.studies.overview import Measurements, Overview
 from frontguard.web.addresses import Address
 from frontguard.web.pages import parts
 from frontguard.web.pages.parts import Page, called, cell, figure_cell, line, nothing, region
 from frontguard.words.arm_table import estimate_cells
 from frontguard.words.certificate import objective_in_short, tolerance
+from frontguard.words.limits import keeping_in_words
 from frontguard.words.study import why
 
 _LATEST = 50  # pulls that are listed one by one
@@ -84,9 +86,19 @@ def _verdict(overview: Overview, address: Address, arm: int) -> Element:
         element("h2", {"class": "unseen"}, "The verdict"),
         line("answer", f"{said[0].upper()}{said[1:]}."),
         compare,
+        *_limits(result, arm),
         parts.definition(terms),
         parts.table(parts.headings(("objective",), ("value", "interval", "goal")), rows),
     )
+
+
+def _limits(result: Result, arm: int) -> list[Element]:
+    """How the arm stands to each limit."""
+    kept = result.limits
+    if kept is None:
+        return []
+    said = (keeping_in_words(kept, arm, place) for place in range(len(kept.gates)))
+    return [line("note", f"{each[0].upper()}{each[1:]}.") for each in said]
 
 
 def _boxes(overview: Overview, arm: int) -> Element:

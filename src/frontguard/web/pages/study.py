@@ -19,6 +19,7 @@ from frontguard.web.pages.parts import Page, called, figure, line, nothing, regi
 from frontguard.web.pages.table import table_region
 from frontguard.words.arm_table import counts
 from frontguard.words.certificate import guarantee, nearness, objective_in_short, one_beside_goal, tolerance
+from frontguard.words.limits import limit_in_words
 from frontguard.words.names import with_short_names
 from frontguard.words.study import STATUSES, answer, failures_in_words, more_to_come, too_short
 from frontguard.words.threats import may_lie
@@ -230,6 +231,8 @@ def _reproduce(overview: Overview) -> Element:
     for objective in settings.objectives:
         goal = f"{objective_in_short(objective)}, within {tolerance(objective)}"
         terms.append(("Objective", [called(objective.name), f": {goal}"]))
+    for gate in settings.columns.gates:
+        terms.append(("Limit", [called(limit_in_words(gate))]))
     if settings.spread is not None:
         terms.append(("Spread bound", [str(settings.spread)]))
     for what, most in (

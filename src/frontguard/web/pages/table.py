@@ -63,6 +63,8 @@ def _heads(overview: Overview, address: Address) -> list[Element]:
     for d, objective in enumerate(overview.settings.objectives):
         said = element("small", {}, objective_in_short(objective))
         heads.append(_sorter(called(objective.name), f"m{d}", address, said))
+    for gate in overview.settings.columns.gates:
+        heads.append(element("th", {"scope": "col"}, called(str(gate))))
     heads += [_sorter(column, column, address) for column in ("pulls", "failed")]
     return [*heads, element("th", {"scope": "col", "class": "by"}, "decided by")]
 
@@ -88,10 +90,15 @@ def _row(overview: Overview, address: Address, row: ArmRow) -> Element:
         parts.name_cell(arm_link(result.arms[row.arm], address, row.arm)),
         parts.cell(parts.verdict_mark(row.verdict)),
         *(_estimate(cells[f"m{d}"]) for d in range(len(result.metrics))),
+        *(_keeping(cells[f"limit{q}"]) for q in range(len(overview.settings.columns.gates))),
         figure_cell(cells["pulls"].text),
         figure_cell(cells["failed"].text),
         element("td", {"class": "by"}, arm_link(result.arms[rival], address, rival) if decided else None),
     )
+
+
+def _keeping(cell: ArmCell) -> Element:
+    return parts.cell(cell.text, element("small", {}, f" {cell.beside}"))
 
 
 def _estimate(cell: ArmCell) -> Element:
