@@ -215,7 +215,7 @@ def _too_few_clusters(notice: notices.TooFewClusters) -> str:
     named = ", ".join(map(repr, notice.names))
     more = f" … and {notice.arms - len(notice.names):,} more" if notice.arms > len(notice.names) else ""
     columns = joined([repr(each) for each in notice.columns])
-    most = "one" if notice.most == 1 else f"at most {notice.most:,} of them each"
+    most = "one is" if notice.most == 1 else f"at most {notice.most:,} of them each are"
     said = Statement.TOO_FEW_CLUSTERS(
         arms=f"{notice.arms:,}", of=f"{notice.of:,}", names=named + more, columns=columns, most=most
     )
