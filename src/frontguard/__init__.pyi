@@ -17,6 +17,7 @@ from .results import Certificate as Certificate
 from .results import Result as Result
 from .simulation.engine import simulate as simulate
 from .storage.open import open_storage as open_storage
+from .studies.measurement import Measurement as Measurement
 from .studies.study import Study as Study
 from .theory.schedule import Schedule as Schedule
 from .theory.spread import CustomSpread as CustomSpread

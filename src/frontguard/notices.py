@@ -160,6 +160,29 @@ class BudgetOver(Notice):
 
 
 @dataclass(frozen=True)
+class NotCounted(Notice):
+    """So many of the told pulls do not count: each is in a cluster of which its arm has an earlier one."""
+
+    warns: ClassVar[bool] = False
+    pulls: int
+    of: int
+    kind: Literal["not_counted"] = "not_counted"
+
+
+@dataclass(frozen=True)
+class ClustersUsedUp(Notice):
+    """The last `pulls` pulls of `arms` arms (the first of them by name) all fell into clusters that they had already.
+
+    No more of them are asked for: they would not count.
+    """
+
+    names: tuple[str, ...]
+    arms: int
+    pulls: int
+    kind: Literal["clusters_used_up"] = "clusters_used_up"
+
+
+@dataclass(frozen=True)
 class Alarm(Notice):
     """Evidence that the data of an arm are dirtier than the declared contamination allows.
 
@@ -488,6 +511,8 @@ AnyNotice = (
     | TakenAsRate
     | SetAside
     | BudgetOver
+    | NotCounted
+    | ClustersUsedUp
     | FailuresAlarm
     | DriftAlarm
     | SpreadAlarm

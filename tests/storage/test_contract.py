@@ -39,8 +39,18 @@ def assert_same(one: Told, other: Told) -> None:
     assert one.pulls.tolist() == other.pulls.tolist()
     assert one.values.shape == other.values.shape
     assert one.values.tobytes() == other.values.tobytes()  # bit for bit
-    assert (one.reasons, one.workers) == (other.reasons, other.workers)
+    assert (one.reasons, one.workers, one.clusters) == (other.reasons, other.workers, other.clusters)
     assert one.at.tobytes() == other.at.tobytes()
+
+
+def test_the_cluster_of_a_pull_is_kept(storage: Storage) -> None:
+    begin(storage, 3)
+    tells = [Tell(1, (1.0, 2.0), cluster="host-3"), Tell(2, (1.0, 2.0)), Tell(3, (NAN, NAN), "no", cluster="Tag 7 🦓")]
+    storage.tell("s", tells)
+    told = storage.told("s")
+    assert told.clusters == ("host-3", "", "Tag 7 🦓")
+    assert_same(told, Told.of(tells, 2))
+    assert told.part(1).clusters == told.rows(np.array([1, 2])).clusters == ("", "Tag 7 🦓")
 
 
 # Studies --------------------------------------------------------------------------------------------------------------

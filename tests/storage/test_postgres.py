@@ -212,8 +212,9 @@ def test_what_is_told_planned_or_handed_out_waits_for_the_disk(
     postgres: PostgresServer, storage: PostgresStorage, schema: str
 ) -> None:
     begin(storage, 3)
+    new = "gen_random_uuid()"
     calls = {
-        f"SELECT {schema}.tell(1, '{{1}}', '{{1,2}}', '{{x}}', '{{w}}', '{{0}}', '{{0}}', gen_random_uuid())": "on",
+        f"SELECT {schema}.tell(1, '{{1}}', '{{1,2}}', '{{x}}', '{{w}}', '{{h}}', '{{0}}', '{{0}}', {new})": "on",
         f"SELECT {schema}.add_plan(1, 2, 0, 4, '{{1}}', 'running', gen_random_uuid())": "on",
         f"SELECT {schema}.create_study('t', 1, '', gen_random_uuid())": "on",
         f"SELECT {schema}.hand_out(1, 1, 'w', 1, gen_random_uuid())": "on",

@@ -31,6 +31,7 @@ from frontguard.notices import Notice, NotPositive, SetAside, UnderWay
 from frontguard.objectives import Objective
 from frontguard.pareto.judge import Verdicts, judge
 from frontguard.results import Inner, Result
+from frontguard.studies.clusters import counted_and_held
 from frontguard.studies.settings import Settings
 from frontguard.studies.study import Study
 from frontguard.verdicts import BEYOND, Verdict
@@ -44,9 +45,9 @@ class StudyLog:
 
     settings: Settings
     result: Result  # in the objectives' units
-    arm_of: Ints  # (n,) of the told pulls in their order, by position
+    arm_of: Ints  # (n,) of the told pulls that count, in their order, by position
     values: Floats  # (n, metrics): see `Settings.columns`; NaN where one failed
-    under_way: Ints  # (u,) arms of pulls that were handed out and have not come back
+    under_way: Ints  # (u,) arms of pulls that were handed out and have not come back, or wait for such ones
 
     @property
     def aside(self) -> Bools:
@@ -84,12 +85,13 @@ def read_study(study: Study) -> StudyLog:
     """The study as it is now."""
     state = study.state()
     told = study.storage.told(study.name, up_to=state.read)
+    counted, held = counted_and_held(told, state.arm_of)
     return StudyLog(
         study.settings,
         state.result(study.alarms()),
-        state.arms_of(told.pulls),
-        told.values,
-        under_way(study.storage, study.name, state.read),
+        state.arms_of(counted.pulls),
+        counted.values,
+        np.concatenate([held, under_way(study.storage, study.name, state.read)]),
     )
 
 

@@ -45,7 +45,7 @@ class Measure:
     def __call__(self, candidate: Any, pull: int) -> Measurement:
         """Evaluate once."""
         try:
-            return Measurement(self.evaluate(candidate, **dict.fromkeys(self.named, pull)))
+            return Measurement.of(self.evaluate(candidate, **dict.fromkeys(self.named, pull)))
         except (Exception, SystemExit) as error:
             return Measurement.failure(error)
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from frontguard._checks import checked_count, checked_delta, real_number
 from frontguard._typing import Floats, Ints
-from frontguard.errors import BadInput
+from frontguard.errors import BadInput, OutOfTurn
 from frontguard.evidence.boundaries import STEPS
 from frontguard.evidence.boxes import (
     ESTIMATE,
@@ -428,6 +428,15 @@ class Certified(Policy):
         """As `tell`, but decide nothing yet."""
         self._take(arms, values)
 
+    def dismiss(self, arms: npt.ArrayLike) -> None:
+        """Let go of pulls of `arms` that were asked for and that do not count, neither as values nor as failed."""
+        dismissed, counts = np.unique(self._checked_arms(arms), return_counts=True)
+        if (counts > self._outstanding[dismissed]).any():
+            raise OutOfTurn(f"{self.name} has fewer pulls out than are to be dismissed")
+        self._outstanding[dismissed] -= counts
+        self._waiting -= int(counts.sum())
+        self._touched[dismissed] = True
+
     def decide(self) -> None:
         """Decide on all that was told; pulls that are out count as failed."""
         self._decide()
@@ -467,6 +476,7 @@ class Certified(Policy):
         policy.standing, policy.columns = self.standing.copy(), self.columns.copy()
         policy._outstanding, policy._touched = self._outstanding - pending.counts, self._touched.copy()
         policy._waiting -= len(pending)
+        policy.dismiss(pending.dismissed)
         policy._count(np.flatnonzero(pending.counts), pending.counts[pending.counts > 0])
         policy._beside = pending.lent_to(policy, policy.columns)
         self._pool_users.add(policy)
@@ -615,6 +625,7 @@ class Pending:
 
     def __init__(self, arms: int, objectives: int) -> None:
         self.counts = np.zeros(arms, np.int64)  # pulls of each arm, failed ones included
+        self.dismissed = np.zeros(0, np.int64)  # arms of those that do not count
         self._columns = empty_table(arms * objectives)
         self._pool = empty_pool(arms * objectives)
         self._readers: WeakSet[object] = WeakSet()  # of the pool as it is
@@ -630,6 +641,10 @@ class Pending:
         order = np.argsort(arms, kind="stable")
         self._pool = absorb(self._pool, self._columns, arms[order], values[order], True)
         np.add.at(self.counts, arms, 1)
+
+    def dismiss(self, arms: Ints) -> None:
+        """Add pulls of `arms` that do not count."""
+        self.dismissed = np.concatenate([self.dismissed, arms])
 
     def lent_to(self, reader: object, columns: Table) -> Floats:
         """Have the sorted `columns` of a reader go on with what is pending. Returns where that lies.

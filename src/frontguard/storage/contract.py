@@ -34,7 +34,7 @@ Guarantees, by every backend, for any number of processes and threads:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from itertools import chain, pairwise
@@ -117,7 +117,8 @@ class Pull:
 class Tell:
     """What is stored of a pull: its values as measured, NaN where a metric failed, and then the reason; how it ended.
 
-    One that was given up has no values, and `worker` is who had it.
+    One that was given up has no values, and `worker` is who had it. Pulls of one `cluster` (a host, a process, a day)
+    may depend on each other; "" is one of its own.
     """
 
     pull: int
@@ -126,6 +127,7 @@ class Tell:
     worker: str = ""
     at: float = 0.0  # seconds since the epoch
     end: End = End.TOLD
+    cluster: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +141,7 @@ class Told:
     workers: tuple[str, ...]
     at: Floats  # (n,)
     ends: Ints  # (n,), of `End`
+    clusters: tuple[str, ...]
 
     def __len__(self) -> int:
         return len(self.pulls)
@@ -159,6 +162,7 @@ class Told:
             workers=tuple(tell.worker for tell in tells),
             at=np.array([tell.at for tell in tells], np.float64),
             ends=np.array([tell.end for tell in tells], np.int64),
+            clusters=tuple(tell.cluster for tell in tells),
         )
 
     @classmethod
@@ -174,19 +178,28 @@ class Told:
             workers=tuple(chain.from_iterable(piece.workers for piece in pieces)),
             at=np.concatenate([piece.at for piece in pieces]),
             ends=np.concatenate([piece.ends for piece in pieces]),
+            clusters=tuple(chain.from_iterable(piece.clusters for piece in pieces)),
         )
 
     def part(self, start: int, end: int | None = None) -> Told:
         """Those from the `start`-th, counted from 0, to before the `end`-th."""
-        where = slice(start, end)
-        texts = self.reasons[where], self.workers[where]
-        return Told(self.after + start, self.pulls[where], self.values[where], *texts, self.at[where], self.ends[where])
+        return self._some(self.after + start, slice(start, end), lambda texts: texts[start:end])
 
     def rows(self, where: Ints) -> Told:
         """Those at these positions, counted from 0."""
-        reasons, workers = (tuple(texts[row] for row in where.tolist()) for texts in (self.reasons, self.workers))
+        places = where.tolist()
+        return self._some(self.after, where, lambda texts: tuple(texts[row] for row in places))
+
+    def _some(self, after: int, where: slice | Ints, some: Callable[[tuple[str, ...]], tuple[str, ...]]) -> Told:
         return Told(
-            self.after, self.pulls[where], self.values[where], reasons, workers, self.at[where], self.ends[where]
+            after=after,
+            pulls=self.pulls[where],
+            values=self.values[where],
+            reasons=some(self.reasons),
+            workers=some(self.workers),
+            at=self.at[where],
+            ends=self.ends[where],
+            clusters=some(self.clusters),
         )
 
 
@@ -243,7 +256,10 @@ class Storage(ABC):
 
     @abstractmethod
     def late(self, study: str) -> Told:
-        """What was told of pulls after they had been given up, the first of each, in that order. It does not count."""
+        """What was told of pulls after they had been given up, the first of each, in that order. It does not count.
+
+        Of which cluster it was is not kept.
+        """
 
     # Leases -----------------------------------------------------------------------------------------------------------
 
@@ -309,7 +325,7 @@ def leases_of(leases: Iterable[Pull], worker: str, pulls: Iterable[int] | None, 
 def checked_tells(tells: Sequence[Tell], planned: int, metrics: int) -> None:
     """Refuse tells that no log may hold: pulls that are not planned, wrong numbers of values, values that are none."""
     for tell in tells:
-        checked_texts(tell.reason, tell.worker)
+        checked_texts(tell.reason, tell.worker, tell.cluster)
         if not 1 <= tell.pull <= planned:
             raise ValueError(f"pull {tell.pull} was never planned: this study has {planned} pulls so far")
         if len(tell.values) != metrics:

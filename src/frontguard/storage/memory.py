@@ -200,7 +200,7 @@ class MemoryStorage(Storage):
 def _append(kept: _Kept, tell: Tell) -> bool:
     if tell.pull in kept.ends:
         if kept.ends[tell.pull] != End.TOLD and tell.end == End.TOLD:
-            kept.late.setdefault(tell.pull, tell)
+            kept.late.setdefault(tell.pull, replace(tell, cluster=""))
         return False
     kept.ends[tell.pull] = tell.end
     kept.told.append(tell)

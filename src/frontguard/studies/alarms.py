@@ -96,6 +96,7 @@ class Watch:
         )
         self._pulls = np.zeros(1024, row)  # from 0, with room to grow
         self._reasons: dict[int, str] = {}  # of pulls that failed and were not looked at yet
+        self._clusters: dict[int, str] = {}  # of pulls that are in one and were not looked at yet
         self._arms = [_ArmState(len(self.objectives)) for _ in self.arm_names]
         self._touched: set[int] = set()
         self._found: dict[tuple[int, int, Kind], Alarm] = {}
@@ -124,11 +125,12 @@ class Watch:
         reasons: Sequence[str] = (),
         *,
         stopped: Bools | None = None,
+        clusters: Sequence[str] = (),
     ) -> None:
         """Take told pulls by their numbers: inner values (n, M), NaN where one failed, and why, if known.
 
         Those that a user `stopped` have no values, and are no evidence of failures. A pull that was told before stays
-        as it was.
+        as it was. Of the pulls of an arm in one of `clusters`, the first counts.
         """
         numbers = np.asarray(pulls, np.int64).reshape(-1)
         rows = np.asarray(values, np.float64).reshape(-1, len(self.objectives))
@@ -145,6 +147,7 @@ class Watch:
         if stopped is not None:
             self._pulls["stopped"][at[new]] = stopped[new]
         self._touched.update(np.unique(self._pulls["arm"][at[new]]).tolist())
+        self._clusters.update((int(at[row]), name) for row, name in enumerate(clusters) if name and new[row])
         if reasons:
             for position in np.flatnonzero(new & np.isnan(rows).any(axis=1)).tolist():
                 self._reasons[int(at[position])] = reasons[position]
@@ -161,6 +164,10 @@ class Watch:
         rest = np.array(state.pulls[state.seen :], np.int64)
         out = np.flatnonzero(~self._pulls["told"][rest])
         fresh = rest[: out[0]] if out.size else rest
+        if self._clusters:
+            counted = [pull for pull in fresh.tolist() if state.counts(self._clusters.pop(pull, ""))]
+            state.pulls[state.seen : state.seen + len(fresh)] = counted
+            fresh = np.array(counted, np.int64)
         if fresh.size == 0:
             return
         values = self._pulls["values"]
@@ -282,6 +289,14 @@ class _ArmState:
         self.failures = [0] * objectives
         self.reasons: list[Counter[str]] = [Counter() for _ in range(objectives)]
         self.first_excess: list[tuple[int, int] | None] = [None] * objectives  # pulls and failures when it was too much
+        self._clusters: set[str] = set()
+
+    def counts(self, cluster: str) -> bool:
+        """Whether its next pull counts, which is of this cluster: those in none do, and the first of each."""
+        new = not cluster or cluster not in self._clusters
+        if cluster:
+            self._clusters.add(cluster)
+        return new
 
 
 def alarms(

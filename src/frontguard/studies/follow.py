@@ -20,6 +20,7 @@ from frontguard.errors import BadInput
 from frontguard.limits import Columns
 from frontguard.policies.forecast import forecast
 from frontguard.storage.contract import Storage, Told
+from frontguard.studies.clusters import counted_and_held
 from frontguard.studies.forks import renew_after_fork
 from frontguard.studies.overview import History, Measurements, Moment, Overview, Rate, Snapshot
 from frontguard.studies.reasons import NOT_USABLE, reasons_of
@@ -124,10 +125,13 @@ class Follower:
         with self._lock:
             return self._pulls.of(arm, most)
 
-    def values(self, most: int) -> tuple[Ints, Floats]:
-        """Arms (n,), by position, and values (n, M) of the first `most` pulls that were read; NaN where one failed."""
+    def values(self, most: int) -> tuple[Ints, Floats, Ints]:
+        """Arms (n,), by position, and values (n, M) of the first `most` pulls that were read; NaN where one failed.
+
+        Those that count, that is; and the arms of those that wait for earlier ones.
+        """
         with self._lock:
-            return self._pulls.values(most)
+            return self._pulls.values(most, self._replay.arm_of)
 
     # In the lock ------------------------------------------------------------------------------------------------------
 
@@ -361,10 +365,11 @@ class _PullsByArm:
     def _once(self, texts: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(self._texts.setdefault(text, text) for text in texts)
 
-    def values(self, most: int) -> tuple[Ints, Floats]:
-        """Arms (n,) and values (n, M) of the first `most` pulls, in their order."""
-        arms = np.concatenate([np.empty(0, np.int64), *(arms for arms, _ in self._pieces)])
-        return arms[:most], self._joined([told for _, told in self._pieces]).values[:most]
+    def values(self, most: int, arm_of: Ints) -> tuple[Ints, Floats, Ints]:
+        """Arms (n,) and values (n, M) of those of the first `most` pulls that count; arms of those that wait."""
+        told = self._joined([told for _, told in self._pieces]).part(0, most)
+        counted, held = counted_and_held(told, arm_of)
+        return arm_of[counted.pulls - 1], counted.values, held
 
     def of(self, arm: int, most: int) -> Measurements:
         """The last `most` pulls of an arm in their order."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +46,13 @@ class Measurement:
     kind: str = ""  # what failures of one cause have in common, where their reasons differ in particulars
     at: float = 0.0  # seconds since the epoch when it came back; 0 if it is told at once
     said: str = ""  # the last words of a failed one, beside the reason: for people, not to be counted
+    cluster: str = ""  # pulls of one cluster (a host, a process, a day) may depend on each other; "" is one of its own
+
+    @classmethod
+    def of(cls, values: Any, reason: str = "", cluster: str | None = None) -> Measurement:
+        """What was told: values or, as `identify` takes it of a function too, a whole measurement."""
+        came = values if isinstance(values, Measurement) else cls(values, reason)
+        return came if cluster is None else replace(came, cluster=cluster)
 
     @classmethod
     def failure(cls, error: BaseException) -> Measurement:
@@ -139,11 +146,15 @@ def usable(objectives: Sequence[Objective], came: Measurement, pull: int) -> Mea
     except BadValues as error:
         nothing = (None,) * len(objectives)
         if reason:
-            return Measurement(nothing, reason, came.kind, came.at, came.said)
+            return Measurement(nothing, reason, came.kind, came.at, came.said, came.cluster)
+        what, kind = f"{error.what}; {error.rather}", error.what
         if isinstance(error, BooleanValue):
-            return Measurement(nothing, f"{error.what}; {error.rather}", BOOLEAN, came.at)
-        return Measurement(nothing, shortened(f"{error.what}; {error.rather}", 200), error.what, came.at)
-    return Measurement(tuple(None if math.isnan(x) else x for x in numbers), reason, came.kind, came.at, came.said)
+            kind = BOOLEAN
+        else:
+            what = shortened(what, 200)
+        return Measurement(nothing, what, kind, came.at, cluster=came.cluster)
+    values = tuple(None if math.isnan(x) else x for x in numbers)
+    return Measurement(values, reason, came.kind, came.at, came.said, came.cluster)
 
 
 def checked_values(objectives: Sequence[Objective], values: object, reason: str | None, pull: int) -> tuple[float, ...]:
@@ -170,6 +181,13 @@ def checked_values(objectives: Sequence[Objective], values: object, reason: str 
     return tuple(
         _checked_value(objective, value, reason, pull) for objective, value in zip(objectives, given, strict=True)
     )
+
+
+def checked_cluster(cluster: object, pull: int) -> str:
+    """The cluster of a pull: a text, which is empty for one of its own."""
+    if not isinstance(cluster, str) or "\0" in cluster or (cluster and not cluster.strip()):
+        raise BadInput(f"pull {pull}: its cluster must be a text that is not blank, such as a host; got {cluster!r}")
+    return _storable(cluster)
 
 
 def checked_reason(reason: object, pull: int) -> str:

@@ -19,11 +19,23 @@ from scipy.special import bdtrc
 from frontguard._typing import Floats, Ints
 from frontguard.errors import BadInput, OutOfTurn
 from frontguard.evidence.boxes import LARGEST, REFUTED
-from frontguard.notices import Alarm, BudgetOver, ExactDiffers, FailuresAlarm, NotPositive, OutOfBounds, SetAside
+from frontguard.notices import (
+    Alarm,
+    BudgetOver,
+    ClustersUsedUp,
+    ExactDiffers,
+    FailuresAlarm,
+    NotCounted,
+    Notice,
+    NotPositive,
+    OutOfBounds,
+    SetAside,
+)
 from frontguard.policies.certified import Pending
 from frontguard.results import Result
 from frontguard.storage.contract import End, Plan, Storage, Told
 from frontguard.studies.alarms import Watch
+from frontguard.studies.clusters import USED_UP, CountedPulls
 from frontguard.studies.hints import Known, looks_dirtier
 from frontguard.studies.reasons import NOT_USABLE, last_words, reasons_of
 from frontguard.studies.settings import Budget, Settings
@@ -74,14 +86,20 @@ class _Failures:
 class _Noted:
     """Told pulls that no plan counts yet, prepared for a decision on them: new ones are added to what was prepared."""
 
-    def __init__(self, arms: int, boxed: int, objectives: int) -> None:
+    def __init__(self, settings: Settings, counted: CountedPulls) -> None:
+        self._columns = settings.columns
+        arms, boxed = len(settings.arms), len(settings.columns.boxed)
         self.pending = Pending(arms, boxed)
-        self.failures = _Failures(arms, boxed, objectives)
+        self.failures = _Failures(arms, boxed, len(settings.objectives))
+        self.counted = counted
         self.pieces = 0  # of what was read
 
-    def add(self, arms: Ints, inner: Floats, told: Told) -> None:
+    def add(self, told: Told, arm_of: Ints) -> None:
+        counted, left_out = self.counted.take(told, arm_of)
+        arms, inner = arm_of[counted.pulls - 1], self._columns.observed(counted.values)
         self.pending.add(arms, inner)
-        self.failures.add(arms, inner, told)
+        self.pending.dismiss(left_out)
+        self.failures.add(arms, inner, counted)
         self.pieces += 1
 
 
@@ -98,6 +116,7 @@ class Replay:
         self.at = 0.0  # when the last of them was told, in seconds since the epoch
         self.failures: list[Counter[str]] = [Counter() for _ in settings.arms]
         self.said: dict[int, str] = {}  # by arm, what the last pull that failed had to say, where any had
+        self._counted = CountedPulls(len(settings.arms))
         self._failed = np.zeros((len(settings.arms), len(settings.columns.boxed)), np.int64)
         self._stopped = np.zeros(len(settings.arms), np.int64)
         self._unusable = np.zeros(len(settings.objectives), np.int64)
@@ -128,9 +147,14 @@ class Replay:
         """Whether the study has come to an end that no later change of settings has overruled."""
         return self.status != "running" and self.plans > self.settings.reopened_after
 
+    @property
+    def arm_of(self) -> Ints:
+        """The arms of all planned pulls."""
+        return self._arm_of[: self.planned]
+
     def arms_of(self, pulls: npt.ArrayLike) -> Ints:
         """The arms of planned pulls."""
-        arms: Ints = self._arm_of[: self.planned][np.asarray(pulls, np.int64) - 1]
+        arms: Ints = self.arm_of[np.asarray(pulls, np.int64) - 1]
         return arms
 
     def catch_up(
@@ -170,7 +194,8 @@ class Replay:
         if len(new) and new.pulls.max() > self.planned:
             raise not_a_log(study, f"pull {new.pulls.max()} was told before it was planned")
         inner = self.settings.columns.observed(new.values)[:, : len(self.settings.objectives)]
-        self.watch.tell(new.pulls, inner, reasons_of(new), stopped=new.ends == End.STOPPED)
+        stopped = np.asarray(new.ends == End.STOPPED)
+        self.watch.tell(new.pulls, inner, reasons_of(new), stopped=stopped, clusters=new.clusters)
         self._note_order(new)
         return new
 
@@ -206,16 +231,18 @@ class Replay:
         if not self._count_ahead:
             self._ahead, self._passed = [], 0
         self._noted = None
-        arms = self.arms_of(taken.pulls)
-        inner = self.settings.columns.observed(taken.values)
         try:
+            counted, left_out = self._counted.take(taken, self.arm_of)
+            arms = self.arms_of(counted.pulls)
+            inner = self.settings.columns.observed(counted.values)
             self.policy.take(arms, inner)
+            self.policy.dismiss(left_out)
         except OutOfTurn:
             raise not_a_log(study, "a pull was told twice") from None
         self.told += len(taken)
         self.at = float(taken.at[-1])
         failures = _Failures(*self._failed.shape, len(self._unusable))
-        failures.add(arms, inner, taken)
+        failures.add(arms, inner, counted)
         self._count(failures)
 
     def _pieces_ahead(self) -> list[Told]:
@@ -294,7 +321,7 @@ class Replay:
         elif status == "running" and left <= 0:
             status = "budget"
         elif status == "running":
-            arms = policy.next_pulls(at_least, PROBE)
+            arms = after._worth_asking(policy.next_pulls(at_least, PROBE))
             if not len(arms) and not waiting:
                 status = "budget"
             # At random, so that whatever drifts hits all arms alike; by number, so that it can be repeated.
@@ -320,6 +347,22 @@ class Replay:
                 low, high = np.sort(objective.as_measured(two)).tolist()
                 raise BadInput(objective.only_two(low, high))
 
+    def _worth_asking(self, arms: Ints) -> Ints:
+        """Of these pulls those of arms whose clusters are not used up, and no more than the budget of an arm.
+
+        The policy does not know of pulls that do not count.
+        """
+        if not self._counted.left_out.any():
+            return arms
+        arms = arms[~self._counted.used_up[arms]]
+        most = self.settings.budget.max_pulls_per_arm
+        if most is None:
+            return arms
+        order = np.argsort(arms, kind="stable")
+        ranks = np.arange(len(arms)) - np.searchsorted(arms[order], arms[order])
+        have = np.bincount(self.arm_of, minlength=len(self.settings.arms))
+        return np.asarray(arms[order][have[arms[order]] + ranks < most])
+
     def with_everything(self) -> Replay:
         """This replay with all that was read taken and decided on: for results between two plans.
 
@@ -333,15 +376,15 @@ class Replay:
 
     def _with_ahead(self) -> Replay:
         """A copy that has taken all that was read, and decided nothing on it yet; this one is left as it is."""
-        columns = self.settings.columns
         if self._noted is None:
-            self._noted = _Noted(*self._failed.shape, len(self._unusable))
+            self._noted = _Noted(self.settings, self._counted.copy())
         noted = self._noted
         for piece in self._pieces_ahead()[noted.pieces :]:
-            noted.add(self.arms_of(piece.pulls), columns.observed(piece.values), piece)
+            noted.add(piece, self.arm_of)
         after = Replay.__new__(Replay)
         after.__dict__.update(self.__dict__)
         after.policy = self.policy.with_pending(noted.pending)
+        after._counted = noted.counted.copy()
         after.told = self.read
         after.at = float(self._ahead[-1].at[-1]) if self._ahead else self.at
         after._count(noted.failures)
@@ -379,7 +422,8 @@ class Replay:
             *result.notices,
             *alarms,
             *hints,
-            *_budget_over(settings.budget, status),
+            *self._not_counted(),
+            *self._why_budget(status),
         )
         kept = policy.kept(settings.columns.gates)
         told = replace(result, status=status, notices=notices, parts=settings.parts)
@@ -405,6 +449,20 @@ class Replay:
                 held = policy.values_of(int(arms[0]), d)
                 one, other = np.sort(objective.as_measured([held.min(), held.max()])).tolist()
                 yield ExactDiffers(objective.name, self.settings.arms[arms[0]], len(arms), one, other)
+
+    def _not_counted(self) -> tuple[NotCounted, ...]:
+        """How many pulls do not count because of their clusters."""
+        pulls = int(self._counted.left_out.sum())
+        return (NotCounted(pulls, self.told),) if pulls else ()
+
+    def _why_budget(self, status: str) -> tuple[Notice, ...]:
+        """What was used up, where that is why the study stopped: a budget, or the clusters of some arms."""
+        used_up, budget = self._counted.used_up, self.settings.budget
+        spent = budget.max_pulls is not None and self.planned >= budget.max_pulls
+        if status != "budget" or not used_up.any() or spent:
+            return _budget_over(budget, status)
+        names = tuple(self.settings.arms[arm] for arm in np.flatnonzero(used_up).tolist())
+        return (ClustersUsedUp(names[:3], len(names), USED_UP),)
 
 
 def _budget_over(budget: Budget, status: str) -> tuple[BudgetOver, ...]:

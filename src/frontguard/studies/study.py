@@ -31,6 +31,7 @@ from frontguard.studies.measurement import (
     Measurement,
     UnusableValue,
     Values,
+    checked_cluster,
     checked_reason,
     checked_values,
     stored_reason,
@@ -301,27 +302,40 @@ class Study:
                 after.watch.plan(plan.arms)
             return plan.status == "running"  # if another worker's plan came first, its pulls are as good
 
-    def tell(self, pull: Pull | int, values: Values, reason: str | None = None) -> bool:
+    def tell(
+        self,
+        pull: Pull | int,
+        values: Values | Measurement,
+        reason: str | None = None,
+        *,
+        cluster: str | None = None,
+    ) -> bool:
         """Take what a pull measured, by name or in the order of objectives; durable when it returns.
 
-        A metric that could not be measured is None, and `reason` says why. Returns False if the pull was told or given
-        up before: then nothing changes.
+        A metric that could not be measured is None, and `reason` says why. `cluster` names what its pulls may depend on
+        each other by (a host, a process, a day): of the pulls of an arm in one cluster the first counts. Returns False
+        if the pull was told or given up before: then nothing changes.
         """
         number = _pull_number(pull)
         why = "" if reason is None else checked_reason(reason, number)
-        return self.tell_measurements([(pull, Measurement(values, why))])[0]
+        return self.tell_measurements([(pull, Measurement.of(values, why, cluster))])[0]
 
-    def fail(self, pull: Pull | int, reason: str) -> bool:
-        """Tell that a pull failed, and why: an observation that may be anything."""
-        return self.tell_many([(pull, reason)], failed=True)[0]
+    def fail(self, pull: Pull | int, reason: str, *, cluster: str | None = None) -> bool:
+        """Tell that a pull failed, and why: an observation that may be anything. `cluster` as in `tell`."""
+        return self.tell_many([(pull, reason)], failed=True, cluster=cluster)[0]
 
-    def tell_many(self, told: Iterable[tuple[Pull | int, Any]], *, failed: bool = False) -> list[bool]:
-        """Tell several pulls in one durable step, all or none: pairs (pull, values), or (pull, reason) if `failed`."""
+    def tell_many(
+        self, told: Iterable[tuple[Pull | int, Any]], *, failed: bool = False, cluster: str | None = None
+    ) -> list[bool]:
+        """Tell several pulls in one durable step, all or none: pairs (pull, values), or (pull, reason) if `failed`.
+
+        In place of values there may be a `Measurement`, which has a cluster of its own; `cluster` is that of all.
+        """
         if not failed:
-            return self.tell_measurements((pull, Measurement(values)) for pull, values in told)
+            return self.tell_measurements((pull, Measurement.of(values, "", cluster)) for pull, values in told)
         nothing = (None,) * len(self.metrics)
         reasons = ((pull, checked_reason(reason, _pull_number(pull))) for pull, reason in told)
-        return self.tell_measurements((pull, Measurement(nothing, reason)) for pull, reason in reasons)
+        return self.tell_measurements((pull, Measurement.of(nothing, reason, cluster)) for pull, reason in reasons)
 
     def tell_measurements(self, told: Iterable[tuple[Pull | int, Measurement]]) -> list[bool]:
         """Tell what came back of several pulls in one durable step, all or none. Every way to tell leads through here.
@@ -336,7 +350,9 @@ class Study:
                 values = checked_values(self.metrics, came.values, came.reason or None, number)
             except UnusableValue as error:
                 raise (error.of_arm(pull.arm) if isinstance(pull, Pull) else error) from None
-            rows.append(Tell(number, values, stored_reason(came, number), worker, came.at or time.time()))
+            of = checked_cluster(came.cluster, number)
+            at = came.at or time.time()
+            rows.append(Tell(number, values, stored_reason(came, number), worker, at, cluster=of))
         return self._told(rows)
 
     def _told(self, rows: list[Tell]) -> list[bool]:
@@ -394,7 +410,7 @@ class Study:
         return {arm: count for arm, count in zip(self.arms, counts, strict=True) if count}
 
     def to_frame(self) -> Any:
-        """A pandas frame of all told pulls in their order: pull, arm, values, failure, worker, time."""
+        """A pandas frame of all told pulls in their order: pull, arm, values, failure, worker, cluster, time."""
         try:
             import pandas as pd
         except ImportError as error:
@@ -408,6 +424,8 @@ class Study:
             columns[metric.name] = told.values[:, d]
         columns["failure"] = reasons_of(told)
         columns["worker"] = told.workers
+        if any(told.clusters):
+            columns["cluster"] = told.clusters
         columns["at"] = pd.to_datetime(told.at, unit="s", utc=True)
         parts = self.settings.parts
         columns = columns if parts is None else parts.beside(columns, arms)

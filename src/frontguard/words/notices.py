@@ -70,6 +70,15 @@ def _budget_over(notice: notices.BudgetOver) -> str:
     return f"the budget of {notice.limit:,.0f} pulls{each} is used up"
 
 
+def _clusters_used_up(notice: notices.ClustersUsedUp) -> str:
+    more = f" and {notice.arms - len(notice.names):,} more" if notice.arms > len(notice.names) else ""
+    return (
+        f"the last {notice.pulls} pulls of {joined([repr(name) for name in notice.names])}{more} fell into clusters "
+        "that had been measured, where they do not count: measure in new ones (another host, day, process), or tell "
+        "pulls that do not depend on each other without a cluster"
+    )
+
+
 def _refuted(notice: notices.ContaminationRefuted) -> str:
     contamination = percent(notice.contamination)
     return Statement.CONTAMINATION_REFUTED(arms=notice.arms, of=notice.of, contamination=contamination)
@@ -187,9 +196,9 @@ def _too_few_pulls(notice: notices.TooFewPulls) -> str:
 def _looks_clustered(notice: notices.LooksClustered) -> str:
     return (
         f"a hint: rows with the same {notice.column!r} resemble each other: their {notice.objective!r} has a "
-        f"correlation of {notice.correlation:.2f} (p = {notice.chance:.1g}), and there are "
-        f"{notice.rows:.3g} of them on average. The answer takes every row for an observation of its own, and so is surer than it should be: --cluster {notice.column} "
-        f"(cluster={notice.column!r}) allows for it"
+        f"correlation of {notice.correlation:.2f} (p = {notice.chance:.1g}), and there are {notice.rows:.3g} of them "
+        "on average. The answer takes every row for an observation of its own, and so is surer than it should be: "
+        f"--cluster {notice.column} (cluster={notice.column!r}) allows for it"
     )
 
 
@@ -206,7 +215,7 @@ def _too_few_clusters(notice: notices.TooFewClusters) -> str:
     named = ", ".join(map(repr, notice.names))
     more = f" … and {notice.arms - len(notice.names):,} more" if notice.arms > len(notice.names) else ""
     columns = joined([repr(each) for each in notice.columns])
-    most = "one" if notice.most == 1 else f"at most {notice.most:,} of them each"
+    most = "one is" if notice.most == 1 else f"at most {notice.most:,} of them each are"
     said = Statement.TOO_FEW_CLUSTERS(
         arms=f"{notice.arms:,}", of=f"{notice.of:,}", names=named + more, columns=columns, most=most
     )
@@ -274,6 +283,8 @@ _SENTENCES: dict[type[notices.Notice], str | Callable[[Any], str]] = {
     notices.TakenAsRate: "the values of {objective!r} are true or false: their mean, a rate, is what counts here",
     notices.SetAside: _set_aside,
     notices.BudgetOver: _budget_over,
+    notices.NotCounted: "{pulls:,} of {of:,} told pulls do not count: of a cluster of an arm only its first pull does",
+    notices.ClustersUsedUp: _clusters_used_up,
     notices.FailuresAlarm: _failures,
     notices.DriftAlarm: _drift,
     notices.SpreadAlarm: _spread,

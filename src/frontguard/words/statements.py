@@ -176,7 +176,7 @@ class Statement(Enum):
     )
     TOO_FEW_CLUSTERS = (
         "nothing is known of {arms} of {of} arms ({names}): rows of an arm with the same {columns} are one "
-        "observation, whatever their number, and {most} are too few for this confidence and contamination",
+        "observation, whatever their number, and {most} too few for this confidence and contamination",
         "(n)",
     )
     LEAST_WHOLE = ", and {whole} before all of its intervals are bounded", "(b)"

@@ -59,7 +59,7 @@ class Request:
         arms = (arm,) if isinstance(arm, str) else tuple(arm or ())
         if isinstance(metrics, str):
             metrics = (metrics,)
-        clusters = (cluster,) if isinstance(cluster, str) else tuple(cluster or ())
+        clusters = tuple(cluster or ()) if isinstance(cluster, (list, tuple)) else () if cluster is None else (cluster,)
         for what, names in (("arm", arms), ("metrics", metrics), ("cluster", clusters)):
             wrong = [name for name in names if not isinstance(name, str)]
             if wrong:

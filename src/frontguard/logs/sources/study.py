@@ -1,6 +1,7 @@
 """The pulls of a study of ours as a table: its arms, and a column for each metric that it measures.
 
-Those that are under way are rows without values: they count as failed until they come back."""
+Those that are under way are rows without values: they count as failed until they come back. Of the pulls of an arm in
+one cluster the first counts, and is the only row."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from frontguard._secrets import without_password
 from frontguard.errors import BadInput
 from frontguard.logs.sources.begun import under_way
 from frontguard.logs.sources.reader import BATCH, LogTable, Picked, TableRows
+from frontguard.studies.clusters import CountedPulls
 from frontguard.studies.sound import checked_plans, checked_told
 from frontguard.studies.study import Study
 
@@ -42,15 +44,17 @@ class StudyPulls(LogTable):
         arm_of = np.concatenate([plan.arms for plan in plans]).astype(np.int32)
         names = pa.array(self.study.arms, pa.string())
         columns = [self.metrics.index(metric) for metric in picked.numbers]
+        pulls = CountedPulls(len(self.study.arms))
         try:
             for after in range(0, self.row_count, BATCH):
                 told = checked_told(
                     storage.told(name, after, min(after + BATCH, self.row_count)), self.study.settings, name
                 )
+                told, _ = pulls.take(told, arm_of)
                 arms = pa.DictionaryArray.from_arrays(pa.array(arm_of[told.pulls - 1]), names)
                 numbers = [np.ascontiguousarray(told.values[:, d]) for d in columns]
                 yield TableRows([arms for _ in picked.texts], numbers)
-            out = under_way(storage, name, self.row_count)
+            out = np.concatenate([pulls.held, under_way(storage, name, self.row_count)])
             if len(out):
                 arms = pa.DictionaryArray.from_arrays(pa.array(out.astype(np.int32)), names)
                 yield TableRows([arms for _ in picked.texts], [np.full(len(out), np.nan) for _ in columns])

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from psycopg import Connection
 
 
-VERSION = 3
+VERSION = 4
 DEFINITIONS = files(__package__).joinpath("schema.sql").read_text("utf-8")
 
 

@@ -37,6 +37,7 @@ CREATE TABLE {schema}.told (
     measured float8[] NOT NULL,
     reason text NOT NULL,
     worker text NOT NULL,
+    cluster text NOT NULL,               -- "" for one of its own
     at float8 NOT NULL,
     ended smallint NOT NULL,             -- how: 0 told, otherwise given up
     call uuid NOT NULL,
@@ -98,8 +99,8 @@ END $body$;
 -- The pulls, of those given, that this call wrote. They differ from each other; each has as many values as there are
 -- metrics. Pulls are looked up by a subquery rather than a join, which may be planned as a pass over the whole log.
 CREATE FUNCTION {schema}.tell(
-    of_study bigint, pulls bigint[], flat_values float8[], reasons text[], workers text[], times float8[],
-    ends smallint[], this_call uuid
+    of_study bigint, pulls bigint[], flat_values float8[], reasons text[], workers text[], clusters text[],
+    times float8[], ends smallint[], this_call uuid
 ) RETURNS SETOF bigint LANGUAGE plpgsql AS $body$
 DECLARE
     locked {schema}.studies := {schema}.lock_study(of_study, true);
@@ -108,9 +109,10 @@ DECLARE
 BEGIN
     INSERT INTO {schema}.told
     SELECT of_study, locked.told + row_number() OVER (ORDER BY given.i), given.pull,
-           flat_values[(given.i - 1) * m + 1 : given.i * m], given.reason, given.worker, given.at,
-           given.ended, this_call
-    FROM unnest(pulls, reasons, workers, times, ends) WITH ORDINALITY AS given (pull, reason, worker, at, ended, i)
+           flat_values[(given.i - 1) * m + 1 : given.i * m], given.reason, given.worker, given.cluster,
+           given.at, given.ended, this_call
+    FROM unnest(pulls, reasons, workers, clusters, times, ends) WITH ORDINALITY
+        AS given (pull, reason, worker, cluster, at, ended, i)
     WHERE (SELECT t.number FROM {schema}.told t WHERE t.study = of_study AND t.pull = given.pull) IS NULL;
     GET DIAGNOSTICS written = ROW_COUNT;
     IF written > 0 THEN

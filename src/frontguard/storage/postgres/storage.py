@@ -204,12 +204,13 @@ class PostgresStorage(Storage):
         rows = self._rows(
             """
             SELECT count(*), max(number), string_agg(int8send(pull), ''), string_agg(array_send(measured), ''),
-                   string_agg(float8send(at), ''), array_agg(reason), array_agg(worker), string_agg(int2send(ended), '')
+                   string_agg(float8send(at), ''), array_agg(reason), array_agg(worker), array_agg(cluster),
+                   string_agg(int2send(ended), '')
             FROM (SELECT * FROM {schema}.told WHERE study = %s AND number > %s AND number <= %s ORDER BY number) AS page
             """,
             [known.id, start, end],
         )
-        many, last, pulls, measured, at, reasons, workers, ends = rows[0]
+        many, last, pulls, measured, at, reasons, workers, clusters, ends = rows[0]
         if many == 0:
             return Told.nothing(start, known.metrics)
         if last != start + many:
@@ -226,6 +227,7 @@ class PostgresStorage(Storage):
             workers=tuple(map(_read, workers)),
             at=np.frombuffer(at, ">f8").astype(np.float64),
             ends=np.frombuffer(ends, ">i2").astype(np.int64),
+            clusters=tuple(map(_read, clusters)),
         )
         if len(page) and page.pulls.max() > known.planned:
             known = self._study(study, fresh=True)
@@ -261,13 +263,14 @@ class PostgresStorage(Storage):
             return set()
         rows = self._of(
             study,
-            "SELECT {schema}.tell(%s, %b::bigint[], %b::float8[], %s::text[], %s::text[], %b::float8[], "
-            "%s::smallint[], %s)",
+            "SELECT {schema}.tell(%s, %b::bigint[], %b::float8[], %s::text[], %s::text[], %s::text[], "
+            "%b::float8[], %s::smallint[], %s)",
             [
                 [tell.pull for tell in tells],
                 [float(value) for tell in tells for value in tell.values],
                 [_written(tell.reason) for tell in tells],
                 [_written(tell.worker) for tell in tells],
+                [_written(tell.cluster) for tell in tells],
                 [float(tell.at) for tell in tells],
                 [int(tell.end) for tell in tells],
                 uuid.uuid4(),

@@ -37,9 +37,9 @@ STUDIES = 1 << 23  # ... for so many studies
 
 # What the checksum of a told pull is of: these, its numbers, and these.
 _PLACE = [("study", "<i8"), ("number", "<i8"), ("pull", "<i8")]
-_AFTER = [("reason", "<u4"), ("worker", "<u4"), ("end", "<i8")]
+_AFTER = [("reason", "<u4"), ("worker", "<u4"), ("cluster", "<u4"), ("end", "<i8")]
 _THREE = struct.Struct("<3q")
-_REST = struct.Struct("<2Iq")
+_REST = struct.Struct("<3Iq")
 
 FORGOTTEN = -1
 """In place of the number of plans: there is no such study any more."""
@@ -70,13 +70,21 @@ class Counts(NamedTuple):
 
 
 def append(
-    db: apsw.Connection, study: StudyRow, number: int, pull: int, numbers: bytes, reason: str, worker: str, end: int
+    db: apsw.Connection,
+    study: StudyRow,
+    number: int,
+    pull: int,
+    numbers: bytes,
+    reason: str,
+    worker: str,
+    cluster: str,
+    end: int,
 ) -> bool:
     """Write a told pull as the `number`-th, unless it was told before; beside the log if it was given up before."""
-    crc = told_crc(study.id, number, pull, numbers, reason, worker, end)
-    row = (key(study.id, number), study.id, pull, numbers, reason, worker, end, crc)
+    crc = told_crc(study.id, number, pull, numbers, reason, worker, cluster, end)
+    row = (key(study.id, number), study.id, pull, numbers, reason, worker, cluster, end, crc)
     try:
-        db.execute("INSERT INTO told VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (study, pull) DO NOTHING", row)
+        db.execute("INSERT INTO told VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (study, pull) DO NOTHING", row)
     except apsw.ConstraintError:
         raise NotAsWritten(f"told pull {number} of study {study.name!r} is there, but not counted") from None
     if db.changes() == 0:
@@ -90,10 +98,12 @@ def append(
 def _end_of(db: apsw.Connection, study: StudyRow, pull: int) -> int:
     """The index says that a pull was told; believe it if the row says so too, and see how it ended."""
     place = db.execute("SELECT id FROM told INDEXED BY told_pull WHERE study = ? AND pull = ?", (study.id, pull)).get
-    row = db.execute("SELECT pull, numbers, reason, worker, ended, crc FROM told WHERE id = ?", (place,)).fetchone()
+    row = db.execute(
+        "SELECT pull, numbers, reason, worker, cluster, ended, crc FROM told WHERE id = ?", (place,)
+    ).fetchone()
     if row is None or row[0] != pull or told_crc(study.id, place - key(study.id, 0), *row[:-1]) != row[-1]:
         raise NotAsWritten(f"the index of the told pulls of study {study.name!r} is wrong about pull {pull}")
-    return int(row[4])
+    return int(row[5])
 
 
 def _append_late(db: apsw.Connection, study: StudyRow, pull: int, numbers: bytes, reason: str, worker: str) -> None:
@@ -242,7 +252,7 @@ def _read_page(db: apsw.Connection, study: StudyRow, after: int, last: int) -> T
         "SELECT {} FROM told WHERE id > ? AND id <= ? ORDER BY id",
         (key(study.id, after), key(study.id, last)),
     )
-    rows: list[Any] = db.execute(query.format("pull, numbers, reason, worker, ended, crc"), place).fetchall()
+    rows: list[Any] = db.execute(query.format("pull, numbers, reason, worker, cluster, ended, crc"), place).fetchall()
     try:
         *columns, crcs = zip(*rows, strict=True)
         right = len(rows) == last - after and _told_crcs(study, after + 1, *columns) == list(crcs)
@@ -271,12 +281,22 @@ def _columns(
     numbers: Sequence[bytes],
     reasons: Sequence[str],
     workers: Sequence[str],
+    clusters: Sequence[str],
     ends: Sequence[int],
 ) -> Told:
     """Columns of rows, one at least, as they are handed out."""
     at_and_values = np.frombuffer(b"".join(numbers), "<f8").reshape(len(pulls), 1 + study.metrics)
     at, values = at_and_values[:, 0], at_and_values[:, 1:]
-    return Told(after, np.array(pulls, np.int64), values, tuple(reasons), tuple(workers), at, np.array(ends, np.int64))
+    return Told(
+        after=after,
+        pulls=np.array(pulls, np.int64),
+        values=values,
+        reasons=tuple(reasons),
+        workers=tuple(workers),
+        at=at,
+        ends=np.array(ends, np.int64),
+        clusters=tuple(clusters),
+    )
 
 
 def read_late(db: apsw.Connection, study: StudyRow) -> Told:
@@ -295,7 +315,7 @@ def read_late(db: apsw.Connection, study: StudyRow) -> Told:
     if not rows:
         return Told.nothing(0, study.metrics)
     _, _, pulls, numbers, reasons, workers, _ = zip(*rows, strict=True)
-    late = _columns(study, 0, pulls, numbers, reasons, workers, [End.TOLD] * len(rows))
+    late = _columns(study, 0, pulls, numbers, reasons, workers, [""] * len(rows), [End.TOLD] * len(rows))
     _refuse(fault_of(late, counts.planned), study)
     return late
 
@@ -367,9 +387,11 @@ def row_crc(*fields: int | float | str | bytes) -> int:
     return crc
 
 
-def told_crc(study: int, number: int, pull: int, numbers: bytes, reason: str, worker: str, end: int) -> int:
+def told_crc(
+    study: int, number: int, pull: int, numbers: bytes, reason: str, worker: str, cluster: str, end: int
+) -> int:
     """The checksum of one told pull."""
-    rest = _REST.pack(crc32(reason.encode()), crc32(worker.encode()), end)
+    rest = _REST.pack(crc32(reason.encode()), crc32(worker.encode()), crc32(cluster.encode()), end)
     return crc32(_THREE.pack(study, number, pull) + numbers + rest)
 
 
@@ -380,6 +402,7 @@ def _told_crcs(
     numbers: Sequence[bytes],
     reasons: Sequence[str],
     workers: Sequence[str],
+    clusters: Sequence[str],
     ends: Sequence[int],
 ) -> list[int]:
     """The checksums of told pulls `first`, `first` + 1, …: what `told_crc` gives for each, in a third of the time."""
@@ -389,9 +412,10 @@ def _told_crcs(
     rows["number"] = np.arange(first, first + len(pulls))
     rows["pull"] = pulls
     rows["numbers"] = np.frombuffer(b"".join(numbers), f"V{width}")
-    known = {text: crc32(text.encode()) for text in {*reasons, *workers}}  # few workers, few kinds of reasons
+    known = {text: crc32(text.encode()) for text in {*reasons, *workers, *clusters}}  # few of each
     rows["reason"] = list(map(known.__getitem__, reasons))
     rows["worker"] = list(map(known.__getitem__, workers))
+    rows["cluster"] = list(map(known.__getitem__, clusters))
     rows["end"] = ends
     return list(map(crc32, rows.view(f"V{rows.itemsize}").tolist()))
 

@@ -38,7 +38,7 @@ _PIECE = 1 << 20  # bytes that are copied at a time
 _MOST_TO_LOOK_AT = 1 << 28  # bytes of a file that is read for the sake of a message
 _SMALLEST_ROW = 24  # bytes of a told pull at least: bounds how many a file can hold
 
-ToldRow = tuple[int, int, bytes, str, str, int]  # number, pull, numbers, reason, worker, end
+ToldRow = tuple[int, int, bytes, str, str, str, int]  # number, pull, numbers, reason, worker, cluster, end
 
 
 @dataclass
@@ -179,12 +179,13 @@ def _read(db: apsw.Connection, size: int) -> list[Remains]:
                 arms = np.frombuffer(row[4], "<i8").astype(np.int64)
                 study.plans[number] = Plan(number, row[2], row[3], arms, row[5])
         told = most if study.told_written is None else study.told_written
-        for number, row in _log(db, study, "told", f"{place}, pull, numbers, reason, worker, ended", told_crc, told):
-            if _is_told(row[2:7]):
-                study.told[number] = row[1:7]
+        columns = f"{place}, pull, numbers, reason, worker, cluster, ended"
+        for number, row in _log(db, study, "told", columns, told_crc, told):
+            if _is_told(row[2:8]):
+                study.told[number] = row[1:8]
         for row in _rows(db, "late", "study, number, pull, numbers, reason, worker", "study", study.id):
-            if _is_told((*row[2:6], End.TOLD)):
-                study.late.append((*row[1:6], End.TOLD))
+            if _is_told((*row[2:6], "", End.TOLD)):
+                study.late.append((*row[1:6], "", End.TOLD))
     return [studies[id] for id in sorted(studies)]
 
 
@@ -194,11 +195,11 @@ def _kinds(row: Sequence[Any], *kinds: type) -> bool:
 
 
 def _is_told(row: Sequence[Any]) -> bool:
-    """Whether a row (pull, numbers, reason, worker, end) is something that a log may hold."""
-    if not _kinds(row, int, bytes, str, str) or row[4] not in tuple(End) or not row[1] or len(row[1]) % 8:
+    """Whether a row (pull, numbers, reason, worker, cluster, end) is something that a log may hold."""
+    if not _kinds(row, int, bytes, str, str, str) or row[5] not in tuple(End) or not row[1] or len(row[1]) % 8:
         return False
     at, *values = struct.unpack(f"<{len(row[1]) // 8}d", row[1])
-    tell = Tell(row[0], tuple(values), row[2], row[3], at, End(row[4]))
+    tell = Tell(row[0], tuple(values), row[2], row[3], at, End(row[5]), row[4])
     try:
         checked_tells([tell], STRIDE, len(values))
     except ValueError:

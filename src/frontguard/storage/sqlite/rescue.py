@@ -145,6 +145,6 @@ def _lost(study: Remains) -> int:
 
 
 def _tell(row: ToldRow, metrics: int) -> Tell:
-    _, pull, data, reason, worker, end = row
+    _, pull, data, reason, worker, cluster, end = row
     at, *values = struct.unpack(f"<{1 + metrics}d", data)
-    return Tell(pull, tuple(values), reason, worker, at, End(end))
+    return Tell(pull, tuple(values), reason, worker, at, End(end), cluster)

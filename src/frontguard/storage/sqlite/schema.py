@@ -18,7 +18,7 @@ import apsw
 from frontguard.errors import BadInput
 
 APPLICATION = 0x46524744  # "FRGD", in the header of the file: `PRAGMA application_id`
-VERSION = 4  # `PRAGMA user_version`
+VERSION = 5  # `PRAGMA user_version`
 PAGE = 4096
 
 # `crc` is the checksum of all that a row says (`log.row_crc`).
@@ -36,7 +36,7 @@ _TABLES = (
     "CREATE TABLE plan (id INTEGER PRIMARY KEY, told INTEGER NOT NULL, first INTEGER NOT NULL, arms BLOB NOT NULL, "
     f"status TEXT NOT NULL, {_CRC})",
     "CREATE TABLE told (id INTEGER PRIMARY KEY, study INTEGER NOT NULL, pull INTEGER NOT NULL, numbers BLOB NOT NULL, "
-    f"reason TEXT NOT NULL, worker TEXT NOT NULL, ended INTEGER NOT NULL, {_CRC})",
+    f"reason TEXT NOT NULL, worker TEXT NOT NULL, cluster TEXT NOT NULL, ended INTEGER NOT NULL, {_CRC})",
     "CREATE UNIQUE INDEX told_pull ON told (study, pull)",
     "CREATE TABLE lease (study INTEGER NOT NULL, pull INTEGER NOT NULL, worker TEXT NOT NULL, deadline REAL NOT NULL, "
     f"{_CRC}, PRIMARY KEY (study, pull)) WITHOUT ROWID",

@@ -175,7 +175,10 @@ class SqliteStorage(Storage):
         """Append told pulls, all or none, in one durable step; end their leases. False for those told before."""
         # What can be done before the transaction is: writers wait for each other.
         rows = [
-            (int(tell.pull), log.pack_numbers(tell.at, tell.values), tell.reason, tell.worker, int(tell.end))
+            (
+                *(int(tell.pull), log.pack_numbers(tell.at, tell.values)),
+                *(tell.reason, tell.worker, tell.cluster, int(tell.end)),
+            )
             for tell in tells
         ]
         if not rows:
