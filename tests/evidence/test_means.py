@@ -15,17 +15,23 @@ from frontguard.errors import BadInput
 from frontguard.evidence.boxes import HIGH, LOW, REFUTED, box_rule, first_bounded, refresh, unknown_boxes
 from frontguard.evidence.means import (
     BETS,
+    KNOTS,
     LOG_WEIGHTS,
+    MOST_ATOMS,
     THETAS,
     WORST,
     add_bets,
-    highest_mean,
+    find_atoms,
+    highest_means,
+    lasting_means,
+    mean_and_error,
     normal_reach,
     sums_of_bets,
+    threshold_of,
     unrefuted_mean,
     upper_mean,
 )
-from frontguard.evidence.samples import Samples, absorb, empty_pool, empty_table
+from frontguard.evidence.samples import Samples, absorb, empty_pool, empty_table, in_order
 from frontguard.evidence.statistics import BOUNDED_MEAN, NORMAL_MEAN, statistics_of
 from frontguard.objectives import inward_matrix
 
@@ -82,34 +88,100 @@ def test_capital_does_not_rise_in_any_value() -> None:
         assert upper_mean(more, 0.01) >= upper_mean(xi, 0.01) - 1e-12
 
 
-@pytest.mark.parametrize("from_above", [False, True])
-def test_sums_of_sorted_samples_with_runs_and_with_values_beside_them(from_above: bool) -> None:
+def beside(values: Any, own: int) -> Samples:
+    """The same values, of which those after the first `own` lie beside the pool."""
+    samples = sample_of(values[:own])
+    samples.columns["window"][0], samples.columns["window_start"][0] = len(values) - own, 0
+    samples.columns["count"][0] = len(values)
+    return Samples(samples.pool, np.sort(values[own:]), samples.columns)
+
+
+def atoms_of(values: Any) -> tuple[Any, Any]:
+    atoms, weights = np.empty(MOST_ATOMS), np.empty(MOST_ATOMS)
+    found = find_atoms(values, 0, len(values), atoms, weights)
+    return atoms[:found], weights[:found]
+
+
+def test_columns_are_read_in_order_wherever_their_values_lie() -> None:
     draw = np.random.default_rng(5)
-    values = np.concatenate([draw.random(70), np.full(33, 0.25), np.zeros(5), np.ones(9), np.full(2, 0.5)])
-    samples = sample_of(values)
+    values = np.concatenate([draw.random(70), np.full(33, 0.25), np.zeros(5), np.ones(9)])
+    for samples in (sample_of(values), beside(values, 60), beside(values, 0)):
+        array, first = in_order(samples, samples.columns[0])
+        assert np.array_equal(array[first : first + len(values)], np.sort(values))
+
+
+@pytest.mark.parametrize("from_above", [False, True])
+def test_sums_of_values_with_runs(from_above: bool) -> None:
+    draw = np.random.default_rng(5)
+    values = np.sort(np.concatenate([draw.random(70), np.full(33, 0.25), np.zeros(5), np.ones(9), np.full(2, 0.5)]))
+    atoms, weights = atoms_of(values)
+    assert np.array_equal(atoms, np.unique(values))
+    assert weights.sum() == len(values)
     sums = np.zeros(BETS)
-    add_bets(sums, samples, samples.columns[0], 0, len(values), from_above)
+    add_bets(sums, atoms, weights, len(atoms), from_above)
     np.testing.assert_allclose(sums, sums_of_bets(1 - values if from_above else values), rtol=1e-12)
-    # The same values, of which the last ones lie beside the pool.
-    own = sample_of(values[:60])
-    own.columns["window"][0], own.columns["window_start"][0] = len(values) - 60, 0
-    own.columns["count"][0] = len(values)
-    both = Samples(own.pool, np.sort(values[60:]), own.columns)
-    again = np.zeros(BETS)
-    add_bets(again, both, both.columns[0], 0, len(values), from_above)
-    np.testing.assert_allclose(again, sums, rtol=1e-12)
+
+
+@pytest.mark.parametrize("law", ["beta", "narrow", "with outliers", "rare"])
+def test_many_values_are_spread_over_knots_and_bounds_stay_bounds(law: str) -> None:
+    """Same number, same mean; the bound is never below that of the values themselves, and hardly above it."""
+    draw, n = np.random.default_rng(6), 20_000
+    values = {
+        "beta": draw.beta(2, 5, n),
+        "narrow": 0.4 + 0.001 * draw.random(n),
+        "with outliers": np.where(np.arange(n) < 5, draw.random(n), 0.4 + 0.01 * draw.random(n)),
+        "rare": np.where(draw.random(n) < 0.01, 1.0 - 0.1 * draw.random(n), 0.001 * draw.random(n)),
+    }[law]
+    atoms, weights = atoms_of(np.sort(values))
+    assert len(atoms) == KNOTS
+    assert math.isclose(weights.sum(), n, rel_tol=1e-12)
+    assert math.isclose(weights @ atoms, values.sum(), rel_tol=1e-12)
+    samples = sample_of(values)
+    lacking, most = highest_means(samples, samples.columns[0], n, 0, threshold_of(0.001), float(n))
+    for found, xi in ((lacking, 1 - values), (most, values)):
+        exact, mean = upper_mean(xi, 0.001), xi.mean()
+        assert exact <= found <= mean + 1.02 * (exact - mean)
 
 
 def test_failed_and_taken_values_count_as_the_worst() -> None:
     values = np.sort(np.random.default_rng(7).random(40))
     samples = sample_of(values)
-    record = samples.columns[0]
-    high = highest_mean(samples, record, 45, 3, 5.0, False, 45.0)  # five failed, and three more may be anything
+    # Of 45 pulls five failed, and three more may be anything.
+    lacking, high = highest_means(samples, samples.columns[0], 45, 3, 5.0, 45.0)
     assert math.isclose(high, unrefuted_mean(sums_of_bets(np.r_[values[3:], np.ones(8)]), 45, 5.0), rel_tol=1e-9)
-    lacking = highest_mean(samples, record, 45, 3, 5.0, True, 45.0)
     assert math.isclose(
         lacking, unrefuted_mean(sums_of_bets(np.r_[1 - values[:-3], np.ones(8)]), 45, 5.0), rel_tol=1e-9
     )
+    last = lasting_means(samples, samples.columns[0], 45, 3)
+    assert last == pytest.approx([(np.sum(1 - values[:-3]) + 8) / 45, (np.sum(values[3:]) + 8) / 45])
+    mean, error = mean_and_error(samples, samples.columns[0])
+    assert (mean, error) == pytest.approx([values.mean(), values.std() / math.sqrt(40)])
+
+
+def exact_log_capital(counts: list[tuple[float, int]], c: float) -> Any:
+    """log W_n(c) to fifty digits, of values with their counts."""
+    import mpmath
+
+    with mpmath.workdps(50):
+        terms = []
+        for theta, weight in zip(THETAS.tolist(), LOG_WEIGHTS.tolist(), strict=True):
+            values = sum(k * mpmath.log1p(-mpmath.mpf(theta) * mpmath.mpf(x)) for x, k in counts)
+            bets = sum(k for _, k in counts) * mpmath.log1p(-mpmath.mpf(theta) * mpmath.mpf(c))
+            terms.append(mpmath.mpf(weight) + values - bets)
+        return max(terms) + mpmath.log(sum(mpmath.exp(term - max(terms)) for term in terms))
+
+
+@pytest.mark.parametrize("n", [1, 2, 30, 10**4, 10**6, 10**9])
+def test_rounding_never_takes_a_bound_below_the_root(n: int) -> None:
+    """Held against fifty digits: what is returned is refuted, and what is a little smaller is not."""
+    for delta in (0.3, 1e-3, 1e-12):
+        for share in (0.0, 1e-6, 0.02, 0.5, 0.999, 1.0):
+            ones = round(share * n)
+            for counts in ([(0.0, n - ones), (1.0, ones)], [(share, n)], [(0.37, n - ones), (1.0, ones)]):
+                sums = sum(k * np.log1p(-THETAS * x) for x, k in counts)
+                found = unrefuted_mean(sums, float(n), threshold_of(delta))
+                assert found == 1.0 or exact_log_capital(counts, found) >= -math.log(delta)
+                assert exact_log_capital(counts, found - 1e-9) < -math.log(delta) + 1e-9
 
 
 # Boxes ----------------------------------------------------------------------------------------------------------------

@@ -30,8 +30,8 @@ from frontguard.errors import BadInput
 from frontguard.evidence.boundaries import STEPS, rank_table, read_rank, taken_away, taken_away_each
 from frontguard.evidence.means import (
     WORST,
-    highest_mean,
-    lasting_mean,
+    highest_means,
+    lasting_means,
     mean_and_error,
     normal_reach,
     threshold_of,
@@ -327,9 +327,8 @@ def bounds_without_ranks(
             low, high = inner_of_mean(mean - reach, rule.scales[d]), inner_of_mean(mean + reach, rule.scales[d])
     elif pulls > 0:
         taken = taken_away(rule.taken[d], pulls)
-        high = highest_mean(samples, record, pulls, taken, rule.thresholds[d], False, foreseen)
-        low = highest_mean(samples, record, pulls, taken, rule.thresholds[d], True, foreseen)
-        low, high = _in_inner_values(low, high, rule, d)
+        lacking, most = highest_means(samples, record, pulls, taken, rule.thresholds[d], foreseen)
+        low, high = _in_inner_values(lacking, most, rule, d)
     return low, high
 
 
@@ -359,8 +358,7 @@ def lasting_bounds(
             return low, high
         if rule.kinds[d] == BOUNDED_MEAN:
             taken = taken_away(rule.taken[d], pulls)
-            lacking = lasting_mean(samples, record, pulls, taken, True)
-            most = lasting_mean(samples, record, pulls, taken, False)
+            lacking, most = lasting_means(samples, record, pulls, taken)
             last_low, last_high = _in_inner_values(lacking, most, rule, d)
             return max(low, last_low), min(high, last_high)
         if rule.kinds[d] == NORMAL_MEAN and record.count == pulls:

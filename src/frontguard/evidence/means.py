@@ -26,7 +26,7 @@ import numpy as np
 from frontguard._checks import checked_delta
 from frontguard._compiled import kernel
 from frontguard._typing import Floats
-from frontguard.evidence.samples import Record, Samples, ranked
+from frontguard.evidence.samples import Record, Samples, in_order
 
 _ENDS = math.log(999.0)  # of the grid, in log(θ / (1−θ)): θ from 0.001 to 0.999
 _MIDDLE = 2.0  # its weights are a normal density of this deviation ...
@@ -46,6 +46,12 @@ _SAFETY = 1e-9  # what a logarithm must exceed its threshold by: more than its r
 _IN_ONE_LOGARITHM = 32  # factors, none below 10⁻³, whose product is far from the smallest double
 _MOST_STEPS = 60
 
+MOST_ATOMS = 4096
+"""Different values up to which each is bet on by itself."""
+
+KNOTS = 512
+"""Atoms that more of them are spread over."""
+
 NORMAL_WEIGHT = 10.0
 """Observations that the prior of the normal mixture is worth: its boundary is narrowest at some ten times as many."""
 
@@ -63,9 +69,6 @@ def unrefuted_mean(sums: Floats, count: float, threshold: float) -> float:
         # One bet alone is worth no more than all together: a bound by itself, and where Newton's method begins.
         alone = -math.expm1((sums[l] + LOG_WEIGHTS[l] - threshold) / count) / THETAS[l]
         c = min(c, alone)
-    if c >= 1.0:
-        return 1.0
-    c = max(c, 0.0)
     for _ in range(_MOST_STEPS):
         largest = -np.inf
         for l in range(BETS):  # noqa: E741
@@ -76,54 +79,74 @@ def unrefuted_mean(sums: Floats, count: float, threshold: float) -> float:
             total += share
             slope += share * THETAS[l] / (1.0 - THETAS[l] * c)
         step = (largest + math.log(total) - threshold) * total / (count * slope)
-        c = max(c - step, 0.0)
+        c -= step
         if step <= 1e-12:
             break
     return min(1.0, c + 1e-11)
 
 
 @kernel
-def add_bets(sums: Floats, samples: Samples, record: Record, first: int, last: int, from_above: bool) -> None:
-    """Add the logarithms of 1 − θ ξ of the values at the places first ≤ i < last of a sorted column to the sums.
-
-    ξ is the value itself or, `from_above`, what it lacks of 1. Equal values cost as much as one.
-    """
-    product = np.ones(BETS)
+def add_bets(sums: Floats, atoms: Floats, weights: Floats, count: int, from_above: bool) -> None:
+    """Add weight · log(1 − θ ξ) of so many atoms to the sums; ξ is the atom or, `from_above`, what it lacks of 1."""
+    product = np.empty(BETS)
+    product[:] = 1.0
     waiting = 0
-    i = first
-    while i < last:
-        value = ranked(samples, record, i)
-        xi = 1.0 - value if from_above else value
-        after = i + 1
-        if after < last and ranked(samples, record, after) == value:
-            after = _end_of_run(samples, record, i, last, value)
+    for i in range(count + 1):
+        if waiting == _IN_ONE_LOGARITHM or i == count:
             for l in range(BETS):  # noqa: E741
-                sums[l] += (after - i) * math.log1p(-THETAS[l] * xi)
-        else:
+                sums[l] += math.log(product[l])
+                product[l] = 1.0
+            waiting = 0
+        if i == count:
+            break
+        xi = 1.0 - atoms[i] if from_above else atoms[i]
+        if weights[i] == 1.0:
             for l in range(BETS):  # noqa: E741
                 product[l] *= 1.0 - THETAS[l] * xi
             waiting += 1
-            if waiting == _IN_ONE_LOGARITHM:
-                for l in range(BETS):  # noqa: E741
-                    sums[l] += math.log(product[l])
-                    product[l] = 1.0
-                waiting = 0
-        i = after
-    for l in range(BETS):  # noqa: E741
-        sums[l] += math.log(product[l])
+        else:
+            for l in range(BETS):  # noqa: E741
+                sums[l] += weights[i] * math.log1p(-THETAS[l] * xi)
 
 
 @kernel
-def _end_of_run(samples: Samples, record: Record, first: int, last: int, value: float) -> int:
-    """The first place after `first`, up to `last`, that does not hold the value; by doubling steps."""
-    known, step = first, 1
-    while known + step < last and ranked(samples, record, known + step) == value:
+def find_atoms(values: Floats, first: int, last: int, atoms: Floats, weights: Floats) -> int:
+    """Put sorted values, those at the places first ≤ i < last, into atoms with weights; how many atoms there are.
+
+    Up to `MOST_ATOMS` different values are the atoms themselves. More are spread over `KNOTS` at equal distances: each
+    value goes to the knots to either side of it, in the shares that keep its mean. log(1 − θ ξ) is concave, so that no
+    sum becomes larger by it, and a bound that is made of them stays one.
+    """
+    found, i = 0, first
+    while i < last and found < MOST_ATOMS:
+        after = _end_of_run(values, i, last)
+        atoms[found], weights[found] = values[i], after - i
+        found, i = found + 1, after
+    if i == last:
+        return found
+    lowest = values[first]
+    distance = (values[last - 1] - lowest) / (KNOTS - 1)
+    for knot in range(KNOTS):
+        atoms[knot], weights[knot] = lowest + knot * distance, 0.0
+    for i in range(first, last):
+        place = (values[i] - lowest) / distance
+        knot = min(int(place), KNOTS - 2)
+        weights[knot] += 1.0 - (place - knot)
+        weights[knot + 1] += place - knot
+    return KNOTS
+
+
+@kernel
+def _end_of_run(values: Floats, first: int, last: int) -> int:
+    """The first place after `first`, up to `last`, that does not hold the same of sorted values; by doubling steps."""
+    value, known, step = values[first], first, 1
+    while known + step < last and values[known + step] == value:
         known += step
         step *= 2
     beyond = min(known + step, last)
     while beyond - known > 1:
         middle = (known + beyond) // 2
-        if ranked(samples, record, middle) == value:
+        if values[middle] == value:
             known = middle
         else:
             beyond = middle
@@ -131,58 +154,62 @@ def _end_of_run(samples: Samples, record: Record, first: int, last: int, value: 
 
 
 @kernel
-def add_worst(sums: Floats, count: int) -> None:
-    """Add values that may be anything."""
-    for l in range(BETS):  # noqa: E741
-        sums[l] += count * WORST[l]
-
-
-@kernel
-def highest_mean(
-    samples: Samples, record: Record, pulls: int, taken: int, threshold: float, from_above: bool, foreseen: float
-) -> float:
+def highest_means(
+    samples: Samples, record: Record, pulls: int, taken: int, threshold: float, foreseen: float
+) -> tuple[float, float]:
     """The largest c that W does not refute as the mean of what is left of ξ, of `pulls` values of a sorted column.
 
-    Those that are missing failed, and `taken` of the others may have been replaced, whichever: the smallest ξ then
-    count as 1. ξ is the value or, `from_above`, what it lacks of 1. With more pulls `foreseen` than there are, it is
-    what W would leave if the sample went on in the same proportions.
+    Once for ξ that is what a value lacks of 1, and once for the value. Those that are missing failed, and `taken` of
+    the others may have been replaced, whichever: the smallest ξ then count as 1. With more pulls `foreseen` than there
+    are, it is what W would leave if the sample went on in the same proportions.
     """
-    have = record.count
-    kept = max(have - taken, 0)
-    sums = np.zeros(BETS)
-    add_worst(sums, pulls - kept)
-    first = 0 if from_above else have - kept
-    add_bets(sums, samples, record, first, first + kept, from_above)
-    if foreseen > pulls:
-        sums *= foreseen / pulls
-    return unrefuted_mean(sums, foreseen, threshold)
+    values, first = in_order(samples, record)
+    kept = max(record.count - taken, 0)
+    atoms, weights, sums = np.empty(MOST_ATOMS), np.empty(MOST_ATOMS), np.empty(BETS)
+    lacking, most, found = 1.0, 1.0, 0
+    for side in range(2):
+        if side == 0 or taken > 0:
+            start = first if side == 0 else first + record.count - kept
+            found = find_atoms(values, start, start + kept, atoms, weights)
+        for l in range(BETS):  # noqa: E741
+            sums[l] = (pulls - kept) * WORST[l]
+        add_bets(sums, atoms, weights, found, side == 0)
+        for l in range(BETS):  # noqa: E741
+            sums[l] *= max(1.0, foreseen / pulls)
+        lacking, most = most, unrefuted_mean(sums, foreseen, threshold)
+    return lacking, most
 
 
 @kernel
-def lasting_mean(samples: Samples, record: Record, pulls: int, taken: int, from_above: bool) -> float:
-    """What `highest_mean` would come down to if the sample went on like this for ever: the mean of these ξ."""
-    have = record.count
-    kept = max(have - taken, 0)
-    first = 0 if from_above else have - kept
-    total = float(pulls - kept)
-    for i in range(first, first + kept):
-        value = ranked(samples, record, i)
-        total += 1.0 - value if from_above else value
-    return min(1.0, total / pulls)
+def lasting_means(samples: Samples, record: Record, pulls: int, taken: int) -> tuple[float, float]:
+    """What `highest_means` would come down to if the sample went on like this for ever: the means of these ξ."""
+    values, first = in_order(samples, record)
+    last = first + record.count
+    kept = max(record.count - taken, 0)
+    lowest = _power_sum(values, first, first + kept, 0.0, 1)
+    highest = lowest if taken == 0 else _power_sum(values, last - kept, last, 0.0, 1)
+    return min(1.0, (pulls - lowest) / pulls), min(1.0, (pulls - kept + highest) / pulls)
 
 
 @kernel
 def mean_and_error(samples: Samples, record: Record) -> tuple[float, float]:
     """The mean of a sorted column that has values, and the standard error of it that they show."""
-    have = record.count
-    total = 0.0
-    for i in range(have):
-        total += ranked(samples, record, i)
-    mean = total / have
-    squares = 0.0
-    for i in range(have):
-        squares += (ranked(samples, record, i) - mean) ** 2
-    return mean, math.sqrt(squares) / have
+    values, first = in_order(samples, record)
+    last = first + record.count
+    mean = _power_sum(values, first, last, 0.0, 1) / record.count
+    return mean, math.sqrt(_power_sum(values, first, last, mean, 2)) / record.count
+
+
+@kernel
+def _power_sum(values: Floats, first: int, last: int, centre: float, power: int) -> float:
+    """Σ (value − centre)ᵖ, p = 1 or 2, of sorted values, of which equal ones cost as much as one."""
+    total, i = 0.0, first
+    while i < last:
+        after = _end_of_run(values, i, last)
+        apart = values[i] - centre
+        total += (after - i) * (apart if power == 1 else apart * apart)
+        i = after
+    return total
 
 
 @kernel

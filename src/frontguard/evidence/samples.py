@@ -372,6 +372,27 @@ def ranked(samples: Samples, record: Record, place: int) -> float:
 
 
 @kernel
+def in_order(samples: Samples, record: Record) -> tuple[Floats, int]:
+    """An array with all values of a column that is kept sorted, in ascending order, and where in it they begin.
+
+    It is the pool, or a copy if some lie beside it; a slice would take numba a second to compile.
+    """
+    first, own, later = record.start, record.count - record.window, record.window
+    if later == 0:
+        return samples.pool, first
+    values, second = np.empty(record.count), record.window_start
+    i, j = 0, 0
+    for place in range(record.count):
+        if j == later or (i < own and samples.pool[first + i] <= samples.beside[second + j]):
+            values[place] = samples.pool[first + i]
+            i += 1
+        else:
+            values[place] = samples.beside[second + j]
+            j += 1
+    return values, 0
+
+
+@kernel
 def take_in(pool: Floats, beside: Floats, table: Table) -> Floats:
     """Merge what lies beside sorted columns into them. Returns the pool, which may be a new one."""
     columns = table.shape[0] - 1

@@ -1,0 +1,102 @@
+"""Boxes of means beside others that hold at every number of values at once, and what they cost beside medians.
+
+*Betting* is the hedged capital of Waudby-Smith and Ramdas (Estimating means of bounded random variables by betting,
+JRSS B 86, 2024), with the bets and the settings that their package `confseq` has by default: predictable plug-in bets
+λ_t = √(2 log(2/α) / (σ̂²_{t−1} t log(1+t))), cut at half of what keeps the capital positive. *Beta mixture* is the
+boundary that ranks are read from, `anytime_rank`, solved for the probability of a 1. All have the same two-sided level,
+no attacker, and are read at n alone (each could be intersected with what was known before).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from benchmarks.tables import Row, heading
+from frontguard._typing import Floats
+from frontguard.evidence.boundaries import anytime_rank
+from frontguard.evidence.boxes import STRENGTH
+from frontguard.evidence.means import upper_mean
+
+ALPHA = 0.05
+RUNS = 12
+LENGTHS = (30, 100, 300, 1000, 10_000, 100_000)
+WANTED = 1.1
+
+LAWS: dict[str, Callable[[np.random.Generator, int], Floats]] = {
+    "0/1, p = 0.02": lambda rng, n: (rng.random(n) < 0.02).astype(float),
+    "0/1, p = 0.1": lambda rng, n: (rng.random(n) < 0.1).astype(float),
+    "0/1, p = 0.5": lambda rng, n: (rng.random(n) < 0.5).astype(float),
+    "Beta(0.5, 0.5)": lambda rng, n: rng.beta(0.5, 0.5, n),
+    "Beta(1, 1)": lambda rng, n: rng.random(n),
+    "Beta(2, 8)": lambda rng, n: rng.beta(2, 8, n),
+    "Beta(10, 30)": lambda rng, n: rng.beta(10, 30, n),
+    "Beta(100, 300)": lambda rng, n: rng.beta(100, 300, n),
+}
+
+
+def half_width_of_bets(x: Floats) -> float:
+    """Ours."""
+    return 0.5 * (upper_mean(x, ALPHA / 2) - (1.0 - upper_mean(1.0 - x, ALPHA / 2)))
+
+
+def half_width_of_betting(x: Floats) -> float:
+    """The hedged capital's: either half of it refutes a mean alone at 2/α."""
+    bets = plug_in_bets(x)
+    return 0.5 * (1.0 - _lowest_unrefuted(1.0 - x, bets) - _lowest_unrefuted(x, bets))
+
+
+def plug_in_bets(x: Floats) -> Floats:
+    """λ_t of the values before t, with one made-up value of 1/2 and a variance of 1/4 to begin with."""
+    t = np.arange(1, len(x) + 1)
+    means = (0.5 + np.cumsum(x)) / (t + 1)
+    variances = (0.25 + np.cumsum((x - means) ** 2)) / (t + 1)
+    before = np.concatenate([[0.25], variances[:-1]])
+    return np.asarray(np.sqrt(2.0 * np.log(2.0 / ALPHA) / (before * t * np.log1p(t))))
+
+
+def _lowest_unrefuted(x: Floats, bets: Floats) -> float:
+    """The least m at which the capital Π (1 + min(λ_t, 1/(2m)) (x_t − m)) stays below 2/α; it falls in m."""
+    low, high = 0.0, 1.0
+    for _ in range(40):
+        m = 0.5 * (low + high)
+        refuted = np.log1p(np.minimum(bets, 0.5 / m) * (x - m)).sum() >= np.log(2.0 / ALPHA)
+        low, high = (m, high) if refuted else (low, m)
+    return low
+
+
+def half_width_of_ranks(x: Floats) -> float:
+    """The Beta mixture's, of values that are 0 or 1."""
+    ones, n = round(float(x.sum())), len(x)
+    return 0.5 * (_highest_rate(ones, n) - (1.0 - _highest_rate(n - ones, n)))
+
+
+def _highest_rate(ones: int, n: int) -> float:
+    """The largest p at which so many of n are not too few."""
+    low, high = ones / n, 1.0
+    for _ in range(40):
+        p = 0.5 * (low + high)
+        refuted = anytime_rank(n, p, ALPHA / 2, strength=STRENGTH) > ones
+        low, high = (low, p) if refuted else (p, high)
+    return low
+
+
+def compared(other: Callable[[Floats], float], what: str, laws: list[str], rows: list[Row]) -> None:
+    """One line for each law and length: the mean half-width of ours / of the other."""
+    for law in laws:
+        for length in LENGTHS:
+            rng = np.random.default_rng(length)
+            samples = [LAWS[law](rng, length) for _ in range(RUNS)]
+            ours, theirs = (np.mean([width(x) for x in samples]) for width in (half_width_of_bets, other))
+            label = f"{what}, {law}, n = {length:,} ({ours:.2g} / {theirs:.2g})"
+            rows.append(Row(label, float(ours / theirs), at_most=WANTED))
+
+
+def main() -> list[Row]:
+    rows: list[Row] = []
+    heading(f"half-width of the box of a mean / of the betting confidence sequence, α = {ALPHA:g}, no attacker")
+    compared(half_width_of_betting, "betting", list(LAWS), rows)
+    heading("half-width of the box of a rate / of the Beta mixture that ranks are read from")
+    compared(half_width_of_ranks, "Beta mixture", [law for law in LAWS if law.startswith("0/1")], rows)
+    return rows
