@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 
 from frontguard._typing import Floats, Ints
-from frontguard.evidence.boxes import ArmBoxes, first_and_whole
+from frontguard.evidence.boxes import ArmBoxes, checked_statistics, first_and_whole
+from frontguard.evidence.statistics import statistics_of
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.boxes import BoxReader, mean_front, means
 from frontguard.logs.more_pulls import Needed, needed
 from frontguard.logs.profile import profile as robustness
 from frontguard.logs.sort.ordered import Readable
+from frontguard.logs.ties import refuse_ties
 from frontguard.logs.what_if import WhatIf, what_if
-from frontguard.notices import LooksDirtier, Notice, TooFewPulls
+from frontguard.notices import ExactDiffers, LooksDirtier, Notice, TooFewPulls
 from frontguard.objectives import Objective, tolerances
 from frontguard.pareto.judge import Verdicts, front_of_estimates, judge, promised_now
 from frontguard.results import ArmParts, Certificate, Guess, Inner
@@ -37,6 +39,10 @@ class Question:
     confidence: float = 0.95
     coverage: tuple[float, ...] | None = None  # inner values; as the tolerances unless given
     anytime: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be answered under the threat model, before a log is read."""
+        checked_statistics(statistics_of(self.objectives), 0.5, len(self.objectives), self.threat)
 
     @property
     def delta(self) -> float:
@@ -66,6 +72,7 @@ def answer(
     `come_back`: where some pulls count as failed that are only under way, the others, from which it is foreseen what
     more pulls would bring. `columns_of_arm`: those that were joined to the names of arms.
     """
+    refuse_ties(ordered, question.objectives)
     delta = question.delta if delta is None else delta
     goal: dict[str, Any] = dict(question.goal())
     reader = BoxReader(ordered, question.objectives, delta, anytime=question.anytime)
@@ -102,7 +109,12 @@ def answer(
         decided_by=verdicts.decided_by,
         certificate=_certificate(question, goal, promised_now(boxes, verdicts, **goal), len(ordered.pulls)),
         outlook=_certificate(question, goal, (verdicts.accuracy_slack, verdicts.coverage_slack), len(ordered.pulls)),
-        notices=notes + _too_few(ordered, boxes, question, least) + looks_dirtier(ordered, question, verdicts),
+        notices=(
+            *notes,
+            *_exact_differs(reader),
+            *_too_few(reader, boxes, question, least),
+            *looks_dirtier(ordered, question, verdicts),
+        ),
         failed=failed,
         # Of some of the metrics only it is not known which failed together: so many pulls it is at least.
         failed_pulls=ordered.failed_pulls if len(columns) == len(ordered.metrics) else failed.max(axis=1),
@@ -155,8 +167,13 @@ def looks_dirtier(ordered: Readable, question: Question, verdicts: Verdicts) -> 
 
 
 def _looks(ordered: Readable, objectives: tuple[Objective, ...], arms: Ints) -> Iterator[tuple[str, str, SampleLook]]:
-    """How these arms look by values at ranks that are spread evenly: one read a metric."""
+    """How these arms look by values at ranks that are spread evenly: one read a metric.
+
+    Means are not looked at: of values that are 0 or 1, the rare ones would always look wrong.
+    """
     for objective in objectives:
+        if objective.statistic == "mean" or objective.exact:
+            continue
         column = ordered.metrics.index(objective.name)
         good = ordered.good[column][arms]
         places = [np.linspace(1, count, min(count, MOST_VALUES)).astype(np.int64) for count in good.tolist()]
@@ -168,11 +185,21 @@ def _looks(ordered: Readable, objectives: tuple[Objective, ...], arms: Ints) -> 
             yield ordered.arms[arm], objective.name, look_at(some)
 
 
+def _exact_differs(reader: BoxReader) -> Iterator[ExactDiffers]:
+    """Where an objective that was declared exact is not."""
+    for d, objective in enumerate(reader.objectives):
+        if objective.exact:
+            arms, values = reader.differing(d)
+            if len(arms):
+                name = reader.ordered.arms[int(arms[0])]
+                yield ExactDiffers(objective.name, name, len(arms), *values[0].tolist())
+
+
 def _too_few(
-    ordered: Readable, boxes: ArmBoxes, question: Question, least: tuple[int | None, int | None]
+    reader: BoxReader, boxes: ArmBoxes, question: Question, least: tuple[int | None, int | None]
 ) -> tuple[TooFewPulls, ...]:
     """What keeps a log from saying more than it does."""
-    unknown = np.flatnonzero((np.isneginf(boxes.lower) & np.isposinf(boxes.upper)).any(axis=1))
+    ordered, unknown = reader.ordered, np.flatnonzero(reader.unknown(boxes))
     if not len(unknown):
         return ()
     names = tuple(ordered.arms[i] for i in unknown[:3].tolist())
