@@ -163,7 +163,8 @@ class BoxReader:
     def differing(self, d: int) -> tuple[Ints, Floats]:
         """The arms (n,) of which an exact objective d was measured differently, with two of the values (n, 2) each."""
         some = np.flatnonzero(self._good[d])
-        ends = np.stack([self._raw(d, some, place) for place in (np.ones_like(some), self._good[d][some])], axis=1)
+        places = (np.ones_like(some), -1), (self._good[d][some], 1)
+        ends = np.stack([self._raw(d, some, rank, side) for rank, side in places], axis=1)
         differ = ends[:, 0] != ends[:, 1]
         return some[differ], ends[differ]
 

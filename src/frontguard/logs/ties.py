@@ -29,14 +29,14 @@ def refuse_ties(log: Readable, objectives: Sequence[Objective]) -> None:
             column = log.metrics.index(objective.name)
             arms = np.flatnonzero(log.good[column] > 1)
             if len(arms):
-                _refuse_two_values(log, column, arms, objective)
+                _refuse_two_values(log, column, objective)
                 _refuse_equal_medians(log, column, arms, objective)
 
 
-def _refuse_two_values(log: Readable, column: int, arms: Ints, objective: Objective) -> None:
+def _refuse_two_values(log: Readable, column: int, objective: Objective) -> None:
     every = np.flatnonzero(log.good[column])
     good = log.good[column][every]
-    lowest, highest = log.at(column, every, np.ones_like(every)), log.at(column, every, good)
+    lowest, highest = log.at(column, every, np.ones_like(every), -1), log.at(column, every, good, 1)
     values = np.unique(np.concatenate([lowest, highest]))
     mixed = every[lowest < highest]
     if len(values) != 2 or not len(mixed):
@@ -61,7 +61,7 @@ def _refuse_equal_medians(log: Readable, column: int, arms: Ints, objective: Obj
     near = np.zeros(len(arms), np.bool_)
     for side in (-reach, reach):
         near |= log.at(column, arms, np.clip(middle + side, 1, good)) == values
-    near &= log.at(column, arms, np.ones_like(arms)) < log.at(column, arms, good)
+    near &= log.at(column, arms, np.ones_like(arms), -1) < log.at(column, arms, good, 1)
     near[near] = _shared(values[near])
     some, middle, good, values = arms[near], middle[near], good[near], values[near]
     if not len(some):
