@@ -1,6 +1,6 @@
 """Which models are worth their price? Asks the provider until that is certain, and no longer.
 
-    python evaluate.py
+python evaluate.py
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The same models on record: every model has answered every question once.
 
-    python make_log.py          writes answers.csv: model, question, solved, dollars
+python make_log.py          writes answers.csv: model, question, solved, dollars
 """
 
 from __future__ import annotations

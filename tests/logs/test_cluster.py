@@ -22,6 +22,7 @@ from frontguard.logs import boxes
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.sort.ordered import Ordered, Readable
 from frontguard.logs.sort.progress import LogProgress
+from frontguard.logs.sort.rows import ANY_NUMBER, POSITIVE
 from frontguard.logs.sources.files import LogFile
 from frontguard.logs.sources.reader import Request
 
@@ -37,7 +38,7 @@ from tests.clusters import WAIT, Cluster, fake_package, running_cluster, tasks_o
 from tests.logs.sort.test_rows import Batch, ordered_in_memory  # noqa: E402
 
 METRICS = ["seconds", "quality"]
-FLOORS = np.array([0.0, -np.inf])
+USABLE = np.array([POSITIVE, ANY_NUMBER])
 
 
 FRAGILE = """
@@ -113,7 +114,7 @@ def write_log(folder: Path, files: int = 7, rows: int = 3000, arms: int = 150, e
         )
         write_table(table, folder / f"part-{number}.{ending}")
         batches.append(Batch(texts, values))
-    return ordered_in_memory(batches, METRICS, failed_below_or_at=FLOORS)
+    return ordered_in_memory(batches, METRICS, usable=USABLE)
 
 
 def write_table(table: Any, path: Path) -> None:
@@ -134,7 +135,7 @@ def write_table(table: Any, path: Path) -> None:
 
 
 def on(cluster: Any, files: Any, **options: Any) -> ClusterOrdered:
-    return ordered_on_cluster(cluster, files, arm="flags", metrics=METRICS, failed_below_or_at=FLOORS, **options)
+    return ordered_on_cluster(cluster, files, arm="flags", metrics=METRICS, usable=USABLE, **options)
 
 
 def bits(*arrays: Any) -> list[Any]:
@@ -232,7 +233,7 @@ def test_what_is_wrong_is_said_in_one_line(client: Any, tmp_path: Path) -> None:
             {"files": {"flags": ["a"]}},
             r"executor: wanted files that the workers of the cluster see; got <class 'dict'>",
         ),
-        ({"failed_below_or_at": np.zeros(3)}, r"failed_below_or_at needs one number for each of 1 metrics"),
+        ({"usable": np.zeros(3)}, r"usable needs a least and a largest number for each of 1 metrics"),
     ):
         given = {"files": tmp_path, "arm": "flags", "metrics": ["seconds"], **options}
         with pytest.raises(BadInput, match=message):
@@ -341,7 +342,7 @@ def test_how_far_a_job_is_and_its_end_before_time(tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(on_workers, "_far", Watching())
         with pytest.raises(Exception, match=r"^$") as stopped:
-            on_workers.read(on_workers.ReadingJob("run", 3, "csv", (planned,), request, FLOORS, 2))
+            on_workers.read(on_workers.ReadingJob("run", 3, "csv", (planned,), request, USABLE, 2))
         assert type(stopped.value).__name__ == "_Stopped"
         ((rows, size),) = [far[3] for far in seen]
         assert 0 < rows < 50_000
@@ -357,7 +358,7 @@ def test_what_is_read_a_piece_at_a_time_is_the_same(tmp_path: Path, monkeypatch:
         there = path.stat()
         files.append(on_workers.PlannedFile(LogFile(path, str(path)), path, there.st_size, there.st_mtime_ns))
     request = Request.of("flags", METRICS, layout="wide", missing_arms="drop")
-    found = on_workers.read(on_workers.ReadingJob("a run", 0, "csv", tuple(files), request, FLOORS, 1))
+    found = on_workers.read(on_workers.ReadingJob("a run", 0, "csv", tuple(files), request, USABLE, 1))
     assert len(found.pieces[0]) > 2
     assert sys.getsizeof(found) >= 8 * here.good.sum()
     whole = on_workers.merged(found.pieces, METRICS)
@@ -389,7 +390,7 @@ def test_a_file_that_a_worker_does_not_see_is_named_with_the_worker(client: Any,
     path.write_text("flags,seconds,quality\na,1,1\n")
     there = path.stat()
     planned = on_workers.PlannedFile(LogFile(path, str(path)), path, there.st_size, there.st_mtime_ns)
-    job = on_workers.ReadingJob("run", 0, "csv", (planned,), Request.of("flags", METRICS, layout="wide"), FLOORS, 1)
+    job = on_workers.ReadingJob("run", 0, "csv", (planned,), Request.of("flags", METRICS, layout="wide"), USABLE, 1)
     assert client.submit(on_workers.told, client.submit(on_workers.read, job, pure=False)).result().pulls == 1
     for change, message in (
         (lambda: path.write_text("flags,seconds,quality\nb,1,1\nb,2,2\n"), r"sees another file there.*wanted 28"),

@@ -217,7 +217,10 @@ def first_bounded(rule: BoxRule) -> list[int | None]:
     found: list[int | None] = []
     for d, (low, high, taken) in enumerate(zip(rule.low_ranks, rule.high_ranks, rule.taken, strict=True)):
         if rule.kinds[d] != QUANTILE:
-            found += [_first_informative(rule, d)] * 2
+            times, less = rule.surviving.tolist()
+            bounded = rule.kinds[d] == BOUNDED_MEAN
+            first = first_informative(float(taken), (times, less), float(rule.thresholds[d])) if bounded else 1
+            found += [first, first]
             continue
         for tables in (low, high):
             useful = np.flatnonzero((tables > taken_away_each(float(taken), pulls)).any(axis=0))
@@ -225,17 +228,21 @@ def first_bounded(rule: BoxRule) -> list[int | None]:
     return found
 
 
-def _first_informative(rule: BoxRule, d: int) -> int | None:
-    """The pulls before which the interval of a mean is all that its bounds allow, whatever is measured."""
-    if rule.kinds[d] != BOUNDED_MEAN:
-        return 1
-    times, less = rule.surviving
+def first_informative(threat_taken: float, surviving: tuple[float, float], threshold: float) -> int | None:
+    """The pulls before which the interval of a bounded mean is all that its bounds allow, whatever is measured.
+
+    None where no number up to `LARGEST` is enough.
+
+    >>> from frontguard import Prescient
+    >>> first_informative(0.0, Prescient(0.1).surviving, threshold_of(0.001))
+    9
+    """
+    times, less = surviving
     fewest, most = 0, LARGEST
 
     def informs(pulls: int) -> bool:
-        taken = int(taken_away(rule.taken[d], pulls))
-        left = unrefuted_mean(taken * WORST, pulls, rule.thresholds[d])
-        return bool(left + less < times)
+        taken = int(taken_away(threat_taken, pulls))
+        return bool(unrefuted_mean(taken * WORST, pulls, threshold) + less < times)
 
     if not informs(most):
         return None

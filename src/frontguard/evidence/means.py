@@ -45,6 +45,7 @@ WORST: Floats = np.log1p(-THETAS)
 _SAFETY = 1e-9  # what a logarithm must exceed its threshold by: more than its rounding errors
 _IN_ONE_LOGARITHM = 32  # factors, none below 10⁻³, whose product is far from the smallest double
 _MOST_STEPS = 60
+_SMALL_STEP = 1e-9  # after which the next one would be far smaller: digits double with every step
 
 MOST_ATOMS = 4096
 """Different values up to which each is bet on by itself."""
@@ -67,20 +68,23 @@ def unrefuted_mean(sums: Floats, count: float, threshold: float) -> float:
     c = 1.0
     for l in range(BETS):  # noqa: E741
         # One bet alone is worth no more than all together: a bound by itself, and where Newton's method begins.
-        alone = -math.expm1((sums[l] + LOG_WEIGHTS[l] - threshold) / count) / THETAS[l]
-        c = min(c, alone)
+        alone = sums[l] + LOG_WEIGHTS[l] - threshold
+        if alone > count * WORST[l]:  # or it does not refute 1
+            c = min(c, -math.expm1(alone / count) / THETAS[l])
+    bets = np.empty(BETS)
     for _ in range(_MOST_STEPS):
         largest = -np.inf
         for l in range(BETS):  # noqa: E741
-            largest = max(largest, LOG_WEIGHTS[l] + sums[l] - count * math.log1p(-THETAS[l] * c))
+            bets[l] = LOG_WEIGHTS[l] + sums[l] - count * math.log1p(-THETAS[l] * c)
+            largest = max(largest, bets[l])
         total, slope = 0.0, 0.0
         for l in range(BETS):  # noqa: E741
-            share = math.exp(LOG_WEIGHTS[l] + sums[l] - count * math.log1p(-THETAS[l] * c) - largest)
+            share = math.exp(bets[l] - largest)
             total += share
             slope += share * THETAS[l] / (1.0 - THETAS[l] * c)
         step = (largest + math.log(total) - threshold) * total / (count * slope)
         c -= step
-        if step <= 1e-12:
+        if step <= _SMALL_STEP:
             break
     return min(1.0, c + 1e-11)
 

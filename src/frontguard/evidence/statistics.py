@@ -75,3 +75,16 @@ def inner_of_mean(y: float, scale: Floats) -> float:
         x = math.log(x) if x > 0.0 else -np.inf
     inner: float = scale[SIGN] * x
     return inner
+
+
+def inner_of_means(means: Floats, objective: Objective) -> Floats:
+    """`inner_of_mean` of many means, which are given in the metric's own units.
+
+    >>> inner_of_means(np.array([0.0, 1.0, 2.0]), Objective("ms", "minimize", "5%", statistic="mean", bounds=(0, 9)))
+    array([    inf, -0.    , -0.6931])
+    """
+    inner = means
+    if objective.relative:
+        inner = np.full(means.shape, -np.inf)
+        np.log(means, out=inner, where=means > 0.0)
+    return -inner if objective.minimized else inner

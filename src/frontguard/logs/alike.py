@@ -103,6 +103,8 @@ class Ends:
 
     def matter(self, objective: Objective) -> bool:
         """Whether the medians differ by more than what does not matter."""
+        if objective.relative and self.medians[0] <= 0.0:  # which the values of a mean may be
+            return self.medians[0] < self.medians[1]
         low, high = objective.inward(np.array(self.medians))
         return bool(abs(high - low) > objective.inner_tolerance)
 

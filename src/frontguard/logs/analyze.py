@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
@@ -13,6 +13,7 @@ import numpy as np
 from frontguard._written import checked_confidence, explains_arguments
 from frontguard.errors import BadInput
 from frontguard.limits import Limit, columns_for, parse_limits
+from frontguard.logs.adjusted import adjusted
 from frontguard.logs.alike import differences
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.answer import Question, answer
@@ -20,11 +21,10 @@ from frontguard.logs.clustered import ClusterRows
 from frontguard.logs.correlation import in_clusters, undeclared
 from frontguard.logs.counted import CountedFile, marked
 from frontguard.logs.of_study import other_answer, own_answer, question_of, read_study
-from frontguard.logs.positive import PositiveCheck
 from frontguard.logs.sort.order import RowOrder
 from frontguard.logs.sort.ordered import Ordered, Readable
 from frontguard.logs.sort.progress import Clock, Watcher
-from frontguard.logs.sort.rows import failure_floors
+from frontguard.logs.sort.rows import usable_ranges
 from frontguard.logs.sort.spill import ordered_from
 from frontguard.logs.sources import open_log
 from frontguard.logs.sources.files import STDIN, LogFiles, find, is_address
@@ -34,9 +34,11 @@ from frontguard.logs.sources.log import Log
 from frontguard.logs.sources.reader import NO_CLUSTER, no_column
 from frontguard.logs.state import LogState, append_to
 from frontguard.logs.state.file import MARK
-from frontguard.notices import Notice, RowsLeftOut
-from frontguard.objectives import Objective, parse_objectives
-from frontguard.phrases import did_you_mean, quoted, shown
+from frontguard.logs.ties import refuse_ties
+from frontguard.logs.unusable import UnusableCheck, out_of_bounds, refuse_truths
+from frontguard.notices import Notice, RowsLeftOut, TakenAsRate
+from frontguard.objectives import Counted, Objective, parse_objectives
+from frontguard.phrases import quoted, shown
 from frontguard.studies.study import Study
 from frontguard.theory.threats import Threat, threat_of
 
@@ -53,6 +55,10 @@ def analyze(
     objectives: Iterable[Objective | str | tuple[str, str]] | None = None,
     tolerance: float | str | Mapping[str, float | str] | None = None,
     quantile: float | Mapping[str, float] | None = None,
+    statistic: Counted | Mapping[str, Counted] | None = None,
+    bounds: Sequence[float] | Mapping[str, Sequence[float]] | None = None,
+    sigma: float | Mapping[str, float] | None = None,
+    exact: str | Sequence[str] = (),
     limits: Iterable[Limit | str] | None = None,
     threat: Threat | str | None = None,
     contamination: float | str | None = None,
@@ -85,6 +91,12 @@ def analyze(
     tolerance, quantile
         One for all metrics, or by name. Without, those of the objectives, and else 0 and 1/2. With tolerance 0 an arm
         is in if it is certainly on the front.
+    statistic, bounds, sigma
+        "mean" where the mean of a metric counts and not a quantile, with the `bounds` that no value can exceed, such as
+        (0, 1), or a known deviation `sigma`; for all metrics, or by name: {"solved": "mean"}. True and false are a rate
+        without this being said.
+    exact
+        Metrics that are the same whenever they are measured, such as sizes.
     limits
         What arms must keep to: `Limit`s, or texts such as "p95(latency)<=300", of any columns. Those of a study unless
         given.
@@ -137,7 +149,7 @@ def analyze(
                 "anytime: the pulls of a study were chosen by what it had seen, and bounds for one look do not hold of "
                 "these; leave --one-look (anytime=False) away"
             )
-        chosen = _adjusted(metrics, tolerance=tolerance, quantile=quantile)
+        chosen = adjusted(metrics, tolerance, quantile, statistic, bounds, sigma, exact)
         return Question(chosen, model, level, anytime=adaptive if anytime is None else anytime, limits=kept_to)
 
     chosen = RowFilter.of(where)
@@ -164,6 +176,7 @@ def analyze(
         state = LogState.merge_all([LogState.load(path) for path in states], again=again)
         adaptive = bool(state.about.get("adaptive"))
         question = ask(_asked_of_state(state, given, kept_to, arm, states[0]), adaptive=adaptive)
+        question = replace(question, objectives=_as_in_state(question.objectives, state))
         notes = _chosen_in_state(state, chosen, states[0])
     else:
         names = [metric.name for metric in columns_for(given, kept_to).metrics] if given else []
@@ -198,16 +211,17 @@ def analyze(
         if opened.study is not None and append is None and sketch is None:
             return _of_study(opened.study, question, profile, clock)
         watched = RowOrder(len(opened.file_names))
-        positive = PositiveCheck(question.objectives, opened.metrics)
-        batches = positive.watched(opened.batches())
+        unusable = UnusableCheck(question.objectives, opened.metrics)
+        usable = usable_ranges(opened.metrics, question.columns.boxed)
+        batches = unusable.watched(opened.batches())
         grouped = None
         if opened.cluster:
-            grouped = ClusterRows(opened.cluster, opened.metrics, question.objectives, memory)
+            grouped = ClusterRows(opened.cluster, opened.metrics, usable, memory)
             batches = grouped.watched(batches)
         ordered = ordered_from(
             batches,
             opened.metrics,
-            failed_below_or_at=failure_floors(opened.metrics, question.columns.boxed),
+            usable=usable,
             memory=memory,
             folder=folder,
             clock=clock,
@@ -221,19 +235,25 @@ def analyze(
             clustered = undeclared(opened)
         if is_frame(log):  # no rows of it, to remember its kind by
             kind = log if isinstance(log, Mapping) else log[:0]
+        question, rates = _with_rates(question, opened.metrics if opened.layout == "long" else (), opened.kinds.truths)
         asked = question.objectives
         notes = (
             *opened.notes,
-            *positive.notices(),
+            *rates,
+            *unusable.notices(),
             *clustered,
             *differences(watched, opened.file_names, ordered.arms, ordered.metrics, asked, question.threat.eps),
         )
         if append is None and sketch is None:
             return answer(ordered, question, profiled=profile, kind=kind, notes=notes, columns_of_arm=opened.arm)
-        relative = [each.name for each in question.objectives if each.relative]
+        refuse_ties(ordered, question.objectives)  # before anything is written
+        relative = [each.name for each in question.objectives if each.relative and each.statistic != "mean"]
         about: dict[str, Any] = {"arm": list(opened.arm), "layout": opened.layout, "relative": relative}
         if len(opened.arm) > 1:  # how they were made one name
             about["joined"] = "/"
+        bounded = {each.name: list(each.bounds) for each in question.objectives if each.bounds is not None}
+        if bounded:  # beyond which values failed, and of which sketches keep the sums
+            about["bounds"] = bounded
         if adaptive:  # what a state of such rows promises holds with the boundaries for many looks only
             about["adaptive"] = True
         if chosen.columns:
@@ -246,7 +266,7 @@ def analyze(
     if append is not None:
         state = append_to(append, state, again=again)
     readable, delta = state.readable(question.delta, anytime=question.anytime)
-    _refuse_not_positive(readable, question.objectives)
+    _refuse_unusable(readable, question.objectives)
     together = state.about["arm"] if state.about.get("joined") == "/" else ()
     return answer(readable, question, delta=delta, profiled=profile, kind=kind, notes=notes, columns_of_arm=together)
 
@@ -281,13 +301,14 @@ def _on_cluster(
     names = [metric.name for metric in question.columns.metrics]
     if not question.objectives:
         raise BadInput("objectives: name the columns to read on the cluster with maximize or minimize")
-    floors = failure_floors(names, question.columns.boxed)
+    usable = usable_ranges(names, question.columns.boxed)
     how = {name: value for name, value in reading.items() if name != "study"}
     with ordered_on_cluster(
-        executor, log, arm=arm, metrics=names, failed_below_or_at=floors, progress=progress, **how
+        executor, log, arm=arm, metrics=names, usable=usable, objectives=question.objectives, progress=progress, **how
     ) as there:
         columns = [arm] if isinstance(arm, str) else list(arm or ())
-        found = answer(there, question, profiled=profiled, columns_of_arm=columns)
+        question, rates = _with_rates(question, (), there.truths)
+        found = answer(there, question, profiled=profiled, notes=rates, columns_of_arm=columns)
         return replace(found, notices=there.notes + found.notices)
 
 
@@ -347,30 +368,23 @@ def _entries(
     return list(named) or None
 
 
-def _adjusted(
-    objectives: tuple[Objective, ...],
-    *,
-    tolerance: float | str | Mapping[str, float | str] | None,
-    quantile: float | Mapping[str, float] | None,
-) -> tuple[Objective, ...]:
-    """The objectives with the tolerances and quantiles that were given for all or by name."""
-    names = [objective.name for objective in objectives]
-    wanted: dict[str, Mapping[str, Any]] = {
-        what: given if isinstance(given, Mapping) else dict.fromkeys(names, given)
-        for what, given in (("tolerance", tolerance), ("quantile", quantile))
-    }
-    for what, by_name in wanted.items():
-        for name in by_name:
-            if name not in names:
-                raise BadInput(
-                    f"{what}: {shown(name)} is not one of the metrics{did_you_mean(str(name), names)}; they are "
-                    f"{quoted(names)}"
-                )
-    changed = []
-    for each in objectives:
-        changes: dict[str, Any] = {what: by_name.get(each.name) for what, by_name in wanted.items()}
-        changed.append(replace(each, **{what: value for what, value in changes.items() if value is not None}))
-    return tuple(changed)
+def _with_rates(
+    question: Question, metrics: Sequence[str], truths: Collection[str]
+) -> tuple[Question, tuple[TakenAsRate, ...]]:
+    """The question with rates in place of the medians of true and false that nobody asked for.
+
+    `truths` are the columns that hold these; in the long layout, the column of all `metrics`.
+    """
+    named = set(metrics) if metrics and truths else set(truths)
+    objectives, notices = [], []
+    for each in question.objectives:
+        if each.name in named:
+            refuse_truths(each)
+            if each.by_default:
+                each = replace(each, statistic="mean", bounds=(0.0, 1.0))
+                notices.append(TakenAsRate(each.name))
+        objectives.append(each)
+    return replace(question, objectives=tuple(objectives)), tuple(notices)
 
 
 def _is_of_files(log: Any) -> bool:
@@ -458,17 +472,34 @@ def _chosen_in_state(state: LogState, chosen: RowFilter, path: Path) -> tuple[No
     return (RowsLeftOut(own.wanted),) if own.columns else ()
 
 
-def _refuse_not_positive(readable: Readable, objectives: Sequence[Objective]) -> None:
-    """A state that kept values ≤ 0 cannot be asked with a tolerance in percent: for that they would have failed."""
+def _as_in_state(objectives: Sequence[Objective], state: LogState) -> tuple[Objective, ...]:
+    """The objectives, with the mean where nobody said what counts and the state was made for one."""
+    bounds = state.about.get("bounds", {})
+    return tuple(
+        replace(each, statistic="mean", bounds=tuple(bounds[each.name]))
+        if each.by_default and each.name in bounds
+        else each
+        for each in objectives
+    )
+
+
+def _refuse_unusable(readable: Readable, objectives: Sequence[Objective]) -> None:
+    """A state that kept values which an objective cannot use is not asked for it: for that they would have failed."""
     for objective in objectives:
-        if objective.relative:
-            column = readable.metrics.index(objective.name)
-            some = np.flatnonzero(readable.good[column])
-            lowest = readable.at(column, some, np.ones(len(some), np.int64), -1)
-            if (lowest <= 0.0).any():
-                worst = int(np.argmin(lowest))
-                raise BadInput(
-                    f"the state has values of {shown(objective.name)} that are not positive, such as "
-                    f"{float(lowest[worst]):g} of arm {shown(readable.arms[int(some[worst])])}: "
-                    f"{objective.needs_positive}"
-                )
+        if not objective.relative and objective.bounds is None:
+            continue
+        column = readable.metrics.index(objective.name)
+        some = np.flatnonzero(readable.good[column])
+        for ranks, side in ((np.ones_like(some), -1), (readable.good[column][some], 1)):
+            values = readable.at(column, some, ranks, side)
+            wrong = np.flatnonzero(~objective.usable(values))
+            if not len(wrong):
+                continue
+            worst = wrong[np.argmax(np.abs(values[wrong]))]
+            value, arm = float(values[worst]), readable.arms[int(some[worst])]
+            what = f"the state has values of {shown(objective.name)} that"
+            if objective.bounds is not None:
+                raise BadInput(f"{what} {out_of_bounds(objective, value, arm)}")
+            raise BadInput(
+                f"{what} are not positive, such as {value:g} of arm {shown(arm)}: {objective.needs_positive}"
+            )

@@ -9,16 +9,18 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from frontguard._typing import Ints
-from frontguard.evidence.boxes import ArmBoxes, first_and_whole
+from frontguard.evidence.boxes import ArmBoxes, checked_statistics, first_and_whole
+from frontguard.evidence.statistics import statistics_of
 from frontguard.limits import Columns, Limit, columns_for
 from frontguard.logs.analysis import Analysis
-from frontguard.logs.boxes import mean_front, means
+from frontguard.logs.boxes import BoxReader, mean_front, means
 from frontguard.logs.clustered import Clustered, box_reader
 from frontguard.logs.more_pulls import Needed, needed
 from frontguard.logs.profile import profile as robustness
 from frontguard.logs.sort.ordered import Readable
+from frontguard.logs.ties import refuse_ties
 from frontguard.logs.what_if import WhatIf, what_if
-from frontguard.notices import LooksDirtier, Notice, TooFewClusters, TooFewPulls
+from frontguard.notices import ExactDiffers, LooksDirtier, Notice, TooFewClusters, TooFewPulls
 from frontguard.objectives import Objective, tolerances
 from frontguard.pareto.judge import Verdicts, front_of_estimates, judge, promised_now
 from frontguard.pareto.limits import LimitRule, keeping_of
@@ -46,6 +48,11 @@ class Question:
     def columns(self) -> Columns:
         """What is read of a log, and what has a box."""
         return columns_for(self.objectives, self.limits)
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be answered under the threat model, before a log is read."""
+        boxed = self.columns.boxed
+        checked_statistics(statistics_of(boxed), 0.5, len(boxed), self.threat)
 
     @property
     def delta(self) -> float:
@@ -76,6 +83,7 @@ def answer(
     `come_back`: where some pulls count as failed that are only under way, the others, from which it is foreseen what
     more pulls would bring. `columns_of_arm`: those that were joined to the names of arms.
     """
+    refuse_ties(ordered, question.objectives)
     delta = question.delta if delta is None else delta
     goal: dict[str, Any] = dict(question.goal())
     boxed, M = question.columns.boxed, len(question.objectives)
@@ -113,7 +121,12 @@ def answer(
         decided_by=verdicts.decided_by,
         certificate=_certificate(question, goal, promised_now(boxes, verdicts, **goal), len(ordered.pulls)),
         outlook=_certificate(question, goal, (verdicts.accuracy_slack, verdicts.coverage_slack), len(ordered.pulls)),
-        notices=notes + _too_few(ordered, boxes, question, least) + looks_dirtier(ordered, question, verdicts),
+        notices=(
+            *notes,
+            *_exact_differs(reader, M),
+            *_too_few(reader, boxes, question, least),
+            *looks_dirtier(ordered, question, verdicts),
+        ),
         failed=failed,
         # Of some of the metrics only it is not known which failed together: so many pulls it is at least.
         failed_pulls=ordered.failed_pulls
@@ -184,8 +197,13 @@ def looks_dirtier(ordered: Readable, question: Question, verdicts: Verdicts) -> 
 
 
 def _looks(ordered: Readable, objectives: tuple[Objective, ...], arms: Ints) -> Iterator[tuple[str, str, SampleLook]]:
-    """How these arms look by values at ranks that are spread evenly: one read a metric."""
+    """How these arms look by values at ranks that are spread evenly: one read a metric.
+
+    Means are not looked at: of values that are 0 or 1, the rare ones would always look wrong.
+    """
     for objective in objectives:
+        if objective.statistic == "mean" or objective.exact:
+            continue
         column = ordered.metrics.index(objective.name)
         good = ordered.good[column][arms]
         places = [np.linspace(1, count, min(count, MOST_VALUES)).astype(np.int64) for count in good.tolist()]
@@ -201,12 +219,21 @@ def _in_clusters(ordered: Readable) -> TypeGuard[Clustered]:
     return isinstance(ordered, Clustered) and bool(ordered.dependent.any())
 
 
+def _exact_differs(reader: BoxReader, objectives: int) -> Iterator[ExactDiffers]:
+    """Where an objective that was declared exact is not."""
+    for d, objective in enumerate(reader.objectives[:objectives]):
+        if objective.exact:
+            arms, values = reader.differing(d)
+            if len(arms):
+                name = reader.ordered.arms[int(arms[0])]
+                yield ExactDiffers(objective.name, name, len(arms), *values[0].tolist())
+
+
 def _too_few(
-    ordered: Readable, boxes: ArmBoxes, question: Question, least: tuple[int | None, int | None]
+    reader: BoxReader, boxes: ArmBoxes, question: Question, least: tuple[int | None, int | None]
 ) -> tuple[Notice, ...]:
     """What keeps a log from saying more than it does."""
-    M = len(question.objectives)
-    unknown = np.flatnonzero((np.isneginf(boxes.lower[:, :M]) & np.isposinf(boxes.upper[:, :M])).any(axis=1))
+    ordered, unknown = reader.ordered, np.flatnonzero(reader.unknown(boxes, len(question.objectives)))
     if not len(unknown):
         return ()
     names = tuple(ordered.arms[i] for i in unknown[:3].tolist())

@@ -1,18 +1,25 @@
-"""Boxes of a log: for every arm and objective an interval that contains the true quantile, read at ranks.
+"""Boxes of a log: for every arm and objective an interval that contains what counts of it, read from sorted values.
 
 The proof is that of `evidence.boxes`, at one look: with n pulls and the quantile of inner level p, the bounds are the
-observations of the ranks q(n; keep(p), δ') from below and q(n; keep(1−p), δ') from above, where δ' = δ / (2 M K), so
-that all K · M boxes hold at once with probability 1 − δ. Where any share of the rows may be wrong (`Threat.taken`),
-so many are taken from every rank. What is stored are raw values in ascending order. Quantiles
-commute with monotone maps, so directions and logarithms are applied to the K values that are read, never to all: for a
-minimised objective the sides change places. Failed pulls count in n, and stand at −∞ for L and at +∞ for H.
+observations of the ranks q(n; keep(p), δ') from below and q(n; keep(1−p), δ') from above, where δ' = δ / (2 M K) and M
+counts the objectives that are not exact, so that all boxes hold at once with probability 1 − δ. Where any share of the
+rows may be wrong (`Threat.taken`), so many are taken from every rank. What is stored are raw values in ascending order.
+Quantiles commute with monotone maps, so directions and logarithms are applied to the K values that are read, never to
+all: for a minimised objective the sides change places. Failed pulls count in n, and stand at −∞ for L and at +∞ for H.
 
-For another ε only the ranks change. `BoxReader` keeps what does not.
+The mean of values with known bounds has the interval that bets leave of it (`logs.sort.bets`), at one look as at many;
+that of values with a known deviation the one of a normal mixture, where nothing failed and ε = 0; and an exact value is
+its own interval, unless two different ones were measured: then nothing is known.
+
+For another ε only ranks change, and of a mean only what keep makes of the same bets, unless any share is taken: then
+these are added up anew from the sums of blocks. `BoxReader` keeps what does not change.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -20,11 +27,28 @@ from frontguard._checks import checked_delta
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.evidence.boundaries import anytime_rank, first_useful_pulls, fixed_rank, taken_away_each
-from frontguard.evidence.boxes import DOUBT, ArmBoxes
+from frontguard.evidence.boxes import DOUBT, ArmBoxes, first_informative
+from frontguard.evidence.means import normal_reach, threshold_of
+from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, NORMAL_MEAN, inner_of_means, noisy, statistics_of
+from frontguard.logs.sort.bets import MeanQuestion
 from frontguard.logs.sort.ordered import Readable
 from frontguard.objectives import Objective
 from frontguard.pareto.dominance import dominators
 from frontguard.theory.threats import Threat, checked_threat
+
+
+@dataclass(frozen=True, eq=False)
+class _Ahead:
+    """The pulls that boxes are read for: those that the arms have, or more in the same proportions."""
+
+    pulls: Ints  # (n,)
+    shrink: Floats  # (n,): what they have of these
+
+    @cached_property
+    def distinct(self) -> tuple[Ints, Ints]:
+        """The different numbers of pulls, and which of them is each arm's."""
+        distinct, which = np.unique(self.pulls, return_inverse=True)
+        return distinct, which
 
 
 class BoxReader:
@@ -61,11 +85,14 @@ class BoxReader:
         self.pulls = ordered.pulls[self._arms]
         good = ordered.good
         self._good = [good[d][self._arms] for d in self._columns]
-        self._share = checked_delta(delta) / (2.0 * len(self.objectives) * max(1, len(ordered.pulls)))
+        statistics = statistics_of(self.objectives)
+        self._share = checked_delta(delta) / (2.0 * noisy(statistics) * max(1, len(ordered.pulls)))
         self._rank = anytime_rank if anytime else fixed_rank
-        self._levels = [objective.inner_quantile for objective in self.objectives]
-        self._distinct, self._which = np.unique(self.pulls, return_inverse=True)
+        self._kinds = [each.kind for each in statistics]
+        self._levels = [each.level for each in statistics]
+        self._now = _Ahead(self.pulls, np.ones(len(self.pulls)))
         self._centres: tuple[Floats, Floats, Floats] | None = None
+        self._bets: dict[int, Floats] = {}  # what they leave of a mean if nothing is taken: the same for every ε
 
     def among(self, arms: Ints) -> BoxReader:
         """The same for some arms only."""
@@ -80,50 +107,138 @@ class BoxReader:
     def first_bounded(self, threat: Threat) -> list[int | None]:
         """For both ends of the box of each objective the pulls, none of which fails, before which it is not bounded.
 
-        None where no number of pulls bounds it.
+        None where no number of pulls bounds it. A mean is bounded from the beginning, and it is asked when its box is
+        less than that.
         """
-        found: dict[float, int | None] = {}
-        kept = [threat.keep(end) for level in self._levels for end in (level, 1.0 - level)]
-        for each in set(kept):
-            try:
-                found[each] = first_useful_pulls(each, self._share, taken=threat.taken, anytime=self._anytime)
-            except BadInput:
-                found[each] = None
-        return [found[each] for each in kept]
+        found: list[int | None] = []
+        ranks: dict[float, int | None] = {}
+        for kind, level in zip(self._kinds, self._levels, strict=True):
+            if kind in (EXACT, NORMAL_MEAN):
+                found += [1, 1]
+            elif kind == BOUNDED_MEAN:
+                found += [first_informative(threat.taken, threat.surviving, threshold_of(self._share))] * 2
+            else:
+                for kept in (threat.keep(level), threat.keep(1.0 - level)):
+                    if kept not in ranks:
+                        ranks[kept] = self._first_useful(kept, threat.taken)
+                    found.append(ranks[kept])
+        return found
+
+    def _first_useful(self, kept: float, taken: float) -> int | None:
+        try:
+            return first_useful_pulls(kept, self._share, taken=taken, anytime=self._anytime)
+        except BadInput:
+            return None
 
     def read(self, threat: Threat) -> ArmBoxes:
         """The boxes under this threat model."""
         checked_threat(threat)
         if self._centres is None:
-            self._centres = self._read_centres(np.ones(len(self.pulls)))
-        return self._with_centres(threat, self._distinct, self._which, np.ones(len(self.pulls)), self._centres)
+            self._centres = self._read_centres(self._now.shrink)
+        return self._with_centres(threat, self._now, self._centres)
 
     def foresee(self, threat: Threat, least: int) -> ArmBoxes:
         """The boxes if every arm had `least` pulls at least, its sample having gone on in the same proportions.
 
         With n' pulls the bounds are the values that now have the ranks q(n') n/n', rounded to the wider side, but not
-        beyond the outermost value: of a single pull no more can be said than that it may go on so.
+        beyond the outermost value: of a single pull no more can be said than that it may go on so. Bets on a mean grow
+        by n'/n.
         """
         imagined = np.maximum(self.pulls, least)
-        shrink = self.pulls / np.maximum(imagined, 1)
-        distinct, which = np.unique(imagined, return_inverse=True)
-        return self._with_centres(threat, distinct, which, shrink, self._read_centres(shrink))
+        ahead = _Ahead(imagined, self.pulls / np.maximum(imagined, 1))
+        return self._with_centres(threat, ahead, self._read_centres(ahead.shrink))
 
-    def _with_centres(
-        self, threat: Threat, distinct: Ints, which: Ints, shrink: Floats, centres: tuple[Floats, Floats, Floats]
-    ) -> ArmBoxes:
+    def unknown(self, boxes: ArmBoxes, first: int) -> Bools:
+        """The arms (K,) of whose pulls those of the first objectives tell nothing at all, quantiles and bounded means.
+
+        Exact values and known deviations lack something else than pulls.
+        """
+        found = np.zeros(len(self.pulls), np.bool_)
+        for d, (objective, kind) in enumerate(zip(self.objectives[:first], self._kinds[:first], strict=True)):
+            if kind in (EXACT, NORMAL_MEAN):
+                continue
+            ends = (-np.inf, np.inf)
+            if objective.bounds is not None:
+                ends = tuple(sorted(inner_of_means(np.array(objective.bounds), objective).tolist()))
+            found |= (boxes.lower[:, d] <= ends[0]) & (boxes.upper[:, d] >= ends[1])
+        return found
+
+    def differing(self, d: int) -> tuple[Ints, Floats]:
+        """The arms (n,) of which an exact objective d was measured differently, with two of the values (n, 2) each."""
+        some = np.flatnonzero(self._good[d])
+        places = (np.ones_like(some), -1), (self._good[d][some], 1)
+        ends = np.stack([self._raw(d, some, rank, side) for rank, side in places], axis=1)
+        differ = ends[:, 0] != ends[:, 1]
+        return some[differ], ends[differ]
+
+    def _with_centres(self, threat: Threat, ahead: _Ahead, centres: tuple[Floats, Floats, Floats]) -> ArmBoxes:
         ranks: dict[float, Ints] = {}  # the median has the same on both sides, and mostly in all objectives
-        taken = taken_away_each(threat.taken, distinct)
         lower, upper = np.empty(centres[0].shape), np.empty(centres[0].shape)
-        for d, level in enumerate(self._levels):
-            failed = self.pulls - self._good[d]
-            for side, kept in ((lower, threat.keep(level)), (upper, threat.keep(1.0 - level))):
-                if kept not in ranks:
-                    most = self._rank(distinct, kept, self._share) if kept > 0.0 else np.zeros_like(distinct)
-                    of_all = np.maximum(most - taken, 0)[which]
-                    ranks[kept] = np.maximum(np.floor(of_all * shrink + 1e-9).astype(np.int64), of_all >= 1)
-                side[:, d] = self._bound(d, ranks[kept] - failed, above=side is upper)
+        for d, (kind, level) in enumerate(zip(self._kinds, self._levels, strict=True)):
+            if kind == BOUNDED_MEAN:
+                lower[:, d], upper[:, d] = self._around_mean(d, threat, ahead)
+            elif kind == NORMAL_MEAN:
+                lower[:, d], upper[:, d] = self._around_normal_mean(d, threat, ahead)
+            elif kind == EXACT:
+                lower[:, d], upper[:, d] = self._exactly(d)
+            else:
+                for side, kept in ((lower, threat.keep(level)), (upper, threat.keep(1.0 - level))):
+                    if kept not in ranks:
+                        ranks[kept] = self._ranks(kept, threat.taken, ahead)
+                    failed = self.pulls - self._good[d]
+                    side[:, d] = self._bound(d, ranks[kept] - failed, above=side is upper)
         return ArmBoxes(lower, upper, *centres)
+
+    def _ranks(self, kept: float, taken: float, ahead: _Ahead) -> Ints:
+        """The ranks (n,) that bound a quantile, of those that are there now."""
+        distinct, which = ahead.distinct
+        most = self._rank(distinct, kept, self._share) if kept > 0.0 else np.zeros_like(distinct)
+        of_all = np.maximum(most - taken_away_each(taken, distinct), 0)[which]
+        return np.maximum(np.floor(of_all * ahead.shrink + 1e-9).astype(np.int64), of_all >= 1)
+
+    def _around_mean(self, d: int, threat: Threat, ahead: _Ahead) -> tuple[Floats, Floats]:
+        """What bets leave of the mean of values with known bounds, as inner values (n,)."""
+        objective = self.objectives[d]
+        assert objective.bounds is not None
+        low, high = objective.bounds
+        left = self._bets.get(d) if ahead is self._now and threat.taken == 0.0 else None
+        if left is None:
+            taken = taken_away_each(threat.taken, ahead.pulls) * ahead.shrink
+            asked = MeanQuestion(
+                objective.bounds, threshold_of(self._share), self.pulls, taken, ahead.pulls.astype(np.float64)
+            )
+            left = self.ordered.unrefuted(self._columns[d], self._arms, asked)
+            if ahead is self._now and threat.taken == 0.0:
+                self._bets[d] = left
+        times, less = threat.surviving
+        most = np.minimum(1.0, (left + less) / times)  # of the mean's place between its bounds, and of what it lacks
+        ends = low + (high - low) * (1.0 - most[:, 1]), low + (high - low) * most[:, 0]
+        lower, upper = (inner_of_means(end, objective) for end in (ends[::-1] if objective.minimized else ends))
+        begun = self.pulls > 0
+        return np.where(begun, lower, -np.inf), np.where(begun, upper, np.inf)
+
+    def _around_normal_mean(self, d: int, threat: Threat, ahead: _Ahead) -> tuple[Floats, Floats]:
+        """The interval (n,) of a mean with a known deviation: everything, where a value may be anything."""
+        objective = self.objectives[d]
+        known = np.flatnonzero((self.pulls > 0) & (self._good[d] == self.pulls) & (threat.eps == 0.0))
+        lower, upper = np.full(len(self.pulls), -np.inf), np.full(len(self.pulls), np.inf)
+        sigma, threshold = float(objective.sigma or 0.0), threshold_of(2.0 * self._share)
+        distinct, which = ahead.distinct
+        reach = np.array([normal_reach(float(max(pulls, 1)), sigma, threshold) for pulls in distinct.tolist()])[which]
+        ends = tuple(self._means[d][known] + side * reach[known] for side in (-1.0, 1.0))
+        lower[known], upper[known] = (
+            inner_of_means(end, objective) for end in (ends[::-1] if objective.minimized else ends)
+        )
+        return lower, upper
+
+    def _exactly(self, d: int) -> tuple[Floats, Floats]:
+        """The values (n,) themselves; everything where there is none, or two that differ."""
+        lower, upper = np.full(len(self.pulls), -np.inf), np.full(len(self.pulls), np.inf)
+        some = np.flatnonzero(self._good[d])
+        lower[some] = upper[some] = self._at(d, some, np.zeros_like(some))
+        differing, _ = self.differing(d)
+        lower[differing], upper[differing] = -np.inf, np.inf
+        return lower, upper
 
     def _bound(self, d: int, ranks: Ints, *, above: bool) -> Floats:
         """Inner values of these ranks from inner below, or from above; infinite where a rank is below 1."""
@@ -139,14 +254,29 @@ class BoxReader:
         objective = self.objectives[d]
         if objective.minimized:
             places, side = self._good[d][arms] - 1 - places, -side
-        return objective.inward(self.ordered.at(self._columns[d], self._arms[arms], places + 1, side))
+        return objective.inward(self._raw(d, arms, places + 1, side))
+
+    def _raw(self, d: int, arms: Ints, ranks: Ints, side: int = 0) -> Floats:
+        """Values of some arms at ranks from the lowest, in the metric's own units."""
+        return self.ordered.at(self._columns[d], self._arms[arms], ranks, side)
+
+    @cached_property
+    def _means(self) -> list[Floats]:
+        """The means (n,) of each objective's values."""
+        every = self.ordered.means
+        return [every[column][self._arms] for column in self._columns]
 
     def _read_centres(self, shrink: Floats) -> tuple[Floats, Floats, Floats]:
         """Point estimates and their doubt, as the certified policy reads them (`evidence.boxes.refresh`)."""
         shape = (len(self.pulls), len(self.objectives))
         estimates, low, high = (np.full(shape, -np.inf) for _ in range(3))
-        for d, level in enumerate(self._levels):
+        for d, (kind, level) in enumerate(zip(self._kinds, self._levels, strict=True)):
             some = np.flatnonzero(self._good[d])
+            if kind in (BOUNDED_MEAN, NORMAL_MEAN):
+                columns = estimates[:, d], low[:, d], high[:, d]
+                for column, values in zip(columns, self._about_mean(d, some, shrink[some]), strict=True):
+                    column[some] = values
+                continue
             have = self._good[d][some]
             middle = level * (have - 1)
             reach = DOUBT * np.sqrt(have * level * (1.0 - level)) * np.sqrt(shrink[some])
@@ -156,6 +286,22 @@ class BoxReader:
             highest = np.minimum(have - 1, np.ceil(middle + reach).astype(np.int64))
             low[some, d], high[some, d] = self._at(d, some, lowest), self._at(d, some, highest)
         return estimates, low, high
+
+    def _about_mean(self, d: int, some: Ints, shrink: Floats) -> tuple[Floats, Floats, Floats]:
+        """The means of some arms as inner values, and how far sampling noise may have moved them."""
+        objective, mean = self.objectives[d], self._means[d][some]
+        doubt = DOUBT * self._errors[d][some] * np.sqrt(shrink) * (-1.0 if objective.minimized else 1.0)
+        return (
+            inner_of_means(mean, objective),
+            inner_of_means(mean - doubt, objective),
+            inner_of_means(mean + doubt, objective),
+        )
+
+    @cached_property
+    def _errors(self) -> dict[int, Floats]:
+        """The standard errors (n,) of the means that count."""
+        counted = [d for d, kind in enumerate(self._kinds) if kind in (BOUNDED_MEAN, NORMAL_MEAN)]
+        return {d: self.ordered.standard_errors(self._columns[d])[self._arms] for d in counted}
 
 
 def means(ordered: Readable, objectives: Sequence[Objective]) -> Floats:

@@ -32,14 +32,17 @@ from frontguard._typing import Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.logs import on_workers
 from frontguard.logs.on_workers import ReadingJob, ReadingPlan, ReadSoFar
+from frontguard.logs.sort.bets import MeanQuestion
 from frontguard.logs.sort.merge import merge_ordered
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.progress import Clock, LogProgress, Watcher
 from frontguard.logs.sort.rows import RowBuffer
 from frontguard.logs.sources.files import STDIN, is_address, several
-from frontguard.logs.sources.log import in_all, refuse_nameless
+from frontguard.logs.sources.log import ColumnKinds, in_all, refuse_nameless
 from frontguard.logs.sources.reader import Request
+from frontguard.logs.unusable import UnusableCheck
 from frontguard.notices import Notice, RowsWithoutArm, WorkerLeftOut
+from frontguard.objectives import Objective
 from frontguard.phrases import quoted, shown
 
 LOOK = 1.0
@@ -62,7 +65,8 @@ def ordered_on_cluster(
     *,
     arm: str | Sequence[str] | None = None,
     metrics: Sequence[str] = (),
-    failed_below_or_at: Floats | None = None,
+    usable: Floats | None = None,
+    objectives: Sequence[Objective] = (),
     progress: Watcher | None = None,
     parts: int | None = None,
     format: str | None = None,
@@ -74,13 +78,14 @@ def ordered_on_cluster(
     glob or a list of them (CSV, JSON lines, packed or not, or Parquet) that all workers see under its path; a relative
     one is of the folder that we are in. Files are read whole, so there should be several for each worker, and together
     the workers must have room for all values of these metrics (Dask puts on disk what is beyond a worker's memory
-    limit). Arms are cut into `parts` parts (two for each thread of the cluster unless given). `reading` is as in
-    `frontguard.logs.sources.open_log`.
+    limit). Arms are cut into `parts` parts (two for each thread of the cluster unless given). Values that do not lie in
+    the ranges `usable` (`rows.usable_ranges`) failed, and those that the `objectives` cannot use are counted. `reading`
+    is as in `frontguard.logs.sources.open_log`.
 
     What comes back is read like an `Ordered`; close it, or use it in a `with`, to free the workers' memory.
     """
     request = Request.of(arm, metrics, **reading)
-    RowBuffer(request.metrics, failed_below_or_at)  # refuses floors that it cannot use, here rather than there
+    RowBuffer(request.metrics, usable)  # refuses ranges that it cannot use, here rather than there
     names = _names(log)
 
     def waiting(_: str, seconds: float) -> None:
@@ -89,7 +94,7 @@ def ordered_on_cluster(
 
     cluster = Cluster(executor, Needs(any_version=("pyarrow",)), waiting)
     try:
-        sorting = _Sorting(cluster, names, format, request, failed_below_or_at, parts, progress)
+        sorting = _Sorting(cluster, names, format, request, usable, tuple(objectives), parts, progress)
         return ClusterOrdered(sorting, *sorting.sort())
     except BaseException:
         cluster.close()
@@ -122,6 +127,11 @@ class ClusterOrdered:
         """What came up while reading, and later."""
         return (*self._sorting.notes, *self._sorting.left_out)
 
+    @property
+    def truths(self) -> frozenset[str]:
+        """The metrics whose values are true and false."""
+        return self._sorting.truths
+
     @cached_property
     def means(self) -> Floats:
         """Means (M, K) of the values that did not fail; NaN where all did."""
@@ -135,11 +145,31 @@ class ClusterOrdered:
         """The values of some arms at ranks from below, 1 the smallest, all of which there are: one round of tasks."""
         if self._here is not None and self._shares:
             return self._here.at(metric, arms, ranks, side)
+        return self._of_arms(arms, np.empty(len(arms)), lambda there, own: (Ordered.at, (metric, there, ranks[own])))
+
+    def standard_errors(self, metric: int) -> Floats:
+        """Of the means of a metric (K,), as the values show them; NaN where all failed."""
+        if self._here is not None and self._shares:
+            return self._here.standard_errors(metric)
+        answers = self._round([(share, Ordered.standard_errors, (metric,)) for share in range(len(self._shares))])
+        found: Floats = np.concatenate(answers)[self._order]
+        return found
+
+    def unrefuted(self, metric: int, arms: Ints, asked: MeanQuestion) -> Floats:
+        """The largest means (n, 2) of some arms that bets do not refute: one round of tasks."""
+        if self._here is not None and self._shares:
+            return self._here.unrefuted(metric, arms, asked)
+        return self._of_arms(
+            arms, np.empty((len(arms), 2)), lambda there, own: (Ordered.unrefuted, (metric, there, asked.among(own)))
+        )
+
+    def _of_arms(
+        self, arms: Ints, found: Floats, task: Callable[[Ints, Ints], tuple[Callable[..., Floats], tuple[Any, ...]]]
+    ) -> Floats:
+        """What the shares say of some arms; `task` makes the task of those there, which are these of ours."""
         share_of = self._share_of[arms]
         parts = [(share, np.flatnonzero(share_of == share)) for share in np.unique(share_of).tolist()]
-        there = self._there[arms]
-        asked = [(share, Ordered.at, (metric, there[own], ranks[own])) for share, own in parts]
-        found = np.empty(len(arms))
+        asked = [(share, *task(self._there[arms][own], own)) for share, own in parts]
         for (_, own), answer in zip(parts, self._round(asked), strict=True):
             found[own] = answer
         return found
@@ -194,14 +224,16 @@ class _Sorting:
         names: list[str],
         format: str | None,
         request: Request,
-        floors: Floats | None,
+        usable: Floats | None,
+        objectives: tuple[Objective, ...],
         parts: int | None,
         progress: Watcher | None,
     ) -> None:
         self.cluster = cluster
         self.notes: list[Notice] = []
         self.left_out: list[Notice] = []
-        self._request, self._floors, self._progress = request, floors, progress
+        self.truths: frozenset[str] = frozenset()
+        self._request, self._usable, self._objectives, self._progress = request, usable, objectives, progress
         self._asked = names, os.getcwd(), format
         self._shown = names[0] if len(names) == 1 else "the log"
         self._plan: ReadingPlan | None = None
@@ -300,7 +332,8 @@ class _Sorting:
             while waiting and not mistakes and len(self._under_way) < most:
                 number = waiting.pop()
                 files = jobs[number]
-                job = ReadingJob(self._run, number, plan.format, files, request, self._floors, self._parts)
+                how = request, self._usable, self._parts, self._objectives
+                job = ReadingJob(self._run, number, plan.format, files, *how)
                 read = self._future(on_workers.read, job)
                 pieces[number] = [self._future(on_workers.piece, read, part) for part in range(self._parts)]
                 self._keep += pieces[number]
@@ -341,6 +374,13 @@ class _Sorting:
             self.notes.append(in_all(nameless))
             if self._request.missing_arms == "refuse":
                 refuse_nameless(in_all(nameless))
+        kinds, unusable = ColumnKinds(), UnusableCheck(self._objectives, self._request.metrics)
+        for each in told:
+            if each.kinds is not None and each.unusable is not None:
+                kinds.merge(each.kinds, plan.shown)
+                unusable.merge(each.unusable)
+        self.truths = frozenset(kinds.truths)
+        self.notes += unusable.notices()
         if not sum(each.pulls for each in told):
             raise BadInput(f"{plan.shown} has no rows; its columns are {quoted(plan.columns)}")
 

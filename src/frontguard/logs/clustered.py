@@ -60,9 +60,9 @@ class ClusterRows:
     """Takes notice of the cluster of every row while a log is read, all in memory.
 
     >>> import pyarrow as pa
-    >>> from frontguard.logs.sort.rows import RowBuffer
+    >>> from frontguard.logs.sort.rows import RowBuffer, usable_ranges
     >>> batch = Batch(pa.array(["a", "a", "a"]), [np.array([3.0, np.nan, 1.0])], clusters=pa.array(["x", "y", "y"]))
-    >>> rows, sorted_rows = ClusterRows(["host"], ["ms"], [Objective("ms")]), RowBuffer(["ms"])
+    >>> rows, sorted_rows = ClusterRows(["host"], ["ms"], usable_ranges(["ms"], [])), RowBuffer(["ms"])
     >>> for each in rows.watched([batch]):
     ...     sorted_rows.add(each)
     >>> log = rows.beside(sorted_rows.ordered())
@@ -74,11 +74,11 @@ class ClusterRows:
         self,
         columns: Sequence[str],
         metrics: Sequence[str],
-        objectives: Sequence[Objective],
+        usable: Floats,
         memory: int | None = None,
     ) -> None:
         self._columns = tuple(columns)
-        self._objectives = [next((each for each in objectives if each.name == name), None) for name in metrics]
+        self._usable = usable  # (M, 2): see `usable_ranges`
         self._arms, self._clusters = ArmNames(), ArmNames()
         self._codes: list[tuple[Codes, Codes]] = []
         self._values: list[list[Floats]] = []
@@ -110,9 +110,9 @@ class ClusterRows:
         place -= begins[arm]
         self._codes = []
         owners = []
-        for d, objective in enumerate(self._objectives):
+        for d, (least, most) in enumerate(self._usable):
             values = np.concatenate([part[d] for part in self._values])
-            good = np.flatnonzero(np.isfinite(values) if objective is None else objective.usable(values))
+            good = np.flatnonzero((values >= least) & (values <= most))
             owners.append(place[good[np.lexsort((values[good], arm[good]))]])
         self._values = []
         assert [len(each) for each in owners] == [len(each) for each in ordered.values]  # the same values failed

@@ -21,13 +21,13 @@ from frontguard.logs.analysis import Analysis
 from frontguard.logs.answer import MOST_PROFILED, Question, answer
 from frontguard.logs.boxes import BoxReader, mean_front, means
 from frontguard.logs.more_pulls import needed
-from frontguard.logs.positive import PositiveCheck
 from frontguard.logs.profile import profile, resolution_for
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.rows import sorted_pulls
 from frontguard.logs.sources.begun import under_way
+from frontguard.logs.unusable import UnusableCheck
 from frontguard.logs.what_if import what_if
-from frontguard.notices import Notice, NotPositive, SetAside, UnderWay
+from frontguard.notices import Notice, SetAside, UnderWay
 from frontguard.objectives import Objective
 from frontguard.pareto.judge import Verdicts, judge
 from frontguard.results import Inner, Result
@@ -173,7 +173,7 @@ def other_answer(log: StudyLog, question: Question, *, profiled: bool | None = N
     notes: list[Notice] = [each for each in log.result.notices if isinstance(each, SetAside)]
     if len(log.under_way):
         notes.append(UnderWay(len(log.under_way)))
-    notes += _not_positive(log, question.objectives)
+    notes += _unusable(log, question.objectives)
     ordered, delta = _measured(log, kept, question)
     come_back = _ordered(log, kept, question.columns, begun=False)
     found = answer(ordered, question, delta=delta, profiled=profiled, notes=tuple(notes), come_back=come_back)
@@ -181,9 +181,9 @@ def other_answer(log: StudyLog, question: Question, *, profiled: bool | None = N
     return replace(found, parts=log.result.parts)
 
 
-def _not_positive(log: StudyLog, objectives: tuple[Objective, ...]) -> tuple[NotPositive, ...]:
-    """Of the values that a tolerance in percent cannot use; they were measured, and may do for another one."""
-    check = PositiveCheck(objectives, [metric.name for metric in log.settings.columns.metrics])
+def _unusable(log: StudyLog, objectives: tuple[Objective, ...]) -> tuple[Notice, ...]:
+    """Of the values that these objectives cannot use; they were measured, and may do for others."""
+    check = UnusableCheck(objectives, [metric.name for metric in log.settings.columns.metrics])
     check.add(list(log.values.T), lambda row: log.settings.arms[int(log.arm_of[row])])
     return check.notices()
 

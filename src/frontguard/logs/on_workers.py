@@ -23,9 +23,12 @@ from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.rows import RowBuffer
 from frontguard.logs.sources import files_log
 from frontguard.logs.sources.files import LogFile, LogFiles, find, several
+from frontguard.logs.sources.log import ColumnKinds
 from frontguard.logs.sources.reader import Request
 from frontguard.logs.state.file import MARK
+from frontguard.logs.unusable import UnusableCheck
 from frontguard.notices import Notice
+from frontguard.objectives import Objective
 from frontguard.phrases import shown
 
 _SMALL_JOB, _LARGE_JOB = 1 << 20, 1 << 26  # bytes: small files are read together, up to the second
@@ -76,8 +79,9 @@ class ReadingJob:
     format: str
     files: tuple[PlannedFile, ...]
     request: Request
-    floors: Floats | None
+    usable: Floats | None
     parts: int
+    objectives: tuple[Objective, ...] = ()  # whose values that cannot be used are counted
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,8 @@ class ReadSoFar:
     size: int  # bytes
     pulls: int = 0
     notes: tuple[Notice, ...] = ()
+    kinds: ColumnKinds | None = None  # where it was read to its end, as the next one
+    unusable: UnusableCheck | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,7 +201,8 @@ class _Stopped(Exception):
 def read(job: ReadingJob) -> Read:
     """Read the files of a job and cut them by arm, some rows at a time."""
     pieces: list[list[Shard]] = [[] for _ in range(job.parts)]
-    rows = RowBuffer(job.request.metrics, job.floors)
+    rows = RowBuffer(job.request.metrics, job.usable)
+    kinds, unusable = ColumnKinds(), UnusableCheck(job.objectives, job.request.metrics)
     notes: list[Notice] = []
     rows_before = bytes_before = pulls = 0
     try:
@@ -203,7 +210,7 @@ def read(job: ReadingJob) -> Read:
             _refuse_other(planned)
             log = files_log(job.format, LogFiles(planned.file.shown, (planned.file,)), job.request)
             with closing(log.batches(may_be_empty=True)) as batches:
-                for batch in batches:
+                for batch in unusable.watched(batches):
                     rows.add(batch)
                     pulls += len(batch)
                     if rows.count >= _PIECE:
@@ -214,6 +221,7 @@ def read(job: ReadingJob) -> Read:
             rows_before += log.rows_read
             bytes_before += planned.size
             notes += log.notes
+            kinds.merge(log.kinds, planned.file.shown)
             _refuse_other(planned)  # once more: rows of two states of a file would belong to no log
         _cut(rows, job, pieces)
     except (OSError, MemoryError) as error:
@@ -221,7 +229,7 @@ def read(job: ReadingJob) -> Read:
         raise BadInput(f"{files}: the Dask worker {_here()} cannot read it: {said(error)}") from None
     finally:
         _far.pop((job.run, job.number), None)
-    return Read(pieces, ReadSoFar(rows_before, bytes_before, pulls, tuple(notes)))
+    return Read(pieces, ReadSoFar(rows_before, bytes_before, pulls, tuple(notes), kinds, unusable))
 
 
 def _cut(rows: RowBuffer, job: ReadingJob, pieces: list[list[Shard]]) -> RowBuffer:
@@ -230,7 +238,7 @@ def _cut(rows: RowBuffer, job: ReadingJob, pieces: list[list[Shard]]) -> RowBuff
         if len(shard.pulls):
             # A copy: as a view it would hold the values of all parts in memory until the last of them is merged.
             pieces[part].append(replace(shard, values=[flat.copy() for flat in shard.values]))
-    return RowBuffer(job.request.metrics, job.floors)
+    return RowBuffer(job.request.metrics, job.usable)
 
 
 def piece(read: Read, part: int) -> list[Shard]:

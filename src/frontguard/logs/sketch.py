@@ -3,6 +3,7 @@
 One sketch for each arm and metric (Apache DataSketches, `kll_doubles_sketch`), with the counts of pulls and good values
 beside it, which stay exact. A sketch of size k keeps about 3k values however many went in, so up to 3k values an arm's
 sample is kept as it is, and read without any error. docs/logs-streams.md says what may be read from sketches, and why.
+Of a mean with known bounds the sums of bets on it (`logs.sort.bets`) are kept beside the sketch: they add up, exactly.
 
 The library draws its random bits from generators of its own, seeded by the clock: two sketches of the same data differ,
 within what is promised of them.
@@ -16,20 +17,23 @@ import importlib
 import math
 import os
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from frontguard._compiled import kernel
-from frontguard._typing import Floats, Ints
+from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
+from frontguard.evidence.means import BETS
+from frontguard.logs.sort import bets
+from frontguard.logs.sort.bets import Bounds, MeanQuestion
 from frontguard.logs.sort.merge import merge_ordered, same_metrics, united
 from frontguard.logs.sort.ordered import Ordered
-from frontguard.phrases import error_line
+from frontguard.phrases import error_line, shown
 
 AnyArray = npt.NDArray[Any]
 
@@ -65,12 +69,16 @@ class Sketches:
     (True, 0.045)
     """
 
-    def __init__(self, metrics: Sequence[str], size: int = DEFAULT_SIZE) -> None:
+    def __init__(
+        self, metrics: Sequence[str], size: int = DEFAULT_SIZE, bounds: Mapping[str, Sequence[float]] | None = None
+    ) -> None:
         if isinstance(size, bool) or not isinstance(size, int) or not _SMALLEST <= size <= _LARGEST:
             raise BadInput(f"size (k) of a sketch must be a whole number from {_SMALLEST} to {_LARGEST}; got {size!r}")
         self._new = _maker(size)
         self.size = size
+        self._bounds = tuple(_pair((bounds or {}).get(name)) for name in metrics)  # of the means that are asked for
         self._sketches: tuple[dict[str, Any], ...] = tuple({} for _ in metrics)
+        self._bets: tuple[dict[str, Floats], ...] = tuple({} for _ in metrics)  # of sketched arms: (2, BETS)
         self._sums = np.zeros((len(metrics), 0))
         # The arms, their pulls, and the values of those that are not sketched.
         nothing = np.empty(0)
@@ -113,11 +121,17 @@ class Sketches:
                     _apart(mine[name].merge, sketch)
                 else:
                     mine[name] = copy.copy(sketch)
+        if self._bounds != other._bounds:
+            raise BadInput("sketches that are merged must be of means with the same bounds")
+        for sums, more in zip(self._bets, other._bets, strict=True):
+            for name, each in more.items():
+                sums[name] = sums.get(name, 0.0) + each
         self._take(other._kept, other._sums)
 
     def copied(self) -> Sketches:
         """One that can be added to while this one stays as it is."""
         other = Sketches(self.metrics, self.size)
+        other._bounds, other._bets = self._bounds, tuple(dict(some) for some in self._bets)
         other._sketches = tuple({name: copy.copy(sketch) for name, sketch in some.items()} for some in self._sketches)
         other._sums, other._kept = self._sums, self._kept  # replaced by what is added, never written to
         return other
@@ -140,6 +154,8 @@ class Sketches:
         sharing = len(self.arms) * len(self.metrics) if anytime else uncertain
         share = SKETCH_SHARE * delta / (2 * sharing) if sharing else 1.0
         reads = readable(self._kept, retained, self._sums, share, lasting_error if anytime else allowed_error)
+        known = [{place[name]: each for name, each in some.items()} for some in self._bets]
+        reads = replace(reads, bounds=self._bounds, bets=tuple(known))
         return reads, (1.0 - SKETCH_SHARE) * delta if uncertain or anytime else delta
 
     def to_arrays(self) -> tuple[Ordered, dict[str, AnyArray]]:
@@ -152,12 +168,16 @@ class Sketches:
             arrays[f"sketched {d}"] = np.array([place[name] for name in named], np.int64)
             arrays[f"ends {d}"] = np.cumsum([len(body) for body in bodies], dtype=np.int64)
             arrays[f"sketches {d}"] = np.frombuffer(b"".join(bodies), np.uint8)
+            if self._bounds[d] is not None:
+                arrays[f"bets {d}"] = np.array([self._bets[d][name] for name in named]).reshape(len(named), 2, BETS)
         return self._kept, arrays
 
     @classmethod
-    def from_arrays(cls, kept: Ordered, size: int, arrays: dict[str, AnyArray]) -> Sketches:
+    def from_arrays(
+        cls, kept: Ordered, size: int, arrays: dict[str, AnyArray], bounds: Mapping[str, Sequence[float]] | None = None
+    ) -> Sketches:
         """What `to_arrays` gave."""
-        found = cls(kept.metrics, size)
+        found = cls(kept.metrics, size, bounds)
         # Copies: as parts of the file they would hold all of its bytes in memory, the sketches a second time.
         values = tuple(part.copy() for part in kept.values)
         broken = None if kept.broken is None else kept.broken.copy()
@@ -167,6 +187,9 @@ class Sketches:
             body, ends = arrays[f"sketches {d}"], arrays[f"ends {d}"].tolist()
             for index, start, end in zip(arrays[f"sketched {d}"].tolist(), [0, *ends], ends, strict=False):
                 some[kept.arms[index]] = _read_back(type(found._new()), body[start:end].tobytes(), kept.pulls[index])
+            if found._bounds[d] is not None:
+                sums = zip(arrays[f"sketched {d}"].tolist(), arrays[f"bets {d}"].copy(), strict=True)
+                found._bets[d].update((kept.arms[index], each) for index, each in sums)
         return found
 
     def _take(self, ordered: Ordered, sums: Floats) -> None:
@@ -197,7 +220,14 @@ class Sketches:
             name = merged.arms[index]
             if name not in some:
                 some[name] = self._new()
-            some[name].update(values[bounds[index] : bounds[index + 1]])
+            new = values[bounds[index] : bounds[index + 1]]
+            some[name].update(new)
+            if (known := self._bounds[d]) is not None:
+                self._bets[d][name] = self._bets[d].get(name, 0.0) + bets.sums_of(new, known)
+
+
+def _pair(bounds: Sequence[float] | None) -> Bounds | None:
+    return None if bounds is None else (float(bounds[0]), float(bounds[1]))
 
 
 def _maker(size: int) -> Callable[[], Any]:
@@ -322,6 +352,8 @@ class SketchOrdered:
     held_starts: Ints  # (M, K + 1), of what follows
     held: tuple[Floats, ...]  # what is held of every arm, ascending; of a sketch, between its extremes
     held_weights: tuple[Ints, ...]  # how many of an arm's values are at or below each
+    bounds: tuple[Bounds | None, ...] = ()  # of the metrics (M,) whose mean was asked for when the sketches were begun
+    bets: tuple[Mapping[int, Floats], ...] = ()  # of these, the sums (2, BETS) of the arms that are sketched
 
     def at(self, metric: int, arms: Ints, ranks: Ints, side: int = 0) -> Floats:
         """The values of some arms at ranks from 1 to their good values: bounds from below for side −1, above for 1.
@@ -335,6 +367,54 @@ class SketchOrdered:
             np.ascontiguousarray(arms, np.int64),
             np.ascontiguousarray(ranks + side * self.rank_errors[metric][arms], np.int64),
         )
+
+    @property
+    def starts(self) -> Ints:
+        """Where what is held of each arm begins (M, K + 1)."""
+        return self.held_starts
+
+    @property
+    def values(self) -> tuple[Floats, ...]:
+        """What is held, of arms that are not sketched all values."""
+        return self.held
+
+    def standard_errors(self, metric: int) -> Floats:
+        """Of the means of a metric (K,), about, by the values that are held and their weights."""
+        weights = np.diff(self.held_weights[metric], prepend=0)
+        first = self.held_starts[metric, :-1][np.diff(self.held_starts[metric]) > 0]
+        weights[first] = self.held_weights[metric][first]
+        away = self.held[metric] - np.repeat(self.means[metric], np.diff(self.held_starts[metric]))
+        squares = np.zeros(len(self.pulls))
+        if len(first):
+            squares[np.diff(self.held_starts[metric]) > 0] = np.add.reduceat(weights * away**2, first)
+        return np.sqrt(squares) / np.where(self.good[metric] > 0, self.good[metric], np.nan)
+
+    def unrefuted(self, metric: int, arms: Ints, asked: MeanQuestion) -> Floats:
+        """The largest means (n, 2) of some arms that bets do not refute, see `bets.unrefuted`."""
+        sums = self.bets[metric] if self.bets else {}
+        sketched = np.isin(arms, np.flatnonzero(self._is_sketched(metric)))
+        if sketched.any() and self.bounds[metric] != asked.bounds:
+            had = (
+                "none" if self.bounds[metric] is None else " and ".join(f"{end:g}" for end in self.bounds[metric] or ())
+            )
+            raise BadInput(
+                f"the mean of {shown(self.metrics[metric])} can be read from sketches with the bounds that they were "
+                f"begun with; wanted {had}, got {asked.bounds[0]:g} and {asked.bounds[1]:g}"
+            )
+        found = np.empty((len(arms), 2))
+        whole, some = np.flatnonzero(~sketched), np.flatnonzero(sketched)
+        found[whole] = bets.unrefuted(self, metric, arms[whole], asked.among(whole))
+        if len(some):
+            kept = np.array([sums[arm] for arm in arms[some].tolist()])
+            found[some] = bets.unrefuted_by(kept, asked.among(some), self.good[metric][arms[some]])
+        return found
+
+    def _is_sketched(self, metric: int) -> Bools:
+        """The arms (K,) of which a sketch is held, and not all values: only there does a first value weigh nothing."""
+        first, held = self.held_starts[metric, :-1], np.diff(self.held_starts[metric]) > 0
+        found = np.zeros(len(self.pulls), np.bool_)
+        found[held] = self.held_weights[metric][first[held]] == 0
+        return found
 
 
 def readable(

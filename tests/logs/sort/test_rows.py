@@ -29,10 +29,8 @@ def batch(arms: Any, *values: Sequence[float]) -> Batch:
     return Batch(arms, [np.array(each, np.float64) for each in values])
 
 
-def ordered_in_memory(
-    batches: Iterable[Batch], metrics: Sequence[str], *, failed_below_or_at: Floats | None = None
-) -> Ordered:
-    rows = RowBuffer(metrics, failed_below_or_at)
+def ordered_in_memory(batches: Iterable[Batch], metrics: Sequence[str], *, usable: Floats | None = None) -> Ordered:
+    rows = RowBuffer(metrics, usable)
     for each in batches:
         rows.add(each)
     return rows.ordered()
@@ -110,6 +108,11 @@ def arms_as(kind: str, names: list[str]) -> Any:
     return pa.array(names, pa.string())
 
 
+def above(floors: Sequence[float]) -> Floats:
+    """The ranges of values above these, which are left out."""
+    return np.array([(np.nextafter(floor, np.inf), np.inf) for floor in floors])
+
+
 KINDS = ["text", "dictionary", "wide dictionary", "sliced"]
 
 
@@ -122,7 +125,7 @@ def test_any_log_is_ordered_as_by_the_naive_twin(log: Any, kinds: list[str]) -> 
         for a, b, kind in zip(edges[:-1], edges[1:], kinds, strict=False)
     ]
     names = [f"metric {d}" for d in range(metrics)]
-    got = ordered_in_memory(batches, names, failed_below_or_at=None if floors is None else np.array(floors))
+    got = ordered_in_memory(batches, names, usable=None if floors is None else above(floors))
     assert got.metrics == tuple(names)
     assert as_dictionary(got) == naive(rows, metrics, floors or [-INF] * metrics)
     assert not any(np.signbit(flat[flat == 0.0]).any() for flat in got.values)
@@ -130,8 +133,8 @@ def test_any_log_is_ordered_as_by_the_naive_twin(log: Any, kinds: list[str]) -> 
         batch(arms_as("numpy", [arm]), *([v] for v in values)) for arm, values in reversed(rows) if arm != "a\0"
     ]
     if len(shuffled) == len(rows):
-        floors_given = None if floors is None else np.array(floors)
-        assert_same(got, ordered_in_memory(shuffled, names, failed_below_or_at=floors_given))
+        floors_given = None if floors is None else above(floors)
+        assert_same(got, ordered_in_memory(shuffled, names, usable=floors_given))
 
 
 @given(LOGS)
@@ -145,7 +148,7 @@ def test_pulls_by_number_are_ordered_as_rows_by_name(log: Any) -> None:
     assert as_dictionary(got) == naive(rows, metrics, floors)
     names = [objective.name for objective in objectives]
     by_name = batch(arms_as("text", [arm for arm, _ in rows]), *values.T)
-    assert_same(got, ordered_in_memory([by_name], names, failed_below_or_at=np.array(floors)))
+    assert_same(got, ordered_in_memory([by_name], names, usable=above(floors)))
 
 
 @given(st.lists(st.integers(0, 40) | st.sampled_from([8191, 8192, 8193, 20_000]), max_size=40), st.integers(0, 99))
@@ -276,7 +279,7 @@ def test_a_batch_is_not_changed() -> None:
     values = np.array([-0.0, NAN, -1.0, INF])
     values.flags.writeable = False
     arms = pa.array(["a", "b", "a", "a"])
-    ordered_in_memory([Batch(arms, [values])], ["m"], failed_below_or_at=np.array([0.0]))
+    ordered_in_memory([Batch(arms, [values])], ["m"], usable=above([0.0]))
     assert str(values.tolist()) == "[-0.0, nan, -1.0, inf]"
 
 
@@ -298,7 +301,7 @@ def test_bad_batches_are_refused(made: Any, message: str) -> None:
 NULL_ENTRY = pa.DictionaryArray.from_arrays(pa.array([1, 0], pa.int32()), pa.array([None, "a"], pa.string()))
 
 
-def test_floors_must_be_one_a_metric() -> None:
-    for wrong in ([0.0, 0.0], [NAN], 0.0):
-        with pytest.raises(BadInput, match=r"failed_below_or_at needs one number for each of 1 metrics; got "):
-            ordered_in_memory([], ["m"], failed_below_or_at=np.array(wrong))
+def test_usable_values_must_be_told_of_each_metric() -> None:
+    for wrong in ([0.0, 0.0], [[0.0, NAN]], 0.0):
+        with pytest.raises(BadInput, match=r"usable needs a least and a largest number for each of 1 metrics; got "):
+            ordered_in_memory([], ["m"], usable=np.array(wrong))

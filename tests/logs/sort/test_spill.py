@@ -76,7 +76,7 @@ def test_runs_and_blocks_of_a_few_rows_beside_the_naive_twin(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(spill, "LEAST_MEMORY", 1)
         patch.setattr(spill, "usable_cores", lambda: 1)
-        got = ordered_from(batches, ["m"], memory=20 * in_memory, failed_below_or_at=np.array([-0.5]))
+        got = ordered_from(batches, ["m"], memory=20 * in_memory, usable=np.array([[np.nextafter(-0.5, 0.0), np.inf]]))
     assert as_dictionary(got) == naive([(arm, [value]) for arm, value in rows], 1, [-0.5])
 
 

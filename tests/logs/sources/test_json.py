@@ -51,7 +51,8 @@ def test_json_values_that_are_not_known(tmp_path: Path, value: str) -> None:
         ),
         (
             '{"arm": "a", "x": 1}\n{"arm": "b", "x": true}\n',
-            "l.jsonl, line 2, column 'x': wanted a number or null; got true",
+            "l.jsonl, line 2, column 'x': wanted numbers, or true and false; got both: write true as 1 and false as 0 "
+            "throughout",
         ),
         (
             '{"arm": "a", "x": 1}\n{"arm": {}, "x": 2}\n',

@@ -14,6 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from frontguard._typing import Floats, Ints
+from frontguard.logs.sort.bets import MeanQuestion, standard_errors, unrefuted
 
 
 class Readable(Protocol):
@@ -45,6 +46,12 @@ class Readable(Protocol):
 
     def at(self, metric: int, arms: Ints, ranks: Ints, side: int = 0) -> Floats:
         """Values of some arms at ranks from below."""
+
+    def standard_errors(self, metric: int) -> Floats:
+        """Of the means of a metric (K,), as the values show them; NaN where all failed."""
+
+    def unrefuted(self, metric: int, arms: Ints, asked: MeanQuestion) -> Floats:
+        """The largest means (n, 2) of some arms that bets do not refute, see `bets.unrefuted`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,3 +110,11 @@ class Ordered:
         that is not below, 0 the nearest. Here they are known.
         """
         return np.asarray(self.values[metric][self.starts[metric, :-1][arms] + ranks - 1])
+
+    def standard_errors(self, metric: int) -> Floats:
+        """Of the means of a metric (K,), as the values show them; NaN where all failed."""
+        return standard_errors(self, metric, self.means[metric])
+
+    def unrefuted(self, metric: int, arms: Ints, asked: MeanQuestion) -> Floats:
+        """The largest means (n, 2) of some arms that bets do not refute, see `bets.unrefuted`."""
+        return unrefuted(self, metric, arms, asked)

@@ -8,15 +8,14 @@ out does not depend on how it was shared, nor on the order of the rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from frontguard._compiled import kernel
-from frontguard._machine import usable_cores
+from frontguard._machine import side_by_side
 from frontguard._typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.logs.sort.names import ArmNames, Codes
@@ -26,6 +25,11 @@ from frontguard.objectives import Objective
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+_LARGEST = float(np.finfo(np.float64).max)
+ANY_NUMBER, POSITIVE, TRUTHS = (-_LARGEST, _LARGEST), (float(np.nextafter(0.0, 1.0)), _LARGEST), (0.0, 1.0)
+"""Values that count: all that are finite, those above 0, and 0 and 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +44,7 @@ class Batch:
     values: list[Floats]
     file: int = 0  # of the log, from which they come
     clusters: pa.Array | None = None
+    truths: frozenset[int] = frozenset()  # the metrics whose values are true and false, 1 and 0
 
     def __len__(self) -> int:
         return len(self.arms)
@@ -57,20 +62,19 @@ class RowBuffer:
     (['a', 'b'], array([1, 3]), array([[0, 1, 3]]), (array([2., 1., 3.]),))
     """
 
-    def __init__(
-        self, metrics: Sequence[str], failed_below_or_at: Floats | None = None, watched: RowOrder | None = None
-    ) -> None:
+    def __init__(self, metrics: Sequence[str], usable: Floats | None = None, watched: RowOrder | None = None) -> None:
         self.metrics = tuple(metrics)
         self.watched = watched or RowOrder()
         self.names = ArmNames()
         self.count = 0
-        given = np.full(len(self.metrics), -np.inf) if failed_below_or_at is None else failed_below_or_at
-        self._floors: Floats = np.asarray(given, np.float64)
-        if self._floors.shape != (len(self.metrics),) or np.isnan(self._floors).any():
+        given = [ANY_NUMBER] * len(self.metrics) if usable is None else usable
+        self._usable: Floats = np.asarray(given, np.float64)
+        if self._usable.shape != (len(self.metrics), 2) or np.isnan(self._usable).any():
             raise BadInput(
-                f"failed_below_or_at needs one number for each of {len(self.metrics)} metrics; "
-                f"got {self._floors.tolist()}"
+                f"usable needs a least and a largest number for each of {len(self.metrics)} metrics; "
+                f"got {self._usable.tolist()}"
             )
+        self._usable = np.clip(self._usable, *ANY_NUMBER)
         self._codes: list[Codes] = []
         self._parts: list[int] = []  # of the log, as `watched` tells them apart
         self._values: list[list[Floats]] = [[] for _ in self.metrics]
@@ -85,8 +89,9 @@ class RowBuffer:
                 f"a batch of {len(codes):,} rows needs {len(self.metrics)} columns as long; got {got or 'none'}"
             )
         self._codes.append(codes)
-        for column, floor, kept in zip(columns, self._floors, self._values, strict=True):
-            kept.append(_without_failures(column, floor))
+        for d, (column, ends, kept) in enumerate(zip(columns, self._usable, self._values, strict=True)):
+            # Whatever the tolerance needs of numbers, false is no failure.
+            kept.append(_without_failures(column, TRUTHS if d in batch.truths else ends))
         self._parts.append(self.watched.part_of(batch.file))
         self.count += len(codes)
 
@@ -155,8 +160,8 @@ def sorted_pulls(
     metrics = tuple(objective.name for objective in objectives)
     codes = np.ascontiguousarray(arm_of, np.int32)
     order = np.arange(len(arms), dtype=np.int32)
-    floors = failure_floors(metrics, objectives if counted is None else counted)
-    columns = [_without_failures(*each) for each in zip(np.asarray(values, np.float64).T, floors, strict=True)]
+    ranges = usable_ranges(metrics, objectives if counted is None else counted)
+    columns = [_without_failures(*each) for each in zip(np.asarray(values, np.float64).T, ranges, strict=True)]
     pairs = [_grouped([codes], [column], order) for column in columns]
     pulls, broken = (
         np.bincount(some, minlength=len(arms)).astype(np.int64) for some in (codes, codes[_any_failed(columns)])
@@ -164,10 +169,27 @@ def sorted_pulls(
     return _sorted(arms, metrics, pulls, [good for good, _ in pairs], [together for _, together in pairs], broken)
 
 
-def failure_floors(metrics: Sequence[str], objectives: Sequence[Objective]) -> Floats:
-    """Values (M,) at or below which a metric failed: 0 where its logarithm is compared, −∞ where any number will do."""
-    relative = {objective.name for objective in objectives if objective.relative}
-    return np.array([0.0 if name in relative else -np.inf for name in metrics])
+def usable_ranges(metrics: Sequence[str], objectives: Sequence[Objective]) -> Floats:
+    """The least and the largest value (M, 2) of each metric that counts; others failed, as `Objective.usable` has it.
+
+    Where several things count of one metric, the values that all of them can use.
+
+    >>> usable_ranges(["stars"], [Objective("stars", statistic="mean", bounds=(1, 5))]).tolist()
+    [[1.0, 5.0]]
+    """
+    known: dict[str, tuple[float, float]] = {}
+    for objective in objectives:
+        low, high = _usable(objective)
+        least, most = known.get(objective.name, ANY_NUMBER)
+        known[objective.name] = max(low, least), min(high, most)
+    return np.array([known.get(name, ANY_NUMBER) for name in metrics], np.float64).reshape(len(metrics), 2)
+
+
+def _usable(objective: Objective) -> tuple[float, float]:
+    if objective.bounds is not None:
+        return objective.bounds
+    # Logarithms are compared of what is positive; those of a mean are taken of the mean alone.
+    return POSITIVE if objective.relative and objective.statistic != "mean" else ANY_NUMBER
 
 
 def _grouped(
@@ -219,13 +241,13 @@ def _any_failed(columns: Sequence[Floats]) -> Bools:
     return np.asarray(np.logical_or.reduce([np.isnan(column) for column in columns]), np.bool_)
 
 
-def _without_failures(column: Floats, floor: float) -> Floats:
+def _without_failures(column: Floats, usable: Floats | tuple[float, float]) -> Floats:
     """A copy, NaN for whatever failed.
 
     −0 becomes 0: they are equal, and which of them comes first when sorted would depend on the order of the rows.
     """
     kept = column + 0.0
-    kept[~((kept > floor) & (kept < np.inf))] = np.nan
+    kept[~((kept >= usable[0]) & (kept <= usable[1]))] = np.nan
     return kept
 
 
@@ -270,15 +292,6 @@ def sort_within(values: Floats, starts: Ints, *, threads: bool = True) -> None:
     array([1., 2., 3., 8., 9.])
     """
     side_by_side(lambda arms: _sort_some(values, starts, arms), _alike(np.diff(starts)), threads=threads)
-
-
-def side_by_side(function: Callable[[Any], Any], parts: Iterable[Any], *, threads: bool = True) -> list[Any]:
-    """The function's answers for all parts, computed in as many threads as there are processors."""
-    parts = list(parts)
-    if len(parts) < 2 or usable_cores() < 2 or not threads:
-        return [function(part) for part in parts]
-    with ThreadPoolExecutor(usable_cores(), "frontguard-log") as pool:
-        return list(pool.map(function, parts))
 
 
 def _alike(counts: Ints) -> Iterator[Ints]:

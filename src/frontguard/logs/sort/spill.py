@@ -14,6 +14,7 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import IO, Any
@@ -22,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 import psutil
 
-from frontguard._machine import usable_cores
+from frontguard._machine import side_by_side, usable_cores
 from frontguard._typing import Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.logs.sort.merge import lay_out
@@ -30,7 +31,7 @@ from frontguard.logs.sort.names import Codes
 from frontguard.logs.sort.order import RowOrder
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.progress import Clock
-from frontguard.logs.sort.rows import Batch, RowBuffer, side_by_side, sort_within, starts_of
+from frontguard.logs.sort.rows import Batch, RowBuffer, sort_within, starts_of
 
 LEAST_MEMORY = 1 << 20
 _PART_OF_AVAILABLE = 0.5
@@ -40,7 +41,7 @@ def ordered_from(
     batches: Iterable[Batch],
     metrics: Sequence[str],
     *,
-    failed_below_or_at: Floats | None = None,
+    usable: Floats | None = None,
     memory: int | None = None,
     folder: Folder = None,
     clock: Clock | None = None,
@@ -50,8 +51,8 @@ def ordered_from(
 
     `memory` is half of what is available unless it is given; a few numbers for each arm come on top. `folder` is where
     temporary files are made (better on a disk: the usual folder for them may itself be memory); the `clock` is told how
-    far it is. NaN and infinite values failed, and so did those of metric d that are at or below `failed_below_or_at[d]`
-    (0 where a logarithm will be taken, −∞ where any number will do). `watched` keeps some values in the order of rows.
+    far it is. NaN and infinite values failed, and so did those of metric d that do not lie between the two numbers
+    `usable[d]` (`rows.usable_ranges`). `watched` keeps some values in the order of rows.
 
     >>> import pyarrow as pa
     >>> batch = Batch(pa.array(["b", "a", "b"]), [np.array([3.0, 2.0, 1.0])])
@@ -63,7 +64,7 @@ def ordered_from(
         memory = max(LEAST_MEMORY, int(_PART_OF_AVAILABLE * available_memory()))
     if memory < LEAST_MEMORY:
         raise BadInput(f"memory: rows need {LEAST_MEMORY:,} bytes at least; got {memory:,}")
-    kept = RowBuffer(metrics, failed_below_or_at, watched)
+    kept = RowBuffer(metrics, usable, watched)
     clock = clock or Clock()
     # The code of an arm and the values of all metrics; laying rows out takes as much again as the values.
     most_rows = memory // (4 + 2 * 8 * len(metrics))
@@ -89,7 +90,7 @@ def _pieces(batch: Batch, most: int) -> Iterator[Batch]:
     """A batch, cut where it has more rows than may be kept."""
     for start in range(0, len(batch), most):
         part = slice(start, start + most)
-        yield Batch(batch.arms[part], [column[part] for column in batch.values], batch.file)
+        yield replace(batch, arms=batch.arms[part], values=[column[part] for column in batch.values])
 
 
 class _Runs:

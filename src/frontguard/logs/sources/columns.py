@@ -188,21 +188,24 @@ def missing_names(texts: pa.Array) -> npt.NDArray[np.bool_] | None:
 
 
 def refuse_unless_numbers(kind: Any, where: str) -> None:
-    """Refuse a column that is not of numbers by its type."""
+    """Refuse a column that is not of numbers, or of true and false, by its type."""
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind):
         return
-    hint = ""
     if pa.types.is_boolean(kind):
-        hint = "; make it 0 and 1 if that is meant"
-    elif pa.types.is_duration(kind):
-        hint = "; make it a number, of seconds for instance"
+        return
+    hint = "; make it a number, of seconds for instance" if pa.types.is_duration(kind) else ""
     raise BadInput(f"{where} must be numbers; got the type {kind}{hint}")
 
 
+def are_truths(kind: Any) -> bool:
+    """Whether a type is that of true and false."""
+    return bool(pa.types.is_boolean(kind.value_type if pa.types.is_dictionary(kind) else kind))
+
+
 def as_numbers(column: Any, where: str) -> Floats:
-    """A column of numbers as float64; NaN where it is null, NaN or infinite."""
+    """A column of numbers, or of true and false, as float64; NaN where it is null, NaN or infinite."""
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
     refuse_unless_numbers(column.type, where)

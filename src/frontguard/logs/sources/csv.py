@@ -9,17 +9,20 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 
+from frontguard._typing import Floats
 from frontguard.errors import BadInput
 from frontguard.logs.sources.blocks import Block, ByteFile, TextTable
-from frontguard.logs.sources.columns import finite
+from frontguard.logs.sources.columns import as_numbers
 from frontguard.logs.sources.files import LogFile
-from frontguard.logs.sources.reader import Picked, Request, TableRows, one_column, pick
+from frontguard.logs.sources.reader import Picked, Request, TableRows, one_column, pick, refuse_mixed
 from frontguard.notices import UnfinishedLine
 from frontguard.phrases import error_line, shown
 
@@ -36,8 +39,12 @@ MISSING = frozenset(
 )
 """What stands in a metric for no value: as it is, or with blanks around it. Infinite values are not known either."""
 
+TRUTHS = {word: float(word.lower() == "true") for word in ("true", "True", "TRUE", "false", "False", "FALSE")}
+"""What stands in a metric for 1 and 0, where nothing else does."""
+
 MARK = b"\xef\xbb\xbf"  # the byte order mark
 
+_TRUTH_WORDS = pa.array(list(TRUTHS))
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
@@ -79,15 +86,18 @@ class _CsvParser:
             )
             for quoted in (False, True)
         }
-        self._convert = self._conversion(wanted, pa.float64())
-        self._as_text = self._conversion(wanted, pa.string())
+        self._wanted = wanted
+        self._truths: frozenset[int] = frozenset()  # the columns of numbers that held true and false last
+        self._as_text = self._conversion(dict.fromkeys(self.numbers, pa.string()))
 
-    def _conversion(self, wanted: list[str], number: pa.DataType) -> pa.csv.ConvertOptions:
-        kinds = {str(index): pa.string() for index in self.texts} | {str(index): number for index in self.numbers}
+    def _conversion(self, numbers: Mapping[int, pa.DataType]) -> pa.csv.ConvertOptions:
+        kinds = {str(index): pa.string() for index in self.texts} | {str(each): numbers[each] for each in numbers}
         return pa.csv.ConvertOptions(
-            include_columns=wanted,
+            include_columns=self._wanted,
             column_types=kinds,
             null_values=sorted(MISSING),
+            true_values=[word for word, value in TRUTHS.items() if value],
+            false_values=[word for word, value in TRUTHS.items() if not value],
             strings_can_be_null=False,
             decimal_point=self.source.decimal,
         )
@@ -96,18 +106,43 @@ class _CsvParser:
         if b"\0" in block.data:
             _refuse_nul(self.where, block)
         try:
-            table = self._table(block, self._convert)
-            numbers = [finite(table.column(i).to_numpy()) for i in range(len(self.texts), table.num_columns)]
+            rows = self._quickly(block, self._truths)
         except pa.ArrowException as error:
-            self._refuse_bad_structure(block)
-            try:
-                table = self._table(block, self._as_text)
-            except pa.ArrowException:
-                raise BadInput(f"{self.where}, line {block.line} or after: {error_line(error)}") from None
-            numbers = self._slowly(block)
-        if block.unfinished and len(table):
+            rows = self._carefully(block, error)
+        if block.unfinished and len(rows):
             self.source.notes.append(UnfinishedLine(self.where))
-        return TableRows([table.column(i).combine_chunks() for i in range(len(self.texts))], numbers)
+        return rows
+
+    def _quickly(self, block: Block, truths: frozenset[int]) -> TableRows:
+        """The rows as Arrow reads them, with true and false in some of the columns of numbers."""
+        kinds = {index: pa.bool_() if d in truths else pa.float64() for d, index in enumerate(self.numbers)}
+        table = self._table(block, self._conversion(kinds))
+        numbers = [as_numbers(table.column(i), self.where) for i in range(len(self.texts), table.num_columns)]
+        return TableRows(self._names_in(table), numbers, self._seen(truths, numbers))
+
+    def _carefully(self, block: Block, error: pa.ArrowException) -> TableRows:
+        """The same where Arrow refuses: with other columns of true and false, or one by one."""
+        self._refuse_bad_structure(block)
+        try:
+            table = self._table(block, self._as_text)
+        except pa.ArrowException:
+            raise BadInput(f"{self.where}, line {block.line} or after: {error_line(error)}") from None
+        columns = [table.column(len(self.texts) + d) for d in range(len(self.numbers))]
+        truths = frozenset(d for d, column in enumerate(columns) if pc.any(pc.is_in(column, _TRUTH_WORDS)).as_py())
+        if truths:
+            self._truths = truths
+            with suppress(pa.ArrowException):
+                return self._quickly(block, truths)
+        numbers, truths = self._slowly(block)
+        return TableRows(self._names_in(table), numbers, truths)
+
+    def _names_in(self, table: pa.Table) -> list[pa.Array]:
+        return [table.column(i).combine_chunks() for i in range(len(self.texts))]
+
+    @staticmethod
+    def _seen(truths: frozenset[int], numbers: list[Floats]) -> frozenset[int]:
+        """Those of the columns that have a value here."""
+        return frozenset(d for d in truths if not np.isnan(numbers[d]).all())
 
     def _table(self, block: Block, conversion: pa.csv.ConvertOptions) -> pa.Table:
         if not self.single and block.data[:1] in b"\r\n" and not block.data.strip(b"\r\n"):
@@ -159,16 +194,23 @@ class _CsvParser:
             f"{width}{hint}"
         )
 
-    def _slowly(self, block: Block) -> list[np.ndarray]:
-        """The numbers of a block whose structure is sound, one by one."""
+    def _slowly(self, block: Block) -> tuple[list[Floats], frozenset[int]]:
+        """The numbers of a block whose structure is sound, one by one, and the columns of true and false."""
         values: list[list[float]] = [[] for _ in self.numbers]
+        kinds: list[set[bool]] = [set() for _ in self.numbers]  # whether values are truths
         for line, record in self._records(block):
-            for column, index in zip(values, self.numbers, strict=True):
-                number = number_of(record[index], self.source.decimal)
+            for column, kind, index in zip(values, kinds, self.numbers, strict=True):
+                truth = TRUTHS.get(record[index].strip(" \t"))
+                number = number_of(record[index], self.source.decimal) if truth is None else truth
                 if number is None:
                     self._refuse_text(line, index, record[index])
+                elif not np.isnan(number):
+                    kind.add(truth is not None)
+                    if len(kind) > 1:
+                        refuse_mixed(f"{self.where}, line {line}, column {shown(self.source.names[index])}")
                 column.append(number)  # type: ignore[arg-type]
-        return [np.array(column, np.float64) for column in values]
+        truths = frozenset(d for d, kind in enumerate(kinds) if True in kind)
+        return [np.array(column, np.float64) for column in values], truths
 
     def _refuse_text(self, line: int, index: int, text: str) -> None:
         hint = ""

@@ -13,7 +13,17 @@ import numpy as np
 
 from frontguard._typing import Floats
 from frontguard.errors import BadInput
-from frontguard.logs.sources.reader import BATCH, LogTable, Picked, Request, TableRows, needs, one_column, pick
+from frontguard.logs.sources.reader import (
+    BATCH,
+    LogTable,
+    Picked,
+    Request,
+    TableRows,
+    needs,
+    one_column,
+    pick,
+    refuse_mixed,
+)
 from frontguard.phrases import error_line, shown
 
 Columns = Mapping[str, Any]
@@ -64,10 +74,11 @@ class FrameTable(LogTable):
     def rows(self, picked: Picked) -> Iterator[TableRows]:
         """The rows, in pieces."""
         texts = [self._text(name) for name in picked.texts]
-        numbers = [self._numbers(name) for name in picked.numbers]
+        read = [self._numbers(name) for name in picked.numbers]
+        truths = frozenset(d for d, (_, are_truths) in enumerate(read) if are_truths)
         for begin in range(0, self.row_count or 0, BATCH):
             part = slice(begin, begin + BATCH)
-            yield TableRows([text[part] for text in texts], [column[part] for column in numbers])
+            yield TableRows([text[part] for text in texts], [column[part] for column, _ in read], truths)
 
     def _column(self, name: str) -> tuple[Any, str]:
         """An Arrow array, or the list of values where the type does not say what they are; and its name in messages."""
@@ -89,14 +100,22 @@ class FrameTable(LogTable):
             column = pa.array(names, pa.string())
         return as_text(column, where)
 
-    def _numbers(self, name: str) -> Floats:
-        from frontguard.logs.sources.columns import as_numbers, finite, number_in
+    def _numbers(self, name: str) -> tuple[Floats, bool]:
+        """The values of a column, and whether they are true and false."""
+        from frontguard.logs.sources.columns import are_truths, as_numbers, finite, number_in
 
         column, where = self._column(name)
-        if isinstance(column, list):
-            values = [number_in(value, f"{where}, row {row}") for row, value in enumerate(column, 1)]
-            return finite(np.array(values, np.float64))
-        return as_numbers(column, where)
+        if not isinstance(column, list):
+            return as_numbers(column, where), are_truths(column.type)
+        truths = [isinstance(value, (bool, np.bool_)) for value in column]
+        values = [
+            float(value) if truth else number_in(value, f"{where}, row {row}")
+            for row, (value, truth) in enumerate(zip(column, truths, strict=True), 1)
+        ]
+        found = finite(np.array(values, np.float64))
+        if any(truths) and not (np.isnan(found) | truths).all():
+            refuse_mixed(where)
+        return found, any(truths)
 
 
 def _through_narwhals(frame: Any, request: Request) -> Any:

@@ -17,8 +17,8 @@ import pyarrow.json
 
 from frontguard.errors import BadInput
 from frontguard.logs.sources.blocks import BLOCK, Block, ByteFile, TextTable
-from frontguard.logs.sources.columns import finite, text_of
-from frontguard.logs.sources.reader import Picked, Request, TableRows
+from frontguard.logs.sources.columns import as_numbers, text_of
+from frontguard.logs.sources.reader import Picked, Request, TableRows, refuse_mixed
 from frontguard.logs.sources.whole import whole
 from frontguard.phrases import error_line, shown
 
@@ -89,58 +89,69 @@ class _JsonParser:
     def __init__(self, where: str, picked: Picked) -> None:
         self.where = where
         self.picked = picked
-        kinds = product((pa.string(), pa.int64()), repeat=min(len(picked.texts), _MIXED))
-        self._options = [_options(picked, kind) for kind in kinds]
-        self._usual = 0  # which of the options fitted last
+        self._kinds = list(product((pa.string(), pa.int64()), repeat=min(len(picked.texts), _MIXED)))
+        self._usual = 0  # which of the kinds of names fitted last
+        self._truths: frozenset[int] = frozenset()  # the numbers that were true and false last
 
     def rows(self, block: Block) -> TableRows:
-        for which in sorted(range(len(self._options)), key=lambda each: each != self._usual):
+        for which in sorted(range(len(self._kinds)), key=lambda each: each != self._usual):
             try:
                 rows = self._quickly(block, which)
             except pa.ArrowException:
                 continue
             self._usual = which
             return rows
-        return self.of_records(_lines(block, self.where))
+        rows = self.of_records(_lines(block, self.where))
+        self._truths = rows.truths or self._truths
+        return rows
 
     def _quickly(self, block: Block, which: int) -> TableRows:
         whole = pa.json.ReadOptions(use_threads=False, block_size=max(len(block.data), 1 << 10) + 1)
-        table = pa.json.read_json(pa.BufferReader(block.data), whole, self._options[which])
+        truths = self._truths
+        table = pa.json.read_json(pa.BufferReader(block.data), whole, _options(self.picked, self._kinds[which], truths))
         texts = [table.column(name).combine_chunks().cast(pa.string()) for name in self.picked.texts]
         for text in texts:
             text.validate(full=True)
-        return TableRows(texts, [finite(table.column(name).to_numpy()) for name in self.picked.numbers])
+        numbers = [as_numbers(table.column(name), self.where) for name in self.picked.numbers]
+        return TableRows(texts, numbers, frozenset(d for d in truths if not np.isnan(numbers[d]).all()))
 
     def of_records(self, records: Iterable[tuple[str, Any]]) -> TableRows:
         """Rows of objects that the slow reader gave, each with the words for its place."""
         texts: list[list[str | None]] = [[] for _ in self.picked.texts]
         numbers: list[list[float]] = [[] for _ in self.picked.numbers]
+        kinds: list[set[bool]] = [set() for _ in self.picked.numbers]  # whether values are truths
         for place, record in records:
             _refuse_unless_object(record, place)
             for column, name in zip(texts, self.picked.texts, strict=True):
                 value = record.get(name)
                 unsigned = value == "-0" and isinstance(value, Written)
                 column.append(text_of("0" if unsigned else value, f"{place}, column {shown(name)}"))
-            for values, name in zip(numbers, self.picked.numbers, strict=True):
-                values.append(_number(record.get(name), place, name))
+            for values, kind, name in zip(numbers, kinds, self.picked.numbers, strict=True):
+                value = record.get(name)
+                values.append(_number(value, place, name))
+                if not np.isnan(values[-1]):
+                    kind.add(isinstance(value, bool))
+                    if len(kind) > 1:
+                        refuse_mixed(f"{place}, column {shown(name)}")
         return TableRows(
-            [pa.array(column, pa.string()) for column in texts], [np.array(each, np.float64) for each in numbers]
+            [pa.array(column, pa.string()) for column in texts],
+            [np.array(each, np.float64) for each in numbers],
+            frozenset(d for d, kind in enumerate(kinds) if True in kind),
         )
 
 
-def _options(picked: Picked, kinds: Sequence[pa.DataType]) -> pa.json.ParseOptions:
+def _options(picked: Picked, kinds: Sequence[pa.DataType], truths: frozenset[int]) -> pa.json.ParseOptions:
     """How Arrow is to read: these columns as these types, the others not at all."""
     texts = list(zip_longest(picked.texts, kinds, fillvalue=pa.string()))
-    fields = texts + [(name, pa.float64()) for name in picked.numbers]
+    fields = texts + [(name, pa.bool_() if d in truths else pa.float64()) for d, name in enumerate(picked.numbers)]
     return pa.json.ParseOptions(explicit_schema=pa.schema(fields), unexpected_field_behavior="ignore")
 
 
 def _number(value: Any, place: str, name: str) -> float:
     if value is None:
         return float("nan")
-    if not isinstance(value, Written):
-        got = ("true" if value else "false") if isinstance(value, bool) else shown(value)
-        raise BadInput(f"{place}, column {shown(name)}: wanted a number or null; got {got}")
+    if not isinstance(value, (Written, bool)):
+        raise BadInput(f"{place}, column {shown(name)}: wanted a number or null; got {shown(value)}")
     number = float(value)
     return number if np.isfinite(number) else float("nan")
 

@@ -7,16 +7,46 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
+import numpy as np
+
 from frontguard.errors import BadInput
 from frontguard.logs.sort.rows import Batch
 from frontguard.logs.sources.files import LogFile, LogFiles
 from frontguard.logs.sources.filter import Sieve
-from frontguard.logs.sources.reader import Layout, LogTable, Picked, Request, TableRows, pick
+from frontguard.logs.sources.reader import Layout, LogTable, Picked, Request, TableRows, pick, refuse_mixed
 from frontguard.notices import Notice, RowsWithoutArm
 from frontguard.phrases import number_of, quoted, shown
 
 if TYPE_CHECKING:
     from frontguard.studies.study import Study
+
+
+class ColumnKinds:
+    """Which columns were found to hold numbers, and which true and false: a column holds either."""
+
+    def __init__(self) -> None:
+        self.numbers: set[str] = set()
+        self.truths: set[str] = set()
+
+    def add(self, names: Sequence[str], rows: TableRows, where: str) -> None:
+        """Take note of some rows, whose numbers have these names."""
+        for index, name in enumerate(names):
+            if index in rows.truths:
+                self.truths.add(name)
+            elif name not in self.numbers and not np.isnan(rows.numbers[index]).all():
+                self.numbers.add(name)
+        self.refuse_both(where)
+
+    def merge(self, other: ColumnKinds, where: str) -> None:
+        """Take note of what another one has seen."""
+        self.numbers |= other.numbers
+        self.truths |= other.truths
+        self.refuse_both(where)
+
+    def refuse_both(self, where: str) -> None:
+        """Refuse columns that hold both."""
+        for name in sorted(self.numbers & self.truths):
+            refuse_mixed(f"{where}, column {shown(name)}")
 
 
 class Log:
@@ -25,7 +55,7 @@ class Log:
     `arm`, `metrics` and `cluster` are the columns that are read, `columns` all those of the first table. `rows_hint`
     and `bytes_hint` say how much there is, as far as that is known, `rows_read` and `bytes_read` how much was read.
     `study` is the study that it is the log of, if of one, with its `objectives`. `notes` are things worth telling that
-    came up while reading.
+    came up while reading. `kinds` says which metrics were found to hold numbers, and which true and false.
     """
 
     def __init__(
@@ -58,6 +88,7 @@ class Log:
         )
         self.study: Study | None = None
         self.notes: list[Notice] = []
+        self.kinds = ColumnKinds()
         self._request = replace(request, arm=self.arm, layout=picked.layout)
         self._files, self._open = files.files, open
         self._first: LogTable | None = first
@@ -117,6 +148,7 @@ class Log:
             raise BadInput(f"{self.where} can be read once only")
         self.rows_read = self._bytes_before = 0
         self.notes.clear()
+        self.kinds = ColumnKinds()
         named = self._named()
         if self.layout == "long":
             from frontguard.logs.sources.long import Gathered
@@ -129,9 +161,16 @@ class Log:
         pulls = 0
         for rows in named:
             pulls += len(rows)
-            yield Batch(rows.texts[0], rows.numbers, self._file, rows.texts[-1] if self.cluster else None)
+            clusters = rows.texts[-1] if self.cluster else None
+            yield Batch(rows.texts[0], rows.numbers, self._file, clusters, self._truths(rows))
         if not may_be_empty:
             self._refuse_no_rows(pulls)
+
+    def _truths(self, rows: TableRows) -> frozenset[int]:
+        """The metrics of a batch whose values are true and false: in the long layout all of them, or none."""
+        if self.layout == "wide":
+            return rows.truths
+        return frozenset(range(len(self.metrics)) if self.kinds.truths else ())
 
     def _refuse_no_rows(self, rows: int) -> None:
         if not rows:
@@ -155,7 +194,7 @@ class Log:
                 width = len(self.arm)
                 arms = joined(rows.texts[:width])
                 clusters = [joined(rows.texts[used : used + len(self.cluster)])] if self.cluster else []
-                named = TableRows([arms, *rows.texts[width:used], *clusters], rows.numbers)
+                named = TableRows([arms, *rows.texts[width:used], *clusters], rows.numbers, rows.truths)
                 kept = None if sieve is None else sieve.kept(dict(zip(self._texts, rows.texts, strict=True)))
                 absent = missing_names(arms)
                 if absent is not None and kept is not None:
@@ -204,6 +243,7 @@ class Log:
                 raise BadInput(f"{file.shown}: {shown(name)} is the name of a folder; a metric must be a column")
         within = Picked(picked.layout, tuple(name for name in picked.texts if name not in given), picked.numbers)
         for rows in table.rows(within):
+            self.kinds.add(picked.numbers, rows, file.shown)
             yield _completed(rows, picked.texts, given) if len(within.texts) < len(picked.texts) else rows
         self._bytes_before += table.bytes_read
         self._now = None
@@ -234,4 +274,4 @@ def _completed(rows: TableRows, wanted: Sequence[str], given: Mapping[str, str |
     texts = [
         pa.repeat(pa.scalar(given[name], pa.string()), len(rows)) if name in given else next(inner) for name in wanted
     ]
-    return TableRows(texts, rows.numbers)
+    return TableRows(texts, rows.numbers, rows.truths)

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from frontguard.errors import BadInput
 from frontguard.logs.sources.blocks import LONGEST_ROW, prefetched
-from frontguard.logs.sources.columns import as_numbers, as_text, refuse_unless_numbers
+from frontguard.logs.sources.columns import are_truths, as_numbers, as_text, refuse_unless_numbers
 from frontguard.logs.sources.files import LogFile
 from frontguard.logs.sources.reader import BATCH, LogTable, Picked, Request, TableRows, one_column
 from frontguard.phrases import error_line, shown
@@ -99,11 +99,13 @@ class ParquetFile(LogTable):
     def _group(self, texts: list[str], numbers: list[str], coded: list[str], group: int) -> Iterator[TableRows]:
         """The rows of one row group."""
         columns = list(dict.fromkeys((*texts, *numbers)))
+        truths = frozenset(d for d, name in enumerate(numbers) if are_truths(self.schema.field(name).type))
         with _opened(self.file, self.metadata, coded) as file:
             for batch in file.iter_batches(BATCH, row_groups=[group], columns=columns, use_threads=False):
                 yield TableRows(
                     [as_text(batch.column(name), self._called(name)) for name in texts],
                     [as_numbers(batch.column(name), self._called(name)) for name in numbers],
+                    truths,
                 )
 
     def _called(self, column: str) -> str:

@@ -95,18 +95,20 @@ class TableRows:
     """Some rows of a table: text columns as Arrow text, numbers as float64, all of one length.
 
     Texts are plain or a dictionary with 32 bit codes, null where a name is missing; numbers are NaN where a value is
-    missing or infinite.
+    missing or infinite. `truths` are the columns of numbers that hold true and false, as 1 and 0, and nothing else.
     """
 
     texts: list[pa.Array]
     numbers: list[Floats]
+    truths: frozenset[int] = frozenset()
 
     def __len__(self) -> int:
         return len(self.numbers[0])
 
     def where(self, kept: Bools) -> TableRows:
         """Some of the rows."""
-        return TableRows([text.filter(kept) for text in self.texts], [column[kept] for column in self.numbers])
+        texts, numbers = [text.filter(kept) for text in self.texts], [column[kept] for column in self.numbers]
+        return TableRows(texts, numbers, self.truths)
 
 
 class LogTable(ABC):
@@ -120,6 +122,7 @@ class LogTable(ABC):
     - `rows` gives the picked columns and no others, in the order of `picked`, and all rows in the order of the table,
       in pieces: a file of any size is read in bounded memory, unless it is one document.
     - Names stay the text that they are; what is no finite number is NaN or, if it is not a missing value, refused.
+      True and false are 1 and 0 in a column that holds nothing else, which is then one of the `truths`.
     - Opened again, a table gives the same rows. What is worth telling of it (`notes`) is complete after its last row.
     """
 
@@ -202,6 +205,11 @@ def different(names: Sequence[str], what: str) -> None:
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise BadInput(f"{what} must be different columns; got {shown(twice[0])} more than once")
+
+
+def refuse_mixed(where: str) -> NoReturn:
+    """Refuse a column that holds both numbers and truth values."""
+    raise BadInput(f"{where}: wanted numbers, or true and false; got both: write true as 1 and false as 0 throughout")
 
 
 def needs(package: str, reason: Any) -> NoReturn:

@@ -100,7 +100,7 @@ class LogState:
             if self.data.size != size:
                 raise BadInput(f"this state has sketches of size (k) {self.data.size} already; got {size}")
             return self
-        sketches = Sketches(self.metrics, size)
+        sketches = Sketches(self.metrics, size, self.about.get("bounds"))
         sketches.add(self.data)
         return LogState(sketches, self.about, self.sources)
 
@@ -150,8 +150,9 @@ class LogState:
             sources = tuple(CountedFile(**each) for each in words["sources"])
             if words["size"] is None:
                 return cls(ordered, words["about"], sources)
-            refuse_odd_sketches(ordered, arrays)
-            return cls(Sketches.from_arrays(ordered, words["size"], arrays), words["about"], sources)
+            bounds = words["about"].get("bounds", {})
+            refuse_odd_sketches(ordered, arrays, bounds)
+            return cls(Sketches.from_arrays(ordered, words["size"], arrays, bounds), words["about"], sources)
         except KeyError as error:
             raise BadInput(f"{place}: the state lacks what this release expects: {error}") from error
         except NotOurs as error:

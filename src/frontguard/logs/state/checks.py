@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,12 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from frontguard._typing import Floats, Ints
+from frontguard.evidence.means import BETS, WORST
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.phrases import shown
 
 AnyArray = npt.NDArray[Any]
 
 _MOST_PULLS = 1 << 53  # exact as floats
+_ROUNDED = 1.0 + 1e-9
 _AT_A_TIME = 1 << 20  # values of a mapped file that are looked at together
 
 
@@ -29,6 +32,9 @@ def refuse_odd_words(words: Mapping[str, Any]) -> None:
         raise NotOurs(f"its metrics must be different names; got {shown(metrics)}")
     if not isinstance(about, dict) or not all(_is_texts(about.get(key, [])) for key in ("arm", "relative")):
         raise NotOurs(f"what it says of its rows is {shown(about)}")
+    bounds = about.get("bounds", {})
+    if not isinstance(bounds, dict) or not all(each in metrics and _are_bounds(bounds[each]) for each in bounds):
+        raise NotOurs(f"what it says of bounds is {shown(bounds)}")
     where = about.get("where", {})
     if not isinstance(where, dict) or not all(where[key] and _is_texts(where[key]) for key in where):
         raise NotOurs(f"what it says of the rows that were chosen is {shown(where)}")
@@ -36,6 +42,11 @@ def refuse_odd_words(words: Mapping[str, Any]) -> None:
         raise NotOurs(f"what it says of its sources is {shown(sources)}")
     if size is not None and type(size) is not int:
         raise NotOurs(f"the size of its sketches is {shown(size)}")
+
+
+def _are_bounds(value: Any) -> bool:
+    sound = isinstance(value, list) and len(value) == 2 and all(type(each) in (int, float) for each in value)
+    return sound and -math.inf < value[0] < value[1] < math.inf
 
 
 def _is_texts(value: Any) -> bool:
@@ -81,8 +92,8 @@ def refuse_odd_values(ordered: Ordered) -> None:
         _refuse_unless(_whole(broken, (arms,)) and bool(((broken >= 0) & (broken <= pulls)).all()), "its failed pulls")
 
 
-def refuse_odd_sketches(ordered: Ordered, arrays: Mapping[str, AnyArray]) -> None:
-    """Refuse places of sketches that are none, or arms that have both a sketch and values."""
+def refuse_odd_sketches(ordered: Ordered, arrays: Mapping[str, AnyArray], bounds: Mapping[str, Any]) -> None:
+    """Refuse places of sketches that are none, arms that have both a sketch and values, and sums that none have."""
     sums = arrays["sums"]
     _refuse_unless(sums.shape == (len(ordered.metrics), len(ordered.arms)) and sums.dtype.kind == "f", "its sums")
     for d, good in enumerate(ordered.good):
@@ -91,6 +102,11 @@ def refuse_odd_sketches(ordered: Ordered, arrays: Mapping[str, AnyArray]) -> Non
         _refuse_unless(sound and _last(ends) == body.size and body.dtype == np.uint8, "the places of its sketches")
         apart = not which.size or (which[-1] < good.size and bool((np.diff(which) > 0).all()))
         _refuse_unless(apart and not good[which].any(), "the arms of its sketches")
+        if ordered.metrics[d] in bounds:
+            bets = arrays[f"bets {d}"]
+            _refuse_unless(bets.shape == (which.size, 2, BETS) and bets.dtype == np.float64, "its sums of bets")
+            least = _ROUNDED * ordered.pulls[which][:, None, None] * WORST - 1e-9
+            _refuse_unless(bool(((bets <= 1e-9) & (bets >= least)).all()), "its sums of bets")
 
 
 def _refuse_unless(sound: bool, what: str) -> None:

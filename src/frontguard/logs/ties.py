@@ -1,0 +1,115 @@
+"""Medians that say little: where nobody asked for them, and the answer would rest on ties, the question is refused.
+
+Of four models that solve 92, 75, 60 and 55 % of their tasks, each has a median of 1: all are alike, and the cheapest
+would be the front. So a metric of which nobody said what counts is refused if it has two different values only, and
+some arm shows both; or if several arms that are not constant have one median, which a third or more of the values of
+each equal. What is constant within each arm, a size or a price, is fine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from frontguard._typing import Bools, Ints
+from frontguard.errors import BadInput
+from frontguard.logs.sort.ordered import Readable
+from frontguard.objectives import Objective
+from frontguard.phrases import quoted, shown
+
+_SHARE = 3
+"""A tie counts if it is one of so many values of an arm, or more."""
+
+
+def refuse_ties(log: Readable, objectives: Sequence[Objective]) -> None:
+    """Refuse the metrics whose median says little, and that nobody asked for. Some values of each arm are read."""
+    for objective in objectives:
+        if objective.by_default:
+            column = log.metrics.index(objective.name)
+            arms = np.flatnonzero(log.good[column] > 1)
+            if len(arms):
+                _refuse_two_values(log, column, objective)
+                _refuse_equal_medians(log, column, arms, objective)
+
+
+def _refuse_two_values(log: Readable, column: int, objective: Objective) -> None:
+    every = np.flatnonzero(log.good[column])
+    good = log.good[column][every]
+    lowest, highest = log.at(column, every, np.ones_like(every), -1), log.at(column, every, good, 1)
+    values = np.unique(np.concatenate([lowest, highest]))
+    mixed = every[lowest < highest]
+    if len(values) != 2 or not len(mixed):
+        return
+    last_low = _last_equal(log, column, mixed, np.ones_like(mixed))
+    if (log.at(column, mixed, last_low + 1) < values[1]).any():  # there is something between
+        return
+    low, high = (f"{value:g}" for value in values)
+    raise BadInput(
+        f"{shown(objective.name)} has two different values only, {low} and {high}, and arms that show both, such as "
+        f"{shown(log.arms[int(mixed[0])])}: the median of an arm is one of them, which says little. "
+        f"{_ways_out(objective.name, f'{low},{high}', f'{low}, {high}')}"
+    )
+
+
+def _refuse_equal_medians(log: Readable, column: int, arms: Ints, objective: Objective) -> None:
+    good = log.good[column][arms]
+    middle = (good + 1) // 2
+    values = log.at(column, arms, middle)
+    # A run of a third or more that holds the middle reaches a sixth of the values to one of its sides, or nearly.
+    reach = np.maximum(good // (2 * _SHARE) - 1, 0)
+    near = np.zeros(len(arms), np.bool_)
+    for side in (-reach, reach):
+        near |= log.at(column, arms, np.clip(middle + side, 1, good)) == values
+    near &= log.at(column, arms, np.ones_like(arms), -1) < log.at(column, arms, good, 1)
+    near[near] = _shared(values[near])
+    some, middle, good, values = arms[near], middle[near], good[near], values[near]
+    if not len(some):
+        return
+    equal = _last_equal(log, column, some, middle) - _first_equal(log, column, some, middle) + 1
+    tied = _SHARE * equal >= good
+    tied[tied] = _shared(values[tied])
+    if not tied.any():
+        return
+    value = values[tied][0]
+    names = [log.arms[int(arm)] for arm in some[tied][values[tied] == value].tolist()]
+    raise BadInput(
+        f"the medians of {len(names):,} arms in {shown(objective.name)} are the same, {value:g}, and a third or more "
+        f"of the values of each are equal to it ({quoted(names, 3)}): an answer by medians would rest on these ties. "
+        f"{_ways_out(objective.name, 'LOW,HIGH', 'low, high')}"
+    )
+
+
+def _ways_out(name: str, option: str, bounds: str) -> str:
+    return (
+        f"Say what counts: their mean, --mean {name}={option} (Objective(statistic='mean', bounds=({bounds}))), or the "
+        f"median if it is meant, --quantile {name}=0.5 (Objective(quantile=0.5))"
+    )
+
+
+def _shared(values: Sequence[float] | np.ndarray) -> Bools:
+    """Which values occur more than once."""
+    _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray(counts[which] > 1)
+
+
+def _last_equal(log: Readable, column: int, arms: Ints, ranks: Ints) -> Ints:
+    """The last ranks at which arms have the value that they have at these, by halving."""
+    values = log.at(column, arms, ranks)
+    low, high = ranks.copy(), log.good[column][arms]
+    while (low < high).any():
+        middle = (low + high + 1) // 2
+        same = log.at(column, arms, middle) == values
+        low, high = np.where(same, middle, low), np.where(same, high, middle - 1)
+    return low
+
+
+def _first_equal(log: Readable, column: int, arms: Ints, ranks: Ints) -> Ints:
+    """The first ones."""
+    values = log.at(column, arms, ranks)
+    low, high = np.ones_like(ranks), ranks.copy()
+    while (low < high).any():
+        middle = (low + high) // 2
+        same = log.at(column, arms, middle) == values
+        low, high = np.where(same, low, middle + 1), np.where(same, middle, high)
+    return low

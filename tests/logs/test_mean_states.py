@@ -1,0 +1,153 @@
+"""States of logs whose means count: appended, merged, sketched, and refused where they do not fit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from frontguard import BadInput, Malicious, Objective, Prescient, Share, analyze
+from frontguard.logs.boxes import BoxReader
+from frontguard.logs.sort.rows import sorted_pulls
+from frontguard.logs.state import LogState
+from frontguard.notices import TakenAsRate
+
+SOLVED = Objective("solved", statistic="mean", bounds=(0, 1))
+STARS = Objective("stars", "minimize", statistic="mean", bounds=(1, 5))
+SIZE = Objective("size", "minimize", exact=True)
+ASKED: dict[str, Any] = {"objectives": [SOLVED, STARS, SIZE], "contamination": 0.03}
+
+
+def part(folder: Path, seed: int, rows: int = 200) -> Path:
+    rng = np.random.default_rng(seed)
+    arm = rng.integers(0, 3, rows)
+    columns = {
+        "arm": np.array(["a", "b", "c"])[arm],
+        "solved": (rng.random(rows) < 0.3 + 0.2 * arm).astype(int),
+        "stars": np.clip(rng.normal(3 + 0.2 * arm, 1, rows), 1, 5),
+        "size": 10.0 + arm,
+    }
+    path = folder / f"{seed}.csv"
+    pd.DataFrame(columns).to_csv(path, index=False)
+    return path
+
+
+def same(first: Any, second: Any, *, within: float = 0.0) -> None:
+    assert first.verdicts == second.verdicts
+    for name in ("lower", "upper"):
+        np.testing.assert_allclose(getattr(first, name), getattr(second, name), rtol=within, atol=within)
+
+
+def test_appended_parts_answer_as_one_log(tmp_path: Path) -> None:
+    parts = [part(tmp_path, seed) for seed in range(3)]
+    state = tmp_path / "state"
+    for path in parts:
+        found = analyze(path, append=state, **ASKED)
+    whole = analyze(parts, **ASKED)
+    same(found, whole)
+    same(analyze(state, **ASKED), whole)
+    assert LogState.load(state).about["bounds"] == {"solved": [0.0, 1.0], "stars": [1.0, 5.0]}
+
+
+def test_a_state_of_other_bounds_is_not_merged_and_its_own_are_taken(tmp_path: Path) -> None:
+    state, other = tmp_path / "state", part(tmp_path, 2)
+    analyze(part(tmp_path, 1), append=state, objectives=[SOLVED, STARS], contamination=0.0)
+    for changed in (replace(STARS, bounds=(0, 5)), Objective("stars", "minimize", quantile=0.5)):
+        with pytest.raises(BadInput, match=r"logs that are added must be read alike; bounds differs"):
+            analyze(other, append=state, objectives=[SOLVED, changed], contamination=0.0)
+    asked = analyze(state, maximize="solved", minimize="stars", contamination=0.0)
+    assert [each.bounds for each in asked.metrics] == [(0.0, 1.0), (1.0, 5.0)]
+    with pytest.raises(BadInput, match=r"the state has values of 'stars' that do not lie between the bounds 2 and 4"):
+        analyze(state, objectives=[replace(STARS, bounds=(2, 4))])
+
+
+def test_truths_stay_a_rate_in_a_state(tmp_path: Path) -> None:
+    columns = {"arm": ["a", "b"] * 50, "ok": [True, False, True, True] * 25}
+    state = tmp_path / "state"
+    first = analyze(columns, maximize="ok", append=state, contamination=0.0)
+    again = analyze(state, maximize="ok", contamination=0.0)
+    assert TakenAsRate("ok") in first.notices
+    assert again.metrics == first.metrics
+    same(first, again)
+
+
+@pytest.mark.parametrize("threat", [Prescient(0.03), Malicious(0.03), Share(0.03)], ids=str)
+@pytest.mark.parametrize("anytime", [False, True])
+def test_sketches_keep_the_sums_of_means_exactly(tmp_path: Path, threat: Any, anytime: bool) -> None:
+    pytest.importorskip("datasketches")
+    parts = [part(tmp_path, seed, 1500) for seed in range(3)]
+    asked = {**ASKED, "threat": threat, "contamination": None, "anytime": anytime, "profile": False}
+    state = tmp_path / "state"
+    for path in parts:
+        found = analyze(path, append=state, sketch=100, **asked)
+    same(found, analyze(state, **asked))
+    share = 0.9 if anytime or _compacted(state) else 1.0  # sketches have a part of δ, whatever is asked of them
+    whole = analyze(parts, **{**asked, "confidence": 1.0 - 0.05 * share})
+    if threat.taken:  # which are the smallest is not known of sketches: what is taken counts twice
+        assert (found.lower <= whole.lower + 1e-9).all()
+        assert (found.upper >= whole.upper - 1e-9).all()
+    else:
+        same(found, whole, within=1e-9)
+    np.testing.assert_allclose(found.estimates, whole.estimates, rtol=1e-9)
+
+
+def _compacted(state: Path) -> bool:
+    _, delta = LogState.load(state).readable(0.05)
+    return delta < 0.05
+
+
+def test_sketches_that_were_merged_are_those_of_one(tmp_path: Path) -> None:
+    pytest.importorskip("datasketches")
+    states = []
+    for seed in range(2):
+        states.append(tmp_path / f"state{seed}")
+        analyze(part(tmp_path, seed, 1500), append=states[-1], sketch=100, profile=False, **ASKED)
+    both = analyze(states, profile=False, **ASKED)
+    one = analyze([tmp_path / "0.csv", tmp_path / "1.csv"], append=tmp_path / "one", sketch=100, profile=False, **ASKED)
+    np.testing.assert_allclose(both.lower, one.lower, rtol=1e-9)
+
+
+def test_a_mean_that_sketches_were_not_begun_with_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("datasketches")
+    state = tmp_path / "state"
+    analyze(part(tmp_path, 1, 1500), append=state, sketch=100, objectives=[replace(STARS, bounds=None, statistic=None)])
+    with pytest.raises(
+        BadInput, match=r"mean of 'stars' can be read from sketches with the bounds that they were begun"
+    ):
+        analyze(state, objectives=[STARS])
+
+
+def test_sums_of_bets_that_no_sketch_has_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("datasketches")
+    state = tmp_path / "state"
+    analyze(part(tmp_path, 1, 1500), append=state, sketch=100, **ASKED)
+    loaded = LogState.load(state)
+    for wrong in (-1e9, 1.0, np.nan):
+        for sums in loaded.data._bets:  # type: ignore[union-attr]
+            for name in sums:
+                sums[name] = np.full_like(sums[name], wrong)
+        loaded.save(state)
+        with pytest.raises(BadInput, match="no state that frontguard wrote: its sums of bets"):
+            LogState.load(state)
+
+
+def test_a_mapped_state_is_read_like_one_in_memory(tmp_path: Path) -> None:
+    from frontguard.logs.state import file
+
+    path, state = part(tmp_path, 1), tmp_path / "state"
+    found = analyze(path, append=state, **ASKED)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(file, "MAPPED_FROM", 1)
+        same(analyze(state, **ASKED), found)
+        log, _ = LogState.load(state).readable(0.05)
+        assert not log.values[0].flags.writeable  # type: ignore[union-attr]
+        boxes = BoxReader(log, [SOLVED], 0.05).read(Prescient(0.0))
+    frame = pd.read_csv(path)
+    values = frame[["solved"]].to_numpy(float)
+    arm_of = frame["arm"].map({"a": 0, "b": 1, "c": 2}).to_numpy()
+    wanted = BoxReader(sorted_pulls(list("abc"), [SOLVED], arm_of, values), [SOLVED], 0.05).read(Prescient(0.0))
+    np.testing.assert_array_equal(boxes.lower, wanted.lower)

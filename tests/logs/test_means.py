@@ -1,0 +1,383 @@
+"""Means, exact values and known deviations of logs: boxes against a naive twin, and what is read from them."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy.optimize import brentq
+
+from frontguard import BadInput, Malicious, Objective, Oblivious, Prescient, Share, analyze
+from frontguard.evidence.boxes import (
+    DOUBT,
+    DOUBT_HIGH,
+    DOUBT_LOW,
+    ESTIMATE,
+    HIGH,
+    LOW,
+    box_rule,
+    refresh,
+    unknown_boxes,
+)
+from frontguard.evidence.means import LOG_WEIGHTS, NORMAL_WEIGHT, THETAS, sums_of_bets, unrefuted_mean
+from frontguard.evidence.samples import Samples, absorb, empty_pool, empty_table
+from frontguard.evidence.statistics import statistics_of
+from frontguard.logs.boxes import BoxReader
+from frontguard.logs.more_pulls import needed
+from frontguard.logs.profile import profile
+from frontguard.logs.sort import bets
+from frontguard.logs.sort.ordered import Ordered
+from frontguard.logs.sort.rows import sorted_pulls
+from frontguard.logs.what_if import what_if
+from frontguard.notices import ExactDiffers
+from frontguard.objectives import inward_matrix
+from frontguard.pareto.judge import judge
+from frontguard.theory.threats import Threat
+from frontguard.verdicts import Verdict
+from tests.logs.simulated import ordered_log
+
+Floats = npt.NDArray[np.float64]
+
+THREATS = [Prescient(0.0), Oblivious(0.1), Malicious(0.12), Share(0.1)]
+OBJECTIVES = [
+    Objective("m0", statistic="mean", bounds=(0, 1)),
+    Objective("m1", "minimize", "10%", statistic="mean", bounds=(0.0, 4.0)),
+    Objective("m2", "minimize", exact=True),
+    Objective("m3", quantile=0.5),
+]
+
+
+def log_of(samples: list[Floats], objectives: list[Objective]) -> Ordered:
+    arm_of = np.repeat(np.arange(len(samples)), [len(sample) for sample in samples])
+    return sorted_pulls([f"{i:06d}" for i in range(len(samples))], objectives, arm_of, np.concatenate(samples))
+
+
+def some_samples(rng: np.random.Generator, arms: int = 6) -> list[Floats]:
+    """Rates with ties, values on a scale some of which are 0, sizes, and anything; some failed, some out of bounds."""
+    samples = []
+    for arm in range(arms):
+        n = int(rng.integers(1, 60)) if arm else 1500
+        sample = np.stack(
+            [
+                rng.random(n) < rng.random(),
+                np.where(rng.random(n) < 0.2, 0.0, 4.0 * rng.beta(2, 5, n)),
+                np.full(n, 100.0 + arm),
+                rng.normal(size=n),
+            ],
+            axis=1,
+        ).astype(np.float64)
+        sample[rng.random(sample.shape) < 0.05] = np.nan
+        sample[rng.random(n) < 0.05, 1] = 4.5
+        samples.append(sample)
+    return samples
+
+
+def naive_mean(column: Floats, objective: Objective, threat: Threat, share: float) -> tuple[float, float, float, Any]:
+    """The inner interval, the estimate and its doubt, by the capital as it is written and scipy's root of it."""
+    assert objective.bounds is not None
+    low, high = objective.bounds
+    good = [x for x in column.tolist() if math.isfinite(x) and low <= x <= high]
+    y = sorted(((high - x) if objective.minimized else (x - low)) / (high - low) for x in good)
+    n, taken = len(column), math.floor(Fraction(str(threat.taken)) * len(column))
+    times, less = threat.surviving
+
+    def most(xi: list[float]) -> float:
+        kept = sorted(xi)[taken:]
+        xi = np.array(kept + [1.0] * (n - len(kept)))
+
+        def capital(c: float) -> float:
+            bets = LOG_WEIGHTS + np.log(np.prod((1.0 - np.outer(THETAS, xi)) / (1.0 - THETAS * c)[:, None], axis=1))
+            largest = bets.max()
+            return float(largest + np.log(np.exp(bets - largest).sum()))
+
+        gone = math.log(1.0 / share)
+        c = 1.0 if capital(1.0 - 1e-12) < gone else brentq(lambda c: capital(c) - gone, 0.0, 1.0 - 1e-12, xtol=1e-13)
+        return min(1.0, (c + less) / times)
+
+    upper, lower = most(y), 1.0 - most([1.0 - each for each in y])
+
+    def inner(y: float) -> float:
+        x = high - (high - low) * y if objective.minimized else low + (high - low) * y
+        if objective.relative:
+            x = math.log(x) if x > 0.0 else -math.inf
+        return -x if objective.minimized else x
+
+    if not y:
+        return inner(lower), inner(upper), -math.inf, (-math.inf, -math.inf)
+    mean, error = np.mean(y), np.std(y) / math.sqrt(len(y))
+    return inner(lower), inner(upper), inner(mean), (inner(mean - DOUBT * error), inner(mean + DOUBT * error))
+
+
+@pytest.mark.parametrize("anytime", [False, True])
+@pytest.mark.parametrize("threat", THREATS, ids=lambda threat: type(threat).__name__)
+def test_boxes_are_those_of_the_naive_twin(threat: Threat, anytime: bool) -> None:
+    samples = some_samples(np.random.default_rng(3))
+    boxes = BoxReader(log_of(samples, OBJECTIVES), OBJECTIVES, 0.05, anytime=anytime).read(threat)
+    share = 0.05 / (2 * 3 * len(samples))  # what is exact has no part of δ
+    for i, sample in enumerate(samples):
+        if len(sample) > 1000:  # whose products would underflow in the twin
+            continue
+        for d in (0, 1):
+            low, high, estimate, doubt = naive_mean(sample[:, d], OBJECTIVES[d], threat, share)
+            found = [getattr(boxes, name)[i, d] for name in ("lower", "upper", "estimates", "doubt_low", "doubt_high")]
+            assert found == pytest.approx([low, high, estimate, *doubt], rel=1e-7, abs=1e-9)
+    assert boxes.lower[:, 2].tolist() == boxes.upper[:, 2].tolist() == [-100.0 - arm for arm in range(len(samples))]
+    alone = [replace(each, name="m0") for each in OBJECTIVES[3:]]
+    medians = ordered_log([sample[:, 3:] for sample in samples])
+    wanted = BoxReader(medians, alone, 0.05 / 3, anytime=anytime).read(threat)
+    assert np.array_equal(boxes.lower[:, 3], wanted.lower[:, 0])  # δ is shared by the three that are not exact
+
+
+@pytest.mark.parametrize("threat", [*THREATS, Share(0.3)], ids=str)
+def test_boxes_are_those_of_a_study_with_the_same_values(threat: Threat) -> None:
+    """The kernels of a study read samples of their own, value by value, and blocks know nothing of them."""
+    objectives, arms = OBJECTIVES[:3], 4
+    samples = [sample[:, :3] for sample in some_samples(np.random.default_rng(5), arms)]
+    found = BoxReader(log_of(samples, objectives), objectives, 0.05, anytime=True).read(threat)
+    rule = box_rule(threat, arms=arms, objectives=3, delta=0.05, statistics=statistics_of(objectives))
+    values = np.concatenate(samples)
+    for d, objective in enumerate(objectives):
+        values[~objective.usable(values[:, d]), d] = np.nan
+    table, pool = empty_table(3 * arms), empty_pool(3 * arms)
+    arm_of = np.repeat(np.arange(arms), [len(sample) for sample in samples])
+    pool = absorb(pool, table, arm_of, inward_matrix(objectives, values), True)
+    boxes = unknown_boxes(arms, 3)
+    for i, sample in enumerate(samples):
+        refresh(boxes, i, Samples(pool, np.empty(0), table), len(sample), rule)
+    columns = {"lower": LOW, "upper": HIGH, "estimates": ESTIMATE, "doubt_low": DOUBT_LOW, "doubt_high": DOUBT_HIGH}
+    for name, column in columns.items():
+        np.testing.assert_allclose(getattr(found, name), boxes[:, column], rtol=1e-9, atol=1e-9, err_msg=name)
+
+
+def test_a_known_deviation_has_the_normal_mixture_while_nothing_fails_or_is_replaced() -> None:
+    rng = np.random.default_rng(1)
+    known = [Objective("m0", "minimize", "5%", statistic="mean", sigma=2.0), Objective("m1")]
+    samples = [np.stack([rng.normal(50, 2, n), rng.normal(size=n)], axis=1) for n in (40, 25)]
+    samples[1][3, 0] = np.nan
+    reader = BoxReader(log_of(samples, known), known, 0.05)
+    boxes = reader.read(Prescient(0.0))
+    alpha, n = 2 * 0.05 / (2 * 2 * 2), 40
+    reach = 2.0 * math.sqrt((n + NORMAL_WEIGHT) * (2 * math.log(1 / alpha) + math.log((n + NORMAL_WEIGHT) / 10.0))) / n
+    mean = samples[0][:, 0].mean()
+    assert boxes.lower[0, 0] == pytest.approx(-math.log(mean + reach), rel=1e-9)
+    assert boxes.upper[0, 0] == pytest.approx(-math.log(mean - reach), rel=1e-9)
+    assert boxes.estimates[0, 0] == pytest.approx(-math.log(mean))
+    assert (boxes.lower[1, 0], boxes.upper[1, 0]) == (-np.inf, np.inf)  # a pull failed: it may have been anything
+    assert np.isinf(reader.read(Prescient(0.01)).lower[:, 0]).all()
+    with pytest.raises(BadInput, match=r"known deviation \(sigma\) needs contamination 0.*got contamination 0\.1"):
+        analyze({"arm": ["a"], "x": [1.0]}, minimize="x", statistic="mean", sigma=2.0)
+
+
+def test_exact_values_are_points_and_two_of_them_are_nothing() -> None:
+    frame = {"arm": list("aabbcc"), "size": [5.0, 5.0, 7.0, 7.0, 4.0, 9.0], "x": np.arange(6.0)}
+    found = analyze(frame, minimize="size", maximize="x", exact="size", contamination=0.0)
+    size = found.objectives.index("size")
+    assert found.lower[:, size].tolist() == [5.0, 7.0, -np.inf]
+    assert found.upper[:, size].tolist() == [5.0, 7.0, np.inf]
+    differs = [notice for notice in found.notices if isinstance(notice, ExactDiffers)]
+    assert differs == [ExactDiffers("size", "c", 1, 4.0, 9.0)]
+    assert found.verdicts["c"] == "undecided"
+    alone = analyze({**frame, "size": [5.0] * 2 + [7.0] * 2 + [9.0] * 2}, minimize="size", exact=["size"])
+    assert alone.verdicts == {"a": "in", "b": "out", "c": "out"}  # whatever is replaced: nothing of it is exact
+
+
+def test_blocks_add_up_to_their_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is left out at either end, and however a sample goes on."""
+    rng = np.random.default_rng(2)
+    values = np.sort(np.where(rng.random(3000) < 0.5, rng.random(3000), np.round(rng.random(3000), 1)))
+    starts = np.array([[0, 1700, 1700, 3000]])
+    for begin, end in ((0, 1700), (1700, 3000)):
+        values[begin:end].sort()
+    pulls = np.array([1720, 9, 1300])
+    for taken in (0, 1, 511, 512, 700, 1299, 5000):
+        for times in (1.0, 3.0):
+            how = ((0.0, 1.0), 9.0, pulls, np.full(3, float(taken)), times * pulls)
+            log = Ordered(["a", "b", "c"], ("x",), pulls, starts, (values,))
+            found = bets.unrefuted(log, 0, np.arange(3), bets.MeanQuestion(*how))
+            for arm in range(3):
+                own = values[starts[0, arm] : starts[0, arm + 1]]
+                for side, xi in enumerate((own, 1.0 - own)):
+                    kept = np.sort(xi)[taken:]
+                    sums = sums_of_bets(np.append(kept, np.ones(pulls[arm] - len(kept))))
+                    wanted = unrefuted_mean(times * sums, times * pulls[arm], 9.0)
+                    assert found[arm, side] == pytest.approx(wanted, abs=1e-9)
+
+
+def test_a_share_of_an_arm_known_by_its_sums_alone_is_bounded_no_tighter() -> None:
+    values = np.sort(np.random.default_rng(4).beta(5, 2, 900))
+    log = Ordered(["a"], ("x",), np.array([950]), np.array([[0, 900]]), (values,))
+    for taken in (0, 90):
+        asked = bets.MeanQuestion((0.0, 1.0), 9.0, log.pulls, np.array([float(taken)]), np.array([950.0]))
+        exact = bets.unrefuted(log, 0, np.array([0]), asked)
+        loose = bets.unrefuted_by(bets.sums_of(values, (0.0, 1.0))[None], asked, np.array([900]))
+        assert (loose >= exact - 1e-12).all()
+        assert taken or loose == pytest.approx(exact, abs=1e-12)
+
+
+def test_equal_values_cost_as_much_as_one_and_sums_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    samples = [(np.arange(2000.0) < 1200).astype(np.float64)[:, None]] * 2
+    objective = [Objective("m0", statistic="mean", bounds=(0, 1))]
+    reader = BoxReader(log_of(samples, objective), objective, 0.05)
+    first = reader.read(Prescient(0.0))
+    asked = []
+    monkeypatch.setattr(Ordered, "unrefuted", lambda *given: asked.append(given))
+    for eps in (0.1, 0.2):
+        boxes = reader.read(Prescient(eps))  # the same bets, and what keep makes of them
+        assert boxes.upper[0, 0] == pytest.approx(min(1.0, first.upper[0, 0] / (1 - eps)))
+    assert not asked
+
+
+# What is read from boxes ------------------------------------------------------------------------------------------
+
+
+def rates(shares: dict[str, float], n: int, seed: int = 0) -> dict[str, Any]:
+    """A log of models, each of which solves this share of its tasks; the better, the dearer."""
+    rng = np.random.default_rng(seed)
+    solved = np.concatenate([rng.permutation(np.arange(n) < round(share * n)) for share in shares.values()])
+    prices = np.repeat(np.arange(len(shares), 0, -1.0), n)
+    return {"arm": np.repeat(list(shares), n), "solved": solved.astype(np.float64), "price": prices}
+
+
+MODELS = {"large": 0.92, "middle": 0.75, "small": 0.60, "tiny": 0.55}
+SOLVED = Objective("solved", statistic="mean", bounds=(0, 1))
+PRICE = Objective("price", "minimize", exact=True)
+
+
+def test_models_with_a_median_of_one_are_refused_and_their_rates_are_told_apart() -> None:
+    log = rates(MODELS, 400)
+    with pytest.raises(BadInput) as refused:
+        analyze(log, maximize="solved", minimize="price")
+    assert "'solved' has two different values only, 0 and 1" in str(refused.value)
+    assert "--mean solved=0,1 (Objective(statistic='mean', bounds=(0, 1)))" in str(refused.value)
+    assert "--quantile solved=0.5 (Objective(quantile=0.5))" in str(refused.value)
+    found = analyze(log, objectives=[SOLVED, PRICE], contamination=0.0)
+    assert found.verdicts["large"] == found.verdicts["tiny"] == "in"
+    assert {found.verdicts["middle"], found.verdicts["small"]} <= {"in", "undecided"}  # which takes more than 400 rows
+    much = analyze(rates(MODELS, 20_000), objectives=[SOLVED, PRICE], contamination=0.02)
+    assert set(much.verdicts.values()) == {"in"}
+    assert much.front_changes_at is not None
+    assert 0.02 < much.front_changes_at < 0.1
+    asked = analyze(log, maximize="solved", minimize="price", quantile={"solved": 0.5}, contamination=0.0)
+    assert asked.verdicts["tiny"] == "in"  # the median, as it was asked for
+
+
+def test_a_robustness_profile_is_that_of_every_level() -> None:
+    for threat in (Prescient(0.0), Malicious(0.0), Share(0.0)):
+        log = rates({"a": 0.9, "b": 0.7, "c": 0.65}, 800, seed=3)
+        arm_of = np.repeat(np.arange(3), 800)
+        ordered = sorted_pulls(list("abc"), [SOLVED, PRICE], arm_of, np.stack([log["solved"], log["price"]], axis=1))
+        reader = BoxReader(ordered, [SOLVED, PRICE], 0.05)
+        goal = {"accuracy": np.zeros(2), "coverage": np.zeros(2), "margin": np.zeros(2)}
+        found = profile(reader, threat, resolution=0.01, **goal)
+        levels = np.round(0.01 * np.arange(50), 12)
+        codes = np.array([judge(reader.read(replace(threat, eps=eps)), **goal).codes for eps in levels])
+        for arm in range(3):
+            if codes[0, arm] != Verdict.UNDECIDED:
+                changed = np.flatnonzero(codes[:, arm] != codes[0, arm])
+                last = levels[-1] if not len(changed) else levels[changed[0] - 1]
+                assert found.per_arm[arm] == pytest.approx(last)
+
+
+@pytest.mark.parametrize("threat", THREATS, ids=str)
+def test_boxes_widen_with_epsilon_and_confidence(threat: Threat) -> None:
+    """What the robustness profile and the search of `what_if` rest on."""
+    log = log_of(some_samples(np.random.default_rng(8)), OBJECTIVES)
+    reader = BoxReader(log, OBJECTIVES, 0.05)
+    before = reader.read(replace(threat, eps=0.0))
+    for eps in (0.01, 0.05, 0.2, 0.4):
+        now = reader.read(replace(threat, eps=eps))
+        assert (now.lower <= before.lower).all()
+        assert (now.upper >= before.upper).all()
+        assert np.array_equal(now.estimates, before.estimates)
+        before = now
+    surer = reader.with_delta(0.01).read(threat)
+    own = reader.read(threat)
+    assert (surer.lower <= own.lower).all()
+    assert (surer.upper >= own.upper).all()
+
+
+def test_more_pulls_are_foreseen_and_then_enough() -> None:
+    log = rates({"a": 0.8, "b": 0.7}, 60)
+    objectives, goal = [SOLVED], {"accuracy": np.zeros(1), "coverage": np.zeros(1), "margin": np.zeros(1)}
+
+    def reader(times: int) -> BoxReader:
+        values = np.tile(log["solved"].reshape(2, -1), times)
+        return BoxReader(
+            sorted_pulls(["a", "b"], objectives, np.repeat([0, 1], 60 * times), values.reshape(-1, 1)), objectives, 0.05
+        )
+
+    now = reader(1)
+    for threat in (Prescient(0.01), Share(0.02)):
+        verdicts = judge(now.read(threat), **goal)
+        more = needed(now, threat, verdicts, **goal)
+        assert more.limit.tolist() == [0, 0]
+        level = int(more.level[0])
+        later = judge(reader(math.ceil(level / 60)).read(threat), **goal)
+        assert later.codes.tolist() == [Verdict.IN, Verdict.OUT]
+        ahead, real = now.foresee(threat, 60 * 8), reader(8).read(threat)
+        np.testing.assert_allclose(ahead.upper, real.upper, atol=2e-3)
+        np.testing.assert_allclose(ahead.doubt_high, real.doubt_high, rtol=1e-9)
+
+
+def test_what_if_and_the_first_pulls_that_tell_anything() -> None:
+    for n in (2, 3, 4, 5):
+        log = rates({"a": 1.0, "b": 0.0}, n)
+        ordered = sorted_pulls(["a", "b"], [SOLVED], np.repeat([0, 1], n), log["solved"][:, None])
+        reader = BoxReader(ordered, [SOLVED], 0.05)
+        first = reader.first_bounded(Prescient(0.1))
+        assert first[0] == first[1] is not None
+        boxes = reader.read(Prescient(0.1))
+        assert reader.unknown(boxes).all() == (n < (first[0] or 0))
+    found = analyze({"arm": ["a"] * 2 + ["b"] * 2, "x": [1.0] * 2 + [0.0] * 2}, objectives=[replace(SOLVED, name="x")])
+    assert found.notices[0].kind == "too_few_pulls"  # type: ignore[attr-defined]
+    goal = {"accuracy": np.zeros(1), "coverage": np.zeros(1), "margin": np.zeros(1)}
+    n = 9
+    ordered = sorted_pulls(
+        ["a", "b"], [SOLVED], np.repeat([0, 1], n), rates({"a": 1.0, "b": 0.0}, n)["solved"][:, None]
+    )
+    others = what_if(BoxReader(ordered, [SOLVED], 0.001), 0.001, Prescient(0.3), 0.999, goal)
+    assert others
+    assert all((each.codes != Verdict.UNDECIDED).any() for each in others)
+
+
+def test_a_million_arms_take_seconds() -> None:
+    arms = 1_000_000
+    rng = np.random.default_rng(0)
+    values = np.sort(rng.random((arms, 4)), axis=1).ravel()
+    starts = (4 * np.arange(arms + 1))[None]
+    log = Ordered(range(arms), ("x",), np.full(arms, 4), starts, (values,))  # type: ignore[arg-type]
+    begun = time.process_time()
+    boxes = BoxReader(log, [replace(SOLVED, name="x")], 0.05).read(Prescient(0.1))
+    assert time.process_time() - begun < 20.0
+    assert boxes.lower.shape == (arms, 1)
+
+
+@pytest.mark.parametrize("threat", [Prescient(0.1), Malicious(0.1), Share(0.1)], ids=str)
+def test_means_of_attacked_logs_are_covered(threat: Threat) -> None:
+    """An attacker who sees all values, and replaces what it may by the best of one arm and the worst of another."""
+    rng = np.random.default_rng(17)
+    true, misses, logs, n = (0.7, 0.55, 0.5), 0, 100, 60
+    words = ("in", "out", "out")
+    for _ in range(logs):
+        columns = []
+        for arm, share in enumerate(true):
+            values = (rng.random(n) < share).astype(np.float64)
+            to = 0.0 if arm == 0 else 1.0
+            if threat.chooses_hits:
+                hits = np.flatnonzero(values != to)[: math.floor(threat.eps * n)]
+            else:
+                hits = np.flatnonzero(rng.random(n) < threat.eps)
+            values[hits] = to
+            columns.append(values)
+        log = {"arm": np.repeat(list("abc"), n), "solved": np.concatenate(columns)}
+        found = analyze(log, objectives=[SOLVED], threat=threat, confidence=0.95, profile=False, anytime=False)
+        covered = (found.lower[:, 0] <= true) & (np.asarray(true) <= found.upper[:, 0])
+        certain = all(found.verdicts[arm] in ("undecided", word) for arm, word in zip("abc", words, strict=True))
+        misses += not (covered.all() and certain)
+    assert misses <= 0.05 * logs
