@@ -16,7 +16,7 @@ from frontguard.policies.certified import Certified
 from frontguard.policies.rpsi import RPSI
 from frontguard.storage.contract import End
 from frontguard.studies.study import Pull, Study
-from frontguard.theory.threats import Share
+from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share
 
 RUNS = 12
 
@@ -80,6 +80,12 @@ def a_share_is_a_probability(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Share, "taken", 0.0)
 
 
+def nothing_is_replaced(patch: pytest.MonkeyPatch) -> None:
+    """What is left of a mean is taken for all of it."""
+    for threat in (Oblivious, Prescient, Malicious):
+        patch.setattr(threat, "surviving", (1.0, 0.0))
+
+
 def every_policy_promises(patch: pytest.MonkeyPatch) -> None:
     """Auer-A1 under contamination, and R-PSI while it runs, give their confidence."""
     patch.setattr(AuerA1, "_void", lambda _: "")
@@ -96,6 +102,14 @@ FAULTS: list[tuple[str, Planted]] = [
     ("ties", a_tie_is_enough),
     ("budget-over", the_certificate_is_of_candidates),
     ("share-of-a-log", a_share_is_a_probability),
+    ("rates-of-liars", nothing_is_replaced),
+    ("rates-hit-by-value", nothing_is_replaced),
+    ("share-of-rates", a_share_is_a_probability),
+    ("means-of-liars", nothing_is_replaced),
+    ("means-hit-by-value", nothing_is_replaced),
+    ("share-of-means", a_share_is_a_probability),
+    ("unsolved-fails", what_is_out_is_left_out),
+    ("unsolved-is-stopped", interrupted_pulls_are_measured_again),
     ("policies-without-a-promise", every_policy_promises),
 ]
 

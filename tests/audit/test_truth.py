@@ -68,7 +68,7 @@ def test_relative_amounts_are_compared_as_shares() -> None:
         Inner(np.zeros((3, 1)), -bounds, bounds), np.ones(3, np.int64), np.full(3, -1), promise,
     ).in_units([seconds])  # fmt: skip
     assert truth.false_statements(shown) == {"in", "accuracy"}  # the third is 20 % slower, the second 9 %
-    two = Truth((seconds,), truth.quantiles[:2])
+    two = Truth((seconds,), truth.values[:2])
     some = slice(0, 2)
     fewer = Result(
         "certified", "certified", ("a", "b"), ("seconds",), shown.verdict_codes[some],

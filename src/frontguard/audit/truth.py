@@ -1,10 +1,10 @@
 """The truth of a simulated world, and which statements of an answer it makes false.
 
-Everything is compared in inner values, of which larger ones are better. m_i are the true quantiles of arm i, γ the
-tolerances of the objectives, and nothing is said of arms that were set aside. An answer without a probability promises
-nothing. Any other is false if
+Everything is compared in inner values, of which larger ones are better. m_i are the true quantiles, means or exact
+values of arm i, γ the tolerances of the objectives, and nothing is said of arms that were set aside. An answer without
+a probability promises nothing. Any other is false if
 
-- an *interval* of an arm does not contain its true quantile;
+- an *interval* of an arm does not contain its true value;
 - an arm is *out* and no other arm is at least as good everywhere and better somewhere;
 - an arm is *in* and another one beats it: by more than γ_d where γ_d > 0, not worse where γ_d = 0, and not equal;
 - an arm is *covered* and no arm that is in is as good up to the tolerances everywhere;
@@ -30,15 +30,15 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """The true quantiles (K, M) of the arms of a world, in the units of its objectives."""
+    """The true quantiles, means or exact values (K, M) of the arms of a world, in the units of its objectives."""
 
     objectives: tuple[Objective, ...]
-    quantiles: Floats
+    values: Floats
 
     @property
     def inner(self) -> Floats:
-        """The true quantiles as inner values."""
-        return np.stack([each.inward(self.quantiles[:, d]) for d, each in enumerate(self.objectives)], axis=1)
+        """The same as inner values."""
+        return np.stack([each.inward(self.values[:, d]) for d, each in enumerate(self.objectives)], axis=1)
 
     def false_statements(self, result: Result) -> set[str]:
         """The kinds of statements that are false in an answer."""

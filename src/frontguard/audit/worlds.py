@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import betaincinv, ndtri
 
 from frontguard._typing import Floats
 from frontguard.audit.truth import Truth
@@ -18,6 +18,9 @@ from frontguard.objectives import Objective
 
 Law = Callable[[Floats], Floats]
 """Quantiles (n,) of levels (n,) strictly between 0 and 1."""
+
+LEVELS: Floats = (np.arange(2_000) + 0.5) / 2_000
+"""Levels whose quantiles have the mean of a law: exactly so if its probabilities are of few digits."""
 
 FAR = 1e6
 """A value far beyond all that any arm measures."""
@@ -51,6 +54,16 @@ def categories(values: Sequence[float], weights: Sequence[float]) -> Law:
     return lambda u: ordered[np.minimum(np.searchsorted(ends, u, side="left"), len(ordered) - 1)]
 
 
+def rate(probability: float) -> Law:
+    """1 with this probability, else 0."""
+    return categories([0.0, 1.0], [1.0 - probability, probability])
+
+
+def between(low: float, high: float, a: float, b: float) -> Law:
+    """Beta-distributed between two ends."""
+    return lambda u: low + (high - low) * betaincinv(a, b, u)
+
+
 @dataclass(frozen=True)
 class World:
     """K arms with a law for each of M objectives; values are drawn independently."""
@@ -65,9 +78,9 @@ class World:
 
     @property
     def truth(self) -> Truth:
-        """The true quantiles."""
-        levels = [np.array([objective.level]) for objective in self.objectives]
-        rows = [[float(law(level)[0]) for law, level in zip(laws, levels, strict=True)] for laws in self.laws]
+        """The true quantiles, means and exact values."""
+        levels = [LEVELS if each.statistic == "mean" else np.array([each.level]) for each in self.objectives]
+        rows = [[float(law(level).mean()) for law, level in zip(laws, levels, strict=True)] for laws in self.laws]
         return Truth(self.objectives, np.array(rows))
 
     def measure(self, arm: int, rng: np.random.Generator) -> Floats:
