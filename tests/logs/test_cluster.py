@@ -509,3 +509,51 @@ def test_no_scheduler_and_no_workers_are_named(tmp_path: Path, monkeypatch: pyte
     ):
         on(f"dask://{lonely.place}", "log", progress=seen.append)
     assert {each.stage for each in seen} == {"waiting"}
+
+
+def write_rates(folder: Path, ending: str, mixed: bool = False) -> None:
+    """Files of true and false, of stars some of which are none, and of sizes."""
+    rng = np.random.default_rng(8)
+    for number in range(4):
+        arm = rng.integers(0, 6, 400)
+        ok = (rng.random(400) < 0.2 + 0.1 * arm).tolist()
+        table = pa.table(
+            {
+                "flags": [f"arm {each}" for each in arm],
+                "ok": [float(each) for each in ok] if mixed and number == 2 else ok,
+                "stars": np.where(rng.random(400) < 0.02, 301.0, np.clip(rng.normal(3, 1, 400), 1, 5)),
+                "size": 10.0 + arm,
+            }
+        )
+        write_table(table, folder / f"part-{number}.{ending}")
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl"])
+@pytest.mark.parametrize("threat", ["prescient", "share"])
+def test_means_exact_values_and_truths_to_the_bit(client: Any, tmp_path: Path, ending: str, threat: str) -> None:
+    write_rates(tmp_path, ending)
+    asked: dict[str, Any] = {
+        "arm": "flags",
+        "objectives": [
+            Objective("ok", tolerance="1%"),
+            Objective("stars", statistic="mean", bounds=(1, 5)),
+            Objective("size", "minimize", exact=True),
+        ],
+        "threat": threat,
+        "contamination": 0.02,
+        "profile": False,
+    }
+    here = frontguard.analyze(tmp_path, **asked)
+    there = frontguard.analyze(tmp_path, executor=client, **asked)
+    assert there.verdicts == here.verdicts
+    for name in ("lower", "upper", "estimates", "means", "failed"):
+        assert bits(getattr(there, name)) == bits(getattr(here, name))
+    assert there.metrics == here.metrics
+    assert {notice.kind for notice in here.notices} >= {"taken_as_rate", "out_of_bounds"}  # type: ignore[attr-defined]
+    assert set(there.notices) == {each for each in here.notices if each.kind != "rows_differ"}  # type: ignore[attr-defined]
+
+
+def test_truths_and_numbers_in_files_of_one_log_are_refused(client: Any, tmp_path: Path) -> None:
+    write_rates(tmp_path, "parquet", mixed=True)
+    with pytest.raises(BadInput, match=r"column 'ok': wanted numbers, or true and false; got both"):
+        frontguard.analyze(tmp_path, arm="flags", maximize="ok", executor=client)
