@@ -128,7 +128,7 @@ class ArmCell(NamedTuple):
 
     text: str
     value: float | None = None
-    beside: str = ""  # the interval of an estimate
+    beside: str = ""  # the interval of an estimate; none of what is exact
 
     @property
     def full(self) -> str:
@@ -183,7 +183,8 @@ def arm_table(
         [ArmCell(verdict.word, float(_RANK[verdict])) for verdict in verdicts],
     ]
     for d, metric in enumerate(result.metrics):
-        columns.append(ArmColumn(f"m{d}", metric.name, f"{metric.statistic_word} [low, high]", number=True))
+        ends = "" if metric.exact else " [low, high]"
+        columns.append(ArmColumn(f"m{d}", metric.name, f"{metric.statistic_word}{ends}", number=True))
         cells.append(estimate_cells(result, d, chosen))
     columns.append(ArmColumn("pulls", "pulls", number=True))
     cells.append([ArmCell(f"{pulls:,}", float(pulls)) for pulls in result.pulls_per_arm[chosen].tolist()])
@@ -218,7 +219,7 @@ def estimate_cells(result: Result, d: int, arms: Ints) -> list[ArmCell]:
 
 
 def _estimate(centre: float, low: float, high: float, least: float) -> ArmCell:
-    interval = f"[{number(low)}, {number(high)}]"
+    interval = "" if low == centre == high else f"[{number(low)}, {number(high)}]"
     if math.isfinite(centre):
         return ArmCell(number(centre), centre, interval)
     if low > least or math.isfinite(high):  # by what other measurements say

@@ -21,6 +21,7 @@ from frontguard.words.certificate import (
     suggested_tolerances,
 )
 from frontguard.words.command_line import command_line, commands_to_look
+from frontguard.words.counted import what_counts
 from frontguard.words.front import front_in_words
 from frontguard.words.notices import reasons_in_words
 from frontguard.words.statements import Statement
@@ -84,7 +85,7 @@ def _why_unreachable(snapshot: Snapshot) -> str:
     lies = f"where an attacker {able(certificate.threat, eps)}" if eps else "with these arms"
     failed = f" and {percent(snapshot.failed / snapshot.pulls)} of the pulls failing" if snapshot.failed else ""
     if reach is None or not np.isfinite(reach.amounts(snapshot.objectives)).all():
-        return Statement.STAYS_UNBOUNDED(lies=lies + failed)
+        return Statement.STAYS_UNBOUNDED(lies=lies + failed, quantiles=what_counts(snapshot.objectives))
     return Statement.STAYS_UNCERTAIN(lies=lies + failed, amounts=beside_goal(reach, snapshot.objectives))
 
 
@@ -98,7 +99,7 @@ def in_a_line(snapshot: Snapshot) -> str:
 
 
 def table(snapshot: Snapshot, most: int = _MOST_ROWS) -> ArmTable:
-    """The arms with verdict, medians and intervals in the user's units, pulls, failures; the front first."""
+    """The arms with verdict, estimates and intervals in the user's units, pulls, failures; the front first."""
     result = snapshot.result
     return arm_table(result, shown(result, most), failed=snapshot.failed_per_arm, deciders=False)
 
