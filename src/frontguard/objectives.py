@@ -302,10 +302,10 @@ class Objective:
     def only_two(self, low: float, high: float) -> str:
         """Why the median, which counts as nobody said what does, is refused where all values are one of these two.
 
-        >>> Objective("solved").only_two(0.0, 1.0)
-        '\'solved\' has only the values 0 and 1, of which a median says little: count its mean with --mean solved
+        >>> print(Objective("solved").only_two(0.0, 1.0))
+        'solved' has only the values 0 and 1, of which a median says little: count its mean with --mean solved
         (Objective(statistic="mean", bounds=(0, 1))), or say --quantile solved=0.5 (Objective(quantile=0.5)) if the
-        median is meant'
+        median is meant
         """
         option = self.name if (low, high) == (0.0, 1.0) else f"{self.name}={low:g},{high:g}"
         return (

@@ -18,6 +18,7 @@ from frontguard.words.arm_sheet import on_terminal
 from frontguard.words.arm_table import arm_table, order, order_by, shown
 from frontguard.words.certificate import guarantee
 from frontguard.words.study import answer, table
+from tests.words.results import result
 from tests.words.snapshots import result_of, snapshot_of
 
 METRICS = (Objective("seconds", "minimize", 0.1), Objective("bytes", "minimize", 0.1))
@@ -130,3 +131,12 @@ def test_no_answer_lists_more_than_a_handful_of_names(status: str) -> None:
         assert "… and" in said
     inside = answer(Snapshot("study", replace(result, verdict_codes=np.full(40, int(Verdict.IN)))))
     assert "<1>, <2>, <3>, <4>, <5> … and 35 more" in inside
+
+
+def test_what_is_exact_has_no_interval() -> None:
+    size = Objective("bytes", "minimize", exact=True)
+    rate = Objective("solved", statistic="mean", bounds=(0, 1))
+    boxes = {"lower": [[-950.0, 0.8]], "upper": [[-950.0, 0.96]]}
+    made = arm_table(result([Verdict.IN], [size, rate], **boxes), [0])
+    assert [column.below for column in made.columns[2:4]] == ["exact", "mean [low, high]"]
+    assert [made.rows[0].cells[name].full for name in ("m0", "m1")] == ["950", "0.88 [0.8, 0.96]"]

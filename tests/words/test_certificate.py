@@ -6,8 +6,9 @@ import math
 
 import pytest
 
+from frontguard import Objective
 from frontguard.verdicts import Verdict
-from frontguard.words.certificate import assumptions, explanation, guarantee, sentence
+from frontguard.words.certificate import assumptions, explanation, guarantee, sentence, tolerance_in_words
 from frontguard.words.front import front_in_words
 from tests.words.results import BYTES, SECONDS, WITHIN, certificate, result
 
@@ -138,3 +139,44 @@ def test_equal_arms_are_in_because_neither_is_worse_and_near_ones_because_it_is_
     near = result([IN, IN], WITHIN, decided_by=[1, 0], lower=[[0, 0], [0, 0]], upper=[[1, 1], [1, 1]])
     assert explanation(near, 0).endswith("not beaten by more than is tolerated")
     assert BYTES.name in front_in_words(near)
+
+
+RATE = Objective("solved", tolerance=0.1, statistic="mean", bounds=(0, 1))
+STARS = Objective("stars", tolerance="5%", statistic="mean", bounds=(1, 5))
+SIZE = Objective("bytes", "minimize", "1%", exact=True)
+KNOWN = Objective("ms", "minimize", statistic="mean", sigma=0.25)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "what"),
+    [
+        ([RATE, SIZE], "means"),
+        ([SECONDS, STARS], "medians and means"),
+        ([Objective("s", quantile=0.9), KNOWN], "quantiles and means"),
+        ([SIZE], "values"),
+    ],
+)
+def test_what_the_intervals_contain_is_what_counts(metrics: list[Objective], what: str) -> None:
+    said = guarantee(result([Verdict.IN, Verdict.OUT], metrics))
+    assert f"all intervals contain the true {what}" in said
+    assert ("median" in said) == ("median" in what)
+
+
+def test_what_is_declared_is_assumed_and_said() -> None:
+    said = assumptions(
+        certificate(), [RATE, STARS, SIZE, KNOWN], policy="certified", anytime=True, spread=None, failed=0, aside=0
+    )
+    text = " ".join(said)
+    assert "median" not in text
+    assert "quantile" not in text
+    assert "its means are what is compared" in text
+    assert "except that bytes is positive (compared by ratios) and what follows was declared." in text  # stars may be 0
+    assert "Every value of stars lies between 1 and 5, also one that replaces another. What does not counts as" in text
+    assert "ms lie around their mean no further than normal ones of deviation 0.25 do" in text
+    assert "bytes is exact, as declared: the same whenever measured, and never replaced." in text
+
+
+def test_objectives_in_words_say_what_counts_of_them() -> None:
+    assert tolerance_in_words(RATE).startswith("mean of solved (between 0 and 1), higher is better, differences up to")
+    assert tolerance_in_words(SIZE).startswith("exact value of bytes, lower is better")
+    assert tolerance_in_words(KNOWN).startswith("mean of ms (σ = 0.25), lower")

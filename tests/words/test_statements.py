@@ -127,12 +127,20 @@ def _of_refusals() -> Iterator[str]:
     yield study.answer(stopped)
     yield study.answer(replace(stopped, reachable=certificate(0.4, 0.5)))
     for pilot in (None, SimpleNamespace(names=("a", "b"))):
-        task = SimpleNamespace(**vars(Task(Prescient(0.3), 2, 1, 0.05, 0.1, 0.1, sigma=1.0)) | {"pilot": pilot})
+        asked = Task(Prescient(0.3), 2, 1, 0.05, 0.1, 0.1, sigma=1.0)
+        task = SimpleNamespace(**vars(asked) | {"pilot": pilot, "medians_only": True})
         for limit in (None, 0.1):
             made: Any = CostPlan(task, (0.5,), ("a",), None, limit, limit, {}, None, None, ())  # type: ignore[arg-type]
             row = SimpleNamespace(policy="certified", attack="none")
             yield plan.answer(replace(made, costs=(row,)))
             yield from plan.facts(made)
+    rate = Objective("solved", tolerance=0.1, statistic="mean", bounds=(0, 1))
+    mixed = Task(Prescient(0.3), 2, 2, 0.05, 0.1, 0.1, sigma=1.0, metrics=(rate, Objective("x", tolerance=0.1)))
+    made = CostPlan(mixed, (0.5, 0.2), None, None, 0.1, 0.1, {}, None, None, ())
+    row = SimpleNamespace(policy="certified", attack="none")
+    yield plan.answer(replace(made, costs=(row,)))  # type: ignore[arg-type]
+    yield from plan.facts(made)
+    yield from plan.warnings(made)
 
 
 def _of_notices() -> Iterator[str]:

@@ -196,7 +196,7 @@ def _arms(snapshot: Snapshot, width: int, room: int) -> list[Text]:
     table = arm_table(result, chosen, failed=snapshot.failed_per_arm, deciders=False)
     names = [visible(result.arms[arm]) for arm in chosen.tolist()]
     estimates = [[row.cells[f"m{d}"] for d in range(len(result.metrics))] for row in table.rows]
-    medians = [[cell.text if cell.text and cell.beside else "-" for cell in row] for row in estimates]
+    medians = [[cell.text if cell.text and cell.value is not None else "-" for cell in row] for row in estimates]
     digits = max([len(text) for row in medians for text in row] + [LEAST_NAME])
     name = max(min(max(map(cells_of, names), default=0), _WIDEST_NAME, width // 4), LEAST_NAME)
     counted = _counted(width - name - 11, digits + 2, len(result.metrics), failed=snapshot.failed > 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field
 
 from frontguard.documents.base import Count, Document, Number, Text, Truth
 from frontguard.objectives import differences_in_units
@@ -28,6 +28,12 @@ class PlannedObjective(Document):
     direction: Literal["maximize", "minimize"]
     relative: Truth
     """Whether its tolerances are shares of the metric."""
+    quantile: Finite = None
+    statistic: Literal["quantile", "mean"] | None = None
+    """What counts of it; null for the median, of which nobody said that it is meant, and for what is exact."""
+    bounds: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = None
+    sigma: Finite = None
+    exact: Truth = False
 
 
 class LargestContamination(Document):
@@ -48,7 +54,8 @@ class TheoremOne(Document):
 class Instances(Document):
     """What was simulated."""
 
-    source: Literal["normal", "pilot"]
+    source: Literal["normal", "mixed", "pilot"]
+    """Normal values; some of them rates or exact values; or the rows of a pilot."""
     sigma: Finite
     span: Finite
 
@@ -123,11 +130,17 @@ class PlanDocument(Document):
                 },
                 "first_pulls_per_arm": made.first_pulls,
                 "theorem1": {"worst_case": made.theorem1_worst_case, "with_these_gaps": made.theorem1_gaps},
-                "instances": {**vars(task), "source": "normal" if task.pilot is None else "pilot"},
+                "instances": {**vars(task), "source": _source(task)},
                 "expected_pulls": [_forecast(task, row) for row in made.costs],
                 "warnings": warnings(made),
             }
         )
+
+
+def _source(task: Task) -> str:
+    if task.pilot is not None:
+        return "pilot"
+    return "normal" if task.medians_only else "mixed"
 
 
 def _forecast(task: Task, row: SimulatedCost) -> dict[str, Any]:

@@ -322,7 +322,7 @@ class RunDocument(ResultDocument):
     answer: Text = ""
     """The answer in a sentence or two."""
     estimates: Values = {}
-    """Estimates by arm and objective; of another quantile, where an objective asks for one."""
+    """Estimates by arm and objective: medians, or what else counts of an objective."""
     failures: dict[Text, dict[Text, Count]] = {}
     """Failed pulls by arm and reason."""
     set_aside: list[Text] = []

@@ -228,7 +228,10 @@ class SimulatedPolicy:
 
 
 def simulated_policies(task: Task) -> list[SimulatedPolicy]:
-    """The certified policy, with R and without, and R-PSI for the same goal (or the nearest that it can promise)."""
+    """The certified policy, with R and without, and R-PSI for the same goal (or the nearest that it can promise).
+
+    R-PSI compares medians: where something else counts, it has nothing to promise.
+    """
     listed = []
     spreads = [("certified", task.spread), ("certified without R", None)]
     for name, spread in spreads if task.spread is not None else [("certified", None)]:
@@ -241,8 +244,7 @@ def simulated_policies(task: Task) -> list[SimulatedPolicy]:
         except BadInput as error:  # h beyond t̄: nothing can be done with R
             policy, note = None, str(error)
         listed.append(SimulatedPolicy(name, task, policy, task.accuracy, task.coverage, note))
-    listed.append(_rpsi(task))
-    return listed
+    return [*listed, _rpsi(task)] if task.medians_only else listed
 
 
 def rpsi_schedule(task: Task) -> tuple[Schedule, float] | None:
@@ -269,9 +271,7 @@ def _rpsi(task: Task) -> SimulatedPolicy:
     nothing = np.full(task.objectives, math.inf)
     if found is None:
         why = "can do nothing at so large a contamination"
-        if not task.medians_only:
-            why = "compares medians, and something else counts here"
-        elif not task.threat.has_lemmas:
+        if not task.threat.has_lemmas:
             why = f"promises nothing where any {task.threat.name} may be replaced"
         elif not task.accuracy.min() > 0:
             why = "needs a positive accuracy"

@@ -110,7 +110,7 @@ def mean_floor(objective: Objective, threat: Threat) -> float:
 
     >>> from frontguard import Malicious, Prescient
     >>> stars = Objective("stars", statistic="mean", bounds=(1, 5))
-    >>> round(mean_floor(stars, Prescient(0.1)), 4), mean_floor(stars, Malicious(0.1))
+    >>> round(mean_floor(stars, Prescient(0.1)), 4), round(mean_floor(stars, Malicious(0.1)), 4)
     (0.4444, 0.8)
     """
     if objective.bounds is None:
@@ -121,10 +121,16 @@ def mean_floor(objective: Objective, threat: Threat) -> float:
     return width / high if objective.relative else width
 
 
-def mean_below_floor(objective: Objective, threat: Threat) -> float | None:
-    """The floor of an objective whose tolerance is smaller, so that arms that are closer are never told apart."""
-    floor = mean_floor(objective, threat)
-    return floor if parse_tolerance(objective.tolerance).amount < floor * (1.0 - 1e-9) else None
+def means_below_floor(objectives: Sequence[Objective], threat: Threat) -> list[tuple[Objective, float]]:
+    """The objectives whose tolerance is below their floor, so that close arms may never be told apart; with the floor.
+
+    >>> from frontguard import Prescient
+    >>> rates = [Objective(str(t), tolerance=t, statistic="mean", bounds=(0, 1)) for t in (0.05, 0.2)]
+    >>> [each.name for each, floor in means_below_floor(rates, Prescient(0.1))]
+    ['0.05']
+    """
+    floors = ((each, mean_floor(each, threat)) for each in objectives)
+    return [(each, floor) for each, floor in floors if parse_tolerance(each.tolerance).amount < floor * (1.0 - 1e-9)]
 
 
 def bias_floor(sigma: float, threat: Threat) -> float:

@@ -224,7 +224,8 @@ def _most_suspicious(overview: Overview, follower: Follower) -> tuple[Measuremen
         measured = follower.measurements(arm, _MOST_VALUES)
         wrong: Bools = np.asarray(np.isnan(measured.values).any(axis=1))
         for d, objective in enumerate(measured.objectives):
-            wrong = wrong | suspects(measured.values[:, d], relative=objective.relative)
+            if objective.has_quantile:
+                wrong = wrong | suspects(measured.values[:, d], relative=objective.relative)
         share = float(wrong.mean()) if len(wrong) else 0.0
         if share > (0.0 if best is None else best[1]):
             best = measured, share

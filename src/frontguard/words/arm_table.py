@@ -130,7 +130,7 @@ class ArmCell(NamedTuple):
 
     text: str
     value: float | None = None
-    beside: str = ""  # the interval of an estimate
+    beside: str = ""  # the interval of an estimate; none of what is exact
 
     @property
     def full(self) -> str:
@@ -185,7 +185,8 @@ def arm_table(
         [ArmCell(verdict.word, float(_RANK[verdict])) for verdict in verdicts],
     ]
     for d, metric in enumerate(result.metrics):
-        columns.append(ArmColumn(f"m{d}", metric.name, f"{metric.statistic_word} [low, high]", number=True))
+        ends = "" if metric.exact else " [low, high]"
+        columns.append(ArmColumn(f"m{d}", metric.name, f"{metric.statistic_word}{ends}", number=True))
         cells.append(estimate_cells(result, d, chosen))
     for q, gate in enumerate(() if result.limits is None else result.limits.gates):
         columns.append(ArmColumn(f"limit{q}", str(gate), "[low, high]"))
@@ -234,7 +235,7 @@ def limit_cells(result: Result, q: int, arms: Ints) -> list[ArmCell]:
 
 
 def _estimate(centre: float, low: float, high: float, least: float) -> ArmCell:
-    interval = f"[{number(low)}, {number(high)}]"
+    interval = "" if low == centre == high else f"[{number(low)}, {number(high)}]"
     if math.isfinite(centre):
         return ArmCell(number(centre), centre, interval)
     if low > least or math.isfinite(high):  # by what other measurements say

@@ -5,14 +5,18 @@ from __future__ import annotations
 from decimal import ROUND_FLOOR
 
 from frontguard.phrases import duration, number_of, percent
+from frontguard.planning.reach import means_below_floor
 from frontguard.studies.settings import Settings
 from frontguard.words.certificate import tolerance_in_words
+from frontguard.words.floors import below_floor
 from frontguard.words.limits import limit_in_words
 from frontguard.words.threats import against
 
 
 def beginning(settings: Settings, *, max_time: float | None = None, workers: int = 1) -> list[str]:
     """What is compared and how surely, by which metrics and tolerances, when it stops, and how many pulls at a time.
+
+    And which tolerances are smaller than what an attacker can hide for ever.
 
     >>> from frontguard import Objective, Prescient
     >>> from frontguard.studies.settings import Budget
@@ -25,12 +29,14 @@ def beginning(settings: Settings, *, max_time: float | None = None, workers: int
       by median of size, lower is better, differences up to 100 do not matter
     until that is certified, or 500 pulls, 100 pulls of one arm or 30 min are over; 2 pulls at a time
     """
+    low = means_below_floor(settings.objectives, settings.threat)
     sure, lies = percent(settings.confidence, ROUND_FLOOR), against(settings.threat.name, settings.threat.eps)
     return [
         f"comparing {number_of(len(settings.arms))} at a confidence of {sure}, {lies}",
         *(f"  by {tolerance_in_words(objective)}" for objective in settings.objectives),
         *(f"  among those with {limit_in_words(gate)}" for gate in settings.columns.gates),
         f"{_end(settings, max_time)}; {number_of(workers, 'pull')} at a time",
+        *(f"warning: {said}" for said in below_floor(low, settings.threat.name, settings.threat.eps)),
     ]
 
 

@@ -14,6 +14,7 @@ from frontguard.phrases import are, joined, number, number_of, percent, percenta
 from frontguard.results import Certificate, Result
 from frontguard.verdicts import Verdict
 from frontguard.words.arm_table import names_in_short
+from frontguard.words.counted import counted_in_words, declared, what_counts
 from frontguard.words.limits import all_limits, keeps, why_by_limits
 from frontguard.words.statements import Statement
 from frontguard.words.threats import against, assumed
@@ -133,8 +134,7 @@ def _of_verdicts(result: Result) -> list[str]:
     """Where true values lie, what *out* means, and last what *in* does; "" where there are none such."""
     tally, within, one = result.tally(), margins(result), len(result.metrics) == 1
     counted = [*result.metrics, *(() if result.limits is None else (gate.metric for gate in result.limits.gates))]
-    medians = "medians" if all(each.statistic_word == "median" for each in counted) else "quantiles"
-    said = [Statement.INTERVALS(quantiles="means" if result.policy in _BY_MEANS else medians)]
+    said = [Statement.INTERVALS(quantiles="means" if result.policy in _BY_MEANS else what_counts(counted))]
     limited = result.limits
     if limited is not None and Verdict.IN in tally:
         said.append(Statement.IN_KEEPS(limits=all_limits(limited)))
@@ -223,7 +223,7 @@ def tolerance_in_words(objective: Objective) -> str:
     else:
         amount = objective.tolerance if objective.relative else f"{float(objective.tolerance):g}"
         matter = f"differences up to {amount} do not matter"
-    return f"{objective.statistic_word} of {objective.name}, {better} is better, {matter}"
+    return f"{counted_in_words(objective)}, {better} is better, {matter}"
 
 
 def assumptions(
@@ -242,9 +242,10 @@ def assumptions(
         said
         for said in (
             assumed(certificate.threat, certificate.contamination),
-            _law(policy),
+            _law(policy, objectives),
             SIDE_BY_SIDE if side_by_side else "",
             _shape(spread, policy, objectives),
+            *declared(objectives),
             _looks(anytime),
             f"{FAILED_PULL} There are {failed:,} of them here, and none was left out." if failed else "",
             f"{aside:,} "
@@ -267,8 +268,8 @@ def _at_once(certificate: Certificate, policy: str) -> str:
     )
 
 
-def _law(policy: str) -> str:
-    what = "means" if policy in _BY_MEANS else "medians (or other quantiles)"
+def _law(policy: str, objectives: Sequence[Objective]) -> str:
+    what = "means" if policy in _BY_MEANS else what_counts(objectives)
     return (
         "Apart from that, the measurements of an arm are independent of each other and follow one law, which does not "
         f"change while they are made; its {what} are what is compared."
@@ -287,11 +288,13 @@ def _shape(spread: str | None, policy: str, objectives: Sequence[Objective]) -> 
         return f"The values of an arm spread around their median no further than was declared: {spread}."
     if policy not in ("certified", "analysis"):
         return f"The values of an arm spread around their middle no further than {policy} was told."
-    positive = [objective.name for objective in objectives if objective.relative]
-    only = ""
+    positive = [objective.name for objective in objectives if objective.relative and objective.statistic != "mean"]
+    only = []
     if positive:
-        only = f", except that {joined(positive)} {are(len(positive))} positive (compared by ratios)"
-    return f"Nothing is assumed about the shape of the measurements{only}."
+        only.append(f"{joined(positive)} {are(len(positive))} positive (compared by ratios)")
+    if any(objective.bounds or objective.sigma or objective.exact for objective in objectives):
+        only.append("what follows was declared")
+    return f"Nothing is assumed about the shape of the measurements{', except that ' if only else ''}{joined(only)}."
 
 
 def _looks(anytime: bool | None) -> str:

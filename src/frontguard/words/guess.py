@@ -14,6 +14,7 @@ from frontguard.logs.what_if import WhatIf
 from frontguard.phrases import joined, listed, number_of, percent
 from frontguard.results import Result
 from frontguard.verdicts import VERDICT_ORDER, Verdict
+from frontguard.words.counted import what_counts
 from frontguard.words.statements import Statement
 
 
@@ -22,9 +23,9 @@ def best_guess(result: Result) -> str | None:
     names = result.best_guess
     if not names:
         return None
-    medians = "medians" if all(each.statistic_word == "median" for each in result.metrics) else "quantiles"
     front = "the trade-off front" if len(result.objectives) > 1 else "the best"
-    return f"Best guess, without any promise: {listed(names)}. That is {front} if the {medians} measured were exact."
+    measured = f"{what_counts(result.metrics)} measured"
+    return f"Best guess, without any promise: {listed(names)}. That is {front} if the {measured} were exact."
 
 
 def least_pulls(

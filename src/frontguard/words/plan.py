@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from frontguard.objectives import differences_in_units
-from frontguard.phrases import percent, percentage, rounded
+from frontguard.phrases import joined, percent, percentage, rounded
 from frontguard.planning.cost import MOST_ARMS, CostPlan, SimulatedCost, Task
+from frontguard.planning.reach import means_below_floor
+from frontguard.words.counted import what_counts
+from frontguard.words.floors import below_floor, where_lies
 from frontguard.words.statements import Statement
 from frontguard.words.terminal import LEAST, TextColumn, drawn, fitted, left_out, width_of
-from frontguard.words.threats import able
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -33,6 +35,26 @@ def _widths(task: Task, widths: Sequence[float]) -> str:
     return ", ".join(f"{part} in {metric.name}" for part, metric in zip(parts, task.metrics, strict=True))
 
 
+def _parts(task: Task, widths: Sequence[float]) -> list[str]:
+    """Each width with its metric."""
+    pairs = zip(task.metrics, widths, strict=True)
+    return [f"{percentage(w) if metric.relative else f'{w:.3g}'} in {metric.name}" for metric, w in pairs]
+
+
+def _arms(task: Task) -> str:
+    """What was simulated."""
+    if task.pilot is not None:
+        return "the pilot's arms"
+    if task.medians_only:
+        return f"random normal arms, span {task.span:.3g}"
+    kinds = [
+        ("normal values", any(each.has_quantile or each.sigma is not None for each in task.metrics)),
+        ("rates, of values that are 0 or 1 on the scale of their bounds", any(each.bounds for each in task.metrics)),
+        ("exact values", any(each.exact for each in task.metrics)),
+    ]
+    return f"random arms: {joined([name for name, there in kinds if there])}"
+
+
 def answer(made: CostPlan) -> str:
     """The plan in a sentence."""
     task, row = made.task, made.of("certified")
@@ -40,7 +62,9 @@ def answer(made: CostPlan) -> str:
     if not made.possible:
         if made.possible_up_to is None:
             return Statement.NEVER(goal=goal)
-        refused = Statement.NO_METHOD if task.pilot is None else Statement.NO_METHOD_WITHOUT_SHAPES
+        refused = Statement.NO_METHOD_WITHOUT_SHAPES
+        if task.pilot is None:
+            refused = Statement.NO_METHOD if task.medians_only else Statement.NO_METHOD_FOR_RATES
         most = percent(made.possible_up_to, ROUND_CEILING, 2)
         limit = f"beyond a contamination of {most}" if made.possible_up_to > 5e-4 else "once any lie"
         return refused(goal=goal, limit=limit, eps=percent(task.threat.eps, digits=2))
@@ -72,7 +96,7 @@ def _who(row: SimulatedCost) -> str:
 def warnings(made: CostPlan) -> list[str]:
     """What a reader of the numbers should know, each with a next step where there is one."""
     task = made.task
-    said = []
+    said = below_floor(means_below_floor(task.metrics, task.threat), task.threat.name, task.threat.eps)
     if task.pilot is None and task.arms > MOST_ARMS:
         said.append(f"pulls are those of {MOST_ARMS} arms, multiplied; with many arms more are put out early")
     if made.possible and not made.safe:
@@ -88,8 +112,10 @@ def warnings(made: CostPlan) -> list[str]:
     if capped:
         said.append(f"runs that were cut off, so that more pulls are needed than the table says: {', '.join(capped)}")
     said += [row.note for row in made.costs if row.note and row.attack == "none"]
-    rpsi = made.of("R-PSI")
-    if rpsi.accuracy is not None and rpsi.coverage is not None:
+    rpsi = next(
+        (row for row in made.costs if row.policy == "R-PSI"), None
+    )  # not where something else than medians counts
+    if rpsi is not None and rpsi.accuracy is not None and rpsi.coverage is not None:
         beyond = any(r > g * (1 + 1e-9) for r, g in zip(rpsi.accuracy, task.accuracy, strict=True))
         if beyond or any(r > g * (1 + 1e-9) for r, g in zip(rpsi.coverage, task.coverage, strict=True)):
             said.append(
@@ -101,7 +127,7 @@ def warnings(made: CostPlan) -> list[str]:
         said.append("the pilot is taken as clean: if part of it lies, so do these numbers")
         rows = int(np.bincount(task.pilot.arm_of_row).min())
         if rows < FEW_ROWS:
-            said.append(f"an arm has only {rows} rows in the pilot: its quantiles are rough")
+            said.append(f"an arm has only {rows} rows in the pilot: its {what_counts(task.metrics)} are rough")
         if task.pilot.failed:
             said.append(
                 f"measurements of the pilot failed ({task.pilot.failed}): the floor counts them, simulated runs do not"
@@ -112,9 +138,8 @@ def warnings(made: CostPlan) -> list[str]:
 def facts(made: CostPlan) -> list[str]:
     """What the table rests on, and what holds however many pulls there are."""
     first = ", ".join(f"{pulls} ({name})" for name, pulls in made.first_pulls.items())
-    source = "the pilot's arms" if made.task.pilot is not None else f"random normal arms, span {made.task.span:.3g}"
     said = [
-        f"Simulated on {source}.",
+        f"Simulated on {_arms(made.task)}.",
         f"Floor: {_floor(made)}.",
         f"Nothing can be said before so many pulls of an arm: {first}.",
         f"Largest contamination: {_up_to(made.possible_up_to)} for any method, {_up_to(made.safe_up_to)} for the "
@@ -130,13 +155,23 @@ def facts(made: CostPlan) -> list[str]:
 
 def _floor(made: CostPlan) -> str:
     task = made.task
-    lies = f"where an attacker {able(task.threat.name, task.threat.eps)}," if task.threat.eps else "without lies"
-    floor = _widths(task, made.floor)
-    if task.pilot is None:
-        return Statement.CLOSEST(lies=lies, floor=floor)
-    arms = made.floor_arms or ()
-    where = ", ".join(f"{metric.name} of {arm}" for metric, arm in zip(task.metrics, arms, strict=True))
-    return Statement.UNCERTAIN_FOR_EVER(lies=lies, floor=floor, where=where)
+    lies = where_lies(task.threat.name, task.threat.eps)
+    if task.pilot is not None:
+        pairs = zip(task.metrics, made.floor_arms or (), strict=True)
+        where = ", ".join(f"{metric.name} of {arm}" for metric, arm in pairs)
+        floor, quantiles = _widths(task, made.floor), what_counts(task.metrics)
+        return Statement.UNCERTAIN_FOR_EVER(lies=lies, floor=floor, where=where, quantiles=quantiles)
+    if task.medians_only:
+        return Statement.CLOSEST(lies=lies, floor=_widths(task, made.floor))
+    said = []
+    for closest, some in (
+        (Statement.CLOSEST, [each.has_quantile for each in task.metrics]),
+        (Statement.RATES_CLOSEST, [each.bounds is not None for each in task.metrics]),
+    ):
+        if any(some):
+            floor = ", ".join(part for part, here in zip(_parts(task, made.floor), some, strict=True) if here)
+            said.append(closest(lies=lies, floor=floor))
+    return "; ".join(said) or "none: nothing that is simulated is replaced"
 
 
 def _up_to(limit: float | None) -> str:

@@ -151,7 +151,7 @@ class Statement(Enum):
     )
     STAYS_UNCERTAIN = "{lies}, the answer stays uncertain by {amounts}", "(i)"
     LIMIT_STAYS_OPEN = "{lies}, it stays open whether {arms} {keep} to {limits}", "(i)"
-    STAYS_UNBOUNDED = "{lies}, medians stay uncertain by any amount", "(i)"
+    STAYS_UNBOUNDED = "{lies}, {quantiles} stay uncertain by any amount", "(i)"
     NOT_BY_PULLS = "cannot be settled by more pulls, if the samples go on as they are: {why}", "(i)"
     NEVER = "{goal} cannot be had: not even without contamination.", "(i)"
     NO_METHOD = "{goal} cannot be promised: {limit} no method can, and {eps} is declared.", "Lemma 3"
@@ -161,8 +161,18 @@ class Statement(Enum):
     )
     CLOSEST = "{lies} no method separates arms closer than {floor}", "Lemma 3"
     UNCERTAIN_FOR_EVER = (
-        "{lies} medians stay uncertain by {floor} (at most, for {where}), however many pulls",
+        "{lies} {quantiles} stay uncertain by {floor} (at most, for {where}), however many pulls",
         "(i)",
+    )
+    NO_METHOD_FOR_RATES = (
+        "{goal} cannot be promised: {limit} no method that knows bounds only can, and {eps} is declared.",
+        "(m)",
+    )
+    RATES_CLOSEST = "{lies} no method that knows bounds only separates means closer than {floor}", "(m)"
+    BELOW_FLOOR = (
+        "{lies} the mean of {name} stays uncertain by up to {floor}, however many pulls: arms that are closer to each "
+        "other than that may never be certified within {tolerance}, but can be within {floor}",
+        "(m)",
     )
     TOO_FEW_PULLS = (
         "nothing is known of {arms} of {of} arms ({names}): at most {most} pulls each, failed ones included, are too "

@@ -22,6 +22,7 @@ from frontguard.words.certificate import (
     suggested_tolerances,
 )
 from frontguard.words.command_line import command_line, commands_to_look
+from frontguard.words.counted import what_counts
 from frontguard.words.front import front_in_words
 from frontguard.words.limits import all_limits, none_within_yet, open_by_limits
 from frontguard.words.notices import reasons_in_words
@@ -92,7 +93,7 @@ def _why_unreachable(snapshot: Snapshot) -> str:
         keep, limits = "keeps" if one else "keep", all_limits(result.limits)
         return Statement.LIMIT_STAYS_OPEN(lies=lies + failed, arms=named, keep=keep, limits=limits)
     if reach is None or not np.isfinite(reach.amounts(snapshot.objectives)).all():
-        return Statement.STAYS_UNBOUNDED(lies=lies + failed)
+        return Statement.STAYS_UNBOUNDED(lies=lies + failed, quantiles=what_counts(snapshot.objectives))
     return Statement.STAYS_UNCERTAIN(lies=lies + failed, amounts=beside_goal(reach, snapshot.objectives))
 
 
@@ -106,7 +107,7 @@ def in_a_line(snapshot: Snapshot) -> str:
 
 
 def table(snapshot: Snapshot, most: int = _MOST_ROWS) -> ArmTable:
-    """The arms with verdict, medians and intervals in the user's units, pulls, failures; the front first."""
+    """The arms with verdict, estimates and intervals in the user's units, pulls, failures; the front first."""
     result = snapshot.result
     return arm_table(result, shown(result, most), failed=snapshot.failed_per_arm, deciders=False)
 

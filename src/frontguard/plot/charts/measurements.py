@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,11 +19,15 @@ from frontguard.plot.sentences import interval, sentences
 from frontguard.studies.overview import History, Measurements
 from frontguard.suspects import suspects
 
+FEW = 8
+"""Values of a mean that are so few different ones are spread out a little, as they would hide each other."""
+
 FAR = 20.0
 """A value so many robust ranges (those of the middle half) from the middle is drawn at the edge."""
 
 BEYOND = replace(SUSPECT, label="beyond the edge", mark="triangle", filled=True)
 
+_GOLDEN = 0.6180339887498949
 _HINTED = 500  # beyond so many values, only those that stand out say under the pointer what they are
 
 
@@ -32,7 +37,7 @@ class _Column:
 
     objective: Objective
     values: Floats  # (n,), NaN where failed
-    lies: Bools  # (n,) suspected
+    lies: Bools  # (n,) suspected; none where a mean counts, or the value itself
     low: float  # the arm's interval and estimate
     high: float
     middle: float
@@ -67,8 +72,7 @@ def measurements(
             + (f" (of {measurements.total:,})." if first else "."),
             *(_told(column) for column in columns),
         ),
-        caption="Values in the order in which they were told. Those far from the others are marked as suspected: a "
-        "hint for the eye, on which no verdict depends. The interval is where the true value lies, lies or no lies.",
+        caption=_caption(columns),
         width=7.0 if across == 1 else 10.0,
         height=1.2 + 3.8 * len(rows),
         name="measurements",
@@ -78,10 +82,12 @@ def measurements(
 def _column(measurements: Measurements, history: History | None, d: int) -> _Column:
     objective = measurements.objectives[d]
     values = drawable(measurements.values[:, d])
-    values = np.where(np.isfinite(values), values, np.nan)
+    values = np.where(objective.usable(values), values, np.nan)
     measured = values[np.isfinite(values)]
     low, high = -np.inf, np.inf
-    middle = float(np.quantile(measured, objective.level)) if len(measured) else np.nan
+    middle = np.nan
+    if len(measured):
+        middle = float(measured.mean() if objective.statistic == "mean" else np.quantile(measured, objective.level))
     if history is not None and history.moments and d < len(history.objectives):  # not of a metric that is limited only
         last = history.moments[-1]
         low, high, middle = drawable(
@@ -89,7 +95,10 @@ def _column(measurements: Measurements, history: History | None, d: int) -> _Col
         ).tolist()
     if objective.relative and low <= 0.0:
         low = -np.inf
-    return _Column(objective, values, suspects(values, relative=objective.relative), low, high, middle)
+    lies = np.zeros(len(values), np.bool_)
+    if objective.has_quantile:  # far from the others is no sign where each value is 0 or 1, and bounds keep within them
+        lies = suspects(values, relative=objective.relative)
+    return _Column(objective, values, lies, low, high, middle)
 
 
 def _panel(measurements: Measurements, column: _Column, x: Floats, contamination: float | None) -> Panel:
@@ -99,11 +108,14 @@ def _panel(measurements: Measurements, column: _Column, x: Floats, contamination
     beyond = ~failed & ((values < y_low) | (values > y_high))
     lies = column.lies & ~failed & ~beyond
     plain = ~failed & ~beyond & ~lies
+    room = 0.0
+    if objective.statistic == "mean":
+        values, room = _spread_out(values, plain)
     layers: list[Layer] = []
-    if len(x) and (np.isfinite(column.low) or np.isfinite(column.high)):
+    if len(x) and column.low != column.high and (np.isfinite(column.low) or np.isfinite(column.high)):
         across = np.array([x[0] - 0.5, x[-1] + 0.5])
-        words = f"{_quantile(objective)}: {interval(column.low, column.high)}"
-        band = replace(IN, label=f"interval of {_quantile(objective)}")
+        words = f"{_what(objective)}: {interval(column.low, column.high)}"
+        band = replace(IN, label=f"interval of {_what(objective)}")
         layers.append(Band(across, np.full(2, column.low), np.full(2, column.high), band, words))
     if np.isfinite(column.middle):
         layers.append(Rule(column.middle, replace(IN, label="", width=1.2), written=number(column.middle)))
@@ -118,7 +130,7 @@ def _panel(measurements: Measurements, column: _Column, x: Floats, contamination
             quiet = look is VALUE and len(x) > _HINTED
             hints = () if quiet else tuple(_hint(measurements, column, i) for i in some.tolist())
             layers.append(Points(x[some], y[some], look, hints=hints))
-    up = axis_of(objective.name, objective.minimized, *widened((y_low, y_high), 0.04, log=log), log)
+    up = axis_of(objective.name, objective.minimized, *widened((y_low - room, y_high + room), 0.04, log=log), log)
     return Panel(Axis(title="pull of this arm"), up, tuple(layers), note=_note(column, contamination))
 
 
@@ -157,20 +169,65 @@ def edges(values: Floats, ends: tuple[float, float], relative: bool) -> tuple[fl
     return low, high, log
 
 
-def _quantile(objective: Objective) -> str:
+def _spread_out(values: Floats, which: Bools) -> tuple[Floats, float]:
+    """The values, few different ones of them moved up and down a little, in turns; and how far at most.
+
+    >>> _spread_out(np.array([0.0, 1.0, 1.0]), np.ones(3, bool))[1], _spread_out(np.arange(9.0), np.ones(9, bool))[1]
+    (0.15, 0.0)
+    """
+    different = np.unique(values[which])
+    if not 1 < len(different) <= FEW:
+        return values, 0.0
+    room = 0.15 * float(np.diff(different).min())
+    turns = np.arange(len(values)) * _GOLDEN % 1.0  # neighbours end up far from each other
+    return values + np.where(which, room * (2.0 * turns - 1.0), 0.0), room
+
+
+def _what(objective: Objective) -> str:
+    if objective.exact:
+        return "the value"
+    if objective.statistic == "mean":
+        return "the mean"
     return "the median" if objective.level == 0.5 else f"the {objective.level:g}-quantile"
+
+
+def _caption(columns: Sequence[_Column]) -> str:
+    """What is shown, and what of it is a hint only."""
+    said = ["Values in the order in which they were told."]
+    if any(column.objective.has_quantile for column in columns):
+        said.append(
+            "Those far from the others are marked as suspected: a hint for the eye, on which no verdict depends."
+        )
+    if any(_spread_out(column.values, ~np.isnan(column.values))[1] for column in columns if not column.lies.any()):
+        said.append("Equal ones are spread out a little, so that they do not hide each other.")
+    return " ".join([*said, "The interval is where the true value lies, lies or no lies."])
 
 
 def _note(column: _Column, contamination: float | None) -> str:
     count, n = int(column.lies.sum()), len(column.values)
     failed = int(np.isnan(column.values).sum())
+    too = f"; {failed:,} failed" if failed else ""
+    if not column.objective.has_quantile:
+        return f"{_counts(column.values[~np.isnan(column.values)])}{too}"
     shares = []
     if n:  # whole percents are enough for a share of few values, unless it is less than one
         shares.append(percent(count / n, digits=0 if count / n >= 0.01 else 1))
     if contamination is not None:
         shares.append(f"{percent(contamination)} declared")
     in_brackets = f" ({'; '.join(shares)})" if shares else ""
-    return f"{count:,} of {n:,} suspected{in_brackets}" + (f"; {failed:,} failed" if failed else "")
+    return f"{count:,} of {n:,} suspected{in_brackets}{too}"
+
+
+def _counts(values: Floats) -> str:
+    """How often each value is there, if they are few; else how many there are.
+
+    >>> _counts(np.array([1.0, 0.0, 1.0])), _counts(np.arange(9.0))
+    ('1 × 0, 2 × 1', '9 values')
+    """
+    different, counts = np.unique(values, return_counts=True)
+    if len(different) > FEW:
+        return number_of(len(values), "value")
+    return ", ".join(f"{count:,} × {number(value)}" for value, count in zip(different.tolist(), counts, strict=True))
 
 
 def _hint(measurements: Measurements, column: _Column, i: int) -> str:
@@ -187,8 +244,7 @@ def _hint(measurements: Measurements, column: _Column, i: int) -> str:
 
 def _told(column: _Column) -> str:
     failed = int(np.isnan(column.values).sum())
-    middle = f"{_quantile(column.objective)} {number(column.middle)}"
-    return (
-        f"{short(column.objective.name, 32)}: {middle}, {interval(column.low, column.high)}; "
-        f"{int(column.lies.sum()):,} suspected, {failed:,} failed."
-    )
+    middle = f"{_what(column.objective)} {number(column.middle)}"
+    where = "" if column.low == column.high else f", {interval(column.low, column.high)}"
+    suspected = f"{int(column.lies.sum()):,} suspected, " if column.objective.has_quantile else ""
+    return f"{short(column.objective.name, 32)}: {middle}{where}; {suspected}{failed:,} failed."

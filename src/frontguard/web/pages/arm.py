@@ -75,7 +75,7 @@ def _verdict(overview: Overview, address: Address, arm: int) -> Element:
                 {},
                 parts.name_cell(called(objective.name), element("small", {}, f" {objective_in_short(objective)}")),
                 figure_cell(estimate.text or "not measured"),
-                figure_cell(estimate.beside or "not known"),
+                figure_cell(estimate.beside or ("not known" if estimate.value is None else "exact")),
                 figure_cell(f"within {tolerance(objective)}"),
             )
         )

@@ -1,4 +1,4 @@
-"""The table of arms: verdict, quantiles with their intervals, pulls, failures, and what decided; sorted by links."""
+"""The table of arms: verdict, estimates with their intervals, pulls, failures, and what decided; sorted by links."""
 
 from __future__ import annotations
 
@@ -102,6 +102,6 @@ def _keeping(cell: ArmCell) -> Element:
 
 
 def _estimate(cell: ArmCell) -> Element:
-    if not cell.beside:
+    if cell.value is None:
         return element("td", {"class": "figure none"}, cell.text)
-    return figure_cell(cell.text, element("small", {}, f" {cell.beside}"))
+    return figure_cell(cell.text, element("small", {}, f" {cell.beside}") if cell.beside else None)
