@@ -11,7 +11,7 @@ import csv
 import random
 from pathlib import Path
 
-VISITS, REVIEWS = 20_000, 1_500  # of each version
+VISITS, REVIEWS = 25_000, 1_500  # of each version
 MOST = 150.0  # dollars: the dearest order that the shop takes
 BOMBED, SHARE = "story", 0.08
 
