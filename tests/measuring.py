@@ -24,6 +24,7 @@ import numpy as np
 
 from frontguard import Objective, Prescient, Study
 from frontguard.storage.contract import Tell
+from tests import warm
 
 NAME = "flags on the build machine"
 TRUTH: dict[str, tuple[float, ...]] = {  # medians of seconds and bytes
@@ -114,7 +115,7 @@ class Measuring:
     def start(cls, storage: str | Path) -> Measuring:
         """Begin the study; it waits for a word."""
         process = subprocess.Popen(
-            [sys.executable, "-m", "tests.measuring", str(storage)],
+            warm.python("-m", "tests.measuring", str(storage)),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
