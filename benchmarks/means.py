@@ -9,6 +9,7 @@ no attacker, and are read at n alone (each could be intersected with what was kn
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -16,8 +17,13 @@ import numpy as np
 from benchmarks.tables import Row, heading
 from frontguard._typing import Floats
 from frontguard.evidence.boundaries import anytime_rank
-from frontguard.evidence.boxes import STRENGTH
+from frontguard.evidence.boxes import STRENGTH, box_rule, refresh_all, unknown_boxes
 from frontguard.evidence.means import upper_mean
+from frontguard.evidence.samples import Samples, absorb, empty_pool, empty_table
+from frontguard.evidence.statistics import statistics_of
+from frontguard.objectives import Objective
+from frontguard.policies.certified import GROWTH
+from frontguard.theory.threats import Prescient
 
 ALPHA = 0.05
 RUNS = 12
@@ -93,10 +99,52 @@ def compared(other: Callable[[Floats], float], what: str, laws: list[str], rows:
             rows.append(Row(label, float(ours / theirs), at_most=WANTED))
 
 
+KINDS = {
+    "medians": Objective("y"),
+    "rates": Objective("y", statistic="mean", bounds=(0, 1)),
+    "means": Objective("y", statistic="mean", bounds=(0, 1)),
+}
+
+
+def seconds_to_refresh(kind: str, arms: int, pulls: int) -> float:
+    """What bringing the boxes of so many arms, each with so many values, up to date costs: the best of a few."""
+    rng = np.random.default_rng(pulls)
+    rule = box_rule(Prescient(0.05), arms=arms, objectives=1, delta=ALPHA, statistics=statistics_of([KINDS[kind]]))
+    table, pool = empty_table(arms), empty_pool(arms)
+    values = rng.random(arms * pulls)
+    if kind == "rates":
+        values = (values < 0.3).astype(float)
+    pool = absorb(pool, table, np.tile(np.arange(arms), pulls), values[:, None], True)
+    samples, best = Samples(pool, np.empty(0), table), np.inf
+    for _ in range(5):
+        boxes = unknown_boxes(arms, 1)
+        began = time.thread_time()
+        refresh_all(boxes, np.arange(arms), samples, np.full(arms, pulls), rule)
+        best = min(best, time.thread_time() - began)
+    return best
+
+
+def costs(rows: list[Row]) -> None:
+    """As pulls grow and as arms grow; what a pull costs when boxes are brought up to date every 3 % of them."""
+    for kind in KINDS:
+        seconds_to_refresh(kind, 1, 10)  # compiled
+    for arms, pulls in ((1, 1000), (1, 10_000), (1, 100_000), (1, 1_000_000), (10, 1000), (100, 1000), (1000, 1000)):
+        medians = seconds_to_refresh("medians", arms, pulls)
+        for kind in ("rates", "means"):
+            seconds = seconds_to_refresh(kind, arms, pulls)
+            a_pull = seconds / (GROWTH * arms * pulls)
+            label = (
+                f"{kind} / medians, K = {arms:,}, n = {pulls:,}: {seconds * 1e6:,.0f} µs, {a_pull * 1e9:,.0f} ns a pull"
+            )
+            rows.append(Row(label, seconds / medians))
+
+
 def main() -> list[Row]:
     rows: list[Row] = []
     heading(f"half-width of the box of a mean / of the betting confidence sequence, α = {ALPHA:g}, no attacker")
     compared(half_width_of_betting, "betting", list(LAWS), rows)
     heading("half-width of the box of a rate / of the Beta mixture that ranks are read from")
     compared(half_width_of_ranks, "Beta mixture", [law for law in LAWS if law.startswith("0/1")], rows)
+    heading("bringing boxes up to date: cost / cost of as many medians")
+    costs(rows)
     return rows
