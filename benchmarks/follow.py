@@ -25,7 +25,7 @@ from frontguard.objectives import Objective
 from frontguard.storage.contract import Plan, Storage, Tell
 from frontguard.storage.open import open_storage
 from frontguard.studies.follow import Follower
-from frontguard.studies.replay import Replay, inner_values
+from frontguard.studies.replay import Replay
 from frontguard.studies.study import Study
 from frontguard.theory.threats import Prescient
 
@@ -76,7 +76,7 @@ def by_copying(replay: Replay) -> None:
     """Decide on what is ahead as it would be done without sharing samples."""
     policy = replay.policy.copy()
     for piece in replay._ahead:
-        policy.take(replay.arms_of(piece.pulls), inner_values(replay.settings.objectives, piece.values))
+        policy.take(replay.arms_of(piece.pulls), replay.settings.columns.observed(piece.values))
     policy.decide()
 
 

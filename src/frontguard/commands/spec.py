@@ -160,9 +160,8 @@ class Spec:
 
 def _alike(limit: Limit) -> Limit:
     """A limit but for how far it is set."""
-    return replace(
-        limit, tolerance=0.0, **{end: 0.0 for end in ("at_most", "at_least") if getattr(limit, end) is not None}
-    )
+    at_most, at_least = (None if end is None else 0.0 for end in (limit.at_most, limit.at_least))
+    return replace(limit, tolerance=0.0, at_most=at_most, at_least=at_least)
 
 
 def read_spec(path: str | os.PathLike[str]) -> Spec:
