@@ -18,7 +18,7 @@ from frontguard._checks import real_number
 from frontguard._typing import Floats
 from frontguard._written import read_amount
 from frontguard.errors import BadInput
-from frontguard.objectives import Counted, Objective, parse_tolerance
+from frontguard.objectives import Counted, Direction, Objective, parse_tolerance
 
 _RATE = (0.0, 1.0)  # the bounds of a mean of which nobody said any
 _EXAMPLES = "'p95(latency)<=300', 'median(seconds)<=2', 'mean(solved)>=0.8' or 'bytes<=1000'"
@@ -82,21 +82,21 @@ class Limit:
         amount = read_amount(asked[3]) if asked else None
         if asked is None or amount is None or amount[1]:
             raise BadInput(f"limit must be such as {_EXAMPLES}; got {text!r}")
-        end = "at_most" if asked[2] in ("<=", "≤") else "at_least"
+        at_most, at_least = (amount[0], None) if asked[2] in ("<=", "≤") else (None, amount[0])
         counted = _COUNTED.fullmatch(asked[1])
         if counted is None:
-            return cls(asked[1], **{end: amount[0]})  # type: ignore[arg-type]
+            return cls(asked[1], at_most, at_least)
         word, metric = counted[1], counted[2]
         if word == "mean":
             metric, bounds = _bounds_behind(metric)
-            return cls(metric, **{end: amount[0]}, statistic="mean", bounds=bounds)  # type: ignore[arg-type]
+            return cls(metric, at_most, at_least, statistic="mean", bounds=bounds)
         level = 0.5 if word == "median" else float(f"{word[1:]}e-2")  # the nearest double to what was written
-        return cls(metric, **{end: amount[0]}, quantile=level)  # type: ignore[arg-type]
+        return cls(metric, at_most, at_least, quantile=level)
 
     @property
     def value(self) -> float:
         """The number that is not to be passed."""
-        return float(self.at_least if self.at_most is None else self.at_most)  # type: ignore[arg-type]
+        return float((self.at_least if self.at_most is None else self.at_most) or 0.0)
 
     @property
     def allowed(self) -> float:
@@ -115,7 +115,7 @@ class Limit:
         return self._counted(next((each for each in objectives if each.name == self.metric), None))
 
     def _counted(self, same: Objective | None) -> Objective:
-        direction = "minimize" if self.at_least is None else "maximize"
+        direction: Direction = "minimize" if self.at_least is None else "maximize"
         statistic = "quantile" if self.quantile is not None else self.statistic
         if same is not None and self.bounds is None:
             as_it_is = replace(same, direction=direction, tolerance=0.0)
@@ -123,7 +123,7 @@ class Limit:
                 return as_it_is
         bounds = _RATE if statistic == "mean" and self.bounds is None else self.bounds
         try:
-            return Objective(self.metric, direction, 0.0, self.quantile, self.statistic, bounds)  # type: ignore[arg-type]
+            return Objective(self.metric, direction, 0.0, self.quantile, self.statistic, bounds)
         except BadInput as error:
             raise BadInput(str(error).replace("objective", "the limit of", 1)) from None
 

@@ -159,7 +159,7 @@ class _Sheet:
 
 
 def _plain_column(column: ArmColumn, cells: Sequence[ArmCell]) -> TextColumn:
-    heading = ("stands", "up to") if column.name == "stands up to" else (column.heading,)
+    heading: tuple[str, ...] = ("stands", "up to") if column.name == "stands up to" else (column.heading,)
     if column.name.startswith("limit"):
         heading = tuple(wrapped(visible(column.heading), _HEADING))
     return TextColumn(heading, tuple((cell.text,) for cell in cells), column.number)
