@@ -242,7 +242,7 @@ def ties(rng: Rng) -> Answers:
 @cell
 def atoms(rng: Rng) -> Answers:
     """Values are whole stars, and medians lie on the edge between two of them."""
-    objectives = (Objective("stars"), Objective("taste", quantile=0.4))
+    objectives = (Objective("stars", quantile=0.5), Objective("taste", quantile=0.4))
     stars = [1.0, 2.0, 3.0, 4.0, 5.0]
     weights = ((1, 1, 3, 4, 1), (2, 1, 2, 4, 1), (1, 3, 1, 4, 1), (4, 1, 2, 1, 2))
     world = World(objectives, tuple((categories(stars, row), categories(stars, row[::-1])) for row in weights))
