@@ -152,6 +152,8 @@ def _of_notices() -> Iterator[str]:
             notices.TooFewPulls(("a",), 1, 2, 3),
             notices.TooFewPulls(("a",), 1, 2, 3, 1, 0.95, 0.1, 5, 73),
             notices.TooFewPulls(("a",), 1, 2, 3, 1, 0.95, 0.4, 5, None),
+            notices.TooFewClusters(("a",), ("process",), 1, 2, 3, 1, 0.95, 0.1, 5, 73),
+            notices.InClusters(("process",), 30, 3, 1, 2, 0.4),
             notices.FailuresAlarm("a", None, 9, 0.1, 5, 9, (("exit code 1", 5),), 1e-9),
             notices.FailuresAlarm("a", None, 9, 0.1, 5, 9, (("exit code 1", 5),), 0.0, allowed=0),
             notices.DriftAlarm("a", "x", 9, 0.1, 1.0, 0.9, 0.6),

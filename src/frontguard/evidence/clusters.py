@@ -51,7 +51,8 @@ def _price(l: int, total: float, size: int) -> float:  # noqa: E741
     xi = total / size
     if xi >= 1.0:
         return 0.0
-    return (math.log1p(-THETAS[l] * xi) - WORST[l]) / (1.0 - xi) / size
+    price: float = (math.log1p(-THETAS[l] * xi) - WORST[l]) / (1.0 - xi) / size
+    return price
 
 
 @kernel
@@ -129,9 +130,8 @@ def bounding_place(
         if not_refuted - refuted <= 1:
             break
         middle = (refuted + not_refuted) // 2
-    if not_refuted == 0 or good == 0:
-        return -1
-    return good - not_refuted if backwards else not_refuted - 1
+    place: int = good - not_refuted if backwards else not_refuted - 1
+    return -1 if not_refuted == 0 or good == 0 else place
 
 
 @kernel

@@ -227,23 +227,19 @@ def analyze(
             clock=clock,
             watched=watched,
         )
-        clustered: tuple[Notice, ...] = ()
-        if grouped is not None:
+        question, rates = _with_rates(question, opened.metrics if opened.layout == "long" else (), opened.kinds.truths)
+        looked: tuple[Notice, ...]
+        if grouped is None:
+            files_of, eps = opened.file_names, question.threat.eps
+            looked = differences(watched, files_of, ordered.arms, ordered.metrics, question.objectives, eps)
+            if cluster is None and opened.study is None:
+                looked += undeclared(opened)
+        else:  # clusters may differ, and so do rows that stand side by side with those of their cluster
             ordered = grouped.beside(ordered)
-            clustered = (in_clusters(ordered, question.objectives),)
-        elif cluster is None and opened.study is None:
-            clustered = undeclared(opened)
+            looked = (in_clusters(ordered, question.objectives),)
         if is_frame(log):  # no rows of it, to remember its kind by
             kind = log if isinstance(log, Mapping) else log[:0]
-        question, rates = _with_rates(question, opened.metrics if opened.layout == "long" else (), opened.kinds.truths)
-        asked = question.objectives
-        notes = (
-            *opened.notes,
-            *rates,
-            *unusable.notices(),
-            *clustered,
-            *differences(watched, opened.file_names, ordered.arms, ordered.metrics, asked, question.threat.eps),
-        )
+        notes = (*opened.notes, *rates, *unusable.notices(), *looked)
         if append is None and sketch is None:
             return answer(ordered, question, profiled=profile, kind=kind, notes=notes, columns_of_arm=opened.arm)
         refuse_ties(ordered, question.objectives)  # before anything is written

@@ -84,7 +84,11 @@ def analysis_report(found: Analysis, origin: Origin | None = None) -> Report:
         guarantee=[said for said in (guarantee(plain, anytime=plain.anytime), summary.by_means(plain)) if said],
         anytime=found.anytime,
         failed=failed_pulls(found),
-        facts=(Fact("Verdicts", verdicts), *(Fact("Rows", each) for each in summary.rows_chosen(found))),
+        facts=(
+            Fact("Verdicts", verdicts),
+            *(Fact("Rows", each) for each in summary.rows_chosen(found)),
+            *(Fact("Clusters", each) for each in (summary.clusters(found),) if each),
+        ),
         robustness=robustness_part(plain),
         open=Section("What would settle the open arms", listed=tuple(to_settle)),
         steps=steps,

@@ -195,7 +195,7 @@ def to_settle(found: Analysis, most: int = 5) -> list[str]:
             least, farthest = int(needed.pulls[rest].min()), int(needed.pulls[rest].max())
             span = rounded(least) if least == farthest else f"{rounded(least)} to {rounded(farthest)}"
             lines.append(f"{len(rest):,} more: about {span} more pulls{' each' if len(rest) > 1 else ''}.")
-        afresh = ", in new clusters" if clusters(found) else ""
+        afresh = _afresh(found, total)
         lines.append(f"Together that is about {rounded(total)} more pulls{afresh}, if the samples go on as they began.")
     for code, word in enumerate(LIMITS):
         arms = needed.arms[needed.limit == code]
@@ -209,6 +209,14 @@ def to_settle(found: Analysis, most: int = 5) -> list[str]:
             said = Statement.NOT_BY_PULLS(why=_WHY[word].format(able=does))
         lines.append(f"{names}: {said}.")
     return lines
+
+
+def _afresh(found: Analysis, pulls: int) -> str:
+    """In how many new clusters so many pulls are, if they are like those that there are; nothing without clusters."""
+    for each in found.notices:
+        if isinstance(each, InClusters):
+            return f", in about {rounded(-(-pulls * each.clusters // each.rows))} new clusters"
+    return ""
 
 
 def holds_now(found: Analysis) -> str | None:
@@ -233,8 +241,10 @@ def next_step(found: Analysis, arguments: Sequence[str], append: Path | None = N
     if found.policy != "analysis" and found.status in ("running", "budget"):  # a study's own answer
         steps.append(f"take the study up again{' with a larger budget' if found.status == 'budget' else ''}")
     elif found.status == "budget":
-        where = f"--append {append}" if append is not None else "--append STATE for both"
-        steps.append(f"measure the open arms and those that decide them, and add the new rows ({where})")
+        where = f"add the new rows (--append {append or 'STATE for both'})"
+        if clusters(found):
+            where = "give the new rows, in new clusters, together with these"
+        steps.append(f"measure the open arms and those that decide them, and {where}")
     suggested, within = suggested_tolerances(found.nearest, found.metrics), _settled_within(found)
     if suggested is not None and within is not None:  # the certificate that holds now, rounded up
         with_it = command_line(arguments, tolerance=suggested)

@@ -41,7 +41,7 @@ class StudyPulls(LogTable):
         name, storage = self.study.name, self.study.storage
         # Told first, plans after: every pull that was told is one of a plan.
         plans = checked_plans(storage.plans(name), self.study.settings, name)
-        arm_of = np.concatenate([plan.arms for plan in plans]).astype(np.int32)
+        arm_of = np.concatenate([plan.arms for plan in plans])
         names = pa.array(self.study.arms, pa.string())
         columns = [self.metrics.index(metric) for metric in picked.numbers]
         pulls = CountedPulls(len(self.study.arms))
@@ -51,7 +51,7 @@ class StudyPulls(LogTable):
                     storage.told(name, after, min(after + BATCH, self.row_count)), self.study.settings, name
                 )
                 told, _ = pulls.take(told, arm_of)
-                arms = pa.DictionaryArray.from_arrays(pa.array(arm_of[told.pulls - 1]), names)
+                arms = pa.DictionaryArray.from_arrays(pa.array(arm_of[told.pulls - 1].astype(np.int32)), names)
                 numbers = [np.ascontiguousarray(told.values[:, d]) for d in columns]
                 yield TableRows([arms for _ in picked.texts], numbers)
             out = np.concatenate([pulls.held, under_way(storage, name, self.row_count)])
