@@ -49,7 +49,7 @@ def test_options_say_what_counts_and_a_mean_has_a_tolerance_of_its_own() -> None
     [
         (
             {"mean": ["solve"]},
-            r"no objective is called 'solve' \(did you mean 'solved'\?\); there is solved, w",
+            r"--mean: no objective is called 'solve' \(did you mean 'solved'\?\); there is",
         ),
         (
             {"mean": ["solved"], "exact": ["solved"]},
@@ -92,7 +92,17 @@ def test_a_run_of_rates_and_sizes(tmp_path: Path, solvers: list[str]) -> None:
     size, solved = found["objectives"]
     assert (solved["name"], solved["statistic"], solved["bounds"]) == ("solved", "mean", [0.0, 1.0])
     assert (size["exact"], size["bounds"], size["sigma"]) == (True, None, None)
-    assert "mean of solved, higher is better" in ran.stderr
+    assert "  by mean of solved (between 0 and 1), higher is better" in ran.stderr
+
+
+def test_a_tolerance_below_the_floor_is_said_before_the_first_pull(tmp_path: Path, solvers: list[str]) -> None:
+    options = ["--maximize", "solved", "--mean", "solved", "--tolerance", "0.1", "--contamination", "0.2"]
+    ran = run("run", *solvers, *options, "--max-pulls", "2", cwd=tmp_path)
+    before, _, _ = ran.stderr.partition("2 pulls in")
+    assert "warning: where an attacker replaces each measurement with probability 20%, the mean of solved" in before
+    assert "may never be certified within 0.1, but can be within 0.25" in before
+    enough = run("run", *solvers, *options[:-4], "--tolerance", "0.3", "--max-pulls", "2", cwd=tmp_path)
+    assert "warning" not in enough.stderr
 
 
 def test_true_without_a_mean_is_refused_at_once_and_nothing_is_stored(tmp_path: Path, solvers: list[str]) -> None:

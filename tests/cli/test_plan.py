@@ -163,3 +163,78 @@ def test_a_pilot_that_is_not_there(tmp_path: Path) -> None:
     ran = plan(*ON_PILOT, "--tolerance", "1%", "--minimize", "seconds", cwd=tmp_path)
     assert ran.returncode == 2
     assert "--pilot pilot.csv: cannot be read: No such file or directory" in ran.stderr
+
+
+SPEC = """
+[study]
+contamination = 0.02
+[[objective]]
+name = "solved"
+direction = "maximize"
+tolerance = 0.2
+statistic = "mean"
+bounds = [0, 1]
+[[objective]]
+name = "bytes"
+direction = "minimize"
+tolerance = "1%"
+exact = true
+[run]
+command = ["./measure", "{arm}"]
+[[arm]]
+name = "a"
+[[arm]]
+name = "b"
+[[arm]]
+name = "c"
+"""
+
+
+def test_a_plan_of_a_spec_with_a_rate_and_a_size(tmp_path: Path) -> None:
+    (tmp_path / "spec.toml").write_text(SPEC)
+    ran = plan("spec.toml", "--runs", "2", "--json", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    made = as_published("plan", ran.stdout)
+    assert (made["arms"], made["contamination"], made["tolerance"]) == (3, 0.02, pytest.approx([0.2, 0.01]))
+    assert [(o["statistic"], o["bounds"], o["exact"]) for o in made["objectives"]] == [
+        ("mean", [0.0, 1.0], False),
+        (None, None, True),
+    ]
+    assert made["instances"]["source"] == "mixed"
+    assert made["warnings"] == []
+    options = ("--contamination", "0.1", "--tolerance", "solved=0.05", "--runs", "1", "--threat", "malicious")
+    said = " ".join(plan("spec.toml", *options, cwd=tmp_path).stdout.split())
+    assert "cannot be promised: beyond a contamination of 2.5% no method that knows bounds only can, and 10%" in said
+    assert "no method that knows bounds only separates means closer than 0.2 in solved." in said
+    assert "the mean of solved stays uncertain by up to 0.2, however many pulls" in said
+    assert "may never be certified within 0.05, but can be within 0.2." in said
+
+
+def test_a_plan_by_names_and_numbers(tmp_path: Path) -> None:
+    options = ("--arms", "3", "--maximize", "solved", "--mean", "solved", "--minimize", "bytes", "--exact", "bytes")
+    goal = ("--tolerance", "solved=0.3", "--tolerance", "bytes=0", "--contamination", "0.01", "--runs", "1")
+    ran = plan(*options, *goal, cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    assert "Simulated on random arms: rates, of values that are 0 or 1" in ran.stdout
+    for more, complaint in (
+        (("--sigma", "0.2"), "--sigma is of metrics whose median counts, and there is none"),
+        (("--mean", "solvd"), "--mean: no objective is called 'solvd' (did you mean 'solved'?)"),
+        (("--sigma", "bytes=0.2"), "--sigma: what counts of 'bytes' is said once; got it with --exact as well"),
+    ):
+        ran = plan(*options, *goal, *more, cwd=tmp_path)
+        assert (ran.returncode, complaint in ran.stderr) == (2, True), ran.stderr
+
+
+def test_a_pilot_of_rates(tmp_path: Path) -> None:
+    rows = [f"{arm},{int(i % 10 < rate)},{size}" for arm, rate, size in (("a", 9, 10), ("b", 5, 20)) for i in range(60)]
+    (tmp_path / "pilot.csv").write_text("\n".join(["flags,solved,bytes", *rows]))
+    options = (*ON_PILOT, "--maximize", "solved", "--minimize", "bytes", "--tolerance", "solved=0.2", "--tolerance")
+    counts = ("--mean", "solved", "--exact", "bytes")
+    made = as_published("plan", plan(*options, "bytes=0", *counts, "--json", cwd=tmp_path).stdout)
+    assert made["floor"] == pytest.approx([0.1 / 0.9, 0.0])
+    said = " ".join(plan(*options, "bytes=0", *counts, cwd=tmp_path).stdout.split())
+    assert "means stay uncertain by 0.111 in solved, 0 in bytes (at most, for solved of" in said
+    assert "quantile" not in said
+    assert "median" not in said
+    out = plan(*options, "bytes=0", "--mean", "solved", "--mean", "bytes=0,15", cwd=tmp_path)
+    assert "line 62: 'bytes' must be between its bounds; got 20" in out.stderr

@@ -267,3 +267,17 @@ def test_news_are_written_at_once() -> None:
     stream = io.StringIO()
     PlainLines(stream).say("arm 'x' was set aside", warning=True)
     assert stream.getvalue() == "warning: arm 'x' was set aside\n"
+
+
+def test_exact_values_and_rates_are_shown_as_what_they_are() -> None:
+    study = Study(
+        ["a", "b"],
+        [Objective("solved", tolerance=0.3, statistic="mean", bounds=(0, 1)), Objective("bytes", exact=True)],
+        contamination=0.0,
+    )
+    study.tell_many([(pull, [pull.id % 2 == 0, 950.0]) for pull in study.ask(20)])
+    lines = on_screen(Snapshot("study", study.result()), 100, 20)
+    heading = next(line for line in lines if line.lstrip().startswith("arm"))
+    assert "mean" in heading
+    assert "exact" in heading
+    assert all("950" in line for line in lines if line.startswith(("a ", "b ")))

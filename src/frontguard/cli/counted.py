@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -84,11 +84,13 @@ def _mean(text: str) -> tuple[str, tuple[float, float]]:
     return name, (low, high)
 
 
-def check_named(said: Iterable[str], names: Sequence[str], *, declared: bool = False) -> None:
+def check_named(said: Mapping[str, Mapping[str, Any]], names: Sequence[str], *, declared: bool = False) -> None:
     """Refuse what is said of a metric that there is not. `declared` are those that options name with a direction."""
-    named = [name for name in said if name != ALL]
-    hint = ", with --maximize or --minimize, which say that it is one and which direction is better" if declared else ""
-    known_metrics("--mean, --exact, --sigma and --quantile", named, names, hint)
+    hint = "; others are named by --maximize or --minimize, which say the better direction" if declared else ""
+    for name, what in said.items():
+        if name != ALL:
+            option = next(each for each in ("exact", "sigma", "quantile", "bounds") if each in what)
+            known_metrics("--mean" if option == "bounds" else f"--{option}", [name], names, hint)
 
 
 def counting(objectives: Sequence[Objective], said: Mapping[str, Mapping[str, Any]]) -> list[Objective]:

@@ -89,6 +89,7 @@ def plan(
     level = wanted.confidence if written is None and wanted else checked_confidence(written, "--confidence")
     plain = [text for text in sigma or () if "=" not in text]
     said = counted(mean, exact, [text for text in sigma or () if "=" in text], quantile)
+    named: Sequence[Objective]
     if wanted is not None:
         named = wanted.objectives
     else:

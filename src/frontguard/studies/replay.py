@@ -442,10 +442,8 @@ class Replay:
         """For each objective that was said to be exact and is not, an arm of which two values are there."""
         policy, objectives = self.policy, self.settings.objectives
         for d, objective in enumerate(objectives):
-            if not objective.exact:
-                continue
             arms = np.flatnonzero(policy.standing.boxes[:, REFUTED, d])
-            if len(arms):
+            if objective.exact and len(arms):
                 held = policy.values_of(int(arms[0]), d)
                 one, other = np.sort(objective.as_measured([held.min(), held.max()])).tolist()
                 yield ExactDiffers(objective.name, self.settings.arms[arms[0]], len(arms), one, other)

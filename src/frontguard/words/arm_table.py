@@ -220,7 +220,7 @@ def estimate_cells(result: Result, d: int, arms: Ints) -> list[ArmCell]:
     centre = metric.outward(inner.estimates[arms, d]).tolist()
     low, high = (ends.tolist() for ends in metric.outward_interval(inner.lower[arms, d], inner.upper[arms, d]))
     least = 0.0 if metric.relative else -math.inf  # where nothing is known, an interval begins there
-    return [_estimate(*each, least) for each in zip(centre, low, high, strict=True)]
+    return [_estimate(*each, least, metric.exact) for each in zip(centre, low, high, strict=True)]
 
 
 def limit_cells(result: Result, q: int, arms: Ints) -> list[ArmCell]:
@@ -234,8 +234,8 @@ def limit_cells(result: Result, q: int, arms: Ints) -> list[ArmCell]:
     ]
 
 
-def _estimate(centre: float, low: float, high: float, least: float) -> ArmCell:
-    interval = "" if low == centre == high else f"[{number(low)}, {number(high)}]"
+def _estimate(centre: float, low: float, high: float, least: float, exact: bool) -> ArmCell:
+    interval = "" if exact and low == centre == high else f"[{number(low)}, {number(high)}]"
     if math.isfinite(centre):
         return ArmCell(number(centre), centre, interval)
     if low > least or math.isfinite(high):  # by what other measurements say

@@ -14,7 +14,7 @@ from frontguard.phrases import are, joined, number, number_of, percent, percenta
 from frontguard.results import Certificate, Result
 from frontguard.verdicts import Verdict
 from frontguard.words.arm_table import names_in_short
-from frontguard.words.counted import counted_in_words, declared, what_counts
+from frontguard.words.counted import counted_in_words, declared, taken_as_declared, what_counts
 from frontguard.words.limits import all_limits, keeps, why_by_limits
 from frontguard.words.statements import Statement
 from frontguard.words.threats import against, assumed
@@ -63,6 +63,7 @@ def guarantee(result: Result, *, failed: int = 0, anytime: bool | None = None) -
         after = Statement.ANYTIME() if anytime else Statement.ONE_LOOK()
     elif failed:
         after = f" {FAILED_PULL}"
+    after += taken_as_declared(result.metrics)
     promise = Statement.PROMISE(
         confidence=percent(certificate.confidence, ROUND_FLOOR),
         threat=against(certificate.threat, certificate.contamination),

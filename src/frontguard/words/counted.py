@@ -68,3 +68,21 @@ def declared(metrics: Sequence[Objective]) -> list[str]:
             "Where an arm was measured differently, nothing is said of it there."
         )
     return said
+
+
+def taken_as_declared(metrics: Sequence[Objective]) -> str:
+    """The same in short, to stand behind what is promised; "" where nothing was declared.
+
+    >>> rate, size = Objective("solved", statistic="mean", bounds=(0, 1)), Objective("bytes", exact=True)
+    >>> taken_as_declared([rate, size, Objective("ms", statistic="mean", sigma=0.2)])
+    ' As declared, solved lies between 0 and 1, bytes is exact and the deviation of ms is 0.2.'
+    """
+    said = []
+    for each in metrics:
+        if each.bounds is not None:
+            said.append(f"{each.name} lies between {number(each.bounds[0])} and {number(each.bounds[1])}")
+        elif each.sigma is not None:
+            said.append(f"the deviation of {each.name} is {number(each.sigma)}")
+        elif each.exact:
+            said.append(f"{each.name} is exact")
+    return f" As declared, {joined(said)}." if said else ""

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from frontguard import plot
+from frontguard import Objective, plot
 from frontguard.errors import BadInput
 from frontguard.plot.charts.measurements import BEYOND
 from frontguard.plot.looks import FAILED, FORECAST, SUSPECT, VALUE
@@ -246,3 +246,41 @@ def test_an_objective_that_is_not_there_is_refused() -> None:
     for wrong in ("nonsense", 2, -1, True):
         with pytest.raises(BadInput, match="objective must be one of these"):
             plot.measurements(measured, objective=wrong)
+
+
+# What counts is a mean, or the value ----------------------------------------------------------------------------------
+
+RATE = Objective("solved", statistic="mean", bounds=(0, 1))
+
+
+def test_values_of_a_rate_are_counted_and_spread_out_and_none_is_suspected() -> None:
+    values = np.repeat([1.0, 0.0, np.nan], [57, 3, 2])[:, None]
+    picture = plot.measurements(made_measurements(values, (RATE,)), contamination=0.01)
+    panel = picture.panels[0]
+    assert panel.note == "3 × 0, 57 × 1; 2 failed"
+    rule = next(layer for layer in panel.layers if isinstance(layer, Rule))
+    assert rule.at == pytest.approx(0.95)  # the mean: the median is 1
+    points = {layer.look: layer for layer in panel.layers if isinstance(layer, Points)}
+    assert set(points) == {VALUE, FAILED}
+    assert len(np.unique(points[VALUE].y)) == 60
+    assert np.rint(points[VALUE].y).tolist() == values[:60, 0].tolist()
+    assert points[FAILED].y.max() < points[VALUE].y.min()  # beside the zeros, not among them
+    assert points[VALUE].hints[0].startswith("pull 0: 1,")  # as measured
+    assert "the mean 0.95" in picture.description
+    assert "suspected" not in picture.description + picture.caption
+    assert "spread out a little" in picture.caption
+
+
+def test_values_out_of_bounds_are_failed_ones() -> None:
+    stars = Objective("stars", statistic="mean", bounds=(1, 5))
+    panel = plot.measurements(made_measurements([[4.0], [301.0], [2.0]], (stars,))).panels[0]
+    assert panel.note == "1 × 2, 1 × 4; 1 failed"
+    assert next(layer.at for layer in panel.layers if isinstance(layer, Rule)) == 3.0
+
+
+def test_what_is_exact_has_no_band_and_one_value() -> None:
+    size = Objective("bytes", "minimize", exact=True)
+    picture = plot.measurements(made_measurements([[950.0]] * 9, (size,)))
+    assert picture.panels[0].note == "9 × 950"
+    assert not bands(picture.panels[0])
+    assert "bytes: the value 950" in picture.description

@@ -123,7 +123,7 @@ def _panel(measurements: Measurements, column: _Column, x: Floats, contamination
         (plain, VALUE, values),
         (lies, SUSPECT, values),
         (beyond, BEYOND, np.clip(values, y_low, y_high)),
-        (failed, FAILED, np.full(len(x), y_low)),
+        (failed, FAILED, np.full(len(x), y_low - room)),
     ):
         some = np.flatnonzero(which)
         if len(some):

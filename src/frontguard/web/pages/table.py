@@ -104,4 +104,4 @@ def _keeping(cell: ArmCell) -> Element:
 def _estimate(cell: ArmCell) -> Element:
     if cell.value is None:
         return element("td", {"class": "figure none"}, cell.text)
-    return figure_cell(cell.text, element("small", {}, f" {cell.beside}") if cell.beside else None)
+    return figure_cell(cell.text, *([element("small", {}, f" {cell.beside}")] if cell.beside else []))
