@@ -22,7 +22,9 @@ seen = {
     "main": __name__, "encodings": [each.encoding for each in (sys.stdin, sys.stdout, sys.stderr)],
     "errors": [each.errors for each in (sys.stdin, sys.stdout, sys.stderr)],
     "terminal": [each.isatty() for each in (sys.stdin, sys.stdout, sys.stderr)],
-    "by line": [each.line_buffering for each in (sys.stdout, sys.stderr)],
+    "by line": [each.line_buffering for each in (sys.stdin, sys.stdout, sys.stderr)],
+    "at once": [each.write_through for each in (sys.stdin, sys.stdout, sys.stderr)],
+    "buffers": [type(each.buffer).__name__ for each in (sys.stdin, sys.stdout, sys.stderr)],
     "threads": os.environ.get("OPENBLAS_NUM_THREADS"),
     "signals": [str(signal.getsignal(number)) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)],
     "given": sys.stdin.read(),
@@ -56,7 +58,7 @@ def waits(tmp_path: Path) -> str:
 def test_it_sees_what_a_process_from_nothing_sees(look: str, tmp_path: Path) -> None:
     def seen(command: list[str], how: str) -> tuple[int, object]:
         environment = {**os.environ, "ASKED": "für"}
-        done = subprocess.run(command, input="x\n", cwd=tmp_path, env=environment, capture_output=True, text=True)
+        done = subprocess.run(command, input="x\r\ny\n", cwd=tmp_path, env=environment, capture_output=True, text=True)
         assert done.stderr == f"{how}\n"
         return done.returncode, json.loads(done.stdout)
 

@@ -5,7 +5,7 @@ number, exit code, signals, streams, folder and environment, is a fork of one th
 (`server`). What a test starts is a small program (`client`) that hands its streams over, passes signals on, and ends as
 the fork ends; if it is killed, the fork is.
 
-What a fork cannot show is whether a program imports what it needs: each command is started from nothing at least once.
+What a fork cannot show is whether a program imports what it needs: that takes a test that starts it from nothing.
 Where the environment asks Python or its libraries to begin otherwise, or the machine cannot do this, the client becomes
 the program from nothing.
 """

@@ -16,7 +16,8 @@ FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 def main(address: str, arguments: list[str]) -> None:
     """Hand over what this process has, wait for the end of the other, and end so."""
-    begun, early = 0, []
+    begun = 0
+    early: list[int] = []
 
     def forward(number: int, _frame: object) -> None:
         if begun:
@@ -40,8 +41,8 @@ def main(address: str, arguments: list[str]) -> None:
                 if number not in ignored:
                     signal.signal(number, signal.SIG_DFL)
             os.execv(sys.executable, [sys.executable, *arguments])
-        for number in early:
-            os.kill(begun, number)
+        for each in early:
+            os.kill(begun, each)
         status = int.from_bytes(server.recv(8), "little")
     if os.WIFSIGNALED(status):
         signal.signal(os.WTERMSIG(status), signal.SIG_DFL)

@@ -16,7 +16,7 @@ import socket
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import BinaryIO, TextIO, cast
+from typing import Any
 
 IMPORTED = (
     "frontguard.cli.app",
@@ -155,16 +155,13 @@ def become(request: Request) -> None:
     sys.stderr = sys.__stderr__ = standard(2, sys.stderr)
 
 
-def standard(place: int, like: TextIO) -> TextIO:
+def standard(place: int, like: Any) -> Any:
     """A standard stream as Python makes it; `like` is that of the server."""
     raw = io.FileIO(place, "w" if place else "r", closefd=False)
-    assert isinstance(like, io.TextIOWrapper)
-    as_asked = {"encoding": like.encoding, "errors": like.errors}
-    if place == 0:
-        return io.TextIOWrapper(io.BufferedReader(raw), **as_asked)
-    if like.write_through:  # PYTHONUNBUFFERED
-        return io.TextIOWrapper(cast("BinaryIO", raw), **as_asked, write_through=True)
-    return io.TextIOWrapper(io.BufferedWriter(raw), **as_asked, line_buffering=place == 2 or raw.isatty())
+    at_once = like.write_through  # PYTHONUNBUFFERED
+    buffer: Any = io.BufferedReader(raw) if place == 0 else raw if at_once else io.BufferedWriter(raw)
+    by_line = not at_once and (place == 2 or raw.isatty())
+    return io.TextIOWrapper(buffer, like.encoding, like.errors, "\n", line_buffering=by_line, write_through=at_once)
 
 
 def run(arguments: list[str]) -> None:
