@@ -11,7 +11,8 @@ fixed grid of θ with weights w,
 
 and by Ville's inequality it ever reaches 1/δ' with probability at most δ'. The θ do not depend on c, so all that is
 needed of the values are the sums S_l; log W_n(c) is convex and rises in c, so that the largest mean which is not
-refuted is found by Newton's method from above, where every step is a valid bound.
+refuted is found by Newton's method from above, where every step is a valid bound. Sums are made of atoms with weights:
+of the different values with their counts, or, if these are many, of knots that the values are spread over.
 
 Small θ serve long samples, large ones short samples and means near 0 or 1. Values that spread less than their bounds
 allow are bounded as much sooner. Proofs: docs/theory.md, (m).
@@ -30,7 +31,7 @@ from frontguard.evidence.samples import Record, Samples, in_order
 
 _ENDS = math.log(999.0)  # of the grid, in log(θ / (1−θ)): θ from 0.001 to 0.999
 _MIDDLE = 2.0  # its weights are a normal density of this deviation ...
-_EVEN = 0.1  # ... and this share of them spread evenly; see docs/choices.md
+_EVEN = 0.1  # ... and this share of them spread evenly; see docs/benchmarks.md
 
 BETS = 24
 """How many θ there are."""
@@ -45,6 +46,7 @@ WORST: Floats = np.log1p(-THETAS)
 _SAFETY = 1e-9  # what a logarithm must exceed its threshold by: more than its rounding errors
 _IN_ONE_LOGARITHM = 32  # factors, none below 10⁻³, whose product is far from the smallest double
 _MOST_STEPS = 60
+_SMALL_STEP = 1e-9  # after which the next one would be far smaller: digits double with every step
 
 MOST_ATOMS = 4096
 """Different values up to which each is bet on by itself."""
@@ -67,20 +69,23 @@ def unrefuted_mean(sums: Floats, count: float, threshold: float) -> float:
     c = 1.0
     for l in range(BETS):  # noqa: E741
         # One bet alone is worth no more than all together: a bound by itself, and where Newton's method begins.
-        alone = -math.expm1((sums[l] + LOG_WEIGHTS[l] - threshold) / count) / THETAS[l]
-        c = min(c, alone)
+        alone = sums[l] + LOG_WEIGHTS[l] - threshold
+        if alone > count * WORST[l]:  # or it does not refute 1
+            c = min(c, -math.expm1(alone / count) / THETAS[l])
+    bets = np.empty(BETS)
     for _ in range(_MOST_STEPS):
         largest = -np.inf
         for l in range(BETS):  # noqa: E741
-            largest = max(largest, LOG_WEIGHTS[l] + sums[l] - count * math.log1p(-THETAS[l] * c))
+            bets[l] = LOG_WEIGHTS[l] + sums[l] - count * math.log1p(-THETAS[l] * c)
+            largest = max(largest, bets[l])
         total, slope = 0.0, 0.0
         for l in range(BETS):  # noqa: E741
-            share = math.exp(LOG_WEIGHTS[l] + sums[l] - count * math.log1p(-THETAS[l] * c) - largest)
+            share = math.exp(bets[l] - largest)
             total += share
             slope += share * THETAS[l] / (1.0 - THETAS[l] * c)
         step = (largest + math.log(total) - threshold) * total / (count * slope)
         c -= step
-        if step <= 1e-12:
+        if step <= _SMALL_STEP:
             break
     return min(1.0, c + 1e-11)
 
