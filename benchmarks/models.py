@@ -1,8 +1,9 @@
 """Four language models, of which each answers a question right or wrong, at an exact price: studies through `Study`.
 
 Accuracies of 92, 75, 60 and 55 % have the same median, 1: a study of medians knows nothing but the prices. What counts
-is the mean. Where prices rise as accuracies fall the first model is the front; where they fall all four are. Answers
-are replaced by whoever hurts most under each threat model: right ones of the best model become wrong, wrong ones of the
+is the mean. Where prices rise as accuracies fall the first model is the front; where they fall all four are, the last
+two of which no method tells apart if a twentieth of the answers may be wrong (nobody attacks there). Answers are
+replaced by whoever hurts most under each threat model: right ones of the best model become wrong, wrong ones of the
 others right. Every look at every study is held against the truth (`frontguard.audit.truth`).
 """
 
@@ -69,24 +70,27 @@ def one_study(threat: Threat, prices: tuple[float, ...], seed: int) -> tuple[boo
 
 def main() -> list[Row]:
     rows: list[Row] = []
-    for words, prices in (("rising", (1.0, 2.0, 3.0, 4.0)), ("falling", (4.0, 3.0, 2.0, 1.0))):
+    attackers = (Oblivious(0.0), Oblivious(0.05), Prescient(0.05), Malicious(0.05), Share(0.05))
+    for words, prices, threats in (
+        ("rising", (1.0, 2.0, 3.0, 4.0), attackers),
+        ("falling", (4.0, 3.0, 2.0, 1.0), attackers[:1]),
+    ):
         heading(f"accuracies 92, 75, 60, 55 %, {words} prices: false studies of {STUDIES}")
         print("  | threat | ε | verdicts, in studies | certified | pulls | false | at most |")
-        for eps in (0.0, 0.05):
-            for threat in (Oblivious(eps), Prescient(eps), Malicious(eps), Share(eps)) if eps else (Oblivious(0.0),):
-                began, false, pulls, verdicts, certified = time.perf_counter(), 0, [], {}, 0
-                for seed in range(STUDIES):
-                    wrong, result = one_study(threat, prices, seed)
-                    said = ", ".join(result.verdicts.values())
-                    verdicts[said] = verdicts.get(said, 0) + 1
-                    false, certified = false + wrong, certified + (result.status == "certified")
-                    pulls.append(result.pulls)
-                most = max(verdicts, key=lambda said: verdicts[said])
-                print(
-                    f"  | {threat.name} | {eps:g} | {most}: {verdicts[most]} | {certified} | "
-                    f"{np.mean(pulls):,.0f} ± {np.std(pulls) / np.sqrt(STUDIES):,.0f} | {false} | "
-                    f"{upper_limit(false, STUDIES):.1%} | {time.perf_counter() - began:.0f} s",
-                    flush=True,
-                )
-                rows.append(Row(f"{threat.name}, ε = {eps:g}", false / STUDIES, at_most=1.0 - CONFIDENCE))
+        for threat in threats:
+            began, false, pulls, verdicts, certified = time.perf_counter(), 0, [], {}, 0
+            for seed in range(STUDIES):
+                wrong, result = one_study(threat, prices, seed)
+                said = ", ".join(result.verdicts.values())
+                verdicts[said] = verdicts.get(said, 0) + 1
+                false, certified = false + wrong, certified + (result.status == "certified")
+                pulls.append(result.pulls)
+            most = max(verdicts, key=lambda said: verdicts[said])
+            print(
+                f"  | {threat.name} | {threat.eps:g} | {most}: {verdicts[most]} | {certified} | "
+                f"{np.mean(pulls):,.0f} ± {np.std(pulls) / np.sqrt(STUDIES):,.0f} | {false} | "
+                f"{upper_limit(false, STUDIES):.1%} | {time.perf_counter() - began:.0f} s",
+                flush=True,
+            )
+            rows.append(Row(f"{threat.name}, ε = {threat.eps:g}", false / STUDIES, at_most=1.0 - CONFIDENCE))
     return rows

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 
@@ -335,23 +336,20 @@ def share_of_a_log(rng: Rng) -> Answers:
     """An attacker replaces a share of a log's rows once all of them lie before it."""
     eps, rows = 0.2, 150
     world = World((Objective("quality"),), ((normal(0.0, 1.0),), (normal(0.3, 1.0),)))
-    truth = world.truth
     samples = [np.sort(world.sample(arm, rows, rng)[:, 0]) for arm in range(2)]
     taken = int(np.floor(eps * rows + 1e-9))
     samples[0][:taken] = FAR  # the lowest of the worse arm, and the highest of the better one
     samples[1][-taken:] = -FAR
     log = {"arm": np.repeat(world.arms, rows), "quality": np.concatenate(samples)}
+    yield from _analysed(world, log, Share(eps))
+
+
+def _analysed(world: World, log: dict[str, Any], threat: Threat) -> Answers:
+    """For one look, and for one of many."""
     for anytime in (False, True):
         yield (
-            truth,
-            analyze(
-                log,
-                arm="arm",
-                objectives=world.objectives,
-                threat=Share(eps),
-                confidence=CONFIDENCE,
-                anytime=anytime,
-            ),
+            world.truth,
+            analyze(log, arm="arm", objectives=world.objectives, threat=threat, confidence=CONFIDENCE, anytime=anytime),
         )
 
 

@@ -11,7 +11,8 @@ fixed grid of θ with weights w,
 
 and by Ville's inequality it ever reaches 1/δ' with probability at most δ'. The θ do not depend on c, so all that is
 needed of the values are the sums S_l; log W_n(c) is convex and rises in c, so that the largest mean which is not
-refuted is found by Newton's method from above, where every step is a valid bound.
+refuted is found by Newton's method from above, where every step is a valid bound. Sums are made of atoms with weights:
+of the different values with their counts, or, if these are many, of knots that the values are spread over.
 
 Small θ serve long samples, large ones short samples and means near 0 or 1. Values that spread less than their bounds
 allow are bounded as much sooner. Proofs: docs/theory.md, (m).
@@ -30,7 +31,7 @@ from frontguard.evidence.samples import Record, Samples, in_order
 
 _ENDS = math.log(999.0)  # of the grid, in log(θ / (1−θ)): θ from 0.001 to 0.999
 _MIDDLE = 2.0  # its weights are a normal density of this deviation ...
-_EVEN = 0.1  # ... and this share of them spread evenly; see docs/choices.md
+_EVEN = 0.1  # ... and this share of them spread evenly; see docs/benchmarks.md
 
 BETS = 24
 """How many θ there are."""
