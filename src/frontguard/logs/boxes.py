@@ -194,7 +194,8 @@ class BoxReader:
         distinct, which = ahead.distinct
         most = self._rank(distinct, kept, self._share) if kept > 0.0 else np.zeros_like(distinct)
         of_all = np.maximum(most - taken_away_each(taken, distinct), 0)[which]
-        return np.maximum(np.floor(of_all * ahead.shrink + 1e-9).astype(np.int64), of_all >= 1)
+        now = np.floor(of_all * ahead.shrink + 1e-9).astype(np.int64)
+        return np.asarray(np.maximum(now, of_all >= 1), np.int64)
 
     def _around_mean(self, d: int, threat: Threat, ahead: _Ahead) -> tuple[Floats, Floats]:
         """What bets leave of the mean of values with known bounds, as inner values (n,)."""

@@ -83,10 +83,9 @@ def unrefuted(log: SortedValues, metric: int, arms: Ints, asked: MeanQuestion) -
     found = np.empty((len(arms), 2))
 
     def some(part: Ints) -> None:
-        _unrefuted(
-            *(values, starts, blocks.sums, blocks.starts, low, width),
-            *(part, arms, asked.pulls, asked.taken, asked.foreseen, asked.threshold, found),
-        )
+        sums, begins = blocks.sums, blocks.starts
+        goes_on = asked.pulls, asked.taken, asked.foreseen
+        _unrefuted(values, starts, sums, begins, low, width, part, arms, *goes_on, asked.threshold, found)
 
     side_by_side(some, np.array_split(np.arange(len(arms)), _parts(len(arms))))
     return found
@@ -97,7 +96,7 @@ def unrefuted_by(sums: Floats, asked: MeanQuestion, good: Ints) -> Floats:
 
     Which values are the smallest is not: those that are taken away count as 1 besides, which refutes no more.
     """
-    lost = asked.pulls - good + np.minimum(asked.taken, good)
+    lost = np.asarray(asked.pulls - good + np.minimum(asked.taken, good), np.float64)
     found = np.empty((len(sums), 2))
     _of_sums(np.ascontiguousarray(sums), lost, asked.pulls, asked.foreseen, asked.threshold, found)
     return found
@@ -121,9 +120,8 @@ def standard_errors(log: SortedValues, metric: int, means: Floats) -> Floats:
     """The standard errors (K,) of the means (K,) of a metric that its values show; NaN without values."""
     found = np.empty(len(means))
     values, starts = read_only(log.values[metric]), np.ascontiguousarray(log.starts[metric])
-    edges = np.linspace(0, len(means), _parts(len(means)) + 1).astype(np.int64)
-    parts = list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
-    side_by_side(lambda part: _errors(values, starts, means, *part, found), parts)
+    parts = np.array_split(np.arange(len(means)), _parts(len(means)))
+    side_by_side(lambda part: _errors(values, starts, means, part, found), parts)
     return found
 
 
@@ -292,8 +290,8 @@ def _of_sums(all_sums: Floats, lost: Floats, pulls: Ints, foreseen: Floats, thre
 
 
 @kernel
-def _errors(values: Floats, starts: Ints, means: Floats, first: int, last: int, found: Floats) -> None:
-    for arm in range(first, last):
+def _errors(values: Floats, starts: Ints, means: Floats, part: Ints, found: Floats) -> None:
+    for arm in part:
         have = starts[arm + 1] - starts[arm]
         squares = 0.0
         for i in range(starts[arm], starts[arm + 1]):
