@@ -67,6 +67,25 @@ def test_the_answer_is_a_sentence_a_table_and_what_it_is_worth(folder: Path) -> 
     assert lines == ["-O1", "-O3", "007", "-O2"]
 
 
+def test_rows_of_a_cluster_are_one_observation(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    with (tmp_path / "log.csv").open("w") as file:
+        file.write("arm,host,day,ms\n")
+        for n in range(600):
+            file.write(f"{'ab'[n % 2]},{n % 10},{n % 6 // 2},{n % 2 + rng.normal(0, 0.1)}\n")
+    ran = run("log.csv", "--minimize", "ms", "--cluster", "host", "--cluster", "day", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    said = " ".join(ran.stdout.split())
+    assert said.startswith("Of 2 arms, a has the least ms.")
+    assert "600 rows are 30 clusters by 'host' and 'day', 15 of an arm" in said
+    few = run("log.csv", "--minimize", "ms", "--cluster", "host", cwd=tmp_path)
+    assert few.returncode == 0, few.stderr
+    said = " ".join(few.stdout.split())
+    assert "nothing is known of 2 of 2 arms ('a', 'b'): rows of an arm with the same 'host' are one observation" in said
+    assert "in about" in said
+    assert "--append" not in said.partition("Next:")[2]
+
+
 def test_any_share_of_the_rows_instead_of_a_probability(folder: Path) -> None:
     """Wider than against each row with that probability: ranks lose ⌊εn⌋ afterwards."""
     found = {}

@@ -65,7 +65,7 @@ TABLES = {
     "settings": ("id", "text"),
     "progress": ("study", "plans", "planned", "told", "handed"),
     "plan": ("id", "told", "first", "arms", "status"),
-    "told": ("id", "study", "pull", "numbers", "reason", "worker", "ended"),
+    "told": ("id", "study", "pull", "numbers", "reason", "worker", "cluster", "ended"),
     "lease": ("study", "pull", "worker", "deadline"),
     "late": ("study", "number", "pull", "numbers", "reason", "worker"),
 }

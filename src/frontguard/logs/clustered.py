@@ -19,7 +19,15 @@ from frontguard.evidence.boundaries import taken_away_each
 from frontguard.evidence.boxes import ArmBoxes
 from frontguard.evidence.clusters import bounding_places, first_useful_clusters, highest_cluster_means
 from frontguard.evidence.means import threshold_of
-from frontguard.evidence.statistics import BOUNDED_MEAN, NORMAL_MEAN, QUANTILE, inner_of_mean, noisy, statistics_of
+from frontguard.evidence.statistics import (
+    BOUNDED_MEAN,
+    EXACT,
+    NORMAL_MEAN,
+    QUANTILE,
+    inner_of_mean,
+    noisy,
+    statistics_of,
+)
 from frontguard.logs.boxes import BoxReader
 from frontguard.logs.sort.names import ArmNames, Codes
 from frontguard.logs.sort.ordered import Ordered, Readable
@@ -172,10 +180,12 @@ class ClusterBoxReader(BoxReader):
             return super().first_bounded(threat)
         found: list[int | None] = []
         for each in self._statistics:
+            if each.kind == EXACT:
+                found += [1, 1]
+                continue
             times, less = threat.surviving
-            mean = each.kind == BOUNDED_MEAN
             for level in (each.level, 1.0 - each.level):
-                kept = times - less if mean else threat.keep(level)
+                kept = times - less if each.kind == BOUNDED_MEAN else threat.keep(level)
                 fewest = first_useful_clusters(kept, self._threshold, threat.taken, _FARTHEST)
                 found.append(int(fewest) if fewest >= 0 else None)
         return found

@@ -51,7 +51,8 @@ class Measurement:
     @classmethod
     def of(cls, values: Any, reason: str = "", cluster: str | None = None) -> Measurement:
         """What was told: values or, as `identify` takes it of a function too, a whole measurement."""
-        came = values if isinstance(values, Measurement) else cls(values, reason)
+        came = values if isinstance(values, Measurement) else cls(values)
+        came = replace(came, reason=reason) if reason else came
         return came if cluster is None else replace(came, cluster=cluster)
 
     @classmethod
