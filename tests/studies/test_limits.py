@@ -7,10 +7,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from frontguard import BadInput, Limit, Malicious, Objective, Prescient, Result, Study, Threat, identify
+from frontguard import (
+    BadInput,
+    Certified,
+    Limit,
+    Malicious,
+    Objective,
+    Prescient,
+    Result,
+    Study,
+    Threat,
+    identify,
+    simulate,
+)
+from frontguard.simulation.environments import gaussian
 from frontguard.storage.open import open_storage
 from frontguard.studies.follow import Follower
 from frontguard.verdicts import BEYOND, OPEN, WITHIN, Keeping, Verdict
+from frontguard.words.beginning import beginning
 
 ARMS = ["fast", "good", "slow", "worst"]
 MEDIANS = {"fast": (1.0, 5.0), "good": (3.0, 2.0), "slow": (5.0, 3.0), "worst": (9.0, 2.5)}  # seconds, memory
@@ -181,3 +195,40 @@ def test_what_is_said_of_limits_is_seldom_false(threat: Threat, lies: float) -> 
             found = found or false_claims(study.result(), 4.9)
         wrong += found or false_claims(study.result(), 4.9)
     assert wrong <= 20
+
+
+def test_limit_that_lies_hide_for_ever_is_told_before_the_first_pull() -> None:
+    objectives = [Objective("seconds", "minimize", 0.5)]
+    study = Study(ARMS, objectives, Malicious(0.1), limits=["p95(memory)<=4", "memory<=9"])
+    assert [gate.column for gate in study.settings.never_within()] == [1]
+    said = "  against this attacker with ε = 10%, no number of pulls bounds p95(memory) from above: no arm will be in"
+    assert f"{said} with this limit" in beginning(study.settings)
+    assert not Study(ARMS, objectives, Malicious(0.1), limits=["p80(memory)<=4"]).settings.never_within()
+
+
+def test_simulation_refuses_what_it_does_not_know() -> None:
+    policy = Certified.for_objectives(2, [Objective("x", tolerance=0.1)], threat=CLEAN, limits=["x>=0"])
+    with pytest.raises(ValueError, match="the simulation knows no limits"):
+        simulate(policy, gaussian([[0.0], [1.0]], 0.1), runs=1)
+
+
+def test_policy_with_limits_is_saved_and_goes_on(tmp_path: Path) -> None:
+    policy = Certified.for_objectives(3, [Objective("x", tolerance=0.3)], threat=CLEAN, limits=["y>=0", "p75(x)>=-9"])
+    rng = np.random.default_rng(2)
+    truth = np.array([[2.0, -1.0], [1.0, 1.0], [-2.0, 2.0]])
+
+    def pull(arms: np.ndarray) -> np.ndarray:
+        values = rng.normal(truth[arms], 0.5)
+        return np.column_stack([values[:, 0], values[:, 1], values[:, 0]])
+
+    for _ in range(3):
+        policy.tell(arms := policy.ask(), pull(arms))
+    policy.save(tmp_path / "policy.npz")
+    again = Certified.load(tmp_path / "policy.npz")
+    while not policy.done:
+        arms = policy.ask()
+        assert np.array_equal(arms, again.ask())
+        values = pull(arms)
+        policy.tell(arms, values)
+        again.tell(arms, values)
+    assert policy.result().verdicts == again.result().verdicts == {"0": "out", "1": "in", "2": "out"}

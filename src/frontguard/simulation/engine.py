@@ -294,6 +294,8 @@ def drive_by_turns(policy: Policy, streams: Streams, max_pulls: float = math.inf
 
 
 def _checked_source(policy: Policy, environment: Environment, adversary: Adversary | None) -> RewardSource:
+    if isinstance(policy, Certified) and len(policy.limits.columns):
+        raise ValueError("the simulation knows no limits; got a policy that has some: drive it by ask and tell")
     if (policy.arms, policy.objectives) != environment.medians.shape:
         raise ValueError(
             f"the policy has (K, M) = {(policy.arms, policy.objectives)} arms and objectives, "

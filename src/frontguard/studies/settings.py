@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 from frontguard._checks import real_number
 from frontguard._written import checked_confidence
 from frontguard.errors import BadInput
-from frontguard.limits import Columns, Limit, columns_for, parse_limits
+from frontguard.evidence.boxes import first_bounded
+from frontguard.limits import Columns, Gate, Limit, columns_for, parse_limits
 from frontguard.objectives import Objective, parse_objectives
 from frontguard.phrases import shortened, shown
 from frontguard.policies import Certified
@@ -63,11 +64,7 @@ class Settings:
     about: dict[str, Any] = field(default_factory=dict)
     reopened_after: int = 0  # plans up to which a stop has been overruled by a change of settings
     limits: tuple[Limit, ...] = ()
-
-    @property
-    def columns(self) -> Columns:
-        """What a pull measures, and what has a box."""
-        return columns_for(self.objectives, self.limits)
+    columns: Columns = field(init=False, repr=False, compare=False)  # what a pull measures, and what has a box
 
     def policy(self) -> Certified:
         """The policy that decides, without any observations."""
@@ -83,6 +80,11 @@ class Settings:
             **optional,
         )
 
+    def never_within(self) -> tuple[Gate, ...]:
+        """The limits of which no number of pulls could tell that an arm is within."""
+        ends = first_bounded(self.policy().rule) if self.limits else []
+        return tuple(gate for gate in self.columns.gates if ends[2 * gate.column] is None)
+
     @property
     def parts(self) -> ArmParts | None:
         """What the arms are made of, if whoever drives the study said so."""
@@ -94,6 +96,7 @@ class Settings:
         spread = None if self.spread is None else _spread_to_dict(self.spread)
         threat = {"threat": self.threat.name, "contamination": self.threat.eps}
         settings = {"format": FORMAT, **vars(self), **threat, "spread": spread}
+        del settings["columns"]  # which follow from the others
         if not self.limits:  # as before there were any
             del settings["limits"]
         return json.dumps(settings, ensure_ascii=False, default=asdict)
@@ -140,6 +143,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Refuse what no memory holds."""
+        object.__setattr__(self, "columns", columns_for(self.objectives, self.limits))
         arms, objectives = len(self.arms), len(self.objectives)
         if objectives + len(self.limits) > MOST_OBJECTIVES or arms * len(self.columns.boxed) > MOST_CELLS:
             raise BadInput(

@@ -9,7 +9,7 @@ from frontguard.planning.reach import means_below_floor
 from frontguard.studies.settings import Settings
 from frontguard.words.certificate import tolerance_in_words
 from frontguard.words.floors import below_floor
-from frontguard.words.limits import limit_in_words
+from frontguard.words.limits import limit_in_words, never_within
 from frontguard.words.threats import against
 
 
@@ -35,6 +35,7 @@ def beginning(settings: Settings, *, max_time: float | None = None, workers: int
         f"comparing {number_of(len(settings.arms))} at a confidence of {sure}, {lies}",
         *(f"  by {tolerance_in_words(objective)}" for objective in settings.objectives),
         *(f"  among those with {limit_in_words(gate)}" for gate in settings.columns.gates),
+        *(f"  {never_within(gate, settings.threat.eps)}" for gate in settings.never_within()),
         f"{_end(settings, max_time)}; {number_of(workers, 'pull')} at a time",
         *(f"warning: {said}" for said in below_floor(low, settings.threat.name, settings.threat.eps)),
     ]

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from frontguard.limits import Gate
-from frontguard.phrases import joined, number, number_of
+from frontguard.phrases import joined, number, number_of, percent
 from frontguard.results import Kept, Result
 from frontguard.verdicts import BEYOND, OPEN, WITHIN, Keeping, Verdict
 from frontguard.words.arm_table import names_in_short
@@ -27,6 +27,12 @@ def limit_in_words(gate: Gate) -> str:
     if limit.allowed == limit.value:
         return str(gate)
     return f"{gate} ({'up' if gate.sign == '≤' else 'down'} to {limit.allowed:.12g} is tolerated)"
+
+
+def never_within(gate: Gate, contamination: float) -> str:
+    """That no number of pulls tells that an arm keeps to a limit, so that none can be returned."""
+    what = f"{gate.of} from {'above' if gate.sign == '≤' else 'below'}"
+    return f"{Statement.NO_PULLS_DO(eps=percent(contamination), what=what)}: no arm will be in with this limit"
 
 
 def all_limits(kept: Kept) -> str:
