@@ -10,6 +10,7 @@ others right. Every look at every study is held against the truth (`frontguard.a
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
@@ -78,16 +79,16 @@ def main() -> list[Row]:
         heading(f"accuracies 92, 75, 60, 55 %, {words} prices: false studies of {STUDIES}")
         print("  | threat | ε | verdicts, in studies | certified | pulls | false | at most |")
         for threat in threats:
-            began, false, pulls, verdicts, certified = time.perf_counter(), 0, [], {}, 0
+            began, false, certified = time.perf_counter(), 0, 0
+            pulls, verdicts = list[int](), Counter[str]()
             for seed in range(STUDIES):
                 wrong, result = one_study(threat, prices, seed)
-                said = ", ".join(result.verdicts.values())
-                verdicts[said] = verdicts.get(said, 0) + 1
+                verdicts[", ".join(result.verdicts.values())] += 1
                 false, certified = false + wrong, certified + (result.status == "certified")
                 pulls.append(result.pulls)
-            most = max(verdicts, key=lambda said: verdicts[said])
+            ((most, often),) = verdicts.most_common(1)
             print(
-                f"  | {threat.name} | {threat.eps:g} | {most}: {verdicts[most]} | {certified} | "
+                f"  | {threat.name} | {threat.eps:g} | {most}: {often} | {certified} | "
                 f"{np.mean(pulls):,.0f} ± {np.std(pulls) / np.sqrt(STUDIES):,.0f} | {false} | "
                 f"{upper_limit(false, STUDIES):.1%} | {time.perf_counter() - began:.0f} s",
                 flush=True,
