@@ -253,7 +253,7 @@ def test_models_with_a_median_of_one_are_refused_and_their_rates_are_told_apart(
     log = rates(MODELS, 400)
     with pytest.raises(BadInput) as refused:
         analyze(log, maximize="solved", minimize="price")
-    assert "'solved' has two different values only, 0 and 1" in str(refused.value)
+    assert "'solved' has only the values 0 and 1" in str(refused.value)
     assert "--mean solved=0,1 (Objective(statistic='mean', bounds=(0, 1)))" in str(refused.value)
     assert "--quantile solved=0.5 (Objective(quantile=0.5))" in str(refused.value)
     found = analyze(log, objectives=[SOLVED, PRICE], contamination=0.0)

@@ -20,6 +20,7 @@ from frontguard.logs.sort.rows import sorted_pulls
 from frontguard.logs.sources import blocks
 from frontguard.logs.ties import refuse_ties
 from frontguard.notices import TakenAsRate
+from tests.cli import commands
 
 N = 120
 ARMS = ["a"] * N + ["b"] * N
@@ -174,7 +175,7 @@ def test_what_says_something_is_not_refused() -> None:
     ):
         assert analyze({"arm": arms, "v": values}, maximize="v").arms == ("x", "y", "z")
     few = {"arm": ["a", "a", "b"], "v": [0.0, 1.0, np.nan]}
-    assert "two different values only, 0 and 1" in refused(few, maximize="v")
+    assert "only the values 0 and 1" in refused(few, maximize="v")
     assert analyze({"arm": ["a", "b"], "v": [0.0, 1.0]}, maximize="v").arms == ("a", "b")
 
 
@@ -198,6 +199,16 @@ def test_a_third_of_the_values_is_counted_exactly(n: int) -> None:
 def test_a_refused_log_is_not_appended(tmp_path: Path) -> None:
     state = tmp_path / "state"
     log = csv(tmp_path, {**COLUMNS, "solved": list(map(int, SOLVED))})
-    with pytest.raises(BadInput, match="two different values only"):
+    with pytest.raises(BadInput, match="only the values"):
         analyze(log, maximize="solved", minimize="price", append=state)
     assert not state.exists()
+
+
+def test_it_is_said_that_true_and_false_were_taken_as_a_rate(tmp_path: Path) -> None:
+    rows = "".join(f"{arm},{str(k % 4 < share).lower()}\n" for arm, share in (("a", 1), ("b", 3)) for k in range(80))
+    (tmp_path / "log.csv").write_text("arm,solved\n" + rows)
+    done = commands.run(
+        "analyze", "log.csv", "--arm", "arm", "--maximize", "solved", "--tolerance", "0.1", cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    assert "'solved' is true or false: the rate is what counts." in done.stdout

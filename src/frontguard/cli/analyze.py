@@ -241,7 +241,13 @@ def _print(found: Analysis, top: int, append: Path | None) -> None:
     screen.print(guarantee(found, anytime=found.anytime))
     for line in summary.best_guess(found):
         screen.print(line)
-    for said in (summary.clusters(found), summary.robustness(found), summary.by_means(found), summary.failures(found)):
+    for said in (
+        summary.rates(found),
+        summary.clusters(found),
+        summary.robustness(found),
+        summary.by_means(found),
+        summary.failures(found),
+    ):
         if said is not None:
             screen.print(said)
     for warning in warnings_in_short(found.notices):

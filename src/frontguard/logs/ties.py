@@ -44,12 +44,7 @@ def _refuse_two_values(log: Readable, column: int, objective: Objective) -> None
     last_low = _last_equal(log, column, mixed, np.ones_like(mixed))
     if (log.at(column, mixed, last_low + 1) < values[1]).any():  # there is something between
         return
-    low, high = (f"{value:g}" for value in values)
-    raise BadInput(
-        f"{shown(objective.name)} has two different values only, {low} and {high}, and arms that show both, such as "
-        f"{shown(log.arms[int(mixed[0])])}: the median of an arm is one of them, which says little. "
-        f"{_ways_out(objective.name, f'{low},{high}', f'{low}, {high}')}"
-    )
+    raise BadInput(objective.only_two(*values.tolist()))
 
 
 def _refuse_equal_medians(log: Readable, column: int, arms: Ints, objective: Objective) -> None:
@@ -76,14 +71,8 @@ def _refuse_equal_medians(log: Readable, column: int, arms: Ints, objective: Obj
     raise BadInput(
         f"the medians of {len(names):,} arms in {shown(objective.name)} are the same, {value:g}, and a third or more "
         f"of the values of each are equal to it ({quoted(names, 3)}): an answer by medians would rest on these ties. "
-        f"{_ways_out(objective.name, 'LOW,HIGH', 'low, high')}"
-    )
-
-
-def _ways_out(name: str, option: str, bounds: str) -> str:
-    return (
-        f"Say what counts: their mean, --mean {name}={option} (Objective(statistic='mean', bounds=({bounds}))), or the "
-        f"median if it is meant, --quantile {name}=0.5 (Objective(quantile=0.5))"
+        f"Say what counts: their mean, --mean {objective.name}=LOW,HIGH (Objective(statistic='mean', "
+        f"bounds=(low, high))), or the median if it is meant, --quantile {objective.name}=0.5 (Objective(quantile=0.5))"
     )
 
 

@@ -87,6 +87,7 @@ def analysis_report(found: Analysis, origin: Origin | None = None) -> Report:
         facts=(
             Fact("Verdicts", verdicts),
             *(Fact("Rows", each) for each in summary.rows_chosen(found)),
+            *(Fact("Rates", each) for each in (summary.rates(found),) if each),
             *(Fact("Clusters", each) for each in (summary.clusters(found),) if each),
         ),
         robustness=robustness_part(plain),
