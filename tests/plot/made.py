@@ -99,6 +99,7 @@ def made_measurements(values: npt.ArrayLike, objectives: Sequence[Objective], **
             "workers": ("worker",) * n,
             "at": 1.7e9 + np.arange(n, dtype=np.float64),
             "ends": np.zeros(n, np.int64),
+            "clusters": ("",) * n,
             **more,
         }
     )
