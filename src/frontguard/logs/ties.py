@@ -62,7 +62,7 @@ def _refuse_equal_medians(log: Readable, column: int, arms: Ints, objective: Obj
     if not len(some):
         return
     equal = _last_equal(log, column, some, middle) - _first_equal(log, column, some, middle) + 1
-    tied = _SHARE * equal >= good
+    tied = (_SHARE * equal >= good) & (equal > 1)  # one value of two or three is no tie
     tied[tied] = _shared(values[tied])
     if not tied.any():
         return
