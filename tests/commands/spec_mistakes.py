@@ -28,7 +28,7 @@ MISTAKES = [  # in the shortest spec: what is replaced, by what, and the message
     ('name = "seconds"', 'name = "s"\npattern = "(a)"\ndirection = "minimize"', ", line 3: objective 1: pattern: belongs to source = 'regex'; the source is 'json'"),
     ("[[objective]]", "[objective]", ", line 1: objective: wanted one [[objective]] or more; got a table"),
     ("[run]", '[[objective]]\nname = "seconds"\ntolerance = 1\n[run]', ", line 6: objective 2: name: wanted a different name for each; got 'seconds' again"),
-    ("[run]", "[runs]", ", line 5: runs: no such key (did you mean 'run'?); wanted one of study, objective, run, arm, arms, budget"),
+    ("[run]", "[runs]", ", line 5: runs: no such key (did you mean 'run'?); wanted one of study, objective, limit, run, arm, arms, budget"),
     ("[run]", "[run]\nworkers = 0", ", line 6: run.workers: wanted a whole number from 1; got 0"),
     ("[run]", "[run]\nworkers = true", ", line 6: run.workers: wanted a whole number from 1; got true"),
     ("[run]", "[run]\nworkers = 1" + "0" * 400, ", line 6: run.workers: wanted a whole number from 1; got 1" + "0" * 58 + "…"),
