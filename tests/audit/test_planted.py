@@ -108,6 +108,8 @@ FAULTS: list[tuple[str, Planted]] = [
     ("means-of-liars", nothing_is_replaced),
     ("means-hit-by-value", nothing_is_replaced),
     ("share-of-means", a_share_is_a_probability),
+    ("share-of-rates-in-a-log", a_share_is_a_probability),
+    ("means-in-a-log", nothing_is_replaced),
     ("unsolved-fails", what_is_out_is_left_out),
     ("unsolved-is-stopped", interrupted_pulls_are_measured_again),
     ("policies-without-a-promise", every_policy_promises),

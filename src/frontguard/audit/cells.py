@@ -485,6 +485,40 @@ def share_of_means(rng: Rng) -> Answers:
 
 
 @cell
+def share_of_rates_in_a_log(rng: Rng) -> Answers:
+    """An attacker turns a share of a log's rates once all rows lie before it."""
+    eps, rows = 0.1, 400
+    world = World((SOLVED,), ((rate(0.5),), (rate(0.65),)))
+    samples = [np.sort(world.sample(arm, rows, rng)[:, 0]) for arm in range(2)]
+    taken = int(np.floor(eps * rows + 1e-9))
+    samples[0][:taken] = 1.0  # zeros of the worse arm, and ones of the better one
+    samples[1][-taken:] = 0.0
+    log = {"arm": np.repeat(world.arms, rows), "solved": np.concatenate(samples)}
+    yield from _analysed(world, log, Share(eps))
+
+
+@cell
+def means_in_a_log(rng: Rng) -> Answers:
+    """A log of mean stars, mean costs and exact prices, of which a malicious attacker hit the values that matter."""
+    threat, rows, stars_and_cost = Malicious(0.1), 300, _stars_and_cost()
+    prices = (exactly(3.0), exactly(1.0), exactly(4.0), exactly(2.0))
+    laws = tuple((*laws, price) for laws, price in zip(stars_and_cost.laws, prices, strict=True))
+    world = World((*stars_and_cost.objectives, PRICE), laws)
+    columns: list[Floats] = []
+    for arm in range(len(laws)):
+        values = world.sample(arm, rows, rng)
+        for d, (low, high) in enumerate(each.bounds for each in stars_and_cost.objectives if each.bounds):
+            from_below = (arm < 2) == world.objectives[d].minimized
+            order = np.argsort(values[:, d] + 1e-9 * rng.random(rows))
+            hits = int(rng.binomial(rows, threat.eps))
+            values[order[:hits] if from_below else order[rows - hits :], d] = high if from_below else low
+        columns.append(values)
+    every = np.concatenate(columns)
+    log = {"arm": np.repeat(world.arms, rows)} | {each.name: every[:, d] for d, each in enumerate(world.objectives)}
+    yield from _analysed(world, log, threat)
+
+
+@cell
 def exact_prices(rng: Rng) -> Answers:
     """Rates that are lied about beside exact prices, which are not."""
     threat = Prescient(0.05)
