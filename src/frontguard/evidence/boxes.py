@@ -235,7 +235,7 @@ def first_informative(threat_taken: float, surviving: tuple[float, float], thres
 
     >>> from frontguard import Prescient
     >>> first_informative(0.0, Prescient(0.1).surviving, threshold_of(0.001))
-    9
+    5
     """
     times, less = surviving
     fewest, most = 0, LARGEST
