@@ -365,3 +365,8 @@ def test_a_wrong_value_is_found_in_its_column():
     objectives = [Objective("a"), Objective("seconds", "minimize", "2%")]
     with pytest.raises(BadInput, match=r"objective 'seconds' .* got -1\.0 at position 1: "):
         inward_matrix(objectives, [[1.0, 1.0], [1.0, -1.0]])
+
+
+def test_a_known_deviation_has_no_percentages():
+    with pytest.raises(BadInput, match=r"absolute number where sigma is given.*got '5%'"):
+        Objective("volts", "minimize", "5%", statistic="mean", sigma=0.2)

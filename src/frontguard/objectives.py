@@ -163,6 +163,11 @@ class Objective:
             sigma = real_number(self.sigma, f"sigma of {name}")
             if not 0.0 < sigma < math.inf:
                 raise BadInput(f"sigma of {name} must be positive and finite; got {self.sigma!r}")
+            if self.relative:  # a mean that may be 0 or below has no percentage
+                raise BadInput(
+                    f"tolerance of {name} must be an absolute number where sigma is given, as its mean may be 0 or "
+                    f"less; got {self.tolerance!r}"
+                )
             object.__setattr__(self, "sigma", sigma)
 
     def _checked_bounds(self, bounds: object) -> tuple[float, float]:

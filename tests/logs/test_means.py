@@ -157,7 +157,7 @@ def test_boxes_are_those_of_a_study_with_the_same_values(threat: Threat) -> None
 
 def test_a_known_deviation_has_the_normal_mixture_while_nothing_fails_or_is_replaced() -> None:
     rng = np.random.default_rng(1)
-    known = [Objective("m0", "minimize", "5%", statistic="mean", sigma=2.0), Objective("m1")]
+    known = [Objective("m0", "minimize", 0.5, statistic="mean", sigma=2.0), Objective("m1")]
     samples = [np.stack([rng.normal(50, 2, n), rng.normal(size=n)], axis=1) for n in (40, 25)]
     samples[1][3, 0] = np.nan
     reader = BoxReader(log_of(samples, known), known, 0.05)
@@ -165,9 +165,9 @@ def test_a_known_deviation_has_the_normal_mixture_while_nothing_fails_or_is_repl
     alpha, n = 2 * 0.05 / (2 * 2 * 2), 40
     reach = 2.0 * math.sqrt((n + NORMAL_WEIGHT) * (2 * math.log(1 / alpha) + math.log((n + NORMAL_WEIGHT) / 10.0))) / n
     mean = samples[0][:, 0].mean()
-    assert boxes.lower[0, 0] == pytest.approx(-math.log(mean + reach), rel=1e-9)
-    assert boxes.upper[0, 0] == pytest.approx(-math.log(mean - reach), rel=1e-9)
-    assert boxes.estimates[0, 0] == pytest.approx(-math.log(mean))
+    assert boxes.lower[0, 0] == pytest.approx(-(mean + reach), rel=1e-9)
+    assert boxes.upper[0, 0] == pytest.approx(-(mean - reach), rel=1e-9)
+    assert boxes.estimates[0, 0] == pytest.approx(-mean)
     assert (boxes.lower[1, 0], boxes.upper[1, 0]) == (-np.inf, np.inf)  # a pull failed: it may have been anything
     assert np.isinf(reader.read(Prescient(0.01)).lower[:, 0]).all()
     with pytest.raises(BadInput, match=r"known deviation \(sigma\) needs contamination 0.*got contamination 0\.1"):

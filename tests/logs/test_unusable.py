@@ -56,7 +56,7 @@ def test_a_percentage_of_a_mean_needs_positive_means_only() -> None:
     st.sampled_from(
         [STARS, Objective("x"), Objective("x", tolerance="5%"), Objective("x", tolerance="5%", exact=True),
          Objective("x", tolerance="5%", statistic="mean", bounds=(0, 2)),
-         Objective("x", tolerance="5%", statistic="mean", sigma=1.0)]
+         Objective("x", tolerance=0.5, statistic="mean", sigma=1.0)]
     ),
     st.lists(st.floats() | st.sampled_from([0.0, -0.0, 5e-324, 1.0, 5.0, np.nextafter(5.0, 9.0)]), max_size=20),
 )  # fmt: skip
