@@ -37,7 +37,7 @@ def test_the_plain_values_follow_the_contract() -> None:
     assert values["verdicts"] == {"<b>a</b>": "in", "b": "in", "c": "out", "d": "covered"}
     assert values["certificate"] == {
         "accuracy": 0.5, "coverage": 0.25, "confidence": 0.9, "threat": "oblivious", "contamination": 0.1,
-        "void": "", "arms": None, "aside": [],
+        "void": "", "arms": None, "aside": [], "limits": [],
     }  # fmt: skip
     assert values["pulls"] == 35
     assert values["intervals"]["b"] == {"speed": [2.8, 3.2], "quality": [0.8, 1.2]}

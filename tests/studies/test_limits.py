@@ -218,10 +218,10 @@ def test_policy_with_limits_is_saved_and_goes_on(tmp_path: Path) -> None:
     truth = np.array([[2.0, -1.0], [1.0, 1.0], [-2.0, 2.0]])
 
     def pull(arms: np.ndarray) -> np.ndarray:
-        values = rng.normal(truth[arms], 0.5)
+        values = rng.normal(truth[arms], 1.5)
         return np.column_stack([values[:, 0], values[:, 1], values[:, 0]])
 
-    for _ in range(3):
+    for _ in range(2):
         policy.tell(arms := policy.ask(), pull(arms))
     policy.save(tmp_path / "policy.npz")
     again = Certified.load(tmp_path / "policy.npz")
@@ -231,4 +231,5 @@ def test_policy_with_limits_is_saved_and_goes_on(tmp_path: Path) -> None:
         values = pull(arms)
         policy.tell(arms, values)
         again.tell(arms, values)
-    assert policy.result().verdicts == again.result().verdicts == {"0": "out", "1": "in", "2": "out"}
+    assert policy.result().verdicts == again.result().verdicts
+    assert policy.result().pareto_set == ["1"]
