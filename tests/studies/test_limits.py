@@ -233,3 +233,17 @@ def test_policy_with_limits_is_saved_and_goes_on(tmp_path: Path) -> None:
         again.tell(arms, values)
     assert policy.result().verdicts == again.result().verdicts
     assert policy.result().pareto_set == ["1"]
+
+
+def test_values_of_an_arm_are_its_own_where_there_are_limits() -> None:
+    study = Study(["a", "b"], [Objective("x"), Objective("y", exact=True)], Prescient(0.0), limits=["p90(z)<=9"])
+    for pull in study.ask(6):
+        study.tell(pull, {"x": 1.0 + pull.index, "y": 10.0 + pull.id, "z": 100.0})
+    policy = study.settings.policy()
+    policy.expect([0, 1, 1])
+    policy.take(
+        [0, 1, 1], study.settings.columns.observed(np.array([[1.0, 5.0, 7.0], [2.0, 6.0, 8.0], [3.0, 6.0, 9.0]]))
+    )
+    assert policy.values_of(1, 0).tolist() == [2.0, 3.0]
+    assert policy.values_of(1, 1).tolist() == [6.0, 6.0]
+    assert any(notice.kind == "exact_differs" for notice in study.result().notices)  # type: ignore[attr-defined]

@@ -331,7 +331,7 @@ class Certified(Policy):
         The second piece is what was told last and only lent (see `with_pending`).
         """
         samples = self.samples
-        column = samples.columns[arm * self.objectives + objective]
+        column = samples.columns[arm * self.width + objective]
         start, later, beside = int(column["start"]), int(column["window"]), int(column["window_start"])
         own = samples.pool[start : start + int(column["count"]) - later : step]
         return np.concatenate([own, samples.beside[beside : beside + later : step]])
