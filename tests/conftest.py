@@ -41,7 +41,7 @@ FIRST = (
     "web/test_hostile.py",
     "cli/test_run.py",
     "web/test_live.py",
-    "logs/test_cluster.py",
+    "logs/dask/test_cluster.py",
     "docs",
     "examples",
     "measure",

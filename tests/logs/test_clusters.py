@@ -14,8 +14,8 @@ from numpy.random import Generator
 
 from frontguard import Analysis, Objective, Prescient, Share, Threat, analyze
 from frontguard.errors import BadInput
+from frontguard.logs.checks.correlation import CHANCE, Sample, looks_like_cluster, resemblance
 from frontguard.logs.clustered import ClusterBoxReader, Clustered, ClusterRows
-from frontguard.logs.correlation import CHANCE, Sample, looks_like_cluster, resemblance
 from frontguard.logs.sort.rows import RowBuffer
 from frontguard.logs.sources import open_log
 from frontguard.notices import InClusters, LooksClustered, TooFewClusters, TooFewPulls

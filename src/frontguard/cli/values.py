@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from frontguard.limits import Limit
-    from frontguard.words.arm_table import ArmTable
+    from frontguard.words.tables.arm_table import ArmTable
 
 T = TypeVar("T")
 
@@ -112,7 +112,7 @@ def size_of(text: str) -> int:
 
 def print_answer(screen: Console, answer: str, arms: ArmTable, elsewhere: str) -> None:
     """What every answer begins with: a sentence or two, and the table of arms, all of which `elsewhere` gives."""
-    from frontguard.words.arm_sheet import on_terminal
+    from frontguard.words.tables.arm_sheet import on_terminal
 
     printed = on_terminal(arms, screen.width, elsewhere)
     screen.print(answer, style="bold")

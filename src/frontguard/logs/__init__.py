@@ -10,5 +10,7 @@ makes no sentences but those of errors. Where to start reading:
 - `boxes`, `profile`, `more_pulls`: what is read from them: intervals, how robust the verdicts are, what is missing
 - `state`: what an analysis leaves behind for later rows; `counted`: which files it has counted; `sketch`: the same in
   bounded memory
-- `cluster`: a log that is sorted by the workers of a Dask cluster; `on_workers`: what these do
+- `clustered`: logs whose rows depend on each other within clusters
+- `checks`: what a log is looked at for, beside its answer
+- `dask`: a log that is sorted by the workers of a Dask cluster
 """

@@ -14,11 +14,13 @@ from frontguard._written import checked_confidence, explains_arguments
 from frontguard.errors import BadInput
 from frontguard.limits import Limit, columns_for, parse_limits
 from frontguard.logs.adjusted import adjusted
-from frontguard.logs.alike import differences
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.answer import Question, answer
+from frontguard.logs.checks.alike import differences
+from frontguard.logs.checks.correlation import in_clusters, undeclared
+from frontguard.logs.checks.ties import refuse_ties
+from frontguard.logs.checks.unusable import UnusableCheck, out_of_bounds, refuse_truths
 from frontguard.logs.clustered import ClusterRows
-from frontguard.logs.correlation import in_clusters, undeclared
 from frontguard.logs.counted import CountedFile, marked
 from frontguard.logs.of_study import other_answer, own_answer, question_of, read_study
 from frontguard.logs.sort.order import RowOrder
@@ -34,8 +36,6 @@ from frontguard.logs.sources.log import Log
 from frontguard.logs.sources.reader import NO_CLUSTER, no_column
 from frontguard.logs.state import LogState, append_to
 from frontguard.logs.state.file import MARK
-from frontguard.logs.ties import refuse_ties
-from frontguard.logs.unusable import UnusableCheck, out_of_bounds, refuse_truths
 from frontguard.notices import Notice, RowsLeftOut, TakenAsRate
 from frontguard.objectives import Counted, Objective, parse_objectives
 from frontguard.phrases import quoted, shown
@@ -290,7 +290,7 @@ def _on_cluster(
     reading: Mapping[str, Any],
 ) -> Analysis:
     """The analysis of a log that the workers of a Dask cluster read and sort."""
-    from frontguard.logs.cluster import ordered_on_cluster
+    from frontguard.logs.dask.cluster import ordered_on_cluster
 
     if reading.get("study") is not None or reading.get("format") == "study":
         raise BadInput("executor: a study cannot be read on a cluster; wanted files that its workers see")

@@ -20,12 +20,12 @@ from frontguard.limits import Columns
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.answer import MOST_PROFILED, Question, answer
 from frontguard.logs.boxes import BoxReader, mean_front, means
+from frontguard.logs.checks.unusable import UnusableCheck
 from frontguard.logs.more_pulls import needed
 from frontguard.logs.profile import profile, resolution_for
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.rows import sorted_pulls
 from frontguard.logs.sources.begun import under_way
-from frontguard.logs.unusable import UnusableCheck
 from frontguard.logs.what_if import what_if
 from frontguard.notices import Notice, SetAside, UnderWay
 from frontguard.objectives import Objective

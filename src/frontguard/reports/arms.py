@@ -13,8 +13,8 @@ from frontguard.logs.analysis import Analysis
 from frontguard.phrases import natural, number_of, percent
 from frontguard.reports.model import Column, Entry, ReportTable, Section, fitting, short
 from frontguard.results import WORDS, Result
-from frontguard.words.arm_table import arm_table, shown
 from frontguard.words.certificate import FAILED_PULL
+from frontguard.words.tables.arm_table import arm_table, shown
 
 Failures: TypeAlias = Mapping[str, Mapping[str, int]]
 """How often pulls failed, by arm and reason."""

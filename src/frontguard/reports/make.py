@@ -20,7 +20,7 @@ from frontguard.results import Result
 from frontguard.verdicts import Verdict
 from frontguard.words.certificate import assumptions, status_in_words, tolerance_in_words
 from frontguard.words.limits import all_limits
-from frontguard.words.names import with_short_names
+from frontguard.words.tables.names import with_short_names
 from frontguard.words.threats import may_lie
 
 MOST_MARKS = 500

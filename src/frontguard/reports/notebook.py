@@ -17,7 +17,7 @@ from frontguard.reports.model import Column, Entry, shown_in_units
 from frontguard.results import Result
 from frontguard.studies.overview import Snapshot
 from frontguard.words import analysis, study
-from frontguard.words.names import with_short_names
+from frontguard.words.tables.names import with_short_names
 
 MOST_ROWS = 100
 """Arms that a notebook shows."""

@@ -30,10 +30,10 @@ from frontguard.studies.overview import Measurements, Overview, Snapshot
 from frontguard.studies.settings import Settings
 from frontguard.suspects import suspects
 from frontguard.words import analysis as log_summary
-from frontguard.words.arm_table import counts
 from frontguard.words.certificate import certificate_against_goal, guarantee
-from frontguard.words.names import with_short_names
 from frontguard.words.study import answer, more_to_come
+from frontguard.words.tables.arm_table import counts
+from frontguard.words.tables.names import with_short_names
 from frontguard.words.threats import what_eps_is
 
 _MOST_VALUES = 1500  # raw values of an arm in a picture

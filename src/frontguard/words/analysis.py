@@ -20,13 +20,13 @@ from frontguard.phrases import are, joined, percent, rounded
 from frontguard.results import WORDS
 from frontguard.verdicts import Verdict
 from frontguard.words import guess
-from frontguard.words.arm_table import ArmTable, arm_table, names_in_short, shown
 from frontguard.words.certificate import allowed, amounts_in_words, sensible, suggested_tolerances
 from frontguard.words.command_line import command_line
 from frontguard.words.front import front_in_words, measured, place
 from frontguard.words.limits import beaten_and_beyond, none_within_yet
 from frontguard.words.notices import in_clusters, rows_that_count
 from frontguard.words.statements import Statement
+from frontguard.words.tables.arm_table import ArmTable, arm_table, names_in_short, shown
 from frontguard.words.threats import able, beyond, what_eps_is
 
 MOST_ROWS = 30

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from frontguard.phrases import listed, number_of, percent
-from frontguard.words.terminal import TextColumn, titled
+from frontguard.words.tables.terminal import TextColumn, titled
 
 if TYPE_CHECKING:
     from rich.console import Group

@@ -5,10 +5,10 @@ from __future__ import annotations
 from frontguard.objectives import Objective
 from frontguard.phrases import are, joined, number_of
 from frontguard.results import Result
-from frontguard.words.arm_table import names_in_short
 from frontguard.words.certificate import allowed, amount, margins
 from frontguard.words.limits import among_those_within, none_within
 from frontguard.words.statements import Statement
+from frontguard.words.tables.arm_table import names_in_short
 
 
 def front_in_words(result: Result) -> str:

@@ -10,8 +10,8 @@ from frontguard.limits import Gate
 from frontguard.phrases import joined, number, number_of, percent
 from frontguard.results import Kept, Result
 from frontguard.verdicts import BEYOND, OPEN, WITHIN, Keeping, Verdict
-from frontguard.words.arm_table import names_in_short
 from frontguard.words.statements import Statement
+from frontguard.words.tables.arm_table import names_in_short
 
 
 def limit_in_words(gate: Gate) -> str:

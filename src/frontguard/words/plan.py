@@ -15,7 +15,7 @@ from frontguard.planning.reach import means_below_floor
 from frontguard.words.counted import what_counts
 from frontguard.words.floors import below_floor, where_lies
 from frontguard.words.statements import Statement
-from frontguard.words.terminal import LEAST, TextColumn, drawn, fitted, left_out, width_of
+from frontguard.words.tables.terminal import LEAST, TextColumn, drawn, fitted, left_out, width_of
 
 if TYPE_CHECKING:
     from rich.console import Group

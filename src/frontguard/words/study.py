@@ -12,7 +12,6 @@ from frontguard.phrases import duration, number_of, percent, rounded, rounded_up
 from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import OPEN, Verdict
 from frontguard.words import guess
-from frontguard.words.arm_table import ArmTable, arm_table, counts, names_in_short, shown
 from frontguard.words.certificate import (
     FAILED_PULL,
     beside_goal,
@@ -27,6 +26,7 @@ from frontguard.words.front import front_in_words
 from frontguard.words.limits import all_limits, none_within_yet, open_by_limits
 from frontguard.words.notices import reasons_in_words
 from frontguard.words.statements import Statement
+from frontguard.words.tables.arm_table import ArmTable, arm_table, counts, names_in_short, shown
 from frontguard.words.threats import able
 
 How = Literal["done", "time", "cancelled"]

@@ -14,10 +14,10 @@ from frontguard.studies.overview import Measurements, Overview
 from frontguard.web.addresses import Address
 from frontguard.web.pages import parts
 from frontguard.web.pages.parts import Page, called, cell, figure_cell, line, nothing, region
-from frontguard.words.arm_table import estimate_cells
 from frontguard.words.certificate import objective_in_short, tolerance
 from frontguard.words.limits import keeping_in_words
 from frontguard.words.study import why
+from frontguard.words.tables.arm_table import estimate_cells
 
 _LATEST = 50  # pulls that are listed one by one
 

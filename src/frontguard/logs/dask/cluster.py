@@ -30,8 +30,9 @@ from frontguard import _dask
 from frontguard._dask import Cluster, Needs, said
 from frontguard._typing import Floats, Ints
 from frontguard.errors import BadInput
-from frontguard.logs import on_workers
-from frontguard.logs.on_workers import ReadingJob, ReadingPlan, ReadSoFar
+from frontguard.logs.checks.unusable import UnusableCheck
+from frontguard.logs.dask import on_workers
+from frontguard.logs.dask.on_workers import ReadingJob, ReadingPlan, ReadSoFar
 from frontguard.logs.sort.bets import MeanQuestion
 from frontguard.logs.sort.merge import merge_ordered
 from frontguard.logs.sort.ordered import Ordered
@@ -40,7 +41,6 @@ from frontguard.logs.sort.rows import RowBuffer
 from frontguard.logs.sources.files import STDIN, is_address, several
 from frontguard.logs.sources.log import ColumnKinds, in_all, refuse_nameless
 from frontguard.logs.sources.reader import Request
-from frontguard.logs.unusable import UnusableCheck
 from frontguard.notices import Notice, RowsWithoutArm, WorkerLeftOut
 from frontguard.objectives import Objective
 from frontguard.phrases import quoted, shown

@@ -32,8 +32,8 @@ pa = pytest.importorskip("pyarrow", reason="the extra `logs` is not installed")
 
 import pyarrow.parquet as pq  # noqa: E402
 
-from frontguard.logs import on_workers  # noqa: E402
-from frontguard.logs.cluster import ClusterOrdered, ordered_on_cluster  # noqa: E402
+from frontguard.logs.dask import on_workers  # noqa: E402
+from frontguard.logs.dask.cluster import ClusterOrdered, ordered_on_cluster  # noqa: E402
 from tests.clusters import WAIT, Cluster, fake_package, running_cluster, tasks_of, until  # noqa: E402
 from tests.logs.sort.test_rows import Batch, ordered_in_memory  # noqa: E402
 
@@ -93,7 +93,7 @@ def client(cluster: Cluster) -> Iterator[Any]:
 @pytest.fixture(autouse=True)
 def rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Logs here are small; values stay with the workers all the same."""
-    monkeypatch.setattr("frontguard.logs.cluster.FEW", -1)
+    monkeypatch.setattr("frontguard.logs.dask.cluster.FEW", -1)
 
 
 def write_log(folder: Path, files: int = 7, rows: int = 3000, arms: int = 150, ending: str = "parquet") -> Ordered:
@@ -279,7 +279,7 @@ def test_an_analysis_is_the_same_to_the_bit(client: Any, tmp_path: Path, monkeyp
         rows = [f"{arm};{rng.normal(1, 0.1):.3f};{rng.normal() + len(arm):.2f}" for arm in arms]
         (folder / f"{number}.csv").write_text("\n".join(["flags;seconds;quality", *rows]).replace(".", ","))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("frontguard.logs.cluster.FEW", 10_000)
+    monkeypatch.setattr("frontguard.logs.dask.cluster.FEW", 10_000)
     asked: dict[str, Any] = {"arm": "flags", "decimal": ",", "missing_arms": "drop"}
     found = same_analysis(client, "log", **asked)
     assert len(found.arms) == 4
@@ -458,7 +458,7 @@ def test_ctrl_c_ends_a_reading_within_seconds_and_leaves_no_task(
 def test_with_new_workers_it_is_begun_again_and_without_any_it_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("frontguard.logs.cluster.LOOK", 0.1)
+    monkeypatch.setattr("frontguard.logs.dask.cluster.LOOK", 0.1)
     monkeypatch.setattr("frontguard._dask.PATIENCE", 1.0)
     here = write_log(tmp_path, files=2, rows=100, arms=12)
     with (
@@ -479,7 +479,7 @@ def test_with_new_workers_it_is_begun_again_and_without_any_it_ends(
 def test_a_worker_that_joins_later_is_asked_too_and_told_of(
     cluster: Cluster, client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("frontguard.logs.cluster.LOOK", 0.0)
+    monkeypatch.setattr("frontguard.logs.dask.cluster.LOOK", 0.0)
     write_log(tmp_path, files=2, rows=100, arms=12)
     with on(client, sorted(tmp_path.glob("*.parquet"))) as log:
         odd = cluster.add_worker(fake_package(tmp_path / "packages", "frontguard", "__version__ = '0.0.1'"))

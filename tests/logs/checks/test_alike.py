@@ -13,9 +13,9 @@ import pytest
 from scipy import stats
 
 from frontguard import Objective, analyze
-from frontguard.logs import alike
-from frontguard.logs.alike import chance_of, differences, ends_of
 from frontguard.logs.analysis import Analysis
+from frontguard.logs.checks import alike
+from frontguard.logs.checks.alike import chance_of, differences, ends_of
 from frontguard.logs.sort.order import RowOrder
 from frontguard.logs.sort.rows import Batch
 from frontguard.logs.sort.spill import LEAST_MEMORY, ordered_from

@@ -18,6 +18,7 @@ from pathlib import Path
 from frontguard._dask import said
 from frontguard._typing import Floats
 from frontguard.errors import BadInput
+from frontguard.logs.checks.unusable import UnusableCheck
 from frontguard.logs.sort.merge import Shard, cut_by_arm, merge_shards
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.rows import RowBuffer
@@ -26,7 +27,6 @@ from frontguard.logs.sources.files import LogFile, LogFiles, find, several
 from frontguard.logs.sources.log import ColumnKinds
 from frontguard.logs.sources.reader import Request
 from frontguard.logs.state.file import MARK
-from frontguard.logs.unusable import UnusableCheck
 from frontguard.notices import Notice
 from frontguard.objectives import Objective
 from frontguard.phrases import shown

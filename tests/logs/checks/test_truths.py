@@ -16,9 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from frontguard import BadInput, Objective, analyze
+from frontguard.logs.checks.ties import refuse_ties
 from frontguard.logs.sort.rows import sorted_pulls
 from frontguard.logs.sources import blocks
-from frontguard.logs.ties import refuse_ties
 from frontguard.notices import TakenAsRate
 from tests.cli import commands
 
