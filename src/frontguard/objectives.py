@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Literal, NamedTuple, get_args
 
@@ -197,6 +197,11 @@ class Objective:
     def has_quantile(self) -> bool:
         """Whether a quantile counts, and neither a mean nor the value itself."""
         return not self.exact and self.statistic != "mean"
+
+    @property
+    def spelled_out(self) -> Objective:
+        """The same with what counts written down, also where that is the median and nobody said so."""
+        return replace(self, quantile=0.5) if self.by_default else self
 
     @property
     def statistic_word(self) -> str:

@@ -190,7 +190,10 @@ def test_run_writes_a_report_and_its_json_has_what_one_needs(tmp_path: Path) -> 
     ran = run("run", "toy.toml", "--report", "toy.html", "--json", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
     plain = json.loads(ran.stdout)
-    assert plain["objectives"] == [{"name": "cost", "direction": "minimize", "tolerance": "50%", "quantile": 0.5}]
+    assert plain["objectives"] == [
+        {"name": "cost", "direction": "minimize", "tolerance": "50%", "quantile": 0.5, "statistic": "quantile"}
+        | {"bounds": None, "sigma": None, "exact": False}
+    ]
     assert plain["seed"] == 7
     assert plain["spec"] == (tmp_path / "toy.toml").read_text()
     assert plain["source"] == "toy.toml"

@@ -166,6 +166,7 @@ def test_it_certifies_the_front_and_says_so_again_at_once(folder: Path) -> None:
         "void",
         "arms",
         "aside",
+        "limits",
     }
     assert answer["certificate"]["contamination"] == 0.02
     stored = told(folder / "toy.db")

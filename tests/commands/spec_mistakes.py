@@ -14,7 +14,7 @@ MISTAKES = [  # in the shortest spec: what is replaced, by what, and the message
     ('name = "seconds"', 'name = "seconds"\nquantile = 1', ", line 3: objective 1: quantile: wanted a number between 0 and 1, such as 0.95; got 1"),
     ('name = "seconds"', 'name = "seconds"\nstatistic = "median"', ", line 3: objective 1: statistic: wanted 'quantile' or 'mean' (did you mean 'mean'?); got 'median'"),
     ('name = "seconds"', 'name = "seconds"\nstatistic = "mean"', ", line 1: objective 1: bounds: missing; statistic = 'mean' wants to know how far values can lie: bounds = [0, 1] for rates, [1, 5] for stars; or sigma, the known deviation of the values"),
-    ('name = "seconds"', 'name = "seconds"\nstatistic = "mean"\nbounds = [5]', ", line 4: objective 1: bounds: wanted two numbers, the least and the largest that a value can be, such as [1, 5]; got [5]"),
+    ('name = "seconds"', 'name = "seconds"\nstatistic = "mean"\nbounds = [5]', ", line 4: objective 1: bounds: wanted two numbers, the least and the largest that a value can be, such as [0, 1]; got [5]"),
     ('name = "seconds"', 'name = "seconds"\nstatistic = "mean"\nbounds = [5, 1]', ", line 4: objective 1: bounds: bounds of objective 'seconds' must be finite, the lower one first; got (5.0, 1.0)"),
     ('name = "seconds"', 'name = "seconds"\nsigma = 0', ", line 3: objective 1: sigma: wanted the deviation of the values, a positive number; got 0"),
     ('name = "seconds"', 'name = "seconds"\nbounds = [0, 1]', ", line 3: objective 1: bounds: bounds of objective 'seconds' must come with statistic='mean', which is what needs it"),

@@ -16,7 +16,7 @@ from frontguard import Analysis, Objective, Prescient, Share, Threat, analyze
 from frontguard.errors import BadInput
 from frontguard.logs.checks.correlation import CHANCE, Sample, looks_like_cluster, resemblance
 from frontguard.logs.clustered import ClusterBoxReader, Clustered, ClusterRows
-from frontguard.logs.sort.rows import RowBuffer
+from frontguard.logs.sort.rows import RowBuffer, usable_ranges
 from frontguard.logs.sources import open_log
 from frontguard.notices import InClusters, LooksClustered, TooFewClusters, TooFewPulls
 from frontguard.pareto.judge import judge
@@ -51,7 +51,7 @@ def told(found: Analysis, kind: type) -> list[Any]:
 def clustered(frame: dict[str, Any], objectives: list[Objective], cluster: str = "process") -> Clustered:
     names = [each.name for each in objectives]
     log = open_log(frame, metrics=names, cluster=cluster)
-    rows, buffer = ClusterRows([cluster], names, objectives), RowBuffer(names)
+    rows, buffer = ClusterRows([cluster], names, usable_ranges(names, objectives)), RowBuffer(names)
     for batch in rows.watched(log.batches()):
         buffer.add(batch)
     return rows.beside(buffer.ordered())
@@ -168,7 +168,7 @@ def test_the_long_layout_counts_pulls_within_clusters() -> None:
     """Of two metrics in different numbers the rarer one failed in the rest, cluster by cluster."""
     rows = [("a", c, metric, float(i)) for c in range(30) for metric, n in (("x", 3), ("y", 2)) for i in range(n)]
     frame = pd.DataFrame(rows, columns=["arm", "host", "metric", "value"])
-    found = analyze(frame, minimize=["x", "y"], cluster="host")
+    found = analyze(frame, minimize=["x", "y"], quantile=0.5, cluster="host")
     assert found.pulls == 90
     assert found.failed.tolist() == [[0, 30]]
     assert told(found, InClusters)[0].clusters == 30

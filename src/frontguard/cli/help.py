@@ -20,6 +20,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "--exact": "METRIC",
         "--sigma": "METRIC=NUMBER",
         "--limit": "LIMIT",
+        "--cluster": "COLUMN",
         "--pilot": "FILE.csv",
         "--study": "NAME",
         "--storage": "STORAGE",

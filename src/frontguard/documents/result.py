@@ -365,7 +365,7 @@ class RunDocument(ResultDocument):
             "seconds": round(snapshot.seconds, 3),
             "study": snapshot.study,
             "storage": where,
-            "objectives": objectives,
+            "objectives": [each.spelled_out for each in objectives],
         }
         return cls.model_validate(result.to_dict() | more | asdict(origin))
 

@@ -80,7 +80,7 @@ class Analysis(Result):
         yield from super().entries()
         yield "counts", self.counts
         yield "anytime", self.anytime
-        yield "objectives", [asdict(metric) for metric in self.metrics]
+        yield "objectives", [asdict(metric.spelled_out) for metric in self.metrics]
         yield "estimates", self.by_arm(self.estimates)
         yield "means", self.by_arm(self.means)
         yield "mean_set", self.mean_set

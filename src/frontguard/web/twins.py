@@ -71,7 +71,7 @@ def study_twin(overview: Overview, address: Address) -> dict[str, Any]:
         "warnings": list(snapshot.result.warnings),
         "notices": [notice.to_dict() for notice in snapshot.result.notices],
         "view": {"kind": options.view, "x": x, "y": y, "rows": options.rows, "sort": options.sort},
-        "objectives": [asdict(each) for each in overview.settings.objectives],
+        "objectives": [asdict(each.spelled_out) for each in overview.settings.objectives],
         "limits": [str(gate) for gate in overview.settings.columns.gates],
         "arms": _arms(overview, address, order_of(overview, options.sort)),
         "failures": [{"arm": name, **each} for name in snapshot.failures for each in _failures(overview, name)],
@@ -97,7 +97,7 @@ def arm_twin(overview: Overview, address: Address, measurements: Measurements) -
         "version": overview.version,
         **_arms(overview, address, [arm])[0],
         "why": why(snapshot, arm),
-        "objectives": [asdict(each) for each in overview.settings.objectives],
+        "objectives": [asdict(each.spelled_out) for each in overview.settings.objectives],
         "history": [
             {
                 "pulls": each.pulls,
