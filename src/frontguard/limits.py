@@ -21,7 +21,7 @@ from frontguard.errors import BadInput
 from frontguard.objectives import Counted, Direction, Objective, parse_tolerance
 
 _RATE = (0.0, 1.0)  # the bounds of a mean of which nobody said any
-_EXAMPLES = "'p95(latency)<=300', 'median(seconds)<=2', 'mean(solved)>=0.8' or 'bytes<=1000'"
+_EXAMPLES = "'p95(latency)<=300', 'median(seconds)<=2', 'mean(solved)>=0.8', 'mean(stars,1,5)>=3' or 'bytes<=1000'"
 _ASKED = re.compile(r"\s*(.+?)\s*(<=|>=|≤|≥)\s*([^<>=≤≥]+?)\s*", re.DOTALL)
 _COUNTED = re.compile(r"(median|mean|p[0-9]+(?:\.[0-9]+)?)\s*\(\s*(.+?)\s*\)", re.DOTALL)
 
@@ -75,8 +75,8 @@ class Limit:
         >>> Limit.read("p95(latency)")
         Traceback (most recent call last):
         ...
-        frontguard.errors.BadInput: limit must be such as 'p95(latency)<=300', 'median(seconds)<=2', 'mean(solved)>=0.8'
-        or 'bytes<=1000'; got 'p95(latency)'
+        frontguard.errors.BadInput: limit must be such as 'p95(latency)<=300', 'median(seconds)<=2',
+        'mean(solved)>=0.8', 'mean(stars,1,5)>=3' or 'bytes<=1000'; got 'p95(latency)'
         """
         asked = _ASKED.fullmatch(text)
         amount = read_amount(asked[3]) if asked else None
@@ -112,7 +112,14 @@ class Limit:
 
     def column(self, objectives: Sequence[Objective]) -> Objective:
         """What is measured for it, as an objective that is better the further it is within."""
-        return self._counted(next((each for each in objectives if each.name == self.metric), None))
+        found = self._counted(next((each for each in objectives if each.name == self.metric), None))
+        if found.bounds is not None and not found.bounds[0] <= self.value <= found.bounds[1]:
+            low, high = found.bounds
+            raise BadInput(
+                f"the limit of {self.metric!r} must lie between the bounds of its mean, {low:g} and {high:g} unless "
+                f"others are given (mean({self.metric},LOW,HIGH)<=…, Limit(bounds=(low, high))); got {self.value:g}"
+            )
+        return found
 
     def _counted(self, same: Objective | None) -> Objective:
         direction: Direction = "minimize" if self.at_least is None else "maximize"
@@ -126,6 +133,15 @@ class Limit:
             return Objective(self.metric, direction, 0.0, self.quantile, self.statistic, bounds)
         except BadInput as error:
             raise BadInput(str(error).replace("objective", "the limit of", 1)) from None
+
+
+def only_two_of(metric: str, low: float, high: float) -> str:
+    """Why a limit is refused that asks for the median, as nobody said what counts, where all values are one of two."""
+    return (
+        f"the limit of {metric!r} asks for a median, and there are only the values {low:g} and {high:g}, of which that "
+        f"says little: write mean({metric}{'' if (low, high) == _RATE else f',{low:g},{high:g}'}), or "
+        f"median({metric}) if it is meant"
+    )
 
 
 def _bounds_behind(text: str) -> tuple[str, tuple[float, float] | None]:

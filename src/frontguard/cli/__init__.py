@@ -52,7 +52,7 @@ def _usage_in_words(error: Any) -> str:
     from frontguard.phrases import did_you_mean
 
     option, known = getattr(error, "option_name", None), getattr(error, "possibilities", None)
-    if option is None:
+    if option is None or not hasattr(error, "possibilities"):  # as one that lacks its value
         return str(error.format_message())
     return f"there is no option {option}{did_you_mean(option, known or ())}"
 

@@ -12,7 +12,7 @@ import typer
 
 from frontguard._written import checked_confidence
 from frontguard.cli.counted import Exact, Mean, check_named, counted, counting
-from frontguard.cli.values import THREATS, by_metric, console, known_metrics, read_number, whole_from
+from frontguard.cli.values import THREATS, by_metric, console, known_metrics, read_number, say, whole_from
 from frontguard.errors import BadInput
 from frontguard.phrases import nearest
 
@@ -92,6 +92,8 @@ def plan(
     named: Sequence[Objective]
     if wanted is not None:
         named = wanted.objectives
+        if wanted.limits:
+            say("the limits of the spec are left out of this plan: what they take is not foreseen")
     else:
         named = _named(maximize or [], minimize or [], objectives, in_pilot=pilot is not None)
     check_named(said, [metric.name for metric in named], declared=wanted is None)

@@ -211,7 +211,7 @@ def analyze(
         if opened.study is not None and append is None and sketch is None:
             return _of_study(opened.study, question, profile, clock)
         watched = RowOrder(len(opened.file_names))
-        unusable = UnusableCheck(question.objectives, opened.metrics)
+        unusable = UnusableCheck(question.columns.boxed, opened.metrics)
         usable = usable_ranges(opened.metrics, question.columns.boxed)
         batches = unusable.watched(opened.batches())
         grouped = None
@@ -242,12 +242,13 @@ def analyze(
         notes = (*opened.notes, *rates, *unusable.notices(), *looked)
         if append is None and sketch is None:
             return answer(ordered, question, profiled=profile, kind=kind, notes=notes, columns_of_arm=opened.arm)
-        refuse_ties(ordered, question.objectives)  # before anything is written
+        # Before anything is written:
+        refuse_ties(ordered, question.objectives, question.columns.boxed[len(question.objectives) :])
         relative = [each.name for each in question.objectives if each.relative and each.statistic != "mean"]
         about: dict[str, Any] = {"arm": list(opened.arm), "layout": opened.layout, "relative": relative}
         if len(opened.arm) > 1:  # how they were made one name
             about["joined"] = "/"
-        bounded = {each.name: list(each.bounds) for each in question.objectives if each.bounds is not None}
+        bounded = {each.name: list(each.bounds) for each in question.columns.boxed if each.bounds is not None}
         if bounded:  # beyond which values failed, and of which sketches keep the sums
             about["bounds"] = bounded
         if adaptive:  # what a state of such rows promises holds with the boundaries for many looks only
@@ -262,7 +263,7 @@ def analyze(
     if append is not None:
         state = append_to(append, state, again=again)
     readable, delta = state.readable(question.delta, anytime=question.anytime)
-    _refuse_unusable(readable, question.objectives)
+    _refuse_unusable(readable, question.columns.boxed)
     together = state.about["arm"] if state.about.get("joined") == "/" else ()
     return answer(readable, question, delta=delta, profiled=profile, kind=kind, notes=notes, columns_of_arm=together)
 
@@ -380,7 +381,13 @@ def _with_rates(
                 each = replace(each, statistic="mean", bounds=(0.0, 1.0))
                 notices.append(TakenAsRate(each.name))
         objectives.append(each)
-    return replace(question, objectives=tuple(objectives)), tuple(notices)
+    limits, names = [], {each.name for each in objectives}
+    for limit in question.limits:
+        if limit.metric in named - names and limit.statistic is None:
+            limit = replace(limit, statistic="mean", bounds=(0.0, 1.0))
+            notices.append(TakenAsRate(limit.metric))
+        limits.append(limit)
+    return replace(question, objectives=tuple(objectives), limits=tuple(limits)), tuple(dict.fromkeys(notices))
 
 
 def _is_of_files(log: Any) -> bool:

@@ -83,7 +83,7 @@ def answer(
     `come_back`: where some pulls count as failed that are only under way, the others, from which it is foreseen what
     more pulls would bring. `columns_of_arm`: those that were joined to the names of arms.
     """
-    refuse_ties(ordered, question.objectives)
+    refuse_ties(ordered, question.objectives, question.columns.boxed[len(question.objectives) :])
     delta = question.delta if delta is None else delta
     goal: dict[str, Any] = dict(question.goal())
     boxed, M = question.columns.boxed, len(question.objectives)

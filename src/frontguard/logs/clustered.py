@@ -31,7 +31,7 @@ from frontguard.evidence.statistics import (
 from frontguard.logs.boxes import BoxReader
 from frontguard.logs.sort.names import ArmNames, Codes
 from frontguard.logs.sort.ordered import Ordered, Readable
-from frontguard.logs.sort.rows import Batch
+from frontguard.logs.sort.rows import TRUTHS, Batch
 from frontguard.logs.sort.spill import available_memory
 from frontguard.objectives import Objective
 from frontguard.theory.threats import Threat
@@ -90,6 +90,7 @@ class ClusterRows:
         self._arms, self._clusters = ArmNames(), ArmNames()
         self._codes: list[tuple[Codes, Codes]] = []
         self._values: list[list[Floats]] = []
+        self._truths: set[int] = set()  # metrics whose values are true and false
         self._left = (available_memory() // 2 if memory is None else memory) // (_BYTES + 16 * len(metrics))
 
     def watched(self, batches: Iterable[Batch]) -> Iterator[Batch]:
@@ -104,6 +105,7 @@ class ClusterRows:
                 )
             self._codes.append((self._arms.codes(batch.arms), self._clusters.codes(batch.clusters)))
             self._values.append([np.asarray(column, np.float64) for column in batch.values])
+            self._truths |= batch.truths
             yield batch
 
     def beside(self, ordered: Ordered) -> Clustered:
@@ -118,7 +120,8 @@ class ClusterRows:
         place -= begins[arm]
         self._codes = []
         owners = []
-        for d, (least, most) in enumerate(self._usable):
+        for d, usable in enumerate(self._usable):
+            least, most = TRUTHS if d in self._truths else usable
             values = np.concatenate([part[d] for part in self._values])
             good = np.flatnonzero((values >= least) & (values <= most))
             owners.append(place[good[np.lexsort((values[good], arm[good]))]])

@@ -285,6 +285,7 @@ def _quantile(good: Floats, level: float, lost: int, *, below: bool | None) -> f
 def can_certify(low: Floats, high: Floats, accuracy: Floats, coverage: Floats) -> bool:
     """Whether boxes (K, M) allow a set: each arm is out, or in, or covered by one that is in."""
     unknown = np.full(low.shape, -np.inf)  # without estimates nobody is beaten: every arm may be returned
+    low, high = np.minimum(low, high), np.maximum(low, high)  # of what is known exactly, rounding may part the ends
     verdicts = judge(ArmBoxes(low, high, unknown, unknown, unknown), accuracy, coverage, 0.0)
     return not verdicts.undecided.any()
 

@@ -18,7 +18,7 @@ from frontguard.reports.arms import Failures, arms_columns, arms_table, failures
 from frontguard.reports.model import Fact, Figure, Kind, Report, Section
 from frontguard.results import Result
 from frontguard.verdicts import Verdict
-from frontguard.words.certificate import assumptions, status_in_words, tolerance_in_words
+from frontguard.words.certificate import assumptions, counted_metrics, status_in_words, tolerance_in_words
 from frontguard.words.limits import all_limits
 from frontguard.words.tables.names import with_short_names
 from frontguard.words.threats import may_lie
@@ -72,7 +72,7 @@ def report_of(
         certificate=tuple(guarantee),
         assumptions=assumptions(
             result.certificate,
-            plain.metrics,
+            counted_metrics(plain),
             policy=result.policy,
             anytime=anytime,
             spread=spread,

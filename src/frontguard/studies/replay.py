@@ -19,6 +19,7 @@ from scipy.special import bdtrc
 from frontguard._typing import Floats, Ints
 from frontguard.errors import BadInput, OutOfTurn
 from frontguard.evidence.boxes import LARGEST, REFUTED
+from frontguard.limits import only_two_of
 from frontguard.notices import (
     Alarm,
     BudgetOver,
@@ -52,11 +53,12 @@ HOPELESS = 1e-3
 class _Failures:
     """How often told pulls failed, by arm and what has a box (K, C), and why; and how many users stopped, by arm."""
 
-    def __init__(self, arms: int, boxed: int, objectives: int) -> None:
-        self.counts = np.zeros((arms, boxed), np.int64)
+    def __init__(self, arms: int, sources: Sequence[int]) -> None:
+        self._sources = sources  # of what has a box, the column of values that it is made of
+        self.counts = np.zeros((arms, len(sources)), np.int64)
         self.stopped = np.zeros(arms, np.int64)
         self.reasons: dict[int, Counter[str]] = {}
-        self.unusable = np.zeros(objectives, np.int64)  # values that a tolerance in percent, or bounds, cannot use
+        self.unusable = np.zeros(len(sources), np.int64)  # values that a tolerance in percent, or bounds, cannot use
         self.examples: dict[int, tuple[int, float]] = {}  # of these, by objective: the arm and the value
         self.said: dict[int, str] = {}  # the last words of the last pull of each arm that had any
 
@@ -66,13 +68,12 @@ class _Failures:
             return
         for d in range(failed.shape[1]):
             self.counts[:, d] += np.bincount(arms[failed[:, d]], minlength=len(self.counts))
-            if d >= len(self.unusable):  # of a limit, of which nothing is said
-                continue
-            unusable = np.flatnonzero(failed[:, d] & np.isfinite(told.values[:, d]))
+            measured = told.values[:, self._sources[d]]
+            unusable = np.flatnonzero(failed[:, d] & np.isfinite(measured))
             self.unusable[d] += len(unusable)
             if len(unusable):
                 first = unusable[0]
-                self.examples.setdefault(d, (int(arms[first]), float(told.values[first, d])))
+                self.examples.setdefault(d, (int(arms[first]), float(measured[first])))
         self.stopped += np.bincount(arms[told.ends == End.STOPPED], minlength=len(self.stopped))
         reasons = reasons_of(told)
         for position in np.flatnonzero(failed.any(axis=1)).tolist():
@@ -90,7 +91,7 @@ class _Noted:
         self._columns = settings.columns
         arms, boxed = len(settings.arms), len(settings.columns.boxed)
         self.pending = Pending(arms, boxed)
-        self.failures = _Failures(arms, boxed, len(settings.objectives))
+        self.failures = _Failures(arms, settings.columns.sources)
         self.counted = counted
         self.pieces = 0  # of what was read
 
@@ -119,7 +120,7 @@ class Replay:
         self._counted = CountedPulls(len(settings.arms))
         self._failed = np.zeros((len(settings.arms), len(settings.columns.boxed)), np.int64)
         self._stopped = np.zeros(len(settings.arms), np.int64)
-        self._unusable = np.zeros(len(settings.objectives), np.int64)
+        self._unusable = np.zeros(len(settings.columns.boxed), np.int64)
         self._examples: dict[int, tuple[int, float]] = {}
         self.side_by_side = False  # whether pulls were told in another order than that in which they were started
         self._last_pull = 0
@@ -241,7 +242,7 @@ class Replay:
             raise not_a_log(study, "a pull was told twice") from None
         self.told += len(taken)
         self.at = float(taken.at[-1])
-        failures = _Failures(*self._failed.shape, len(self._unusable))
+        failures = _Failures(len(self._failed), self.settings.columns.sources)
         failures.add(arms, inner, counted)
         self._count(failures)
 
@@ -346,6 +347,10 @@ class Replay:
             if objective.by_default and (two := policy.only_two_values(d)) is not None:
                 low, high = np.sort(objective.as_measured(two)).tolist()
                 raise BadInput(objective.only_two(low, high))
+        M, boxed = len(self.settings.objectives), self.settings.columns.boxed
+        for d, limited in enumerate(boxed[M:], start=M):
+            if limited.by_default and (two := policy.only_two_values(d)) is not None:
+                raise BadInput(only_two_of(limited.name, *np.sort(limited.as_measured(two)).tolist()))
 
     def _worth_asking(self, arms: Ints) -> Ints:
         """Of these pulls those of arms whose clusters are not used up, and no more than the budget of an arm.
@@ -432,7 +437,7 @@ class Replay:
     def _unusable_values(self) -> Iterator[NotPositive | OutOfBounds]:
         """For each objective with values that its tolerance or bounds cannot use, that this is why they failed."""
         for d, (arm, example) in sorted(self._examples.items()):
-            objective, name, count = self.settings.objectives[d], self.settings.arms[arm], int(self._unusable[d])
+            objective, name, count = self.settings.columns.boxed[d], self.settings.arms[arm], int(self._unusable[d])
             if objective.bounds is None:
                 yield NotPositive(objective.name, name, count, self.told, example, str(objective.tolerance))
             else:

@@ -63,7 +63,7 @@ def guarantee(result: Result, *, failed: int = 0, anytime: bool | None = None) -
         after = Statement.ANYTIME() if anytime else Statement.ONE_LOOK()
     elif failed:
         after = f" {FAILED_PULL}"
-    after += taken_as_declared(result.metrics)
+    after += taken_as_declared(counted_metrics(result))
     promise = Statement.PROMISE(
         confidence=percent(certificate.confidence, ROUND_FLOOR),
         threat=against(certificate.threat, certificate.contamination),
@@ -227,6 +227,14 @@ def tolerance_in_words(objective: Objective) -> str:
     return f"{counted_in_words(objective)}, {better} is better, {matter}"
 
 
+def counted_metrics(result: Result) -> tuple[Objective, ...]:
+    """The objectives, and what limits count of other metrics."""
+    gates = () if result.limits is None else result.limits.gates
+    return tuple(
+        dict.fromkeys([*result.metrics, *(each.metric for each in gates if each.column >= len(result.metrics))])
+    )
+
+
 def assumptions(
     certificate: Certificate,
     objectives: Sequence[Objective],
@@ -322,11 +330,11 @@ def certificate_against_goal(certificate: Certificate, objectives: tuple[Objecti
     >>> certificate_against_goal(Certificate((0.079,), (0.05,), 0.95, "prescient", 0.1), (seconds,))
     'certain within 7.9% of seconds (goal 5%)'
     >>> certificate_against_goal(Certificate((math.inf,), (0.05,), 0.95, "prescient", 0.1), (seconds,))
-    'nothing certain yet (goal: 5% of seconds)'
+    'no whole answer yet (goal: 5% of seconds)'
     """
     if not np.isfinite(certificate.amounts(objectives)).all():
         wanted = ", ".join(f"{tolerance(each)} of {each.name}" for each in objectives)
-        return f"nothing certain yet (goal: {wanted})"
+        return f"no whole answer yet (goal: {wanted})"
     return Statement.CERTAIN_WITHIN(amounts=beside_goal(certificate, objectives))
 
 
@@ -343,9 +351,9 @@ def one_beside_goal(value: float, objective: Objective) -> str:
 
     >>> seconds = Objective("seconds", "minimize", "5%")
     >>> one_beside_goal(0.079, seconds), one_beside_goal(math.inf, seconds)
-    ('certain within 7.9%, goal 5%', 'nothing certain yet, goal 5%')
+    ('certain within 7.9%, goal 5%', 'no whole answer yet, goal 5%')
     """
-    now = Statement.CERTAIN_WITHIN(amounts=amount(value, objective)) if math.isfinite(value) else "nothing certain yet"
+    now = Statement.CERTAIN_WITHIN(amounts=amount(value, objective)) if math.isfinite(value) else "no whole answer yet"
     return f"{now}, goal {tolerance(objective)}"
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from frontguard._typing import Bools, Ints
 from frontguard.errors import BadInput
+from frontguard.limits import only_two_of
 from frontguard.logs.sort.ordered import Readable
 from frontguard.objectives import Objective
 from frontguard.phrases import quoted, shown
@@ -22,29 +23,37 @@ _SHARE = 3
 """A tie counts if it is one of so many values of an arm, or more."""
 
 
-def refuse_ties(log: Readable, objectives: Sequence[Objective]) -> None:
-    """Refuse the metrics whose median says little, and that nobody asked for. Some values of each arm are read."""
+def refuse_ties(log: Readable, objectives: Sequence[Objective], limited: Sequence[Objective] = ()) -> None:
+    """Refuse the metrics whose median says little, and that nobody asked for. Some values of each arm are read.
+
+    Of what is `limited` medians may tie, but not be all that there is to two values.
+    """
+    for metric in limited:
+        if metric.by_default and (two := _two_values(log, log.metrics.index(metric.name))):
+            raise BadInput(only_two_of(metric.name, *two))
     for objective in objectives:
         if objective.by_default:
             column = log.metrics.index(objective.name)
             arms = np.flatnonzero(log.good[column] > 1)
             if len(arms):
-                _refuse_two_values(log, column, objective)
+                if two := _two_values(log, column):
+                    raise BadInput(objective.only_two(*two))
                 _refuse_equal_medians(log, column, arms, objective)
 
 
-def _refuse_two_values(log: Readable, column: int, objective: Objective) -> None:
+def _two_values(log: Readable, column: int) -> tuple[float, float] | None:
+    """The two values that all of a metric are, if some arm shows both."""
     every = np.flatnonzero(log.good[column])
     good = log.good[column][every]
     lowest, highest = log.at(column, every, np.ones_like(every), -1), log.at(column, every, good, 1)
     values = np.unique(np.concatenate([lowest, highest]))
     mixed = every[lowest < highest]
     if len(values) != 2 or not len(mixed):
-        return
+        return None
     last_low = _last_equal(log, column, mixed, np.ones_like(mixed))
     if (log.at(column, mixed, last_low + 1) < values[1]).any():  # there is something between
-        return
-    raise BadInput(objective.only_two(*values.tolist()))
+        return None
+    return float(values[0]), float(values[1])
 
 
 def _refuse_equal_medians(log: Readable, column: int, arms: Ints, objective: Objective) -> None:

@@ -77,7 +77,8 @@ class UnusableCheck:
             if place not in self._examples:
                 continue
             count, (arm, example) = int(self._counts[place]), self._examples[place]
-            most = 2 * count > self._of
+            # Of what is called a rate, or was taken for one, no value is a lie that lies outside: it is none.
+            most = 2 * count > self._of or objective.bounds == (0.0, 1.0)
             if objective.bounds is None:
                 if most:
                     raise BadInput(objective.not_positive(count, self._of, example, arm))
@@ -96,7 +97,7 @@ def out_of_bounds(objective: Objective, example: float, arm: str) -> str:
     return (
         f"do not lie between the bounds {low:g} and {high:g} of its mean, such as {example:g} of arm {shown(arm)}: "
         f"give bounds that no value can exceed, --mean {objective.name}=LOW,HIGH (Objective(statistic='mean', "
-        "bounds=(low, high)))"
+        f"bounds=(low, high)); in a limit, mean({objective.name},LOW,HIGH))"
     )
 
 

@@ -174,6 +174,18 @@ def is_empty(texts: pa.Array) -> pa.Array:
     return pc.fill_null(pc.equal(pc.binary_length(texts), 0), False)
 
 
+def whole_numbers(texts: pa.Array) -> pa.Array:
+    """The same texts with whole numbers written one way: of one file 1, of another 1.0, and both are meant to be one.
+
+    >>> import pyarrow as pa
+    >>> whole_numbers(pa.array(["1.0", "1", "007.0", "1.5", None])).to_pylist()
+    ['1', '1', '007', '1.5', None]
+    """
+    coded = texts if pa.types.is_dictionary(texts.type) else texts.dictionary_encode()
+    plain = pc.replace_substring_regex(coded.dictionary, r"^(-?[0-9]+)\.0+$", r"\1")
+    return plain.take(coded.indices)
+
+
 def missing_names(texts: pa.Array) -> npt.NDArray[np.bool_] | None:
     """Where an arm has no name, null or "", or None if all have one (the usual case, found out quickly)."""
     plain = texts.dictionary if pa.types.is_dictionary(texts.type) else texts

@@ -181,7 +181,7 @@ class Log:
 
         Those without one are dropped, or refused when all of them were counted.
         """
-        from frontguard.logs.sources.columns import joined, missing_names
+        from frontguard.logs.sources.columns import joined, missing_names, whole_numbers
 
         drop, filter = self._request.missing_arms == "drop", self._request.filter
         sieve = Sieve(filter, self.where) if filter.columns else None
@@ -193,7 +193,9 @@ class Log:
             for rows in self._rows(file):
                 width = len(self.arm)
                 arms = joined(rows.texts[:width])
-                clusters = [joined(rows.texts[used : used + len(self.cluster)])] if self.cluster else []
+                clusters = []
+                if self.cluster:
+                    clusters = [joined([whole_numbers(each) for each in rows.texts[used : used + len(self.cluster)]])]
                 named = TableRows([arms, *rows.texts[width:used], *clusters], rows.numbers, rows.truths)
                 kept = None if sieve is None else sieve.kept(dict(zip(self._texts, rows.texts, strict=True)))
                 absent = missing_names(arms)

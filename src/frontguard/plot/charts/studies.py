@@ -235,7 +235,7 @@ def _now(history: History, d: int) -> str:
     objective: Objective = history.objectives[d]
     value = float(history.moments[-1].uncertain[d])
     if not np.isfinite(value):
-        return f"{short(objective.name, 32)}: nothing certain yet, goal {tolerance(objective)}"
+        return f"{short(objective.name, 32)}: no whole answer yet, goal {tolerance(objective)}"
     now = Statement.CERTAIN_WITHIN(amounts=amount(value, objective))
     return f"{short(objective.name, 32)}: {now} now, goal {tolerance(objective)}"
 
