@@ -32,6 +32,7 @@ imports: $(VENV)/dev.stamp
 	$(BIN)/python -m tools.contract
 
 pytest: $(VENV)/dev.stamp
+	$(BIN)/python -m tests.kernels
 	$(BIN)/python -m pytest -n logical --dist loadfile --no-loadscope-reorder -m "not audit" $(PYTEST_ARGS)
 
 audit: $(VENV)/audit.stamp

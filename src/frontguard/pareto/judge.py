@@ -158,6 +158,7 @@ def _judge_with_limits(
     candidates = np.zeros(len(keeping), np.bool_)
     codes[left] = np.where(lonely, int(Verdict.UNDECIDED), found.codes)
     decided_by[left], candidates[left] = _named(left, found.decided_by), found.candidates
+    decided_by[(codes == Verdict.UNDECIDED) & (keeping == OPEN)] = -1  # its own limit stands in its way, and no rival
     return Verdicts(
         codes, decided_by, candidates, np.inf if lonely.any() else found.accuracy_slack, found.coverage_slack
     )

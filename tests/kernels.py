@@ -1,0 +1,55 @@
+"""Compile what most tests need, once: each of several workers would begin by compiling it for itself.
+
+`make test` runs this while types are checked. Afterwards it takes a second or two, for what is compiled is kept.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+import frontguard as fg
+from frontguard.policies.forecast import forecast
+from frontguard.simulation.adversaries import worst_case
+from frontguard.simulation.environments import gaussian
+
+RATE = fg.Objective("rate", statistic="mean", bounds=(0, 1), tolerance=0.3)
+
+
+def simulate() -> None:
+    """The engine with every policy, and an attacker."""
+    environment = gaussian([[1.0, 0.0], [0.0, 1.0], [0.5, 0.4]], sigma=0.1)
+    threat, attacker = fg.Malicious(0.1), worst_case(environment, 0.1, direction=[-1, -1, 1])
+    for policy in (
+        fg.RPSI(3, 2, threat=threat, spread=fg.Gaussian(0.1), accuracy=0.3),
+        fg.Certified(3, 2, threat=threat, spread=fg.Gaussian(0.1), accuracy=0.3),
+        fg.AuerA1(3, 2, accuracy=0.3, scale=0.1),
+        fg.AuerA1M(3, 2, accuracy=0.3, scale=0.1),
+    ):
+        fg.simulate(policy, environment, attacker, runs=1)
+
+
+def study() -> None:
+    """A study with a median, a rate and a limit, and how much is still to come."""
+    draw = np.random.default_rng(0)
+    running = fg.Study(["a", "b"], [fg.Objective("x", tolerance=1.0), RATE], fg.Prescient(0.05), limits=["x>=-9"])
+    while pulls := running.ask(8):
+        running.tell_many([(p, {"x": draw.normal(p.index), "rate": float(draw.random() < 0.5)}) for p in pulls])
+        running.result()
+    policy = fg.Certified(2, 1, threat=fg.Prescient(0.1), accuracy=0.1)
+    policy.tell(arms := policy.ask(), [[float(arm)] for arm in arms])
+    forecast(policy)
+
+
+def analyze() -> None:
+    """A log with and without clusters, by medians and by rates."""
+    draw = np.random.default_rng(0)
+    rows = {"arm": ["a", "b"] * 60, "x": draw.normal(size=120), "host": np.repeat(np.arange(30), 4)}
+    frame = pd.DataFrame({**rows, "rate": draw.random(120) < 0.5})
+    for cluster in ("none", "host"):
+        fg.analyze(frame, maximize=["x", "rate"], tolerance=0.5, cluster=cluster)
+
+
+if __name__ == "__main__":
+    for compiled in (simulate, study, analyze):
+        compiled()
