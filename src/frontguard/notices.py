@@ -63,13 +63,24 @@ class ContaminationRefuted(Notice):
 
 
 @dataclass(frozen=True)
-class NotPositive(Notice):
+class OfObjective(Notice):
+    """Something about an objective as it was declared, of which an arm is given as an example."""
+
+    objective: str
+
+    @property
+    def subject(self) -> tuple[str, ...]:
+        """It is about the declaration, whichever arm is taken as its example."""
+        return (str(vars(self)["kind"]), self.objective)
+
+
+@dataclass(frozen=True)
+class NotPositive(OfObjective):
     """`count` of `of` values of an objective are not positive, as its tolerance, a percentage, needs them to be.
 
     They count as failed. `example` is one of them, of an `arm`.
     """
 
-    objective: str
     arm: str
     count: int
     of: int
@@ -77,20 +88,14 @@ class NotPositive(Notice):
     tolerance: str
     kind: Literal["not_positive"] = "not_positive"
 
-    @property
-    def subject(self) -> tuple[str, ...]:
-        """It is about the tolerance, whichever arm is taken as its example."""
-        return (self.kind, self.objective)
-
 
 @dataclass(frozen=True)
-class OutOfBounds(Notice):
+class OutOfBounds(OfObjective):
     """`count` of `of` values of an objective do not lie between its bounds, which its mean needs.
 
     They count as failed. `example` is one of them, of an `arm`.
     """
 
-    objective: str
     arm: str
     count: int
     of: int
@@ -99,30 +104,19 @@ class OutOfBounds(Notice):
     high: float
     kind: Literal["out_of_bounds"] = "out_of_bounds"
 
-    @property
-    def subject(self) -> tuple[str, ...]:
-        """It is about the bounds, whichever arm is taken as its example."""
-        return (self.kind, self.objective)
-
 
 @dataclass(frozen=True)
-class ExactDiffers(Notice):
+class ExactDiffers(OfObjective):
     """`arms` arms were measured differently in an objective that was declared exact: `first` and `second`, of `arm`.
 
     Nothing is known of these arms in that objective any more.
     """
 
-    objective: str
     arm: str
     arms: int
     first: float
     second: float
     kind: Literal["exact_differs"] = "exact_differs"
-
-    @property
-    def subject(self) -> tuple[str, ...]:
-        """It is about the declaration, whichever arm is taken as its example."""
-        return (self.kind, self.objective)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,6 @@ from frontguard.evidence.statistics import (
     NORMAL_MEAN,
     QUANTILE,
     inner_of_mean,
-    noisy,
     statistics_of,
 )
 from frontguard.logs.boxes import BoxReader
@@ -171,11 +170,9 @@ class ClusterBoxReader(BoxReader):
                     f"cluster: the mean of {objective.name!r} by a known deviation (sigma) needs rows that are "
                     "independent; give bounds instead of sigma, or count a quantile"
                 )
-        arms = np.arange(len(ordered.pulls)) if among is None else among
-        self._dependent = np.flatnonzero(self.ordered.dependent[arms])  # places among the arms that are read ...
-        self._in_log = arms[self._dependent]  # ... and in the log
-        self._threshold = threshold_of(delta / (2.0 * noisy(self._statistics) * max(1, len(ordered.pulls))))
-        self._where = [ordered.metrics.index(objective.name) for objective in self.objectives]
+        self._dependent = np.flatnonzero(self.ordered.dependent[self._arms])  # places among the arms that are read ...
+        self._in_log = self._arms[self._dependent]  # ... and in the log
+        self._threshold = threshold_of(self._share)
 
     def first_bounded(self, threat: Threat) -> list[int | None]:
         """For both ends of the box of each objective the clusters before which it is not bounded, or None."""
@@ -221,13 +218,13 @@ class ClusterBoxReader(BoxReader):
         return boxes
 
     def _layout(self, d: int) -> tuple[Ints, Ints, Ints, Ints, Ints]:
-        metric, log = self._where[d], self.ordered
+        metric, log = self._columns[d], self.ordered
         return log.owners[metric], log.starts[metric], log.sizes, log.begins, self._in_log
 
     def _quantile(self, d: int, threat: Threat, taken: Ints, times: Floats) -> tuple[Floats, Floats]:
         """The inner intervals of a quantile."""
         objective, level = self.objectives[d], self._statistics[d].level
-        values, starts = self.ordered.values[self._where[d]], self.ordered.starts[self._where[d], :-1][self._in_log]
+        values, starts = self.ordered.values[self._columns[d]], self.ordered.starts[self._columns[d], :-1][self._in_log]
         ends = []
         for above, kept in ((False, threat.keep(level)), (True, threat.keep(1.0 - level))):
             backwards = above != objective.minimized  # what is inner low of a minimised metric is high of the metric
@@ -240,7 +237,7 @@ class ClusterBoxReader(BoxReader):
 
     def _mean(self, d: int, threat: Threat, taken: Ints, times: Floats) -> tuple[Floats, Floats]:
         """The inner intervals of the mean of values with bounds."""
-        observed = self.objectives[d].observed(self.ordered.values[self._where[d]])
+        observed = self.objectives[d].observed(self.ordered.values[self._columns[d]])
         scale = np.array(self._statistics[d].scale)
         factor, less = threat.surviving
         most = [
