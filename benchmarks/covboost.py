@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from frontguard._typing import Floats
+from frontguard._common.typing import Floats
 from frontguard.errors import BadInput
 from frontguard.pareto.points import suboptimality_gaps
 from frontguard.simulation.environments import Quantiled, gaussian

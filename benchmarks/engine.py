@@ -13,7 +13,7 @@ from numba import types
 
 from benchmarks.tables import Row, heading
 from frontguard import RPSI, AuerA1, AuerA1M, Oblivious, Policy, Subgaussian, simulate
-from frontguard._compiled import entry
+from frontguard._common.compiled import entry
 from frontguard.simulation.contracts import BLOCK
 from frontguard.simulation.streams import SOURCE, STATES, RewardSource, fill_block, run_streams
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks.tables import Row, heading
-from frontguard._typing import Floats
+from frontguard._common.typing import Floats
 from frontguard.evidence.boundaries import anytime_rank
 from frontguard.evidence.boxes import STRENGTH, box_rule, refresh_all, unknown_boxes
 from frontguard.evidence.means import upper_mean

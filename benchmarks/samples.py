@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from benchmarks.engine import best_of
 from benchmarks.tables import Row, heading
-from frontguard._compiled import kernel
+from frontguard._common.compiled import kernel
 from frontguard.evidence.samples import _change_to_heaps, empty_pool, empty_table, median, push, push_one, reserve
 
 Floats = npt.NDArray[np.float64]

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from frontguard._checks import real_number
-from frontguard._typing import Floats
+from frontguard._common.checks import real_number
+from frontguard._common.typing import Floats
 from frontguard.errors import BadInput
 from frontguard.simulation import Adversary, RewardSource, Streams
 from frontguard.simulation.adversaries import moved_medians, strongest

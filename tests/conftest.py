@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from frontguard._machine import usable_cores
+from frontguard._common.machine import usable_cores
 from tests import browsers, servers
 from tests.browsers import browser, open_page
 from tests.servers import postgres

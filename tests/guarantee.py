@@ -32,7 +32,7 @@ import numpy.typing as npt
 from numba import types
 from scipy.stats import beta
 
-from frontguard._compiled import entry
+from frontguard._common.compiled import entry
 from frontguard.evidence.boundaries import read_rank, taken_away
 from frontguard.evidence.boxes import BoxRule, box_rule
 from frontguard.simulation import adversaries as adv

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import beta
 
-from frontguard._compiled import kernel
+from frontguard._common.compiled import kernel
 from frontguard.evidence.boundaries import taken_away
 from frontguard.evidence.boxes import BoxRule, box_rule
 from frontguard.evidence.means import BETS, LOG_WEIGHTS, THETAS

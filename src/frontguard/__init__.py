@@ -5,14 +5,14 @@ Names are imported on first use, so that `import frontguard` stays fast; `__init
 
 import lazy_loader
 
-from frontguard._attached import attach
+from frontguard._common.attached import attach
 
 __version__ = "0.1.0"
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 __all__ += ["__version__"]
 
-# What lower rooms offer as methods and higher ones do: see `_attached`.
+# What lower rooms offer as methods and higher ones do: see `_common.attached`.
 attach("certificate", "frontguard.words.certificate:sentence")  # str(certificate)
 attach("explanation", "frontguard.words.certificate:explanation")  # result.explain(arm)
 attach("sentence", "frontguard.words.notices:sentence")  # str(notice), result.warnings

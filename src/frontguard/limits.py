@@ -14,9 +14,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from frontguard._checks import real_number
-from frontguard._typing import Floats
-from frontguard._written import read_amount
+from frontguard._common.checks import real_number
+from frontguard._common.typing import Floats
+from frontguard._common.written import read_amount
 from frontguard.errors import BadInput
 from frontguard.objectives import Counted, Direction, Objective, parse_tolerance
 

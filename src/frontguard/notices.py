@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from frontguard._attached import attached
+from frontguard._common.attached import attached
 
 Reasons = tuple[tuple[str, int], ...]
 """Why pulls failed and how often, the most frequent first."""

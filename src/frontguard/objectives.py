@@ -35,9 +35,9 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._checks import real_number
-from frontguard._typing import Floats
-from frontguard._written import read_amount
+from frontguard._common.checks import real_number
+from frontguard._common.typing import Floats
+from frontguard._common.written import read_amount
 from frontguard.errors import BadInput
 from frontguard.phrases import did_you_mean
 

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from frontguard._attached import attached
-from frontguard._typing import Bools, Floats, Ints
+from frontguard._common.attached import attached
+from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.limits import Gate
 from frontguard.notices import Notice, plain
 from frontguard.objectives import Objective, differences_in_units

@@ -13,8 +13,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from frontguard import Gaussian, Malicious, Oblivious, Prescient, Share, Subgaussian, Threat
-from frontguard._compiled import kernel
-from frontguard._typing import Floats
+from frontguard._common.compiled import kernel
+from frontguard._common.typing import Floats
 from frontguard.errors import BadInput
 from frontguard.evidence.boundaries import STEPS, anytime_rank
 from frontguard.evidence.boxes import (

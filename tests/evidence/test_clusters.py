@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 
-from frontguard._typing import Floats
+from frontguard._common.typing import Floats
 from frontguard.evidence.boundaries import anytime_rank
 from frontguard.evidence.clusters import (
     bounding_place,

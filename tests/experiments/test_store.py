@@ -128,7 +128,7 @@ def test_rows_that_differ_in_judgement_only_share_their_runs() -> None:
 def test_an_edit_of_what_decides_a_run_changes_the_fingerprint(
     room: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    for name in ("_compiled.py", "theory", "evidence", "pareto", "policies", "simulation"):
+    for name in ("_common/compiled.py", "theory", "evidence", "pareto", "policies", "simulation"):
         for source in [*(PACKAGE / name).rglob("*.py")] or [PACKAGE / name]:
             copy = tmp_path / source.relative_to(PACKAGE)
             copy.parent.mkdir(parents=True, exist_ok=True)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from frontguard import BadInput, analyze
-from frontguard._typing import Floats, Ints
+from frontguard._common.typing import Floats, Ints
 from frontguard.evidence.boundaries import fixed_rank
 from frontguard.logs.sketch import (
     Retained,

@@ -135,7 +135,7 @@ def test_a_worker_that_joins_later_is_asked_too(
 
 
 def test_a_worker_that_does_not_answer_is_named(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("frontguard._dask.LIMIT", 2.0)
+    monkeypatch.setattr("frontguard._common.dask.LIMIT", 2.0)
     os.kill(cluster.workers[0].pid, signal.SIGSTOP)
     try:
         with pytest.raises(BadInput, match=r"the Dask worker tcp://\S+ has not answered within 2 s"):
@@ -151,12 +151,12 @@ def test_no_scheduler_and_no_workers_are_named(
     with soon, pytest.raises(BadInput, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9: "):
         run(abs, executor="dask://127.0.0.1:9")
     with socket.create_server(("127.0.0.1", 0)) as mute:
-        monkeypatch.setattr("frontguard._dask.LIMIT", 1.0)
+        monkeypatch.setattr("frontguard._common.dask.LIMIT", 1.0)
         port = mute.getsockname()[1]
         with pytest.raises(BadInput, match=rf"no Dask scheduler answers at tcp://127\.0\.0\.1:{port}: "):
             run(abs, executor=f"dask://127.0.0.1:{port}")
     monkeypatch.undo()
-    monkeypatch.setattr("frontguard._dask.PATIENCE", 1.5)
+    monkeypatch.setattr("frontguard._common.dask.PATIENCE", 1.5)
     with (
         running_cluster(tmp_path) as lonely,
         pytest.raises(BadInput, match=f"the Dask cluster at {lonely.address} has no workers, also after 1.5 s"),
@@ -247,7 +247,7 @@ def test_a_study_whose_workers_are_all_gone_ends(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("frontguard.measure.dask.LOOK", 0.1)
-    monkeypatch.setattr("frontguard._dask.PATIENCE", 1.0)
+    monkeypatch.setattr("frontguard._common.dask.PATIENCE", 1.0)
 
     def evaluate(values: tuple[float, float], pull: int) -> tuple[float, float]:
         if pull > 10:

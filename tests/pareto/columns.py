@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from frontguard._typing import Floats
+from frontguard._common.typing import Floats
 from frontguard.evidence.boxes import (
     DOUBT_HIGH,
     DOUBT_LOW,

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from frontguard import Certified, Gaussian, Prescient
-from frontguard._compiled import kernel
-from frontguard._typing import Floats
+from frontguard._common.compiled import kernel
+from frontguard._common.typing import Floats
 from frontguard.evidence.samples import Samples, Table, empty_pool, empty_table, push_sorted, ranked, reserve, take_in
 from frontguard.policies.certified import Pending
 from frontguard.policies.forecast import forecast

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from frontguard import Objective, Prescient, Study, Subgaussian
-from frontguard._typing import Floats, Ints
+from frontguard._common.typing import Floats, Ints
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.answer import Question, answer
 from frontguard.logs.of_study import Differing, own_answer, read_study

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from frontguard._compiled import kernel
-from frontguard._typing import Floats
+from frontguard._common.compiled import kernel
+from frontguard._common.typing import Floats
 from frontguard.simulation.random import Words, below, fill_normals, fill_words, next_word, stream_states, unit
 
 MASK = (1 << 64) - 1

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from frontguard import analyze
-from frontguard._typing import Bools, Floats
+from frontguard._common.typing import Bools, Floats
 from frontguard.pareto.points import pareto_mask
 from frontguard.verdicts import Verdict
 from frontguard.words.analysis import answer

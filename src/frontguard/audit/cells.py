@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from frontguard._typing import Bools, Floats
+from frontguard._common.typing import Bools, Floats
 from frontguard.audit.truth import Truth
 from frontguard.audit.worlds import FAR, LEVELS, Law, World, between, categories, exactly, normal, rate, two_sided
 from frontguard.logs.analyze import analyze

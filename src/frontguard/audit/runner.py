@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import beta
 
-from frontguard._checks import checked_count
+from frontguard._common.checks import checked_count
 from frontguard.audit.cells import CELLS, DELTA, Cell
 from frontguard.errors import BadInput
 from frontguard.phrases import did_you_mean

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from frontguard._typing import Bools, Floats
+from frontguard._common.typing import Bools, Floats
 from frontguard.objectives import Objective, tolerances
 from frontguard.results import Certificate, Result
 from frontguard.verdicts import Verdict

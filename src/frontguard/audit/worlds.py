@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaincinv, ndtri
 
-from frontguard._typing import Floats
+from frontguard._common.typing import Floats
 from frontguard.audit.truth import Truth
 from frontguard.objectives import Objective
 

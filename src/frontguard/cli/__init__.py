@@ -14,7 +14,7 @@ import os
 import sys
 from typing import Any
 
-from frontguard._secrets import without_password
+from frontguard._common.secrets import without_password
 
 
 def main() -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from frontguard._secrets import without_password
-from frontguard._written import checked_confidence
+from frontguard._common.secrets import without_password
+from frontguard._common.written import checked_confidence
 from frontguard.cli.counted import Exact, Mean, Sigma, check_named, counted, of_analyze
 from frontguard.cli.report import checked_target, keep, origin
 from frontguard.cli.values import (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from frontguard._written import checked_share
+from frontguard._common.written import checked_share
 from frontguard.cli.report import origin
 from frontguard.cli.values import console, say, whole_from
 from frontguard.errors import BadInput

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from frontguard._written import checked_confidence
+from frontguard._common.written import checked_confidence
 from frontguard.cli.counted import Exact, Mean, check_named, counted, counting
 from frontguard.cli.values import THREATS, by_metric, console, known_metrics, read_number, say, whole_from
 from frontguard.errors import BadInput

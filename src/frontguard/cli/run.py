@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from frontguard._secrets import without_password
-from frontguard._written import checked_confidence, checked_seconds
+from frontguard._common.secrets import without_password
+from frontguard._common.written import checked_confidence, checked_seconds
 from frontguard.cli.counted import Exact, Mean, Sigma, check_named, counted, counting
 from frontguard.cli.report import checked_target, keep, origin
 from frontguard.cli.values import (

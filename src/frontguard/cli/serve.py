@@ -49,7 +49,7 @@ def serve(
         raise BadInput(
             f'the live page needs {error.name}, which is not installed: pip install "frontguard[web]"'
         ) from None
-    from frontguard._secrets import without_password
+    from frontguard._common.secrets import without_password
     from frontguard.documents.done import ServeDocument
 
     only, allowed = study or [], allow_host or []

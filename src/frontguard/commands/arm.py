@@ -22,7 +22,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from frontguard._secrets import hidden
+from frontguard._common.secrets import hidden
 from frontguard.commands.folders import RunFolder
 from frontguard.commands.metrics import MetricSource, last_line, read_metrics
 from frontguard.commands.patterns import Patterns, Stopped

@@ -25,8 +25,8 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from frontguard import objectives, phrases
-from frontguard._secrets import without_password
-from frontguard._written import (
+from frontguard._common.secrets import without_password
+from frontguard._common.written import (
     WANTED_CONFIDENCE,
     WANTED_SHARE,
     WANTED_TIME,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import numpy as np
 
-from frontguard._typing import Floats
+from frontguard._common.typing import Floats
 from frontguard.objectives import Objective
 from frontguard.phrases import LEAST_NAME, cells_of, duration, fitting_names, number, number_of, visible
 from frontguard.plot.arms import frame

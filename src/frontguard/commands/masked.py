@@ -10,7 +10,7 @@ from collections.abc import Iterator, MutableMapping
 from functools import lru_cache
 from typing import Any
 
-from frontguard._secrets import MASK, hidden, without_password
+from frontguard._common.secrets import MASK, hidden, without_password
 
 
 @lru_cache(maxsize=16)

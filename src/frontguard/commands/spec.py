@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from frontguard._secrets import MASK, fingerprint
+from frontguard._common.secrets import MASK, fingerprint
 from frontguard.commands.masked import masked_spec
 from frontguard.commands.metrics import MEASURED, MetricSource, usual_kind
 from frontguard.commands.templates import (

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from frontguard._typing import Floats, Ints
+from frontguard._common.typing import Floats, Ints
 from frontguard.demo.reviews import AGES, BOMBED, Reviews
 from frontguard.demo.treatments import Demo
 from frontguard.phrases import joined, percent

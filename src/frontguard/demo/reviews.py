@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from frontguard._typing import Floats
+from frontguard._common.typing import Floats
 from frontguard.experiments.datasets.movielens import SCORES
 from frontguard.experiments.datasets.readers import bundled_text
 from frontguard.logs.analysis import Analysis

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from frontguard._typing import Floats
+from frontguard._common.typing import Floats
 from frontguard.demo.reviews import Reviews, analyze_reviews
 from frontguard.experiments.datasets.compiler_flags import bundled_recording
 from frontguard.experiments.datasets.diabetes import bundled_treatments

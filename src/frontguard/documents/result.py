@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import Field, ValidationInfo, model_validator
 
-from frontguard._typing import Floats
+from frontguard._common.typing import Floats
 from frontguard.documents.base import FARTHEST, Amount, Count, Document, Notices, Number, Origin, Share, Text, wrong
 from frontguard.limits import Limit, columns_for
 from frontguard.objectives import Objective, parse_objectives

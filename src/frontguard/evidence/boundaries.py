@@ -34,9 +34,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betainc, betaln, ndtri
 
-from frontguard._checks import checked_delta, real_number
-from frontguard._compiled import kernel
-from frontguard._typing import Ints
+from frontguard._common.checks import checked_delta, real_number
+from frontguard._common.compiled import kernel
+from frontguard._common.typing import Ints
 from frontguard.errors import BadInput
 
 AnyInts = npt.NDArray[np.integer]

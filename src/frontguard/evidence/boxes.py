@@ -23,9 +23,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._checks import checked_count, checked_delta, one_for_each
-from frontguard._compiled import kernel
-from frontguard._typing import Floats, Ints
+from frontguard._common.checks import checked_count, checked_delta, one_for_each
+from frontguard._common.compiled import kernel
+from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.evidence.boundaries import STEPS, rank_table, read_rank, taken_away, taken_away_each
 from frontguard.evidence.means import (

@@ -18,8 +18,8 @@ import math
 
 import numpy as np
 
-from frontguard._compiled import kernel
-from frontguard._typing import Floats, Ints
+from frontguard._common.compiled import kernel
+from frontguard._common.typing import Floats, Ints
 from frontguard.evidence.boundaries import taken_away
 from frontguard.evidence.means import BETS, LOG_WEIGHTS, THETAS, WORST, unrefuted_mean
 

@@ -24,9 +24,9 @@ import math
 
 import numpy as np
 
-from frontguard._checks import checked_delta
-from frontguard._compiled import kernel
-from frontguard._typing import Floats
+from frontguard._common.checks import checked_delta
+from frontguard._common.compiled import kernel
+from frontguard._common.typing import Floats
 from frontguard.evidence.samples import Record, Samples, in_order
 
 _ENDS = math.log(999.0)  # of the grid, in log(θ / (1−θ)): θ from 0.001 to 0.999

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._compiled import kernel
-from frontguard._typing import Floats, Ints
+from frontguard._common.compiled import kernel
+from frontguard._common.typing import Floats, Ints
 
 Table = npt.NDArray[np.void]
 Record = Any  # one record of a Table, as numba sees it: fields are attributes

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frontguard._compiled import kernel
-from frontguard._typing import Floats, Ints
+from frontguard._common.compiled import kernel
+from frontguard._common.typing import Floats, Ints
 from frontguard.objectives import Objective
 
 QUANTILE, BOUNDED_MEAN, NORMAL_MEAN, EXACT = range(4)

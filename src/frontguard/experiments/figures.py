@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from frontguard._typing import Floats
+from frontguard._common.typing import Floats
 from frontguard.experiments.results import Row
 from frontguard.experiments.tables import groups_of
 from frontguard.plot import sample_complexity

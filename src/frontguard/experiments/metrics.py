@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from frontguard._typing import Bools, Floats, Ints
+from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.pareto.points import as_points, pareto_mask, suboptimality_gaps
 
 

@@ -150,7 +150,7 @@ def _feed(digest: Any, thing: object) -> None:
         raise TypeError(f"a part of a run of type {type(thing).__name__} cannot be hashed by its content")
 
 
-_ROOMS = ("_compiled.py", "theory", "evidence", "pareto", "policies", "simulation")
+_ROOMS = ("_common/compiled.py", "theory", "evidence", "pareto", "policies", "simulation")
 """Where it is decided what a run is: whatever a policy, an environment or an adversary computes."""
 
 

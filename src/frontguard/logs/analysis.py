@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from frontguard._typing import Bools, Floats, Ints
+from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.logs.more_pulls import LIMITS, Needed
 from frontguard.logs.profile import Profile
 from frontguard.logs.sources.frames import same_kind

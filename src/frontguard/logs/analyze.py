@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from frontguard._written import checked_confidence, explains_arguments
+from frontguard._common.written import checked_confidence, explains_arguments
 from frontguard.errors import BadInput
 from frontguard.limits import Limit, columns_for, parse_limits
 from frontguard.logs.adjusted import adjusted

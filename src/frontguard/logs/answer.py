@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from frontguard._typing import Ints
+from frontguard._common.typing import Ints
 from frontguard.evidence.boxes import ArmBoxes, checked_statistics, first_and_whole
 from frontguard.evidence.statistics import statistics_of
 from frontguard.limits import Columns, Limit, columns_for

@@ -23,8 +23,8 @@ from functools import cached_property
 
 import numpy as np
 
-from frontguard._checks import checked_delta
-from frontguard._typing import Bools, Floats, Ints
+from frontguard._common.checks import checked_delta
+from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.evidence.boundaries import anytime_rank, first_useful_pulls, fixed_rank, taken_away_each
 from frontguard.evidence.boxes import DOUBT, ArmBoxes, first_informative

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._typing import Bools, Ints
+from frontguard._common.typing import Bools, Ints
 from frontguard.evidence.boundaries import MOST_PULLS
 from frontguard.logs.boxes import BoxReader
 from frontguard.pareto.judge import Verdicts, judge

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from frontguard._typing import Bools, Floats, Ints
+from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.limits import Columns
 from frontguard.logs.analysis import Analysis
@@ -25,12 +25,12 @@ from frontguard.logs.more_pulls import needed
 from frontguard.logs.profile import profile, resolution_for
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.rows import sorted_pulls
-from frontguard.logs.sources.begun import under_way
 from frontguard.logs.what_if import what_if
 from frontguard.notices import Notice, SetAside, UnderWay
 from frontguard.objectives import Objective
 from frontguard.pareto.judge import Verdicts, judge
 from frontguard.results import Inner, Result
+from frontguard.studies.begun import under_way
 from frontguard.studies.clusters import counted_and_held
 from frontguard.studies.settings import Settings
 from frontguard.studies.study import Study

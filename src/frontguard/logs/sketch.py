@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._compiled import kernel
-from frontguard._typing import Bools, Floats, Ints
+from frontguard._common.compiled import kernel
+from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.evidence.means import BETS
 from frontguard.logs.sort import bets

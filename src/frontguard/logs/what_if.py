@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from frontguard._typing import Ints
+from frontguard._common.typing import Ints
 from frontguard.logs.boxes import BoxReader
 from frontguard.pareto.judge import judge
 from frontguard.theory.threats import Threat

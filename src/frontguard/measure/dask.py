@@ -1,4 +1,4 @@
-"""Pulls on a Dask cluster: each is a task on a worker that was found fit (`frontguard._dask`), and is measured once.
+"""Pulls on a Dask cluster: each is a task on a worker that was found fit (`_common.dask`), and is measured once.
 
 The scheduler runs a task again elsewhere when a worker is lost; a pull is not measured again. A task claims its pull at
 the scheduler before it measures. One that finds its pull claimed comes after a worker that was lost with it, and
@@ -23,8 +23,8 @@ from importlib import import_module
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from frontguard import _dask
-from frontguard._dask import Cluster, LoadedAs, Needs
+from frontguard._common import dask as _dask
+from frontguard._common.dask import Cluster, LoadedAs, Needs
 from frontguard.errors import BadInput
 from frontguard.measure.executors import Measure, Workers, answered, lost_on_the_way
 from frontguard.measure.futures import LostPull

@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 
-from frontguard._checks import checked_count
+from frontguard._common.checks import checked_count
 from frontguard.errors import BadInput
 from frontguard.measure.futures import LostPull
 from frontguard.storage.contract import End, Pull, Unavailable

@@ -25,8 +25,8 @@ from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any
 
-from frontguard._dask import LoadedAs, is_client
-from frontguard._machine import usable_cores
+from frontguard._common.dask import LoadedAs, is_client
+from frontguard._common.machine import usable_cores
 from frontguard.errors import BadInput
 from frontguard.studies.measurement import CANCELLED, DIED, Measurement, failure_in_words
 

@@ -14,8 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from frontguard._checks import checked_count
-from frontguard._written import checked_seconds, explains_arguments
+from frontguard._common.checks import checked_count
+from frontguard._common.written import checked_seconds, explains_arguments
 from frontguard.errors import BadInput
 from frontguard.limits import Limit
 from frontguard.measure.drive import RunProgress, drive

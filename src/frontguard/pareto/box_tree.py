@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frontguard._compiled import inlined, kernel
-from frontguard._typing import Bools, Floats, Ints
+from frontguard._common.compiled import inlined, kernel
+from frontguard._common.typing import Bools, Floats, Ints
 
 LEAF = 8
 """Points in a leaf, at most."""

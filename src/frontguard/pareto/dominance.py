@@ -21,9 +21,9 @@ from typing import Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._compiled import kernel
-from frontguard._machine import usable_cores
-from frontguard._typing import Bools, Floats, Ints
+from frontguard._common.compiled import kernel
+from frontguard._common.machine import usable_cores
+from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.pareto.box_tree import (
     EVERYWHERE,

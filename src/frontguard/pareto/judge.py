@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._compiled import kernel
-from frontguard._typing import Bools, Floats, Ints
+from frontguard._common.compiled import kernel
+from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.evidence.boxes import ArmBoxes
 from frontguard.pareto.box_tree import plant

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frontguard._compiled import kernel
-from frontguard._typing import Floats, Ints
+from frontguard._common.compiled import kernel
+from frontguard._common.typing import Floats, Ints
 from frontguard.evidence.boxes import (
     DOUBT_HIGH,
     DOUBT_LOW,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._typing import Bools, Floats
+from frontguard._common.typing import Bools, Floats
 from frontguard.pareto.box_tree import SOMEWHERE
 from frontguard.pareto.dominance import scan
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from frontguard._compiled import inlined
-from frontguard._typing import Bools, Floats, Ints
+from frontguard._common.compiled import inlined
+from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.evidence.boxes import DOUBT_HIGH, DOUBT_LOW, ESTIMATE, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR, REFUTED
 from frontguard.pareto.dominance import best_leads, dominators, worst_lead
 

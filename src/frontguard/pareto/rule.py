@@ -27,9 +27,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._checks import one_for_each
-from frontguard._compiled import inlined, kernel
-from frontguard._typing import Bools, Floats, Ints
+from frontguard._common.checks import one_for_each
+from frontguard._common.compiled import inlined, kernel
+from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.evidence.boxes import DOUBT_LOW, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR, unknown_boxes
 from frontguard.evidence.samples import Table
 from frontguard.pareto.limits import LOWEST

@@ -15,8 +15,8 @@ from typing import Protocol
 import numpy as np
 from scipy.special import ndtri
 
-from frontguard._checks import checked_count, checked_delta
-from frontguard._typing import Floats
+from frontguard._common.checks import checked_count, checked_delta
+from frontguard._common.typing import Floats
 from frontguard.errors import BadInput
 from frontguard.evidence.boxes import box_rule, checked_statistics, first_bounded
 from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, Statistic, statistics_of

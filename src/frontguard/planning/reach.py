@@ -23,8 +23,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from frontguard._checks import checked_delta
-from frontguard._typing import Floats
+from frontguard._common.checks import checked_delta
+from frontguard._common.typing import Floats
 from frontguard.errors import BadInput
 from frontguard.evidence.boundaries import first_useful_pulls
 from frontguard.evidence.boxes import SHIFTS, STRENGTH, UNSHIFTED_SHARE, ArmBoxes

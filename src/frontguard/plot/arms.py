@@ -9,7 +9,7 @@ from itertools import zip_longest
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._typing import Bools, Floats, Ints
+from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.phrases import are, joined, number, number_of
 from frontguard.plot.layout.names import short

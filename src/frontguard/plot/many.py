@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from frontguard._typing import Bools, Floats, Ints
+from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.plot.arms import Arms
 from frontguard.plot.looks import MANY, VERDICTS, Look
 from frontguard.plot.picture import Axis, Density

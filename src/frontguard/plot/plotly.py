@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._typing import Floats
+from frontguard._common.typing import Floats
 from frontguard.errors import BadInput
 from frontguard.plot import picture as parts
 from frontguard.plot.layout.frames import Frame, Limits, bounded, clipped, limits, middle, rectangles, runs, steps

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from frontguard._typing import Floats
+from frontguard._common.typing import Floats
 from frontguard.phrases import joined, number
 from frontguard.plot.layout.names import in_columns, short
 

@@ -24,9 +24,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._checks import checked_delta, one_for_each
-from frontguard._compiled import inlined, kernel
-from frontguard._typing import Floats, Ints
+from frontguard._common.checks import checked_delta, one_for_each
+from frontguard._common.compiled import inlined, kernel
+from frontguard._common.typing import Floats, Ints
 from frontguard.evidence.samples import Table, absorb, empty_pool, empty_table, median
 from frontguard.policies.base import Policy
 from frontguard.policies.saved import (

@@ -19,8 +19,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._checks import checked_count
-from frontguard._typing import Floats, Ints
+from frontguard._common.checks import checked_count
+from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput, OutOfTurn
 from frontguard.evidence.samples import Table
 from frontguard.notices import Notice

@@ -14,8 +14,8 @@ from weakref import WeakSet
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._checks import checked_count, checked_delta, real_number
-from frontguard._typing import Floats, Ints
+from frontguard._common.checks import checked_count, checked_delta, real_number
+from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput, OutOfTurn
 from frontguard.evidence.boundaries import STEPS
 from frontguard.evidence.boxes import (

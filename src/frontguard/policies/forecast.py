@@ -15,8 +15,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from frontguard._compiled import kernel
-from frontguard._typing import Floats, Ints
+from frontguard._common.compiled import kernel
+from frontguard._common.typing import Floats, Ints
 from frontguard.evidence.boundaries import read_rank, taken_away
 from frontguard.evidence.boxes import (
     HIGH,

@@ -21,8 +21,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._compiled import inlined, kernel
-from frontguard._typing import Floats, Ints
+from frontguard._common.compiled import inlined, kernel
+from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.evidence.samples import Table, absorb, empty_pool, empty_table, median
 from frontguard.policies.base import Policy

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from frontguard._typing import Ints
+from frontguard._common.typing import Ints
 from frontguard.logs.analysis import Analysis
 from frontguard.phrases import natural, number_of, percent
 from frontguard.reports.model import Column, Entry, ReportTable, Section, fitting, short

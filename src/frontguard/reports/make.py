@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from frontguard import plot
-from frontguard._typing import Ints
+from frontguard._common.typing import Ints
 from frontguard.phrases import percent
 from frontguard.plot.picture import Panel, Picture, Region
 from frontguard.reports.arms import Failures, arms_columns, arms_table, failures_part

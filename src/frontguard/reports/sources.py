@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from frontguard._secrets import without_password
+from frontguard._common.secrets import without_password
 from frontguard.documents.base import Origin, parsed, read
 from frontguard.errors import BadInput
 from frontguard.logs.sources.files import refuse_unless_file

@@ -14,17 +14,17 @@ from typing import Any
 import numpy as np
 
 from frontguard import __version__, plot
-from frontguard._typing import Bools
+from frontguard._common.typing import Bools
 from frontguard.documents.base import Origin
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.of_study import Differing, StudyLog, own_answer
-from frontguard.logs.sources.begun import under_way
 from frontguard.phrases import duration, number_of, percent
 from frontguard.plot.picture import Picture
 from frontguard.reports.analysis import open_part, origin_steps, pulls_part, robustness_part
 from frontguard.reports.make import report_of, shown
 from frontguard.reports.model import Fact, Figure, Kind, Progress, Report, Section
 from frontguard.storage.contract import Storage
+from frontguard.studies.begun import under_way
 from frontguard.studies.follow import Follower
 from frontguard.studies.overview import Measurements, Overview, Snapshot
 from frontguard.studies.settings import Settings

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from frontguard._private import private
+from frontguard._common.private import private
 from frontguard.errors import BadInput
 from frontguard.phrases import shown
 from frontguard.reports.model import Report

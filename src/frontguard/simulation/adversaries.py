@@ -27,8 +27,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._checks import real_number
-from frontguard._typing import Bools, Floats, Ints
+from frontguard._common.checks import real_number
+from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.simulation.contracts import (
     Adversary,

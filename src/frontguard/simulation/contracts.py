@@ -22,8 +22,8 @@ from functools import cached_property
 import numpy as np
 from numba import types
 
-from frontguard._compiled import kernel
-from frontguard._typing import Bools, Floats, Ints
+from frontguard._common.compiled import kernel
+from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.pareto.points import as_points, pareto_mask, suboptimality_gaps
 from frontguard.simulation.random import Words, stream_states
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from frontguard._typing import Floats, Ints
+from frontguard._common.typing import Floats, Ints
 from frontguard.simulation.contracts import draw_kernel
 from frontguard.simulation.random import Words, below, fill_normals, fill_words, unit
 

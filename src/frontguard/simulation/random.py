@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._compiled import inlined, kernel
-from frontguard._typing import Floats
+from frontguard._common.compiled import inlined, kernel
+from frontguard._common.typing import Floats
 
 Words = npt.NDArray[np.uint64]
 

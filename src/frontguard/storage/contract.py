@@ -42,7 +42,7 @@ from typing import Self
 
 import numpy as np
 
-from frontguard._typing import Floats, Ints
+from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput
 
 

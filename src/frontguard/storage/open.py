@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from frontguard._secrets import without_password
+from frontguard._common.secrets import without_password
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # the command line reads addresses before anything that computes is loaded

@@ -27,8 +27,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import bdtrc, gammaln
 
-from frontguard._checks import checked_delta
-from frontguard._typing import Bools, Floats, Ints
+from frontguard._common.checks import checked_delta
+from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.evidence.boundaries import anytime_rank, fixed_rank, taken_away, taken_away_each
 from frontguard.notices import Alarm, DriftAlarm, FailuresAlarm, SpreadAlarm

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frontguard._typing import Bools, Ints
+from frontguard._common.typing import Bools, Ints
 from frontguard.errors import OutOfTurn
 from frontguard.storage.contract import Told
 

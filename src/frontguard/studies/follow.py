@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from frontguard._typing import Bools, Floats, Ints
+from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.limits import Columns
 from frontguard.policies.forecast import forecast

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from frontguard._typing import Ints
+from frontguard._common.typing import Ints
 from frontguard.notices import LooksDirtier
 from frontguard.policies.certified import Certified
 from frontguard.results import Result

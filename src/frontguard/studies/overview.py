@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from frontguard._typing import Floats, Ints
+from frontguard._common.typing import Floats, Ints
 from frontguard.notices import BudgetOver
 from frontguard.objectives import Objective
 from frontguard.policies.forecast import likely

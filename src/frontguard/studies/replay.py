@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import bdtrc
 
-from frontguard._typing import Floats, Ints
+from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput, OutOfTurn
 from frontguard.evidence.boxes import LARGEST, REFUTED
 from frontguard.limits import only_two_of

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, TypeVar
 
-from frontguard._checks import real_number
-from frontguard._written import checked_confidence
+from frontguard._common.checks import real_number
+from frontguard._common.written import checked_confidence
 from frontguard.errors import BadInput
 from frontguard.evidence.boxes import first_bounded
 from frontguard.limits import Columns, Gate, Limit, columns_for, parse_limits

@@ -13,9 +13,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from frontguard._attached import attached
-from frontguard._checks import checked_count
-from frontguard._written import checked_confidence, checked_seconds, explains_arguments
+from frontguard._common.attached import attached
+from frontguard._common.checks import checked_count
+from frontguard._common.written import checked_confidence, checked_seconds, explains_arguments
 from frontguard.errors import BadInput
 from frontguard.limits import Limit
 from frontguard.notices import Alarm

@@ -13,8 +13,8 @@ from bisect import bisect_left
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._checks import checked_count, checked_delta, positive_number, real_number
-from frontguard._typing import Floats
+from frontguard._common.checks import checked_count, checked_delta, positive_number, real_number
+from frontguard._common.typing import Floats
 from frontguard.errors import BadInput
 from frontguard.theory.schedule import Schedule, checked_accuracy
 from frontguard.theory.spread import LinearAroundMedian, SpreadBound, Subgaussian, as_spread_bound

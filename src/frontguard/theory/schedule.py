@@ -17,8 +17,8 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._checks import checked_count, checked_delta, real_number
-from frontguard._typing import Floats, Ints
+from frontguard._common.checks import checked_count, checked_delta, real_number
+from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.theory.spread import SpreadBound, as_spread_bound
 from frontguard.theory.threats import Threat, checked_t_bar, checked_threat

@@ -22,8 +22,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from frontguard._checks import positive_number, real_number
-from frontguard._typing import Floats
+from frontguard._common.checks import positive_number, real_number
+from frontguard._common.typing import Floats
 from frontguard.errors import BadInput
 from frontguard.theory.threats import checked_t_bar
 

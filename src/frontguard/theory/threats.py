@@ -22,8 +22,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from frontguard._checks import real_number
-from frontguard._written import checked_share
+from frontguard._common.checks import real_number
+from frontguard._common.written import checked_share
 from frontguard.errors import BadInput
 from frontguard.phrases import did_you_mean
 

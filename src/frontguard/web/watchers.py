@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
-from frontguard._secrets import without_password
+from frontguard._common.secrets import without_password
 from frontguard.errors import BadInput
 from frontguard.storage.contract import NothingThere, Storage, UnknownStudy
 from frontguard.storage.open import open_storage

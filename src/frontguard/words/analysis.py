@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from frontguard._typing import Bools
+from frontguard._common.typing import Bools
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.more_pulls import FARTHEST, LIMITS
 from frontguard.notices import InClusters, RowsLeftOut, TakenAsRate

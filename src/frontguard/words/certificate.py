@@ -8,7 +8,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR
 
 import numpy as np
 
-from frontguard._typing import Bools
+from frontguard._common.typing import Bools
 from frontguard.objectives import Objective, parse_tolerance
 from frontguard.phrases import are, joined, number, number_of, percent, percentage, rounded_up
 from frontguard.results import Certificate, Result

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from frontguard._secrets import without_password
+from frontguard._common.secrets import without_password
 
 
 def command_line(arguments: Sequence[str], **changes: str | Sequence[str]) -> str:

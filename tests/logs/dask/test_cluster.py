@@ -459,7 +459,7 @@ def test_with_new_workers_it_is_begun_again_and_without_any_it_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("frontguard.logs.dask.cluster.LOOK", 0.1)
-    monkeypatch.setattr("frontguard._dask.PATIENCE", 1.0)
+    monkeypatch.setattr("frontguard._common.dask.PATIENCE", 1.0)
     here = write_log(tmp_path, files=2, rows=100, arms=12)
     with (
         running_cluster(tmp_path, workers=1) as cluster,
@@ -501,7 +501,7 @@ def test_no_scheduler_and_no_workers_are_named(tmp_path: Path, monkeypatch: pyte
     for wrong in ("http//", 7, None):
         with pytest.raises(BadInput, match=r"a Dask scheduler is named 'dask://HOST:PORT', or given as a distributed"):
             on(wrong, "log")
-    monkeypatch.setattr("frontguard._dask.PATIENCE", 0.3)
+    monkeypatch.setattr("frontguard._common.dask.PATIENCE", 0.3)
     seen: list[LogProgress] = []
     with (
         running_cluster(tmp_path) as lonely,

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from frontguard import BadInput, Objective
-from frontguard._typing import Floats
+from frontguard._common.typing import Floats
 from frontguard.logs.sort.names import ArmNames
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.rows import Batch, RowBuffer, sort_within, sorted_pulls

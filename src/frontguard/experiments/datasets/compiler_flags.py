@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from frontguard._typing import Bools, Floats, Ints
+from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.experiments.datasets.readers import bundled_text, rows_of
 from frontguard.logs.sort.ordered import Ordered

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from frontguard._typing import Floats, Ints
+from frontguard._common.typing import Floats, Ints
 from frontguard.experiments.datasets.readers import bundled_text, rows_of
 
 ARMS_TABLE = "uva_padova_36.csv"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from frontguard._typing import Ints
+from frontguard._common.typing import Ints
 from frontguard.errors import BadInput
 from frontguard.experiments.datasets.readers import bundled_text, lines_of, rows_of, text_of
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from frontguard._typing import Floats, Ints
+from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.experiments.datasets.readers import rows_of, text_of
 from frontguard.experiments.datasets.safe_pickle import as_array, load_arrays

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import chdtrc
 
-from frontguard._typing import Floats
+from frontguard._common.typing import Floats
 from frontguard.logs.sort.order import QUARTERS, RowOrder
 from frontguard.notices import RowsDiffer
 from frontguard.objectives import Objective

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import chdtrc
 
-from frontguard._typing import Floats, Ints
+from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.logs.clustered import Clustered
 from frontguard.logs.sort.names import ArmNames, Codes

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from frontguard._typing import Bools, Ints
+from frontguard._common.typing import Bools, Ints
 from frontguard.errors import BadInput
 from frontguard.limits import only_two_of
 from frontguard.logs.sort.ordered import Readable

@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from frontguard._typing import Floats
+from frontguard._common.typing import Floats
 from frontguard.errors import BadInput
 from frontguard.logs.sort.rows import Batch
 from frontguard.notices import NotPositive, OutOfBounds

@@ -7,7 +7,7 @@ and means are those of whole arms, so the answer is that of one machine to the b
 
 All these are Dask tasks that depend on each other: what a lost worker had is computed again, from the files if need be,
 which must not have changed meanwhile. A task that outlives several workers is given up. Tasks go to workers that were
-found fit (`frontguard._dask`); when none is left of those that a task was given to, the log is read once more, with
+found fit (`_common.dask`); when none is left of those that a task was given to, the log is read once more, with
 whoever is there.
 """
 
@@ -26,9 +26,9 @@ from typing import Any
 
 import numpy as np
 
-from frontguard import _dask
-from frontguard._dask import Cluster, Needs, said
-from frontguard._typing import Floats, Ints
+from frontguard._common import dask as _dask
+from frontguard._common.dask import Cluster, Needs, said
+from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.logs.checks.unusable import UnusableCheck
 from frontguard.logs.dask import on_workers

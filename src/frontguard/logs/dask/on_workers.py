@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 
-from frontguard._dask import said
-from frontguard._typing import Floats
+from frontguard._common.dask import said
+from frontguard._common.typing import Floats
 from frontguard.errors import BadInput
 from frontguard.logs.checks.unusable import UnusableCheck
 from frontguard.logs.sort.merge import Shard, cut_by_arm, merge_shards

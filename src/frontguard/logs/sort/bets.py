@@ -15,9 +15,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from frontguard._compiled import inlined, kernel
-from frontguard._machine import side_by_side, usable_cores
-from frontguard._typing import Floats, Ints
+from frontguard._common.compiled import inlined, kernel
+from frontguard._common.machine import side_by_side, usable_cores
+from frontguard._common.typing import Floats, Ints
 from frontguard.evidence.means import BETS, THETAS, WORST, unrefuted_mean
 
 BLOCK = 512

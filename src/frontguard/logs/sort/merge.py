@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._compiled import kernel
-from frontguard._typing import Floats, Ints
+from frontguard._common.compiled import kernel
+from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.logs.sort.names import ArmNames, Codes
 from frontguard.logs.sort.ordered import Ordered

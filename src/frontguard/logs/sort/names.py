@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._compiled import inlined, kernel
-from frontguard._typing import Ints
+from frontguard._common.compiled import inlined, kernel
+from frontguard._common.typing import Ints
 from frontguard.errors import BadInput
 
 Codes = npt.NDArray[np.int32]

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from frontguard._typing import Floats, Ints
+from frontguard._common.typing import Floats, Ints
 from frontguard.logs.sort.names import Codes
 
 MOST_SAMPLES = 128

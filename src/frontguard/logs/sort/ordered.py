@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from frontguard._typing import Floats, Ints
+from frontguard._common.typing import Floats, Ints
 from frontguard.logs.sort.bets import MeanQuestion, standard_errors, unrefuted
 
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from frontguard._compiled import kernel
-from frontguard._machine import side_by_side
-from frontguard._typing import Bools, Floats, Ints
+from frontguard._common.compiled import kernel
+from frontguard._common.machine import side_by_side
+from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.logs.sort.names import ArmNames, Codes
 from frontguard.logs.sort.order import RowOrder

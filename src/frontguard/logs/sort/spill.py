@@ -23,8 +23,8 @@ import numpy as np
 import numpy.typing as npt
 import psutil
 
-from frontguard._machine import side_by_side, usable_cores
-from frontguard._typing import Floats, Ints
+from frontguard._common.machine import side_by_side, usable_cores
+from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.logs.sort.merge import lay_out
 from frontguard.logs.sort.names import Codes

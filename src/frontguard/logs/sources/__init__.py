@@ -6,8 +6,8 @@ its batch comes. It knows errors, notices, objectives and, for a study as a log,
 
 - `reader`: what a reader is (`LogTable`), and what is asked of it
 - `formats`: the list of all formats with their readers, and which of them a file has
-- `csv`, `json` (both on `blocks`), `parquet`, `frames`, `study`, and on `tools` `hyperfine`, `pyperf`,
-  `pytest_benchmark`: the readers
+- `csv`, `json` (both on `blocks`), `parquet`, `frames`, `study`, and in `tools` hyperfine, pyperf and
+  pytest-benchmark: the readers
 - `files`: the files that a path, a directory, a glob or a list stands for
 - `filter`: which rows count
 - `log`: tables one after another become batches of pulls; `columns` makes names and numbers of what is in a column, and
@@ -95,7 +95,7 @@ def open_log(
     except ImportError as error:
         needs("pyarrow", error)
     from frontguard.logs.sources.formats import FORMATS, TOOLS, format_of
-    from frontguard.logs.sources.tools import ToolTable
+    from frontguard.logs.sources.tools.tables import ToolTable
 
     request = Request.of(
         arm,

@@ -18,8 +18,8 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._compiled import kernel
-from frontguard._machine import usable_cores
+from frontguard._common.compiled import kernel
+from frontguard._common.machine import usable_cores
 from frontguard.errors import BadInput
 from frontguard.logs.sources.files import LogFile
 from frontguard.logs.sources.reader import LogTable, Request, TableRows

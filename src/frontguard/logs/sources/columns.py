@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from frontguard._typing import Floats
+from frontguard._common.typing import Floats
 from frontguard.errors import BadInput
 from frontguard.phrases import error_line, shown
 from frontguard.results import ArmParts

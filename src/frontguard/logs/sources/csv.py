@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from frontguard._typing import Floats
+from frontguard._common.typing import Floats
 from frontguard.errors import BadInput
 from frontguard.logs.sources.blocks import Block, ByteFile, TextTable
 from frontguard.logs.sources.columns import as_numbers

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from frontguard._typing import Bools
+from frontguard._common.typing import Bools
 from frontguard.errors import BadInput
 from frontguard.notices import RowsLeftOut
 from frontguard.phrases import did_you_mean, joined, quoted, shown

@@ -11,14 +11,14 @@ from contextlib import closing
 from types import ModuleType
 
 from frontguard.errors import BadInput
-from frontguard.logs.sources import hyperfine, pyperf, pytest_benchmark
 from frontguard.logs.sources.blocks import ByteFile
 from frontguard.logs.sources.csv import CsvFile
 from frontguard.logs.sources.files import LogFile
 from frontguard.logs.sources.json import JsonFile, NotJson, parsed
 from frontguard.logs.sources.parquet import ParquetFile
 from frontguard.logs.sources.reader import LogTable
-from frontguard.logs.sources.tools import document_of, keys_of
+from frontguard.logs.sources.tools import hyperfine, pyperf, pytest_benchmark
+from frontguard.logs.sources.tools.tables import document_of, keys_of
 from frontguard.phrases import error_line
 
 FILES: dict[str, Callable[..., LogTable]] = {"csv": CsvFile, "parquet": ParquetFile, "jsonl": JsonFile}

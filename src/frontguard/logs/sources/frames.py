@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from frontguard._typing import Floats
+from frontguard._common.typing import Floats
 from frontguard.errors import BadInput
 from frontguard.logs.sources.reader import (
     BATCH,

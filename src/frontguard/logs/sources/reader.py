@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args
 
-from frontguard._typing import Bools, Floats
+from frontguard._common.typing import Bools, Floats
 from frontguard.errors import BadInput
 from frontguard.logs.sources.filter import ALL_ROWS, RowFilter
 from frontguard.notices import Notice

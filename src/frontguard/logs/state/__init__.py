@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._typing import Ints
+from frontguard._common.typing import Ints
 from frontguard.errors import BadInput
 from frontguard.logs.counted import CountedFile, counted_twice
 from frontguard.logs.sketch import DEFAULT_SIZE, Sketches, SketchOrdered

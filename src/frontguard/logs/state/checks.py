@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._typing import Floats, Ints
+from frontguard._common.typing import Floats, Ints
 from frontguard.evidence.means import BETS, WORST
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.phrases import shown

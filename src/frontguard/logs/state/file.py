@@ -28,7 +28,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._private import private
+from frontguard._common.private import private
 from frontguard.errors import BadInput
 from frontguard.phrases import error_line, shown
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from frontguard._typing import Bools, Floats, Ints
+from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.pareto.points import pareto_mask
 from frontguard.phrases import are, number_of

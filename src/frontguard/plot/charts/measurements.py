@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from frontguard._typing import Bools, Floats
+from frontguard._common.typing import Bools, Floats
 from frontguard.objectives import Objective
 from frontguard.phrases import number, number_of, percent
 from frontguard.plot.arms import RELATIVE_FACTOR, axis_of, beside_each_other, drawable, position_of

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from frontguard._typing import Bools, Ints
+from frontguard._common.typing import Bools, Ints
 from frontguard.phrases import number, number_of
 from frontguard.plot.arms import Arms, read
 from frontguard.plot.layout.names import short

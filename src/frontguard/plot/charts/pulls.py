@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._typing import Ints
+from frontguard._common.typing import Ints
 from frontguard.phrases import natural, number, number_of
 from frontguard.plot.arms import Arms, read
 from frontguard.plot.looks import VERDICTS

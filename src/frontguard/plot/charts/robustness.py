@@ -7,7 +7,7 @@ from decimal import ROUND_FLOOR
 
 import numpy as np
 
-from frontguard._typing import Ints
+from frontguard._common.typing import Ints
 from frontguard.errors import BadInput
 from frontguard.logs.profile import Profile
 from frontguard.phrases import are, natural, number_of, percent

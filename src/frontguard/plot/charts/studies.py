@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from frontguard._typing import Floats, Ints
+from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.objectives import Objective, parse_tolerance
 from frontguard.phrases import duration, number, number_of, rounded

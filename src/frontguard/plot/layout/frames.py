@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._typing import Floats
+from frontguard._common.typing import Floats
 from frontguard.plot import picture as parts
 from frontguard.plot.picture import Axis, Layer, Panel
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._typing import Bools, Floats
+from frontguard._common.typing import Bools, Floats
 from frontguard.plot.layout.frames import Frame
 from frontguard.plot.layout.names import columns, short
 from frontguard.plot.layout.sheet import Rectangle, sheet_of

@@ -18,7 +18,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._typing import Floats
+from frontguard._common.typing import Floats
 from frontguard.plot.picture import Axis
 
 Ticks: TypeAlias = tuple[tuple[float, str], ...]

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._typing import Bools, Floats
+from frontguard._common.typing import Bools, Floats
 from frontguard.plot.layout.frames import Frame
 from frontguard.plot.layout.scales import Scale
 from frontguard.plot.picture import Bars, Boxes, Panel, Spans

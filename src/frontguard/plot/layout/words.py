@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from frontguard._typing import Floats
+from frontguard._common.typing import Floats
 from frontguard.plot.layout.frames import steps
 from frontguard.plot.layout.names import LINE, apart, broken, fitted, short, width
 from frontguard.plot.layout.placing import placed, touching, within, within_polygon

@@ -11,7 +11,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Polygon
 
-from frontguard._typing import Floats
+from frontguard._common.typing import Floats
 from frontguard.plot import picture as parts
 from frontguard.plot.layout.frames import Frame, bounded, clipped, inside, rectangles, steps
 from frontguard.plot.looks import PALE, Look

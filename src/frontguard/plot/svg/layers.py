@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from frontguard._typing import Floats
+from frontguard._common.typing import Floats
 from frontguard.markup import Child, Element, element
 from frontguard.phrases import shortened
 from frontguard.plot.layout.frames import runs, steps

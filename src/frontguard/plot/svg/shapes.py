@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from frontguard._typing import Floats
+from frontguard._common.typing import Floats
 from frontguard.markup import Element, element
 from frontguard.phrases import shortened
 from frontguard.plot.layout.frames import runs

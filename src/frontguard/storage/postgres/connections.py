@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, unquote
 
-from frontguard._secrets import SECRET_KEYS
+from frontguard._common.secrets import SECRET_KEYS
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple
 
 import numpy as np
 
-from frontguard._typing import Ints
+from frontguard._common.typing import Ints
 from frontguard.errors import BadInput
 from frontguard.storage.contract import (
     GIVEN_BACK,

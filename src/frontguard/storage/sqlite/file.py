@@ -31,8 +31,8 @@ from typing import Literal, NoReturn, TypeVar
 import apsw
 import psutil
 
-from frontguard._private import make_private
-from frontguard._secrets import without_password
+from frontguard._common.private import make_private
+from frontguard._common.secrets import without_password
 from frontguard.errors import BadInput
 from frontguard.storage.contract import Damaged, NothingThere, Unavailable
 from frontguard.storage.forks import hold_over_forks

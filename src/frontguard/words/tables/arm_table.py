@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frontguard._typing import Bools, Floats, Ints
+from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.phrases import MOST_NAMES, listed, natural, number, percent, visible
 from frontguard.results import Result
 from frontguard.verdicts import VERDICT_ORDER, Keeping, Verdict

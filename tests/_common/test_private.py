@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from frontguard import Objective, Prescient, Study, write_report
-from frontguard._private import private
+from frontguard._common.private import private
 from frontguard.storage.sqlite.rescue import rescue
 from tests.cli.commands import run
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from frontguard import _machine
+from frontguard._common import machine as _machine
 
 
 @pytest.fixture

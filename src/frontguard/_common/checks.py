@@ -9,7 +9,7 @@ from numbers import Integral, Real
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._typing import Bools, Floats
+from frontguard._common.typing import Bools, Floats
 from frontguard.errors import BadInput
 
 

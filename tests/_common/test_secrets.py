@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from frontguard._secrets import MASK, fingerprint, hidden, without_password
+from frontguard._common.secrets import MASK, fingerprint, hidden, without_password
 from frontguard.commands.masked import masked_spec
 
 S = "5ecret"

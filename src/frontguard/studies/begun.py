@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from frontguard._typing import Ints
+from frontguard._common.typing import Ints
 from frontguard.storage.contract import Storage
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from frontguard.errors import BadInput
-from frontguard.logs.sources.tools import ArmResults, as_setting, entry, has_list, numbers
+from frontguard.logs.sources.tools.tables import ArmResults, as_setting, entry, has_list, numbers
 from frontguard.phrases import shown
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frontguard._written import checked_confidence, checked_seconds, checked_share, explains_arguments
+from frontguard._common.written import checked_confidence, checked_seconds, checked_share, explains_arguments
 from frontguard.errors import BadInput
 
 
