@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -123,7 +123,7 @@ def answer(
         pulls_per_arm=ordered.pulls,
         decided_by=verdicts.decided_by,
         certificate=_certificate(question, goal, promised_now(boxes, verdicts, **goal), len(ordered.pulls)),
-        outlook=_certificate(question, goal, (verdicts.accuracy_slack, verdicts.coverage_slack), len(ordered.pulls)),
+        outlook=_certificate(question, goal, _outlook(boxes, verdicts, question), len(ordered.pulls)),
         notices=(
             *notes,
             *_exact_differs(reader, M),
@@ -191,6 +191,19 @@ def _certificate(question: Question, goal: dict[str, Any], slacks: tuple[float, 
         contamination=question.threat.eps,
         arms=arms,
     )
+
+
+def _outlook(boxes: ArmBoxes, verdicts: Verdicts, question: Question) -> tuple[float, float]:
+    """Slacks of accuracy and coverage with which nothing would be open.
+
+    Where the goal is the list, those with which the candidates for the front could be returned are enough as well:
+    whatever these tolerances decide of the front, they decide of the list (docs/theory.md (r)).
+    """
+    slacks = verdicts.accuracy_slack, verdicts.coverage_slack
+    if question.aim == "front" or not verdicts.undecided.any():
+        return slacks
+    other = judge(boxes, **replace(question, aim="front").goal())
+    return min(slacks, (other.accuracy_slack, other.coverage_slack), key=max)
 
 
 def looks_dirtier(ordered: Readable, question: Question, verdicts: Verdicts) -> tuple[LooksDirtier, ...]:
