@@ -143,8 +143,8 @@ class Statement(Enum):
     ALIKE = "as {what}", "(r)"
     AT_LEAST = "at least {amount}", "(r)"
     AT_MOST = "at most {amount}", "(r)"
-    BEST_IN = "certainly the best in {names}", "(r)"
-    SEEMS_BEST_IN = "the best in {names} by what was measured", NOTHING
+    BEST_IN = "certainly the best in {names}{scope}", "(r)"
+    SEEMS_BEST_IN = "the best in {names}{scope} by what was measured", NOTHING
 
     # How robust it is
     STANDS = "The {answer} is no longer certain once {more} ({now} allowed for).", "robustness"
