@@ -32,7 +32,7 @@ from frontguard.notices import (
     OutOfBounds,
     SetAside,
 )
-from frontguard.policies.certified import Pending
+from frontguard.policies.pending import Pending
 from frontguard.results import Result
 from frontguard.storage.contract import End, Plan, Storage, Told
 from frontguard.studies.alarms import Watch
