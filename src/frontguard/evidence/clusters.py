@@ -60,12 +60,13 @@ def _take_shares(sums: Floats, totals: Floats, sizes: Ints, taken: int) -> None:
     """Let `taken` values that count 0 turn out as 1, in the clusters where that costs most: a fractional knapsack."""
     alike = sizes.min() == sizes.max()
     prices = np.empty(sizes.shape[0])
-    order = np.argsort(-totals)  # a chord to 1 is the steeper the larger ξ is: of clusters of one size, these are first
+    # A chord to 1 is the steeper the larger ξ is: of clusters of one size, these are first.
+    order = np.argsort(-totals, kind="mergesort")
     for l in range(BETS):  # noqa: E741
         if not alike:
             for c in range(sizes.shape[0]):
                 prices[c] = _price(l, totals[c], sizes[c])
-            order = np.argsort(-prices)
+            order = np.argsort(-prices, kind="mergesort")
         left = float(taken)
         for c in order:
             some = min(left, sizes[c] - totals[c])
@@ -74,6 +75,15 @@ def _take_shares(sums: Floats, totals: Floats, sizes: Ints, taken: int) -> None:
                 left -= some
             if left <= 0.0:
                 break
+
+
+@kernel
+def _losses(c: float) -> Floats:
+    """log(1 − θ c) of each bet."""
+    losses = np.empty(BETS)
+    for l in range(BETS):  # noqa: E741
+        losses[l] = math.log1p(-THETAS[l] * c)
+    return losses
 
 
 @kernel
@@ -107,7 +117,7 @@ def bounding_place(
     as if there were so many times as many clusters like these.
     """
     good = owners.shape[0]
-    losses = np.log1p(-THETAS * keep)
+    losses = _losses(keep)
     totals = failed.astype(np.float64)
     sums = np.empty(BETS)
     refuted, not_refuted, at = -1, good, 0  # numbers of values up to the place; at none of them nothing is known yet
@@ -237,7 +247,7 @@ def first_useful_clusters(keep: float, threshold: float, share: float, most: int
 
     Clusters of one value each, of which a `share` may be wrong.
     """
-    losses = np.log1p(-THETAS * keep)
+    losses = _losses(keep)
     fewest, enough = 0, most + 1
     middle = most
     while enough - fewest > 1:

@@ -8,6 +8,7 @@ or without so many of the smallest or largest values, is added up from these and
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -189,7 +190,7 @@ def _add(sums: Floats, values: Floats, first: int, last: int, low: float, width:
         xi = _xi(value, low, width, lacking)
         if after - i > _RUN:
             for l in range(BETS):  # noqa: E741
-                sums[l] += (after - i) * np.log1p(-THETAS[l] * xi)
+                sums[l] += (after - i) * math.log1p(-THETAS[l] * xi)
         else:
             after = i + 1
             for l in range(BETS):  # noqa: E741
@@ -197,13 +198,13 @@ def _add(sums: Floats, values: Floats, first: int, last: int, low: float, width:
             waiting += 1
             if waiting == _AT_ONCE:
                 for l in range(BETS):  # noqa: E741
-                    sums[l] += np.log(product[l])
+                    sums[l] += math.log(product[l])
                     product[l] = 1.0
                 waiting = 0
         i = after
     if waiting > 0:
         for l in range(BETS):  # noqa: E741
-            sums[l] += np.log(product[l])
+            sums[l] += math.log(product[l])
 
 
 @kernel
@@ -275,7 +276,7 @@ def _unrefuted(
                 last = begin + (first if side == 0 else kept - 1)
                 xi = _xi(values[last], low, width, side == 1)
                 for l in range(BETS):  # noqa: E741
-                    sums[l] += (taken[k] - gone) * (WORST[l] - np.log1p(-THETAS[l] * xi))
+                    sums[l] += (taken[k] - gone) * (WORST[l] - math.log1p(-THETAS[l] * xi))
             found[k, side] = _ahead(sums, pulls[k], foreseen[k], threshold)
 
 
@@ -295,5 +296,6 @@ def _errors(values: Floats, starts: Ints, means: Floats, part: Ints, found: Floa
         have = starts[arm + 1] - starts[arm]
         squares = 0.0
         for i in range(starts[arm], starts[arm + 1]):
-            squares += (values[i] - means[arm]) ** 2
+            away = values[i] - means[arm]
+            squares += away * away
         found[arm] = np.sqrt(squares) / have if have > 0 else np.nan
