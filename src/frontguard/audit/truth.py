@@ -11,7 +11,11 @@ a probability promises nothing. Any other is false if
 - the certificate gives an *accuracy* by more than which another arm beats a returned one in every objective, or a
   *coverage* beyond which an arm of the true front is missed by all returned ones;
 - a *comparison* of two arms has an interval, of the difference or of the ratio, that misses the true one, or calls one
-  of them better, worse, no better, no worse or alike where it is not.
+  of them better, worse, no better, no worse or alike where it is not;
+- the answer is certified, and an arm is better than each returned one by more than the coverage somewhere, so that
+  these are not *enough*;
+- a returned arm costs more, or gains less, in the place of another one than is said (*instead*), or is said to be
+  certainly the *best* in an objective in which another one is better.
 """
 
 from __future__ import annotations
@@ -73,6 +77,28 @@ class Truth:
             if not (m[i] - m[returned] <= gamma + ROUNDING).all(axis=1).any():
                 yield "covered"
         yield from self._false_in_certificate(result.certificate, m[arms], m[returned])
+        yield from self._false_of_list(result, m, about)
+
+    def _false_of_list(self, result: Result, m: Floats, about: Bools) -> Iterator[str]:
+        """What is said of arms that are not returned, and of what those that are returned are best at."""
+        coverage = _inner(result.certificate.coverage, self.objectives)
+        returned = m[result.having(Verdict.IN)]
+        if result.status == "certified" and len(returned):  # these are enough
+            for arm in m[about]:
+                if not (arm - returned <= coverage + ROUNDING).all(axis=1).any():
+                    yield "enough"
+        for i, k in enumerate(result.replaced_by().tolist()):
+            found = result.replacement(i) if k >= 0 else None
+            if found is not None:
+                costs, gains = (_inner(tuple(each.values()), self.objectives) for each in (found.costs, found.gains))
+                if (m[i] - m[k] > costs + ROUNDING).any() or (m[k] - m[i] < gains - ROUNDING).any():
+                    yield "instead"
+        for name, best in result.excelling().items():
+            i = result.arms.index(name)
+            for each in best:
+                d = result.objectives.index(each.objective)
+                if each.certain and m[i, d] < m[about, d].max() - ROUNDING:
+                    yield "best"
 
     def _false_in_comparison(self, compared: Comparison, arms: Sequence[str], inner: Floats) -> bool:
         a, b = arms.index(compared.arm), arms.index(compared.baseline)

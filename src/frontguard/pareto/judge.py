@@ -37,10 +37,11 @@ from frontguard.pareto.relations import (
     find_inside,
     find_leaders,
     find_strongest_rivals,
+    likely_ends,
     worst_uncovered,
 )
 from frontguard.pareto.rule import Goal, checked_tolerance, promised
-from frontguard.pareto.short_list import find_best_first, keep_needed
+from frontguard.pareto.short_list import Seen, find_best_first, keep_needed
 from frontguard.verdicts import BEYOND, OPEN, Verdict
 
 _MANY = 50_000
@@ -180,15 +181,16 @@ def judge(
 
 def _choose(boxes: ArmBoxes, arms: Ints, accuracy: Floats, coverage: Floats, margin: Floats) -> Choice:
     """Which of these alive arms are candidates for the list."""
-    estimates, lower, upper = boxes.estimates, boxes.lower, boxes.upper
-    order = find_best_first(estimates, arms, coverage)
+    lower, upper = boxes.lower, boxes.upper
+    seen = Seen(*likely_ends(boxes), lower, upper)
+    order = find_best_first(boxes.estimates, arms, coverage)
     inside = find_inside(lower, upper, accuracy)
-    chosen = keep_needed(estimates, lower, upper, order, margin, coverage)
+    chosen = keep_needed(seen, order, margin, coverage)
     step = np.zeros(len(arms), np.int64)
     step[chosen] = 1
     rest = order[(inside & (step == 0))[order]]
     rest = rest[find_covering(upper[rest], lower[chosen[inside[chosen]]], coverage) < 0]
-    step[keep_needed(estimates, lower, upper, rest, margin, coverage, seem=False)] = 2
+    step[keep_needed(seen, rest, margin, coverage, seem=False)] = 2
     step[_needed_by_others(lower, upper, order, inside, step == 0, coverage)] = 3
     return Choice(step, inside)
 
