@@ -10,6 +10,10 @@ a probability promises nothing. Any other is false if
 - an arm is *covered* and no arm that is in is as good up to the tolerances everywhere;
 - the certificate gives an *accuracy* by more than which another arm beats a returned one in every objective, or a
   *coverage* beyond which an arm of the true front is missed by all returned ones.
+
+Where there are limits, the front is that of the arms that truly keep to them, and *limit* is false if an interval of
+what is limited does not contain the truth, or an arm is said to be within or beyond and is not. Then an arm may also be
+out because it is beyond, who dominates one that is out must keep to the limits, and so must whoever is in.
 """
 
 from __future__ import annotations
@@ -21,8 +25,8 @@ import numpy as np
 
 from frontguard._common.typing import Bools, Floats
 from frontguard.objectives import Objective, tolerances
-from frontguard.results import Certificate, Result
-from frontguard.verdicts import Verdict
+from frontguard.results import Certificate, Kept, Result
+from frontguard.verdicts import BEYOND, WITHIN, Verdict
 
 ROUNDING = 1e-9
 """What a difference may be off by because numbers were rounded on their way out of inner values and back."""
@@ -34,6 +38,7 @@ class Truth:
 
     objectives: tuple[Objective, ...]
     values: Floats
+    limited: Floats | None = None  # (K, Q): the true inner values of what is limited
 
     @property
     def inner(self) -> Floats:
@@ -51,19 +56,36 @@ class Truth:
         if ((result.inner.lower > m + ROUNDING) | (result.inner.upper < m - ROUNDING)).any():
             yield "interval"
         about = ~result.having(Verdict.SET_ASIDE)
-        arms = np.flatnonzero(about)
+        keeps: Bools = np.ones(len(m), np.bool_)
+        if self.limited is not None and result.limits is not None:
+            beyond = np.array([gate.beyond for gate in result.limits.gates])
+            keeps = np.asarray((self.limited >= beyond).all(axis=1))
+            if self._limits_are_false(result.limits):
+                yield "limit"
+        arms = np.flatnonzero(about & keeps)
         returned = np.flatnonzero(result.having(Verdict.IN))
         gamma = tolerances(self.objectives)
         for i in np.flatnonzero(result.having(Verdict.OUT)).tolist():
-            if not any(dominates(m[j], m[i]) for j in arms.tolist()):
+            if keeps[i] and not any(dominates(m[j], m[i]) for j in arms.tolist()):
                 yield "out"
         for i in returned.tolist():
-            if any(beats(m[j], m[i], gamma) for j in arms.tolist()):
+            if not keeps[i] or any(beats(m[j], m[i], gamma) for j in arms.tolist()):
                 yield "in"
         for i in np.flatnonzero(result.having(Verdict.COVERED)).tolist():
             if not (m[i] - m[returned] <= gamma + ROUNDING).all(axis=1).any():
                 yield "covered"
         yield from self._false_in_certificate(result.certificate, m[arms], m[returned])
+
+    def _limits_are_false(self, kept: Kept) -> bool:
+        """Whether an interval of what is limited misses, or an arm is called within or beyond and is not."""
+        assert self.limited is not None
+        beyond = np.array([gate.beyond for gate in kept.gates])
+        within = np.array([gate.within for gate in kept.gates])
+        inner = kept.inner
+        missed = (inner.lower > self.limited + ROUNDING) | (inner.upper < self.limited - ROUNDING)
+        called_beyond = (kept.codes == BEYOND) & (self.limited >= beyond)
+        called_within = (kept.codes == WITHIN) & (self.limited < within - ROUNDING)
+        return bool((missed | called_beyond | called_within).any())
 
     def _false_in_certificate(self, certificate: Certificate, about: Floats, returned: Floats) -> Iterator[str]:
         accuracy, coverage = (

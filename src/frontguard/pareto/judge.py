@@ -26,6 +26,7 @@ from frontguard.evidence.boxes import ArmBoxes
 from frontguard.pareto.box_tree import plant
 from frontguard.pareto.dominance import maxima
 from frontguard.pareto.limits import LimitRule, veiled_boxes
+from frontguard.pareto.promises import promised_amounts
 from frontguard.pareto.relations import (
     find_beaten,
     find_covering,
@@ -34,7 +35,7 @@ from frontguard.pareto.relations import (
     find_strongest_rivals,
     worst_uncovered,
 )
-from frontguard.pareto.rule import Goal, checked_tolerance, promised
+from frontguard.pareto.rule import Goal, checked_tolerance
 from frontguard.verdicts import BEYOND, OPEN, Verdict
 
 _MANY = 50_000
@@ -194,12 +195,14 @@ def promised_now(
     coverage: Floats,
     margin: Floats,
     limits: LimitRule | None = None,
-) -> tuple[float, float]:
-    """Slacks of accuracy and coverage with which the arms that are in could be returned, whatever else is open."""
+    *,
+    exact: Bools,
+) -> tuple[Floats, Floats]:
+    """Accuracy and coverage (M,) with which the arms that are in could be returned, whatever else is open."""
     alive = np.flatnonzero(verdicts.codes != Verdict.OUT)
     goal, M = Goal(accuracy, coverage, margin), len(accuracy)
     # Arms that are in are certainly within, and of the others upper ends alone are read: limits change nothing here.
-    return promised(boxes.lower[alive, :M], boxes.upper[alive, :M], verdicts.front[alive], goal)
+    return promised_amounts(boxes.lower[alive, :M], boxes.upper[alive, :M], verdicts.front[alive], goal, exact)
 
 
 def _named(arms: Ints, found: Ints) -> Ints:
