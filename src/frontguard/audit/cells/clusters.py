@@ -26,7 +26,7 @@ def _hosts_of(world: World, study: Study, rng: Rng, value: Callable[[int, str], 
             came.append((value(pull.index, host), pull, host))
         for position, (measured, pull, host) in enumerate(sorted(came, key=lambda each: each[0])):
             study.tell(pull, [measured], cluster=host)
-            if position % 12 == 11:
+            if position == 11:
                 yield world.truth, study.result()
     yield world.truth, study.result()
 
@@ -42,7 +42,7 @@ def study_on_hosts(rng: Rng) -> Answers:
         effect = effects.setdefault((arm, host), float(rng.normal(0.0, _APART)))
         return middles[arm] + effect + float(rng.normal(0.0, _WITHIN))
 
-    yield from _hosts_of(world, begun(world, rng, max_pulls=600), rng, value)
+    yield from _hosts_of(world, begun(world, rng, max_pulls=300), rng, value)
 
 
 @cell
@@ -50,7 +50,7 @@ def rates_on_hosts(rng: Rng) -> Answers:
     """On a host nearly everything is solved, or nearly nothing: true and false, of which the rate counts by itself."""
     chances = (0.5, 0.5, 0.6)
     world = World((_SOLVED,), tuple((rate(chance),) for chance in chances))
-    study = begun(World((Objective("solved", tolerance=0.1),), world.laws), rng, max_pulls=400)
+    study = begun(World((Objective("solved", tolerance=0.1),), world.laws), rng, max_pulls=240)
     works: dict[tuple[int, str], bool] = {}
 
     def value(arm: int, host: str) -> bool:

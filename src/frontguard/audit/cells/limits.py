@@ -40,7 +40,7 @@ def limits_at_the_edge(rng: Rng) -> Answers:
         told: list[float] = np.where(hit, lies[pull.index], values).tolist()
         return told
 
-    yield from watched(world, begun(world, rng, threat, max_pulls=800), measured, at_once=20, look_every=80)
+    yield from watched(world, begun(world, rng, threat, max_pulls=480), measured, at_once=40, look_every=120)
 
 
 @cell
@@ -56,7 +56,7 @@ def limits_that_fail_by_value(rng: Rng) -> Answers:
         told: list[float] = values.tolist()
         return "timeout" if values[1] > 2.1 and rng.random() < 0.5 else told
 
-    yield from watched(world, begun(world, rng, max_pulls=600), measured, at_once=20, look_every=60)
+    yield from watched(world, begun(world, rng, max_pulls=300), measured, at_once=30, look_every=90)
 
 
 @cell
