@@ -65,6 +65,7 @@ def begun(world: World, rng: Rng, threat: Threat = NO_ATTACK, *, max_pulls: int 
         seed=int(rng.integers(2**31)),
         max_pulls=max_pulls,
         goal=goal,
+        limits=world.limits,
     )
 
 
@@ -117,5 +118,13 @@ def analysed(world: World, log: dict[str, Any], threat: Threat) -> Answers:
     for anytime in (False, True):
         yield (
             world.truth,
-            analyze(log, arm="arm", objectives=world.objectives, threat=threat, confidence=CONFIDENCE, anytime=anytime),
+            analyze(
+                log,
+                arm="arm",
+                objectives=world.objectives,
+                limits=world.limits,
+                threat=threat,
+                confidence=CONFIDENCE,
+                anytime=anytime,
+            ),
         )
