@@ -71,6 +71,11 @@ class Effect:
     contrast: Contrast
 
     @property
+    def told(self) -> Span:
+        """What is told of it first: the ratio, unless there is none or the metric is compared by differences."""
+        return self.difference if self.ratio is None or by_difference(self.metric) else self.ratio
+
+    @property
     def sign(self) -> int:
         """+1 where the arm is certainly better, be it by less than the tolerance; −1 where it is worse; else 0."""
         if self.contrast == Contrast.OPEN:  # 0 lies between the ends, or nothing is promised
@@ -171,6 +176,31 @@ class Comparisons:
     def __iter__(self) -> Iterator[Comparison]:
         return (self.of(row) for row in range(len(self.arms)))
 
+    def columns(self, arms: int) -> dict[str, Any]:
+        """The same as columns of a table of all arms (K,), in which the baseline has nothing."""
+
+        def spread(values: Any, otherwise: Any) -> Any:
+            column = np.full(arms, otherwise, object if isinstance(otherwise, str) else np.float64)
+            column[self.numbers] = values
+            return column.tolist() if isinstance(otherwise, str) else column
+
+        words = np.array([contrast.word for contrast in Contrast], object)
+        found: dict[str, Any] = {}
+        for d, metric in enumerate(self.metrics):
+            for sign, spans in (("−", self.differences), ("/", self.ratios)):
+                name = f"{metric.name} {sign} {self.baseline}"
+                ends = (("", spans.estimates), (" low", spans.low), (" high", spans.high))
+                found |= {name + end: spread(values[:, d], np.nan) for end, values in ends}
+            found[f"{metric.name} against {self.baseline}"] = spread(words[self.contrasts[:, d]], "")
+        return found
+
+    def plain(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Each arm with plain values that JSON can hold, one after another."""
+        return ((each.arm, each.to_dict()["metrics"]) for each in self)
+
+    def _repr_html_(self) -> str:
+        return str(attached("comparisons in a notebook")(self))
+
     def some(self, rows: Ints | Bools) -> Comparisons:
         """Some of the arms, in this order."""
         chosen = np.arange(len(self.arms))[rows]
@@ -224,6 +254,11 @@ def against(boxes: Boxes, baseline: int, numbers: Ints) -> Comparisons:
     return Comparisons(
         boxes.arms[baseline], names, numbers, boxes.metrics, difference, ratio, contrasts, boxes.confidence
     )
+
+
+def by_difference(metric: Objective) -> bool:
+    """Whether a metric's tolerance is an amount of it, so that differences tell more than ratios."""
+    return not metric.relative and metric.inner_tolerance > 0.0
 
 
 def contrasts_of(worst: Floats, best: Floats, tolerance: float) -> Ints:

@@ -88,6 +88,7 @@ def report_of(
         open=open,
         course=course,
         more=more,
+        result=result,
     )
 
 
