@@ -11,7 +11,10 @@ a probability promises nothing. Any other is false if
 - the certificate gives an *accuracy* by more than which another arm beats a returned one in every objective, or a
   *coverage* beyond which an arm of the true front is missed by all returned ones;
 - a *comparison* of two arms has an interval, of the difference or of the ratio, that misses the true one, or calls one
-  of them better, worse, no better, no worse or alike where it is not.
+  of them better, worse, no better, no worse or alike where it is not;
+- a *choice* by equal weights is called certain where another arm has a larger sum, or the arm with the largest one is
+  not among those that are named;
+- the *volume* that the true front dominates is not between the two that are given.
 """
 
 from __future__ import annotations
@@ -21,8 +24,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from frontguard._common.typing import Bools, Floats
+from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.comparisons.effects import Comparison, Contrast
+from frontguard.comparisons.hypervolume import hypervolume
+from frontguard.comparisons.picks import PER_CENT
 from frontguard.objectives import Objective, tolerances
 from frontguard.results import Certificate, Result
 from frontguard.verdicts import Verdict
@@ -60,6 +65,8 @@ class Truth:
             if any(self._false_in_comparison(compared, result.arms, m) for compared in result.against(baseline)):
                 yield "comparison"
         about = ~result.having(Verdict.SET_ASIDE)
+        if result.limits is None and about.any():
+            yield from self._false_in_choices(result, m, np.flatnonzero(about))
         arms = np.flatnonzero(about)
         returned = np.flatnonzero(result.having(Verdict.IN))
         gamma = tolerances(self.objectives)
@@ -88,6 +95,24 @@ class Truth:
             if effect.sign * ahead < -ROUNDING or not holds(effect.contrast, ahead, effect.metric.inner_tolerance):
                 return True
         return False
+
+    def _false_in_choices(self, result: Result, inner: Floats, about: Ints) -> Iterator[str]:
+        chosen = result.pick(weights={each.name: 1.0 for each in self.objectives})
+        units = np.array([PER_CENT if each.relative else 1.0 for each in self.objectives])
+        sums = (inner * units).sum(axis=1)
+        best, slack = float(sums[about].max()), ROUNDING * (1.0 + float(np.abs(sums[about]).max()))
+        named = [float(sums[result.arms.index(arm)]) for arm in chosen.among]
+        mine = -np.inf if chosen.arm is None else float(sums[result.arms.index(chosen.arm)])
+        if max(named, default=-np.inf) < best - slack or best - mine > chosen.behind + slack:
+            yield "choice"
+        volume = result.hypervolume()
+        signs = np.array([-1.0 if each.minimized else 1.0 for each in self.objectives])
+        reference = signs * np.array([value for _, value in volume.reference])
+        true = hypervolume(signs * self.values[about], reference)
+        if true is None or volume.certain is None or volume.possible is None:  # too many arms for it
+            return
+        if volume.certain > true * (1.0 + ROUNDING) + ROUNDING or volume.possible < true * (1.0 - ROUNDING) - ROUNDING:
+            yield "volume"
 
     def _false_in_certificate(self, certificate: Certificate, about: Floats, returned: Floats) -> Iterator[str]:
         accuracy, coverage = (

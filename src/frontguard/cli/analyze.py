@@ -219,7 +219,7 @@ def _origin(log: Sequence[str]) -> Origin:
     return origin([without_password(each) for each in log])
 
 
-def _print_json(found: Analysis, log: Sequence[str], beside: Beside) -> None:
+def _print_json(found: Analysis, log: Sequence[str], beside: Beside | None = None) -> None:
     from frontguard.documents.analysis import analyze_pieces
     from frontguard.words.analysis import answer
 
@@ -227,13 +227,14 @@ def _print_json(found: Analysis, log: Sequence[str], beside: Beside) -> None:
     sys.stdout.write("\n")
 
 
-def write_csv(found: Analysis, path: Path, beside: Beside) -> None:
+def write_csv(found: Analysis, path: Path, beside: Beside | None = None) -> None:
     """A row for every arm, as a report's CSV has it."""
     from frontguard.reports.csv import lines
     from frontguard.reports.write import replace_file
 
     try:
-        replace_file(path, lines(found.columns() | beside.columns(len(found.arms))))
+        more = {} if beside is None else beside.columns(len(found.arms))
+        replace_file(path, lines(found.columns() | more))
     except OSError as error:
         raise BadInput(f"--csv {path}: cannot be written: {error.strerror or error}") from None
 

@@ -20,6 +20,10 @@ from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.objectives import Objective
 
 
+AT_A_TIME = 20_000
+"""Arms that are brought to plain values in one piece."""
+
+
 class Contrast(IntEnum):
     """What is certain of an arm against the baseline in one metric, where a difference up to its tolerance is none."""
 
@@ -139,6 +143,14 @@ class Spans:
     low: Floats
     high: Floats
 
+    def plain(self, rows: slice) -> list[list[list[float | None]]]:
+        """Some rows as Python's own numbers: estimate, low and high of each metric; None where they are not finite."""
+        table = np.stack([self.estimates[rows], self.low[rows], self.high[rows]], axis=2)
+        plain = table.astype(object)
+        plain[~np.isfinite(table)] = None
+        found: list[list[list[float | None]]] = plain.tolist()
+        return found
+
     def at(self, row: int, column: int) -> Span:
         """One of them."""
         return Span(float(self.estimates[row, column]), float(self.low[row, column]), float(self.high[row, column]))
@@ -195,8 +207,22 @@ class Comparisons:
         return found
 
     def plain(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Each arm with plain values that JSON can hold, one after another."""
-        return ((each.arm, each.to_dict()["metrics"]) for each in self)
+        """Each arm with plain values that JSON can hold, one after another: what `to_dict` of each would say."""
+        names, words = [metric.name for metric in self.metrics], [contrast.word for contrast in Contrast]
+        keys = ("estimate", "low", "high")
+        for start in range(0, len(self.arms), AT_A_TIME):
+            part = slice(start, start + AT_A_TIME)
+            differences, ratios = self.differences.plain(part), self.ratios.plain(part)
+            missing, codes = np.isnan(self.ratios.low[part]).tolist(), self.contrasts[part].tolist()
+            for arm, row in zip(self.arms[part], zip(differences, ratios, missing, codes, strict=True), strict=True):
+                yield arm, {
+                    name: {
+                        "difference": dict(zip(keys, difference, strict=True)),
+                        "ratio": None if none else dict(zip(keys, ratio, strict=True)),
+                        "contrast": words[code],
+                    }
+                    for name, difference, ratio, none, code in zip(names, *row, strict=True)
+                }
 
     def _repr_html_(self) -> str:
         return str(attached("comparisons in a notebook")(self))
