@@ -19,7 +19,6 @@ from frontguard._common.attached import attached
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.objectives import Objective
 
-
 AT_A_TIME = 20_000
 """Arms that are brought to plain values in one piece."""
 
@@ -215,14 +214,17 @@ class Comparisons:
             differences, ratios = self.differences.plain(part), self.ratios.plain(part)
             missing, codes = np.isnan(self.ratios.low[part]).tolist(), self.contrasts[part].tolist()
             for arm, row in zip(self.arms[part], zip(differences, ratios, missing, codes, strict=True), strict=True):
-                yield arm, {
-                    name: {
-                        "difference": dict(zip(keys, difference, strict=True)),
-                        "ratio": None if none else dict(zip(keys, ratio, strict=True)),
-                        "contrast": words[code],
-                    }
-                    for name, difference, ratio, none, code in zip(names, *row, strict=True)
-                }
+                yield (
+                    arm,
+                    {
+                        name: {
+                            "difference": dict(zip(keys, difference, strict=True)),
+                            "ratio": None if none else dict(zip(keys, ratio, strict=True)),
+                            "contrast": words[code],
+                        }
+                        for name, difference, ratio, none, code in zip(names, *row, strict=True)
+                    },
+                )
 
     def _repr_html_(self) -> str:
         return str(attached("comparisons in a notebook")(self))

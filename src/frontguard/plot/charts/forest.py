@@ -43,7 +43,7 @@ def forest(result: Result, baseline: str) -> Picture:
     chosen = compared.some(rows)
     tolerated = any(metric.inner_tolerance > 0.0 for metric in compared.metrics)
     looks = _looks(tolerated)
-    panels = [_panel(chosen, d, looks, names=d == 0) for d in range(min(len(compared.metrics), MOST_METRICS))]
+    panels = [_panel(chosen, d, looks) for d in range(min(len(compared.metrics), MOST_METRICS))]
     left, unseen = len(compared) - len(rows), len(compared.metrics) - len(panels)
     used = {look for panel in panels for look in looks_of(panel.layers)}
     name = short(compared.baseline, 40)
@@ -57,7 +57,7 @@ def forest(result: Result, baseline: str) -> Picture:
             f"{number_of(left)} more are not drawn." if left > 0 else "",
             f"{number_of(unseen, 'metric')} more {'is' if unseen == 1 else 'are'} not drawn." if unseen > 0 else "",
         ),
-        width=max(7.0, 2.2 + 2.9 * len(panels)),
+        width=max(7.0, 4.6 * len(panels)),
         height=1.7 + 0.28 * max(3, len(rows)),
         name="forest",
     )
@@ -77,7 +77,7 @@ def _looks(tolerated: bool) -> dict[Contrast, Look]:
     }
 
 
-def _panel(compared: Comparisons, d: int, looks: dict[Contrast, Look], *, names: bool) -> Panel:
+def _panel(compared: Comparisons, d: int, looks: dict[Contrast, Look]) -> Panel:
     metric, baseline = compared.metrics[d], short(compared.baseline, 24)
     by_ratio = not (by_difference(metric) or np.isnan(compared.ratios.low[:, d]).any())
     spans = compared.ratios if by_ratio else compared.differences
@@ -97,10 +97,6 @@ def _panel(compared: Comparisons, d: int, looks: dict[Contrast, Look], *, names:
         some = np.flatnonzero(compared.contrasts[:, d] == contrast)
         if len(some):
             layers += _marks(compared, d, some, (at, centre, low, high), look)
-    # The first panel names the lines of all.
-    lines = Axis(names=tuple(compared.arms), reverse=True)
-    if not names:
-        lines = Axis(low=-0.5, high=len(compared) - 0.5, ticks=(), reverse=True)
     return Panel(
         Axis(
             short(metric.name, 40),
@@ -109,7 +105,7 @@ def _panel(compared: Comparisons, d: int, looks: dict[Contrast, Look], *, names:
             low=begin,
             high=end,
         ),
-        lines,
+        Axis(names=tuple(compared.arms), reverse=True),  # in each: on a narrow page they stand below each other
         tuple(layers),
         title=f"{'times' if by_ratio else 'more than'} {baseline}",
     )
