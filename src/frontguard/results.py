@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import islice
 from pathlib import Path
@@ -12,14 +12,17 @@ import numpy as np
 
 from frontguard._common.attached import attached
 from frontguard._common.typing import Bools, Floats, Ints
+from frontguard.comparisons.asked import Asked, Beside
 from frontguard.comparisons.effects import Boxes, Comparison, Comparisons, against
+from frontguard.comparisons.hypervolume import Hypervolume, front_volume
+from frontguard.comparisons.picks import Field, Pick, pick, wish_of
 from frontguard.errors import BadInput
-from frontguard.limits import Gate
+from frontguard.limits import Gate, Limit
 from frontguard.notices import Notice, plain
 from frontguard.objectives import Objective, differences_in_units, tolerances
 from frontguard.phrases import did_you_mean, listed, quoted, shown, slashed
 from frontguard.replacing import Excelling, Replacement, find_best, find_replacing
-from frontguard.verdicts import BEYOND, OPEN, VERDICT_ORDER, Keeping, Verdict
+from frontguard.verdicts import BEYOND, OPEN, VERDICT_ORDER, WITHIN, Keeping, Verdict
 
 
 @dataclass(frozen=True)
@@ -545,6 +548,7 @@ class Result:
         guess = self.guess
         yield "best_guess", None if guess is None else self.best_guess
         yield "least_pulls", None if guess is None else {"first": guess.first, "whole": guess.whole}
+        yield "hypervolume", self.hypervolume().to_dict() if len(arms) <= MOST_HINTED else None
         yield from ({"limits": [], "keeping": ByArm(())} if self.limits is None else self.limits.to_dict(arms)).items()
 
     def to_dict(self) -> dict[str, Any]:
@@ -587,6 +591,62 @@ class Result:
         """How all other arms compare with this one, in the order of arms: `compare` for a million of them."""
         its = self.place(baseline, "baseline")
         return against(self.boxes, its, np.delete(np.arange(len(self.arms)), its))
+
+    def _contending(self) -> Bools:
+        """Arms of which the answer speaks: neither set aside nor certainly beyond a limit."""
+        measured = ~self.having(Verdict.SET_ASIDE)
+        return measured if self.limits is None else measured & (self.limits.of_arms != BEYOND)
+
+    def pick(
+        self,
+        rule: str | None = None,
+        *,
+        weights: Mapping[str, float] | None = None,
+        limit: Limit | str | Iterable[Limit | str] | None = None,
+    ) -> Pick:
+        """One arm of the list, how sure that choice is, and what it gives up against the others.
+
+        Parameters
+        ----------
+        rule
+            "knee": the arm whose largest loss is least, a loss being the share of a metric's range over the list.
+        weights
+            What one unit of a metric is worth or, where its tolerance is a percentage, one per cent of it.
+        limit
+            Such as "bytes<=1000": only arms that certainly keep to it. The one metric without a limit then decides,
+            unless weights or a rule do.
+
+        >>> from frontguard import analyze
+        >>> log = {"arm": ["fast", "small"] * 99, "seconds": [1.0, 2.0] * 99, "bytes": [300, 100] * 99}
+        >>> found = analyze(log, minimize=["seconds", "bytes"], tolerance="1%", exact=["seconds", "bytes"])
+        >>> print(found.pick(weights={"seconds": 2, "bytes": 1}))
+        Take fast: certainly no other arm is better by weights (seconds 2, bytes 1).
+        small / fast = 2 seconds (certainly worse by more than 1%); small / fast = 0.3333 bytes (certainly better by
+        more than 1%)
+        >>> found.pick(limit="bytes<=200").arm
+        'small'
+        """
+        contending = self._contending()
+        within = contending if self.limits is None else contending & (self.limits.of_arms == WITHIN)
+        boxes = self.boxes
+        wish = wish_of(boxes.metrics, rule, weights, limit)
+        return pick(boxes, Field(self.having(Verdict.IN), contending, within), wish)
+
+    def beside(self, asked: Asked) -> Beside:
+        """What is asked for beside the answer."""
+        compared = None if asked.baseline is None else self.against(asked.baseline)
+        chosen = None
+        if asked.wants:
+            chosen = self.pick(asked.rule, weights=dict(asked.weights) or None, limit=asked.limits or None)
+        return Beside(compared, chosen)
+
+    def hypervolume(self, reference: Mapping[str, float] | None = None) -> Hypervolume:
+        """How much the front dominates beyond a reference point, at least and at most, in the metrics' units.
+
+        The reference has a value for each metric; for those that are not given, one that is a tenth of the range of all
+        estimates beyond the worst. What it is stands in the answer.
+        """
+        return front_volume(self.boxes, self.having(Verdict.IN), self._contending(), reference)
 
     def explain(self, arm: str) -> str:
         """Why an arm has its verdict: the arm that decides it, and in which objectives."""
@@ -653,9 +713,9 @@ class Result:
             f"set {{{listed(self.pareto_set, 8)}}}>"
         )
 
-    def report(self, path: str | Path, format: str | None = None) -> Path:
-        """Write a report to a file that ends in .html, .md or .csv."""
-        written: Path = attached("report")(self, path, format)
+    def report(self, path: str | Path, format: str | None = None, *, baseline: str | None = None) -> Path:
+        """Write a report to a file that ends in .html, .md or .csv; with a baseline, all arms are compared with it."""
+        written: Path = attached("report")(self, path, format, baseline=baseline)
         return written
 
     def _repr_html_(self) -> str:

@@ -12,6 +12,9 @@ a probability promises nothing. Any other is false if
   *coverage* beyond which an arm of the true front is missed by all returned ones;
 - a *comparison* of two arms has an interval, of the difference or of the ratio, that misses the true one, or calls one
   of them better, worse, no better, no worse or alike where it is not;
+- a *choice* by equal weights is called certain where another arm has a larger sum, or the arm with the largest one is
+  not among those that are named;
+- the *volume* that the true front dominates is not between the two that are given;
 - the answer is certified, and an arm is better than each returned one by more than the coverage somewhere, so that
   these are not *enough*;
 - a returned arm costs more, or gains less, in the place of another one than is said (*instead*), or is said to be
@@ -29,8 +32,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from frontguard._common.typing import Bools, Floats
+from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.comparisons.effects import Comparison, Contrast
+from frontguard.comparisons.hypervolume import hypervolume
+from frontguard.comparisons.picks import PER_CENT
 from frontguard.objectives import Objective, tolerances
 from frontguard.results import Certificate, Kept, Result
 from frontguard.verdicts import BEYOND, WITHIN, Verdict
@@ -76,6 +81,8 @@ class Truth:
             if self._limits_are_false(result.limits):
                 yield "limit"
         arms = np.flatnonzero(about & keeps)
+        if result.limits is None and about.any():
+            yield from self._false_in_choices(result, m, np.flatnonzero(about))
         returned = np.flatnonzero(result.having(Verdict.IN))
         gamma = tolerances(self.objectives)
         for i in np.flatnonzero(result.having(Verdict.OUT)).tolist():
@@ -136,6 +143,24 @@ class Truth:
         called_beyond = (kept.codes == BEYOND) & (self.limited >= beyond)
         called_within = (kept.codes == WITHIN) & (self.limited < within - ROUNDING)
         return bool((missed | called_beyond | called_within).any())
+
+    def _false_in_choices(self, result: Result, inner: Floats, about: Ints) -> Iterator[str]:
+        chosen = result.pick(weights={each.name: 1.0 for each in self.objectives})
+        units = np.array([PER_CENT if each.relative else 1.0 for each in self.objectives])
+        sums = (inner * units).sum(axis=1)
+        best, slack = float(sums[about].max()), ROUNDING * (1.0 + float(np.abs(sums[about]).max()))
+        named = [float(sums[result.arms.index(arm)]) for arm in chosen.among]
+        mine = -np.inf if chosen.arm is None else float(sums[result.arms.index(chosen.arm)])
+        if max(named, default=-np.inf) < best - slack or best - mine > chosen.behind + slack:
+            yield "choice"
+        volume = result.hypervolume()
+        signs = np.array([-1.0 if each.minimized else 1.0 for each in self.objectives])
+        reference = signs * np.array([value for _, value in volume.reference])
+        true = hypervolume(signs * self.values[about], reference)
+        if true is None or volume.certain is None or volume.possible is None:  # too many arms for it
+            return
+        if volume.certain > true * (1.0 + ROUNDING) + ROUNDING or volume.possible < true * (1.0 - ROUNDING) - ROUNDING:
+            yield "volume"
 
     def _false_in_certificate(self, certificate: Certificate, about: Floats, returned: Floats) -> Iterator[str]:
         accuracy, coverage = (

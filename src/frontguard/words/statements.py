@@ -157,6 +157,25 @@ class Statement(Enum):
     NOT_WORSE_BY = "certainly not worse{by}", "(v)"
     NOT_BETTER_BY = "certainly not better{by}", "(v)"
 
+    BESIDE = (
+        "Differences and ratios of all pairs of arms hold at once with probability {confidence}, together with all "
+        "else that is said here.",
+        "(v)",
+    )
+
+    # Which one to choose
+    CHOSEN = "Take {arm}: certainly no other arm is better {by}{scope}.", "(w)"
+    CHOSEN_AMONG = "Take {arm}: it seems the best {by}{scope}, and the best is certainly among {among}.", "(w)"
+    AT_MOST_BEHIND = "It is behind the best by {behind} at most.", "(w)"
+    CHOSEN_UNPROMISED = "Take {arm}: it seems the best {by}{scope}.", NOTHING
+    NONE_KEEPS = "No arm certainly keeps to {limits}; open: {among}.", NOTHING
+    NONE_CAN = "No arm keeps to {limits}: each is certainly beyond.", "(w)"
+    DOMINATED = (
+        "Beyond {reference}, the front dominates a volume of {certain} at least and {possible} at most.",
+        "(x)",
+    )
+    DOMINATED_LEAST = "Beyond {reference}, the front dominates a volume of {certain} at least.", "(x)"
+
     # How robust it is
     STANDS = "The {answer} is no longer certain once {more} ({now} allowed for).", "robustness"
     STANDS_BELOW_HALF = "The {answer} stays certain for every ε below 50% (the {what}).", "robustness"
