@@ -89,6 +89,7 @@ def report_of(
         open=open,
         course=course,
         more=more,
+        result=result,
     )
 
 

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, TypeVar
 
 from frontguard._common.checks import real_number
-from frontguard._common.written import checked_confidence
+from frontguard._common.written import checked_confidence, checked_goal
 from frontguard.errors import BadInput
 from frontguard.evidence.boxes import first_bounded
 from frontguard.limits import Columns, Gate, Limit, columns_for, parse_limits
@@ -64,6 +64,7 @@ class Settings:
     about: dict[str, Any] = field(default_factory=dict)
     reopened_after: int = 0  # plans up to which a stop has been overruled by a change of settings
     limits: tuple[Limit, ...] = ()
+    goal: str = "list"  # or "front": see `Certified`
     rates: tuple[str, ...] = ()  # metrics whose first values were true or false, so that their rate counts
     columns: Columns = field(init=False, repr=False, compare=False)  # what a pull measures, and what has a box
 
@@ -78,6 +79,7 @@ class Settings:
             spread=self.spread,
             max_pulls_per_arm=self.budget.max_pulls_per_arm,
             limits=self.limits,
+            goal=self.goal,
             **optional,
         )
 
@@ -100,6 +102,8 @@ class Settings:
         del settings["columns"]  # which follow from the others
         if not self.limits:  # as before there were any
             del settings["limits"]
+        if self.goal == "front":  # as before there was another one
+            del settings["goal"]
         if not self.rates:
             del settings["rates"]
         return json.dumps(settings, ensure_ascii=False, default=asdict)
@@ -126,7 +130,7 @@ class Settings:
                 f"{where}: they are of format {shown(written_in, 60)}; this version of frontguard reads {FORMAT}: "
                 "update frontguard"
             )
-        read = {"limits": [], "rates": []} | read
+        read = {"limits": [], "rates": [], "goal": "front"} | read
         missing = [key for key in _READERS if key not in read]
         if missing:
             raise BadInput(f"{where}: wanted also {', '.join(missing)}")
@@ -188,7 +192,8 @@ class Settings:
     def taken_up(self, wanted: Settings, plans: int) -> Settings:
         """These settings, changed to the wanted ones where that is sound once pulls were made.
 
-        The goal (tolerances, coverage, how far limits are set) and the budget may change: boxes do not depend on them.
+        The goal (list or front, tolerances, coverage, how far limits are set) and the budget may change: boxes do not
+        depend on them.
         Arms, what is measured, the threat and the confidence may not: chosen after the fact, they would make the
         certificate worthless.
         """
@@ -205,9 +210,9 @@ class Settings:
         ):
             if ours != theirs:
                 raise BadInput(
-                    f"the study was begun with other {what}: {_difference(ours, theirs)}. Only tolerances"
-                    f"{', the numbers of limits' if self.limits else ''} and budget may change while it goes on; give "
-                    "it another name or another storage to begin anew"
+                    f"the study was begun with other {what}: {_difference(ours, theirs)}. Only goal, "
+                    f"tolerances{', the numbers of limits' if self.limits else ''} and budget may change while it goes "
+                    "on; give it another name or another storage to begin anew"
                 )
         pairs = zip(self.objectives, wanted.objectives, strict=True)
         objectives = tuple(_as_said(ours, theirs) for ours, theirs in pairs)
@@ -378,6 +383,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "about": lambda value: _of_kind(dict, value, "an object"),
     "reopened_after": lambda value: _whole_from_0(value, "reopened_after"),
     "limits": _read_limits,
+    "goal": checked_goal,
     "rates": lambda value: tuple(checked_text(each, "a rate") for each in _of_kind(list, value, "a list of names")),
 }
 """What reads each key of the stored text."""

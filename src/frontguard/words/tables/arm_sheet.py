@@ -16,7 +16,11 @@ from frontguard.words.tables.terminal import COMFORTABLE, GAP, LEAST, TextColumn
 if TYPE_CHECKING:
     from rich.console import Group
 
-_NAMES = {"arm": ("arm",), "decided by": ("decided", "by")}  # columns that have names of arms, with their headings
+_NAMES = {
+    "arm": ("arm",),
+    "instead": ("take", "instead"),
+    "decided by": ("decided", "by"),
+}  # columns that have names of arms, with their headings
 _HEADING = 12  # cells for which the name of a metric makes its column wider than its numbers do
 
 
@@ -80,7 +84,7 @@ class _Sheet:
     def layouts(self) -> list[Layout]:
         """From the one that has everything to the one that has least."""
         there = [column.name for column in self._all]
-        last = ("stands up to", "decided by")
+        last = ("stands up to", "instead" if "instead" in there else "decided by")
         folded = dict.fromkeys(tuple(each for each in some if each in there) for some in ((), last[:1], last[1:], last))
         ways: list[Layout] = []
         for without in folded:
