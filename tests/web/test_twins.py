@@ -36,7 +36,7 @@ def test_a_study_says_the_answer_and_every_arm(certified: Example) -> None:
     result = certified.study.result()
     assert (
         twin["answer"]
-        == "2 of 4 arms are not beaten by more than 5% in seconds and 0.05 in quality at once: fast, good."
+        == "These 2 of 4 arms are enough: fast, good. For every other one, one of these is as good in every objective."
     )
     assert (twin["name"], twin["number"], twin["status"], twin["url"]) == ("flags", 3, "certified", "/study/3")
     assert {arm["name"]: arm["verdict"] for arm in twin["arms"]} == result.verdicts

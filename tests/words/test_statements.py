@@ -282,7 +282,6 @@ NEUTRAL = {
     "What is certain, beside the goal",
     " (ε) with which an arm's verdict is certain, to ",
     "Arms that stay on the front",
-    "On the front, ",
     "; on the front by means",
     "An arm that seems beaten in one pair can be on the front by another objective.",
     "truly on the front",
