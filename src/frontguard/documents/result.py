@@ -25,6 +25,7 @@ from frontguard.documents.base import (
     Truth,
     wrong,
 )
+from frontguard.documents.beside import entries
 from frontguard.limits import Limit, columns_for
 from frontguard.objectives import Objective, parse_objectives
 from frontguard.results import ArmParts, ByArm, Certificate, Guess, Inner, Kept, Result
@@ -113,6 +114,26 @@ class KeepingDocument(Document):
     interval: Ends
 
 
+class ExcellingDocument(Document):
+    """An objective in which a returned arm is the best of all, certainly or by the estimates."""
+
+    objective: Text
+    certain: bool
+
+
+class ReplacementDocument(Document):
+    """The returned arm that does for one that is not returned, and what is certain of the two.
+
+    By objective, in its units, or as shares where its tolerance is one.
+    """
+
+    by: Text
+    costs: dict[Text, Amount]
+    """By how much it may be worse at most; 0 where it is certainly as good."""
+    gains: dict[Text, Amount]
+    """By how much it is better at least; 0 where that is not certain."""
+
+
 class SpanDocument(Document):
     """An estimate, and the ends between which the true value certainly lies; null where that is not known."""
 
@@ -188,6 +209,12 @@ class ResultDocument(Document):
     pulls_per_arm: dict[Text, Count] = {}
     decided_by: dict[Text, Text] = {}
     """The arm that put an arm out, or that keeps it open."""
+    aim: Literal["front", "list"] = "front"
+    """What is returned: all arms that none beats, or as few as are enough."""
+    best_at: dict[Text, list[ExcellingDocument]] = {}
+    """By returned arm: what it is best at."""
+    replaced_by: dict[Text, ReplacementDocument] = {}
+    """By arm that is not returned: which returned one does for it."""
     best_guess: list[Text] | None = None
     """Where no arm is in: those that would be if the estimates were exact. Nothing is promised of it."""
     least_pulls: LeastPulls | None = None
@@ -236,6 +263,8 @@ class ResultDocument(Document):
         metrics = self.metrics
         self.check_values(metrics, intervals=self.intervals, estimates=self.centres)
         self.check_arms(pulls_per_arm=self.pulls_per_arm, decided_by=self.decided_by)
+        self.check_arms(best_at=self.best_at, replaced_by=self.replaced_by)
+        self.check_named("replaced_by", ((arm, each.by) for arm, each in self.replaced_by.items()))
         self.check_named("decided_by", self.decided_by.items())
         self.check_named("best_guess", enumerate(self.best_guess or ()))
         self.check_parts()
@@ -322,6 +351,7 @@ class ResultDocument(Document):
             guess=self._guess(arms),
             parts=ArmParts.of(self.arm_columns, (self.arm_parts[arm] for arm in arms)) if self.arm_columns else None,
             limits=self._kept(arms, metrics),
+            goal=self.aim,
         )
 
     def _kept(self, arms: Sequence[str], metrics: tuple[Objective, ...]) -> Kept | None:
@@ -352,16 +382,6 @@ class ResultDocument(Document):
         least = self.least_pulls or LeastPulls()
         named = set(self.best_guess)
         return Guess(np.array([arm in named for arm in arms], np.bool_), least.first, least.whole)
-
-
-def entries(beside: Beside | None) -> dict[str, Any]:
-    """What was asked for beside an answer, as entries of a document."""
-    compared, chosen = (None, None) if beside is None else (beside.compared, beside.pick)
-    return {
-        "baseline": None if compared is None else compared.baseline,
-        "comparisons": ByArm(() if compared is None else compared.plain()),
-        "pick": None if chosen is None else chosen.to_dict(),
-    }
 
 
 def values_of(
