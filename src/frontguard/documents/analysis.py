@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from frontguard.documents.base import Count, Document, Number, Share, Text, Truth, wrong
-from frontguard.documents.result import ResultDocument, Values, Word, values_of
+from frontguard.documents.result import EffectDocument, PickDocument, ResultDocument, Values, Word, values_of
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.more_pulls import LIMITS, Needed
 from frontguard.logs.profile import Profile
@@ -143,3 +143,9 @@ class AnalyzeDocument(AnalysisDocument):
     """The files of the log."""
     at: Text | None = None
     """When it was printed."""
+    baseline: Text | None = None
+    """The arm that --baseline names."""
+    comparisons: dict[Text, dict[Text, EffectDocument]] = {}
+    """Every other arm against it, by metric; all intervals hold at once with the certificate's confidence."""
+    pick: PickDocument | None = None
+    """What --pick chooses."""

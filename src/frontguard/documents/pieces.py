@@ -15,12 +15,14 @@ from typing import Any
 import numpy as np
 
 from frontguard._common.typing import Floats
+from frontguard.comparisons.asked import Beside
+from frontguard.documents.beside import entries
 from frontguard.documents.origin import Origin
 from frontguard.logs.analysis import Analysis
 from frontguard.results import AT_A_TIME, ByArm, TableByArm
 
 
-def analyze_pieces(found: Analysis, answer: str, origin: Origin) -> Iterator[str]:
+def analyze_pieces(found: Analysis, answer: str, origin: Origin, beside: Beside | None = None) -> Iterator[str]:
     """The text, all of it in ASCII."""
     needed, profile = found.needed, found.profile
     reached = [] if needed is None else zip(needed.arms.tolist(), needed.rival_pulls.tolist(), strict=True)
@@ -37,6 +39,7 @@ def analyze_pieces(found: Analysis, answer: str, origin: Origin) -> Iterator[str
         "command": origin.command,
         "source": origin.source,
         "at": origin.at,
+        **entries(beside),
     }
     between = "{"
     for key, value in (*found.entries(), *more.items()):

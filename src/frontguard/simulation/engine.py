@@ -20,8 +20,9 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 
-from frontguard._common.compiled import entry, kernel, record_type
+from frontguard._common.compiled import entry, kernel
 from frontguard._common.machine import usable_cores
+from frontguard._common.machine_code import record_type
 from frontguard._common.typing import Floats, Ints
 from frontguard.evidence.boxes import BoxRule, refresh
 from frontguard.evidence.samples import (
@@ -66,7 +67,7 @@ _COLUMNS, _TABLES = _records(COLUMN), types.int64[:, :, ::1]
 _RING = record_type(Ring, _records(_rpsi.ARM), MATRIX, _records(_rpsi.CONTROL), VECTOR)
 _ROUNDS = record_type(Rounds, _records(_auer.ARM), MATRIX, INDICES, _records(_auer.CONTROL), VECTOR, VECTOR, VECTOR)
 _STANDING = record_type(Standing, _records(_certified.ARM), CUBE, INDICES, _records(_certified.CONTROL), INDICES)
-_GOAL = record_type(Goal, VECTOR, VECTOR, VECTOR)
+_GOAL = record_type(Goal, VECTOR, VECTOR, VECTOR, INDICES)
 _BOX_RULE = record_type(
     BoxRule, _TABLES, _TABLES, MATRIX, MATRIX, MATRIX, VECTOR, VECTOR, INDICES, MATRIX, VECTOR, VECTOR
 )
