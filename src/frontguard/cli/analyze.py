@@ -171,7 +171,7 @@ def analyze(
             again=again,
             sketch=sketch,
             executor=executor,
-            where=_by_column(where),
+            where=by_column(where),
             cluster=cluster,
             progress=display.reading,
             **given,
@@ -192,7 +192,7 @@ def analyze(
     raise typer.Exit(OPEN if strict and opened else 0)
 
 
-def _by_column(texts: Sequence[str] | None) -> dict[str, list[str]] | None:
+def by_column(texts: Sequence[str] | None) -> dict[str, list[str]] | None:
     """COLUMN=VALUE several times, as values by column."""
     if not texts:
         return None

@@ -17,8 +17,9 @@ from frontguard.errors import BadInput
 from frontguard.evidence.boxes import first_bounded
 from frontguard.limits import Columns, Gate, Limit, columns_for, parse_limits
 from frontguard.objectives import Objective, parse_objectives
-from frontguard.phrases import shortened, shown
+from frontguard.phrases import did_you_mean, shortened, shown
 from frontguard.policies import Certified
+from frontguard.policies.gate import Gatekeeper
 from frontguard.results import ArmParts
 from frontguard.theory.spread import Gaussian, LinearAroundMedian, SpreadBound, Subgaussian, Uniform
 from frontguard.theory.threats import Threat, threat_named
@@ -64,12 +65,16 @@ class Settings:
     about: dict[str, Any] = field(default_factory=dict)
     reopened_after: int = 0  # plans up to which a stop has been overruled by a change of settings
     limits: tuple[Limit, ...] = ()
+    baseline: str | None = None  # of a gate: the arm that the others are compared with
     columns: Columns = field(init=False, repr=False, compare=False)  # what a pull measures, and what has a box
 
     def policy(self) -> Certified:
         """The policy that decides, without any observations."""
-        optional = {} if self.coverage is None else {"coverage": self.coverage}
-        return Certified.for_objectives(
+        optional: dict[str, Any] = {} if self.coverage is None else {"coverage": self.coverage}
+        kind: type[Certified] = Certified
+        if self.baseline is not None:
+            kind, optional = Gatekeeper, optional | {"baseline": self.arms.index(self.baseline)}
+        return kind.for_objectives(
             len(self.arms),
             self.objectives,
             threat=self.threat,
@@ -99,6 +104,8 @@ class Settings:
         del settings["columns"]  # which follow from the others
         if not self.limits:  # as before there were any
             del settings["limits"]
+        if self.baseline is None:
+            del settings["baseline"]
         return json.dumps(settings, ensure_ascii=False, default=asdict)
 
     @classmethod
@@ -124,6 +131,7 @@ class Settings:
                 "update frontguard"
             )
         read.setdefault("limits", [])
+        read.setdefault("baseline", None)
         missing = [key for key in _READERS if key not in read]
         if missing:
             raise BadInput(f"{where}: wanted also {', '.join(missing)}")
@@ -154,6 +162,14 @@ class Settings:
         if self.coverage is not None and len(self.coverage) != objectives:
             raise BadInput(f"coverage must be one number for each of {objectives} objectives; got {len(self.coverage)}")
         _check_parts(self.about, arms)
+        if self.baseline is not None:
+            if self.baseline not in self.arms:
+                near = did_you_mean(self.baseline, self.arms)
+                raise BadInput(f"baseline must be one of the arms{near}; got {shown(self.baseline, 120)}")
+            if arms < 2:
+                raise BadInput(f"baseline: wanted another arm to compare with {shown(self.baseline, 120)}; got none")
+            if self.limits:
+                raise BadInput("limits: a gate compares candidates with their baseline, and has no limits")
 
     def taken_up(self, wanted: Settings, plans: int) -> Settings:
         """These settings, changed to the wanted ones where that is sound once pulls were made.
@@ -170,6 +186,7 @@ class Settings:
             ("confidence", self.confidence, wanted.confidence),
             ("spread", self.spread, wanted.spread),
             ("seed", self.seed, wanted.seed),
+            ("baseline", self.baseline, wanted.baseline),
             ("identity", self.about.get("identity"), wanted.about.get("identity")),
         ):
             if ours != theirs:
@@ -347,5 +364,6 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "about": lambda value: _of_kind(dict, value, "an object"),
     "reopened_after": lambda value: _whole_from_0(value, "reopened_after"),
     "limits": _read_limits,
+    "baseline": lambda value: None if value is None else checked_text(value, "baseline"),
 }
 """What reads each key of the stored text."""
