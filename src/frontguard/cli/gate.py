@@ -50,9 +50,7 @@ def gate(
     baseline: Annotated[
         str | None, typer.Option(help="The command of the baseline; of a spec or of a single log, the name of an arm.")
     ] = None,
-    candidate: Annotated[
-        list[str] | None, typer.Option(help="The command of a candidate; repeat for several.")
-    ] = None,
+    candidate: Annotated[list[str] | None, typer.Option(help="The command of a candidate; repeat for several.")] = None,
     minimize: Annotated[
         list[str] | None, typer.Option(help="Metric that must not become larger (without: seconds); repeat.")
     ] = None,
@@ -116,7 +114,8 @@ def gate(
     ] = None,
     open: Annotated[str, typer.Option(help="What becomes of what is open: fail (exit code 3) or pass (0).")] = "fail",
     summary: Annotated[
-        Path | None, typer.Option(help="Write a summary in Markdown (without: to $GITHUB_STEP_SUMMARY, if that is set).")
+        Path | None,
+        typer.Option(help="Write a summary in Markdown (without: to $GITHUB_STEP_SUMMARY, if that is set)."),
     ] = None,
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML, a test for each candidate and metric.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON on stdout.")] = False,
@@ -137,7 +136,7 @@ def gate(
     specs = [each for each in logs or () if each.endswith(".toml")]
     if logs and not specs:
         _refuse(given, _OF_COMMANDS, "goes with commands; a log is measured already")
-        asked = {
+        asked: dict[str, Any] = {
             "tolerance": by_metric("tolerance", tolerance, read_tolerance),
             "confidence": 0.95 if confidence is None else checked_confidence(confidence, "--confidence"),
             "threat": threat, "contamination": contamination, "arm": arm, "anytime": anytime, "cluster": cluster,
@@ -207,7 +206,9 @@ def _spec(
         raise BadInput(f"wanted one spec, or logs; got {specs[0]} and {len(logs) - 1} more")
     for option, there in (("--minimize", minimize), ("--maximize", maximize), ("--candidate", candidates)):
         if there:
-            raise BadInput(f"{option} goes with commands; the arms and objectives of {specs[0]} are written in the file")
+            raise BadInput(
+                f"{option} goes with commands; the arms and objectives of {specs[0]} are written in the file"
+            )
     spec = read_spec(specs[0])
     chosen = baseline if baseline is not None else spec.baseline
     names = [each.name for each in spec.arms]
@@ -245,7 +246,13 @@ def _of_logs(
         )
     with ProgressDisplay() as display:
         return gate_of_logs(
-            *logs, minimize=minimize, maximize=maximize, progress=display.reading, **asked, **of_analyze(counts)
+            logs[0],
+            *logs[1:],
+            minimize=minimize,
+            maximize=maximize,
+            progress=display.reading,
+            **asked,
+            **of_analyze(counts),
         )
 
 
@@ -273,7 +280,7 @@ def _finish(ended: _Ended, *, open_passes: bool, summary: Path | None, junit: Pa
 
     found, on_github = ended.found, bool(os.environ.get("GITHUB_ACTIONS"))
     code = exit_code(found, open_passes=open_passes)
-    marks = list(sent.annotations(found, open_passes=open_passes)) if on_github else []
+    marks = list(sent.github_marks(found, open_passes=open_passes)) if on_github else []
     step = os.environ.get("GITHUB_STEP_SUMMARY")
     target = summary or (Path(step) if step else None)
     if target is not None:

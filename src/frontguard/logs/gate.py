@@ -201,9 +201,7 @@ class _Side:
 
 def _read(log: Any, asking: _Asking) -> _Side:
     names = [metric.name for metric in asking.question.objectives] if asking.named else []
-    opened = open_log(
-        log, arm=asking.arm, metrics=names, filter=asking.where, cluster=asking.cluster, **asking.reading
-    )
+    opened = open_log(log, arm=asking.arm, metrics=names, filter=asking.where, cluster=asking.cluster, **asking.reading)
     if opened.study is not None:
         opened.study.close()
         raise BadInput(
@@ -393,4 +391,3 @@ def with_robustness(found: GateResult, study: Study) -> GateResult:
         )
         pairs.append(replace(pair, checks=tuple(checks)))
     return replace(found, pairs=tuple(pairs))
-

@@ -37,7 +37,7 @@ def _line(cells: object) -> str:
 
 
 def junit(found: GateResult, *, open_passes: bool = False) -> str:
-    """The gate as JUnit XML: a test for each candidate and metric. What is open is an error, or skipped if it passes."""
+    """The gate as JUnit XML: a test for each candidate and metric. What is open is an error, or skipped."""
     checks = [(pair, check) for pair in found.pairs for check in pair.checks]
     counts = {outcome: sum(check.outcome == outcome for _, check in checks) for outcome in Outcome}
     numbers = {
@@ -63,7 +63,7 @@ def junit(found: GateResult, *, open_passes: bool = False) -> str:
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def annotations(found: GateResult, *, open_passes: bool = False) -> Iterator[str]:
+def github_marks(found: GateResult, *, open_passes: bool = False) -> Iterator[str]:
     """Lines that GitHub Actions shows beside a change: an error for what is worse, a warning for what is open.
 
     One notice where nothing is either.

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from decimal import ROUND_FLOOR
 from typing import TYPE_CHECKING
 
+from frontguard.comparisons.effects import Effect
 from frontguard.comparisons.gate import Check, GatePair, GateResult, Outcome
 from frontguard.objectives import Objective, parse_tolerance
-from frontguard.phrases import between, duration, joined, listed, number, number_of, percent, visible
+from frontguard.phrases import duration, joined, listed, number, number_of, percent, visible
+from frontguard.words import comparisons
 from frontguard.words.statements import Statement
 from frontguard.words.tables.terminal import TextColumn, drawn, fitted
 from frontguard.words.threats import able, against
@@ -48,10 +50,14 @@ def _all_said(checks: Sequence[tuple[GatePair, Check]]) -> str:
 def _none_worse(found: GateResult) -> str:
     within = _within(found.metrics)
     if len(found.pairs) == 1:
-        return Statement.GATE_PASSED(candidate=_subject(found.pairs[0]), baseline=found.pairs[0].baseline, within=within)
+        return Statement.GATE_PASSED(
+            candidate=_subject(found.pairs[0]), baseline=visible(found.pairs[0].baseline), within=within
+        )
     baselines = list(dict.fromkeys(pair.baseline for pair in found.pairs))
     return Statement.GATE_ALL_PASSED(
-        count=number_of(len(found.pairs), "candidate"), baseline=joined(baselines), within=within
+        count=number_of(len(found.pairs), "candidate"),
+        baseline=joined([visible(each) for each in baselines]),
+        within=within,
     )
 
 
@@ -73,43 +79,42 @@ def allowance(metric: Objective) -> str:
 
 
 def _subject(pair: GatePair) -> str:
-    return pair.candidate if pair.name == pair.candidate else f"{pair.name} of {pair.candidate}"
+    """What is compared, as a sentence names it."""
+    named = visible(pair.candidate)
+    return named if pair.name == pair.candidate else f"{visible(pair.name)} of {named}"
 
 
 def check_in_words(pair: GatePair, check: Check) -> str:
     """One metric of a candidate, in a sentence without its full stop."""
     allowed = allowance(check.metric)
     within = "" if allowed == "nothing" else f" by more than {allowed}"
-    fields = {"candidate": _subject(pair), "baseline": pair.baseline, "metric": check.metric.name}
+    fields = {"candidate": _subject(pair), "baseline": visible(pair.baseline), "metric": visible(check.metric.name)}
     if check.outcome == Outcome.OPEN:
-        return f"{fields['candidate']} in {check.metric.name} ({effect_in_words(pair, check)}; allowed: {allowed})"
+        return f"{fields['candidate']} in {fields['metric']} ({effect_in_words(pair, check)}; allowed: {allowed})"
     template = Statement.GATE_WORSE if check.outcome == Outcome.WORSE else Statement.GATE_NOT_WORSE
     return f"{template(**fields, within=within)} ({effect_in_words(pair, check)})"
 
 
 def effect_in_words(pair: GatePair, check: Check) -> str:
-    """The ratio, or where there is none the difference, with its interval."""
+    """The ratio, or where there is none the difference, with its interval; the estimate where no more is known."""
     effect = check.effect
-    sign, span = ("/", effect.ratio) if effect.ratio is not None else ("−", effect.difference)
-    if math.isinf(span.low) and math.isinf(span.high) or (sign == "/" and span.low <= 0.0 and math.isinf(span.high)):
-        return "nothing is known yet" if math.isnan(span.estimate) else f"{_estimated(pair, sign)} ≈ {_short(span.estimate)}"
-    estimate = "" if math.isnan(span.estimate) else f"{_short(span.estimate)} "
-    return f"{_estimated(pair, sign)} = {estimate}{between(span.low, span.high)}"
+    span = effect.difference if effect.ratio is None else effect.ratio
+    if not math.isinf(span.high) and not math.isnan(span.estimate):
+        return comparisons.effect_in_words(pair.candidate, pair.baseline, effect)
+    return "nothing is known yet" if math.isnan(span.estimate) else f"about {_estimated(effect)}, nothing is certain"
 
 
-def _estimated(pair: GatePair, sign: str) -> str:
-    return f"{pair.candidate} {sign} {pair.baseline}"
-
-
-def _short(value: float) -> str:
-    return number(value)
+def _estimated(effect: Effect) -> str:
+    if effect.ratio is None:
+        return f"{number(effect.difference.estimate)} {visible(effect.metric.name)} more"
+    return f"{number(effect.ratio.estimate)} times the {visible(effect.metric.name)}"
 
 
 def _why_open(found: GateResult) -> str:
     """Why it is not decided."""
     if found.broken:
         names = list(dict.fromkeys(name for pair in found.pairs for name in pair.aside))
-        return f"{joined(names)} could not be measured."
+        return f"{joined([visible(name) for name in names])} could not be measured."
     if found.status == "unreachable":
         lies = f"where an attacker {able(found.threat, found.contamination)}" if found.contamination else "with these"
         return f"{Statement.GATE_STUCK(lies=lies)}."
@@ -185,9 +190,10 @@ def in_a_line(found: GateResult, seconds: float) -> str:
         if any(check.outcome == outcome for check in checks)
     ]
     pair, check = max(
-        ((pair, check) for pair in found.pairs for check in pair.checks), key=lambda each: each[1].outcome == Outcome.OPEN
+        ((pair, check) for pair in found.pairs for check in pair.checks),
+        key=lambda each: each[1].outcome == Outcome.OPEN,
     )
-    shown = f"{check.metric.name}: {effect_in_words(pair, check)}"
+    shown = effect_in_words(pair, check)
     return f"{found.pulls:,} pulls in {duration(seconds)}: {', '.join(counts)}; {shown}"
 
 
@@ -196,14 +202,14 @@ def in_a_line(found: GateResult, seconds: float) -> str:
 
 def rows(found: GateResult) -> list[tuple[tuple[str, ...], Outcome]]:
     """A row for each candidate and metric: the cells below `HEADINGS`, and what is certain of it."""
-    lines = []
+    lines: list[tuple[tuple[str, ...], Outcome]] = []
     for pair in found.pairs:
         for check in pair.checks:
             effect = check.effect
             span, times = (effect.difference, "") if effect.ratio is None else (effect.ratio, "× ")
-            estimate = "–" if math.isnan(span.estimate) else f"{times}{number(span.estimate)}"
+            shown = "–" if math.isnan(span.estimate) else f"{times}{comparisons.span_in_words(span)}"
             last = "" if check.stands_up_to is None else percent(check.stands_up_to, ROUND_FLOOR)
-            cells = visible(pair.name), check.metric.name, f"{estimate} {between(span.low, span.high)}"
+            cells = visible(pair.name), visible(check.metric.name), shown
             lines.append(((*cells, check.outcome.word, last), check.outcome))
     return lines
 

@@ -131,6 +131,18 @@ class Statement(Enum):
     COVERED_BY = "covered: {rival} is in, and is in no objective worse by more than is tolerated", "(f)"
     PERHAPS_COVERED = "covered by {rival}", NOTHING
 
+    # How arms compare with a baseline
+    TIMES = "{arm} / {baseline} = {ratio} {metric}", "(v)"
+    MORE_BY = "{arm} − {baseline} = {difference} {metric}", "(v)"
+    BETTER_BY = "certainly better{by}", "(v)"
+    WORSE_BY = "certainly worse{by}", "(v)"
+    BETTER_SOMEHOW = "certainly better, perhaps by no more than {within}", "(v)"
+    WORSE_SOMEHOW = "certainly worse, perhaps by no more than {within}", "(v)"
+    ALIKE = "certainly alike within {within}", "(v)"
+    EQUAL = "certainly equal", "(v)"
+    NOT_WORSE_BY = "certainly not worse{by}", "(v)"
+    NOT_BETTER_BY = "certainly not better{by}", "(v)"
+
     # How robust it is
     STANDS = "The front is no longer certain once {more} ({now} allowed for).", "robustness"
     STANDS_BELOW_HALF = "The front stays certain for every ε below 50% (the {what}).", "robustness"
@@ -145,14 +157,14 @@ class Statement(Enum):
     MEANS_FOOLED = "{arms} that means would put on the front {are} certainly beaten.", "(f)"
 
     # What a gate says of a candidate and its baseline
-    GATE_WORSE = "{candidate} is certainly worse than {baseline} in {metric}{within}", "(s)"
-    GATE_NOT_WORSE = "{candidate} is certainly not worse than {baseline} in {metric}{within}", "(s)"
-    GATE_PASSED = "{candidate} is certainly not worse than {baseline}{within}", "(s)"
-    GATE_ALL_PASSED = "All {count} are certainly not worse than {baseline}{within}", "(s)"
+    GATE_WORSE = "{candidate} is certainly worse than {baseline} in {metric}{within}", "(w)"
+    GATE_NOT_WORSE = "{candidate} is certainly not worse than {baseline} in {metric}{within}", "(w)"
+    GATE_PASSED = "{candidate} is certainly not worse than {baseline}{within}", "(w)"
+    GATE_ALL_PASSED = "All {count} are certainly not worse than {baseline}{within}", "(w)"
     GATE_SAID = (
         "what is called worse is worse than the baseline by more than the tolerance, and what is called not worse is "
         "not",
-        "(s)",
+        "(w)",
     )
     GATE_STUCK = "{lies}, it stays open however many pulls, if the samples go on as they are", "(i)"
     GATE_STANDS = "This stays certain up to a contamination of {eps} ({now} allowed for).", "robustness"
