@@ -7,7 +7,11 @@ is drawn at random, as studies do it. The gate has the default contamination of 
 
 What is beside it looks at means, as `pytest-benchmark --benchmark-compare-fail=mean:2%` and a threshold on hyperfine's
 ratio do: (a) of the very values that the gate has measured, in random order; (b) of ten runs of the one program and
-then ten of the other, as both tools measure them. FRONTGUARD_GATES says how many gates of each kind there are.
+then ten of the other, as both tools measure them.
+
+Baseline and candidate always have equally many pulls, and the numbers at which a gate looks do not depend on what it
+sees. So thousands of gates are looked at side by side (`many_gates`), with the boundaries and the rule of the real one;
+`one_gate` runs that, and the two must agree. FRONTGUARD_GATES says how many gates of equal programs there are.
 """
 
 from __future__ import annotations
@@ -20,8 +24,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.tables import Row, heading
-from frontguard._common.typing import Floats, Ints
-from frontguard.comparisons.gate import Outcome
+from frontguard._common.typing import Bools, Floats, Ints
+from frontguard.comparisons.gate import Outcome, outcomes_of
+from frontguard.evidence.boundaries import read_rank
 from frontguard.objectives import Objective
 from frontguard.policies.gate import Gatekeeper
 from frontguard.theory.threats import Prescient
@@ -29,9 +34,10 @@ from frontguard.theory.threats import Prescient
 DELTA = 0.05
 TOLERANCE = 0.02
 SECONDS = Objective("seconds", "minimize", tolerance="2%")
-MAX_PULLS = 1000
-EQUAL, SLOWER = int(os.environ.get("FRONTGUARD_GATES", "10000")), 1000
+MAX_PULLS = 2000
+EQUAL, SLOWER, CHECKED = int(os.environ.get("FRONTGUARD_GATES", "10000")), 2000, 20
 RUNS = 10  # of hyperfine, by default at least
+AT_A_TIME = 1000
 
 Rng = np.random.Generator
 Drift = Callable[[Floats], Floats]
@@ -53,77 +59,126 @@ class World:
     outliers: float = 0.05
     noise: float = 0.02
 
-    def measure(self, arms: Ints, slots: Floats, rng: Rng) -> Floats:
-        """Seconds (n,) of pulls of `arms` in these slots of the machine's time."""
-        seconds = self.drift(slots) * (1.0 + self.slowdown * arms) * np.exp(rng.normal(0.0, self.noise, len(arms)))
-        wild = rng.random(len(arms)) < self.outliers
-        return np.asarray(np.where(wild, seconds * (1.0 + 10.0 * rng.random(len(arms))), seconds))
+    def seconds(self, arm: int, slots: Floats, rng: Rng) -> Floats:
+        """What pulls of an arm take in these slots of the machine's time."""
+        usual = self.drift(slots) * (1.0 + self.slowdown * arm) * np.exp(rng.normal(0.0, self.noise, slots.shape))
+        wild = rng.random(slots.shape) < self.outliers
+        return np.asarray(np.where(wild, usual * (1.0 + 10.0 * rng.random(slots.shape)), usual))
 
 
-@dataclass(frozen=True)
-class Ran:
-    """A gate that came to its end: what it found, how many pulls it took, and what means say of the same values."""
+@dataclass(frozen=True, eq=False)
+class Gates:
+    """Gates that came to their ends: what each found, how many pulls it took, and what means say."""
 
-    outcome: Outcome
-    pulls: int
-    means_worse: bool  # the mean of the candidate's values is above the threshold
-    tool_worse: bool  # that of ten runs after ten runs of the baseline is
+    outcomes: Ints
+    pulls: Ints
+    means_worse: Bools  # the mean of the candidate's values is above the threshold
+    tool_worse: Bools  # that of ten runs after ten runs of the baseline is
+
+    def count(self, outcome: Outcome) -> int:
+        return int((self.outcomes == outcome).sum())
 
 
-def fresh(max_pulls: int | None = MAX_PULLS) -> Gatekeeper:
+def fresh() -> Gatekeeper:
     """A gate of two programs."""
-    return Gatekeeper.for_objectives(2, [SECONDS], threat=Prescient(0.1), delta=DELTA, baseline=0, max_pulls=max_pulls)
+    each = MAX_PULLS // 2
+    return Gatekeeper.for_objectives(
+        2, [SECONDS], threat=Prescient(0.1), delta=DELTA, baseline=0, max_pulls_per_arm=each
+    )
 
 
-def run_gate(world: World, rng: Rng, policy: Gatekeeper) -> Ran:
-    """One gate, to its end."""
-    slot, sums, counts = 0, np.zeros(2), np.zeros(2)
-    while not policy.done:
-        arms = rng.permutation(policy.ask())
-        values = world.measure(arms, np.arange(slot, slot + len(arms), dtype=np.float64), rng)
-        slot += len(arms)
-        np.add.at(sums, arms, values)
-        np.add.at(counts, arms, 1.0)
-        policy.tell(arms, SECONDS.inward(values)[:, None])
-    means = sums / counts
-    one_after_another = world.measure(np.repeat([0, 1], RUNS), np.arange(2.0 * RUNS), rng).reshape(2, RUNS).mean(axis=1)
+def looks_of(policy: Gatekeeper) -> list[int]:
+    """The pulls of each program at which a gate looks."""
+    control = policy.standing.control[0]
+    looks = [int(control["first"])]
+    while 2 * looks[-1] < MAX_PULLS:
+        grown = looks[-1] + max(1, int(np.ceil(float(control["growth"]) * looks[-1])))
+        looks.append(min(grown, MAX_PULLS // 2))
+    return looks
+
+
+def drawn(world: World, looks: list[int], gates: int, rng: Rng) -> Floats:
+    """Seconds (gates, 2, n) of both programs, by the number of the pull: batches between looks, in random order."""
+    slots, begin = [], 0
+    for before, n in zip([0, *looks], looks, strict=False):
+        order = rng.permuted(np.tile(np.repeat([0, 1], n - before), (gates, 1)), axis=1)
+        mine = np.argsort(order, axis=1, kind="stable").reshape(gates, 2, n - before)
+        slots.append(begin + mine)
+        begin += 2 * (n - before)
+    when = np.concatenate(slots, axis=2).astype(np.float64)
+    return np.stack([world.seconds(arm, when[:, arm], rng) for arm in range(2)], axis=1)
+
+
+def many_gates(world: World, gates: int, seed: int) -> Gates:
+    """So many gates side by side."""
+    parts = [_some_gates(world, min(AT_A_TIME, gates - begin), [seed, begin]) for begin in range(0, gates, AT_A_TIME)]
+    return Gates(*(np.concatenate([getattr(part, name) for part in parts]) for name in vars(parts[0])))
+
+
+def _some_gates(world: World, gates: int, seed: list[int]) -> Gates:
+    rng, policy = np.random.default_rng(seed), fresh()
+    looks = looks_of(policy)
+    seconds = drawn(world, looks, gates, rng)
+    inner = SECONDS.inward(seconds)
+    found, pulls = np.full(gates, int(Outcome.OPEN)), np.full(gates, 2 * looks[-1])
+    left = np.arange(gates)
+    for n in looks:
+        ordered = np.sort(inner[left, :, :n], axis=2)
+        low, high = (read_rank(table[0, 0], n) for table in (policy.rule.low_ranks, policy.rule.high_ranks))
+        lower, upper = ordered[:, :, low - 1], ordered[:, :, n - high]
+        now = outcomes_of((lower[:, 1] - upper[:, 0])[:, None], (upper[:, 1] - lower[:, 0])[:, None], policy.accuracy)
+        decided = now[:, 0] != Outcome.OPEN
+        found[left[decided]], pulls[left[decided]] = now[decided, 0], 2 * n
+        left = left[~decided]
+    means = np.stack([row[:, : n // 2].mean(axis=1) for row, n in zip(seconds, pulls.tolist(), strict=True)])
+    tool = [world.seconds(arm, np.tile(RUNS * arm + np.arange(RUNS, dtype=np.float64), (gates, 1)), rng).mean(axis=1)
+            for arm in range(2)]  # fmt: skip
     above = 1.0 + TOLERANCE
-    outcome = Outcome(int(policy.outcomes[1, 0]))
-    return Ran(outcome, slot, bool(means[1] > above * means[0]),
-               bool(one_after_another[1] > above * one_after_another[0]))  # fmt: skip
+    return Gates(found, pulls, means[:, 1] > above * means[:, 0], tool[1] > above * tool[0])
 
 
-def run_gates(world: World, count: int, seed: int) -> list[Ran]:
-    """Many gates of one kind."""
-    policy = fresh()
-    return [run_gate(world, np.random.default_rng([seed, run]), policy.fresh()) for run in range(count)]
+def one_gate(seconds: Floats) -> tuple[int, int]:
+    """The outcome and the pulls of the real policy on such values (2, n)."""
+    policy, taken = fresh(), [0, 0]
+    while not policy.done:
+        arms = policy.ask()
+        values = []
+        for arm in arms.tolist():
+            values.append([float(SECONDS.inward(seconds[arm, taken[arm]]))])
+            taken[arm] += 1
+        policy.tell(arms, values)
+    return int(policy.outcomes[1, 0]), int(policy.pulls_per_arm.sum())
 
 
-def shares(gates: list[Ran]) -> tuple[dict[str, int], tuple[int, int, int]]:
-    """How often each outcome came, and means called worse, the same values and ten after ten; pulls by quartiles."""
-    counts = {outcome.word: sum(ran.outcome == outcome for ran in gates) for outcome in Outcome}
-    counts["means"] = sum(ran.means_worse for ran in gates)
-    counts["tool"] = sum(ran.tool_worse for ran in gates)
-    low, middle, high = np.percentile([ran.pulls for ran in gates], [10, 50, 90]).astype(int).tolist()
-    return counts, (low, middle, high)
+def agree(world: World, gates: int, seed: int) -> bool:
+    """Whether the real policy finds what was found side by side, with as many pulls."""
+    found = _some_gates(world, gates, [seed, 0])
+    seconds = drawn(world, looks_of(fresh()), gates, np.random.default_rng([seed, 0]))
+    return all(one_gate(seconds[row]) == (found.outcomes[row], found.pulls[row]) for row in range(gates))
 
 
 def main() -> list[Row]:
     heading(f"Gates of two programs: tolerance {TOLERANCE:.0%}, δ = {DELTA:.0%}, ε = 10 %, 2 % noise, 5 % outliers")
-    print("  | difference | machine | gates | worse | not worse | open | pulls (10, 50, 90 %) | means, same values | "
-          "means, 10 then 10 |")  # fmt: skip
+    print(
+        "  | difference | machine | gates | worse | not worse | open | pulls (10, 50, 90 %) | means, same values | "
+        "means, 10 then 10 |"
+    )
     rows = []
     for slowdown, count in ((0.0, EQUAL), (0.05, SLOWER)):
         for name, drift in DRIFTS.items():
-            began = time.perf_counter()
-            counts, pulls = shares(run_gates(World(drift, slowdown), count, seed=round(1000 * slowdown)))
-            took = (time.perf_counter() - began) / count
-            shown = [counts[each] for each in ("worse", "not worse", "open")]
+            began, world, seed = time.perf_counter(), World(drift, slowdown), round(1000 * slowdown)
+            assert agree(world, CHECKED, seed), "the real policy finds something else"
+            gates = many_gates(world, count, seed)
+            quantiles = np.percentile(gates.pulls, [10, 50, 90]).astype(int).tolist()
+            shown = [gates.count(each) for each in (Outcome.WORSE, Outcome.NOT_WORSE, Outcome.OPEN)]
             said = ["equal" if not slowdown else f"{slowdown:.0%} slower", name, f"{count:,}", *map(str, shown)]
-            said += [", ".join(map(str, pulls)), f"{counts['means'] / count:.1%}", f"{counts['tool'] / count:.1%}"]
-            print(f"  | {' | '.join(said)} |  ({1000 * took:.1f} ms each)", flush=True)
+            said += [
+                ", ".join(map(str, quantiles)),
+                f"{gates.means_worse.mean():.1%}",
+                f"{gates.tool_worse.mean():.1%}",
+            ]
+            print(f"  | {' | '.join(said)} |  ({time.perf_counter() - began:.0f} s)", flush=True)
             if not slowdown:
-                rows.append(
-                    Row(f"false alarms / δ, equal programs, {name}", counts["worse"] / count / DELTA, at_most=1)
-                )
+                alarms = gates.count(Outcome.WORSE) / count
+                rows.append(Row(f"false alarms / δ, equal programs, {name}", alarms / DELTA, at_most=1.0))
     return rows

@@ -73,6 +73,7 @@ def gate(
     anytime: bool = False,
     cluster: str | Sequence[str] | None = None,
     where: Mapping[str, Any] | None = None,
+    labels: Sequence[str] | None = None,
     progress: Watcher | None = None,
     **reading: Any,
 ) -> GateResult:
@@ -93,6 +94,8 @@ def gate(
         made many.
     threat, contamination, confidence, anytime
         As in `analyze`; all candidates and metrics share the confidence.
+    labels
+        What the logs are called in the answer, the baseline's first; by their files unless given.
     reading
         Of the input: see `frontguard.logs.sources.open_log`.
 
@@ -122,6 +125,8 @@ def gate(
         question, asked, given is not None, arm=arm, cluster=cluster, where=where, progress=progress, reading=reading
     )
     sides = [_read(log, asking) for log in (baseline, *candidates)]
+    if labels is not None:
+        sides = [replace(side, label=label) for side, label in zip(sides, labels, strict=True)]
     _same_metrics(sides)
     question = replace(question, objectives=sides[0].objectives)
     pairs, only = _pairs(sides, baseline_arm)
@@ -136,10 +141,7 @@ def gate(
     levels = levels_from(question.threat.eps, FINEST)
     lasts = up_to(lambda eps: _outcomes(pairs, boxes_at(eps), question.objectives), levels)
     notices = [each for side in sides for each in side.notices]
-    for place, (reader, side_boxes) in enumerate(zip(readers, boxes, strict=True)):
-        least = first_and_whole(reader.first_bounded(question.threat))
-        of_side = np.array(sorted(arm for at, arm in compared if at == place))
-        notices += too_few(reader.among(of_side), side_boxes.of(of_side), question, least)
+    notices += _all_too_few(readers, boxes, compared, question)
     found = tuple(_compared(pair, sides, boxes, question, lasts[row]) for row, pair in enumerate(pairs))
     return GateResult(
         found,
@@ -325,6 +327,23 @@ def _reader(side: _Side, place: int, compared: set[_Place], question: Question) 
     """Reads the boxes of a side; each arm that is compared, of whichever side, has the same part of δ."""
     share = question.delta * len(side.ordered.pulls) / len(compared)
     return box_reader(side.ordered, question.objectives, min(share, 1.0 - 1e-9), anytime=question.anytime)
+
+
+def _all_too_few(
+    readers: Sequence[BoxReader], boxes: Sequence[ArmBoxes], compared: set[_Place], question: Question
+) -> list[Notice]:
+    """What keeps the logs from saying more: one notice for all sides."""
+    found: list[Any] = []
+    for place, (reader, side_boxes) in enumerate(zip(readers, boxes, strict=True)):
+        least = first_and_whole(reader.first_bounded(question.threat))
+        of_side = np.array(sorted(arm for at, arm in compared if at == place))
+        few: tuple[Any, ...] = too_few(reader.among(of_side), side_boxes.of(of_side), question, least)
+        for each in few:
+            if found and type(found[0]) is type(each):
+                found[0] = replace(found[0], arms=found[0].arms + each.arms, most=max(found[0].most, each.most))
+            else:
+                found.append(each)
+    return [replace(each, of=len(compared)) for each in found]
 
 
 def _outcomes(pairs: Sequence[_Pair], boxes: Sequence[ArmBoxes], objectives: Sequence[Objective]) -> Ints:

@@ -146,12 +146,14 @@ class Gatekeeper(Certified):
     def _stuck(self) -> Bools:
         """Which pairs (K, M) would stay open for ever, if the samples go on as they are; believed after many pulls."""
         boxes, pulls = self.standing.boxes[..., : self.objectives], self.standing.arms["pulls"]
+        many = (pulls >= WEARY) & (pulls[self.baseline] >= WEARY)
+        if not many.any():
+            return np.zeros((self.arms, self.objectives), np.bool_)
         its = boxes[self.baseline]
         lasting = self._against(
             boxes[:, LOW_FLOOR] - its[HIGH_FLOOR],
             boxes[:, HIGH_FLOOR] - its[LOW_FLOOR],
         )
-        many = (pulls >= WEARY) & (pulls[self.baseline] >= WEARY)
         return np.asarray((lasting == Outcome.OPEN) & many[:, None])
 
     # Answers ----------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from frontguard.comparisons.gate import Check, GatePair, GateResult, Outcome
 from frontguard.markup import clean
 from frontguard.reports.markdown import escaped
 from frontguard.words.gate import HEADINGS, answer, check_in_words, promise, remarks, robustness, rows
+from frontguard.words.notices import warnings_in_short
 
 _HEADLINES = {
     Outcome.NOT_WORSE: "✅ not worse",
@@ -27,7 +28,7 @@ def summary(found: GateResult, *, of_logs: bool = False) -> str:
     lines = [f"### frontguard gate: {_HEADLINES[found.outcome]}", "", f"**{escaped(answer(found))}**", ""]
     lines += [_line(HEADINGS), _line(("---", "---", "---", "---", "---:"))]
     lines += [_line(map(escaped, cells)) for cells, _ in sorted(rows(found), key=lambda row: -row[1])]
-    said = [promise(found, of_logs=of_logs), robustness(found), *remarks(found), *map(str, found.notices)]
+    said = [promise(found, of_logs=of_logs), robustness(found), *remarks(found), *warnings_in_short(found.notices)]
     lines += [line for each in said if each for line in ("", escaped(each))]
     return "\n".join(lines) + "\n"
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from frontguard.comparisons.effects import Effect
 from frontguard.comparisons.gate import Check, GatePair, GateResult, Outcome
+from frontguard.notices import InClusters
 from frontguard.objectives import Objective, parse_tolerance
-from frontguard.phrases import duration, joined, listed, number, number_of, percent, visible
+from frontguard.phrases import cells_of, duration, joined, listed, number, number_of, percent, quoted, visible
 from frontguard.words import comparisons
 from frontguard.words.statements import Statement
 from frontguard.words.tables.terminal import TextColumn, drawn, fitted
@@ -154,6 +155,9 @@ def robustness(found: GateResult) -> str | None:
 def remarks(found: GateResult) -> list[str]:
     """What people have to know besides: what is not compared, and what was taken on somebody's word."""
     said = []
+    columns = next((each.columns for each in found.notices if isinstance(each, InClusters)), ())
+    if columns:
+        said.append(Statement.CLUSTERS(columns=quoted(columns)))
     if found.every_row:
         said.append(
             "Every row counts by itself, as --cluster none says; if those of one process depend on each other, the "
@@ -212,6 +216,14 @@ def rows(found: GateResult) -> list[tuple[tuple[str, ...], Outcome]]:
             cells = visible(pair.name), visible(check.metric.name), shown
             lines.append(((*cells, check.outcome.word, last), check.outcome))
     return lines
+
+
+def plain_table(found: GateResult) -> list[str]:
+    """The table as lines of text."""
+    lines = [HEADINGS, *(cells for cells, _ in sorted(rows(found), key=lambda row: -row[1]))]
+    widths = [max(map(cells_of, column)) for column in zip(*lines, strict=True)]
+    return ["  ".join(cell + " " * (w - cells_of(cell)) for cell, w in zip(line, widths, strict=True)).rstrip()
+            for line in lines]  # fmt: skip
 
 
 def table(found: GateResult, width: int) -> Group:
