@@ -3,8 +3,8 @@
 Some parts take minutes and run by name only: `certified` (pulls beside R-PSI's), `choices` (what the certified policy's
 own choices cost), `means` (boxes of means beside betting and the Beta mixture, and their cost beside medians), `models`
 (studies of rates beside exact prices, under every attacker), `storage` (tells beside Optuna's), `follow` (an update of
-who watches a study, and what its writer notices), `skyline` (verdicts beside public skylines) and `logs` (beside the
-medians of Polars and DuckDB; see there for how to make it smaller).
+who watches a study, and what its writer notices), `gate` (false alarms and detections of gates), `skyline` (verdicts
+beside public skylines) and `logs` (beside the medians of Polars and DuckDB; see there for how to make it smaller).
 """
 
 from __future__ import annotations

@@ -64,8 +64,8 @@ class Gatekeeper(Certified):
         self._check_baseline()
 
     def _check_baseline(self) -> None:
-        if not 0 <= self.baseline < self.arms or self.arms < 2:
-            raise BadInput(f"baseline must be one of two arms at least; got {self.baseline} of {self.arms}")
+        if not 0 <= self.baseline < self.arms:
+            raise BadInput(f"baseline must be in 0..{self.arms - 1}; got {self.baseline}")
         if len(self.limits.columns):
             raise BadInput("limits: a gate compares candidates with their baseline, and has no limits")
 
