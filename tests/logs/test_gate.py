@@ -38,7 +38,7 @@ def hyperfine(path: Path, **times: list[float]) -> Path:
 
 def benchmark_file(path: Path, **data: list[float]) -> Path:
     """As pytest-benchmark writes it."""
-    made = [{"name": name, "fullname": f"t.py::{name}", "params": None, "stats": {"data": values}}
+    made = [{"name": name, "fullname": f"test_suite.py::{name}", "params": None, "stats": {"data": values}}
             for name, values in data.items()]  # fmt: skip
     path.write_text(json.dumps({"machine_info": {}, "benchmarks": made}))
     return path
@@ -173,7 +173,7 @@ def test_real_results_of_pyperf(tmp_path: Path) -> None:
             check=True, capture_output=True,
         )  # fmt: skip
     found = gate(str(tmp_path / "main.json"), str(tmp_path / "pr.json"), tolerance="20%", contamination=0)
-    assert outcomes(found) == {"pr.json": "worse"}
+    assert outcomes(found) == {"sum": "worse"}
     assert found.pairs[0].pulls == 28
 
 
@@ -184,6 +184,25 @@ def test_real_results_of_hyperfine() -> None:
     assert found.outcome == Outcome.OPEN
     assert any(isinstance(notice, TooFewPulls) for notice in found.notices)
     assert len({pair.candidate for pair in found.pairs} | {pair.baseline for pair in found.pairs}) == 2
+
+
+def test_a_test_that_is_new_elsewhere_hides_no_other(tmp_path: Path) -> None:
+    """In short both would be called test_sort on one side, and so by their full names there alone."""
+    rng = np.random.default_rng(0)
+
+    def written(path: Path, mean: float, *modules: str) -> str:
+        data = {"data": rng.normal(mean, 0.01, 50).tolist()}
+        made = [{"name": "test_sort", "fullname": f"{module}::test_sort", "stats": data} for module in modules]
+        path.write_text(json.dumps({"machine_info": {}, "benchmarks": made}))
+        return str(path)
+
+    logs = (
+        written(tmp_path / "main.json", 1.0, "a.py", "c.py"),
+        written(tmp_path / "pr.json", 1.5, "a.py", "b.py", "c.py"),
+    )
+    found = gate(*logs, cluster="none")
+    assert outcomes(found) == {"a.py::test_sort": "worse", "c.py::test_sort": "worse"}
+    assert found.only_candidate == ("b.py::test_sort",)
 
 
 @pytest.mark.parametrize(

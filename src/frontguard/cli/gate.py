@@ -41,7 +41,7 @@ def gate(
     logs: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[LOG LOG…]",
+            metavar="LOG",
             help="The baseline's log, then those of candidates (results of pyperf, pytest-benchmark or hyperfine, CSV, "
             "…; several files of one side as a glob in quotes); or one SPEC.toml, or one log with --baseline ARM.",
             show_default=False,

@@ -7,6 +7,7 @@ other ranks. A study with a baseline has its robustness from here, too.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from inspect import signature
@@ -124,7 +125,7 @@ def gate(
     asking = _Asking(
         question, asked, given is not None, arm=arm, cluster=cluster, where=where, progress=progress, reading=reading
     )
-    sides = [_read(log, asking) for log in (baseline, *candidates)]
+    sides = _sides((baseline, *candidates), asking)
     if labels is not None:
         sides = [replace(side, label=label) for side, label in zip(sides, labels, strict=True)]
     _same_metrics(sides)
@@ -195,10 +196,26 @@ class _Side:
     """A log that was read: what it is called, its values, what counts of them."""
 
     label: str
+    format: str
     ordered: Readable
     objectives: tuple[Objective, ...]
     notices: tuple[Notice, ...]
     every_row: bool  # whether rows of one process count by themselves because somebody said so
+
+
+def _sides(logs: Sequence[Any], asking: _Asking) -> list[_Side]:
+    """The logs, the baseline's first.
+
+    Tests of pytest-benchmark are called by their full names where these are in both: in short, a test that is new in
+    one log could make another one's name longer there.
+    """
+    sides = [_read(log, asking) for log in logs]
+    if asking.arm is None and all(side.format == "pytest-benchmark" for side in sides):
+        asking.arm = "fullname"
+        full = [_read(log, asking) for log in logs]
+        if set(full[0].ordered.arms) & {name for side in full[1:] for name in side.ordered.arms}:
+            return full
+    return sides
 
 
 def _read(log: Any, asking: _Asking) -> _Side:
@@ -244,7 +261,8 @@ def _read(log: Any, asking: _Asking) -> _Side:
             seen += undeclared(opened)
     refuse_ties(sorted_rows, metrics, ())
     every_row = opened.in_processes and not opened.cluster
-    return _Side(_label(log), sorted_rows, metrics, (*opened.notes, *rates, *unusable.notices(), *seen), every_row)
+    notices = (*opened.notes, *rates, *unusable.notices(), *seen)
+    return _Side(_label(log), opened.format, sorted_rows, metrics, notices, every_row)
 
 
 def _label(log: Any) -> str:
@@ -294,11 +312,12 @@ def _pairs(sides: Sequence[_Side], arm: str | None) -> tuple[list[_Pair], tuple[
         its = (0, names.index(arm))
         return [_Pair(each, each, arm, (0, j), its) for j, each in enumerate(names) if each != arm], ((), ())
     labels = _different([side.label for side in sides])
+    shorter = _shorter([name for side in sides for name in side.ordered.arms])
     known = {name: i for i, name in enumerate(base.ordered.arms)}
     found, left, new = [], dict.fromkeys(known), dict.fromkeys(list[str]())
     for place, side in enumerate(sides[1:], start=1):
         arms = list(side.ordered.arms)
-        if len(arms) == len(known) == 1:
+        if len(arms) == len(known) == 1 and arms[0] not in known:
             left.clear()
             found.append(_Pair(labels[place], labels[place], labels[0], (place, 0), (0, 0)))
             continue
@@ -307,7 +326,7 @@ def _pairs(sides: Sequence[_Side], arm: str | None) -> tuple[list[_Pair], tuple[
                 new[name] = None
                 continue
             left.pop(name, None)
-            called = name if len(sides) == 2 else f"{name} ({labels[place]})"
+            called = shorter[name] if len(sides) == 2 else f"{shorter[name]} ({labels[place]})"
             found.append(_Pair(called, labels[place], labels[0], (place, j), (0, known[name])))
     if not found:
         theirs = quoted([name for side in sides[1:] for name in side.ordered.arms], 4)
@@ -316,6 +335,17 @@ def _pairs(sides: Sequence[_Side], arm: str | None) -> tuple[list[_Pair], tuple[
             f"{theirs}: give both the same names"
         )
     return found, (tuple(left), tuple(new))
+
+
+def _shorter(names: Iterable[str]) -> dict[str, str]:
+    """Full names of tests without what is before the test's own, where that is enough to tell them apart.
+
+    >>> _shorter(["a.py::test_x", "b.py::test_x", "b.py::test_y"])
+    {'a.py::test_x': 'a.py::test_x', 'b.py::test_x': 'b.py::test_x', 'b.py::test_y': 'test_y'}
+    """
+    short = {name: name.partition("::")[2] or name for name in names}
+    often = Counter(short.values())
+    return {name: each if often[each] == 1 else name for name, each in short.items()}
 
 
 def _different(labels: Sequence[str]) -> list[str]:

@@ -102,7 +102,7 @@ def effect_in_words(pair: GatePair, check: Check) -> str:
     span = effect.difference if effect.ratio is None else effect.ratio
     if not math.isinf(span.high) and not math.isnan(span.estimate):
         return comparisons.effect_in_words(pair.candidate, pair.baseline, effect)
-    return "nothing is known yet" if math.isnan(span.estimate) else f"about {_estimated(effect)}, nothing is certain"
+    return "nothing is known yet" if math.isnan(span.estimate) else f"about {_estimated(effect)}, no more is known yet"
 
 
 def _estimated(effect: Effect) -> str:
