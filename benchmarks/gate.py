@@ -188,5 +188,5 @@ def main() -> list[Row]:
         if slowdown <= TOLERANCE:
             alarms = gates.count(Outcome.WORSE) / count
             what = f"{'equal programs' if not slowdown else 'slower by the tolerance'}, {name}, {outliers:.0%} outliers"
-            rows.append(Row(f"false alarms / δ, {what}", alarms / DELTA, at_most=1.0))
+            rows.append(Row(f"false alarms / δ, {what}", alarms / DELTA, at_most=1.0, details=f"{count:,} gates"))
     return rows

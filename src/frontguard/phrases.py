@@ -403,3 +403,23 @@ def rounded_up(value: float, digits: int) -> float:
         return 0.0
     step = 10.0 ** (math.floor(math.log10(value)) + 1 - digits)
     return float(f"{math.ceil(value / step - 1e-6) * step:.12g}") if step else value  # step is 0 for the tiniest
+
+
+def in_lines(text: str, width: int) -> str:
+    """A text in lines of so many cells at most, broken between words only; what follows stands two cells farther in.
+
+    >>> print(in_lines("  by median of seconds, lower is better", 20))
+      by median of
+        seconds, lower
+        is better
+    """
+    margin = text[: len(text) - len(text.lstrip())]
+    lines, line = [], margin
+    for word in text.split():
+        longer = f"{line} {word}" if line.strip() else f"{line}{word}"
+        if line.strip() and cells_of(longer) > max(width, 20):
+            lines.append(line)
+            line = f"{margin}  {word}"
+        else:
+            line = longer
+    return "\n".join([*lines, line])

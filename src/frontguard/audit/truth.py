@@ -11,7 +11,8 @@ a probability promises nothing. Any other is false if
 - the certificate gives an *accuracy* by more than which another arm beats a returned one in every objective, or a
   *coverage* beyond which an arm of the true front is missed by all returned ones;
 - a *comparison* of two arms has an interval, of the difference or of the ratio, that misses the true one, or calls one
-  of them better, worse, no better, no worse or alike where it is not.
+  of them better, worse, no better, no worse or alike where it is not;
+- a gate calls a candidate *worse* that is not so by more than the tolerance, or *not worse* one that is.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import numpy as np
 
 from frontguard._common.typing import Bools, Floats
 from frontguard.comparisons.effects import Comparison, Contrast
+from frontguard.comparisons.gate import GateResult, Outcome
 from frontguard.objectives import Objective, tolerances
 from frontguard.results import Certificate, Result
 from frontguard.verdicts import Verdict
@@ -46,9 +48,23 @@ class Truth:
         """The same as inner values."""
         return np.stack([each.inward(self.values[:, d]) for d, each in enumerate(self.objectives)], axis=1)
 
-    def false_statements(self, result: Result) -> set[str]:
-        """The kinds of statements that are false in an answer."""
-        return set(self._false(result))
+    def false_statements(self, result: Result | GateResult) -> set[str]:
+        """The kinds of statements that are false in an answer, or in that of a gate with the first arm as baseline."""
+        return set(self._false_in_gate(result) if isinstance(result, GateResult) else self._false(result))
+
+    def _false_in_gate(self, found: GateResult) -> Iterator[str]:
+        names, inner = [f"arm {i}" for i in range(len(self.values))], self.inner
+        for pair in found.pairs:
+            effects = tuple(check.effect for check in pair.checks)
+            compared = Comparison(pair.name, names[0], effects, found.confidence)
+            if self._false_in_comparison(compared, names, inner):
+                yield "comparison"
+            for d, check in enumerate(pair.checks):
+                behind = inner[0, d] - inner[names.index(pair.name), d] - check.metric.inner_tolerance
+                if check.outcome == Outcome.WORSE and behind <= ROUNDING:
+                    yield "worse"
+                if check.outcome == Outcome.NOT_WORSE and behind > ROUNDING:
+                    yield "not worse"
 
     def _false(self, result: Result) -> Iterator[str]:
         if result.certificate.confidence is None:  # it promises nothing

@@ -167,6 +167,7 @@ class Gatekeeper(Certified):
         columns = (LOW, HIGH, ESTIMATE, DOUBT_LOW, DOUBT_HIGH)
         boxes = ArmBoxes(*(self.standing.boxes[kept, column, : self.objectives] for column in columns))
         goal: dict[str, Any] = {"accuracy": self.accuracy, "coverage": self.coverage, "margin": self.goal.margin}
+        goal["goal"] = self.goal.name
         verdicts = judge(boxes, **goal)
         codes, decided_by = found.verdict_codes.copy(), found.decided_by.copy()
         codes[kept] = verdicts.codes
