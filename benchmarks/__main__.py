@@ -25,6 +25,7 @@ LONG = (
     "models",  # studies of rates beside exact prices, under every attacker
     "storage",  # tells beside Optuna's
     "follow",  # an update of who watches a study, and what its writer notices
+    "shortlist",  # the short list beside the paper's set
     "skyline",  # verdicts beside public skylines
     "logs",  # reading and sorting beside the medians of Polars and DuckDB, and out of core
     "gate",  # false alarms and detections of gates, beside thresholds on means

@@ -18,6 +18,7 @@ import pytest
 from frontguard import Objective, Prescient, notices, plot
 from frontguard.comparisons.effects import Comparison, Contrast, Effect, Span
 from frontguard.comparisons.gate import Check, GatePair, GateResult
+from frontguard.comparisons.hypervolume import Hypervolume
 from frontguard.limits import Limit, columns_for
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.more_pulls import Needed
@@ -35,8 +36,10 @@ from frontguard.words.certificate import (
     sentence,
     true_values,
 )
+from frontguard.words.comparisons import beside_in_words
 from frontguard.words.front import front_in_words
 from frontguard.words.limits import keeping_in_words
+from frontguard.words.picks import choice_in_words, volume_in_words
 from frontguard.words.statements import NOTHING, Statement
 from tests.words.results import SECONDS, WITHIN, certificate, result
 
@@ -121,6 +124,19 @@ def _of_comparisons() -> Iterator[str]:
         for contrast in Contrast:
             for difference, ratio in ((whole, None), (above, Span(1.1, 1.0, 1.2)), (Span(-0.2, -0.3, -0.1), None)):
                 yield str(Comparison("pr", "main", (Effect(metric, difference, ratio, contrast),), 0.95))
+    found = result([IN, IN, OPEN], [SECONDS, Objective("bytes", "minimize")])
+    for asked in ({"rule": "knee"}, {"weights": {"seconds": 1, "bytes": 1}}, {"limit": "bytes<=-2"}):
+        yield choice_in_words(found.pick(**asked))
+    wide = replace(found, inner=Inner(found.inner.estimates, found.inner.lower - 9, found.inner.upper + 9))
+    yield choice_in_words(wide.pick(weights={"seconds": 1}))
+    yield choice_in_words(wide.pick(limit="bytes<=-5"))
+    clear = result([IN, OUT], lower=[[4, 2], [0, 0]], upper=[[5, 3], [1, 1]])
+    yield choice_in_words(clear.pick(weights={"seconds": 1}))
+    yield choice_in_words(replace(found, certificate=certificate(confidence=None, void="bias")).pick("knee"))
+    yield volume_in_words(found.hypervolume())
+    yield volume_in_words(Hypervolume((("seconds", 1.0),), 1.0, 2.0, math.inf, 0.9))
+    yield beside_in_words(found.against(found.arms[0]))
+    yield plot.forest(found, found.arms[0]).description
 
 
 def _of_logs() -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from frontguard.cli.beside import Baseline, PickOne, read_asked
 from frontguard.cli.values import say
 from frontguard.errors import BadInput
 
@@ -36,6 +37,8 @@ def report(
     format: Annotated[
         str | None, typer.Option(help="html, markdown or csv (without: by the ending of the file).")
     ] = None,
+    baseline: Baseline = None,
+    pick: PickOne = None,
     json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON on stdout.")] = False,
 ) -> None:
     """Write a report: the answer, its picture, the table, what is certain and what that assumes, how to reproduce it.
@@ -45,13 +48,15 @@ def report(
     if json and output == "-":
         raise BadInput("--json: wanted with a file to write to; standard output cannot have both")
     checked_target(output, format)
+    asked = read_asked(baseline, pick)
     from frontguard.documents.done import ReportDocument
+    from frontguard.reports.beside import asked_for
     from frontguard.reports.sources import report_from
     from frontguard.reports.write import format_of, save
     from frontguard.words.progress import ProgressDisplay
 
     with ProgressDisplay() as display:
-        made = report_from(source, study, progress=display.counted)
+        made = asked_for(report_from(source, study, progress=display.counted), asked)
     saved = save(made, output, format)
     if output == "-":
         return

@@ -1,7 +1,7 @@
 """What a gate answers: of each candidate and metric, whether it is certainly worse than its baseline; facts only.
 
 In a metric with the tolerance γ a candidate is *worse* if it is certainly worse than the baseline by more than γ, *not
-worse* if it is certainly not worse by more than γ, and else *open* (docs/theory.md, (w)). What is certain is read off
+worse* if it is certainly not worse by more than γ, and else *open* (docs/theory.md, (y)). What is certain is read off
 contrasts (`comparisons.effects`), live, of logs and in simulation alike. A candidate is worse if it is so in any
 metric, not worse if it is so in all of them; and so is a gate, of its candidates.
 """

@@ -8,8 +8,9 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
+from frontguard.comparisons.asked import Beside
 from frontguard.documents.base import Count, Document, Number, Origin, Share, Text, Truth, wrong
-from frontguard.documents.result import ResultDocument, Values, Word, values_of
+from frontguard.documents.result import EffectDocument, PickDocument, ResultDocument, Values, Word, entries, values_of
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.more_pulls import LIMITS, Needed
 from frontguard.logs.profile import Profile
@@ -144,9 +145,15 @@ class AnalyzeDocument(AnalysisDocument):
     """The files of the log."""
     at: Text | None = None
     """When it was printed."""
+    baseline: Text | None = None
+    """The arm that --baseline names."""
+    comparisons: dict[Text, dict[Text, EffectDocument]] = {}
+    """Every other arm against it, by metric; all intervals hold at once with the certificate's confidence."""
+    pick: PickDocument | None = None
+    """What --pick chooses."""
 
 
-def analyze_pieces(found: Analysis, answer: str, origin: Origin) -> Iterator[str]:
+def analyze_pieces(found: Analysis, answer: str, origin: Origin, beside: Beside | None = None) -> Iterator[str]:
     """The text of an `AnalyzeDocument`, in pieces: never all of it at once."""
     needed, profile = found.needed, found.profile
     reached = [] if needed is None else zip(needed.arms.tolist(), needed.rival_pulls.tolist(), strict=True)
@@ -163,4 +170,5 @@ def analyze_pieces(found: Analysis, answer: str, origin: Origin) -> Iterator[str
         command=origin.command,
         source=origin.source,
         at=origin.at,
+        **entries(beside),
     )

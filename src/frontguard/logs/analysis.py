@@ -149,6 +149,7 @@ class Analysis(Result):
         columns["pulls"] = self.pulls_per_arm
         columns["failed pulls"] = self.failed_pulls
         columns["decided by"] = [self.arms[j] if j >= 0 else "" for j in self.decided_by.tolist()]
+        columns |= self.list_columns()
         columns["mean front"] = self.mean_front
         if self.profile is not None:
             columns["stands up to"] = self.profile.per_arm

@@ -1,7 +1,7 @@
 """The policy of a gate: pulls a baseline and candidates until each is certainly worse in each metric, or not worse.
 
 It is the certified policy with another goal. Two things differ besides, both for the sake of machines that drift while
-they measure (docs/theory.md, (w)). Boxes are those of the present samples and are not intersected with earlier ones, of
+they measure (docs/theory.md, (y)). Boxes are those of the present samples and are not intersected with earlier ones, of
 which a drift would leave less than is true. And the baseline and all candidates that are open get equally many pulls in
 every batch, whatever was measured: in random order, whatever drifts then hits them alike. What is certain once is kept
 as it was found, and a candidate of which everything is certain is not pulled any more.
