@@ -17,7 +17,7 @@ from importlib import import_module
 from benchmarks.kept import keep, last_time
 from benchmarks.tables import Row, heading, line, table
 
-SHORT = ("start", "engine", "samples", "decisions", "opening")
+SHORT = ("start", "engine", "samples", "decisions", "opening", "analyze")
 LONG = (
     "certified",  # pulls beside R-PSI's
     "choices",  # what the certified policy's own choices cost

@@ -135,6 +135,19 @@ class ByArm:
             yield piece
 
 
+class TableByArm(ByArm):
+    """Tables of numbers (K, M) by arm and objective: the number, or a list of one of each table; None if not finite."""
+
+    def __init__(self, arms: Sequence[str], names: Sequence[str], *tables: Floats) -> None:
+        self.arms, self.names, self.tables = arms, names, tables
+        super().__init__(self._pairs())
+
+    def _pairs(self) -> Iterator[tuple[str, Any]]:
+        for arm, *rows in zip(self.arms, *map(finite_rows, self.tables), strict=True):
+            values = rows[0] if len(rows) == 1 else map(list, zip(*rows, strict=True))
+            yield arm, dict(zip(self.names, values, strict=True))
+
+
 def finite_rows(values: Floats) -> Iterator[list[float | None]]:
     """The rows of a table as Python's own numbers, some thousand at a time; None where they are not finite."""
     for start in range(0, len(values), AT_A_TIME):
@@ -495,8 +508,7 @@ class Result:
 
     def by_arm(self, table: Floats) -> ByArm:
         """The numbers of a table (K, M) by arm and objective; None where they are not finite."""
-        rows = zip(self.arms, finite_rows(table), strict=True)
-        return ByArm((arm, dict(zip(self.objectives, row, strict=True))) for arm, row in rows)
+        return TableByArm(self.arms, self.objectives, table)
 
     def keeping_to(self, limits: Kept | None) -> Result:
         """The same result, with how its arms stand to limits: the certificate is of those that keep to them."""
@@ -519,21 +531,14 @@ class Result:
 
     def entries(self) -> Iterator[tuple[str, Any]]:
         """What `to_dict` has, entry by entry; what there is for each arm as `ByArm`."""
-        names, arms, decided = self.objectives, self.arms, np.flatnonzero(self.decided_by >= 0).tolist()
+        arms, decided = self.arms, np.flatnonzero(self.decided_by >= 0).tolist()
         yield "policy", self.policy
         yield "status", self.status
         yield "pareto_set", self.pareto_set
         yield "verdicts", ByArm(zip(arms, WORDS[self.verdict_codes].tolist(), strict=True))
         yield "certificate", self.certificate.to_dict()
         yield "pulls", self.pulls
-        low, high = (finite_rows(ends) for ends in (self.lower, self.upper))
-        yield (
-            "intervals",
-            ByArm(
-                (arm, {name: [a, b] for name, a, b in zip(names, lows, highs, strict=True)})
-                for arm, lows, highs in zip(arms, low, high, strict=True)
-            ),
-        )
+        yield "intervals", TableByArm(arms, self.objectives, self.lower, self.upper)
         yield "arm_columns", [] if self.parts is None else list(self.parts.names)
         yield "arm_parts", ByArm(() if self.parts is None else zip(arms, self.parts.rows(), strict=True))
         yield "warnings", list(self.warnings)

@@ -63,6 +63,7 @@ def everything() -> Iterator[str]:
     yield from _of_limits()
     yield from _of_comparisons()
     yield from _of_gates()
+    yield from _of_lists()
 
 
 def _of_certificates() -> Iterator[str]:
@@ -236,6 +237,18 @@ def _of_limits() -> Iterator[str]:
     yield study.answer(Snapshot("s", result([OPEN, OUT], status="unreachable").keeping_to(kept(opened, beyond))))
 
 
+def _of_lists() -> Iterator[str]:
+    """Of short lists: what is enough, what to take instead, what is best."""
+    boxes = {"lower": [[4, 2], [0, 0], [3, 2]], "upper": [[5, 3], [1, 2], [4, 3]], "goal": "list"}
+    for coverage in (0.0, 0.4):
+        promise = certificate(0.1, coverage)
+        for verdicts in ([IN, IN, OUT], [IN, OUT, OUT], [IN, ASIDE, ASIDE], [IN, IN, IN]):
+            found = result(verdicts, [*WITHIN], promise=promise, decided_by=[1, 0, 0], **boxes)
+            yield front_in_words(found)
+            yield from (explanation(found, arm) for arm in range(3))
+    yield from (look.label for look in plot.front(found).legend)
+
+
 def test_each_statement_can_be_said(monkeypatch: pytest.MonkeyPatch) -> None:
     said = set()
 
@@ -276,7 +289,6 @@ CLAIMING = re.compile(
     re.IGNORECASE,
 )
 NEUTRAL = {
-    " the front is certain.",  # it cannot be said up to which ε
     " So it cannot be said either up to which ε the front as a whole is certain.",
     "No arm is certainly in yet.",
     " is certainly in yet.",

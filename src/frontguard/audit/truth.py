@@ -125,7 +125,8 @@ class Truth:
             found = result.replacement(i) if k >= 0 else None
             if found is not None:
                 costs, gains = (_inner(tuple(each.values()), self.objectives) for each in (found.costs, found.gains))
-                if (m[i] - m[k] > costs + ROUNDING).any() or (m[k] - m[i] < gains - ROUNDING).any():
+                better = m[k] - m[i]
+                if (-better > costs + ROUNDING).any() or ((gains > 0.0) & (better < gains - ROUNDING)).any():
                     yield "instead"
         for name, best in result.excelling().items():
             i = result.arms.index(name)

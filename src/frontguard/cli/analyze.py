@@ -28,7 +28,7 @@ from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
     from frontguard.comparisons.asked import Beside
-    from frontguard.documents.base import Origin
+    from frontguard.documents.origin import Origin
     from frontguard.logs.analysis import Analysis
 
 OPEN = 3
@@ -227,7 +227,7 @@ def _origin(log: Sequence[str]) -> Origin:
 
 
 def _print_json(found: Analysis, log: Sequence[str], beside: Beside | None = None) -> None:
-    from frontguard.documents.analysis import analyze_pieces
+    from frontguard.documents.pieces import analyze_pieces
     from frontguard.words.analysis import answer
 
     sys.stdout.writelines(analyze_pieces(found, answer(found), _origin(log), beside))

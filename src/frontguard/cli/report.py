@@ -14,7 +14,7 @@ from frontguard.cli.values import say
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
-    from frontguard.documents.base import Origin
+    from frontguard.documents.origin import Origin
     from frontguard.reports.model import Report
 
 DEFAULT = "report.html"
@@ -104,7 +104,7 @@ def keep(made: Report, path: Path) -> None:
 def origin(source: str | list[str] | None = None, **more: Any) -> Origin:
     """How a command makes what it prints or writes: by which version, how it was called, of what, and when."""
     from frontguard import __version__
-    from frontguard.documents.base import Origin
+    from frontguard.documents.origin import Origin
     from frontguard.words.command_line import command_line
 
     now = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"

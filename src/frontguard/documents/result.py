@@ -25,6 +25,7 @@ from frontguard.documents.base import (
     Truth,
     wrong,
 )
+from frontguard.documents.beside import entries
 from frontguard.limits import Limit, columns_for
 from frontguard.objectives import Objective, parse_objectives
 from frontguard.results import ArmParts, ByArm, Certificate, Guess, Inner, Kept, Result
@@ -381,16 +382,6 @@ class ResultDocument(Document):
         least = self.least_pulls or LeastPulls()
         named = set(self.best_guess)
         return Guess(np.array([arm in named for arm in arms], np.bool_), least.first, least.whole)
-
-
-def entries(beside: Beside | None) -> dict[str, Any]:
-    """What was asked for beside an answer, as entries of a document."""
-    compared, chosen = (None, None) if beside is None else (beside.compared, beside.pick)
-    return {
-        "baseline": None if compared is None else compared.baseline,
-        "comparisons": ByArm(() if compared is None else compared.plain()),
-        "pick": None if chosen is None else chosen.to_dict(),
-    }
 
 
 def values_of(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -124,11 +124,7 @@ def answer(
         pulls_per_arm=ordered.pulls,
         decided_by=verdicts.decided_by,
         certificate=_certificate(question, promised_now(boxes, verdicts, **goal, exact=exact), len(ordered.pulls)),
-        outlook=_certificate(
-            question,
-            (goal["accuracy"] + verdicts.accuracy_slack, goal["coverage"] + verdicts.coverage_slack),
-            len(ordered.pulls),
-        ),
+        outlook=_certificate(question, _outlook(boxes, verdicts, question), len(ordered.pulls)),
         notices=(
             *notes,
             *_exact_differs(reader, M),
@@ -193,6 +189,19 @@ def _certificate(question: Question, amounts: tuple[Floats, Floats], arms: int) 
         contamination=question.threat.eps,
         arms=arms,
     )
+
+
+def _outlook(boxes: ArmBoxes, verdicts: Verdicts, question: Question) -> tuple[Floats, Floats]:
+    """Accuracy and coverage (M,) with which nothing would be open.
+
+    Where the goal is the list, those with which the candidates for the front could be returned are enough as well:
+    whatever these tolerances decide of the front, they decide of the list (docs/theory.md (r)).
+    """
+    slacks, goal = (verdicts.accuracy_slack, verdicts.coverage_slack), question.goal()
+    if question.aim != "front" and verdicts.undecided.any():
+        other = judge(boxes, **replace(question, aim="front").goal())
+        slacks = min(slacks, (other.accuracy_slack, other.coverage_slack), key=max)
+    return goal["accuracy"] + slacks[0], goal["coverage"] + slacks[1]
 
 
 def looks_dirtier(ordered: Readable, question: Question, verdicts: Verdicts) -> tuple[LooksDirtier, ...]:

@@ -111,7 +111,7 @@ def robustness(found: Analysis) -> str | None:
     elif np.isnan(profile.front):
         last = np.inf
         what = what_eps_is(threat)
-        said.append(f"From its log alone it cannot be said up to which {what} the {found.goal} is certain.")
+        said.append(f"From its log alone it cannot be said up to which {what} the {found.goal} stands.")
     elif profile.front >= 0.5:
         said.append(Statement.STANDS_BELOW_HALF(answer=found.goal, what=what_eps_is(threat)))
     else:

@@ -43,10 +43,10 @@ def enough_in_words(result: Result) -> str:
         return Statement.ALL_LISTED(measured=of, scope=scope, arms=named)
     within = amounts_in_words(coverage, result.metrics) if any(np.atleast_1d(coverage)) else ""
     everywhere = " in every objective"
+    if everything:
+        return Statement.ONLY_ARM(arm=named, scope=" that can be measured" if result.aside else "")
     if len(front) == 1:
         said = Statement.ENOUGH_ALONE(measured=of, arm=named, scope=scope)
-        if everything:
-            return said
         if within:
             return f"{said} {Statement.ALONE_WITHIN(within=within, scope=others)}"
         return f"{said} {Statement.ALONE(scope=others, everywhere=everywhere)}"

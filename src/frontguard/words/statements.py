@@ -93,6 +93,7 @@ class Statement(Enum):
     FRONT = "{count} of {measured} {are} {place}: {arms}.", "(f)"
     ENOUGH = "These {count} of {measured} are enough{scope}: {arms}.", "(r)"
     ENOUGH_ALONE = "Of {measured}, {arm} alone is enough{scope}.", "(r)"
+    ONLY_ARM = "{arm} is the only arm{scope}.", NOTHING
     ALL_LISTED = "All of {measured} are on the list{scope}: {arms}.", "(f)"
     DOES_WITHIN = "For every other one{scope}, one of these is at most {within} worse.", "(r)"
     DOES = "For every other one{scope}, one of these is as good{everywhere}.", "(r)"

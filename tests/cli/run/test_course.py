@@ -88,7 +88,7 @@ def test_a_quick_comparison_without_a_file(folder: Path) -> None:
         assert len(storage.studies()) == 2
     same = run(folder, *arms)
     assert f"going on with {answer['pulls']} pulls" in same.stderr
-    assert same.stdout.startswith("Of 2 arms, short has the least seconds, or is within 50% of it.")
+    assert same.stdout.startswith("Of 2 arms, short is the fastest, or is within 50% of it.")
 
 
 def test_a_budget_ends_it_and_the_suggested_command_goes_on(folder: Path) -> None:

@@ -13,16 +13,17 @@ from frontguard.objectives import Objective
 from frontguard.studies.study import Study
 
 _APART, _WITHIN = 1.0, 0.2  # deviations of hosts from each other, and of pulls on one
+_HOSTS = 10
 _SECONDS = Objective("seconds", "minimize", 0.1)
 _SOLVED = Objective("solved", tolerance=0.1, statistic="mean", bounds=(0, 1))
 
 
 def _hosts_of(world: World, study: Study, rng: Rng, value: Callable[[int, str], float]) -> Answers:
-    """Pulls run on one of a hundred hosts each; quick ones are back first, and the study is looked at meanwhile."""
+    """Pulls run on one of a few hosts each; quick ones are back first, and the study is looked at meanwhile."""
     while pulls := study.ask(24):
         came = []
         for pull in pulls:
-            host = f"host {rng.integers(100)}"
+            host = f"host {rng.integers(_HOSTS)}"
             came.append((value(pull.index, host), pull, host))
         for position, (measured, pull, host) in enumerate(sorted(came, key=lambda each: each[0])):
             study.tell(pull, [measured], cluster=host)
@@ -42,7 +43,7 @@ def study_on_hosts(rng: Rng) -> Answers:
         effect = effects.setdefault((arm, host), float(rng.normal(0.0, _APART)))
         return middles[arm] + effect + float(rng.normal(0.0, _WITHIN))
 
-    yield from _hosts_of(world, begun(world, rng, max_pulls=300), rng, value)
+    yield from _hosts_of(world, begun(world, rng, max_pulls=800), rng, value)
 
 
 @cell

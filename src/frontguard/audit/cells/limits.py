@@ -65,15 +65,14 @@ def limits_in_a_log(rng: Rng) -> Answers:
     world, threat, rows = _at_the_edge(), Malicious(_HIT), 400
     within = np.array([False, True, False, True])
     columns = []
-    for arm in range(len(world.laws)):
-        values = world.sample(arm, rows, rng)
-        hits = int(rng.binomial(rows, threat.eps))
+    for arm, laws in enumerate(world.laws):
+        drawn = rng.uniform(size=(rows, len(laws)))
+        values = np.stack([law(drawn[:, d]) for d, law in enumerate(laws)], axis=1)
         for d, best in enumerate((1.0, 0.0, 1.0)):  # what would help an arm that is beyond; the others get the opposite
-            order = np.argsort(values[:, d] + 1e-9 * rng.random(rows))
             helped = not within[arm]
-            low_first = helped == (best > 0.5)
-            to = best if helped else (FAR if d == 1 else 1.0 - best)
-            values[order[:hits] if low_first else order[rows - hits :], d] = to
+            lowest = helped == (best > 0.5)  # the ε of its law that matter most, each by itself: so a hit is malicious
+            hit = drawn[:, d] < threat.eps if lowest else drawn[:, d] > 1.0 - threat.eps
+            values[hit, d] = best if helped else (FAR if d == 1 else 1.0 - best)
         columns.append(values)
     every = np.concatenate(columns)
     names = ("solved", "seconds", "safe")
