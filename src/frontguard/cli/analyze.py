@@ -186,7 +186,7 @@ def analyze(
             again=again,
             sketch=sketch,
             executor=executor,
-            where=_by_column(where),
+            where=by_column(where),
             cluster=cluster,
             progress=display.reading,
             **given,
@@ -221,7 +221,7 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def _by_column(texts: Sequence[str] | None) -> dict[str, list[str]] | None:
+def by_column(texts: Sequence[str] | None) -> dict[str, list[str]] | None:
     """COLUMN=VALUE several times, as values by column."""
     if not texts:
         return None
