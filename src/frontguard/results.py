@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import islice
 from pathlib import Path
@@ -12,12 +12,17 @@ import numpy as np
 
 from frontguard._common.attached import attached
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.limits import Gate
+from frontguard.comparisons.asked import Asked, Beside
+from frontguard.comparisons.effects import Boxes, Comparison, Comparisons, against
+from frontguard.comparisons.hypervolume import Hypervolume, front_volume
+from frontguard.comparisons.picks import Field, Pick, pick, wish_of
+from frontguard.errors import BadInput
+from frontguard.limits import Gate, Limit
 from frontguard.notices import Notice, plain
 from frontguard.objectives import Objective, differences_in_units, tolerances
-from frontguard.phrases import listed, quoted, slashed
+from frontguard.phrases import did_you_mean, listed, quoted, shown, slashed
 from frontguard.replacing import Excelling, Replacement, find_best, find_replacing
-from frontguard.verdicts import BEYOND, OPEN, VERDICT_ORDER, Keeping, Verdict
+from frontguard.verdicts import BEYOND, OPEN, VERDICT_ORDER, WITHIN, Keeping, Verdict
 
 
 @dataclass(frozen=True)
@@ -107,6 +112,9 @@ def said_once(notices: Iterable[Notice]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(notice) for notice in notices if notice.warns))
 
 
+MOST_HINTED = 20_000
+"""Arms among which a near miss of a name is looked for: among a million it would take half a minute."""
+
 AT_A_TIME = 20_000
 """Arms that are brought to plain values in one piece."""
 
@@ -125,6 +133,19 @@ class ByArm:
         rest = iter(self.pairs)
         while piece := dict(islice(rest, AT_A_TIME)):
             yield piece
+
+
+class TableByArm(ByArm):
+    """Tables of numbers (K, M) by arm and objective: the number, or a list of one of each table; None if not finite."""
+
+    def __init__(self, arms: Sequence[str], names: Sequence[str], *tables: Floats) -> None:
+        self.arms, self.names, self.tables = arms, names, tables
+        super().__init__(self._pairs())
+
+    def _pairs(self) -> Iterator[tuple[str, Any]]:
+        for arm, *rows in zip(self.arms, *map(finite_rows, self.tables), strict=True):
+            values = rows[0] if len(rows) == 1 else map(list, zip(*rows, strict=True))
+            yield arm, dict(zip(self.names, values, strict=True))
 
 
 def finite_rows(values: Floats) -> Iterator[list[float | None]]:
@@ -487,8 +508,7 @@ class Result:
 
     def by_arm(self, table: Floats) -> ByArm:
         """The numbers of a table (K, M) by arm and objective; None where they are not finite."""
-        rows = zip(self.arms, finite_rows(table), strict=True)
-        return ByArm((arm, dict(zip(self.objectives, row, strict=True))) for arm, row in rows)
+        return TableByArm(self.arms, self.objectives, table)
 
     def keeping_to(self, limits: Kept | None) -> Result:
         """The same result, with how its arms stand to limits: the certificate is of those that keep to them."""
@@ -511,21 +531,14 @@ class Result:
 
     def entries(self) -> Iterator[tuple[str, Any]]:
         """What `to_dict` has, entry by entry; what there is for each arm as `ByArm`."""
-        names, arms, decided = self.objectives, self.arms, np.flatnonzero(self.decided_by >= 0).tolist()
+        arms, decided = self.arms, np.flatnonzero(self.decided_by >= 0).tolist()
         yield "policy", self.policy
         yield "status", self.status
         yield "pareto_set", self.pareto_set
         yield "verdicts", ByArm(zip(arms, WORDS[self.verdict_codes].tolist(), strict=True))
         yield "certificate", self.certificate.to_dict()
         yield "pulls", self.pulls
-        low, high = (finite_rows(ends) for ends in (self.lower, self.upper))
-        yield (
-            "intervals",
-            ByArm(
-                (arm, {name: [a, b] for name, a, b in zip(names, lows, highs, strict=True)})
-                for arm, lows, highs in zip(arms, low, high, strict=True)
-            ),
-        )
+        yield "intervals", TableByArm(arms, self.objectives, self.lower, self.upper)
         yield "arm_columns", [] if self.parts is None else list(self.parts.names)
         yield "arm_parts", ByArm(() if self.parts is None else zip(arms, self.parts.rows(), strict=True))
         yield "warnings", list(self.warnings)
@@ -540,11 +553,105 @@ class Result:
         guess = self.guess
         yield "best_guess", None if guess is None else self.best_guess
         yield "least_pulls", None if guess is None else {"first": guess.first, "whole": guess.whole}
+        yield "hypervolume", self.hypervolume().to_dict() if len(arms) <= MOST_HINTED else None
         yield from ({"limits": [], "keeping": ByArm(())} if self.limits is None else self.limits.to_dict(arms)).items()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that JSON can hold; what is infinite or not known becomes None."""
         return {key: dict(value.pairs) if isinstance(value, ByArm) else value for key, value in self.entries()}
+
+    def place(self, arm: str, what: str = "arm") -> int:
+        """The number of an arm by its name."""
+        if arm not in self.arms:
+            hint = did_you_mean(arm, self.arms) if isinstance(arm, str) and len(self.arms) <= MOST_HINTED else ""
+            raise BadInput(f"{what} must be one of the arms {quoted(self.arms)}{hint}; got {shown(arm)}")
+        return self.arms.index(arm)
+
+    @property
+    def boxes(self) -> Boxes:
+        """What arms are compared by: their names, metrics, point estimates and boxes."""
+        metrics = self.metrics or tuple(map(Objective, self.objectives))
+        inner = self.inner
+        return Boxes(self.arms, metrics, inner.estimates, inner.lower, inner.upper, self.certificate.confidence)
+
+    def compare(self, arm: str, baseline: str) -> Comparison:
+        """How an arm compares with another one in each metric: the difference and the ratio, with their intervals.
+
+        The intervals hold with the certificate's confidence, together with those of all other pairs.
+
+        >>> from frontguard import analyze
+        >>> log = {"arm": ["main", "pr"] * 99, "seconds": [1.0 + 0.001 * i + i % 2 for i in range(198)]}
+        >>> compared = analyze(log, minimize="seconds", tolerance="5%").compare("pr", "main")
+        >>> print(compared)
+        pr / main = 1.912 [1.829, 2] seconds: certainly worse by more than 5%
+        >>> round(compared["seconds"].ratio.low, 3), compared["seconds"].contrast.word
+        (1.829, 'worse')
+        """
+        number, its = self.place(arm), self.place(baseline, "baseline")
+        if number == its:
+            raise BadInput(f"baseline must be another arm than the one compared with it; got {shown(arm)} twice")
+        return against(self.boxes, its, np.array([number])).of(0)
+
+    def against(self, baseline: str) -> Comparisons:
+        """How all other arms compare with this one, in the order of arms: `compare` for a million of them."""
+        its = self.place(baseline, "baseline")
+        return against(self.boxes, its, np.delete(np.arange(len(self.arms)), its))
+
+    def _contending(self) -> Bools:
+        """Arms of which the answer speaks: neither set aside nor certainly beyond a limit."""
+        measured = ~self.having(Verdict.SET_ASIDE)
+        return measured if self.limits is None else measured & (self.limits.of_arms != BEYOND)
+
+    def pick(
+        self,
+        rule: str | None = None,
+        *,
+        weights: Mapping[str, float] | None = None,
+        limit: Limit | str | Iterable[Limit | str] | None = None,
+    ) -> Pick:
+        """One arm of the list, how sure that choice is, and what it gives up against the others.
+
+        Parameters
+        ----------
+        rule
+            "knee": the arm whose largest loss is least, a loss being the share of a metric's range over the list.
+        weights
+            What one unit of a metric is worth or, where its tolerance is a percentage, one per cent of it.
+        limit
+            Such as "bytes<=1000": only arms that certainly keep to it. The one metric without a limit then decides,
+            unless weights or a rule do.
+
+        >>> from frontguard import analyze
+        >>> log = {"arm": ["fast", "small"] * 99, "seconds": [1.0, 2.0] * 99, "bytes": [300, 100] * 99}
+        >>> found = analyze(log, minimize=["seconds", "bytes"], tolerance="1%", exact=["seconds", "bytes"])
+        >>> print(found.pick(weights={"seconds": 2, "bytes": 1}))
+        Take fast: certainly no other arm is better by weights (seconds 2, bytes 1).
+        small / fast = 2 seconds (certainly worse by more than 1%); small / fast = 0.3333 bytes (certainly better by
+        more than 1%)
+        >>> found.pick(limit="bytes<=200").arm
+        'small'
+        """
+        contending = self._contending()
+        within = contending if self.limits is None else contending & (self.limits.of_arms == WITHIN)
+        boxes = self.boxes
+        wish = wish_of(boxes.metrics, rule, weights, limit)
+        return pick(boxes, Field(self.having(Verdict.IN), contending, within), wish)
+
+    def beside(self, asked: Asked) -> Beside:
+        """What is asked for beside the answer."""
+        compared = None if asked.baseline is None else self.against(asked.baseline)
+        chosen = None
+        if asked.wants:
+            chosen = self.pick(asked.rule, weights=dict(asked.weights) or None, limit=asked.limits or None)
+        return Beside(compared, chosen)
+
+    def hypervolume(self, reference: Mapping[str, float] | None = None) -> Hypervolume:
+        """How much the front dominates beyond a reference point, at least and at most, in the metrics' units.
+
+        The reference has a value for each metric; for those that are not given, one that is a tenth of the range of all
+        estimates beyond the worst. What it is stands in the answer.
+        """
+        return front_volume(self.boxes, self.having(Verdict.IN), self._contending(), reference)
 
     def explain(self, arm: str) -> str:
         """Why an arm has its verdict: the arm that decides it, and in which objectives."""
@@ -611,9 +718,9 @@ class Result:
             f"set {{{listed(self.pareto_set, 8)}}}>"
         )
 
-    def report(self, path: str | Path, format: str | None = None) -> Path:
-        """Write a report to a file that ends in .html, .md or .csv."""
-        written: Path = attached("report")(self, path, format)
+    def report(self, path: str | Path, format: str | None = None, *, baseline: str | None = None) -> Path:
+        """Write a report to a file that ends in .html, .md or .csv; with a baseline, all arms are compared with it."""
+        written: Path = attached("report")(self, path, format, baseline=baseline)
         return written
 
     def _repr_html_(self) -> str:

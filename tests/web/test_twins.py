@@ -88,6 +88,11 @@ def test_an_arm_has_its_history_and_what_was_measured(certified: Example) -> Non
     twin = through_json(arm_twin(certified.overview, Address(1, 2), measured))
     assert (twin["name"], twin["verdict"]) == ("good", "in")
     assert twin["why"] == certified.study.result().explain("good")
+    own = certified.study.result()
+    others = [arm for arm in own.pareto_set if arm != "good"]
+    assert twin["compared"] == [own.compare("good", arm).to_dict() for arm in others]
+    against = through_json(arm_twin(certified.overview, Address(1, 2), measured, own.arms[3]))["compared"]
+    assert [each["baseline"] for each in against] == [own.arms[3]]
     assert twin["measurements"]["pulls"] == measured.pulls.tolist()
     assert np.array(twin["measurements"]["values"]).shape == measured.values.shape
     last = twin["history"][-1]

@@ -16,6 +16,9 @@ import numpy as np
 import pytest
 
 from frontguard import Objective, Prescient, notices, plot
+from frontguard.comparisons.effects import Comparison, Contrast, Effect, Span
+from frontguard.comparisons.gate import Check, GatePair, GateResult
+from frontguard.comparisons.hypervolume import Hypervolume
 from frontguard.limits import Limit, columns_for
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.more_pulls import Needed
@@ -24,7 +27,7 @@ from frontguard.planning.cost import CostPlan, Task
 from frontguard.results import Inner, Kept
 from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Keeping, Verdict
-from frontguard.words import analysis, plan, study
+from frontguard.words import analysis, gate, plan, study
 from frontguard.words.certificate import (
     assumptions,
     certificate_against_goal,
@@ -33,8 +36,10 @@ from frontguard.words.certificate import (
     sentence,
     true_values,
 )
+from frontguard.words.comparisons import beside_in_words
 from frontguard.words.front import front_in_words
 from frontguard.words.limits import keeping_in_words
+from frontguard.words.picks import choice_in_words, volume_in_words
 from frontguard.words.statements import NOTHING, Statement
 from tests.words.results import SECONDS, WITHIN, certificate, result
 
@@ -56,6 +61,8 @@ def everything() -> Iterator[str]:
     yield from _of_refusals()
     yield from _of_notices()
     yield from _of_limits()
+    yield from _of_comparisons()
+    yield from _of_gates()
     yield from _of_lists()
 
 
@@ -94,6 +101,43 @@ def _of_explanations() -> Iterator[str]:
     yield explanation(result([IN, COVERED], decided_by=[1, 0]), 1)
     yield explanation(result([IN, IN], decided_by=[1, 0]), 0)
     yield explanation(result([IN, IN], WITHIN, decided_by=[1, 0]), 0)
+
+
+def _of_gates() -> Iterator[str]:
+    spans = Span(1.1, 1.06, 1.2), Span(1.0, 0.99, 1.01), Span(1.0, 0.9, 1.2)
+    contrasts = Contrast.WORSE, Contrast.ALIKE, Contrast.OPEN
+    worse, fine, opened = (
+        Check(Effect(WITHIN[0], span, span, contrast), 0.3) for span, contrast in zip(spans, contrasts, strict=True)
+    )
+    for checks in ([worse], [fine], [opened], [fine, fine], [worse, fine]):
+        pairs = tuple(GatePair(f"p{n}", "pr", "main", (check,), 9, 9) for n, check in enumerate(checks))
+        for status in ("decided", "unreachable"):
+            made = GateResult(pairs, WITHIN[:1], 0.95, "prescient", 0.1, status, 18)
+            yield gate.answer(made)
+            yield gate.promise(made)
+            yield gate.robustness(made) or ""
+            yield from (gate.check_in_words(pair, check) for pair in made.pairs for check in pair.checks)
+
+
+def _of_comparisons() -> Iterator[str]:
+    whole, above = Span(0.1, -1.0, 1.0), Span(0.2, 0.1, 0.3)
+    for metric in (Objective("score", tolerance=0.5), Objective("score")):
+        for contrast in Contrast:
+            for difference, ratio in ((whole, None), (above, Span(1.1, 1.0, 1.2)), (Span(-0.2, -0.3, -0.1), None)):
+                yield str(Comparison("pr", "main", (Effect(metric, difference, ratio, contrast),), 0.95))
+    found = result([IN, IN, OPEN], [SECONDS, Objective("bytes", "minimize")])
+    for asked in ({"rule": "knee"}, {"weights": {"seconds": 1, "bytes": 1}}, {"limit": "bytes<=-2"}):
+        yield choice_in_words(found.pick(**asked))
+    wide = replace(found, inner=Inner(found.inner.estimates, found.inner.lower - 9, found.inner.upper + 9))
+    yield choice_in_words(wide.pick(weights={"seconds": 1}))
+    yield choice_in_words(wide.pick(limit="bytes<=-5"))
+    clear = result([IN, OUT], lower=[[4, 2], [0, 0]], upper=[[5, 3], [1, 1]])
+    yield choice_in_words(clear.pick(weights={"seconds": 1}))
+    yield choice_in_words(replace(found, certificate=certificate(confidence=None, void="bias")).pick("knee"))
+    yield volume_in_words(found.hypervolume())
+    yield volume_in_words(Hypervolume((("seconds", 1.0),), 1.0, 2.0, math.inf, 0.9))
+    yield beside_in_words(found.against(found.arms[0]))
+    yield plot.forest(found, found.arms[0]).description
 
 
 def _of_logs() -> Iterator[str]:

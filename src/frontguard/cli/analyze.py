@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +13,7 @@ import typer
 
 from frontguard._common.secrets import without_password
 from frontguard._common.written import checked_confidence, checked_goal
+from frontguard.cli.beside import Baseline, PickOne, beside_of, print_beside, read_asked
 from frontguard.cli.counted import Exact, Mean, Sigma, check_named, counted, of_analyze
 from frontguard.cli.report import checked_target, keep, origin
 from frontguard.cli.values import (
@@ -26,7 +29,8 @@ from frontguard.cli.values import (
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
-    from frontguard.documents.base import Origin
+    from frontguard.comparisons.asked import Beside
+    from frontguard.documents.origin import Origin
     from frontguard.logs.analysis import Analysis
 
 OPEN = 3
@@ -132,6 +136,8 @@ def analyze(
     executor: Annotated[
         str | None, typer.Option(help="dask://HOST:PORT: files that its workers see are read and sorted there.")
     ] = None,
+    baseline: Baseline = None,
+    pick: PickOne = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit code 3 if any arm is open.")] = False,
     top: Annotated[int, whole_from(1, "Arms to show; the rest is counted.")] = 30,
     csv: Annotated[Path | None, typer.Option(help="Write a row for every arm to this file.")] = None,
@@ -144,6 +150,7 @@ def analyze(
     """
     if report is not None:
         checked_target(report)
+    wanted = read_asked(baseline, pick)
     given: dict[str, Any] = {
         "tolerance": by_metric("tolerance", tolerance, read_tolerance),
         "limits": read_limits(limit) if limit else None,
@@ -158,12 +165,13 @@ def analyze(
         "layout": layout, "format": format, "metric_column": metric_column, "value_column": value_column,
         "decimal": decimal, "missing_arms": missing_arms, "study": study,
     }  # fmt: skip
-    from frontguard.logs.analyze import analyze as analysis_of
-    from frontguard.theory.threats import threat_of
-    from frontguard.words.progress import ProgressDisplay
+    with uncollected():
+        from frontguard.logs.analyze import analyze as analysis_of
+        from frontguard.theory.threats import threat_of
+        from frontguard.words.progress import ProgressDisplay
 
     threat_of(threat, contamination, prefix="--")  # what it refuses is an option here; which is meant, the log decides
-    with ProgressDisplay() as display:
+    with ProgressDisplay() as display, uncollected():
         found = analysis_of(
             log[0] if len(log) == 1 else list(log),
             arm=arm,
@@ -178,28 +186,42 @@ def analyze(
             again=again,
             sketch=sketch,
             executor=executor,
-            where=_by_column(where),
+            where=by_column(where),
             cluster=cluster,
             progress=display.reading,
             **given,
             **of_analyze(said),
             **reading,
         )
+    beside = beside_of(found, wanted)
     if csv is not None:
-        write_csv(found, csv)
+        write_csv(found, csv, beside)
     if json:
-        _print_json(found, log)
+        _print_json(found, log, beside)
     else:
-        _print(found, top, append)
+        _print(found, top, append, beside)
     if report is not None:
         from frontguard.reports.analysis import analysis_report
+        from frontguard.reports.beside import with_beside
 
-        keep(analysis_report(found, _origin(log)), report)
+        keep(with_beside(analysis_report(found, _origin(log)), found, beside), report)
     opened = found.status != "certified"
     raise typer.Exit(OPEN if strict and opened else 0)
 
 
-def _by_column(texts: Sequence[str] | None) -> dict[str, list[str]] | None:
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Without Python's search for cycles, which looks again and again at all that imports and kernels made: 0.15 s."""
+    searching = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if searching:
+            gc.enable()
+
+
+def by_column(texts: Sequence[str] | None) -> dict[str, list[str]] | None:
     """COLUMN=VALUE several times, as values by column."""
     if not texts:
         return None
@@ -219,37 +241,40 @@ def _origin(log: Sequence[str]) -> Origin:
     return origin([without_password(each) for each in log])
 
 
-def _print_json(found: Analysis, log: Sequence[str]) -> None:
-    from frontguard.documents.analysis import analyze_pieces
+def _print_json(found: Analysis, log: Sequence[str], beside: Beside | None = None) -> None:
+    from frontguard.documents.pieces import analyze_pieces
     from frontguard.words.analysis import answer
 
-    sys.stdout.writelines(analyze_pieces(found, answer(found), _origin(log)))
+    sys.stdout.writelines(analyze_pieces(found, answer(found), _origin(log), beside))
     sys.stdout.write("\n")
 
 
-def write_csv(found: Analysis, path: Path) -> None:
+def write_csv(found: Analysis, path: Path, beside: Beside | None = None) -> None:
     """A row for every arm, as a report's CSV has it."""
     from frontguard.reports.csv import lines
     from frontguard.reports.write import replace_file
 
     try:
-        replace_file(path, lines(found.columns()))
+        more = {} if beside is None else beside.columns(len(found.arms))
+        replace_file(path, lines(found.columns() | more))
     except OSError as error:
         raise BadInput(f"--csv {path}: cannot be written: {error.strerror or error}") from None
 
 
-def _print(found: Analysis, top: int, append: Path | None) -> None:
+def _print(found: Analysis, top: int, append: Path | None, beside: Beside) -> None:
     from frontguard.words import analysis as summary
     from frontguard.words.certificate import guarantee
+    from frontguard.words.counted import rates
     from frontguard.words.notices import warnings_in_short
 
     screen = console()
     print_answer(screen, summary.answer(found), summary.table(found, top), "--csv FILE")
+    print_beside(screen, found, beside, top, "--csv FILE")
     screen.print(guarantee(found, anytime=found.anytime))
     for line in summary.best_guess(found):
         screen.print(line)
     for said in (
-        summary.rates(found),
+        rates(found.notices),
         summary.clusters(found),
         summary.robustness(found),
         summary.by_means(found),

@@ -8,8 +8,12 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
+from frontguard.cli.help_page import page
+
 GROUPS: dict[str, dict[str, str]] = {
     "What is compared": {
+        "--baseline": "ARM",
+        "--candidate": "NAME=COMMAND",
         "--arm": "COLUMN",
         "--arms": "N",
         "--objectives": "N",
@@ -39,6 +43,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "How it is done": {
         "--workers": "N",
         "--timeout": "TIME",
+        "--warmups": "N",
         "--runs": "N",
         "--seed": "N",
         "--gaussian": "NUMBER",
@@ -70,8 +75,12 @@ GROUPS: dict[str, dict[str, str]] = {
         "--executor": "ADDRESS",
     },
     "Output": {
+        "--baseline": "ARM",
+        "--pick": "HOW",
         "--strict": "",
         "--allow-failed-arms": "",
+        "--summary": "FILE",
+        "--junit": "FILE",
         "--top": "N",
         "--csv": "FILE",
         "--report": "FILE",
@@ -84,7 +93,13 @@ GROUPS: dict[str, dict[str, str]] = {
 }
 """Options by group, in the order in which groups are shown, with the word for what an option takes."""
 
-OF_A_COMMAND = {("run", "--arm"): "NAME=COMMAND", ("report", "--output"): "FILE", ("plan", "--sigma"): "NUMBER"}
+OF_A_COMMAND = {
+    ("run", "--arm"): "NAME=COMMAND",
+    ("gate", "--baseline"): "NAME=COMMAND",
+    ("gate", "--open"): "pass|fail",
+    ("report", "--output"): "FILE",
+    ("plan", "--sigma"): "NUMBER",
+}
 """Where an option takes something else in one command."""
 
 _GROUPED = 12
@@ -107,6 +122,10 @@ class GroupedCommand(TyperCommand):
         """The arguments, and the options in the order of the help."""
         return arranged(str(self.name), super().get_params(ctx))
 
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """The page, drawn by us."""
+        formatter.write(page(self, ctx))
+
 
 class GroupedCommands(TyperGroup):
     """All commands, with such a help."""
@@ -114,6 +133,10 @@ class GroupedCommands(TyperGroup):
     def get_params(self, ctx: Any) -> Any:
         """The options in the order of the help."""
         return arranged("", super().get_params(ctx))
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """The page, drawn by us."""
+        formatter.write(page(self, ctx))
 
 
 def arranged(command: str, params: Sequence[Any]) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import typer
 
 from frontguard.errors import BadInput
-from frontguard.phrases import did_you_mean
+from frontguard.phrases import did_you_mean, in_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,15 +30,15 @@ THREATS = (
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
-def whole_from(least: int, help: str) -> Any:
-    """An option that takes whole numbers from `least` on."""
+def whole_from(least: int, help: str, *names: str) -> Any:
+    """An option that takes whole numbers from `least` on; `names` where it has more than one."""
 
     def checked(param: typer.CallbackParam, value: int | None) -> int | None:
         if value is not None and value < least:
             raise BadInput(f"--{str(param.name).replace('_', '-')}: wanted a whole number from {least}, got {value}")
         return value
 
-    return typer.Option(help=help, callback=checked)
+    return typer.Option(*names, help=help, callback=checked)
 
 
 def by_metric(option: str, texts: Sequence[str] | None, read: Callable[[str, str], T]) -> T | dict[str, T] | None:
@@ -127,7 +128,9 @@ def print_answer(screen: Console, answer: str, arms: ArmTable, elsewhere: str) -
 
 
 def say(message: str) -> None:
-    """Tell the person in front of the terminal, who may have sent the output elsewhere."""
+    """Tell the person in front of the terminal, who may have sent the output elsewhere. No word is broken there."""
+    if sys.stderr.isatty():
+        message = in_lines(message, os.get_terminal_size(sys.stderr.fileno()).columns)
     print(message, file=sys.stderr, flush=True)
 
 

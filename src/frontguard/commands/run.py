@@ -17,11 +17,12 @@ from frontguard.commands.live import View
 from frontguard.commands.spec import Spec
 from frontguard.measure.drive import RunProgress, drive, lasting
 from frontguard.measure.first_pulls import FirstPulls
-from frontguard.notices import AllFailed, CleaningUp, Notice, StepFailed, Stopping, StorageTrouble
+from frontguard.notices import AllFailed, CleaningUp, Notice, StepFailed, Stopping, StorageTrouble, TakenAsRate
 from frontguard.objectives import Objective
 from frontguard.policies.forecast import forecast
 from frontguard.results import said_once
 from frontguard.storage.contract import Pull
+from frontguard.studies.gate import gate_of
 from frontguard.studies.measurement import CANCELLED, Measurement, failure_in_words
 from frontguard.studies.overview import Snapshot
 from frontguard.studies.study import Study
@@ -189,7 +190,7 @@ class CommandedRun:
     def _tell_news(self, snapshot: Snapshot) -> None:
         """Arms that were set aside, alarms and other warnings, each once."""
         for notice in snapshot.result.notices:
-            if notice.warns:
+            if notice.warns or isinstance(notice, TakenAsRate):
                 self._say_once(notice)
 
     def _say_once(self, notice: Notice) -> None:
@@ -200,14 +201,15 @@ class CommandedRun:
     def snapshot(self, *, final: bool = False) -> Snapshot:
         """The study as it is now; what further pulls could bring at best is looked at in the end only."""
         study, state, progress = self.study, self.study.state(), self._progress
-        names, policy = study.arms, state.policy
+        names, policy, result = study.arms, state.policy, state.result(study.alarms())
+        gated = study.settings.baseline is not None
         return Snapshot(
             study=study.name,
-            result=state.result(study.alarms()),
+            result=result,
             failures={name: count for name, count in zip(names, state.failures, strict=True) if count},
             said={names[arm]: said for arm, said in state.said.items()},
-            reachable=policy.reachable().in_units(study.objectives) if final else None,
-            pulls_left=forecast(policy).pulls_left,
+            reachable=policy.reachable().in_units(study.objectives) if final and not gated else None,
+            pulls_left=None if gated else forecast(policy).pulls_left,
             max_pulls=self.spec.budget.max_pulls,
             seconds=progress.seconds,
             max_time=self.spec.budget.max_time,
@@ -215,6 +217,7 @@ class CommandedRun:
             busy=progress.out,
             side_by_side=state.side_by_side,
             preparing=tuple(self.commands.preparing),
+            gate=gate_of(state, result) if gated else None,
         )
 
 

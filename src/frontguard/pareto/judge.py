@@ -30,6 +30,7 @@ from frontguard.evidence.boxes import ArmBoxes
 from frontguard.pareto.box_tree import plant
 from frontguard.pareto.dominance import maxima
 from frontguard.pareto.limits import LimitRule, veiled_boxes
+from frontguard.pareto.promises import promised_amounts
 from frontguard.pareto.relations import (
     find_beaten,
     find_covering,
@@ -40,7 +41,7 @@ from frontguard.pareto.relations import (
     likely_ends,
     worst_uncovered,
 )
-from frontguard.pareto.rule import Goal, checked_tolerance, promised
+from frontguard.pareto.rule import Goal, checked_tolerance
 from frontguard.pareto.short_list import Seen, find_best_first, keep_needed
 from frontguard.verdicts import BEYOND, OPEN, Verdict
 
@@ -265,12 +266,14 @@ def promised_now(
     margin: Floats,
     limits: LimitRule | None = None,
     goal: str = "front",
-) -> tuple[float, float]:
-    """Slacks of accuracy and coverage with which the arms that are in could be returned, whatever else is open."""
+    *,
+    exact: Bools,
+) -> tuple[Floats, Floats]:
+    """Accuracy and coverage (M,) with which the arms that are in could be returned, whatever else is open."""
     alive = np.flatnonzero(verdicts.codes != Verdict.OUT)
     wanted, M = Goal.of(accuracy, coverage, goal, margin), len(accuracy)
     # Arms that are in are certainly within, and of the others upper ends alone are read: limits change nothing here.
-    return promised(boxes.lower[alive, :M], boxes.upper[alive, :M], verdicts.front[alive], wanted)
+    return promised_amounts(boxes.lower[alive, :M], boxes.upper[alive, :M], verdicts.front[alive], wanted, exact)
 
 
 def _named(arms: Ints, found: Ints) -> Ints:

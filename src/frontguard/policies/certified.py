@@ -38,6 +38,7 @@ from frontguard.notices import ContaminationRefuted, Notice, SpreadRefuted
 from frontguard.objectives import Objective, parse_objectives, tolerances
 from frontguard.pareto.judge import front_of_estimates
 from frontguard.pareto.limits import LimitRule, keeping_of, veil
+from frontguard.pareto.promises import promised_amounts
 from frontguard.pareto.rule import (
     BUDGET,
     CONTROL,
@@ -50,10 +51,10 @@ from frontguard.pareto.rule import (
     floors,
     new_standing,
     next_batch,
-    promised,
     reachable,
 )
 from frontguard.policies.base import Policy, State
+from frontguard.policies.pending import Pending
 from frontguard.policies.saved import (
     MOST,
     check_arms,
@@ -556,17 +557,21 @@ class Certified(Policy):
         """What holds now of the arms that are in: the least accuracy and coverage with which they can be returned."""
         alive, standing = self._alive, self.standing
         lower, upper = (bounds[alive] for bounds in self._bounds())
-        return self._certificate(*promised(lower, upper, standing.arms["status"][alive] == Verdict.IN, self.goal))
+        inside, exact = standing.arms["status"][alive] == Verdict.IN, self.rule.kinds[: self.objectives] == EXACT
+        return self._certificate(*promised_amounts(lower, upper, inside, self.goal, exact))
 
     def outlook(self) -> Certificate:
         """How near the goal is: the smallest accuracy and coverage with which the candidates could be returned."""
         control = self.standing.control
-        return self._certificate(float(control["accuracy_slack"][0]), float(control["coverage_slack"][0]))
+        return self._with_slacks(float(control["accuracy_slack"][0]), float(control["coverage_slack"][0]))
 
-    def _certificate(self, accuracy_slack: float, coverage_slack: float) -> Certificate:
+    def _with_slacks(self, accuracy: float, coverage: float) -> Certificate:
+        return self._certificate(self.accuracy + accuracy, self.coverage + coverage)
+
+    def _certificate(self, accuracy: Floats, coverage: Floats) -> Certificate:
         return Certificate(
-            accuracy=_one_or_all(np.maximum(self.accuracy + accuracy_slack, 0.0)),
-            coverage=_one_or_all(np.maximum(self.coverage + coverage_slack, 0.0)),
+            accuracy=_one_or_all(np.maximum(accuracy, 0.0)),
+            coverage=_one_or_all(np.maximum(coverage, 0.0)),
             confidence=1.0 - self.delta,
             threat=self.threat.name,
             contamination=self.threat.eps,
@@ -577,7 +582,7 @@ class Certified(Policy):
 
         The attacker can hide that much for ever: no number of pulls shrinks a box below its `floors`.
         """
-        return self._certificate(*reachable(self.read_by_rule(), self.goal))
+        return self._with_slacks(*reachable(self.read_by_rule(), self.goal))
 
     @property
     def floors(self) -> Floats:
@@ -625,49 +630,6 @@ class Certified(Policy):
         """The complete state as named arrays: `from_state` makes a policy of it that goes on as this one would."""
         self._merge()
         return super().state()
-
-
-class Pending:
-    """Values that were told and that a policy has not taken yet, so that a decision on them can be tried cheaply.
-
-    A small sorted sample of every arm and objective, read together with a policy's own samples. It may grow while
-    copies of a policy read it: these keep what they were lent.
-    """
-
-    def __init__(self, arms: int, objectives: int) -> None:
-        self.counts = np.zeros(arms, np.int64)  # pulls of each arm, failed ones included
-        self.dismissed = np.zeros(0, np.int64)  # arms of those that do not count
-        self._columns = empty_table(arms * objectives)
-        self._pool = empty_pool(arms * objectives)
-        self._readers: WeakSet[object] = WeakSet()  # of the pool as it is
-
-    def __len__(self) -> int:
-        """How many pulls are pending."""
-        return int(self.counts.sum())
-
-    def add(self, arms: Ints, values: Floats) -> None:
-        """Add inner values (n, M) of pulls of `arms` (n,); NaN where one failed. Costs about as much as is added."""
-        if len(self._readers):
-            self._pool, self._readers = self._pool.copy(), WeakSet()
-        order = np.argsort(arms, kind="stable")
-        self._pool = absorb(self._pool, self._columns, arms[order], values[order], True)
-        np.add.at(self.counts, arms, 1)
-
-    def dismiss(self, arms: Ints) -> None:
-        """Add pulls of `arms` that do not count."""
-        self.dismissed = np.concatenate([self.dismissed, arms])
-
-    def lent_to(self, reader: object, columns: Table) -> Floats:
-        """Have the sorted `columns` of a reader go on with what is pending. Returns where that lies.
-
-        See `samples.ranked`.
-        """
-        own, pending = columns[:-1], self._columns[:-1]
-        own["window"] = pending["count"]
-        own["window_start"] = pending["start"]
-        own["count"] += pending["count"]
-        self._readers.add(reader)
-        return self._pool
 
 
 def _fewest_pulls(entries: int) -> Ints:

@@ -17,8 +17,9 @@ from frontguard.errors import BadInput
 from frontguard.evidence.boxes import first_bounded
 from frontguard.limits import Columns, Gate, Limit, columns_for, parse_limits
 from frontguard.objectives import Objective, parse_objectives
-from frontguard.phrases import shortened, shown
+from frontguard.phrases import did_you_mean, shortened, shown
 from frontguard.policies import Certified
+from frontguard.policies.gate import Gatekeeper
 from frontguard.results import ArmParts
 from frontguard.theory.spread import Gaussian, LinearAroundMedian, SpreadBound, Subgaussian, Uniform
 from frontguard.theory.threats import Threat, threat_named
@@ -65,12 +66,17 @@ class Settings:
     reopened_after: int = 0  # plans up to which a stop has been overruled by a change of settings
     limits: tuple[Limit, ...] = ()
     goal: str = "list"  # or "front": see `Certified`
+    rates: tuple[str, ...] = ()  # metrics whose first values were true or false, so that their rate counts
+    baseline: str | None = None  # of a gate: the arm that the others are compared with
     columns: Columns = field(init=False, repr=False, compare=False)  # what a pull measures, and what has a box
 
     def policy(self) -> Certified:
         """The policy that decides, without any observations."""
-        optional = {} if self.coverage is None else {"coverage": self.coverage}
-        return Certified.for_objectives(
+        optional: dict[str, Any] = {} if self.coverage is None else {"coverage": self.coverage}
+        kind: type[Certified] = Certified
+        if self.baseline is not None:
+            kind, optional = Gatekeeper, optional | {"baseline": self.arms.index(self.baseline)}
+        return kind.for_objectives(
             len(self.arms),
             self.objectives,
             threat=self.threat,
@@ -103,6 +109,10 @@ class Settings:
             del settings["limits"]
         if self.goal == "front":  # as before there was another one
             del settings["goal"]
+        if not self.rates:
+            del settings["rates"]
+        if self.baseline is None:
+            del settings["baseline"]
         return json.dumps(settings, ensure_ascii=False, default=asdict)
 
     @classmethod
@@ -127,8 +137,7 @@ class Settings:
                 f"{where}: they are of format {shown(written_in, 60)}; this version of frontguard reads {FORMAT}: "
                 "update frontguard"
             )
-        read.setdefault("limits", [])
-        read.setdefault("goal", "front")
+        read = {"limits": [], "rates": [], "goal": "front", "baseline": None} | read
         missing = [key for key in _READERS if key not in read]
         if missing:
             raise BadInput(f"{where}: wanted also {', '.join(missing)}")
@@ -159,6 +168,41 @@ class Settings:
         if self.coverage is not None and len(self.coverage) != objectives:
             raise BadInput(f"coverage must be one number for each of {objectives} objectives; got {len(self.coverage)}")
         _check_parts(self.about, arms)
+        for name in self.rates:
+            if not any(each.name == name and each.takes_booleans for each in self.columns.metrics):
+                raise BadInput(f"rates must be metrics whose mean counts, between bounds; got {shown(name, 60)}")
+        if self.baseline is not None:
+            if self.baseline not in self.arms:
+                near = did_you_mean(self.baseline, self.arms)
+                raise BadInput(f"baseline must be one of the arms{near}; got {shown(self.baseline, 120)}")
+            if arms < 2:
+                raise BadInput(f"baseline: wanted another arm to compare with {shown(self.baseline, 120)}; got none")
+            if self.limits:
+                raise BadInput("limits: a gate compares candidates with their baseline, and has no limits")
+
+    def with_rates(self, names: Iterable[str]) -> Settings:
+        """These settings with the rates of some metrics in place of medians that nobody asked for.
+
+        >>> from frontguard import Oblivious
+        >>> found = Settings(("a", "b"), (Objective("solved"),), Oblivious(0.0)).with_rates(["solved"])
+        >>> found.objectives[0].statistic_word, found.objectives[0].bounds, found.rates
+        ('mean', (0.0, 1.0), ('solved',))
+        """
+        wanted = set(names)
+        own = {each.name for each in self.objectives}
+        objectives = tuple(
+            replace(each, statistic="mean", bounds=(0.0, 1.0)) if each.by_default and each.name in wanted else each
+            for each in self.objectives
+        )
+        limits = tuple(
+            replace(each, statistic="mean", bounds=(0.0, 1.0))
+            if each.statistic is None and each.metric in wanted - own
+            else each
+            for each in self.limits
+        )
+        metrics = columns_for(objectives, limits).metrics
+        taken = (each.name for each in metrics if each.name in wanted.union(self.rates) and each.takes_booleans)
+        return replace(self, objectives=objectives, limits=limits, rates=tuple(taken))
 
     def taken_up(self, wanted: Settings, plans: int) -> Settings:
         """These settings, changed to the wanted ones where that is sound once pulls were made.
@@ -168,6 +212,7 @@ class Settings:
         Arms, what is measured, the threat and the confidence may not: chosen after the fact, they would make the
         certificate worthless.
         """
+        wanted = wanted.with_rates(self.rates)
         for what, ours, theirs in (
             ("arms", self.arms, wanted.arms),
             ("objectives", _measured(self.objectives), _measured(wanted.objectives)),
@@ -176,6 +221,7 @@ class Settings:
             ("confidence", self.confidence, wanted.confidence),
             ("spread", self.spread, wanted.spread),
             ("seed", self.seed, wanted.seed),
+            ("baseline", self.baseline, wanted.baseline),
             ("identity", self.about.get("identity"), wanted.about.get("identity")),
         ):
             if ours != theirs:
@@ -354,5 +400,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "reopened_after": lambda value: _whole_from_0(value, "reopened_after"),
     "limits": _read_limits,
     "goal": checked_goal,
+    "rates": lambda value: tuple(checked_text(each, "a rate") for each in _of_kind(list, value, "a list of names")),
+    "baseline": lambda value: None if value is None else checked_text(value, "baseline"),
 }
 """What reads each key of the stored text."""

@@ -208,8 +208,14 @@ def _bounds(tolerance: float | tuple[float, ...], relative: tuple[bool, ...]) ->
 # What it assumes ------------------------------------------------------------------------------------------------------
 
 
-def status_in_words(status: str) -> str:
-    """What a status means; an unknown one stands for itself."""
+def status_in_words(status: str, *, at_work: bool = True) -> str:
+    """What a status means. Of a study that goes on, whether somebody is `at_work`: a time limit ends no study.
+
+    >>> status_in_words("running", at_work=False)
+    'not finished, and nobody is measuring now: the same command goes on with it'
+    """
+    if status == "running" and not at_work:
+        return "not finished, and nobody is measuring now: the same command goes on with it"
     return _STATUS.get(status, status)
 
 

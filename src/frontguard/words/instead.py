@@ -83,7 +83,7 @@ def _of_one(metric: Objective, cost: float, gain: float) -> str:
                 f"{number(_rounded_down(1.0 + gain, 3))} times {word.times if word else f'better in {metric.name}'}"
             )
         return Statement.AT_LEAST(amount=better)
-    return Statement.ALIKE(what=word.alike if word else f"good in {metric.name}")
+    return Statement.AS_GOOD(what=word.alike if word else f"good in {metric.name}")
 
 
 def _rounded_down(value: float, digits: int) -> float:

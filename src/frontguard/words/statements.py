@@ -140,11 +140,42 @@ class Statement(Enum):
     COVERED_BY = "covered: {rival} is in, and is in no objective worse by more than is tolerated", "(f)"
     PERHAPS_COVERED = "covered by {rival}", NOTHING
     INSTEAD = "take {arm} instead: {compared}", "(r)"
-    ALIKE = "as {what}", "(r)"
+    AS_GOOD = "as {what}", "(r)"
     AT_LEAST = "at least {amount}", "(r)"
     AT_MOST = "at most {amount}", "(r)"
     BEST_IN = "certainly the best in {names}{scope}", "(r)"
     SEEMS_BEST_IN = "the best in {names}{scope} by what was measured", NOTHING
+
+    # How arms compare with a baseline
+    TIMES = "{arm} / {baseline} = {ratio} {metric}", "(v)"
+    MORE_BY = "{arm} − {baseline} = {difference} {metric}", "(v)"
+    BETTER_BY = "certainly better{by}", "(v)"
+    WORSE_BY = "certainly worse{by}", "(v)"
+    BETTER_SOMEHOW = "certainly better, perhaps by no more than {within}", "(v)"
+    WORSE_SOMEHOW = "certainly worse, perhaps by no more than {within}", "(v)"
+    ALIKE = "certainly alike within {within}", "(v)"
+    EQUAL = "certainly equal", "(v)"
+    NOT_WORSE_BY = "certainly not worse{by}", "(v)"
+    NOT_BETTER_BY = "certainly not better{by}", "(v)"
+
+    BESIDE = (
+        "Differences and ratios of all pairs of arms hold at once with probability {confidence}, together with all "
+        "else that is said here.",
+        "(v)",
+    )
+
+    # Which one to choose
+    CHOSEN = "Take {arm}: certainly no other arm is better {by}{scope}.", "(w)"
+    CHOSEN_AMONG = "Take {arm}: it seems the best {by}{scope}, and the best is certainly among {among}.", "(w)"
+    AT_MOST_BEHIND = "It is behind the best by {behind} at most.", "(w)"
+    CHOSEN_UNPROMISED = "Take {arm}: it seems the best {by}{scope}.", NOTHING
+    NONE_KEEPS = "No arm certainly keeps to {limits}; open: {among}.", NOTHING
+    NONE_CAN = "No arm keeps to {limits}: each is certainly beyond.", "(w)"
+    DOMINATED = (
+        "Beyond {reference}, the front dominates a volume of {certain} at least and {possible} at most.",
+        "(x)",
+    )
+    DOMINATED_LEAST = "Beyond {reference}, the front dominates a volume of {certain} at least.", "(x)"
 
     # How robust it is
     STANDS = "The {answer} is no longer certain once {more} ({now} allowed for).", "robustness"
@@ -158,6 +189,19 @@ class Statement(Enum):
     MEANS_CALL = "call {names} (certainly not on it)", "(f)"
     MEANS_MISS = "miss {names} (certainly {place})", "(f)"
     MEANS_FOOLED = "{arms} that means would put on the front {are} certainly beaten.", "(f)"
+
+    # What a gate says of a candidate and its baseline
+    GATE_WORSE = "{candidate} is certainly worse than {baseline} in {metric}{within}", "(y)"
+    GATE_NOT_WORSE = "{candidate} is certainly not worse than {baseline} in {metric}{within}", "(y)"
+    GATE_PASSED = "{candidate} is certainly not worse than {baseline}{within}", "(y)"
+    GATE_ALL_PASSED = "All {count} are certainly not worse than {baseline}{within}", "(y)"
+    GATE_SAID = (
+        "what is called worse is worse than the baseline by more than the tolerance, and what is called not worse is "
+        "not",
+        "(y)",
+    )
+    GATE_STUCK = "{lies}, it stays open however many pulls, if the samples go on as they are", "(i)"
+    GATE_STANDS = "This stays certain up to a contamination of {eps} ({now} allowed for).", "robustness"
 
     # What cannot be had
     UNREACHABLE = (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from frontguard.phrases import cells_of, fitting_names, shortened, visible
+from frontguard.phrases import cells_of, cut_in_the_middle, fitting_names, shortened, visible
 from frontguard.words.tables.arm_table import COLOURS, ArmCell, ArmColumn, ArmTable
 from frontguard.words.tables.terminal import COMFORTABLE, GAP, LEAST, TextColumn, drawn, left_out, wrapped
 
@@ -165,8 +165,18 @@ class _Sheet:
 def _plain_column(column: ArmColumn, cells: Sequence[ArmCell]) -> TextColumn:
     heading: tuple[str, ...] = ("stands", "up to") if column.name == "stands up to" else (column.heading,)
     if column.name.startswith("limit"):
-        heading = tuple(wrapped(visible(column.heading), _HEADING))
+        heading = _of_a_limit(visible(column.heading))
     return TextColumn(heading, tuple((cell.text,) for cell in cells), column.number)
+
+
+def _of_a_limit(heading: str) -> tuple[str, ...]:
+    """What is limited, and below it by what: neither is broken, a long name is cut in the middle.
+
+    >>> _of_a_limit("p95(latency) ≤ 300")
+    ('p95(latency)', '≤ 300')
+    """
+    what, sign, bound = heading.rpartition(" ≤ ") if " ≤ " in heading else heading.rpartition(" ≥ ")
+    return cut_in_the_middle(what, 2 * _HEADING), f"{sign.strip()} {bound}"
 
 
 def _is_metric(column: ArmColumn) -> bool:
