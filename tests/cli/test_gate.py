@@ -16,7 +16,7 @@ import pytest
 
 from tests import warm
 from tests.cli import commands
-from tests.cli.test_run import told, wait_until
+from tests.cli.run.toy import told, wait_until
 from tests.documents.printed import as_published
 from tests.logs.test_gate import benchmark_file, hyperfine
 

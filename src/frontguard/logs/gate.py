@@ -72,6 +72,7 @@ def gate(
     contamination: float | str | None = None,
     confidence: float | str = 0.95,
     anytime: bool = False,
+    profile: bool = True,
     cluster: str | Sequence[str] | None = None,
     where: Mapping[str, Any] | None = None,
     labels: Sequence[str] | None = None,
@@ -95,6 +96,8 @@ def gate(
         made many.
     threat, contamination, confidence, anytime
         As in `analyze`; all candidates and metrics share the confidence.
+    profile
+        Whether to find up to which ε each outcome stands.
     labels
         What the logs are called in the answer, the baseline's first; by their files unless given.
     reading
@@ -139,8 +142,10 @@ def gate(
         return [reader.read(model) for reader in readers]
 
     boxes = boxes_at(question.threat.eps)
-    levels = levels_from(question.threat.eps, FINEST)
-    lasts = up_to(lambda eps: _outcomes(pairs, boxes_at(eps), question.objectives), levels)
+    lasts = np.full((len(pairs), len(question.objectives)), np.nan)
+    if profile:
+        levels = levels_from(question.threat.eps, FINEST)
+        lasts = up_to(lambda eps: _outcomes(pairs, boxes_at(eps), question.objectives), levels)
     notices = [each for side in sides for each in side.notices]
     notices += _all_too_few(readers, boxes, compared, question)
     found = tuple(_compared(pair, sides, boxes, question, lasts[row]) for row, pair in enumerate(pairs))

@@ -29,6 +29,7 @@ from frontguard.evidence.boxes import (
     refresh_all,
     unknown_boxes,
 )
+from frontguard.evidence.statistics import EXACT
 from frontguard.pareto.judge import judge, promised_now
 from frontguard.pareto.rule import CERTIFIED, UNREACHABLE, WEARY, keep_to_budget
 from frontguard.policies.certified import Certified
@@ -166,13 +167,13 @@ class Gatekeeper(Certified):
             return found
         columns = (LOW, HIGH, ESTIMATE, DOUBT_LOW, DOUBT_HIGH)
         boxes = ArmBoxes(*(self.standing.boxes[kept, column, : self.objectives] for column in columns))
-        goal: dict[str, Any] = {"accuracy": self.accuracy, "coverage": self.coverage, "margin": self.goal.margin}
-        goal["goal"] = self.goal.name
-        verdicts = judge(boxes, **goal)
+        aims = self.accuracy, self.coverage, self.goal.margin, None, self.goal.name
+        verdicts = judge(boxes, *aims)
         codes, decided_by = found.verdict_codes.copy(), found.decided_by.copy()
         codes[kept] = verdicts.codes
         decided_by[kept] = np.where(verdicts.decided_by >= 0, kept[verdicts.decided_by], -1)
-        now = self._certificate(*promised_now(boxes, verdicts, **goal))
+        exact = self.rule.kinds[: self.objectives] == EXACT
+        now = self._certificate(*promised_now(boxes, verdicts, *aims, exact=exact))
         return replace(
             found,
             verdict_codes=codes,
