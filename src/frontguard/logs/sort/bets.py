@@ -164,7 +164,7 @@ def _xi(value: float, low: float, width: float, lacking: bool) -> float:
     return 1.0 - u if lacking else u
 
 
-@kernel
+@kernel(over="sums", deep=True)
 def _sum_blocks(values: Floats, places: Ints, low: float, width: float, part: Ints, sums: Floats) -> None:
     for block in part:
         for side in range(2):
@@ -244,7 +244,7 @@ def _ahead(sums: Floats, pulls: int, foreseen: float, threshold: float) -> float
     return unrefuted_mean(sums, max(foreseen, float(pulls)), threshold)
 
 
-@kernel
+@kernel(over="values", deep=True)
 def _unrefuted(
     values: Floats,
     starts: Ints,
@@ -280,7 +280,7 @@ def _unrefuted(
             found[k, side] = _ahead(sums, pulls[k], foreseen[k], threshold)
 
 
-@kernel
+@kernel(over="all_sums", deep=True)
 def _of_sums(all_sums: Floats, lost: Floats, pulls: Ints, foreseen: Floats, threshold: float, found: Floats) -> None:
     sums = np.empty(BETS)
     for k in range(found.shape[0]):
@@ -290,7 +290,7 @@ def _of_sums(all_sums: Floats, lost: Floats, pulls: Ints, foreseen: Floats, thre
             found[k, side] = _ahead(sums, pulls[k], foreseen[k], threshold)
 
 
-@kernel
+@kernel(over="values")
 def _errors(values: Floats, starts: Ints, means: Floats, part: Ints, found: Floats) -> None:
     for arm in part:
         have = starts[arm + 1] - starts[arm]
