@@ -11,13 +11,14 @@ import resource
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from benchmarks.tables import Row, heading
+from benchmarks.tables import Row
 
 ARMS = 50
 ROWS = 10**5
@@ -83,9 +84,7 @@ def seconds(arguments: list[str], folder: Path, **environment: str) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def main() -> list[Row]:
-    heading("Cold start: processor time with no machine code on disk, and with all of it")
-    rows: list[Row] = []
+def main() -> Iterator[Row]:
     with TemporaryDirectory() as name:
         folder = Path(name)
         for what, arguments in commands(folder).items():
@@ -93,15 +92,11 @@ def main() -> list[Row]:
             for _ in range(ROUNDS):
                 shutil.rmtree(folder / "machine-code", ignore_errors=True)
                 cold.append(seconds(arguments, folder))
-            before = seconds(arguments, folder, FRONTGUARD_KERNELS="compiled")
+            everything = seconds(arguments, folder, FRONTGUARD_KERNELS="compiled")
             warm = [seconds(arguments, folder) for _ in range(ROUNDS)]
-            print(
-                f"  {what}: {median(cold):.2f} s cold, {median(warm):.2f} s warm; "
-                f"{before:.1f} s cold if all that is called were compiled"
-            )
+            took, more = median(cold), median(cold) - median(warm)
+            details = f"{took:.2f} s cold, {median(warm):.2f} s warm, {everything:.1f} s if all were compiled at once"
             if what == "demo":
-                rows.append(Row(f"{what}, cold / {DEMO:g} s", median(cold) / DEMO, at_most=1.0))
+                yield Row(f"{what}, cold", took, at_most=DEMO, unit="s", details=details)
             else:
-                more = median(cold) - median(warm)
-                rows.append(Row(f"{what}: cold − warm / {MORE:g} s", more / MORE, at_most=1.0))
-    return rows
+                yield Row(f"{what}: cold more than warm", more, at_most=MORE, unit="s", details=details)

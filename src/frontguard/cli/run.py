@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from frontguard._common.secrets import without_password
-from frontguard._common.written import checked_confidence, checked_seconds
+from frontguard._common.written import checked_confidence, checked_goal, checked_seconds
+from frontguard.cli.beside import Baseline, PickOne, beside_of, check_asked, print_beside, read_asked
 from frontguard.cli.counted import Exact, Mean, Sigma, check_named, counted, counting
 from frontguard.cli.report import checked_target, keep, origin
 from frontguard.cli.values import (
@@ -37,12 +38,16 @@ from frontguard.errors import BadInput
 if TYPE_CHECKING:
     from frontguard.commands.run import Ended
     from frontguard.commands.spec import Spec
+    from frontguard.comparisons.asked import Beside
     from frontguard.objectives import Objective
     from frontguard.storage.contract import Storage
     from frontguard.studies.study import Study
 
 INTERRUPTED, NOT_CERTIFIED = 130, 3
 """Exit codes."""
+
+MOST_COMPARED = 60
+"""Arms that the table against the baseline shows."""
 
 QUICK_STORAGE = "frontguard-run.db"
 """Where studies without a spec file are kept, in the current folder."""
@@ -86,6 +91,12 @@ def run(
     confidence: Annotated[
         str | None, typer.Option(help="Probability with which the answer must hold (without: 0.95).")
     ] = None,
+    goal: Annotated[
+        str | None,
+        typer.Option(
+            help="list: as few arms as are enough; front: all that none beats (without: as the spec, or list)."
+        ),
+    ] = None,
     max_pulls: Annotated[int | None, whole_from(1, "Stop after so many pulls of all arms together.")] = None,
     max_pulls_per_arm: Annotated[int | None, whole_from(1, "Pull no arm more often than this.")] = None,
     max_time: Annotated[
@@ -102,6 +113,8 @@ def run(
     allow_failed_arms: Annotated[
         bool, typer.Option("--allow-failed-arms", help="Exit 0 if certified, even if arms that fail were set aside.")
     ] = False,
+    baseline: Baseline = None,
+    pick: PickOne = None,
     report: Annotated[
         Path | None, typer.Option(help="Write a report to this file, .html, .md or .csv, when the run ends.")
     ] = None,
@@ -118,32 +131,37 @@ def run(
     wanted = with_options(
         spec_of(spec, arm or (), minimize or (), maximize or ()),
         tolerance=tolerance or (), counts=counted(mean, exact, sigma, quantile), limit=limit or (), threat=threat,
-        contamination=contamination, confidence=confidence,
+        contamination=contamination, confidence=confidence, goal=goal,
         max_pulls=max_pulls, max_pulls_per_arm=max_pulls_per_arm, max_time=max_time, workers=workers, timeout=timeout,
         seed=seed, name=study,
     )  # fmt: skip
+    asked = read_asked(baseline, pick)
+    check_asked(asked, [each.name for each in wanted.arms], wanted.objectives)
     where = storage or wanted.storage or QUICK_STORAGE
     from frontguard.storage.open import open_storage
 
     with open_storage(where) as opened:
         ended = _driven(wanted, _study(wanted, opened, without_password(where)))
+        beside = beside_of(ended.snapshot.result, asked)
         if json:
             from frontguard.documents.result import RunDocument
             from frontguard.words.notices import warnings_in_short
 
             file, text = None if spec is None else str(spec), wanted.source_text or None
             made = origin(file, seed=wanted.seed, spec=text)
-            print(RunDocument.of(ended, without_password(where), made, wanted.objectives).text())
+            print(RunDocument.of(ended, without_password(where), made, wanted.objectives, beside).text())
             if sys.stderr.isatty():  # the view has shown them, and is gone
                 for warning in warnings_in_short(ended.notices):
                     say(f"warning: {warning}")
         else:
-            _print(ended, opened, without_password(where))
+            _print(ended, opened, without_password(where), beside)
         if report is not None:
+            from frontguard.reports.beside import with_beside
             from frontguard.reports.study import study_report
 
             shown = without_password(where)
-            keep(study_report(opened, ended.snapshot.study, where=shown, said=ended.answer), report)
+            made_report = study_report(opened, ended.snapshot.study, where=shown, said=ended.answer)
+            keep(with_beside(made_report, ended.snapshot.result, beside), report)
     certified = ended.snapshot.result.status == "certified"
     if certified:
         raise typer.Exit(NOT_CERTIFIED if ended.snapshot.aside and not allow_failed_arms else 0)
@@ -178,6 +196,7 @@ def with_options(
     threat: str | None = None,
     contamination: str | None = None,
     confidence: str | None = None,
+    goal: str | None = None,
     max_pulls: int | None = None,
     max_pulls_per_arm: int | None = None,
     max_time: str | None = None,
@@ -194,6 +213,8 @@ def with_options(
     changes["threat"] = threat_of(threat, contamination, spec.threat, prefix="--")
     if confidence is not None:
         changes["confidence"] = checked_confidence(confidence, "--confidence")
+    if goal is not None:
+        changes["goal"] = checked_goal(goal, "--goal")
     changes["budget"] = replace(
         spec.budget,
         max_pulls=max_pulls or spec.budget.max_pulls,
@@ -254,6 +275,7 @@ def _study(spec: Spec, storage: Storage, where: str) -> Study:
                 spec.threat,
                 limits=spec.limits,
                 confidence=spec.confidence,
+                goal=spec.goal,
                 storage=storage,
                 name=spec.name,
                 max_pulls=spec.budget.max_pulls,
@@ -372,10 +394,11 @@ def _one_stream() -> bool:
         return False
 
 
-def _print(ended: Ended, storage: Storage, where: str) -> None:
+def _print(ended: Ended, storage: Storage, where: str, beside: Beside) -> None:
     from frontguard.phrases import duration
     from frontguard.words.certificate import guarantee
     from frontguard.words.command_line import commands_to_look
+    from frontguard.words.counted import rates
     from frontguard.words.notices import warnings_in_short
     from frontguard.words.study import next_step, table
 
@@ -383,8 +406,11 @@ def _print(ended: Ended, storage: Storage, where: str) -> None:
     snapshot = ended.snapshot
     several = len(storage.studies()) > 1
     print_answer(screen, ended.answer, table(snapshot), "--report FILE.csv")
+    print_beside(screen, snapshot.result, beside, MOST_COMPARED, "--report FILE.csv")
     if len(snapshot.aside) < len(snapshot.result.arms):
         screen.print(guarantee(snapshot.result, failed=snapshot.failed))
+    if (said := rates(snapshot.result.notices)) is not None:
+        screen.print(said)
     for line in _what_if(ended, storage):
         screen.print(line)
     for warning in warnings_in_short(ended.unsaid if _one_stream() else ended.notices):

@@ -31,10 +31,10 @@ from typing import overload
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betainc, betaln, ndtri
 
 from frontguard._common.checks import checked_delta, real_number
 from frontguard._common.compiled import kernel
+from frontguard._common.special import beta_share, log_beta, normal_quantile
 from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput
 
@@ -272,7 +272,7 @@ def fixed_rank(pulls: int | AnyInts, probability: float, delta: float) -> int | 
     """
 
     def ranks(n: Ints, p: float, threshold: float) -> Ints:
-        return _fixed_ranks(n, p, threshold, float(ndtri(math.exp(-threshold))))
+        return _fixed_ranks(n, p, threshold, normal_quantile(math.exp(-threshold)))
 
     return _each(ranks, pulls, probability, delta)
 
@@ -391,7 +391,7 @@ def taken_away_each(share: float, pulls: Ints) -> Ints:
 def _log_prior(p: float, strength: float) -> float:
     """log of B(a, b) I_p(a, b) / (pᵃ (1−p)ᵇ), the constant that makes M_0 = 1."""
     a, b = strength * p, strength * (1.0 - p)
-    return float(betaln(a, b) + np.log(betainc(a, b, p)) - a * math.log(p) - b * math.log1p(-p))
+    return log_beta(a, b) + math.log(beta_share(a, b, p)) - a * math.log(p) - b * math.log1p(-p)
 
 
 def _checked_pulls(value: object, name: str) -> Ints:

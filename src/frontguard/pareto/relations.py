@@ -15,11 +15,24 @@ import numpy as np
 
 from frontguard._common.compiled import inlined
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.evidence.boxes import DOUBT_HIGH, DOUBT_LOW, ESTIMATE, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR, REFUTED
+from frontguard.evidence.boxes import (
+    DOUBT_HIGH,
+    DOUBT_LOW,
+    ESTIMATE,
+    HIGH,
+    HIGH_FLOOR,
+    LOW,
+    LOW_FLOOR,
+    REFUTED,
+    ArmBoxes,
+)
 from frontguard.pareto.dominance import best_leads, dominators, worst_lead
 
 _SMALLEST = float(np.finfo(np.float64).tiny)
 """More than nothing, and less than any difference of two values that are not equal."""
+
+WARY = 2.0
+"""Times the usual doubt of an estimate that an arm must seem to be better by, beyond the margin, to be listed too."""
 
 
 @inlined
@@ -91,12 +104,15 @@ def shortfall(boxes: Floats, accuracy: Floats, i: int, j: int) -> float:
     return _SMALLEST if least == 0.0 and ahead and not settled else least
 
 
-def find_strongest_rivals(lower: Floats, upper: Floats, accuracy: Floats, own: Ints) -> tuple[Ints, Floats]:
+def find_strongest_rivals(
+    lower: Floats, upper: Floats, accuracy: Floats, own: Ints, *, enough: float = np.inf
+) -> tuple[Ints, Floats]:
     """For each arm, given by its L, which of those given by their H has the greatest `shortfall`, and that.
 
-    `own` (n,) says which of the rivals each arm is itself. −1 and −∞ where there is no other.
+    `own` (n,) says which of the rivals each arm is itself. −1 and −∞ where there is no other. A rival with a shortfall
+    of `enough` ends the search.
     """
-    rivals, shortfalls = best_leads(lower, upper, accuracy, exclude=own)
+    rivals, shortfalls = best_leads(lower, upper, accuracy, exclude=own, settled=enough)
     tied = np.flatnonzero(shortfalls == 0.0)
     if not len(tied):
         return rivals, shortfalls
@@ -172,3 +188,44 @@ def find_leaders(estimates: Floats, of_others: Floats) -> Ints:
         return np.full(len(estimates), 0 if len(of_others) else -1)
     leaders, _ = best_leads(estimates, of_others[known], np.zeros(estimates.shape[1]))
     return known[leaders]
+
+
+# The short list ----------------------------------------------------------------------------------------------------
+
+
+@inlined
+def near(boxes: Floats, margin: Floats, i: int, k: int) -> bool:
+    """Whether k seems to do for i: by the point estimates it is nowhere worse by more than the margin, beyond doubt.
+
+    Where i seems to be better by more, but that may be noise, it is not believed: a list is to be short.
+    """
+    enough = True
+    for d in range(margin.shape[0]):
+        high, low = boxes[k, ESTIMATE, d], boxes[i, ESTIMATE, d]
+        enough &= high > -np.inf
+        if high > -np.inf and low > -np.inf:
+            high, low = high + WARY * (boxes[k, DOUBT_HIGH, d] - high), low - WARY * (low - boxes[i, DOUBT_LOW, d])
+            enough &= high - low + margin[d] >= 0.0
+    return enough
+
+
+def likely_ends(boxes: ArmBoxes) -> tuple[Floats, Floats]:
+    """Between what estimates (K, M) are by the doubt that `near` allows for; −∞ where there are none."""
+    known = boxes.estimates > -np.inf
+    low, high = boxes.estimates.copy(), boxes.estimates.copy()
+    low[known] -= WARY * (boxes.estimates[known] - boxes.doubt_low[known])
+    high[known] += WARY * (boxes.doubt_high[known] - boxes.estimates[known])
+    return low, high
+
+
+def find_near(low: Floats, high_of_others: Floats, margin: Floats) -> Bools:
+    """Which of these arms, by their lower `likely_ends`, have one among the others, by the upper ones, `near` them."""
+    known = high_of_others[(high_of_others > -np.inf).all(axis=1)]
+    by, _ = best_leads(low, known, -margin, least=0.0, settled=0.0)
+    return by >= 0
+
+
+def find_inside(lower: Floats, upper: Floats, accuracy: Floats) -> Bools:
+    """Which of these arms fall short of none of the others: by `find_strongest_rivals`, and sooner."""
+    _, shortfalls = find_strongest_rivals(lower, upper, accuracy, np.arange(len(lower)), enough=_SMALLEST)
+    return shortfalls <= 0.0

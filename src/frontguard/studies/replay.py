@@ -14,7 +14,6 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import bdtrc
 
 from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput, OutOfTurn
@@ -31,8 +30,9 @@ from frontguard.notices import (
     NotPositive,
     OutOfBounds,
     SetAside,
+    TakenAsRate,
 )
-from frontguard.policies.certified import Pending
+from frontguard.policies.pending import Pending
 from frontguard.results import Result
 from frontguard.storage.contract import End, Plan, Storage, Told
 from frontguard.studies.alarms import Watch
@@ -282,6 +282,8 @@ class Replay:
         for arm in suspects.tolist():
             if arm in aside:
                 continue
+            from scipy.special import bdtrc  # few studies come here
+
             n, worst = int(pulls[arm]), int(failures[arm].max())
             always = worst == n and max(eps, 0.25) ** n <= HOPELESS
             if always or any(
@@ -421,6 +423,7 @@ class Replay:
         status = self.status if self.stopped else "running"
         hints = looks_dirtier(settings, policy, result, self._looks)
         notices = (
+            *(TakenAsRate(name) for name in settings.rates),
             *self._unusable_values(),
             *self._exact_that_differ(),
             *aside,

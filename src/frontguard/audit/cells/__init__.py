@@ -1,0 +1,21 @@
+"""The ways in which measuring goes wrong: each cell is a small world, run through the public interface and looked at.
+
+A cell gets a random generator and gives every answer that a user would have been shown, beside the truth. What it
+simulates is life, not frontguard: workers, commands, attackers and users are made up here; studies, the loop that
+measures and analyses are the real ones. Where to start:
+
+- `contract`: what a cell is, and how a study is begun, driven and looked at.
+- `studies`: pulls that are lost or fail, equal values, measurements that lie, ends without a certificate.
+- `means`: rates, means and exact values in studies.
+- `lists`: what is returned, a short list or the whole front.
+- `limits`: limits that arms just keep to, or just do not.
+- `clusters`: pulls of a host, and rows of a process, that depend on each other.
+- `logs`: logs of everything.
+"""
+
+from __future__ import annotations
+
+from frontguard.audit.cells import clusters, limits, lists, logs, means, studies
+from frontguard.audit.cells.contract import CELLS, DELTA, Cell, Rng
+
+__all__ = ["CELLS", "DELTA", "Cell", "Rng", "clusters", "limits", "lists", "logs", "means", "studies"]
