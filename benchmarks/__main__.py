@@ -19,6 +19,7 @@ from benchmarks.tables import Row, heading, line, table
 
 SHORT = ("start", "engine", "samples", "decisions", "opening", "analyze")
 LONG = (
+    "cold",  # commands with no machine code on disk
     "certified",  # pulls beside R-PSI's
     "choices",  # what the certified policy's own choices cost
     "means",  # boxes of means beside betting and the Beta mixture, and their cost beside medians

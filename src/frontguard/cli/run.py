@@ -315,7 +315,7 @@ def driven(spec: Spec, study: Study) -> Ended:
     from frontguard.commands.run import CommandedRun, warm_up
     from frontguard.measure.drive import Broken, FirstMistake, NotTold
 
-    with _patient("compiling kernels (on first use, about half a minute) …"):
+    with _patient("getting ready …"):
         warm_up(spec)
     left = end_abandoned()
     if left:

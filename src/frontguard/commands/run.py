@@ -222,7 +222,7 @@ class CommandedRun:
 
 
 def warm_up(spec: Spec) -> None:
-    """Have everything compiled that decides, so that this does not happen beside the first measurements."""
+    """Have everything imported, or compiled, that decides: not beside the first measurements."""
     study = Study(["fast", "slow"], [Objective("x", tolerance=1.0)], spec.threat)
     for _ in range(3):
         pulls = study.ask(64)
