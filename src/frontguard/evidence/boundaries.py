@@ -5,9 +5,9 @@ q(n) with A_n ≥ q(n), the q(n)-th smallest of n observations lies at or below 
 
 `anytime_rank` holds for all n at once, with probability 1 − δ'. For θ ≤ p₀ the product over the observations of θ/p₀
 (success) and (1−θ)/(1−p₀) (failure) is a non-negative supermartingale that starts at 1: the mean of a factor falls in
-the success probability and is 1 at p₀. So is its mixture over θ ~ Beta(a, b) truncated to [0, p₀],
+the success probability and is 1 at p₀. So is its mixture over θ ~ Beta(a, a) truncated to [0, p₀],
 
-    M_n(k) = B(a+k, b+n−k) I_{p₀}(a+k, b+n−k) / [B(a,b) I_{p₀}(a,b) p₀ᵏ (1−p₀)ⁿ⁻ᵏ],   k = A_n,
+    M_n(k) = B(a+k, a+n−k) I_{p₀}(a+k, a+n−k) / [B(a,a) I_{p₀}(a,a) p₀ᵏ (1−p₀)ⁿ⁻ᵏ],   k = A_n,
 
 and by Ville's inequality it ever reaches 1/δ' with probability at most δ'. q(n) − 1 is the largest k with
 M_n(k) ≥ 1/δ'.
@@ -32,7 +32,7 @@ from typing import overload
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betainc, betaln, ndtri
+from scipy.special import ndtri
 
 from frontguard._common.checks import checked_delta, real_number
 from frontguard._common.compiled import kernel
@@ -51,6 +51,9 @@ _SAFETY = 1e-9
 """What a logarithm must exceed its threshold by. Above all rounding errors, so that these only ever lower a rank."""
 
 _ROUNDED_UP = 1.0 + 2.0**-51  # a share and its product with n are each rounded by a relative 2⁻⁵³ at most
+
+STRENGTH = 2.0
+"""Weight of the mixture's prior, which is uniform at 2; see docs/choices.md for what others cost."""
 
 _WEAKEST, _STRONGEST = 1e-6, 1e4  # of the mixture: beyond, the prior's own constant loses digits
 _MOST_TERMS = 10**6  # of the continued fraction, which needs about √n
@@ -136,14 +139,20 @@ def _excess(n: int, k: int, p: float, r: float) -> float:
 
 
 @kernel
-def _log_mixture(n: int, k: int, p: float, r: float, strength: float, log_prior: float) -> float:
-    """log M_n(k), for k < p n."""
-    A = strength * p + k
-    B = strength * r + (n - k)
-    excess = _excess(n, k, p, r)  # of A over (A+B) p as well, since the prior has mean p
+def _log_part_over_powers(A: float, B: float, p: float, r: float, excess: float) -> float:
+    """log[B(A, B) I_p(A, B) / (pᴬ rᴮ)] for r = 1 − p and excess = A − (A+B) p, by whichever tail is the smaller."""
+    if excess > 0.0:
+        return math.log(_tail_over_powers(A, B, p, r, excess))
     whole = _log_beta_over_powers(A, B, p, r, excess)
     above = _tail_over_powers(B, A, r, p, -excess)
-    return whole + math.log1p(-above * math.exp(-whole)) - log_prior
+    return whole + math.log1p(-above * math.exp(-whole))
+
+
+@kernel
+def log_mixture(n: int, k: int, p: float, r: float, strength: float, log_prior: float) -> float:
+    """log M_n(k), for k < p n and r = 1 − p; the prior's constant is that of `log_prior_of`."""
+    a = 0.5 * strength
+    return _log_part_over_powers(a + k, a + (n - k), p, r, _excess(n, k, p, r) + a * (r - p)) - log_prior
 
 
 @kernel
@@ -165,12 +174,12 @@ def _anytime_rank(n: int, p: float, r: float, threshold: float, strength: float,
     tries = 0
     while high - low > 1:
         k = _between(low, high, guess, tries)
-        over = _log_mixture(n, k, p, r, strength, log_prior) - threshold
+        over = log_mixture(n, k, p, r, strength, log_prior) - threshold
         if over >= 0.0:
             low = k
         else:  # and when it is NaN: a smaller rank is always valid
             high = k
-        slope = math.log((strength * p + k + 0.5) / (strength * r + n - k + 0.5)) - math.log(p / r)
+        slope = math.log((0.5 * strength + k + 0.5) / (0.5 * strength + n - k + 0.5)) - math.log(p / r)
         guess = k - over / min(slope, -1e-12)
         tries += 1
     return low + 1
@@ -230,11 +239,11 @@ def _fixed_ranks(pulls: Ints, p: float, threshold: float, normal: float) -> Ints
 def anytime_rank(pulls: int, probability: float, delta: float, *, strength: float = ...) -> int: ...
 @overload
 def anytime_rank(pulls: AnyInts, probability: float, delta: float, *, strength: float = ...) -> Ints: ...
-def anytime_rank(pulls: int | AnyInts, probability: float, delta: float, *, strength: float = 2.0) -> int | Ints:
+def anytime_rank(pulls: int | AnyInts, probability: float, delta: float, *, strength: float = STRENGTH) -> int | Ints:
     """q(n; p₀, δ'): with probability 1 − δ', a sum A_n of Bernoulli(≥ p₀) variables has A_n ≥ q(n) for all n at once.
 
-    The mixture's prior is Beta(a, b) with a = strength · p₀ and b = strength · (1 − p₀), truncated to [0, p₀]. Rounding
-    errors can only lower a rank. A `probability` p₀ ≤ 0 promises nothing and has rank 0 throughout.
+    The mixture's prior is Beta(a, a) with a = strength / 2, truncated to [0, p₀]. Rounding errors can only lower a
+    rank. A `probability` p₀ ≤ 0 promises nothing and has rank 0 throughout.
 
     >>> anytime_rank(100, 0.5, 0.01)
     33
@@ -244,7 +253,7 @@ def anytime_rank(pulls: int | AnyInts, probability: float, delta: float, *, stre
     weight = _checked_strength(strength)
 
     def ranks(n: Ints, p: float, threshold: float) -> Ints:
-        return _anytime_ranks(n, p, threshold, weight, _log_prior(p, weight))
+        return _anytime_ranks(n, p, threshold, weight, log_prior_of(p, weight))
 
     return _each(ranks, pulls, probability, delta)
 
@@ -284,7 +293,7 @@ def _each(
 
 
 def first_useful_pulls(
-    probability: float, delta: float, *, strength: float = 2.0, taken: float = 0.0, anytime: bool = True
+    probability: float, delta: float, *, strength: float = STRENGTH, taken: float = 0.0, anytime: bool = True
 ) -> int:
     """The smallest n with q(n) − ⌊taken · n⌋ ≥ 1: before it, no order statistic bounds anything.
 
@@ -313,7 +322,7 @@ def first_useful_pulls(
         lost = taken_away(taken, n)
 
 
-def rank_table(probability: float, delta: float, *, largest: int = 65536, strength: float = 2.0) -> Ints:
+def rank_table(probability: float, delta: float, *, largest: int = 65536, strength: float = STRENGTH) -> Ints:
     """The anytime ranks q(n) for n up to `largest`, to be read by the kernel `read_rank` in nanoseconds.
 
     Entry j holds q(n_j) for n_j = ⌈(j/STEPS)²⌉, the smallest n with ⌊STEPS √n⌋ ≥ j. A rank that holds at n_j holds
@@ -368,10 +377,10 @@ def taken_away_each(share: float, pulls: Ints) -> Ints:
     return np.asarray(np.floor(share * pulls * _ROUNDED_UP + 1e-9), np.int64)
 
 
-def _log_prior(p: float, strength: float) -> float:
-    """log of B(a, b) I_p(a, b) / (pᵃ (1−p)ᵇ), the constant that makes M_0 = 1."""
-    a, b = strength * p, strength * (1.0 - p)
-    return float(betaln(a, b) + np.log(betainc(a, b, p)) - a * math.log(p) - b * math.log1p(-p))
+def log_prior_of(p: float, strength: float = STRENGTH) -> float:
+    """log of B(a, a) I_p(a, a) / (pᵃ (1−p)ᵃ) for a = strength / 2, the constant that makes M_0 = 1."""
+    r = 1.0 - p
+    return float(_log_part_over_powers(0.5 * strength, 0.5 * strength, p, r, 0.5 * strength * (r - p)))
 
 
 def _checked_pulls(value: object, name: str) -> Ints:

@@ -10,9 +10,10 @@ tolerances γ (accuracy) and c (coverage) for each objective, and among the arms
 
 What is returned is chosen by the point estimates and allowed by the boxes: the *candidates* (`choose_candidates`) are
 the alive arms that no alive arm beats by a margin, beyond their doubt. The rule is satisfied when every candidate is in
-and every other alive arm is covered by one. Until then it samples (`want`), for each arm that stands in the way, the
-arm itself or the rival that decides it, by whose bound more can still be gained. A candidate that no number of pulls
-can bring in may be covered instead (`pursue`).
+and every other alive arm is covered by one. Until then every arm that stands in the way wants (`want`) itself or the
+rival that decides it to be sampled, by whose bound more can still be gained per pull; and sampled are those that most
+is missing of (`next_batch`): what they learn often settles the others. A candidate that no number of pulls can bring in
+may be covered instead (`pursue`).
 
 Where there are limits, boxes are those that `pareto.limits` leaves to be read: an arm that is certainly beyond one is
 out, and one of which that is open has lower ends of −∞, so that it does nothing to others and is not in.
@@ -30,7 +31,7 @@ import numpy.typing as npt
 from frontguard._common.checks import one_for_each
 from frontguard._common.compiled import inlined, kernel
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.evidence.boxes import DOUBT_LOW, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR, unknown_boxes
+from frontguard.evidence.boxes import DOUBT_LOW, ESTIMATE, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR, unknown_boxes
 from frontguard.evidence.samples import Table
 from frontguard.pareto.limits import LOWEST
 from frontguard.pareto.relations import (
@@ -64,12 +65,16 @@ WEARY = 1000
 """Pulls after which a candidate that is not in, but covered by one that is, need not be brought in; and after which
 it is believed that no number of them says whether an arm keeps to its limits."""
 
+AT_A_TIME = 0.03
+"""The share of the wanted arms, the most urgent ones, that a batch samples at least."""
+
 ARM = np.dtype(
     [
         ("status", np.int64),  # a Verdict
         ("pulls", np.int64),  # failed ones included
         ("candidate", np.int64),  # NOT_RETURNED, RETURNED or GIVEN_UP
-        ("wanted", np.int64),  # whether the next batch samples it
+        ("wanted", np.int64),  # whether pulls of it would help
+        ("urgency", np.float64),  # how much is missing where they would help most, see `want`
         ("decided_by", np.int64),  # the arm that put it out, covers it, or stands in its way; −1 for none
         ("keeping", np.int64),  # how it stands to limits: a Keeping
     ]
@@ -130,9 +135,12 @@ def checked_tolerance(value: npt.ArrayLike, objectives: int, name: str) -> Float
 
 
 @inlined
-def who_gains(boxes: Floats, i: int, j: int, d: int) -> int:
-    """By whose pulls H_j − L_i can still fall more in objective d: 0 those of i, 1 those of j, 2 either's alike."""
-    of_i, of_j = gain_below(boxes, i, d), gain_above(boxes, j, d)
+def who_gains(boxes: Floats, i: int, j: int, d: int, pulls_of_i: float, pulls_of_j: float) -> int:
+    """By whose next pull H_j − L_i falls more in objective d: 0 those of i, 1 those of j, 2 either's alike.
+
+    Ends come nearer to where they will be like 1/√n, so that a pull takes about 1/(2n) off what can still be gained.
+    """
+    of_i, of_j = gain_below(boxes, i, d) / max(pulls_of_i, 1.0), gain_above(boxes, j, d) / max(pulls_of_j, 1.0)
     return 2 if of_i == of_j else 0 if of_i > of_j else 1
 
 
@@ -158,24 +166,49 @@ def where_it_counts(boxes: Floats, tolerance: Floats, i: int, j: int, every: boo
     return where, limit
 
 
-@kernel
-def want(arms: Table, boxes: Floats, tolerance: Floats, i: int, j: int, every: bool) -> bool:
-    """Want the one of i (for L_i) and j (for H_j) by which more can be gained where it counts; both if it is the same.
+@inlined
+def ask_for(arms: Table, i: int, urgency: float) -> None:
+    """Want an arm this urgently, if it is not wanted more urgently already."""
+    arms[i].urgency = max(arms[i].urgency, urgency) if arms[i].wanted == 1 else urgency
+    arms[i].wanted = 1
 
-    Returns False if there is nothing to be gained that would be enough.
+
+@kernel
+def want(arms: Table, boxes: Floats, tolerance: Floats, scales: Floats, i: int, j: int, every: bool) -> bool:
+    """Want the one of i (for L_i) and j (for H_j) by whose next pull more is gained where it counts; both if it is one.
+
+    It is as urgent as much is missing there, in units of `scales` (M,). Returns False if there is nothing to be gained
+    that would be enough.
     """
     where, limit = where_it_counts(boxes, tolerance, i, j, every)
     gain = gain_below(boxes, i, where) + gain_above(boxes, j, where)
-    who = who_gains(boxes, i, j, where)
+    who = who_gains(boxes, i, j, where, float(arms[i].pulls), float(arms[j].pulls))
     # What has many pulls is believed. Only those that would be sampled are asked: the other one may never get more.
     pulls = arms[i].pulls if who == 0 else arms[j].pulls if who == 1 else min(arms[i].pulls, arms[j].pulls)
     if limit > 0.0 and gain <= limit and pulls >= (PATIENCE if gain < np.inf else LONG_PATIENCE):
         return False
+    urgency = (difference(boxes, j, i, where) - tolerance[where]) / scales[where]
     if who != 1:
-        arms[i].wanted = 1
+        ask_for(arms, i, urgency)
     if who != 0:
-        arms[j].wanted = 1
+        ask_for(arms, j, urgency)
     return True
+
+
+@kernel
+def scales_of(standing: Standing) -> Floats:
+    """How far apart the estimates of the alive arms are in each objective (M,); 1 where that says nothing."""
+    boxes, record = standing.boxes, standing.control[0]
+    scales = np.ones(boxes.shape[2])
+    for d in range(boxes.shape[2]):
+        least, most = np.inf, -np.inf
+        for a in range(record.alive):
+            estimate = boxes[standing.alive[a], ESTIMATE, d]
+            if np.isfinite(estimate):
+                least, most = min(least, estimate), max(most, estimate)
+        if 0.0 < most - least < np.inf:
+            scales[d] = most - least
+    return scales
 
 
 @inlined
@@ -187,13 +220,13 @@ def want_itself(arms: Table, boxes: Floats, i: int) -> bool:
         and boxes[i, HIGH_FLOOR, 0] > LOWEST  # ... nor beyond
     ):
         return False
-    arms[i].wanted = 1
+    ask_for(arms, i, np.inf)
     return True
 
 
 @inlined
-def next_batch(standing: Standing) -> tuple[Ints, Ints]:
-    """The wanted arms, in order, and how many pulls each gets in the next batch.
+def wanted_arms(standing: Standing) -> tuple[Ints, Ints]:
+    """The wanted arms, in order, and how many pulls each would get in a batch.
 
     An arm's first batch goes on until it can have a box; later ones grow with what it has.
     """
@@ -206,6 +239,29 @@ def next_batch(standing: Standing) -> tuple[Ints, Ints]:
             grown = pulls + max(1, int(np.ceil(record.growth * pulls)))
             wanted[size] = i
             counts[size] = min(record.first if pulls < record.first else grown, record.max_per_arm) - pulls
+            size += 1
+    return wanted[:size], counts[:size]
+
+
+@inlined
+def next_batch(standing: Standing) -> tuple[Ints, Ints]:
+    """The most urgent of the wanted arms, in order, and how many pulls each gets in the next batch.
+
+    All that are equally urgent, and no fewer than a share of the wanted ones, so that deciding stays cheap.
+    """
+    arms = standing.arms
+    wanted, counts = wanted_arms(standing)
+    if wanted.size == 0:
+        return wanted, counts
+    urgencies = np.empty(wanted.size)
+    for n in range(wanted.size):
+        urgencies[n] = arms[wanted[n]].urgency
+    fewest = max(1, int(np.ceil(AT_A_TIME * wanted.size)))
+    least = np.sort(urgencies)[wanted.size - fewest]
+    size = 0
+    for n in range(wanted.size):
+        if urgencies[n] >= least:
+            wanted[size], counts[size] = wanted[n], counts[n]
             size += 1
     return wanted[:size], counts[:size]
 
@@ -364,7 +420,7 @@ def bring_in(standing: Standing, accuracy: Floats) -> None:
 
 
 @kernel
-def pursue(standing: Standing, goal: Goal) -> int:
+def pursue(standing: Standing, goal: Goal, scales: Floats) -> int:
     """Want what brings the open candidates in, or give them up: how many are still open.
 
     Given up are those that no number of pulls can bring in, and, after many pulls, those that one which is in covers.
@@ -386,7 +442,7 @@ def pursue(standing: Standing, goal: Goal) -> int:
             elif limited:
                 helped = want_itself(arms, boxes, i)
             else:
-                helped = want(arms, boxes, goal.accuracy, i, rival, False)
+                helped = want(arms, boxes, goal.accuracy, scales, i, rival, False)
             if not helped:
                 arms[i].candidate = GIVEN_UP
                 continue
@@ -439,7 +495,7 @@ def leading(boxes: Floats, among: Ints, i: int) -> int:
 
 
 @kernel
-def cover(standing: Standing, goal: Goal) -> tuple[int, int]:
+def cover(standing: Standing, goal: Goal, scales: Floats) -> tuple[int, int]:
     """Cover the arms that are not returned: how many are still open, and how many of those more pulls could help."""
     arms, boxes, alive = standing.arms, standing.boxes, standing.alive
     record = standing.control[0]
@@ -475,7 +531,7 @@ def cover(standing: Standing, goal: Goal) -> tuple[int, int]:
             leader = leading(boxes, returned, i)
             rival = leader if leader >= 0 else nearest
             arms[i].decided_by = rival
-        wanting += want(arms, boxes, goal.coverage, rival, i, True)
+        wanting += want(arms, boxes, goal.coverage, scales, rival, i, True)
     return still_open, wanting
 
 
@@ -496,8 +552,9 @@ def decide(standing: Standing, goal: Goal) -> None:
     choose_candidates(standing, goal.margin)
     record.accuracy_slack, record.coverage_slack = -np.inf, -np.inf
     bring_in(standing, goal.accuracy)
-    not_in = pursue(standing, goal)
-    not_covered, wanting = cover(standing, goal)
+    scales = scales_of(standing)
+    not_in = pursue(standing, goal, scales)
+    not_covered, wanting = cover(standing, goal, scales)
     if not_in + not_covered == 0:
         record.stop = CERTIFIED
     elif not_in + wanting == 0:

@@ -68,7 +68,7 @@ _ROUNDS = record_type(Rounds, _records(_auer.ARM), MATRIX, INDICES, _records(_au
 _STANDING = record_type(Standing, _records(_certified.ARM), CUBE, INDICES, _records(_certified.CONTROL), INDICES)
 _GOAL = record_type(Goal, VECTOR, VECTOR, VECTOR)
 _BOX_RULE = record_type(
-    BoxRule, _TABLES, _TABLES, MATRIX, MATRIX, MATRIX, VECTOR, VECTOR, INDICES, MATRIX, VECTOR, VECTOR
+    BoxRule, _TABLES, _TABLES, MATRIX, MATRIX, MATRIX, VECTOR, VECTOR, INDICES, MATRIX, VECTOR, VECTOR, MATRIX, MATRIX
 )
 
 
