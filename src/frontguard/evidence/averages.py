@@ -52,7 +52,8 @@ def _log_sum(terms: Floats) -> float:
     total = 0.0
     for term in terms:
         total += np.exp(term - most)
-    return most + np.log(total)
+    found: float = most + np.log(total)
+    return found
 
 
 @inlined

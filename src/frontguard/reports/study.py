@@ -31,6 +31,7 @@ from frontguard.studies.settings import Settings
 from frontguard.suspects import suspects
 from frontguard.words import analysis as log_summary
 from frontguard.words.certificate import certificate_against_goal, guarantee
+from frontguard.words.counted import rates
 from frontguard.words.study import answer, more_to_come
 from frontguard.words.tables.arm_table import counts
 from frontguard.words.tables.names import with_short_names
@@ -114,6 +115,7 @@ def _facts(snapshot: Snapshot) -> list[Fact]:
     if snapshot.result.status != "certified":
         facts.append(Fact("Certificate", certificate_against_goal(plain.nearest, plain.metrics)))
         facts.append(Fact("Forecast", more_to_come(snapshot)))
+    facts += [Fact("Rates", each) for each in (rates(plain.notices),) if each]
     if snapshot.max_pulls is not None:
         facts.append(Fact("Budget", f"{snapshot.max_pulls:,} pulls"))
     return facts
@@ -273,5 +275,5 @@ def _in_python(settings: Settings) -> str:
         more += "" if value is None else f"    {name}={value},\n"
     return (
         f"frontguard.Study(\n    {arms},\n    [\n        {objectives},\n    ],\n    {settings.threat!r},\n"
-        f"    confidence={settings.confidence},\n    seed={settings.seed},\n{more})"
+        f"    confidence={settings.confidence},\n    goal={settings.goal!r},\n    seed={settings.seed},\n{more})"
     )

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, TypeVar
 
 from frontguard._common.checks import real_number
-from frontguard._common.written import checked_confidence
+from frontguard._common.written import checked_confidence, checked_goal
 from frontguard.errors import BadInput
 from frontguard.evidence.boxes import first_bounded
 from frontguard.limits import Columns, Gate, Limit, columns_for, parse_limits
@@ -64,6 +64,8 @@ class Settings:
     about: dict[str, Any] = field(default_factory=dict)
     reopened_after: int = 0  # plans up to which a stop has been overruled by a change of settings
     limits: tuple[Limit, ...] = ()
+    goal: str = "list"  # or "front": see `Certified`
+    rates: tuple[str, ...] = ()  # metrics whose first values were true or false, so that their rate counts
     columns: Columns = field(init=False, repr=False, compare=False)  # what a pull measures, and what has a box
 
     def policy(self) -> Certified:
@@ -77,6 +79,7 @@ class Settings:
             spread=self.spread,
             max_pulls_per_arm=self.budget.max_pulls_per_arm,
             limits=self.limits,
+            goal=self.goal,
             **optional,
         )
 
@@ -99,6 +102,10 @@ class Settings:
         del settings["columns"]  # which follow from the others
         if not self.limits:  # as before there were any
             del settings["limits"]
+        if self.goal == "front":  # as before there was another one
+            del settings["goal"]
+        if not self.rates:
+            del settings["rates"]
         return json.dumps(settings, ensure_ascii=False, default=asdict)
 
     @classmethod
@@ -123,7 +130,7 @@ class Settings:
                 f"{where}: they are of format {shown(written_in, 60)}; this version of frontguard reads {FORMAT}: "
                 "update frontguard"
             )
-        read.setdefault("limits", [])
+        read = {"limits": [], "rates": [], "goal": "front"} | read
         missing = [key for key in _READERS if key not in read]
         if missing:
             raise BadInput(f"{where}: wanted also {', '.join(missing)}")
@@ -154,14 +161,43 @@ class Settings:
         if self.coverage is not None and len(self.coverage) != objectives:
             raise BadInput(f"coverage must be one number for each of {objectives} objectives; got {len(self.coverage)}")
         _check_parts(self.about, arms)
+        for name in self.rates:
+            if not any(each.name == name and each.takes_booleans for each in self.columns.metrics):
+                raise BadInput(f"rates must be metrics whose mean counts, between bounds; got {shown(name, 60)}")
+
+    def with_rates(self, names: Iterable[str]) -> Settings:
+        """These settings with the rates of some metrics in place of medians that nobody asked for.
+
+        >>> from frontguard import Oblivious
+        >>> found = Settings(("a", "b"), (Objective("solved"),), Oblivious(0.0)).with_rates(["solved"])
+        >>> found.objectives[0].statistic_word, found.objectives[0].bounds, found.rates
+        ('mean', (0.0, 1.0), ('solved',))
+        """
+        wanted = set(names)
+        own = {each.name for each in self.objectives}
+        objectives = tuple(
+            replace(each, statistic="mean", bounds=(0.0, 1.0)) if each.by_default and each.name in wanted else each
+            for each in self.objectives
+        )
+        limits = tuple(
+            replace(each, statistic="mean", bounds=(0.0, 1.0))
+            if each.statistic is None and each.metric in wanted - own
+            else each
+            for each in self.limits
+        )
+        metrics = columns_for(objectives, limits).metrics
+        taken = (each.name for each in metrics if each.name in wanted.union(self.rates) and each.takes_booleans)
+        return replace(self, objectives=objectives, limits=limits, rates=tuple(taken))
 
     def taken_up(self, wanted: Settings, plans: int) -> Settings:
         """These settings, changed to the wanted ones where that is sound once pulls were made.
 
-        The goal (tolerances, coverage, how far limits are set) and the budget may change: boxes do not depend on them.
+        The goal (list or front, tolerances, coverage, how far limits are set) and the budget may change: boxes do not
+        depend on them.
         Arms, what is measured, the threat and the confidence may not: chosen after the fact, they would make the
         certificate worthless.
         """
+        wanted = wanted.with_rates(self.rates)
         for what, ours, theirs in (
             ("arms", self.arms, wanted.arms),
             ("objectives", _measured(self.objectives), _measured(wanted.objectives)),
@@ -174,9 +210,9 @@ class Settings:
         ):
             if ours != theirs:
                 raise BadInput(
-                    f"the study was begun with other {what}: {_difference(ours, theirs)}. Only tolerances"
-                    f"{', the numbers of limits' if self.limits else ''} and budget may change while it goes on; give "
-                    "it another name or another storage to begin anew"
+                    f"the study was begun with other {what}: {_difference(ours, theirs)}. Only goal, "
+                    f"tolerances{', the numbers of limits' if self.limits else ''} and budget may change while it goes "
+                    "on; give it another name or another storage to begin anew"
                 )
         pairs = zip(self.objectives, wanted.objectives, strict=True)
         objectives = tuple(_as_said(ours, theirs) for ours, theirs in pairs)
@@ -347,5 +383,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "about": lambda value: _of_kind(dict, value, "an object"),
     "reopened_after": lambda value: _whole_from_0(value, "reopened_after"),
     "limits": _read_limits,
+    "goal": checked_goal,
+    "rates": lambda value: tuple(checked_text(each, "a rate") for each in _of_kind(list, value, "a list of names")),
 }
 """What reads each key of the stored text."""
