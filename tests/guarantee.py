@@ -37,8 +37,9 @@ from numba import types
 from scipy.stats import beta
 
 from frontguard._common.compiled import entry
-from frontguard.evidence.boundaries import STRENGTH, anytime_rank, log_mixture, read_rank, taken_away
+from frontguard.evidence.boundaries import STRENGTH, anytime_rank, read_rank, taken_away
 from frontguard.evidence.boxes import BoxRule, box_rule
+from frontguard.evidence.mixtures import log_mixture
 from frontguard.simulation import adversaries as adv
 from frontguard.simulation import environments as env
 from frontguard.simulation.contracts import BLOCK, Adversary, PrescientAdversary

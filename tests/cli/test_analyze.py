@@ -76,7 +76,7 @@ def test_rows_of_a_cluster_are_one_observation(tmp_path: Path) -> None:
     ran = run("log.csv", "--minimize", "ms", "--cluster", "host", "--cluster", "day", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
     said = " ".join(ran.stdout.split())
-    assert said.startswith("Of 2 arms, a has the least ms.")
+    assert said.startswith("Of 2 arms, a is the fastest.")
     assert "600 rows are 30 clusters by 'host' and 'day', 15 of an arm" in said
     few = run("log.csv", "--minimize", "ms", "--cluster", "host", cwd=tmp_path)
     assert few.returncode == 0, few.stderr

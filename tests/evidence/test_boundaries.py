@@ -21,16 +21,17 @@ from frontguard.evidence.boundaries import (
     STEPS,
     STRENGTH,
     _log_below,
+    _log_mixture,
     anytime_rank,
     first_useful_pulls,
     fixed_rank,
-    log_mixture,
     log_prior_of,
     rank_table,
     read_rank,
     taken_away,
     taken_away_each,
 )
+from frontguard.evidence.mixtures import log_mixture
 
 Ints = npt.NDArray[np.int64]
 Boundary = Callable[[Ints], npt.NDArray[np.float64]]
@@ -154,8 +155,12 @@ def test_rounding_errors_are_far_below_the_safety(p: float) -> None:
         with mpmath.workdps(50):
             wanted = exact_log_mixture(n, k, p, STRENGTH)
             wanted_below = log_binomial_below(n, below, p)
-        assert abs(log_mixture(n, k, p, 1.0 - p, STRENGTH, log_prior_of(p)) - wanted) < _SAFETY / 10
-        assert abs(_log_below(n, below, p, 1.0 - p)[0] - wanted_below) < _SAFETY / 10
+        pulls, *ranks = (np.array([float(each)]) for each in (n, k, below))
+        mixture = _log_mixture(pulls, ranks[0], p, 1.0 - p, STRENGTH, log_prior_of(p))
+        log_below, _ = _log_below(pulls, ranks[1], p, 1.0 - p)
+        assert abs(float(mixture[0]) - wanted) < _SAFETY / 10
+        assert abs(log_mixture(n, k, p, 1.0 - p, STRENGTH, log_prior_of(p)) - wanted) < _SAFETY / 10  # for kernels
+        assert abs(float(log_below[0]) - wanted_below) < _SAFETY / 10
 
 
 def test_fixed_rank_is_that_of_scipy_where_scipy_is_exact() -> None:

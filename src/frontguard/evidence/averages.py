@@ -19,7 +19,8 @@ import numpy as np
 
 from frontguard._common.compiled import inlined, kernel
 from frontguard._common.typing import Floats
-from frontguard.evidence.boundaries import STRENGTH, log_mixture, log_prior_of, taken_away
+from frontguard.evidence.boundaries import STRENGTH, log_prior_of, taken_away
+from frontguard.evidence.mixtures import log_mixture
 from frontguard.evidence.samples import Record, Samples, ranked
 
 
