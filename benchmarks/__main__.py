@@ -21,6 +21,7 @@ SHORT = ("start", "engine", "samples", "decisions", "opening", "analyze")
 LONG = (
     "cold",  # commands with no machine code on disk
     "certified",  # pulls beside R-PSI's
+    "limit",  # pulls beside what any method needs
     "choices",  # what the certified policy's own choices cost
     "means",  # boxes of means beside betting and the Beta mixture, and their cost beside medians
     "models",  # studies of rates beside exact prices, under every attacker
