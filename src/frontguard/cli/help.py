@@ -75,7 +75,6 @@ GROUPS: dict[str, dict[str, str]] = {
         "--executor": "ADDRESS",
     },
     "Output": {
-        "--baseline": "ARM",
         "--pick": "HOW",
         "--strict": "",
         "--allow-failed-arms": "",
