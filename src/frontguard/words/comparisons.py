@@ -53,10 +53,13 @@ def effect_in_words(arm: str, baseline: str, effect: Effect) -> str:
 
 
 def within(metric: Objective) -> str:
-    """A metric's tolerance, as an amount; "" where every difference matters."""
+    """A metric's tolerance, as an amount; "" where every difference matters.
+
+    In full: "by more than" a rounded amount could be false.
+    """
     if metric.inner_tolerance == 0.0:
         return ""
-    return str(metric.tolerance) if metric.relative else number(float(metric.tolerance))
+    return str(metric.tolerance) if metric.relative else f"{float(metric.tolerance):.15g}"
 
 
 def contrast_in_words(effect: Effect) -> str:

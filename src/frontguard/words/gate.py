@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from frontguard.comparisons.effects import Effect
 from frontguard.comparisons.gate import Check, GatePair, GateResult, Outcome
 from frontguard.notices import InClusters
-from frontguard.objectives import Objective, parse_tolerance
+from frontguard.objectives import Objective
 from frontguard.phrases import cells_of, duration, joined, listed, number, number_of, percent, quoted, visible
 from frontguard.words import comparisons
 from frontguard.words.statements import Statement
@@ -64,7 +64,7 @@ def _none_worse(found: GateResult) -> str:
 
 def _within(metrics: Sequence[Objective]) -> str:
     allowed = [f"{allowance(metric)} in {metric.name}" for metric in metrics]
-    if not any(parse_tolerance(metric.tolerance).amount for metric in metrics):
+    if not any(comparisons.within(metric) for metric in metrics):
         return f" in {joined([metric.name for metric in metrics])}"
     return f" by more than {joined(allowed)}"
 
@@ -75,8 +75,7 @@ def allowance(metric: Objective) -> str:
     >>> allowance(Objective("seconds", "minimize", "2%")), allowance(Objective("bytes", "minimize", 1024.0))
     ('2%', '1024')
     """
-    amount = parse_tolerance(metric.tolerance).amount
-    return "nothing" if not amount else metric.tolerance if isinstance(metric.tolerance, str) else f"{amount:.15g}"
+    return comparisons.within(metric) or "nothing"
 
 
 def _subject(pair: GatePair) -> str:
