@@ -224,3 +224,10 @@ def test_analyses_have_it() -> None:
     assert str(compared).startswith("pr / main = ")
     with pytest.raises(KeyError):
         compared["bytes"]
+
+
+def test_notebooks_show_names_as_data() -> None:
+    named = replace(result(), arms=("<b>a</b>", "arm 1", "arm 2", "arm 3"))
+    for shown in (named.against("<b>a</b>")._repr_html_(), named.pick("knee")._repr_html_()):
+        assert "<b>" not in shown
+        assert "&lt;b&gt;a&lt;/b&gt;" in shown

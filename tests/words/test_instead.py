@@ -88,7 +88,7 @@ def test_amounts_of_metrics_without_a_name_of_their_own() -> None:
         goal="list",
         decided_by=[1, 0],
         lower=[[5.0, 1.0], [1.0, 0.0]],
-        upper=[[6, 1.5], [5.1111, 1]],
+        upper=[[6, 1.5], [5.11112, 1]],
     )
     assert explanation(found, 1).endswith("take a instead: at most 0.1112 less score, as good in ratio")
 

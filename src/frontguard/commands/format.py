@@ -191,6 +191,7 @@ class StudyToml(_Toml):
     seed: Natural = 0
     storage: Text | None = None
     budget: Budget | None = None
+    baseline: Text | None = None
 
 
 class ObjectiveToml(_Toml):

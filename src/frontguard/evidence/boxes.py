@@ -452,7 +452,7 @@ def refresh(boxes: Floats, i: int, samples: Samples, pulls: int, rule: BoxRule) 
     return found_false
 
 
-@kernel
+@kernel(over="arms", deep=True)
 def refresh_all(boxes: Floats, arms: Ints, samples: Samples, pulls: Ints, rule: BoxRule) -> bool:
     """`refresh` these arms (n,), of which so many pulls (n,) were asked for; whether some bound was found false."""
     found_false = False

@@ -17,8 +17,9 @@ from frontguard.errors import BadInput
 from frontguard.evidence.boxes import first_bounded
 from frontguard.limits import Columns, Gate, Limit, columns_for, parse_limits
 from frontguard.objectives import Objective, parse_objectives
-from frontguard.phrases import shortened, shown
+from frontguard.phrases import did_you_mean, shortened, shown
 from frontguard.policies import Certified
+from frontguard.policies.gate import Gatekeeper
 from frontguard.results import ArmParts
 from frontguard.theory.spread import Gaussian, LinearAroundMedian, SpreadBound, Subgaussian, Uniform
 from frontguard.theory.threats import Threat, threat_named
@@ -66,12 +67,16 @@ class Settings:
     limits: tuple[Limit, ...] = ()
     goal: str = "list"  # or "front": see `Certified`
     rates: tuple[str, ...] = ()  # metrics whose first values were true or false, so that their rate counts
+    baseline: str | None = None  # of a gate: the arm that the others are compared with
     columns: Columns = field(init=False, repr=False, compare=False)  # what a pull measures, and what has a box
 
     def policy(self) -> Certified:
         """The policy that decides, without any observations."""
-        optional = {} if self.coverage is None else {"coverage": self.coverage}
-        return Certified.for_objectives(
+        optional: dict[str, Any] = {} if self.coverage is None else {"coverage": self.coverage}
+        kind: type[Certified] = Certified
+        if self.baseline is not None:
+            kind, optional = Gatekeeper, optional | {"baseline": self.arms.index(self.baseline)}
+        return kind.for_objectives(
             len(self.arms),
             self.objectives,
             threat=self.threat,
@@ -106,6 +111,8 @@ class Settings:
             del settings["goal"]
         if not self.rates:
             del settings["rates"]
+        if self.baseline is None:
+            del settings["baseline"]
         return json.dumps(settings, ensure_ascii=False, default=asdict)
 
     @classmethod
@@ -130,7 +137,7 @@ class Settings:
                 f"{where}: they are of format {shown(written_in, 60)}; this version of frontguard reads {FORMAT}: "
                 "update frontguard"
             )
-        read = {"limits": [], "rates": [], "goal": "front"} | read
+        read = {"limits": [], "rates": [], "goal": "front", "baseline": None} | read
         missing = [key for key in _READERS if key not in read]
         if missing:
             raise BadInput(f"{where}: wanted also {', '.join(missing)}")
@@ -164,6 +171,14 @@ class Settings:
         for name in self.rates:
             if not any(each.name == name and each.takes_booleans for each in self.columns.metrics):
                 raise BadInput(f"rates must be metrics whose mean counts, between bounds; got {shown(name, 60)}")
+        if self.baseline is not None:
+            if self.baseline not in self.arms:
+                near = did_you_mean(self.baseline, self.arms)
+                raise BadInput(f"baseline must be one of the arms{near}; got {shown(self.baseline, 120)}")
+            if arms < 2:
+                raise BadInput(f"baseline: wanted another arm to compare with {shown(self.baseline, 120)}; got none")
+            if self.limits:
+                raise BadInput("limits: a gate compares candidates with their baseline, and has no limits")
 
     def with_rates(self, names: Iterable[str]) -> Settings:
         """These settings with the rates of some metrics in place of medians that nobody asked for.
@@ -206,6 +221,7 @@ class Settings:
             ("confidence", self.confidence, wanted.confidence),
             ("spread", self.spread, wanted.spread),
             ("seed", self.seed, wanted.seed),
+            ("baseline", self.baseline, wanted.baseline),
             ("identity", self.about.get("identity"), wanted.about.get("identity")),
         ):
             if ours != theirs:
@@ -385,5 +401,6 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "limits": _read_limits,
     "goal": checked_goal,
     "rates": lambda value: tuple(checked_text(each, "a rate") for each in _of_kind(list, value, "a list of names")),
+    "baseline": lambda value: None if value is None else checked_text(value, "baseline"),
 }
 """What reads each key of the stored text."""

@@ -61,7 +61,7 @@ def test_it_certifies_the_front_and_says_so_again_at_once(folder: Path) -> None:
     assert again.returncode == 0
     assert f"going on with {stored} pulls of study 'toy' in {folder / 'toy.db'}" in again.stderr
     said = " ".join(again.stdout.split())
-    assert said.startswith("2 of 3 arms are not beaten by more than 10% in cost and 10 in size at once: fast, small.")
+    assert said.startswith("These 2 of 3 arms are enough: fast, small. For every other one, one of these is as good")
     assert re.search(r"poor +out .*\[", again.stdout)
     assert "With probability 95%, even if each measurement of an arm is replaced with probability up to 2% by" in said
     assert f"{answer['pulls']} pulls;" in said
