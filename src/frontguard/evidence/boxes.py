@@ -213,7 +213,7 @@ def first_bounded(rule: BoxRule) -> list[int | None]:
 
     >>> from frontguard import Prescient
     >>> first_bounded(box_rule(Prescient(0.1), arms=16, objectives=1, delta=0.1, quantiles=0.9))
-    [6, 66]
+    [5, 83]
     """
     steps = np.arange(rule.low_ranks.shape[2], dtype=np.int64)
     pulls = -(-steps * steps // STEPS**2)  # of each entry of a table: between two of them, only more is taken
