@@ -47,7 +47,7 @@ def test_the_bound_is_the_root_of_the_capital(threat: Threat) -> None:
         return float(logsumexp(logs)) + math.log(0.05 / 2)
 
     wanted = float(brentq(over, -1.0, 1.0, xtol=1e-14))
-    found = upper_difference(differences(better, worse, 0, 80), 0, rule_for(threat))
+    found = upper_difference(differences(better, worse, 0, 80), 0, rule_for(threat), 0)
     assert wanted <= found <= wanted + 1e-8
     # Far narrower than what is known of each arm alone, where nothing lies.
     if threat.eps == 0.0:
@@ -63,10 +63,10 @@ def test_bounds_are_in_units_and_fall_only() -> None:
     apart = np.full((3, 3, 1), np.inf)
     everyone, touched = np.arange(3), np.ones(3, np.bool_)
     refresh_pairs(apart, values, np.array([40, 50, 50]), np.full(3, 50), everyone, touched, rule)
-    assert apart[1, 0, 0] == 4 * upper_difference(differences(values[0, 1], values[0, 0], 0, 40), 0, rule)
+    assert apart[1, 0, 0] == 4 * upper_difference(differences(values[0, 1], values[0, 0], 0, 40), 0, rule, 0)
     assert np.isinf(np.diagonal(apart[:, :, 0])).all()
     assert (apart[2, :2] <= 4.0).all()
-    assert apart[2, 0, 0] > 4 * upper_difference(values[0, 0][:40] * 0 + 0.6, 0, rule)
+    assert apart[2, 0, 0] > 4 * upper_difference(values[0, 0][:40] * 0 + 0.6, 0, rule, 0)
     before = apart.copy()
     values[0, :2] = 0.5
     refresh_pairs(apart, values, np.array([10, 10, 10]), np.full(3, 50), everyone, np.array([True, False, False]), rule)
@@ -78,7 +78,7 @@ def test_what_failed_may_have_been_anything() -> None:
     gone = np.array([np.nan, 0.5, np.nan, 0.5])
     other = np.array([0.25, np.nan, np.nan, 0.5])
     assert differences(gone, other, 0, 4).tolist() == [0.875, 0.75, 1.0, 0.5]
-    assert upper_difference(np.empty(0), 0, rule_for(Prescient(0.0))) == 1.0
+    assert upper_difference(np.empty(0), 0, rule_for(Prescient(0.0)), 0) == 1.0
 
 
 def test_percentages_of_means_and_quantiles_have_none() -> None:
@@ -117,7 +117,7 @@ def test_at_every_number_of_blocks_at_once(threat: Threat, items: int) -> None:
             if taken:
                 one[np.argsort(-one, kind="stable")[:taken]] = 0.0
                 other[np.argsort(other, kind="stable")[:taken]] = 1.0
-            if upper_difference(differences(one, other, 0, n), 2 * taken, rule) < true:
+            if upper_difference(differences(one, other, 0, n), 2 * taken, rule, 0) < true:
                 wrong += 1
                 break
     assert wrong / runs <= delta + 2 * math.sqrt(delta * (1 - delta) / runs)

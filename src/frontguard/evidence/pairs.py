@@ -41,10 +41,10 @@ class PairRule(NamedTuple):
 
     usable: Bools  # (M,): see `pairs_of`
     reach: Floats  # (M,): b − a, from a difference of values in [0, 1] to one of inner values
-    threshold: float  # log(1/δ') of each ordered pair and objective
+    thresholds: Floats  # (M,): log(1/δ') of each ordered pair
     surviving: Floats  # (2,): keep(ν) = surviving[0] · ν − surviving[1]
-    taken: float  # the share of each arm's measurements that may be replaced afterwards
-    items: int  # of the list that blocks are drawn from, without replacement; 0 where there is none
+    taken: Floats  # (M,): the share of each arm's measurements that may be replaced afterwards
+    items: Ints  # (M,): of the list that blocks are drawn from, without replacement; 0 where there is none
     hits: Floats  # (items + 1,): see `hits_at_most`; of each arm and objective
 
 
@@ -75,21 +75,21 @@ def pair_rule(
     usable = pairs_of(statistics)
     _, scales = kinds_and_scales(statistics)
     bounds = max(1, arms * (arms - 1) * int(usable.sum()))
-    none = hits_at_most(threat, 0, delta)
+    M = len(usable)
     return PairRule(
         usable,
         np.abs(scales[:, SLOPE]),
-        threshold_of(delta / bounds),
+        np.full(M, threshold_of(delta / bounds)),
         np.array(threat.surviving),
-        threat.taken,
-        items,
-        none if hits is None else hits,
+        np.full(M, threat.taken),
+        np.full(M, items),
+        np.zeros(1) if hits is None else hits,
     )
 
 
 @kernel
 def differences(better: Floats, worse: Floats, first: int, last: int) -> Floats:
-    """V of the blocks first ≤ r < last, from values in [0, 1] of two arms; the most that it may be, where one is NaN."""
+    """V of the blocks first ≤ r < last, from values in [0, 1] of two arms; the most it may be, where one is NaN."""
     seen = np.empty(last - first)
     for r in range(first, last):
         high = better[r] if better[r] == better[r] else 1.0
@@ -99,21 +99,21 @@ def differences(better: Floats, worse: Floats, first: int, last: int) -> Floats:
 
 
 @kernel
-def upper_difference(seen: Floats, taken: int, rule: PairRule) -> float:
-    """An upper bound of μ_j − μ_i, both in [0, 1], by the V (n,) of their blocks; `taken` of them may be anything."""
+def upper_difference(seen: Floats, taken: int, rule: PairRule, d: int) -> float:
+    """An upper bound of μ_j − μ_i, both in [0, 1], by V (n,) of their blocks in objective d; `taken` of these may be anything."""
     n = seen.shape[0]
     if n == 0:
         return 1.0
     xi = counted_on(seen, taken)
     times, less = rule.surviving[0], rule.surviving[1]
-    if rule.items > 0:
+    if rule.items[d] > 0:
         hidden = hidden_at(rule.hits, 0.0, n)
         hidden += 0.5 * taken  # each replaced value takes half of it from V at most
-        most = unrefuted_list_mean(xi, seen, hidden, rule.items, times, less, rule.threshold)
+        most = unrefuted_list_mean(xi, seen, hidden, rule.items[d], times, less, rule.thresholds[d])
     else:
         sums = np.zeros(BETS)
         add_bets(sums, xi, np.ones(n), n, False)
-        most = (unrefuted_mean(sums, float(n), rule.threshold) + less) / times
+        most = (unrefuted_mean(sums, float(n), rule.thresholds[d]) + less) / times
     return 2.0 * min(1.0, most) - 1.0
 
 
@@ -134,11 +134,9 @@ def refresh_pairs(
             n = min(complete[i], complete[j])
             if n == 0:
                 continue
-            taken = 0
-            if rule.taken > 0.0:
-                taken = taken_away(rule.taken, pulls[i]) + taken_away(rule.taken, pulls[j])
             for d in range(rule.usable.shape[0]):
                 if rule.usable[d]:
+                    taken = taken_away(rule.taken[d], pulls[i]) + taken_away(rule.taken[d], pulls[j])
                     seen = differences(blocks[d, j], blocks[d, i], 0, n)
-                    bound = upper_difference(seen, taken, rule) * rule.reach[d]
+                    bound = upper_difference(seen, taken, rule, d) * rule.reach[d]
                     apart[j, i, d] = min(apart[j, i, d], bound)
