@@ -129,5 +129,3 @@ def counted_on(seen: Floats, taken: int) -> Floats:
         for k in range(min(taken, seen.shape[0])):
             xi[order[k]] = 1.0
     return xi
-
-

@@ -24,7 +24,7 @@ import numpy as np
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.evidence.boundaries import taken_away
-from frontguard.evidence.lists import counted_on, hidden_at, hits_at_most, unrefuted_list_mean
+from frontguard.evidence.lists import counted_on, hidden_at, unrefuted_list_mean
 from frontguard.evidence.means import BETS, add_bets, threshold_of, unrefuted_mean
 from frontguard.evidence.statistics import BOUNDED_MEAN, RELATIVE, SLOPE, Statistic, kinds_and_scales
 from frontguard.theory.threats import Threat
@@ -100,7 +100,7 @@ def differences(better: Floats, worse: Floats, first: int, last: int) -> Floats:
 
 @kernel
 def upper_difference(seen: Floats, taken: int, rule: PairRule, d: int) -> float:
-    """An upper bound of μ_j − μ_i, both in [0, 1], by V (n,) of their blocks in objective d; `taken` of these may be anything."""
+    """An upper bound of μ_j − μ_i, both in [0, 1], by V (n,) in objective d, of which `taken` may be anything."""
     n = seen.shape[0]
     if n == 0:
         return 1.0
