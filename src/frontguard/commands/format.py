@@ -186,6 +186,8 @@ class StudyToml(_Toml):
     contamination: Share = 0.1
     confidence: Confidence = 0.95
     seed: Natural = 0
+    pairs: Annotated[bool, _wanted("true or false")] = False
+    items: Count | None = None
     storage: Text | None = None
     budget: Budget | None = None
 

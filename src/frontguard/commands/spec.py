@@ -88,6 +88,8 @@ class Spec:
     source_text: str = ""
     grid: tuple[str, ...] = ()  # the parameters that name the arms together, if they do
     limits: tuple[Limit, ...] = ()
+    paired: bool = False
+    items: int | None = None
 
     def arm_parts(self) -> dict[str, Any]:
         """The parameters of a grid and, for each arm, their values; nothing of arms that were listed by name."""
@@ -123,6 +125,19 @@ class Spec:
         if limited:
             identity["limited"] = [{"name": source.name, "source": source.to_dict()} for source in limited]
         return cast(dict[str, Any], json.loads(json.dumps(identity)))
+
+    def check_pairs(self) -> None:
+        """Refuse pairs whose pulls have nothing in common, and items that no command measures, or nobody counted."""
+        used = {name for arm in self.arms for _, text, _ in _templates(arm) for name in placeholders(text)}
+        if self.items is None and "item" in used:
+            raise BadInput("{item} is one of a list: say how many there are, with --items N or items = N in [study]")
+        if self.items is not None and "item" not in used:
+            raise BadInput("--items: no command has {item}, the number of the item that it is to measure, from 1")
+        if self.paired and not used & {"rep", "seed", "item"}:
+            raise BadInput(
+                "--paired: no command has {rep}, the number of the repeat, or {seed}, both of which are the same for "
+                "all arms: without, their pulls have nothing in common"
+            )
 
     def with_limits(self, limits: Iterable[Limit]) -> Spec:
         """This spec with further limits; one that differs from an earlier one by its number alone stands in its place.
@@ -195,7 +210,8 @@ def read_spec(path: str | os.PathLike[str]) -> Spec:
 def spec_from_arms(arms: Sequence[str], *, minimize: Sequence[str] = (), maximize: Sequence[str] = ()) -> Spec:
     """A spec from texts NAME=COMMAND; commands are split as a shell would, but run without one.
 
-    Braces are plain, but for {workdir}, {arm}, {seed} and {pull}. Without objectives the wall time is minimised.
+    Braces are plain, but for {workdir}, {arm}, {seed}, {pull}, {rep} and {item}. Without objectives the wall
+    time is minimised.
 
     >>> spec = spec_from_arms(["short=sleep 0.1", "long=sleep 0.2"])
     >>> [(arm.name, arm.command) for arm in spec.arms], spec.objectives[0].name
@@ -281,6 +297,8 @@ def _built(table: SpecToml, complain: Complaints, file: Path) -> Spec:
         cwd=cwd,
         confidence=study.confidence,
         seed=study.seed,
+        paired=study.pairs or study.items is not None,
+        items=study.items,
         budget=Limits(budget.max_pulls, budget.max_pulls_per_arm, budget.max_time),
         workers=run.workers,
         timeout=run.timeout,

@@ -49,6 +49,11 @@ def hits_at_most(threat: Threat, items: int, delta: float) -> Floats:
     return np.asarray(pulls - anytime_rank(pulls, 1.0 - threat.eps, delta), np.float64)
 
 
+def hidden_share(threat: Threat, items: int, delta: float) -> float:
+    """Which share of a list that was measured may have been replaced, at most."""
+    return float(hidden_at(hits_at_most(threat, items, delta), threat.taken, items)[-1]) / items
+
+
 @kernel
 def hidden_at(hits: Floats, taken: float, n: int) -> Floats:
     """How much of the sum of the first r = 0, …, n values replacements may have taken away, looked at n."""
@@ -81,7 +86,9 @@ def unrefuted_list_mean(
     keep(c) = times · c − less.
     """
     n = xi.shape[0]
-    m = most_of_list(seen, hidden, items)
+    m = most = most_of_list(seen, hidden, items)
+    if n == items and hidden[n] == 0.0:  # nothing is left to chance
+        return m
     sums, ones = np.zeros(BETS), np.ones(n)
     add_bets(sums, xi, ones, n, False)
     # c_r(m) = (items · m − spent[r]) · share[r]
@@ -117,7 +124,7 @@ def unrefuted_list_mean(
         m -= step
         if step <= _SMALL_STEP:
             break
-    return min(1.0, m + 1e-11) if m < most_of_list(seen, hidden, items) else m
+    return min(1.0, m + 1e-11) if m < most else m
 
 
 @kernel

@@ -17,6 +17,7 @@ in their order, up to the first that is not back. A failed measurement may have 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -24,13 +25,17 @@ import numpy as np
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.evidence.boundaries import taken_away
+from frontguard.evidence.boxes import COLUMNS
 from frontguard.evidence.lists import counted_on, hidden_at, unrefuted_list_mean
 from frontguard.evidence.means import BETS, add_bets, threshold_of, unrefuted_mean
-from frontguard.evidence.statistics import BOUNDED_MEAN, RELATIVE, SLOPE, Statistic, kinds_and_scales
+from frontguard.evidence.statistics import BOUNDED_MEAN, RELATIVE, SLOPE, Statistic, kinds_and_scales, noisy
 from frontguard.theory.threats import Threat
 
 SHARE = 0.5
 """Of δ, what differences within pairs get where there are any; boxes have the rest."""
+
+HITS_SHARE = 1 / 3
+"""Of δ of the boxes of a list, what is kept for how many measurements were replaced, where chance decides that."""
 
 MOST_ARMS = 300
 """Arms up to which all pairs are looked at."""
@@ -48,15 +53,20 @@ class PairRule(NamedTuple):
     hits: Floats  # (items + 1,): see `hits_at_most`; of each arm and objective
 
 
-def pairs_of(statistics: list[Statistic] | tuple[Statistic, ...]) -> Bools:
+def pairs_of(statistics: Sequence[Statistic]) -> Bools:
     """Of which objectives (M,) differences can be bounded: means of values with bounds, and no percentages of these."""
     kinds, scales = kinds_and_scales(statistics)
     return np.asarray((kinds == BOUNDED_MEAN) & (scales[:, RELATIVE] == 0.0))
 
 
+def hits_delta(delta: float, arms: int, statistics: Sequence[Statistic]) -> float:
+    """What of δ is for how many items of one arm and objective were replaced, where chance decides that."""
+    return (1.0 - SHARE) * HITS_SHARE * delta / (max(1, arms) * noisy(statistics))
+
+
 def pair_rule(
     threat: Threat,
-    statistics: list[Statistic] | tuple[Statistic, ...],
+    statistics: Sequence[Statistic],
     *,
     arms: int,
     delta: float,
@@ -119,9 +129,9 @@ def upper_difference(seen: Floats, taken: int, rule: PairRule, d: int) -> float:
 
 @kernel
 def refresh_pairs(
-    apart: Floats, blocks: Floats, complete: Ints, pulls: Ints, arms: Ints, touched: Bools, rule: PairRule
+    boxes: Floats, blocks: Floats, complete: Ints, pulls: Ints, arms: Ints, touched: Bools, rule: PairRule
 ) -> None:
-    """Bring the bounds `apart` (K, K, M) of m_j − m_i up to date, of pairs of these arms one of which was touched.
+    """Bring the columns of pairs in `boxes` up to date, of pairs of these arms one of which was touched.
 
     `blocks` (M, K, R) are values in [0, 1] by block, NaN where one failed, of which the first `complete` (K,) are back;
     `pulls` (K,) counts all measurements of an arm that are looked at.
@@ -139,4 +149,49 @@ def refresh_pairs(
                     taken = taken_away(rule.taken[d], pulls[i]) + taken_away(rule.taken[d], pulls[j])
                     seen = differences(blocks[d, j], blocks[d, i], 0, n)
                     bound = upper_difference(seen, taken, rule, d) * rule.reach[d]
-                    apart[j, i, d] = min(apart[j, i, d], bound)
+                    boxes[j, COLUMNS + i, d] = min(boxes[j, COLUMNS + i, d], bound)
+
+
+@kernel
+def unrefuted_pairs(
+    most: Floats, least: Floats, have: Bools, arms: Ints, taken: Ints, times: float, rule: PairRule, d: int
+) -> Floats:
+    """The largest ν (n, n) of all ordered pairs (j, i) of these arms that is not refuted, of what is left of it.
+
+    `most`, `least` (K, R) are values in [0, 1] of arms by block, with what failed as 1 and as 0; `have` says on which
+    blocks an arm was measured. `taken` (K,) measurements of each may be replaced. With more blocks foreseen than there
+    are, in proportion, `times` as many. Of a list, it is ν itself.
+    """
+    n, R = arms.shape[0], most.shape[1]
+    found = np.ones((n, n))
+    seen = np.empty(R)
+    for a in range(n):
+        for b in range(n):
+            j, i = arms[a], arms[b]
+            count = 0
+            if i != j:
+                for r in range(R):
+                    if have[i, r] and have[j, r]:
+                        seen[count] = (1.0 + most[j, r] - least[i, r]) / 2.0
+                        count += 1
+            if count == 0:
+                continue
+            both = taken[i] + taken[j]
+            if rule.items[d] > 0:
+                hidden = hidden_at(rule.hits, 0.0, count)
+                hidden += 0.5 * both
+                found[a, b] = unrefuted_list_mean(
+                    counted_on(seen[:count], both),
+                    seen[:count],
+                    hidden,
+                    rule.items[d],
+                    rule.surviving[0],
+                    rule.surviving[1],
+                    rule.thresholds[d],
+                )
+                continue
+            sums = np.zeros(BETS)
+            add_bets(sums, counted_on(seen[:count], both), np.ones(count), count, False)
+            sums *= times
+            found[a, b] = unrefuted_mean(sums, count * times, rule.thresholds[d])
+    return found

@@ -15,8 +15,9 @@ from frontguard.limits import Columns, Limit, columns_for
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.boxes import BoxReader, mean_front, means
 from frontguard.logs.checks.ties import refuse_ties
-from frontguard.logs.clustered import Clustered, box_reader
+from frontguard.logs.clustered import Clustered
 from frontguard.logs.more_pulls import Needed, needed
+from frontguard.logs.paired import box_reader
 from frontguard.logs.profile import profile as robustness
 from frontguard.logs.sort.ordered import Readable
 from frontguard.logs.what_if import WhatIf, what_if

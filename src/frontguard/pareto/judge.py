@@ -34,11 +34,21 @@ from frontguard.pareto.relations import (
     find_strongest_rivals,
     worst_uncovered,
 )
-from frontguard.pareto.rule import Goal, checked_tolerance, promised
+from frontguard.pareto.rule import (
+    CONTROL,
+    NOT_RETURNED,
+    Goal,
+    checked_tolerance,
+    decide,
+    new_standing,
+    promised,
+    promised_by_pairs,
+)
 from frontguard.verdicts import BEYOND, OPEN, Verdict
 
 _MANY = 50_000
 _SAMPLE = 32_768
+_ENOUGH = 10**6  # pulls of an arm after which the rule hopes for no more
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +121,8 @@ def judge(
     if not held.all():
         row = int(held.all(axis=1).argmin())
         raise BadInput(f"boxes must not be empty; got {lower[row].tolist()} to {upper[row].tolist()} for arm {row}")
+    if boxes.apart is not None:
+        return _judge_pairs(boxes, Goal(gamma, cover, least_lead))
 
     decided_by = _put_out(lower, upper)
     codes = np.where(decided_by >= 0, int(Verdict.OUT), int(Verdict.UNDECIDED))
@@ -143,6 +155,23 @@ def judge(
     not_returned = left[covered | ~candidates[left]]
     coverage_slack = worst_uncovered(upper[not_returned], lower[returned], cover)
     return replace(verdicts, accuracy_slack=float(accuracy_slack), coverage_slack=coverage_slack)
+
+
+def _judge_pairs(boxes: ArmBoxes, goal: Goal) -> Verdicts:
+    """The verdicts where there is evidence on pairs, of a few hundred arms at most: those of the rule itself."""
+    control = np.zeros(1, CONTROL)
+    control["max_pulls"] = control["max_per_arm"] = np.iinfo(np.int64).max
+    standing = new_standing(len(boxes.lower), boxes.lower.shape[1], control)._replace(boxes=boxes.as_columns())
+    standing.arms["pulls"] = _ENOUGH
+    decide(standing, goal)
+    arms = standing.arms
+    return Verdicts(
+        arms["status"].copy(),
+        arms["decided_by"].copy(),
+        (arms["candidate"] != NOT_RETURNED) & (arms["status"] != Verdict.OUT),
+        float(control["accuracy_slack"][0]),
+        float(control["coverage_slack"][0]),
+    )
 
 
 def _judge_with_limits(
@@ -199,6 +228,9 @@ def promised_now(
     alive = np.flatnonzero(verdicts.codes != Verdict.OUT)
     goal, M = Goal(accuracy, coverage, margin), len(accuracy)
     # Arms that are in are certainly within, and of the others upper ends alone are read: limits change nothing here.
+    if boxes.apart is not None:
+        columns = boxes.as_columns()[:, :, :M]
+        return promised_by_pairs(columns, alive, verdicts.front[alive], goal.accuracy, goal.coverage)
     return promised(boxes.lower[alive, :M], boxes.upper[alive, :M], verdicts.front[alive], goal)
 
 

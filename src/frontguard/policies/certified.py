@@ -19,6 +19,7 @@ from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput, OutOfTurn
 from frontguard.evidence.boundaries import STEPS
 from frontguard.evidence.boxes import (
+    COLUMNS,
     ESTIMATE,
     HIGH,
     LARGEST,
@@ -50,6 +51,7 @@ from frontguard.pareto.rule import (
     new_standing,
     next_batch,
     promised,
+    promised_by_pairs,
     reachable,
 )
 from frontguard.policies.base import Policy, State
@@ -155,7 +157,7 @@ class Certified(Policy):
             threat,
             arms=self.arms,
             objectives=max(self.objectives, len(statistics)) if wider else self.objectives,  # type: ignore[arg-type]
-            delta=delta,
+            delta=self._delta_of_boxes(delta),
             spread=spread,
             t_bar=t_bar,
             quantiles=quantiles,
@@ -183,6 +185,10 @@ class Certified(Policy):
         control["accuracy_slack"] = control["coverage_slack"] = np.inf
         self._start = control
         self._begin()
+
+    def _delta_of_boxes(self, delta: float) -> float:
+        """What boxes have of δ."""
+        return delta
 
     def _first_bounded(self) -> list[int | None]:
         return first_bounded(self.rule)[: 2 * self.objectives]
@@ -424,8 +430,8 @@ class Certified(Policy):
         """Count pulls of `arms` as asked for."""
         self._expect(self._checked_arms(arms))
 
-    def take(self, arms: npt.ArrayLike, values: npt.ArrayLike) -> None:
-        """As `tell`, but decide nothing yet."""
+    def take(self, arms: npt.ArrayLike, values: npt.ArrayLike, reps: npt.ArrayLike | None = None) -> None:
+        """As `tell`, but decide nothing yet; which pull of its arm each is matters to `Paired` only."""
         self._take(arms, values)
 
     def dismiss(self, arms: npt.ArrayLike) -> None:
@@ -523,7 +529,7 @@ class Certified(Policy):
         standing = self.standing
         touched = np.flatnonzero(self._touched)
         pulls = standing.arms["pulls"][touched] + self._outstanding[touched]  # those that are out count as failed
-        if refresh_all(standing.boxes, touched, self.samples, pulls, self.rule):
+        if self._refresh(touched, pulls):
             standing.control["revive"] = 1
         self._touched[:] = False
         self._told_since = 0
@@ -532,6 +538,10 @@ class Certified(Policy):
             self._all_seen = bool(((arms["pulls"] > 0) | (arms["status"] == Verdict.SET_ASIDE)).all())
         if self._all_seen and (standing.arms["status"] != Verdict.SET_ASIDE).any():
             decide(self.read_by_rule(), self.goal)
+
+    def _refresh(self, touched: Ints, pulls: Ints) -> bool:
+        """Bring what is known of arms that were told up to date; whether some of it was found false."""
+        return bool(refresh_all(self.standing.boxes, touched, self.samples, pulls, self.rule))
 
     def read_by_rule(self) -> Standing:
         """Where arms stand, with the boxes that the rule reads: where there are limits, see `pareto.limits`."""
@@ -545,6 +555,10 @@ class Certified(Policy):
     def certificate(self) -> Certificate:
         """What holds now of the arms that are in: the least accuracy and coverage with which they can be returned."""
         alive, standing = self._alive, self.standing
+        if standing.boxes.shape[1] > COLUMNS:
+            inside = standing.arms["status"][alive] == Verdict.IN
+            boxes = standing.boxes[:, :, : self.objectives]
+            return self._certificate(*promised_by_pairs(boxes, alive, inside, self.accuracy, self.coverage))
         lower, upper = (bounds[alive] for bounds in self._bounds())
         return self._certificate(*promised(lower, upper, standing.arms["status"][alive] == Verdict.IN, self.goal))
 
@@ -626,6 +640,7 @@ class Pending:
     def __init__(self, arms: int, objectives: int) -> None:
         self.counts = np.zeros(arms, np.int64)  # pulls of each arm, failed ones included
         self.dismissed = np.zeros(0, np.int64)  # arms of those that do not count
+        self.by_block: list[tuple[Ints, Ints, Floats]] = []  # arms, which pull of the arm each is, and values
         self._columns = empty_table(arms * objectives)
         self._pool = empty_pool(arms * objectives)
         self._readers: WeakSet[object] = WeakSet()  # of the pool as it is
@@ -634,8 +649,10 @@ class Pending:
         """How many pulls are pending."""
         return int(self.counts.sum())
 
-    def add(self, arms: Ints, values: Floats) -> None:
+    def add(self, arms: Ints, values: Floats, reps: Ints | None = None) -> None:
         """Add inner values (n, M) of pulls of `arms` (n,); NaN where one failed. Costs about as much as is added."""
+        if reps is not None:
+            self.by_block.append((arms, reps, values))
         if len(self._readers):
             self._pool, self._readers = self._pool.copy(), WeakSet()
         order = np.argsort(arms, kind="stable")

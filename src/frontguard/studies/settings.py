@@ -19,6 +19,7 @@ from frontguard.limits import Columns, Gate, Limit, columns_for, parse_limits
 from frontguard.objectives import Objective, parse_objectives
 from frontguard.phrases import shortened, shown
 from frontguard.policies import Certified
+from frontguard.policies.paired import Paired
 from frontguard.results import ArmParts
 from frontguard.theory.spread import Gaussian, LinearAroundMedian, SpreadBound, Subgaussian, Uniform
 from frontguard.theory.threats import Threat, threat_named
@@ -29,6 +30,9 @@ FORMAT = 1
 
 MOST_OBJECTIVES = 1000
 """More than any study has; their intervals are made of tables, one for each."""
+
+MOST_ITEMS = 1_000_000
+"""Of a list. Where there are more, they may as well be endless."""
 
 MOST_CELLS = 10_000_000
 """Arms times objectives of a study at most: some gigabytes."""
@@ -64,12 +68,17 @@ class Settings:
     about: dict[str, Any] = field(default_factory=dict)
     reopened_after: int = 0  # plans up to which a stop has been overruled by a change of settings
     limits: tuple[Limit, ...] = ()
+    paired: bool = False  # whether pulls of the same repeat are of the same item, seed or block
+    items: int = 0  # of the list that these are drawn from; 0 where there is none
     columns: Columns = field(init=False, repr=False, compare=False)  # what a pull measures, and what has a box
 
     def policy(self) -> Certified:
         """The policy that decides, without any observations."""
-        optional = {} if self.coverage is None else {"coverage": self.coverage}
-        return Certified.for_objectives(
+        optional: dict[str, Any] = {} if self.coverage is None else {"coverage": self.coverage}
+        kind = Certified
+        if self.paired:
+            kind, optional = Paired, {**optional, "items": self.items}
+        return kind.for_objectives(
             len(self.arms),
             self.objectives,
             threat=self.threat,
@@ -99,6 +108,8 @@ class Settings:
         del settings["columns"]  # which follow from the others
         if not self.limits:  # as before there were any
             del settings["limits"]
+        if not self.paired:
+            del settings["paired"], settings["items"]
         return json.dumps(settings, ensure_ascii=False, default=asdict)
 
     @classmethod
@@ -123,7 +134,7 @@ class Settings:
                 f"{where}: they are of format {shown(written_in, 60)}; this version of frontguard reads {FORMAT}: "
                 "update frontguard"
             )
-        read.setdefault("limits", [])
+        read = {"limits": [], "paired": False, "items": 0, **read}
         missing = [key for key in _READERS if key not in read]
         if missing:
             raise BadInput(f"{where}: wanted also {', '.join(missing)}")
@@ -153,6 +164,8 @@ class Settings:
             )
         if self.coverage is not None and len(self.coverage) != objectives:
             raise BadInput(f"coverage must be one number for each of {objectives} objectives; got {len(self.coverage)}")
+        if self.items and (not self.paired or self.items > MOST_ITEMS):
+            raise BadInput(f"items must be at most {MOST_ITEMS:,}, of a study of pairs; got {self.items:,}")
         _check_parts(self.about, arms)
 
     def taken_up(self, wanted: Settings, plans: int) -> Settings:
@@ -170,6 +183,8 @@ class Settings:
             ("confidence", self.confidence, wanted.confidence),
             ("spread", self.spread, wanted.spread),
             ("seed", self.seed, wanted.seed),
+            ("pairs", self.paired, wanted.paired),
+            ("items", self.items, wanted.items),
             ("identity", self.about.get("identity"), wanted.about.get("identity")),
         ):
             if ours != theirs:
@@ -347,5 +362,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "about": lambda value: _of_kind(dict, value, "an object"),
     "reopened_after": lambda value: _whole_from_0(value, "reopened_after"),
     "limits": _read_limits,
+    "paired": lambda value: _of_kind(bool, value, "true or false"),
+    "items": lambda value: _whole_from_0(value, "items"),
 }
 """What reads each key of the stored text."""

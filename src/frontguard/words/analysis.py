@@ -15,7 +15,7 @@ import numpy as np
 from frontguard._common.typing import Bools
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.more_pulls import FARTHEST, LIMITS
-from frontguard.notices import InClusters, RowsLeftOut, TakenAsRate
+from frontguard.notices import InClusters, InPairs, RowsLeftOut, TakenAsRate
 from frontguard.phrases import are, joined, percent, rounded
 from frontguard.results import WORDS
 from frontguard.verdicts import Verdict
@@ -24,7 +24,7 @@ from frontguard.words.certificate import allowed, amounts_in_words, sensible, su
 from frontguard.words.command_line import command_line
 from frontguard.words.front import front_in_words, measured, place
 from frontguard.words.limits import beaten_and_beyond, none_within_yet
-from frontguard.words.notices import in_clusters, rows_that_count
+from frontguard.words.notices import in_clusters, in_pairs, rows_that_count
 from frontguard.words.statements import Statement
 from frontguard.words.tables.arm_table import ArmTable, arm_table, names_in_short, shown
 from frontguard.words.threats import able, beyond, what_eps_is
@@ -94,6 +94,11 @@ def rates(found: Analysis) -> str | None:
 def clusters(found: Analysis) -> str | None:
     """What counts as one observation, where that is not every row; None where it is."""
     return next((in_clusters(each) for each in found.notices if isinstance(each, InClusters)), None)
+
+
+def pairs(found: Analysis) -> str | None:
+    """On what arms are compared beside their intervals; None where on nothing."""
+    return next((in_pairs(each) for each in found.notices if isinstance(each, InPairs)), None)
 
 
 # How robust it is -----------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from decimal import ROUND_CEILING
 from typing import Any
 
 from frontguard import notices
@@ -211,6 +212,29 @@ def in_clusters(notice: notices.InClusters) -> str:
     return f"{counted} {Statement.CLUSTERS(columns=columns)}"
 
 
+def in_pairs(notice: notices.InPairs) -> str:
+    """On what arms are compared, and what that asks of it."""
+    columns = joined([repr(each) for each in notice.columns])
+    if not notice.looked:
+        return (
+            f"{notice.arms:,} arms on {notice.blocks:,} different {columns} are too many for all pairs to be looked "
+            "at: arms are compared by their intervals only"
+        )
+    each = f"{notice.least:,}" if notice.least == notice.most else f"{notice.least:,} to {notice.most:,}"
+    said = [Statement.PAIRS(columns=columns, each=each)]
+    if notice.items:
+        said.append(Statement.LIST(items=f"{notice.items:,}"))
+        if notice.complete:
+            measured = f"{notice.complete:,} of {number_of(notice.arms)}"
+            hidden = percent(notice.hidden, ROUND_CEILING)
+            said.append(
+                Statement.LIST_LEFT(arms=measured, hidden=hidden)
+                if notice.hidden
+                else Statement.LIST_KNOWN(arms=measured)
+            )
+    return " ".join(said)
+
+
 def _too_few_clusters(notice: notices.TooFewClusters) -> str:
     named = ", ".join(map(repr, notice.names))
     more = f" … and {notice.arms - len(notice.names):,} more" if notice.arms > len(notice.names) else ""
@@ -293,6 +317,7 @@ _SENTENCES: dict[type[notices.Notice], str | Callable[[Any], str]] = {
     notices.LooksClustered: _looks_clustered,
     notices.TooFewPulls: _too_few_pulls,
     notices.InClusters: in_clusters,
+    notices.InPairs: in_pairs,
     notices.TooFewClusters: _too_few_clusters,
     notices.RowsWithoutArm: _rows_without_arm,
     notices.RowsLeftOut: rows_that_count,
