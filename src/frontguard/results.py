@@ -314,6 +314,7 @@ class Result:
     outlook: Certificate | None = None  # with which the present candidates could be returned: for progress
     guess: Guess | None = None  # where no arm is in
     limits: Kept | None = None  # where arms must keep to some: the front is that of the arms within
+    goal: str = "front"  # what is returned: all arms that none beats, or the short "list" of as few as are enough
 
     def having(self, verdict: Verdict) -> Bools:
         """Which arms (K,) have this verdict."""

@@ -60,12 +60,12 @@ class ByTheRule:
     coverage_slack: float
 
 
-def decided(boxes: ArmBoxes, accuracy: Floats, coverage: Floats, margin: Floats) -> ByTheRule:
+def decided(boxes: ArmBoxes, accuracy: Floats, coverage: Floats, margin: Floats, goal: str = "front") -> ByTheRule:
     control = np.zeros(1, rule.CONTROL)
     control["max_pulls"] = control["max_per_arm"] = np.iinfo(np.int64).max
     standing = rule.new_standing(*boxes.lower.shape, control)._replace(boxes=as_columns(boxes))
     standing.arms["pulls"] = 10**6
-    rule.decide(standing, rule.Goal(accuracy, coverage, margin))
+    rule.decide(standing, rule.Goal.of(accuracy, coverage, goal, margin))
     slacks = control["accuracy_slack"][0], control["coverage_slack"][0]
     return ByTheRule(standing.arms["status"], standing.arms["decided_by"], float(slacks[0]), float(slacks[1]))
 
@@ -77,7 +77,9 @@ def naive_coverage_slack(boxes: ArmBoxes, verdicts: Verdicts, coverage: Floats) 
     return float(gaps.min(axis=1, initial=np.inf).max(initial=-np.inf))
 
 
-def check_rivals(boxes: ArmBoxes, ours: Verdicts, theirs: ByTheRule, accuracy: Floats, coverage: Floats) -> None:
+def check_rivals(
+    boxes: ArmBoxes, ours: Verdicts, theirs: ByTheRule, accuracy: Floats, coverage: Floats, goal: str = "front"
+) -> None:
     """A rival may be another one only where it is as good a reason."""
     for i, (mine, other) in enumerate(zip(ours.decided_by, theirs.decided_by, strict=True)):
         if mine < 0:
@@ -96,22 +98,26 @@ def check_rivals(boxes: ArmBoxes, ours: Verdicts, theirs: ByTheRule, accuracy: F
             assert of_mine == of_other
         else:
             assert ours.returned[mine]
+            if goal == "list":  # the policy names the arm for which it was left out
+                assert ours.returned[other]
             with np.errstate(invalid="ignore"):
                 leads = np.min(boxes.estimates[ours.returned] - boxes.estimates[i], axis=1)
                 lead = np.min(boxes.estimates[mine] - boxes.estimates[i])
             assert lead == np.nanmax(leads)
 
 
+@pytest.mark.parametrize("goal", ["front", "list"])
 @pytest.mark.parametrize("objectives", [1, 2, 3, 4])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_verdicts_are_those_of_the_certified_policy(shape: str, objectives: int) -> None:
+def test_verdicts_are_those_of_the_certified_policy(shape: str, objectives: int, goal: str) -> None:
     rng = np.random.default_rng([SHAPES.index(shape), objectives])
     for trial in range(12):
         arms = int(rng.integers(1, 8)) if trial < 3 else int(rng.integers(100, 500))
         boxes = random_boxes(shape, arms, objectives, rng)
         accuracy, coverage = (rng.choice([0.0, 0.1, 0.5, 2.0], size=objectives) for _ in range(2))
         margin = rng.choice([0.0, 0.1], size=objectives)
-        ours, theirs = judge(boxes, accuracy, coverage, margin), decided(boxes, accuracy, coverage, margin)
+        ours = judge(boxes, accuracy, coverage, margin, goal=goal)
+        theirs = decided(boxes, accuracy, coverage, margin, goal)
         np.testing.assert_array_equal(ours.codes, theirs.codes)
         assert ours.accuracy_slack == theirs.accuracy_slack
         # The policy looks no further once an arm is covered, so below zero its slack is only an upper bound; and where
@@ -119,16 +125,17 @@ def test_verdicts_are_those_of_the_certified_policy(shape: str, objectives: int)
         assert ours.coverage_slack == naive_coverage_slack(boxes, ours, coverage) <= theirs.coverage_slack
         if theirs.coverage_slack > 0.0 and not (ours.undecided & ours.candidates).any():
             assert ours.coverage_slack == theirs.coverage_slack
-        check_rivals(boxes, ours, theirs, accuracy, coverage)
+        check_rivals(boxes, ours, theirs, accuracy, coverage, goal)
 
 
-def test_every_verdict_and_every_reason_comes_up() -> None:
+@pytest.mark.parametrize("goal", ["front", "list"])
+def test_every_verdict_and_every_reason_comes_up(goal: str) -> None:
     """Or the comparison above would show less than it seems to."""
     seen: set[tuple[int, bool]] = set()
     for shape in SHAPES:
         for objectives in (1, 2, 3):
             boxes = random_boxes(shape, 300, objectives, np.random.default_rng(objectives))
-            verdicts = judge(boxes, 0.5, 0.5, 0.0)
+            verdicts = judge(boxes, 0.5, 0.5, 0.0, goal=goal)
             seen |= set(zip(verdicts.codes.tolist(), verdicts.candidates.tolist(), strict=True))
     words = {(Verdict(code).word, candidate) for code, candidate in seen}
     assert words == {
@@ -136,12 +143,13 @@ def test_every_verdict_and_every_reason_comes_up() -> None:
     }  # fmt: skip
 
 
-def test_the_certificate_that_holds_now_is_reached_by_asking_for_no_more() -> None:
+@pytest.mark.parametrize("goal", ["front", "list"])
+def test_the_certificate_that_holds_now_is_reached_by_asking_for_no_more(goal: str) -> None:
     """With the tolerances widened by the slacks nothing is open any more."""
     rng = np.random.default_rng(6)
     for _ in range(20):
         boxes = random_boxes("spread", 200, 2, rng)
-        verdicts = judge(boxes, 0.1, 0.1, 0.0)
+        verdicts = judge(boxes, 0.1, 0.1, 0.0, goal=goal)
         assert verdicts.undecided.any()
         more = 1.0 + 1e-12  # the differences are rounded
         eased = judge(
@@ -149,19 +157,23 @@ def test_the_certificate_that_holds_now_is_reached_by_asking_for_no_more() -> No
             0.1 + max(verdicts.accuracy_slack, 0.0) * more,
             0.1 + max(verdicts.coverage_slack, 0.0) * more,
             0.0,
+            goal=goal,
         )
         assert not eased.undecided.any()
 
 
+@pytest.mark.parametrize("goal", ["front", "list"])
 @pytest.mark.parametrize("objectives", [1, 2, 3])
 @pytest.mark.parametrize("shape", ["spread", "front", "grid", "equal"])
-def test_short_cuts_for_many_arms_change_nothing(shape: str, objectives: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_cuts_for_many_arms_change_nothing(
+    shape: str, objectives: int, goal: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Samples and the order of arms save time only."""
     boxes = random_boxes(shape, 60_000, objectives, np.random.default_rng(8))
     module = sys.modules[judge.__module__]
     monkeypatch.setattr(module, "_SAMPLE", 4096)
     monkeypatch.setattr(module, "_MANY", 100)
-    ours = judge(boxes, 0.1, 0.1, 0.0)
+    ours = judge(boxes, 0.1, 0.1, 0.0, goal=goal)
     highest = np.argsort(-boxes.lower.min(axis=1))[:100]  # enough to put most arms out
     for j in highest:
         plain = (boxes.upper <= boxes.lower[j]).all(axis=1) & (boxes.upper < boxes.lower[j]).any(axis=1)
@@ -174,7 +186,7 @@ def test_short_cuts_for_many_arms_change_nothing(shape: str, objectives: int, mo
     monkeypatch.setattr(module, "_SAMPLE", 10**9)
     monkeypatch.setattr(module, "_MANY", 10**9)
     monkeypatch.setattr(dominance, "_FEW", 10**9)
-    again = judge(boxes, 0.1, 0.1, 0.0)
+    again = judge(boxes, 0.1, 0.1, 0.0, goal=goal)
     np.testing.assert_array_equal(ours.codes, again.codes)
     assert (ours.accuracy_slack, ours.coverage_slack) == (again.accuracy_slack, again.coverage_slack)
 

@@ -70,13 +70,15 @@ def _pairs(boxes: Floats, tolerance: Floats, relation: int) -> Floats:
                 found[i, j] = relations.uncovered(boxes, tolerance, i, j)
             elif relation == 3:
                 found[i, j] = relations.beaten(boxes, tolerance, i, j)
+            elif relation == 5:
+                found[i, j] = relations.near(boxes, tolerance, i, j)
             else:
                 found[i, j] = relations.lead(boxes, j, i)
     return found
 
 
 def pairs(boxes: ArmBoxes, tolerance: Floats, relation: str) -> Floats:
-    number = ("dominated", "shortfall", "uncovered", "beaten", "lead").index(relation)
+    number = ("dominated", "shortfall", "uncovered", "beaten", "lead", "near").index(relation)
     return _pairs(as_columns(boxes), tolerance, number)
 
 
@@ -138,6 +140,25 @@ def test_beaten(boxes: ArmBoxes, seed: int) -> None:
 
 
 @ANY
+def test_near(boxes: ArmBoxes, seed: int) -> None:
+    margin = tolerances(boxes.lower.shape[1], seed)
+    holds = pairs(boxes, margin, "near") == 1.0
+    found = relations.find_near(boxes.estimates, boxes.estimates, margin)
+    np.testing.assert_array_equal(found, holds.any(axis=1))
+    with np.errstate(invalid="ignore"):
+        ahead = (boxes.estimates - boxes.estimates[:, None] + margin >= 0.0).all(axis=2)
+    np.testing.assert_array_equal(holds, ahead & (boxes.estimates > -np.inf).all(axis=1))
+
+
+@ANY
+def test_inside(boxes: ArmBoxes, seed: int) -> None:
+    accuracy = tolerances(boxes.lower.shape[1], seed)
+    short = others(pairs(boxes, accuracy, "shortfall"), -np.inf)
+    found = relations.find_inside(boxes.lower, boxes.upper, accuracy)
+    np.testing.assert_array_equal(found, short.max(axis=1, initial=-np.inf) <= 0.0)
+
+
+@ANY
 def test_lead(boxes: ArmBoxes, seed: int) -> None:
     leads = pairs(boxes, np.zeros(boxes.lower.shape[1]), "lead")
     leaders = relations.find_leaders(boxes.estimates, boxes.estimates)
@@ -149,20 +170,22 @@ def test_lead(boxes: ArmBoxes, seed: int) -> None:
     assert (relations.find_leaders(boxes.estimates, boxes.estimates[:0]) == -1).all()
 
 
+@pytest.mark.parametrize("goal", ["front", "list"])
 @settings(max_examples=200)
 @ANY
-def test_whole_verdicts(boxes: ArmBoxes, seed: int) -> None:
+def test_whole_verdicts(goal: str, boxes: ArmBoxes, seed: int) -> None:
     if len(boxes.lower) == 0:
-        verdicts = judge(boxes, 0.1, 0.1, 0.0)
+        verdicts = judge(boxes, 0.1, 0.1, 0.0, goal=goal)
         assert len(verdicts.codes) == 0
         assert verdicts.accuracy_slack == verdicts.coverage_slack == -np.inf
         return
     accuracy, coverage, margin = (tolerances(boxes.lower.shape[1], 3 * seed + n) for n in range(3))
-    ours, theirs = judge(boxes, accuracy, coverage, margin), decided(boxes, accuracy, coverage, margin)
+    ours = judge(boxes, accuracy, coverage, margin, goal=goal)
+    theirs = decided(boxes, accuracy, coverage, margin, goal)
     np.testing.assert_array_equal(ours.codes, theirs.codes)
     assert ours.accuracy_slack == theirs.accuracy_slack
     assert ours.coverage_slack == naive_coverage_slack(boxes, ours, coverage) <= theirs.coverage_slack
-    check_rivals(boxes, ours, theirs, accuracy, coverage)
+    check_rivals(boxes, ours, theirs, accuracy, coverage, goal)
 
 
 def test_the_boxes_above_bring_up_every_verdict() -> None:

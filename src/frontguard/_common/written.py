@@ -91,6 +91,23 @@ def checked_confidence(value: object, name: str = "confidence") -> float:
     return level
 
 
+GOALS = ("front", "list")
+"""What is to be returned: all arms that none beats, the paper's set; or as few as are enough, the short list."""
+
+WANTED_GOAL = "'list' (as few arms as are enough) or 'front' (all that none beats)"
+
+
+def checked_goal(value: object, name: str = "goal") -> str:
+    """What is to be returned.
+
+    >>> checked_goal("list")
+    'list'
+    """
+    if not isinstance(value, str) or value not in GOALS:
+        raise BadInput(f"{name} must be {WANTED_GOAL}; got {value!r}")
+    return value
+
+
 def checked_seconds(value: object, name: str) -> float:
     """Seconds, from a number of them or a text such as "30 min".
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from frontguard._common.secrets import without_password
-from frontguard._common.written import checked_confidence
+from frontguard._common.written import checked_confidence, checked_goal
 from frontguard.cli.counted import Exact, Mean, Sigma, check_named, counted, of_analyze
 from frontguard.cli.report import checked_target, keep, origin
 from frontguard.cli.values import (
@@ -70,6 +70,12 @@ def analyze(
     threat: Annotated[str | None, typer.Option(help=f"{THREATS} (Without: the study's, or prescient.)")] = None,
     confidence: Annotated[
         str | None, typer.Option(help="Probability with which the answer must hold (without: the study's, or 0.95).")
+    ] = None,
+    goal: Annotated[
+        str | None,
+        typer.Option(
+            help="list: as few arms as are enough; front: all that none beats (without: the study's, or list)."
+        ),
     ] = None,
     anytime: Annotated[
         bool | None,
@@ -153,6 +159,7 @@ def analyze(
         "tolerance": by_metric("tolerance", tolerance, read_tolerance),
         "limits": read_limits(limit) if limit else None,
         "confidence": None if confidence is None else checked_confidence(confidence, "--confidence"),
+        "goal": None if goal is None else checked_goal(goal, "--goal"),
         "memory": None if memory is None else size_of(memory),
     }
     said = counted(mean, exact, sigma, quantile)

@@ -27,6 +27,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "How surely": {
         "--tolerance": "AMOUNT",
+        "--goal": "GOAL",
         "--coverage": "AMOUNT",
         "--contamination": "SHARE",
         "--threat": "THREAT",

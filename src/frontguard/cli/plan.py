@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from frontguard._common.written import checked_confidence
+from frontguard._common.written import checked_confidence, checked_goal
 from frontguard.cli.counted import Exact, Mean, check_named, counted, counting
 from frontguard.cli.values import THREATS, by_metric, console, known_metrics, read_number, say, whole_from
 from frontguard.errors import BadInput
@@ -41,6 +41,12 @@ def plan(
     ] = "0.1",
     threat: Annotated[str, typer.Option(help=THREATS)] = "prescient",
     confidence: Annotated[str, typer.Option(help="Probability with which the answer must hold.")] = "0.95",
+    goal: Annotated[
+        str | None,
+        typer.Option(
+            help="list: as few arms as are enough; front: all that none beats (without: the spec's, or list)."
+        ),
+    ] = None,
     coverage: Annotated[
         list[str] | None, typer.Option(help="By how much an arm of the front may be missed (without: as --tolerance).")
     ] = None,
@@ -87,6 +93,7 @@ def plan(
     model = threat_of(given.get("threat"), given.get("contamination"), usual, prefix="--")
     written = given.get("confidence")
     level = wanted.confidence if written is None and wanted else checked_confidence(written, "--confidence")
+    aim = (wanted.goal if wanted else "list") if goal is None else checked_goal(goal, "--goal")
     plain = [text for text in sigma or () if "=" not in text]
     said = counted(mean, exact, [text for text in sigma or () if "=" in text], quantile)
     named: Sequence[Objective]
@@ -129,6 +136,7 @@ def plan(
         span=span,
         pilot=measured,
         metrics=metrics,
+        goal=aim,
     )
     with ProgressDisplay() as progress:
         made = make_plan(task, runs=runs, seed=seed, watcher=progress)

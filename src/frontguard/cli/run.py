@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from frontguard._common.secrets import without_password
-from frontguard._common.written import checked_confidence, checked_seconds
+from frontguard._common.written import checked_confidence, checked_goal, checked_seconds
 from frontguard.cli.counted import Exact, Mean, Sigma, check_named, counted, counting
 from frontguard.cli.report import checked_target, keep, origin
 from frontguard.cli.values import (
@@ -86,6 +86,12 @@ def run(
     confidence: Annotated[
         str | None, typer.Option(help="Probability with which the answer must hold (without: 0.95).")
     ] = None,
+    goal: Annotated[
+        str | None,
+        typer.Option(
+            help="list: as few arms as are enough; front: all that none beats (without: as the spec, or list)."
+        ),
+    ] = None,
     max_pulls: Annotated[int | None, whole_from(1, "Stop after so many pulls of all arms together.")] = None,
     max_pulls_per_arm: Annotated[int | None, whole_from(1, "Pull no arm more often than this.")] = None,
     max_time: Annotated[
@@ -129,7 +135,7 @@ def run(
     wanted = with_options(
         spec_of(spec, arm or (), minimize or (), maximize or ()),
         tolerance=tolerance or (), counts=counted(mean, exact, sigma, quantile), limit=limit or (), threat=threat,
-        contamination=contamination, confidence=confidence,
+        contamination=contamination, confidence=confidence, goal=goal,
         max_pulls=max_pulls, max_pulls_per_arm=max_pulls_per_arm, max_time=max_time, workers=workers, timeout=timeout,
         seed=seed, name=study, paired=paired, items=items,
     )  # fmt: skip
@@ -189,6 +195,7 @@ def with_options(
     threat: str | None = None,
     contamination: str | None = None,
     confidence: str | None = None,
+    goal: str | None = None,
     max_pulls: int | None = None,
     max_pulls_per_arm: int | None = None,
     max_time: str | None = None,
@@ -208,6 +215,8 @@ def with_options(
     changes["threat"] = threat_of(threat, contamination, spec.threat, prefix="--")
     if confidence is not None:
         changes["confidence"] = checked_confidence(confidence, "--confidence")
+    if goal is not None:
+        changes["goal"] = checked_goal(goal, "--goal")
     changes["budget"] = replace(
         spec.budget,
         max_pulls=max_pulls or spec.budget.max_pulls,
@@ -269,6 +278,7 @@ def _study(spec: Spec, storage: Storage, where: str) -> Study:
                 spec.threat,
                 limits=spec.limits,
                 confidence=spec.confidence,
+                goal=spec.goal,
                 storage=storage,
                 name=spec.name,
                 max_pulls=spec.budget.max_pulls,

@@ -27,6 +27,7 @@ from pydantic_core import PydanticCustomError
 from frontguard import objectives, phrases
 from frontguard._common.secrets import without_password
 from frontguard._common.written import (
+    GOALS,
     WANTED_CONFIDENCE,
     WANTED_SHARE,
     WANTED_TIME,
@@ -133,6 +134,7 @@ Bounds = Annotated[
 Counted = Annotated[objectives.Counted, _wanted("'quantile' or 'mean'", *get_args(objectives.Counted))]
 Threats = Literal["oblivious", "prescient", "malicious", "share"]
 Threat = Annotated[Threats, _wanted("'oblivious', 'prescient', 'malicious' or 'share'", *get_args(Threats))]
+Goal = Annotated[Literal["front", "list"], _wanted("'list' or 'front'", *GOALS)]
 Direction = Annotated[objectives.Direction, _wanted("'minimize' or 'maximize'", *get_args(objectives.Direction))]
 Statistic = Annotated[objectives.Counted, _wanted("'quantile' or 'mean'", *get_args(objectives.Counted))]
 Sigma = Annotated[float, Field(gt=0.0, lt=math.inf), _wanted("the deviation of the values, a positive number")]
@@ -185,6 +187,7 @@ class StudyToml(_Toml):
     threat: Threat = "prescient"
     contamination: Share = 0.1
     confidence: Confidence = 0.95
+    goal: Goal = "list"
     seed: Natural = 0
     pairs: Annotated[bool, _wanted("true or false")] = False
     items: Count | None = None

@@ -76,6 +76,7 @@ class Spec:
     threat: Threat
     cwd: Path
     confidence: float = 0.95
+    goal: str = "list"
     seed: int = 0
     budget: Limits = Limits()
     workers: int = 1
@@ -101,7 +102,8 @@ class Spec:
     def identity(self) -> dict[str, Any]:
         """All that must not change when a study is taken up again, in a form that JSON can hold.
 
-        Tolerances, budget, workers and timeouts may change, and so may the folder of the spec. The seed is the study's.
+        Goal, tolerances, budget, workers and timeouts may change, and so may the folder of the spec. The seed is the
+        study's.
         Of variables the names are here; `about` has what shows that a value changed.
         """
         identity = {
@@ -296,6 +298,7 @@ def _built(table: SpecToml, complain: Complaints, file: Path) -> Spec:
         threat=threat_named(study.threat, study.contamination),
         cwd=cwd,
         confidence=study.confidence,
+        goal=study.goal,
         seed=study.seed,
         paired=study.pairs or study.items is not None,
         items=study.items,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from frontguard._common.checks import checked_count
-from frontguard._common.written import checked_confidence, explains_arguments
+from frontguard._common.written import checked_confidence, checked_goal, explains_arguments
 from frontguard.errors import BadInput
 from frontguard.limits import Limit, columns_for, parse_limits
 from frontguard.logs.adjusted import adjusted
@@ -65,6 +65,7 @@ def analyze(
     threat: Threat | str | None = None,
     contamination: float | str | None = None,
     confidence: float | str | None = None,
+    goal: str | None = None,
     anytime: bool | None = None,
     profile: bool | None = None,
     memory: int | None = None,
@@ -106,6 +107,9 @@ def analyze(
         given.
     threat, contamination, confidence
         As in `Study`; those of a study unless given, and else "prescient", 0.1 and 0.95.
+    goal
+        "list", as few arms as are enough, or "front", all that none beats; that of a study unless given, and else the
+        list.
     anytime
         Use boundaries that hold however often the log was looked at while it grew. Without, the number of rows must not
         have been chosen by looking at the values. Studies choose what to pull by what they saw: theirs are always so.
@@ -148,6 +152,7 @@ def analyze(
     """
     model = threat_of(threat, contamination)
     level = 0.95 if confidence is None else checked_confidence(confidence)
+    aim = "list" if goal is None else checked_goal(goal)
     entries = _entries(maximize, minimize, objectives)
     given = () if entries is None else parse_objectives(entries)
     kept_to = () if limits is None else parse_limits(limits)
@@ -159,7 +164,8 @@ def analyze(
                 "these; leave --one-look (anytime=False) away"
             )
         chosen = adjusted(metrics, tolerance, quantile, statistic, bounds, sigma, exact)
-        return Question(chosen, model, level, anytime=adaptive if anytime is None else anytime, limits=kept_to)
+        looks = adaptive if anytime is None else anytime
+        return Question(chosen, model, level, anytime=looks, limits=kept_to, aim=aim)
 
     pairing = _checked_pairs(pair, items, cluster, log)
     cluster = pairing if pairing is not None else cluster
@@ -214,6 +220,7 @@ def analyze(
                 question,
                 threat=threat_of(threat, contamination, own.threat),
                 confidence=own.confidence if confidence is None else level,
+                aim=own.aim if goal is None else aim,
                 coverage=_coverage(own, metrics) if tolerance is None else None,
                 limits=own.limits if limits is None else kept_to,
             )

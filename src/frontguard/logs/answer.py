@@ -25,6 +25,7 @@ from frontguard.notices import ExactDiffers, LooksDirtier, Notice, TooFewCluster
 from frontguard.objectives import Objective, tolerances
 from frontguard.pareto.judge import Verdicts, front_of_estimates, judge, promised_now
 from frontguard.pareto.limits import LimitRule, keeping_of
+from frontguard.pareto.rule import Goal
 from frontguard.results import ArmParts, Certificate, Guess, Inner, Kept
 from frontguard.suspects import MOST_VALUES, SampleLook, arms_that_matter, dirtier_than, look_at
 from frontguard.theory.threats import Threat
@@ -44,6 +45,7 @@ class Question:
     coverage: tuple[float, ...] | None = None  # inner values; as the tolerances unless given
     anytime: bool = False
     limits: tuple[Limit, ...] = ()
+    aim: str = "list"  # or "front"
 
     @property
     def columns(self) -> Columns:
@@ -61,11 +63,12 @@ class Question:
         return round(1.0 - self.confidence, 12)
 
     def goal(self) -> dict[str, Any]:
-        """γ, c and the margin, as inner values (M,), and limits, if there are any; see `Certified`."""
+        """γ, c and the margin, as inner values (M,), list or front, and limits, if there are any; see `Certified`."""
         accuracy = tolerances(self.objectives)
         coverage = accuracy if self.coverage is None else np.array(self.coverage)
-        goal = {"accuracy": accuracy, "coverage": coverage, "margin": np.maximum(accuracy - coverage, 0.0) / 2}
-        return {**goal, "limits": LimitRule.of(self.columns.gates) if self.limits else None}
+        margin = Goal.of(accuracy, coverage, self.aim).margin
+        limits = LimitRule.of(self.columns.gates) if self.limits else None
+        return {"accuracy": accuracy, "coverage": coverage, "margin": margin, "goal": self.aim, "limits": limits}
 
 
 def answer(
@@ -141,6 +144,7 @@ def answer(
         kind=kind,
         guess=guess,
         what_if=otherwise,
+        goal=question.aim,
     )
     return found.keeping_to(kept).in_units(question.objectives)  # type: ignore[return-value]
 

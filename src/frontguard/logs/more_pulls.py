@@ -73,6 +73,7 @@ def needed(
     coverage: npt.ArrayLike,
     margin: npt.ArrayLike,
     limits: LimitRule | None = None,
+    goal: str = "front",
 ) -> Needed:
     """How many more pulls would settle the arms that `verdicts`, those of this log, leave open.
 
@@ -94,7 +95,7 @@ def needed(
     rivals, pulls = verdicts.decided_by[arms], ordered.pulls[arms]
 
     def settled(least: int, under: Threat) -> Bools:
-        codes = judge(alive_only.foresee(under, least), accuracy, coverage, margin, limits).codes[own]
+        codes = judge(alive_only.foresee(under, least), accuracy, coverage, margin, limits, goal).codes[own]
         return np.asarray(codes != Verdict.UNDECIDED)
 
     level = np.full(len(arms), -1, np.int64)

@@ -78,6 +78,7 @@ def question_of(settings: Settings) -> Question:
         settings.coverage,
         anytime=True,
         limits=settings.limits,
+        aim=settings.goal,
     )
 
 

@@ -14,6 +14,12 @@ stays as it is, and a mean with a known deviation has no bound from the first ε
   the candidates are the same throughout. Among the same arms H_j − L_i only rises, so the arms that are in only become
   fewer, and among the same arms that are in, so do the covered ones. Hence **verdicts that are the same at ε₁ and ε₂
   are the same between them**, and an interval at whose ends they are equal need not be looked into.
+- Where the goal is the list, candidates depend on who covers whom as well, and are compared too, with the step in which
+  each became one and with which arms could be in. If all that is the same at both ends, it is so between. Which could
+  be in only become fewer, so they stay. An arm that is kept at ε₁ is covered by none kept before it, nor at a larger ε;
+  one that is left out at ε₂ is left out for one kept before it, which was so at a smaller ε too: so, arm by arm in
+  their order, the first step is the same between, and so is the second. Where arms came on the list in a third step, so
+  that they alone cover others, nothing is concluded, and every level is looked at.
 
 A verdict as such need not be lost for good: an arm that was out can come in at a larger ε and then cover another one
 again. What is given is therefore the first change, from the present ε upwards.
@@ -75,6 +81,7 @@ def profile(
     coverage: npt.ArrayLike,
     margin: npt.ArrayLike,
     limits: LimitRule | None = None,
+    goal: str = "front",
     resolution: float | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Profile:
@@ -96,14 +103,26 @@ def profile(
         raise BadInput(f"resolution must be between 0 and 1/2; got {resolution!r}")
     levels = _levels(threat.eps, step)
     known: dict[int, Ints] = {}  # verdicts by level, while they are needed
+    choices: dict[int, Ints] = {}  # and how candidates were chosen, where the goal is the list
     sizes: dict[int, int] = {}
 
     def codes(level: int) -> Ints:
         if level not in known:
             boxes = reader.read(replace(threat, eps=float(levels[level])))
-            known[level] = judge(boxes, accuracy, coverage, margin, limits).codes.astype(np.int8)
+            found = judge(boxes, accuracy, coverage, margin, limits, goal)
+            known[level] = found.codes.astype(np.int8)
+            if found.choice is not None:
+                choices[level] = (2 * found.choice.step + found.choice.inside).astype(np.int8)
             sizes[level] = int((known[level] == Verdict.IN).sum())
         return known[level]
+
+    def alike(level: int, end: int) -> bool:
+        """Whether verdicts are the same at both levels, and hence between them."""
+        if not np.array_equal(codes(level), codes(end)):
+            return False
+        if end - level <= 1 or not choices:
+            return True
+        return np.array_equal(choices[level], choices[end]) and not (choices[level] >= 2 * 3).any()
 
     present = codes(0)
     stands = np.full(len(present), len(levels) - 1)  # the last level up to which each verdict is known to stand
@@ -113,7 +132,7 @@ def profile(
     ends = [last]  # of intervals yet to be looked into; the next one begins at `level`
     while ends and (open_still.any() or changed == len(levels)):
         end = ends[-1]
-        same = np.array_equal(codes(level), codes(end))
+        same = alike(level, end)
         if end - level > 1 and not same:
             ends.append((level + end) // 2)
             continue
@@ -124,6 +143,7 @@ def profile(
             if changed == len(levels) and ((known[end] == Verdict.IN) != (present == Verdict.IN)).any():
                 changed = end
         del known[level]
+        choices.pop(level, None)
         level = ends.pop()
         if progress is not None:
             progress(float(levels[level]))

@@ -48,6 +48,7 @@ def identify(
     storage: str | Path | Storage | None = None,
     name: str = "study",
     confidence: float | str = 0.95,
+    goal: str = "list",
     coverage: Sequence[float] | None = None,
     spread: SpreadBound | None = None,
     max_pulls: int | None = None,
@@ -72,8 +73,8 @@ def identify(
         one metric, as a number. An exception is a
         failed pull, and so is a value that cannot be used: an observation that may be anything, not one that is left
         out.
-    arms, objectives, limits, threat, contamination, confidence, coverage, spread, max_pulls, max_pulls_per_arm, seed
-        As in `Study`. With a number of arms, `evaluate` gets 0, 1, ….
+    arms, objectives, limits, threat, contamination, confidence, goal, coverage, spread, max_pulls, max_pulls_per_arm
+        and seed as in `Study`. With a number of arms, `evaluate` gets 0, 1, ….
     paired
         As in `Study`: pulls of different arms with the same `rep` share what they are measured on, be it an item that
         `evaluate` takes by its number, or chance: `seed` is then the number `rep`, the same for all arms.
@@ -132,6 +133,7 @@ def identify(
             confidence=confidence,
             storage=storage,
             name=name,
+            goal=goal,
             coverage=coverage,
             spread=spread,
             max_pulls=max_pulls,

@@ -3,7 +3,10 @@
 It is that of `rule.decide`, read as a final decision: no bound can still gain anything.
 
 - *out*: some arm dominates it for certain. All others are *alive*.
-- *Candidates* are the alive arms that no alive arm beats by the margin in every objective, beyond doubt.
+- *Candidates*, where the goal is the front, are the alive arms that no alive arm beats by the margin in every
+  objective, beyond doubt. Where it is the list, from the best down those that no candidate before them covers, or seems
+  to; after these, those that could be in and that no candidate which is in covers; and at last those that could be in
+  and alone cover what would be open otherwise.
 - *in*: a candidate that no other alive arm can beat by more than γ in every objective.
 - *covered*: any other alive arm that some arm which is in covers.
 - *undecided*: the rest. Those that are candidates would be returned too, with less accuracy.
@@ -21,6 +24,7 @@ import numpy.typing as npt
 
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Bools, Floats, Ints
+from frontguard._common.written import checked_goal
 from frontguard.errors import BadInput
 from frontguard.evidence.boxes import ArmBoxes
 from frontguard.pareto.box_tree import plant
@@ -30,6 +34,7 @@ from frontguard.pareto.relations import (
     find_beaten,
     find_covering,
     find_dominating,
+    find_inside,
     find_leaders,
     find_strongest_rivals,
     worst_uncovered,
@@ -44,11 +49,31 @@ from frontguard.pareto.rule import (
     promised,
     promised_by_pairs,
 )
+from frontguard.pareto.short_list import find_best_first, keep_needed
 from frontguard.verdicts import BEYOND, OPEN, Verdict
 
 _MANY = 50_000
 _SAMPLE = 32_768
 _ENOUGH = 10**6  # pulls of an arm after which the rule hopes for no more
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """How K arms came on the list, or did not.
+
+    `step` (K,) is 0 for those that are no candidates; 1 for those that no candidate before them covers, or seems to; 2
+    for those that are in and that none of the former which is in covers; 3 for those that are in and alone cover an arm
+    that would be open otherwise. `inside` (K,) says which could be in, listed or not.
+    """
+
+    step: Ints
+    inside: Bools
+
+    def among(self, arms: Ints, count: int) -> Choice:
+        """The same where its arms are the `arms` of so many."""
+        step, inside = np.zeros(count, np.int64), np.zeros(count, np.bool_)
+        step[arms], inside[arms] = self.step, self.inside
+        return Choice(step, inside)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +94,7 @@ class Verdicts:
     candidates: Bools
     accuracy_slack: float
     coverage_slack: float
+    choice: Choice | None = None  # where the goal is the list
 
     @property
     def front(self) -> Bools:
@@ -95,8 +121,9 @@ def judge(
     coverage: npt.ArrayLike,
     margin: npt.ArrayLike,
     limits: LimitRule | None = None,
+    goal: str = "front",
 ) -> Verdicts:
-    """The verdicts on these boxes, for inner tolerances γ, c and the margin (M,).
+    """The verdicts on these boxes, for inner tolerances γ, c and the margin (M,), and a goal: see `rule.Goal`.
 
     With limits, of which there must be one at least, boxes have columns for what is limited behind those of the M
     objectives, and tolerances are one for each of these.
@@ -109,8 +136,9 @@ def judge(
     >>> [Verdict(code).word for code in verdicts.codes], verdicts.decided_by.tolist()
     (['undecided', 'in', 'out', 'undecided'], [3, 0, 0, 0])
     """
+    checked_goal(goal)
     if limits is not None:
-        return _judge_with_limits(boxes, accuracy, coverage, margin, limits)
+        return _judge_with_limits(boxes, accuracy, coverage, margin, limits, goal)
     lower, upper = boxes.lower, boxes.upper
     K, M = lower.shape
     gamma, cover, least_lead = (
@@ -122,7 +150,7 @@ def judge(
         row = int(held.all(axis=1).argmin())
         raise BadInput(f"boxes must not be empty; got {lower[row].tolist()} to {upper[row].tolist()} for arm {row}")
     if boxes.apart is not None:
-        return _judge_pairs(boxes, Goal(gamma, cover, least_lead))
+        return _judge_pairs(boxes, Goal.of(gamma, cover, goal, least_lead))
 
     decided_by = _put_out(lower, upper)
     codes = np.where(decided_by >= 0, int(Verdict.OUT), int(Verdict.UNDECIDED))
@@ -130,7 +158,12 @@ def judge(
     if len(alive) > _MANY:  # neighbours one after another find in the cache what the one before them used
         alive = plant(boxes.estimates, alive).owners
 
-    beaten = find_beaten(boxes.doubt_low[alive], boxes.doubt_high[alive], least_lead)
+    choice: Choice | None = None
+    if goal == "list":
+        found = _choose(boxes.of(alive), alive, gamma, cover, least_lead)
+        beaten, choice = found.step == 0, found.among(alive, K)
+    else:
+        beaten = find_beaten(boxes.doubt_low[alive], boxes.doubt_high[alive], least_lead)
     chosen = alive[~beaten]
     candidates = np.zeros(K, np.bool_)
     candidates[chosen] = True
@@ -147,7 +180,7 @@ def judge(
     codes[left[covered]] = Verdict.COVERED
     decided_by[left[covered]] = front[covering[covered]]
 
-    verdicts = Verdicts(codes, decided_by, candidates, -np.inf, -np.inf)
+    verdicts = Verdicts(codes, decided_by, candidates, -np.inf, -np.inf, choice)
     returned = np.flatnonzero(verdicts.returned)
     led = left[~covered & ~candidates[left]]
     decided_by[led] = _named(returned, find_leaders(boxes.estimates[led], boxes.estimates[returned]))
@@ -165,22 +198,58 @@ def _judge_pairs(boxes: ArmBoxes, goal: Goal) -> Verdicts:
     standing.arms["pulls"] = _ENOUGH
     decide(standing, goal)
     arms = standing.arms
+    candidates = (arms["candidate"] != NOT_RETURNED) & (arms["status"] != Verdict.OUT)
     return Verdicts(
         arms["status"].copy(),
         arms["decided_by"].copy(),
-        (arms["candidate"] != NOT_RETURNED) & (arms["status"] != Verdict.OUT),
+        candidates,
         float(control["accuracy_slack"][0]),
         float(control["coverage_slack"][0]),
+        Choice(candidates.astype(np.int64), arms["inside"] == 1) if goal.name == "list" else None,
     )
 
 
+def _choose(boxes: ArmBoxes, arms: Ints, accuracy: Floats, coverage: Floats, margin: Floats) -> Choice:
+    """Which of these alive arms are candidates for the list."""
+    estimates, lower, upper = boxes.estimates, boxes.lower, boxes.upper
+    order = find_best_first(estimates, arms, coverage)
+    inside = find_inside(lower, upper, accuracy)
+    chosen = keep_needed(estimates, lower, upper, order, margin, coverage)
+    step = np.zeros(len(arms), np.int64)
+    step[chosen] = 1
+    rest = order[(inside & (step == 0))[order]]
+    rest = rest[find_covering(upper[rest], lower[chosen[inside[chosen]]], coverage) < 0]
+    step[keep_needed(estimates, lower, upper, rest, margin, coverage, seem=False)] = 2
+    step[_needed_by_others(lower, upper, order, inside, step == 0, coverage)] = 3
+    return Choice(step, inside)
+
+
+def _needed_by_others(lower: Floats, upper: Floats, order: Ints, inside: Bools, out: Bools, coverage: Floats) -> Ints:
+    """The arms that could be in, and are left out, though they alone cover arms that would be open otherwise."""
+    spare, returned = order[(inside & out)[order]], np.flatnonzero(inside & ~out)
+    others = order[~inside[order]]
+    others = others[find_covering(upper[others], lower[returned], coverage) < 0]
+    others = others[find_covering(upper[others], lower[spare], coverage) >= 0]
+    found = []
+    while len(others):
+        by = spare[np.argmax((upper[others[0]] - lower[spare] - coverage <= 0.0).all(axis=1))]
+        found.append(by)
+        others = others[(upper[others] - lower[by] - coverage > 0.0).any(axis=1)]
+    return np.array(found, np.int64)
+
+
 def _judge_with_limits(
-    boxes: ArmBoxes, accuracy: npt.ArrayLike, coverage: npt.ArrayLike, margin: npt.ArrayLike, limits: LimitRule
+    boxes: ArmBoxes,
+    accuracy: npt.ArrayLike,
+    coverage: npt.ArrayLike,
+    margin: npt.ArrayLike,
+    limits: LimitRule,
+    goal: str,
 ) -> Verdicts:
     """Those beyond are out, and decide nobody; the others are judged by what may be read of them."""
     read, keeping = veiled_boxes(boxes, limits, np.size(accuracy))
     left = np.flatnonzero(keeping != BEYOND)
-    found = judge(read.of(left), accuracy, coverage, margin)
+    found = judge(read.of(left), accuracy, coverage, margin, goal=goal)
     # One that is open has lower ends of −∞, with which it is in only if it has no rival at all.
     lonely = found.front & (keeping[left] == OPEN)
     codes, decided_by = np.full(len(keeping), int(Verdict.OUT)), np.full(len(keeping), -1)
@@ -188,9 +257,9 @@ def _judge_with_limits(
     codes[left] = np.where(lonely, int(Verdict.UNDECIDED), found.codes)
     decided_by[left], candidates[left] = _named(left, found.decided_by), found.candidates
     decided_by[(codes == Verdict.UNDECIDED) & (keeping == OPEN)] = -1  # its own limit stands in its way, and no rival
-    return Verdicts(
-        codes, decided_by, candidates, np.inf if lonely.any() else found.accuracy_slack, found.coverage_slack
-    )
+    accuracy_slack = np.inf if lonely.any() else found.accuracy_slack
+    choice = None if found.choice is None else found.choice.among(left, len(keeping))
+    return Verdicts(codes, decided_by, candidates, accuracy_slack, found.coverage_slack, choice)
 
 
 def front_of_estimates(
@@ -200,6 +269,7 @@ def front_of_estimates(
     coverage: npt.ArrayLike,
     margin: npt.ArrayLike,
     limits: LimitRule | None = None,
+    goal: str = "front",
 ) -> Bools:
     """Which of these arms (K,) would be in if the estimates (K, M) were exact: a guess, of which nothing is proved.
 
@@ -212,7 +282,7 @@ def front_of_estimates(
     front = np.zeros(len(estimates), np.bool_)
     some = np.flatnonzero(among & np.isfinite(estimates).all(axis=1))
     exact = estimates[some]
-    front[some] = judge(ArmBoxes(*(exact,) * 5), accuracy, coverage, margin, limits).front
+    front[some] = judge(ArmBoxes(*(exact,) * 5), accuracy, coverage, margin, limits, goal).front
     return front
 
 
@@ -223,15 +293,16 @@ def promised_now(
     coverage: Floats,
     margin: Floats,
     limits: LimitRule | None = None,
+    goal: str = "front",
 ) -> tuple[float, float]:
     """Slacks of accuracy and coverage with which the arms that are in could be returned, whatever else is open."""
     alive = np.flatnonzero(verdicts.codes != Verdict.OUT)
-    goal, M = Goal(accuracy, coverage, margin), len(accuracy)
+    wanted, M = Goal.of(accuracy, coverage, goal, margin), len(accuracy)
     # Arms that are in are certainly within, and of the others upper ends alone are read: limits change nothing here.
     if boxes.apart is not None:
         columns = boxes.as_columns()[:, :, :M]
-        return promised_by_pairs(columns, alive, verdicts.front[alive], goal.accuracy, goal.coverage)
-    return promised(boxes.lower[alive, :M], boxes.upper[alive, :M], verdicts.front[alive], goal)
+        return promised_by_pairs(columns, alive, verdicts.front[alive], wanted.accuracy, wanted.coverage)
+    return promised(boxes.lower[alive, :M], boxes.upper[alive, :M], verdicts.front[alive], wanted)
 
 
 def _named(arms: Ints, found: Ints) -> Ints:

@@ -91,7 +91,7 @@ def veil_arm(boxes: Floats, i: int, limits: LimitRule, arms: Table, veiled: Floa
         if in_the_end == BEYOND:
             veiled[i, HIGH_FLOOR, d] = LOWEST
         if seems != WITHIN:  # it beats nobody, and is no candidate where another is
-            veiled[i, DOUBT_LOW, d] = veiled[i, DOUBT_HIGH, d] = -np.inf
+            veiled[i, ESTIMATE, d] = veiled[i, DOUBT_LOW, d] = veiled[i, DOUBT_HIGH, d] = -np.inf
 
 
 @kernel
@@ -109,5 +109,5 @@ def veiled_boxes(boxes: ArmBoxes, limits: LimitRule, objectives: int) -> tuple[A
     read = replace(ArmBoxes(*(array[:, :objectives].copy() for array in boxes.alone)), apart=apart)
     read.lower[keeping == OPEN] = -np.inf
     unlikely = (keeping == OPEN) & (seems != WITHIN)
-    read.doubt_low[unlikely] = read.doubt_high[unlikely] = -np.inf
+    read.estimates[unlikely] = read.doubt_low[unlikely] = read.doubt_high[unlikely] = -np.inf
     return read, keeping

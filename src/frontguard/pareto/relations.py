@@ -115,12 +115,15 @@ def shortfall(boxes: Floats, accuracy: Floats, i: int, j: int) -> float:
     return _SMALLEST if least == 0.0 and ahead and not settled else least
 
 
-def find_strongest_rivals(lower: Floats, upper: Floats, accuracy: Floats, own: Ints) -> tuple[Ints, Floats]:
+def find_strongest_rivals(
+    lower: Floats, upper: Floats, accuracy: Floats, own: Ints, *, enough: float = np.inf
+) -> tuple[Ints, Floats]:
     """For each arm, given by its L, which of those given by their H has the greatest `shortfall`, and that.
 
-    `own` (n,) says which of the rivals each arm is itself. −1 and −∞ where there is no other.
+    `own` (n,) says which of the rivals each arm is itself. −1 and −∞ where there is no other. A rival with a shortfall
+    of `enough` ends the search.
     """
-    rivals, shortfalls = best_leads(lower, upper, accuracy, exclude=own)
+    rivals, shortfalls = best_leads(lower, upper, accuracy, exclude=own, settled=enough)
     tied = np.flatnonzero(shortfalls == 0.0)
     if not len(tied):
         return rivals, shortfalls
@@ -196,3 +199,29 @@ def find_leaders(estimates: Floats, of_others: Floats) -> Ints:
         return np.full(len(estimates), 0 if len(of_others) else -1)
     leaders, _ = best_leads(estimates, of_others[known], np.zeros(estimates.shape[1]))
     return known[leaders]
+
+
+# The short list ----------------------------------------------------------------------------------------------------
+
+
+@inlined
+def near(boxes: Floats, margin: Floats, i: int, k: int) -> bool:
+    """Whether k seems to do for i: by the point estimates it is nowhere worse by more than the margin."""
+    enough = True
+    for d in range(margin.shape[0]):
+        ahead = boxes[k, ESTIMATE, d] - boxes[i, ESTIMATE, d] + margin[d]
+        enough &= boxes[k, ESTIMATE, d] > -np.inf and ahead >= 0.0
+    return enough
+
+
+def find_near(estimates: Floats, of_others: Floats, margin: Floats) -> Bools:
+    """Which of these arms, given by their estimates, have one among the others that is `near` them."""
+    known = of_others[(of_others > -np.inf).all(axis=1)]
+    by, _ = best_leads(estimates, known, -margin, least=0.0, settled=0.0)
+    return by >= 0
+
+
+def find_inside(lower: Floats, upper: Floats, accuracy: Floats) -> Bools:
+    """Which of these arms fall short of none of the others: by `find_strongest_rivals`, and sooner."""
+    _, shortfalls = find_strongest_rivals(lower, upper, accuracy, np.arange(len(lower)), enough=_SMALLEST)
+    return shortfalls <= 0.0

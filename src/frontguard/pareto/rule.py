@@ -8,11 +8,15 @@ tolerances γ (accuracy) and c (coverage) for each objective, and among the arms
   better; then no arm beats i by more than γ;
 - *covered* (`cover`): some returned k has H_i − L_k ≼ c; leaving i out does no harm.
 
-What is returned is chosen by the point estimates and allowed by the boxes: the *candidates* (`choose_candidates`) are
-the alive arms that no alive arm beats by a margin, beyond their doubt. The rule is satisfied when every candidate is in
-and every other alive arm is covered by one. Until then it samples (`want`), for each arm that stands in the way, the
-arm itself or the rival that decides it, by whose bound more can still be gained. A candidate that no number of pulls
-can bring in may be covered instead (`pursue`).
+What is returned is chosen by the point estimates and allowed by the boxes. Where the goal is the *front*, the
+*candidates* (`choose_candidates`) are the alive arms that no alive arm beats by a margin, beyond their doubt. Where it
+is the *list*, they are as few as seem to do (`choose_list`): from the best down, an arm is left out if one that was
+chosen before covers it, or seems to by the point estimates with a margin of the tolerance to spare. The rule is
+satisfied when every candidate is in and every other alive arm is covered by one. Until then it samples (`want`), for
+each arm that stands in the way, the arm itself or the rival that decides it, by whose bound more can still be gained. A
+candidate that no number of pulls can bring in may be covered instead (`pursue`); an arm that no number of them can show
+to be covered is returned instead where the goal is the list (`return_instead`). Whenever it is looked at, an arm that
+is in and that none on the list covers so far is on it as well (`list_now`).
 
 Where there are limits, boxes are those that `pareto.limits` leaves to be read: an arm that is certainly beyond one is
 out, and one of which that is open has lower ends of −∞, so that it does nothing to others and is not in.
@@ -30,6 +34,7 @@ import numpy.typing as npt
 from frontguard._common.checks import one_for_each
 from frontguard._common.compiled import inlined, kernel
 from frontguard._common.typing import Bools, Floats, Ints
+from frontguard._common.written import GOALS, checked_goal
 from frontguard.evidence.boxes import COLUMNS, DOUBT_LOW, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR, unknown_boxes
 from frontguard.evidence.samples import Table
 from frontguard.pareto.limits import LOWEST
@@ -42,15 +47,20 @@ from frontguard.pareto.relations import (
     gain_below,
     lasting_difference,
     lead,
+    near,
     sharper,
     shortfall,
     uncovered,
     worst_uncovered,
 )
+from frontguard.pareto.short_list import best_first
 from frontguard.verdicts import BEYOND, COVERED, IN, OPEN, OUT, SET_ASIDE, UNDECIDED
 
 RUNNING, CERTIFIED, BUDGET, UNREACHABLE = range(4)
 STOPS = ("running", "certified", "budget", "unreachable")
+
+FRONT, LIST = range(2)
+"""Goals, as `GOALS` names them."""
 
 NOT_RETURNED, RETURNED, GIVEN_UP = range(3)
 """What is meant to become of an arm: left out; returned; a candidate that cannot be brought in."""
@@ -73,6 +83,8 @@ ARM = np.dtype(
         ("wanted", np.int64),  # whether the next batch samples it
         ("decided_by", np.int64),  # the arm that put it out, covers it, or stands in its way; −1 for none
         ("keeping", np.int64),  # how it stands to limits: a Keeping
+        ("rival", np.int64),  # the alive arm that could beat it most, if that was asked; −1 for none
+        ("inside", np.int64),  # whether not even that one can beat it by more than γ, so that it may be returned
     ]
 )
 CONTROL = np.dtype(
@@ -93,11 +105,36 @@ CONTROL = np.dtype(
 
 
 class Goal(NamedTuple):
-    """What is to be certified: inner tolerances, each (M,)."""
+    """What is to be certified: inner tolerances, each (M,), and of which set.
+
+    `margin` is about point estimates. For the front: by how much an arm has to be beaten not to be returned. For the
+    list: by how much one that is listed may be worse than an arm that is left out for it.
+    """
 
     accuracy: Floats  # γ
     coverage: Floats  # c
-    margin: Floats  # by how much an arm has to be beaten in the point estimates not to be returned
+    margin: Floats
+    kind: Ints = np.array([FRONT])  # (1,): FRONT or LIST
+
+    @classmethod
+    def of(cls, accuracy: Floats, coverage: Floats, goal: str, margin: Floats | None = None) -> Goal:
+        """A goal by its name. Unless a margin is given: half of γ − c for the front, half of c for the list.
+
+        With half of c, both an arm that is left out and one that is kept have at least half a tolerance to spare:
+        docs/theory.md.
+
+        >>> Goal.of(np.array([0.4]), np.array([0.2]), "list").margin.tolist()
+        [0.1]
+        """
+        kind = GOALS.index(checked_goal(goal))
+        if margin is None:
+            margin = coverage / 2 if kind == LIST else np.maximum(accuracy - coverage, 0.0) / 2
+        return cls(accuracy, coverage, margin, np.array([kind]))
+
+    @property
+    def name(self) -> str:
+        """front or list."""
+        return GOALS[int(self.kind[0])]
 
 
 class Standing(NamedTuple):
@@ -117,7 +154,7 @@ class Standing(NamedTuple):
 def new_standing(arms: int, objectives: int, control: Table) -> Standing:
     """Arms of which nothing is known: all of them alive and wanted."""
     records = np.zeros(arms, ARM)
-    records["wanted"], records["decided_by"] = 1, -1
+    records["wanted"], records["decided_by"], records["rival"] = 1, -1, -1
     control["alive"] = arms
     return Standing(records, unknown_boxes(arms, objectives), np.arange(arms), control, np.zeros(arms, np.int64))
 
@@ -160,10 +197,10 @@ def where_it_counts(boxes: Floats, tolerance: Floats, i: int, j: int, every: boo
 
 
 @kernel
-def want(arms: Table, boxes: Floats, tolerance: Floats, i: int, j: int, every: bool) -> bool:
-    """Want the one of i (for L_i) and j (for H_j) by which more can be gained where it counts; both if it is the same.
+def helpful(arms: Table, boxes: Floats, tolerance: Floats, i: int, j: int, every: bool) -> int:
+    """By whose pulls most can be gained where it counts: 0 those of i (for L_i), 1 those of j (for H_j), 2 either's.
 
-    Returns False if there is nothing to be gained that would be enough.
+    −1 if there is nothing to be gained that would be enough.
     """
     where, limit = where_it_counts(boxes, tolerance, i, j, every)
     gain = gain_below(boxes, i, where) + gain_above(boxes, j, where)
@@ -173,6 +210,18 @@ def want(arms: Table, boxes: Floats, tolerance: Floats, i: int, j: int, every: b
     # What has many pulls is believed. Only those that would be sampled are asked: the other one may never get more.
     pulls = arms[i].pulls if who == 0 else arms[j].pulls if who == 1 else min(arms[i].pulls, arms[j].pulls)
     if limit > 0.0 and gain <= limit and pulls >= (PATIENCE if gain < np.inf else LONG_PATIENCE):
+        return -1
+    return who
+
+
+@kernel
+def want(arms: Table, boxes: Floats, tolerance: Floats, i: int, j: int, every: bool) -> bool:
+    """Want the one of i (for L_i) and j (for H_j) by which more can be gained where it counts; both if it is the same.
+
+    Returns False if there is nothing to be gained that would be enough.
+    """
+    who = helpful(arms, boxes, tolerance, i, j, every)
+    if who < 0:
         return False
     if who != 1:
         arms[i].wanted = 1
@@ -357,14 +406,41 @@ def choose_candidates(standing: Standing, margin: Floats) -> None:
 
 
 @kernel
-def bring_in(standing: Standing, accuracy: Floats) -> None:
-    """A candidate is in if even the rival that could beat it most cannot beat it by more than γ in every objective."""
+def choose_list(standing: Standing, goal: Goal) -> None:
+    """Candidates are, from the best down, the arms that no candidate before them covers, or seems to cover.
+
+    Of an arm that is left out, that one decides.
+    """
+    arms, boxes, front = standing.arms, standing.boxes, standing.front
+    size = 0
+    for i in best_first(boxes, standing.alive[: standing.control[0].alive], goal.coverage):
+        arms[i].candidate = RETURNED
+        arms[i].wanted = 0
+        arms[i].status = UNDECIDED
+        arms[i].decided_by = -1
+        for f in range(size):
+            k = front[f]
+            if near(boxes, goal.margin, i, k) or uncovered(boxes, goal.coverage, i, k) <= 0.0:
+                arms[i].candidate = NOT_RETURNED
+                arms[i].decided_by = k
+                break
+        if arms[i].candidate == RETURNED:
+            front[size] = i
+            size += 1
+
+
+@kernel
+def bring_in(standing: Standing, accuracy: Floats, every: bool) -> None:
+    """A candidate is in if even the rival that could beat it most cannot beat it by more than γ in every objective.
+
+    Whether that holds is also asked of `every` other alive arm, if so wanted.
+    """
     arms, boxes, alive, front = standing.arms, standing.boxes, standing.alive, standing.front
     count = standing.control[0].alive
     size = strongest(boxes, HIGH, alive, count, front)
     for a in range(count):
         i = alive[a]
-        if arms[i].candidate == NOT_RETURNED:
+        if arms[i].candidate == NOT_RETURNED and not every:
             continue
         own = False
         for f in range(size):
@@ -379,9 +455,38 @@ def bring_in(standing: Standing, accuracy: Floats) -> None:
                     worst, rival = short, j
                     if worst == np.inf:
                         break
-        arms[i].decided_by = rival
-        if worst <= 0.0 and arms[i].keeping != OPEN:  # which may have no rival at all
-            arms[i].status = IN
+        arms[i].rival = rival
+        arms[i].inside = worst <= 0.0 and arms[i].keeping != OPEN  # which may have no rival at all
+        if arms[i].candidate != NOT_RETURNED:
+            arms[i].decided_by = rival
+            if arms[i].inside == 1:
+                arms[i].status = IN
+
+
+@kernel
+def want_in(standing: Standing, goal: Goal, i: int) -> bool:
+    """Want what brings arm i in. Returns False if no number of pulls does, or need do.
+
+    Of one that may be beyond a limit, that has to be known first, whoever its rivals are.
+    """
+    arms, rival = standing.arms, standing.arms[i].rival
+    limited = arms[i].keeping == OPEN
+    weary = max(arms[i].pulls, arms[i if limited else rival].pulls) >= WEARY
+    if weary and covered_by_one_in(standing, goal.coverage, i):
+        return False
+    if limited:
+        return want_itself(arms, standing.boxes, i)
+    return want(arms, standing.boxes, goal.accuracy, i, rival, False)
+
+
+@kernel
+def count_short(standing: Standing, goal: Goal, i: int) -> None:
+    """Let the accuracy that holds now be that of arm i too."""
+    record, rival = standing.control[0], standing.arms[i].rival
+    if standing.arms[i].keeping == OPEN:
+        record.accuracy_slack = np.inf
+    elif rival >= 0:
+        record.accuracy_slack = max(record.accuracy_slack, shortfall(standing.boxes, goal.accuracy, i, rival))
 
 
 @kernel
@@ -389,33 +494,19 @@ def pursue(standing: Standing, goal: Goal) -> int:
     """Want what brings the open candidates in, or give them up: how many are still open.
 
     Given up are those that no number of pulls can bring in, and, after many pulls, those that one which is in covers.
-    Of one that may be beyond a limit, that has to be known first, whoever its rivals are.
     """
-    arms, boxes, alive = standing.arms, standing.boxes, standing.alive
-    record = standing.control[0]
+    arms, alive = standing.arms, standing.alive
     still_open = 0
-    for a in range(record.alive):
+    for a in range(standing.control[0].alive):
         i = alive[a]
         if arms[i].candidate == NOT_RETURNED:
             continue
-        rival = arms[i].decided_by
         if arms[i].status != IN:
-            limited = arms[i].keeping == OPEN
-            weary = max(arms[i].pulls, arms[i if limited else rival].pulls) >= WEARY
-            if weary and covered_by_one_in(standing, goal.coverage, i):
-                helped = False
-            elif limited:
-                helped = want_itself(arms, boxes, i)
-            else:
-                helped = want(arms, boxes, goal.accuracy, i, rival, False)
-            if not helped:
+            if not want_in(standing, goal, i):
                 arms[i].candidate = GIVEN_UP
                 continue
             still_open += 1
-        if arms[i].keeping == OPEN:
-            record.accuracy_slack = np.inf
-        elif rival >= 0:
-            record.accuracy_slack = max(record.accuracy_slack, shortfall(boxes, goal.accuracy, i, rival))
+        count_short(standing, goal, i)
     return still_open
 
 
@@ -460,15 +551,97 @@ def leading(boxes: Floats, among: Ints, i: int) -> int:
 
 
 @kernel
+def collect_returned(standing: Standing) -> int:
+    """Collect the arms to be returned in `front`: how many."""
+    size = 0
+    for a in range(standing.control[0].alive):
+        if standing.arms[standing.alive[a]].candidate == RETURNED:
+            standing.front[size] = standing.alive[a]
+            size += 1
+    return size
+
+
+@kernel
+def hoped_for(standing: Standing, goal: Goal, returned: Ints, nearest: int, i: int) -> int:
+    """By which of the returned arms an arm that none of them covers is to be covered, one at least.
+
+    The one for which it was left out of the list; else the one that leads it most in the point estimates, or failing
+    that the nearest.
+    """
+    arms = standing.arms
+    if arms[i].candidate != NOT_RETURNED:
+        return nearest
+    chosen: int = arms[i].decided_by
+    if goal.kind[0] == LIST and chosen >= 0 and arms[chosen].candidate == RETURNED:
+        return chosen
+    leader = leading(standing.boxes, returned, i)
+    return leader if leader >= 0 else nearest
+
+
+@kernel
+def cannot_be_covered(standing: Standing, goal: Goal, returned: Ints, i: int) -> bool:
+    """Whether none of the returned arms covers i, and no number of pulls shows that the one it is hoped of does."""
+    nearest, missing = nearest_covering(standing, goal.coverage, returned, i)
+    if missing <= 0.0:
+        return False
+    if nearest < 0:
+        return True
+    by = hoped_for(standing, goal, returned, nearest, i)
+    return helpful(standing.arms, standing.boxes, goal.coverage, by, i, True) < 0
+
+
+@kernel
+def spare_covering(standing: Standing, coverage: Floats, order: Ints, i: int) -> int:
+    """The first arm in this order that may be returned, is not meant to be, and covers i; −1 for none."""
+    arms, spare = standing.arms, -1
+    for k in order:
+        if arms[k].inside == 1 and arms[k].status != IN and uncovered(standing.boxes, coverage, i, k) <= 0.0:
+            spare = k
+            break
+    return spare
+
+
+@kernel
+def return_instead(standing: Standing, goal: Goal) -> int:
+    """Return the arms that were left out of the list and that no number of pulls can show to be covered.
+
+    How many of these are still open. In the place of one that cannot be brought in either, one that is in and covers it
+    is returned, if there is any.
+    """
+    arms = standing.arms
+    order = best_first(standing.boxes, standing.alive[: standing.control[0].alive], goal.coverage)
+    size = collect_returned(standing)
+    still_open = 0
+    for i in order:
+        if arms[i].candidate != NOT_RETURNED or not cannot_be_covered(standing, goal, standing.front[:size], i):
+            continue
+        if arms[i].inside == 1:
+            arms[i].status = IN
+        elif want_in(standing, goal, i):
+            still_open += 1
+        else:
+            continue
+        arms[i].candidate, arms[i].decided_by = RETURNED, arms[i].rival
+        count_short(standing, goal, i)
+        standing.front[size] = i
+        size += 1
+    for i in order:
+        if arms[i].candidate != RETURNED and cannot_be_covered(standing, goal, standing.front[:size], i):
+            k = spare_covering(standing, goal.coverage, order, i)
+            if k >= 0:
+                arms[k].status, arms[k].candidate, arms[k].decided_by = IN, RETURNED, arms[k].rival
+                count_short(standing, goal, k)
+                standing.front[size] = k
+                size += 1
+    return still_open
+
+
+@kernel
 def cover(standing: Standing, goal: Goal) -> tuple[int, int]:
     """Cover the arms that are not returned: how many are still open, and how many of those more pulls could help."""
     arms, boxes, alive = standing.arms, standing.boxes, standing.alive
     record = standing.control[0]
-    size = 0
-    for a in range(record.alive):
-        if arms[alive[a]].candidate == RETURNED:
-            standing.front[size] = alive[a]
-            size += 1
+    size = collect_returned(standing)
     returned = standing.front[:size]
     still_open, wanting = 0, 0
     for a in range(record.alive):
@@ -491,13 +664,41 @@ def cover(standing: Standing, goal: Goal) -> tuple[int, int]:
         if size == 0:
             wanting += arms[i].keeping == OPEN and want_itself(arms, boxes, i)
             continue
-        rival = nearest
+        rival = hoped_for(standing, goal, returned, nearest, i)
         if arms[i].candidate == NOT_RETURNED:
-            leader = leading(boxes, returned, i)
-            rival = leader if leader >= 0 else nearest
             arms[i].decided_by = rival
         wanting += want(arms, boxes, goal.coverage, rival, i, True)
     return still_open, wanting
+
+
+@kernel
+def list_now(standing: Standing, goal: Goal) -> None:
+    """What is on the list if nothing more is measured: also those that are in, and that none that is on it covers.
+
+    So are those that are in and alone cover what would be open otherwise.
+    """
+    arms, boxes = standing.arms, standing.boxes
+    order = best_first(boxes, standing.alive[: standing.control[0].alive], goal.coverage)
+    size = 0
+    for i in order:
+        if arms[i].status == IN:
+            standing.front[size] = i
+            size += 1
+    for adding in range(2):  # those that are in may join, and then the others are looked at
+        for i in order:
+            if arms[i].status != UNDECIDED or (adding == 0 and arms[i].inside == 0):
+                continue
+            nearest, missing = nearest_covering(standing, goal.coverage, standing.front[:size], i)
+            if missing <= 0.0:
+                arms[i].status, arms[i].decided_by = COVERED, nearest
+                continue
+            k = i if adding == 0 else spare_covering(standing, goal.coverage, order, i)
+            if k >= 0:
+                arms[k].status, arms[k].decided_by = IN, arms[k].rival
+                standing.front[size] = k
+                size += 1
+            if k >= 0 and k != i:
+                arms[i].status, arms[i].decided_by = COVERED, k
 
 
 # The whole ---------------------------------------------------------------------------------------------------------
@@ -514,11 +715,19 @@ def decide(standing: Standing, goal: Goal) -> None:
     if record.revive == 1:
         revive(standing)
     put_out(standing)
-    choose_candidates(standing, goal.margin)
+    listing = goal.kind[0] == LIST
+    if listing:
+        choose_list(standing, goal)
+    else:
+        choose_candidates(standing, goal.margin)
     record.accuracy_slack, record.coverage_slack = -np.inf, -np.inf
-    bring_in(standing, goal.accuracy)
+    bring_in(standing, goal.accuracy, listing)
     not_in = pursue(standing, goal)
+    if listing:
+        not_in += return_instead(standing, goal)
     not_covered, wanting = cover(standing, goal)
+    if listing:
+        list_now(standing, goal)
     if not_in + not_covered == 0:
         record.stop = CERTIFIED
     elif not_in + wanting == 0:

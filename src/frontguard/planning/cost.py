@@ -92,6 +92,7 @@ class Task:
     span: float | None = None
     pilot: Pilot | None = None
     metrics: tuple[Objective, ...] = ()
+    goal: str = "front"  # or "list": what the certified policy is to return
 
     def __post_init__(self) -> None:
         checked_count(self.arms, "arms (K)")
@@ -239,6 +240,7 @@ def simulated_policies(task: Task) -> list[SimulatedPolicy]:
             policy: Policy | None = Certified(
                 task.arms, task.objectives, threat=task.threat, accuracy=task.accuracy, coverage=task.coverage,
                 delta=task.delta, spread=spread, t_bar=T_BAR, statistics=task.statistics, max_pulls=MOST_PULLS,
+                goal=task.goal,
             )  # fmt: skip
             note = ""
         except BadInput as error:  # h beyond t̄: nothing can be done with R

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from frontguard._common.checks import checked_count, checked_delta, real_number
 from frontguard._common.typing import Floats, Ints
+from frontguard._common.written import GOALS
 from frontguard.errors import BadInput, OutOfTurn
 from frontguard.evidence.boundaries import STEPS
 from frontguard.evidence.boxes import (
@@ -101,8 +102,13 @@ class Certified(Policy):
         there are limits, behind these what counts for them and is of no objective: a pull has as many values.
     limits
         What arms must keep to: see `for_objectives`. The front is that of the arms within.
+    goal
+        "front", the paper's: all arms that none beats by more than γ. Or "list", the short one: as few as are enough
+        for every other arm to be beaten, or no better than a returned one by more than c. Either way what is returned
+        satisfies both of the above.
     margin
-        By how much an arm has to be beaten in the point estimates not to be returned; half of γ − c unless given.
+        About point estimates: by how much an arm has to be beaten not to be returned (half of γ − c unless given); with
+        a list, by how much a returned one may be worse than an arm that is left out for it (half of c unless given).
     max_pulls, max_pulls_per_arm
         Budgets. Without them it goes on until it is certified, or sees that it cannot be, or has pulled an arm 2²⁰
         times.
@@ -144,6 +150,7 @@ class Certified(Policy):
         quantiles: npt.ArrayLike = 0.5,
         statistics: Sequence[Statistic] | None = None,
         limits: LimitRule | None = None,
+        goal: str = "front",
         margin: npt.ArrayLike | None = None,
         max_pulls: int | None = None,
         max_pulls_per_arm: int | None = None,
@@ -166,10 +173,8 @@ class Certified(Policy):
         self._check_limits()
         allowed = checked_tolerance(accuracy, self.objectives, "accuracy")
         covering = allowed if coverage is None else checked_tolerance(coverage, self.objectives, "coverage")
-        beaten = np.maximum(allowed - covering, 0.0) / 2
-        if margin is not None:
-            beaten = checked_tolerance(margin, self.objectives, "margin")
-        self.goal = Goal(allowed, covering, beaten)
+        beaten = None if margin is None else checked_tolerance(margin, self.objectives, "margin")
+        self.goal = Goal.of(allowed, covering, goal, beaten)
         if not 0.0 < real_number(growth, "growth") <= 1.0:
             raise BadInput(f"growth must be above 0 and at most 1; got {growth!r}")
         control = np.zeros(1, CONTROL)
@@ -234,9 +239,11 @@ class Certified(Policy):
             if not np.isfinite(each).all():
                 raise BadInput(f"{name} must be finite; got others")
         check_range("rule.surviving", rule.surviving, 0.0, 1.0)
-        for name, each in self.goal._asdict().items():
-            check_shape(f"goal.{name}", each, np.float64, (self.objectives,))
-            check_finite(f"goal.{name}", each, 0.0)
+        for name in ("accuracy", "coverage", "margin"):
+            check_shape(f"goal.{name}", getattr(self.goal, name), np.float64, (self.objectives,))
+            check_finite(f"goal.{name}", getattr(self.goal, name), 0.0)
+        check_shape("goal.kind", self.goal.kind, np.int64, (1,))
+        check_range("goal.kind", self.goal.kind, 0, len(GOALS) - 1)
         check_range("delta", np.array(self.delta), 0.0, 1.0)
         check_shape("_start", self._start, CONTROL, (1,))
         self._check_control(self._start)
@@ -267,7 +274,10 @@ class Certified(Policy):
     def _check_changing(self) -> None:
         arms, control = self.standing.arms, self.standing.control
         self._check_control(control)
-        check_arms(arms, self.arms, pulls=(0, MOST), candidate=(0, 2), wanted=(0, 1), keeping=(0, 2))
+        check_arms(
+            arms, self.arms, pulls=(0, MOST), candidate=(0, 2), wanted=(0, 1), keeping=(0, 2),
+            rival=(-1, self.arms - 1), inside=(0, 1),
+        )  # fmt: skip
         check_samples(self.columns, self.pool, kept_sorted=True)
         counts = self.columns["count"][:-1].reshape(self.arms, self.width)
         if (counts > arms["pulls"][:, None]).any() or arms["pulls"].sum() != control["pulls"][0]:
@@ -590,12 +600,13 @@ class Certified(Policy):
 
     def result(self, arm_names: Sequence[str] | None = None, objective_names: Sequence[str] | None = None) -> Result:
         """The answer so far, final once `done`; where no arm is in, with a guess beside it."""
-        found, codes = super().result(arm_names, objective_names), self.verdict_codes
+        found, codes = replace(super().result(arm_names, objective_names), goal=self.goal.name), self.verdict_codes
         if not found.pulls or (codes == Verdict.IN).any():
             return found
         alive = (codes != Verdict.OUT) & (codes != Verdict.SET_ASIDE)
         limits = self.limits if len(self.limits.columns) else None
-        front = front_of_estimates(self.standing.boxes[:, ESTIMATE], alive, *self.goal, limits)
+        tolerances, goal = (self.goal.accuracy, self.goal.coverage, self.goal.margin), self.goal.name
+        front = front_of_estimates(self.standing.boxes[:, ESTIMATE], alive, *tolerances, limits, goal)
         return replace(found, guess=Guess(front, *first_and_whole(self._first_bounded())))
 
     def _bounds(self) -> tuple[Floats, Floats]:

@@ -273,5 +273,5 @@ def _in_python(settings: Settings) -> str:
         more += "" if value is None else f"    {name}={value},\n"
     return (
         f"frontguard.Study(\n    {arms},\n    [\n        {objectives},\n    ],\n    {settings.threat!r},\n"
-        f"    confidence={settings.confidence},\n    seed={settings.seed},\n{more})"
+        f"    confidence={settings.confidence},\n    goal={settings.goal!r},\n    seed={settings.seed},\n{more})"
     )

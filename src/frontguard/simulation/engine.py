@@ -66,7 +66,7 @@ _COLUMNS, _TABLES = _records(COLUMN), types.int64[:, :, ::1]
 _RING = record_type(Ring, _records(_rpsi.ARM), MATRIX, _records(_rpsi.CONTROL), VECTOR)
 _ROUNDS = record_type(Rounds, _records(_auer.ARM), MATRIX, INDICES, _records(_auer.CONTROL), VECTOR, VECTOR, VECTOR)
 _STANDING = record_type(Standing, _records(_certified.ARM), CUBE, INDICES, _records(_certified.CONTROL), INDICES)
-_GOAL = record_type(Goal, VECTOR, VECTOR, VECTOR)
+_GOAL = record_type(Goal, VECTOR, VECTOR, VECTOR, INDICES)
 _BOX_RULE = record_type(
     BoxRule, _TABLES, _TABLES, MATRIX, MATRIX, MATRIX, VECTOR, VECTOR, INDICES, MATRIX, VECTOR, VECTOR
 )

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, TypeVar
 
 from frontguard._common.checks import real_number
-from frontguard._common.written import checked_confidence
+from frontguard._common.written import checked_confidence, checked_goal
 from frontguard.errors import BadInput
 from frontguard.evidence.boxes import first_bounded
 from frontguard.limits import Columns, Gate, Limit, columns_for, parse_limits
@@ -68,6 +68,7 @@ class Settings:
     about: dict[str, Any] = field(default_factory=dict)
     reopened_after: int = 0  # plans up to which a stop has been overruled by a change of settings
     limits: tuple[Limit, ...] = ()
+    goal: str = "list"  # or "front": see `Certified`
     paired: bool = False  # whether pulls of the same repeat are of the same item, seed or block
     items: int = 0  # of the list that these are drawn from; 0 where there is none
     columns: Columns = field(init=False, repr=False, compare=False)  # what a pull measures, and what has a box
@@ -86,6 +87,7 @@ class Settings:
             spread=self.spread,
             max_pulls_per_arm=self.budget.max_pulls_per_arm,
             limits=self.limits,
+            goal=self.goal,
             **optional,
         )
 
@@ -108,6 +110,8 @@ class Settings:
         del settings["columns"]  # which follow from the others
         if not self.limits:  # as before there were any
             del settings["limits"]
+        if self.goal == "front":  # as before there was another one
+            del settings["goal"]
         if not self.paired:
             del settings["paired"], settings["items"]
         return json.dumps(settings, ensure_ascii=False, default=asdict)
@@ -134,7 +138,7 @@ class Settings:
                 f"{where}: they are of format {shown(written_in, 60)}; this version of frontguard reads {FORMAT}: "
                 "update frontguard"
             )
-        read = {"limits": [], "paired": False, "items": 0, **read}
+        read = {"limits": [], "goal": "front", "paired": False, "items": 0, **read}
         missing = [key for key in _READERS if key not in read]
         if missing:
             raise BadInput(f"{where}: wanted also {', '.join(missing)}")
@@ -171,7 +175,8 @@ class Settings:
     def taken_up(self, wanted: Settings, plans: int) -> Settings:
         """These settings, changed to the wanted ones where that is sound once pulls were made.
 
-        The goal (tolerances, coverage, how far limits are set) and the budget may change: boxes do not depend on them.
+        The goal (list or front, tolerances, coverage, how far limits are set) and the budget may change: boxes do not
+        depend on them.
         Arms, what is measured, the threat and the confidence may not: chosen after the fact, they would make the
         certificate worthless.
         """
@@ -189,9 +194,9 @@ class Settings:
         ):
             if ours != theirs:
                 raise BadInput(
-                    f"the study was begun with other {what}: {_difference(ours, theirs)}. Only tolerances"
-                    f"{', the numbers of limits' if self.limits else ''} and budget may change while it goes on; give "
-                    "it another name or another storage to begin anew"
+                    f"the study was begun with other {what}: {_difference(ours, theirs)}. Only goal, "
+                    f"tolerances{', the numbers of limits' if self.limits else ''} and budget may change while it goes "
+                    "on; give it another name or another storage to begin anew"
                 )
         pairs = zip(self.objectives, wanted.objectives, strict=True)
         objectives = tuple(_as_said(ours, theirs) for ours, theirs in pairs)
@@ -362,6 +367,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "about": lambda value: _of_kind(dict, value, "an object"),
     "reopened_after": lambda value: _whole_from_0(value, "reopened_after"),
     "limits": _read_limits,
+    "goal": checked_goal,
     "paired": lambda value: _of_kind(bool, value, "true or false"),
     "items": lambda value: _whole_from_0(value, "items"),
 }

@@ -15,7 +15,7 @@ from typing import Any
 
 from frontguard._common.attached import attached
 from frontguard._common.checks import checked_count
-from frontguard._common.written import checked_confidence, checked_seconds, explains_arguments
+from frontguard._common.written import checked_confidence, checked_goal, checked_seconds, explains_arguments
 from frontguard.errors import BadInput
 from frontguard.limits import Limit
 from frontguard.notices import Alarm
@@ -78,8 +78,11 @@ class Study:
     storage
         A path or URL (`study.db`, `sqlite:///study.db`, `postgresql://…`), a `Storage`, or None: in memory.
     name
-        Of the study in its storage. One that is there already is taken up again: its tolerances and budget may
+        Of the study in its storage. One that is there already is taken up again: its goal, tolerances and budget may
         differ from what they were, and the numbers of its limits, nothing else.
+    goal
+        "list": as few arms as are enough, so that every other one is beaten, or no better than a listed one by more
+        than the tolerance. "front": all arms that none beats by more than the tolerance.
     coverage, spread
         As in `Certified`; `coverage` in inner units.
     max_pulls, max_pulls_per_arm
@@ -120,6 +123,7 @@ class Study:
         confidence: float | str = 0.95,
         storage: str | Path | Storage | None = None,
         name: str = "study",
+        goal: str = "list",
         coverage: Sequence[float] | None = None,
         spread: SpreadBound | None = None,
         max_pulls: int | None = None,
@@ -137,6 +141,7 @@ class Study:
             limits=checked_limits(limits),
             threat=threat_of(threat, contamination),
             confidence=checked_confidence(confidence),
+            goal=checked_goal(goal),
             coverage=None if coverage is None else tuple(float(value) for value in coverage),
             spread=spread,
             seed=checked_seed(seed),

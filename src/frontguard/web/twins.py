@@ -217,6 +217,7 @@ def _settings(overview: Overview) -> dict[str, Any]:
         "threat": settings.threat.name,
         "contamination": settings.threat.eps,
         "confidence": settings.confidence,
+        "goal": settings.goal,
         "seed": settings.seed,
         "budget": {"max_pulls": settings.budget.max_pulls, "max_pulls_per_arm": settings.budget.max_pulls_per_arm},
         "spec": spec if isinstance(spec, str) else None,
