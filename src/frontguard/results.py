@@ -314,6 +314,7 @@ class Result:
     outlook: Certificate | None = None  # with which the present candidates could be returned: for progress
     guess: Guess | None = None  # where no arm is in
     limits: Kept | None = None  # where arms must keep to some: the front is that of the arms within
+    apart: Floats | None = None  # where arms were compared in pairs: see `differences`
     goal: str = "front"  # what is returned: all arms that none beats, or the short "list" of as few as are enough
 
     def having(self, verdict: Verdict) -> Bools:
@@ -421,6 +422,18 @@ class Result:
         """What is shown beside the goal: the outlook where there is one."""
         return self.certificate if self.outlook is None else self.outlook
 
+    @property
+    def differences(self) -> tuple[Floats, Floats] | None:
+        """Between what (K, M) an arm less the one that decides it lies, in units of metrics; None without pairs.
+
+        `apart` (K, 2, M) has upper bounds of the inner values of the arm less that one, and of that one less the arm.
+        """
+        if self.apart is None:
+            return None
+        low, high = -self.apart[:, 1], self.apart[:, 0]
+        flipped = np.array([metric.minimized for metric in self.metrics] or [False] * low.shape[1])
+        return np.where(flipped, -high, low), np.where(flipped, -low, high)
+
     def entries(self) -> Iterator[tuple[str, Any]]:
         """What `to_dict` has, entry by entry; what there is for each arm as `ByArm`."""
         names, arms, decided = self.objectives, self.arms, np.flatnonzero(self.decided_by >= 0).tolist()
@@ -444,10 +457,19 @@ class Result:
         yield "notices", [notice.to_dict() for notice in self.notices]
         yield "pulls_per_arm", ByArm(zip(arms, self.pulls_per_arm.tolist(), strict=True))
         yield "decided_by", ByArm((arms[i], arms[int(self.decided_by[i])]) for i in decided)
+        yield "differences", ByArm(self._differences())
         guess = self.guess
         yield "best_guess", None if guess is None else self.best_guess
         yield "least_pulls", None if guess is None else {"first": guess.first, "whole": guess.whole}
         yield from ({"limits": [], "keeping": ByArm(())} if self.limits is None else self.limits.to_dict(arms)).items()
+
+    def _differences(self) -> Iterator[tuple[str, Any]]:
+        known = self.differences
+        if known is not None:
+            low, high = (list(finite_rows(ends)) for ends in known)
+            for i in np.flatnonzero(self.decided_by >= 0).tolist():
+                pairs = zip(self.objectives, low[i], high[i], strict=True)
+                yield self.arms[i], {name: [a, b] for name, a, b in pairs if a is not None or b is not None}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that JSON can hold; what is infinite or not known becomes None."""

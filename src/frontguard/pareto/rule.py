@@ -764,6 +764,23 @@ def promised_by_pairs(
     return within, missed
 
 
+def rival_bounds(boxes: Floats, decided_by: Ints, objectives: int) -> Floats | None:
+    """Upper bounds (K, 2, M) of what an arm is ahead of the one that decides it, and that one of the arm; ∞ for none.
+
+    None without evidence on pairs.
+    """
+    if boxes.shape[1] == COLUMNS:
+        return None
+    arms = np.flatnonzero(decided_by >= 0)
+    rivals = decided_by[arms]
+    found = np.full((len(decided_by), 2, objectives), np.inf)
+    for side, (one, other) in enumerate(((arms, rivals), (rivals, arms))):
+        alone = boxes[one, HIGH, :objectives] - boxes[other, LOW, :objectives]
+        pairs = boxes[one, COLUMNS + other, :objectives]
+        found[arms, side] = np.where(alone < np.inf, np.minimum(alone, pairs), np.inf)
+    return found
+
+
 def floors(boxes: Floats) -> Floats:
     """Intervals (K, M, 2) that endless samples which go on as they are would leave of the boxes."""
     ends = np.stack([boxes[:, LOW_FLOOR], boxes[:, HIGH_FLOOR]], axis=-1)

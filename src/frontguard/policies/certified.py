@@ -54,6 +54,7 @@ from frontguard.pareto.rule import (
     promised,
     promised_by_pairs,
     reachable,
+    rival_bounds,
 )
 from frontguard.policies.base import Policy, State
 from frontguard.policies.saved import (
@@ -601,6 +602,7 @@ class Certified(Policy):
     def result(self, arm_names: Sequence[str] | None = None, objective_names: Sequence[str] | None = None) -> Result:
         """The answer so far, final once `done`; where no arm is in, with a guess beside it."""
         found, codes = replace(super().result(arm_names, objective_names), goal=self.goal.name), self.verdict_codes
+        found = replace(found, apart=rival_bounds(self.standing.boxes, found.decided_by, self.objectives))
         if not found.pulls or (codes == Verdict.IN).any():
             return found
         alive = (codes != Verdict.OUT) & (codes != Verdict.SET_ASIDE)

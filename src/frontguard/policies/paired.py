@@ -8,6 +8,7 @@ sharper (`evidence.pairs`); and where blocks are the items of a finite list, box
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -33,6 +34,7 @@ from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, Statistic
 from frontguard.notices import InPairs, Notice
 from frontguard.policies.certified import Certified, Pending
 from frontguard.policies.saved import check_range, check_shape
+from frontguard.results import Guess, Result
 from frontguard.theory.threats import Threat
 
 _ROOM = 64  # blocks at first
@@ -191,6 +193,11 @@ class Paired(Certified):
         for arms, reps, values in pending.by_block:
             policy._place(arms, reps, values)
         return policy
+
+    def result(self, arm_names: Sequence[str] | None = None, objective_names: Sequence[str] | None = None) -> Result:
+        """The answer so far; after how many pulls something can be said at least, pairs do not tell beforehand."""
+        found = super().result(arm_names, objective_names)
+        return found if found.guess is None else replace(found, guess=Guess(found.guess.front, None, None))
 
     def _notices(self) -> tuple[Notice, ...]:
         """Also on what arms are compared."""

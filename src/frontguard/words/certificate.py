@@ -9,6 +9,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR
 import numpy as np
 
 from frontguard._common.typing import Bools
+from frontguard.notices import InPairs
 from frontguard.objectives import Objective, parse_tolerance
 from frontguard.phrases import are, joined, number, number_of, percent, percentage, rounded_up
 from frontguard.results import Certificate, Result
@@ -468,18 +469,28 @@ def explanation(result: Result, i: int) -> str:
         return _UNPROVED[verdict](rival=rival)
     if verdict == Verdict.OUT:
         lead = result.inner.lower[j] - result.inner.upper[i]  # where positive, the rival is certainly better
-        worse, tied = _names(result, lead > 0.0), _names(result, lead == 0.0)
+        behind = lead if result.apart is None else -result.apart[i, 0]
+        worse, tied = _names(result, behind > 0.0), _names(result, behind == 0.0)
         if not worse:
             return Statement.PUT_OUT(rival=rival)
-        said = Statement.WORSE(rival=rival, names=joined(worse))
+        said = Statement.WORSE(rival=rival, names=joined(worse)) + _by_pairs(result, (behind > 0.0) & ~(lead > 0.0))
         return said + (Statement.NO_BETTER(names=joined(tied)) if tied else "")
     if verdict == Verdict.COVERED:
         return Statement.COVERED_BY(rival=rival)
-    better = _names(result, result.inner.lower[i] - result.inner.upper[j] > 0.0)
+    lead = result.inner.lower[i] - result.inner.upper[j]
+    ahead = lead if result.apart is None else -result.apart[i, 1]
+    better = _names(result, ahead > 0.0)
     if better:
-        return Statement.BETTER(rival=rival, names=joined(better)) + keeps(result)
+        said = Statement.BETTER(rival=rival, names=joined(better)) + _by_pairs(result, (ahead > 0.0) & ~(lead > 0.0))
+        return said + keeps(result)
     said = Statement.TOLERATED(rival=rival) if margins(result) else Statement.NOWHERE_WORSE(rival=rival)
     return said + keeps(result)
+
+
+def _by_pairs(result: Result, which: Bools) -> str:
+    """What shows it, where intervals alone do not."""
+    columns = next((each.columns for each in result.notices if isinstance(each, InPairs)), ())
+    return Statement.BY_PAIRS(columns=joined(columns)) if which.any() and columns else ""
 
 
 _UNPROVED = {

@@ -133,6 +133,7 @@ class Statement(Enum):
 
     # Why an arm has its verdict
     WORSE = "out: certainly worse than {rival} in {names}", "(f)"
+    BY_PAIRS = ", by differences on the same {columns}", "(s)"
     NO_BETTER = ", and no better in {names}", "(f)"
     PUT_OUT = "out: put out by {rival}", NOTHING
     BEYOND = "out: certainly beyond {limit}: {by}", "(p)"
