@@ -1,7 +1,7 @@
 # make demo   sets up .venv, runs the main job on bundled data, ends with a report
 # make test   sets up .venv, lints, checks types and imports, runs the tests
 # make audit  the checks that take too long for every change (see docs/audit.md for their last result)
-# make bench  the speed ratios of benchmarks/
+# make bench  the ratios of benchmarks/ in one table: what is wanted, what is, what was last time
 # make gallery  screenshots of every picture, report and page, into docs/images/gallery
 
 PYTHON ?= python3

@@ -370,7 +370,7 @@ def wanted_and_measured(rows: Sequence[Row]) -> str:
         wanted = (
             ["", ""] if row.at_least is None else [f"≥ {row.at_least:g}", "reached" if row.reached else "**missed**"]
         )
-        lines.append([row.what, f"{row.ratio:.2f}", *wanted])
+        lines.append([row.what, f"{row.measured:.2f}", *wanted])
     return table(["what", "measured", "wanted", ""], lines)
 
 
@@ -381,10 +381,8 @@ def sections() -> tuple[list[Row], str]:
     for title, part in (*PARTS, ("Clean rewards: COV-BOOST", lambda _: clean())):
         measured, text = part(every)
         print(f"\n{text}", flush=True)
-        rows += measured
+        rows += [replace(row, what=f"{title}: {row.what}") for row in measured]
         blocks.append(f"## {title}\n\n{text}")
-        for row in measured:
-            row.what = f"{title}: {row.what}"
     return rows, "\n\n".join([f"## Wanted and measured\n\n{wanted_and_measured(rows)}", *blocks])
 
 

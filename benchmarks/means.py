@@ -95,8 +95,8 @@ def compared(other: Callable[[Floats], float], what: str, laws: list[str], rows:
             rng = np.random.default_rng(length)
             samples = [LAWS[law](rng, length) for _ in range(RUNS)]
             ours, theirs = (np.mean([width(x) for x in samples]) for width in (half_width_of_bets, other))
-            label = f"{what}, {law}, n = {length:,} ({ours:.2g} / {theirs:.2g})"
-            rows.append(Row(label, float(ours / theirs), at_most=WANTED))
+            label, details = f"{what}, {law}, n = {length:,}", f"{ours:.2g} / {theirs:.2g}"
+            rows.append(Row(label, float(ours / theirs), at_most=WANTED, details=details))
 
 
 KINDS = {
@@ -133,10 +133,8 @@ def costs(rows: list[Row]) -> None:
         for kind in ("rates", "means"):
             seconds = seconds_to_refresh(kind, arms, pulls)
             a_pull = seconds / (GROWTH * arms * pulls)
-            label = (
-                f"{kind} / medians, K = {arms:,}, n = {pulls:,}: {seconds * 1e6:,.0f} µs, {a_pull * 1e9:,.0f} ns a pull"
-            )
-            rows.append(Row(label, seconds / medians))
+            details = f"{seconds * 1e6:,.0f} µs, {a_pull * 1e9:,.0f} ns a pull"
+            rows.append(Row(f"{kind} / medians, K = {arms:,}, n = {pulls:,}", seconds / medians, details=details))
 
 
 def main() -> list[Row]:

@@ -93,5 +93,6 @@ def main() -> list[Row]:
                 f"{upper_limit(false, STUDIES):.1%} | {time.perf_counter() - began:.0f} s",
                 flush=True,
             )
-            rows.append(Row(f"{threat.name}, ε = {threat.eps:g}", false / STUDIES, at_most=1.0 - CONFIDENCE))
+            what = f"false studies, {words} prices, {threat.name}, ε = {threat.eps:g}"
+            rows.append(Row(what, false / STUDIES, at_most=1.0 - CONFIDENCE, unit=""))
     return rows

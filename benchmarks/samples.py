@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.engine import best_of
-from benchmarks.tables import Row, heading
+from benchmarks.tables import Row, heading, peer
 from frontguard._common.compiled import kernel
 from frontguard.evidence.samples import _change_to_heaps, empty_pool, empty_table, median, push, push_one, reserve
 
@@ -89,7 +89,8 @@ def main() -> list[Row]:
         values = rng.normal(size=count)
         ours = blocks_cost(values)
         numpy = best_of(1, lambda: with_numpy(values, 100))  # noqa: B023
-        rows.append(Row(f"n = {count:,}: ours {ours / count * 1e9:.1f} ns a value", numpy / ours, at_least=10))
+        what, details = f"np.median at every read / ours, n = {count:,}", f"ours {ours / count * 1e9:.1f} ns a value"
+        rows.append(Row(what, numpy / ours, at_least=10, details=details, beside=peer("numpy")))
     heading("two heaps / window, read every 100 values (compiled alike)")
     for count in (10_000, 1_000_000):
         values = rng.normal(size=count)
@@ -97,8 +98,9 @@ def main() -> list[Row]:
         heaps = best_of(3, lambda: with_heaps(values, 100, empty_pool(1), empty_table(1)))  # noqa: B023
         rows.append(
             Row(
-                f"n = {count:,}: window {ours / count * 1e9:.1f} ns, heaps {heaps / count * 1e9:.1f} ns a value",
+                f"two heaps / window, read every 100 values, n = {count:,}",
                 heaps / ours,
+                details=f"window {ours / count * 1e9:.1f} ns, heaps {heaps / count * 1e9:.1f} ns a value",
             )
         )
     heading("two heaps / window, read at every value (compiled alike)")
@@ -106,7 +108,8 @@ def main() -> list[Row]:
     pool = one_by_one(values, empty_pool(1), empty_table(1))
     ours = best_of(5, lambda: one_by_one(values, pool, empty_table(1)))
     heaps = best_of(3, lambda: with_heaps(values, 1, empty_pool(1), empty_table(1)))
-    rows.append(Row(f"window {ours * 1e4:.1f} ns, heaps {heaps * 1e4:.1f} ns a value", heaps / ours))
+    details = f"window {ours * 1e4:.1f} ns, heaps {heaps * 1e4:.1f} ns a value"
+    rows.append(Row("two heaps / window, read at every value", heaps / ours, details=details))
     plain = best_of(1, lambda: with_heapq(values))
     rows.append(Row("two heaps of the standard library / ours, read at every value", plain / ours, at_least=5))
     heading("cost of a value as n grows, relative to n = 10,000")
@@ -115,9 +118,9 @@ def main() -> list[Row]:
         values = rng.normal(size=count)
         each = blocks_cost(values) / count
         base = base or each
-        rows.append(Row(f"n = {count:,}: {each * 1e9:.1f} ns a value", each / base))
+        rows.append(Row(f"a value at n = {count:,} / at n = 10,000", each / base, details=f"{each * 1e9:.1f} ns"))
     heading("drift: rising values / independent ones (the window gives up and heaps take over)")
     values = np.arange(1_000_000.0)
     drift = blocks_cost(values) / len(values)
-    rows.append(Row(f"{drift * 1e9:.1f} ns a value", drift / (base or 1.0)))
+    rows.append(Row("rising values / independent ones", drift / (base or 1.0), details=f"{drift * 1e9:.1f} ns a value"))
     return rows

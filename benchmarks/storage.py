@@ -4,8 +4,6 @@ Timed is telling alone: trials and pulls are made beforehand. The contestants ta
 speed of a disk changes from minute to minute; each round has a new file in the current folder. All commits are synced
 in full: Optuna's in the rollback journal that it uses as it comes, with the SQLite of Python itself; ours and
 the bare ones in a write-ahead log. The bare ones insert a row of 40 bytes and wait for each other as ours do.
-
-Then the time to open a study and read its log, with 10⁵ and 10⁶ told pulls.
 """
 
 from __future__ import annotations
@@ -22,12 +20,9 @@ from typing import Any
 import apsw
 import numpy as np
 
-from benchmarks.tables import Row, heading
-from frontguard.objectives import Objective
+from benchmarks.tables import Row, heading, peer
 from frontguard.storage.contract import Plan, Tell
 from frontguard.storage.sqlite.storage import SqliteStorage
-from frontguard.studies.study import Study
-from frontguard.theory.threats import Prescient
 
 WORKERS = 8
 SECONDS = 3.0  # a round
@@ -165,10 +160,9 @@ def rate(name: str, folder: Path) -> float:
     return float(sum(done for done, _ in found) / max(seconds for _, seconds in found))
 
 
-def tells_a_second() -> list[Row]:
-    heading(
-        f"durable tells a second, {WORKERS} processes, SQLite {apsw.sqlite_lib_version()}: median of {ROUNDS} rounds"
-    )
+def main() -> list[Row]:
+    optuna, sqlite = peer("optuna"), f"SQLite {apsw.sqlite_lib_version()}"
+    heading(f"durable tells a second, {WORKERS} processes, {sqlite}: median of {ROUNDS} rounds")
     rates: dict[str, list[float]] = {name: [] for name in CONTESTANTS}
     for _ in range(ROUNDS):
         for name in CONTESTANTS:
@@ -182,82 +176,7 @@ def tells_a_second() -> list[Row]:
         return median(a / b for a, b in zip(rates[one], rates[other], strict=True))
 
     return [
-        Row("ours, one at a time / Optuna", ratio("ours, one at a time", "Optuna"), at_least=10),
-        Row("ours, in batches of ten / Optuna", ratio("ours, in batches of ten", "Optuna"), at_least=100),
-        Row("ours, one at a time / bare commits", ratio("ours, one at a time", "bare SQLite commits")),
+        Row("tells, one at a time / Optuna's", ratio("ours, one at a time", "Optuna"), at_least=10, beside=optuna),
+        Row("in batches of ten / Optuna's", ratio("ours, in batches of ten", "Optuna"), at_least=100, beside=optuna),
+        Row("one at a time / bare commits", ratio("ours, one at a time", "bare SQLite commits"), beside=sqlite),
     ]
-
-
-# Opening --------------------------------------------------------------------------------------------------------------
-
-
-ARMS = 50
-OBJECTIVES = (Objective("speed"), Objective("quality"))
-
-
-def large_study(path: Path, pulls: int) -> None:
-    """A study that nothing can end: as its policy would, it plans a few percent more each time."""
-    Study(ARMS, OBJECTIVES, Prescient(0.1), storage=path, name="s", seed=0).close()
-    rng = np.random.default_rng(0)
-    with SqliteStorage(path) as storage:
-        number = planned = 0
-        while planned < pulls:
-            arms = np.arange(min(max(ARMS, planned // 33), pulls - planned)) % ARMS
-            number += 1
-            assert storage.add_plan("s", Plan(number, planned, planned + 1, arms))
-            values = rng.normal(size=(len(arms), 2)).tolist()
-            told = [
-                Tell(planned + i, (x, y), worker=f"w{i % 8}", at=1e9 + planned + i)
-                for i, (x, y) in enumerate(values, start=1)
-            ]
-            storage.tell("s", told)
-            planned += len(arms)
-
-
-def read_storage(path: Path) -> int:
-    with SqliteStorage(path) as storage:
-        storage.plans("s")
-        return len(storage.told("s"))
-
-
-def open_study(path: Path) -> int:
-    """Open it and replay its log through the policy, to where the next pull can be asked for."""
-    study = Study.open(path, "s")
-    study.catch_up()
-    result = study.result()
-    study.close()
-    return int(result.pulls)
-
-
-def seconds_for(work: Callable[[Path], int], path: Path, pulls: int, times: int) -> float:
-    best = float("inf")
-    for _ in range(times):
-        begun = time.perf_counter()
-        found = work(path)
-        best = min(best, time.perf_counter() - begun)
-        assert found == pulls, found
-    return best
-
-
-def opening() -> list[Row]:
-    rows = []
-    with TemporaryDirectory(prefix="benchmark-", dir=".") as folder:
-        paths = {pulls: Path(folder) / f"{pulls}.db" for pulls in (10**5, 10**6)}
-        for pulls, path in paths.items():
-            large_study(path, pulls)
-        for what, work, times in (
-            ("read all plans and told pulls, each checked against its checksum", read_storage, 5),
-            ("open a study: read its log, and replay it through the policy", open_study, 2),
-        ):
-            heading(what)
-            seconds = {pulls: seconds_for(work, path, pulls, times) for pulls, path in paths.items()}
-            for pulls, path in paths.items():
-                print(
-                    f"  {seconds[pulls]:8.2f} s  {pulls:,} told pulls, {path.stat().st_size / 1e6:.0f} MB", flush=True
-                )
-            rows.append(Row("10⁶ told pulls / 10⁵ told pulls", seconds[10**6] / seconds[10**5], at_most=15))
-    return rows
-
-
-def main() -> list[Row]:
-    return tells_a_second() + opening()

@@ -28,6 +28,8 @@ from frontguard.evidence.boundaries import taken_away
 from frontguard.evidence.boxes import BoxRule, box_rule
 from frontguard.evidence.means import BETS, LOG_WEIGHTS, THETAS
 from frontguard.evidence.statistics import statistics_of
+from frontguard.logs.boxes import BoxReader
+from frontguard.logs.sort.ordered import Ordered
 from frontguard.objectives import Objective
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat
 from tests.guarantee import DELTA, Bools, Floats
@@ -181,3 +183,31 @@ def largest_capitals(
 def allowed(cell: MeanCell) -> float:
     """The capital from which on a box misses."""
     return float(np.exp(cell.rule.thresholds[0]))
+
+
+# One look -------------------------------------------------------------------------------------------------------------
+
+
+def missed_at_one_look(
+    cell: MeanCell, runs: int, *, seed: int, length: int, believed: Threat | None = None, delta: float = DELTA
+) -> Bools:
+    """Whether a log's interval of the mean, read once, misses it, (runs, 2), below and above: by `BoxReader` itself.
+
+    A log has many arms, one for each run, of which each is read at the δ of a log of one arm.
+    """
+    threat = cell.threat if believed is None else believed
+    missed = np.zeros((runs, 2), np.bool_)
+    for number, first in enumerate(range(0, runs, AT_ONCE)):
+        some = slice(first, min(first + AT_ONCE, runs))
+        atoms, down, up = drawn(cell, some.stop - first, length, (seed, number))
+        pushed_up = (np.arange(len(atoms)) % 2 == 1)[:, None]
+        clean = cell.values[atoms]
+        observed = np.sort(np.where(np.where(pushed_up, up, down), pushed_up.astype(float), clean), axis=1)
+        arms = len(observed)
+        starts = (length * np.arange(arms + 1, dtype=np.int64))[None]
+        log = Ordered([f"{arm:06}" for arm in range(arms)], ("y",), np.full(arms, length), starts, (observed.ravel(),))
+        reader = BoxReader(log, [MEAN], delta)
+        reader._share = delta / 2.0  # each by itself
+        boxes = reader.read(threat)
+        missed[some, 0], missed[some, 1] = boxes.lower[:, 0] > cell.mean, boxes.upper[:, 0] < cell.mean
+    return missed

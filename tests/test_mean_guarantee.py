@@ -9,9 +9,19 @@ from frontguard.evidence.boxes import PLAIN_HIGH, PLAIN_LOW, box_rule, refresh, 
 from frontguard.evidence.means import normal_reach
 from frontguard.evidence.samples import Samples, absorb, empty_pool, empty_table
 from frontguard.evidence.statistics import statistics_of
+from frontguard.logs import boxes as boxes_of_logs
 from frontguard.theory.threats import Malicious, Prescient
 from tests.guarantee import DELTA, Bools, Floats, lower_limit, upper_limit
-from tests.mean_guarantee import ATTACKERS, CELLS, MEAN, MeanCell, allowed, drawn, largest_capitals
+from tests.mean_guarantee import (
+    ATTACKERS,
+    CELLS,
+    MEAN,
+    MeanCell,
+    allowed,
+    drawn,
+    largest_capitals,
+    missed_at_one_look,
+)
 
 QUICK_RUNS, QUICK_LENGTH = 600, 300
 AUDIT_RUNS = 100_000
@@ -56,6 +66,33 @@ def test_the_exact_upper_limit_of_missed_means_is_at_most_delta(cell: MeanCell) 
     pushed = missed.reshape(-1, 2, 2)  # even runs are pushed down, odd ones up
     most = int(pushed.sum(axis=0).max())
     assert lower_limit(most, len(pushed)) <= DELTA / 2
+
+
+@pytest.mark.parametrize("length", [20, 200])
+@in_every_cell
+def test_intervals_of_one_look_hold_in_all_but_delta_of_the_logs(cell: MeanCell, length: int) -> None:
+    missed = missed_at_one_look(cell, 2000, seed=200 + CELLS.index(cell), length=length)
+    assert not refuted(missed)
+
+
+@pytest.mark.audit
+@in_every_cell
+def test_the_exact_upper_limit_of_one_look_is_at_most_delta(cell: MeanCell) -> None:
+    """With -s the rows of the table in docs/audit.md are printed."""
+    missed = missed_at_one_look(cell, AUDIT_RUNS, seed=300 + CELLS.index(cell), length=200)
+    count = int(missed.any(axis=1).sum())
+    limit = upper_limit(count, AUDIT_RUNS)
+    print(f"\n| {cell} | {cell.threat.eps:g} | {count / AUDIT_RUNS:.2%} ({limit:.2%}) |")
+    assert limit <= DELTA
+
+
+def test_one_look_of_a_weaker_threat_or_a_larger_share_of_delta_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    malicious = MeanCell("malicious: worst case", "0/1, 0.5")
+    assert refuted(missed_at_one_look(malicious, 2000, seed=7, length=200, believed=Prescient(malicious.eps)))
+    clean = MeanCell("nobody", "0/1, 0.5")
+    monkeypatch.setattr(boxes_of_logs, "RATES_SHARE", 4.0)  # of δ': the exact bound is exact
+    monkeypatch.setattr(boxes_of_logs.BoxReader, "_shares", lambda self, objective: (self._share, 4.0 * self._share))
+    assert refuted(missed_at_one_look(clean, 2000, seed=8, length=200))
 
 
 def test_constants_of_a_weaker_threat_are_caught() -> None:

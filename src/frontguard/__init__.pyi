@@ -1,4 +1,7 @@
 from . import plot as plot
+from .comparisons.effects import Comparison as Comparison
+from .comparisons.effects import Comparisons as Comparisons
+from .comparisons.effects import Contrast as Contrast
 from .errors import BadInput as BadInput
 from .errors import OutOfTurn as OutOfTurn
 from .evidence.samples import GrowingSample as GrowingSample

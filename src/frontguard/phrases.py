@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from difflib import get_close_matches
 
 MOST_NAMES = 5
@@ -324,6 +324,24 @@ def number(value: float) -> str:
     return f"{value:.4g}"
 
 
+def between(low: float, high: float) -> str:
+    """An interval with four digits that count, rounded outwards, so that what lies between its ends still does.
+
+    >>> between(1.01849, 1.08431), between(-math.inf, 0.3), between(12345.6, 12345.6), between(0.1 + 0.2, 999.99)
+    ('[1.018, 1.085]', '[−∞, 0.3]', '[12,345, 12,346]', '[0.3, 1,000]')
+    """
+    return f"[{number(_beside(low, ROUND_FLOOR))}, {number(_beside(high, ROUND_CEILING))}]"
+
+
+def _beside(value: float, rounding: str) -> float:
+    """The number that `number` writes without rounding it, below or above a value; 0.1 + 0.2 is 0.3."""
+    if not math.isfinite(value):
+        return value
+    exact = Decimal(f"{value:.12g}")
+    place = 0 if 1000.0 <= abs(value) < 1e7 else exact.adjusted() - 3
+    return float(exact.quantize(Decimal(1).scaleb(place), rounding))
+
+
 def duration(seconds: float) -> str:
     """A time as a person says it, rounded.
 
@@ -385,3 +403,23 @@ def rounded_up(value: float, digits: int) -> float:
         return 0.0
     step = 10.0 ** (math.floor(math.log10(value)) + 1 - digits)
     return float(f"{math.ceil(value / step - 1e-6) * step:.12g}") if step else value  # step is 0 for the tiniest
+
+
+def in_lines(text: str, width: int) -> str:
+    """A text in lines of so many cells at most, broken between words only; what follows stands two cells farther in.
+
+    >>> print(in_lines("  by median of seconds, lower is better", 20))
+      by median of
+        seconds, lower
+        is better
+    """
+    margin = text[: len(text) - len(text.lstrip())]
+    lines, line = [], margin
+    for word in text.split():
+        longer = f"{line} {word}" if line.strip() else f"{line}{word}"
+        if line.strip() and cells_of(longer) > max(width, 20):
+            lines.append(line)
+            line = f"{margin}  {word}"
+        else:
+            line = longer
+    return "\n".join([*lines, line])

@@ -12,10 +12,12 @@ import numpy as np
 
 from frontguard._common.attached import attached
 from frontguard._common.typing import Bools, Floats, Ints
+from frontguard.comparisons.effects import Boxes, Comparison, Comparisons, against
+from frontguard.errors import BadInput
 from frontguard.limits import Gate
 from frontguard.notices import Notice, plain
 from frontguard.objectives import Objective, differences_in_units
-from frontguard.phrases import listed, quoted, slashed
+from frontguard.phrases import did_you_mean, listed, quoted, shown, slashed
 from frontguard.verdicts import BEYOND, OPEN, VERDICT_ORDER, Keeping, Verdict
 
 
@@ -105,6 +107,9 @@ def said_once(notices: Iterable[Notice]) -> tuple[str, ...]:
     """What people have to be told of these notices, in sentences: each of them once."""
     return tuple(dict.fromkeys(str(notice) for notice in notices if notice.warns))
 
+
+MOST_HINTED = 20_000
+"""Arms among which a near miss of a name is looked for: among a million it would take half a minute."""
 
 AT_A_TIME = 20_000
 """Arms that are brought to plain values in one piece."""
@@ -474,6 +479,43 @@ class Result:
     def to_dict(self) -> dict[str, Any]:
         """Plain values that JSON can hold; what is infinite or not known becomes None."""
         return {key: dict(value.pairs) if isinstance(value, ByArm) else value for key, value in self.entries()}
+
+    def place(self, arm: str, what: str = "arm") -> int:
+        """The number of an arm by its name."""
+        if arm not in self.arms:
+            hint = did_you_mean(arm, self.arms) if isinstance(arm, str) and len(self.arms) <= MOST_HINTED else ""
+            raise BadInput(f"{what} must be one of the arms {quoted(self.arms)}{hint}; got {shown(arm)}")
+        return self.arms.index(arm)
+
+    @property
+    def boxes(self) -> Boxes:
+        """What arms are compared by: their names, metrics, point estimates and boxes."""
+        metrics = self.metrics or tuple(map(Objective, self.objectives))
+        inner = self.inner
+        return Boxes(self.arms, metrics, inner.estimates, inner.lower, inner.upper, self.certificate.confidence)
+
+    def compare(self, arm: str, baseline: str) -> Comparison:
+        """How an arm compares with another one in each metric: the difference and the ratio, with their intervals.
+
+        The intervals hold with the certificate's confidence, together with those of all other pairs.
+
+        >>> from frontguard import analyze
+        >>> log = {"arm": ["main", "pr"] * 99, "seconds": [1.0 + 0.001 * i + i % 2 for i in range(198)]}
+        >>> compared = analyze(log, minimize="seconds", tolerance="5%").compare("pr", "main")
+        >>> print(compared)
+        pr / main = 1.912 [1.829, 2] seconds: certainly worse by more than 5%
+        >>> round(compared["seconds"].ratio.low, 3), compared["seconds"].contrast.word
+        (1.829, 'worse')
+        """
+        number, its = self.place(arm), self.place(baseline, "baseline")
+        if number == its:
+            raise BadInput(f"baseline must be another arm than the one compared with it; got {shown(arm)} twice")
+        return against(self.boxes, its, np.array([number])).of(0)
+
+    def against(self, baseline: str) -> Comparisons:
+        """How all other arms compare with this one, in the order of arms: `compare` for a million of them."""
+        its = self.place(baseline, "baseline")
+        return against(self.boxes, its, np.delete(np.arange(len(self.arms)), its))
 
     def explain(self, arm: str) -> str:
         """Why an arm has its verdict: the arm that decides it, and in which objectives."""

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from frontguard.audit.truth import Truth, beats, dominates
+from frontguard.comparisons import effects
 from frontguard.objectives import Objective
 from frontguard.results import Certificate, Inner, Result
 from frontguard.verdicts import Verdict
@@ -56,6 +57,19 @@ def test_an_interval_that_misses_is_found() -> None:
     result = answer(IN, IN, COVERED, OUT)
     result.inner.lower[3, 1] = 0.6
     assert TRUTH.false_statements(result) == {"interval"}
+
+
+def test_a_comparison_that_is_wrong_is_found_also_where_intervals_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = answer(IN, IN, COVERED, OUT)
+    width = np.array([[0.01], [0.02], [0.03], [0.04]])
+    result.inner.lower[:], result.inner.upper[:] = TRUTH.inner - width, TRUTH.inner + 0.01
+    assert TRUTH.false_statements(result) == set()
+    right = effects.contrasts_of
+    monkeypatch.setattr(effects, "contrasts_of", lambda worst, best, tolerance: right(-best, -worst, tolerance))
+    assert TRUTH.false_statements(result) == {"comparison"}
+    monkeypatch.undo()
+    monkeypatch.setattr(effects, "_differences", lambda mine, its: (mine[0], mine[1] - its[1], mine[2] - its[2]))
+    assert TRUTH.false_statements(result) == {"comparison"}
 
 
 def test_relative_amounts_are_compared_as_shares() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 from scipy.special import logsumexp
+from scipy.stats import binom
 
 from frontguard import Malicious, Objective, Oblivious, Prescient, Share
 from frontguard.errors import BadInput
@@ -23,6 +24,7 @@ from frontguard.evidence.means import (
     add_bets,
     find_atoms,
     highest_means,
+    highest_rate,
     lasting_means,
     mean_and_error,
     normal_reach,
@@ -30,6 +32,8 @@ from frontguard.evidence.means import (
     threshold_of,
     unrefuted_mean,
     upper_mean,
+    upper_mean_at,
+    weights_for,
 )
 from frontguard.evidence.samples import Samples, absorb, empty_pool, empty_table, in_order
 from frontguard.evidence.statistics import BOUNDED_MEAN, NORMAL_MEAN, statistics_of
@@ -148,9 +152,13 @@ def test_failed_and_taken_values_count_as_the_worst() -> None:
     samples = sample_of(values)
     # Of 45 pulls five failed, and three more may be anything.
     lacking, high = highest_means(samples, samples.columns[0], 45, 3, 5.0, 45.0)
-    assert math.isclose(high, unrefuted_mean(sums_of_bets(np.r_[values[3:], np.ones(8)]), 45, 5.0), rel_tol=1e-9)
     assert math.isclose(
-        lacking, unrefuted_mean(sums_of_bets(np.r_[1 - values[:-3], np.ones(8)]), 45, 5.0), rel_tol=1e-9
+        high, unrefuted_mean(sums_of_bets(np.r_[values[3:], np.ones(8)]), 45.0, 5.0, LOG_WEIGHTS.copy()), rel_tol=1e-9
+    )
+    assert math.isclose(
+        lacking,
+        unrefuted_mean(sums_of_bets(np.r_[1 - values[:-3], np.ones(8)]), 45.0, 5.0, LOG_WEIGHTS.copy()),
+        rel_tol=1e-9,
     )
     last = lasting_means(samples, samples.columns[0], 45, 3)
     assert last == pytest.approx([(np.sum(1 - values[:-3]) + 8) / 45, (np.sum(values[3:]) + 8) / 45])
@@ -179,7 +187,7 @@ def test_rounding_never_takes_a_bound_below_the_root(n: int) -> None:
             ones = round(share * n)
             for counts in ([(0.0, n - ones), (1.0, ones)], [(share, n)], [(0.37, n - ones), (1.0, ones)]):
                 sums = sum(k * np.log1p(-THETAS * x) for x, k in counts)
-                found = unrefuted_mean(sums, float(n), threshold_of(delta))
+                found = unrefuted_mean(sums, float(n), threshold_of(delta), LOG_WEIGHTS.copy())
                 assert found == 1.0 or exact_log_capital(counts, found) >= -math.log(delta)
                 assert exact_log_capital(counts, found - 1e-9) < -math.log(delta) + 1e-9
 
@@ -318,3 +326,37 @@ def attacked(y: Any, threat: Any, draw: Any) -> Any:
         hits[order[: draw.binomial(len(y), threat.eps)]] = True
     seen[hits] = 0.0
     return seen
+
+
+# One look -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("ones", "of"), [(0, 1), (0, 30), (3, 30), (15, 30), (29, 30), (30, 30), (700, 1000)])
+@pytest.mark.parametrize("delta", [0.2, 1e-3, 1e-10])
+def test_the_highest_rate_is_that_of_clopper_and_pearson(ones: int, of: int, delta: float) -> None:
+    found = float(highest_rate(np.array([float(ones)]), np.array([float(of)]), delta)[0])
+    if ones == of:
+        assert found == 1.0
+    else:
+        assert binom.cdf(ones, of, found) <= delta
+        assert binom.cdf(ones, of, found - 2e-9) >= delta * (1.0 - 1e-5)
+
+
+def test_weights_for_one_look_are_those_of_all_without_the_useless() -> None:
+    for count in (1.0, 30.0, 1e3, 1e6):
+        weights = np.exp(weights_for(count, 7.0, True))
+        assert weights.sum() == pytest.approx(1.0)
+        kept = weights > 0.0
+        assert kept[THETAS >= 0.5].all()
+        np.testing.assert_allclose(weights[kept] / weights[-1], np.exp(LOG_WEIGHTS[kept] - LOG_WEIGHTS[-1]))
+        assert THETAS[~kept].max(initial=0.0) < np.sqrt(14.0 / count)  # half of what coins would want
+    np.testing.assert_array_equal(weights_for(30.0, 7.0, False), LOG_WEIGHTS)
+
+
+@pytest.mark.parametrize("n", [1, 10, 100, 1000])
+def test_one_look_is_narrower_for_rates_and_hardly_ever_wider(n: int) -> None:
+    rng = np.random.default_rng(n)
+    for law, most in (((rng.random(n) < 0.3).astype(float), 0.92), (rng.beta(2, 8, n), 1.02)):
+        anytime = [upper_mean(xi, 0.001) for xi in (law, 1.0 - law)]
+        once = [upper_mean_at(xi, 0.001) for xi in (law, 1.0 - law)]
+        assert sum(once) - 1.0 <= (most if n >= 100 else 1.02) * (sum(anytime) - 1.0)

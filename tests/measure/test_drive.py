@@ -180,10 +180,6 @@ def test_a_pull_evaluated_in_this_thread_keeps_its_lease() -> None:
         ([1.0, float("nan")], "value of 'lightness' must be finite; got nan"),
         ([float("inf"), 1.0], "value of 'quality' must be finite; got inf"),
         ([1.0], "wanted 2 values, one for each of quality, lightness; got 1"),
-        (
-            [True, 1.0],
-            f"value of 'quality' must be a real number; got True: {Objective('quality').no_booleans}",
-        ),
         (["1", 1.0], "value of 'quality' must be a real number; got '1'"),
         ("fast", "values must be numbers, by name or in order; got 'fast'"),
         (None, "values must be 2 numbers, by name or in order; got None"),

@@ -13,8 +13,8 @@ from frontguard import Certified, Gaussian, Prescient
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Floats
 from frontguard.evidence.samples import Samples, Table, empty_pool, empty_table, push_sorted, ranked, reserve, take_in
-from frontguard.policies.certified import Pending
 from frontguard.policies.forecast import forecast
+from frontguard.policies.pending import Pending
 
 ARMS, OBJECTIVES = 4, 2
 VALUES = st.lists(st.sampled_from([-1.5, 0.0, 0.25, 1.0, 1e300, -np.inf, np.inf]) | st.floats(-3, 3), max_size=30)

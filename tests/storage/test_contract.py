@@ -107,6 +107,22 @@ def test_settings_are_the_latest(storage: Storage) -> None:
     assert storage.settings("t") == "another"
 
 
+def test_settings_change_only_after_what_is_said_was_there(storage: Storage) -> None:
+    begin(storage, 2)
+    storage.amend("s", "one \x1a \0")
+    assert not storage.amend("s", "two", after="zero")
+    assert not storage.amend("s", "two", told=1)
+    assert storage.settings("s") == "one \x1a \0"
+    assert storage.amend("s", "two", after="one \x1a \0", told=0)
+    storage.tell("s", [good(1)])
+    assert not storage.amend("s", "three", after="two", told=0)
+    assert not storage.amend("s", "three", after="one", told=1)
+    assert storage.settings("s") == "two"
+    assert storage.amend("s", "three", told=1)
+    assert storage.amend("s", "four", after="three")
+    assert storage.settings("s") == "four"
+
+
 # Plans ----------------------------------------------------------------------------------------------------------------
 
 

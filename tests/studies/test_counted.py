@@ -45,7 +45,7 @@ def test_true_and_false_are_values_of_a_rate_and_of_nothing_else(value: object) 
     (pull,) = study.ask()
     assert study.tell(pull, {"solved": value})
     assert study.to_frame()["solved"].tolist() == [float(value)]  # type: ignore[arg-type]
-    for other in (Objective("solved"), BYTES, Objective("solved", statistic="mean", bounds=(0.5, 1))):
+    for other in (Objective("solved", quantile=0.5), BYTES, Objective("solved", statistic="mean", bounds=(0.5, 1))):
         study = Study(["a", "b"], [other])
         (pull,) = study.ask()
         with pytest.raises(BadInput, match=rf"must be a real number; got .*{value}.*--mean {other.name} \(Objective"):
@@ -61,7 +61,7 @@ def test_identify_refuses_true_at_the_first_pull_and_stores_nothing(workers: int
         return True
 
     with pytest.raises(BadInput, match=r'--mean solved \(Objective\(.solved., statistic="mean", bounds=\(0, 1\)\)\)'):
-        identify(solve, arms=["a", "b"], objectives=["solved"], storage=storage, workers=workers)
+        identify(solve, arms=["a", "b"], objectives=[Objective("solved", exact=True)], storage=storage, workers=workers)
     assert len(calls) <= 2 * workers
     assert storage.studies() == []
 

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from frontguard import Objective, Prescient, notices, plot
+from frontguard.comparisons.effects import Comparison, Contrast, Effect, Span
 from frontguard.limits import Limit, columns_for
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.more_pulls import Needed
@@ -56,6 +57,7 @@ def everything() -> Iterator[str]:
     yield from _of_refusals()
     yield from _of_notices()
     yield from _of_limits()
+    yield from _of_comparisons()
 
 
 def _of_certificates() -> Iterator[str]:
@@ -93,6 +95,14 @@ def _of_explanations() -> Iterator[str]:
     yield explanation(result([IN, COVERED], decided_by=[1, 0]), 1)
     yield explanation(result([IN, IN], decided_by=[1, 0]), 0)
     yield explanation(result([IN, IN], WITHIN, decided_by=[1, 0]), 0)
+
+
+def _of_comparisons() -> Iterator[str]:
+    whole, above = Span(0.1, -1.0, 1.0), Span(0.2, 0.1, 0.3)
+    for metric in (Objective("score", tolerance=0.5), Objective("score")):
+        for contrast in Contrast:
+            for difference, ratio in ((whole, None), (above, Span(1.1, 1.0, 1.2)), (Span(-0.2, -0.3, -0.1), None)):
+                yield str(Comparison("pr", "main", (Effect(metric, difference, ratio, contrast),), 0.95))
 
 
 def _of_logs() -> Iterator[str]:

@@ -8,7 +8,7 @@ and an exact binomial limit says how certain that is.
 
 It may know studies, logs and the loop that measures; only the command line knows it. Where to start:
 
-- `cells`: the ways in which measuring goes wrong, a function each.
+- `cells`: the ways in which measuring goes wrong, a function each: of studies, of means, of logs.
 - `worlds`: arms with known laws, and those who replace measurements.
 - `truth`: which statements of an answer are false.
 - `runner`: runs cells and counts.

@@ -254,6 +254,7 @@ def write_csv(found: Analysis, path: Path) -> None:
 def _print(found: Analysis, top: int, append: Path | None) -> None:
     from frontguard.words import analysis as summary
     from frontguard.words.certificate import guarantee
+    from frontguard.words.counted import rates
     from frontguard.words.notices import warnings_in_short
 
     screen = console()
@@ -262,7 +263,7 @@ def _print(found: Analysis, top: int, append: Path | None) -> None:
     for line in summary.best_guess(found):
         screen.print(line)
     for said in (
-        summary.rates(found),
+        rates(found.notices),
         summary.clusters(found),
         summary.pairs(found),
         summary.robustness(found),

@@ -8,6 +8,8 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
+from frontguard.cli.help_page import page
+
 GROUPS: dict[str, dict[str, str]] = {
     "What is compared": {
         "--arm": "COLUMN",
@@ -107,6 +109,10 @@ class GroupedCommand(TyperCommand):
         """The arguments, and the options in the order of the help."""
         return arranged(str(self.name), super().get_params(ctx))
 
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """The page, drawn by us."""
+        formatter.write(page(self, ctx))
+
 
 class GroupedCommands(TyperGroup):
     """All commands, with such a help."""
@@ -114,6 +120,10 @@ class GroupedCommands(TyperGroup):
     def get_params(self, ctx: Any) -> Any:
         """The options in the order of the help."""
         return arranged("", super().get_params(ctx))
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """The page, drawn by us."""
+        formatter.write(page(self, ctx))
 
 
 def arranged(command: str, params: Sequence[Any]) -> list[Any]:

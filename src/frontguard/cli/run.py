@@ -403,6 +403,7 @@ def _print(ended: Ended, storage: Storage, where: str) -> None:
     from frontguard.phrases import duration
     from frontguard.words.certificate import guarantee
     from frontguard.words.command_line import commands_to_look
+    from frontguard.words.counted import rates
     from frontguard.words.notices import warnings_in_short
     from frontguard.words.study import next_step, table
 
@@ -412,6 +413,8 @@ def _print(ended: Ended, storage: Storage, where: str) -> None:
     print_answer(screen, ended.answer, table(snapshot), "--report FILE.csv")
     if len(snapshot.aside) < len(snapshot.result.arms):
         screen.print(guarantee(snapshot.result, failed=snapshot.failed))
+    if (said := rates(snapshot.result.notices)) is not None:
+        screen.print(said)
     for line in _what_if(ended, storage):
         screen.print(line)
     for warning in warnings_in_short(ended.unsaid if _one_stream() else ended.notices):

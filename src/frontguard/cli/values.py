@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import typer
 
 from frontguard.errors import BadInput
-from frontguard.phrases import did_you_mean
+from frontguard.phrases import did_you_mean, in_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -127,7 +128,9 @@ def print_answer(screen: Console, answer: str, arms: ArmTable, elsewhere: str) -
 
 
 def say(message: str) -> None:
-    """Tell the person in front of the terminal, who may have sent the output elsewhere."""
+    """Tell the person in front of the terminal, who may have sent the output elsewhere. No word is broken there."""
+    if sys.stderr.isatty():
+        message = in_lines(message, os.get_terminal_size(sys.stderr.fileno()).columns)
     print(message, file=sys.stderr, flush=True)
 
 

@@ -114,7 +114,7 @@ def read_metrics(
             else:
                 value = measured[source.kind]
             values[source.name] = _finite(source, value)
-            fault = source.objective.fault(value) if source.objective is not None else ""
+            fault = "" if source.objective is None or value is True or value is False else source.objective.fault(value)
             if fault:  # kept beside the reason: with another tolerance, or other bounds, it can be used
                 raise _Unreadable(f"metric {source.name!r} {fault}", f"got {value!r}")
         except _Unreadable as problem:
@@ -181,6 +181,8 @@ def _number(source: MetricSource, value: Any) -> float:
     if isinstance(value, float):  # of JSON: every number, and no true or false
         return value
     if isinstance(value, bool):
+        if source.objective is not None and source.objective.by_default:
+            return value  # a rate, if the study finds so
         if source.objective is None or not source.objective.takes_booleans:
             hint = "" if source.objective is None else f": {source.objective.no_booleans}"
             reason = f"metric {source.name!r} is not a number"

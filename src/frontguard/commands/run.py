@@ -17,7 +17,7 @@ from frontguard.commands.live import View
 from frontguard.commands.spec import Spec
 from frontguard.measure.drive import RunProgress, drive, lasting
 from frontguard.measure.first_pulls import FirstPulls
-from frontguard.notices import AllFailed, CleaningUp, Notice, StepFailed, Stopping, StorageTrouble
+from frontguard.notices import AllFailed, CleaningUp, Notice, StepFailed, Stopping, StorageTrouble, TakenAsRate
 from frontguard.objectives import Objective
 from frontguard.policies.forecast import forecast
 from frontguard.results import said_once
@@ -192,7 +192,7 @@ class CommandedRun:
     def _tell_news(self, snapshot: Snapshot) -> None:
         """Arms that were set aside, alarms and other warnings, each once."""
         for notice in snapshot.result.notices:
-            if notice.warns:
+            if notice.warns or isinstance(notice, TakenAsRate):
                 self._say_once(notice)
 
     def _say_once(self, notice: Notice) -> None:

@@ -31,11 +31,13 @@ from frontguard.evidence.boundaries import STEPS, rank_table, read_rank, taken_a
 from frontguard.evidence.means import (
     WORST,
     highest_means,
+    highest_rate,
     lasting_means,
     mean_and_error,
     normal_reach,
     threshold_of,
     unrefuted_mean,
+    weights_for,
 )
 from frontguard.evidence.samples import Record, Samples, ranked
 from frontguard.evidence.statistics import (
@@ -253,10 +255,13 @@ def first_bounded(rule: BoxRule) -> list[int | None]:
     return found
 
 
-def first_informative(threat_taken: float, surviving: tuple[float, float], threshold: float) -> int | None:
+def first_informative(
+    threat_taken: float, surviving: tuple[float, float], threshold: float, *, one_look: bool = False, rates: float = 0.0
+) -> int | None:
     """The pulls before which the interval of a bounded mean is all that its bounds allow, whatever is measured.
 
-    None where no number up to `LARGEST` is enough.
+    None where no number up to `LARGEST` is enough. `rates` is the δ' of an exact binomial bound beside the bets, where
+    there is one.
 
     >>> from frontguard import Prescient
     >>> first_informative(0.0, Prescient(0.1).surviving, threshold_of(0.001))
@@ -267,7 +272,11 @@ def first_informative(threat_taken: float, surviving: tuple[float, float], thres
 
     def informs(pulls: int) -> bool:
         taken = int(taken_away(threat_taken, pulls))
-        return bool(unrefuted_mean(taken * WORST, pulls, threshold) + less < times)
+        weights = weights_for(float(pulls), threshold, one_look)
+        most = float(unrefuted_mean(taken * WORST, float(pulls), threshold, weights))
+        if rates > 0.0:
+            most = min(most, float(highest_rate(np.array([float(taken)]), np.array([float(pulls)]), rates)[0]))
+        return most + less < times
 
     if not informs(most):
         return None

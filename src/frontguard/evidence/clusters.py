@@ -21,9 +21,17 @@ import numpy as np
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Floats, Ints
 from frontguard.evidence.boundaries import taken_away
-from frontguard.evidence.means import BETS, LOG_WEIGHTS, THETAS, WORST, unrefuted_mean
-
-_IN_ONE_LOGARITHM = 32  # factors, none below 10⁻³, whose product is far from the smallest double
+from frontguard.evidence.means import (
+    AT_ONCE,
+    BETS,
+    THETAS,
+    WORST,
+    add_logarithms,
+    log_capital,
+    multiply_bets,
+    unrefuted_mean,
+    weights_for,
+)
 
 
 @kernel
@@ -32,14 +40,10 @@ def add_clusters(sums: Floats, totals: Floats, sizes: Ints) -> None:
     product = np.ones(BETS)
     for c in range(sizes.shape[0]):
         xi = min(1.0, totals[c] / sizes[c])
-        for l in range(BETS):  # noqa: E741
-            product[l] *= 1.0 - THETAS[l] * xi
-        if (c + 1) % _IN_ONE_LOGARITHM == 0:
-            for l in range(BETS):  # noqa: E741
-                sums[l] += math.log(product[l])
-                product[l] = 1.0
-    for l in range(BETS):  # noqa: E741
-        sums[l] += math.log(product[l])
+        multiply_bets(product, xi)
+        if (c + 1) % AT_ONCE == 0:
+            add_logarithms(sums, product)
+    add_logarithms(sums, product)
 
 
 @kernel
@@ -77,18 +81,6 @@ def _take_shares(sums: Floats, totals: Floats, sizes: Ints, taken: int) -> None:
 
 
 @kernel
-def _log_capital(sums: Floats, clusters: float, losses: Floats) -> float:
-    """log W of so many clusters at the mean c whose `losses` are log(1 − θ c)."""
-    largest = -np.inf
-    for l in range(BETS):  # noqa: E741
-        largest = max(largest, LOG_WEIGHTS[l] + sums[l] - clusters * losses[l])
-    total = 0.0
-    for l in range(BETS):  # noqa: E741
-        total += math.exp(LOG_WEIGHTS[l] + sums[l] - clusters * losses[l] - largest)
-    return largest + math.log(total)
-
-
-@kernel
 def bounding_place(
     owners: Ints,
     sizes: Ints,
@@ -107,7 +99,7 @@ def bounding_place(
     as if there were so many times as many clusters like these.
     """
     good = owners.shape[0]
-    losses = np.log1p(-THETAS * keep)
+    weights = weights_for(0.0, threshold, False)
     totals = failed.astype(np.float64)
     sums = np.empty(BETS)
     refuted, not_refuted, at = -1, good, 0  # numbers of values up to the place; at none of them nothing is known yet
@@ -123,7 +115,7 @@ def bounding_place(
         add_clusters(sums, totals, sizes)
         if taken > 0:
             _take_shares(sums, totals, sizes, taken)
-        if _log_capital(times * sums, times * sizes.shape[0], losses) >= threshold:
+        if log_capital(times * sums, times * sizes.shape[0], keep, weights)[0] >= threshold:
             refuted = middle
         else:
             not_refuted = middle
@@ -157,7 +149,7 @@ def highest_cluster_mean(
     add_clusters(sums, totals, sizes)
     if taken > 0:
         _take_values(sums, values, owners, totals, sizes, taken, from_above)
-    return unrefuted_mean(times * sums, times * sizes.shape[0], threshold)
+    return unrefuted_mean(times * sums, times * sizes.shape[0], threshold, weights_for(0.0, threshold, False))
 
 
 @kernel
@@ -237,11 +229,11 @@ def first_useful_clusters(keep: float, threshold: float, share: float, most: int
 
     Clusters of one value each, of which a `share` may be wrong.
     """
-    losses = np.log1p(-THETAS * keep)
+    weights = weights_for(0.0, threshold, False)
     fewest, enough = 0, most + 1
     middle = most
     while enough - fewest > 1:
-        if _log_capital(taken_away(share, middle) * WORST, middle, losses) >= threshold:
+        if log_capital(taken_away(share, middle) * WORST, float(middle), keep, weights)[0] >= threshold:
             enough = middle
         else:
             fewest = middle

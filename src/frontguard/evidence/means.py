@@ -16,6 +16,9 @@ of the different values with their counts, or, if these are many, of knots that 
 
 Small θ serve long samples, large ones short samples and means near 0 or 1. Values that spread less than their bounds
 allow are bounded as much sooner. Proofs: docs/theory.md, (m).
+
+For one look at a number of values that was fixed before, bets that are of no use for so many are left away; and where
+all values are 0 or 1, their sum has at most the lower tail of a binomial law, which is exact (`highest_rate`).
 """
 
 from __future__ import annotations
@@ -23,9 +26,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy.special import betainccinv
 
 from frontguard._common.checks import checked_delta
-from frontguard._common.compiled import kernel
+from frontguard._common.compiled import inlined, kernel
 from frontguard._common.typing import Floats
 from frontguard.evidence.samples import Record, Samples, in_order
 
@@ -43,8 +47,13 @@ LOG_WEIGHTS: Floats = np.log((1.0 - _EVEN) * _HUMP / _HUMP.sum() + _EVEN / BETS)
 WORST: Floats = np.log1p(-THETAS)
 """What a value of 1, and so one that may be anything, adds to each sum."""
 
+AT_ONCE = 32
+"""Factors 1 − θ ξ, none below 10⁻³, that are multiplied before a logarithm is taken: far from the smallest double."""
+
+RATES_SHARE = 0.25
+"""Of δ', what an exact binomial bound has where values may be 0 and 1 alone and one looks once; bets have the rest."""
+
 _SAFETY = 1e-9  # what a logarithm must exceed its threshold by: more than its rounding errors
-_IN_ONE_LOGARITHM = 32  # factors, none below 10⁻³, whose product is far from the smallest double
 _MOST_STEPS = 60
 _SMALL_STEP = 1e-9  # after which the next one would be far smaller: digits double with every step
 
@@ -59,55 +68,93 @@ NORMAL_WEIGHT = 10.0
 
 
 @kernel
-def unrefuted_mean(sums: Floats, count: float, threshold: float) -> float:
+def weights_for(count: float, threshold: float, one_look: bool) -> Floats:
+    """The logarithms of the weights (BETS,) of the bets on so many values.
+
+    For many looks they are one and the same. For one look at so many, small θ are of no use: not even the widest spread
+    of values would want them. What they had, the others have.
+    """
+    found = LOG_WEIGHTS.copy()
+    if not one_look or count <= 0.0:
+        return found
+    wanted = math.sqrt(2.0 * threshold / count)
+    least = min(0.5, wanted / (1.0 + wanted))
+    kept = 0.0
+    for l in range(BETS):  # noqa: E741
+        kept += math.exp(found[l]) if THETAS[l] >= least else 0.0
+    for l in range(BETS):  # noqa: E741
+        found[l] = found[l] - math.log(kept) if THETAS[l] >= least else -np.inf
+    return found
+
+
+@kernel
+def log_capital(sums: Floats, count: float, c: float, log_weights: Floats) -> tuple[float, float]:
+    """log W_n(c) of the `sums` (BETS,) of `count` values, and its slope in c divided by `count`."""
+    bets = np.empty(BETS)
+    largest = -np.inf
+    for l in range(BETS):  # noqa: E741
+        bets[l] = log_weights[l] + sums[l] - count * math.log1p(-THETAS[l] * c)
+        largest = max(largest, bets[l])
+    total, slope = 0.0, 0.0
+    for l in range(BETS):  # noqa: E741
+        share = math.exp(bets[l] - largest)
+        total += share
+        slope += share * THETAS[l] / (1.0 - THETAS[l] * c)
+    return largest + math.log(total), slope / total
+
+
+@kernel
+def unrefuted_mean(sums: Floats, count: float, threshold: float, log_weights: Floats) -> float:
     """The largest c in [0, 1] with log W_n(c) ≤ threshold, rounded up; 1 if there is none below.
 
-    `sums` (BETS,) are the S_l of `count` values.
+    `sums` (BETS,) are the S_l of `count` values, and `log_weights` those of `weights_for` so many.
     """
     if count == 0:
         return 1.0
     c = 1.0
     for l in range(BETS):  # noqa: E741
         # One bet alone is worth no more than all together: a bound by itself, and where Newton's method begins.
-        alone = sums[l] + LOG_WEIGHTS[l] - threshold
+        alone = sums[l] + log_weights[l] - threshold
         if alone > count * WORST[l]:  # or it does not refute 1
             c = min(c, -math.expm1(alone / count) / THETAS[l])
-    bets = np.empty(BETS)
     for _ in range(_MOST_STEPS):
-        largest = -np.inf
-        for l in range(BETS):  # noqa: E741
-            bets[l] = LOG_WEIGHTS[l] + sums[l] - count * math.log1p(-THETAS[l] * c)
-            largest = max(largest, bets[l])
-        total, slope = 0.0, 0.0
-        for l in range(BETS):  # noqa: E741
-            share = math.exp(bets[l] - largest)
-            total += share
-            slope += share * THETAS[l] / (1.0 - THETAS[l] * c)
-        step = (largest + math.log(total) - threshold) * total / (count * slope)
+        capital, slope = log_capital(sums, count, c, log_weights)
+        step = (capital - threshold) / (count * slope)
         c -= step
         if step <= _SMALL_STEP:
             break
     return min(1.0, c + 1e-11)
 
 
+@inlined
+def multiply_bets(product: Floats, xi: float) -> None:
+    """Multiply the products (BETS,) by 1 − θ ξ; not more often than `AT_ONCE` before `add_logarithms`."""
+    for l in range(BETS):  # noqa: E741
+        product[l] *= 1.0 - THETAS[l] * xi
+
+
+@inlined
+def add_logarithms(sums: Floats, product: Floats) -> None:
+    """Add the logarithms of the products (BETS,) to the sums, and begin anew."""
+    for l in range(BETS):  # noqa: E741
+        sums[l] += math.log(product[l])
+        product[l] = 1.0
+
+
 @kernel
 def add_bets(sums: Floats, atoms: Floats, weights: Floats, count: int, from_above: bool) -> None:
     """Add weight · log(1 − θ ξ) of so many atoms to the sums; ξ is the atom or, `from_above`, what it lacks of 1."""
-    product = np.empty(BETS)
-    product[:] = 1.0
+    product = np.ones(BETS)
     waiting = 0
     for i in range(count + 1):
-        if waiting == _IN_ONE_LOGARITHM or i == count:
-            for l in range(BETS):  # noqa: E741
-                sums[l] += math.log(product[l])
-                product[l] = 1.0
+        if waiting == AT_ONCE or i == count:
+            add_logarithms(sums, product)
             waiting = 0
         if i == count:
             break
         xi = 1.0 - atoms[i] if from_above else atoms[i]
         if weights[i] == 1.0:
-            for l in range(BETS):  # noqa: E741
-                product[l] *= 1.0 - THETAS[l] * xi
+            multiply_bets(product, xi)
             waiting += 1
         else:
             for l in range(BETS):  # noqa: E741
@@ -181,7 +228,7 @@ def highest_means(
         add_bets(sums, atoms, weights, found, side == 0)
         for l in range(BETS):  # noqa: E741
             sums[l] *= max(1.0, foreseen / pulls)
-        lacking, most = most, unrefuted_mean(sums, foreseen, threshold)
+        lacking, most = most, unrefuted_mean(sums, foreseen, threshold, weights_for(foreseen, threshold, False))
     return lacking, most
 
 
@@ -250,4 +297,38 @@ def upper_mean(xi: Floats, delta: float) -> float:
     >>> round(upper_mean(np.zeros(100), 0.01), 3), round(upper_mean(np.full(100, 0.5), 0.01), 3)
     (0.06, 0.532)
     """
-    return float(unrefuted_mean(sums_of_bets(np.asarray(xi, np.float64)), len(xi), threshold_of(delta)))
+    return _highest(xi, delta, one_look=False)
+
+
+def upper_mean_at(xi: Floats, delta: float) -> float:
+    """With probability 1 − δ' the mean of ξ, values (n,) in [0, 1], is at most this, at one n that was fixed before.
+
+    >>> round(upper_mean_at(np.zeros(100), 0.01), 3), round(upper_mean_at(np.full(100, 0.5), 0.01), 3)
+    (0.058, 0.53)
+    """
+    values = np.asarray(xi, np.float64)
+    by_bets = _highest(values, (1.0 - RATES_SHARE) * delta, one_look=True)
+    if not np.isin(values, (0.0, 1.0)).all():
+        return by_bets
+    ones = np.array([values.sum()])
+    return min(by_bets, float(highest_rate(ones, np.array([float(len(values))]), RATES_SHARE * delta)[0]))
+
+
+def _highest(xi: Floats, delta: float, *, one_look: bool) -> float:
+    threshold = threshold_of(delta)
+    weights = weights_for(float(len(xi)), threshold, one_look)
+    return float(unrefuted_mean(sums_of_bets(np.asarray(xi, np.float64)), float(len(xi)), threshold, weights))
+
+
+def highest_rate(ones: Floats, of: Floats, delta: float) -> Floats:
+    """The largest probability of a 1 under which so few `ones` (n,) of so many (n,) have a probability above δ'.
+
+    That of Clopper and Pearson, rounded up.
+
+    >>> highest_rate(np.array([0.0, 10.0]), np.array([10.0, 10.0]), 0.05).round(3).tolist()
+    [0.259, 1.0]
+    """
+    found = np.ones(len(ones))
+    some = ones < of
+    found[some] = np.minimum(1.0, betainccinv(ones[some] + 1.0, (of - ones)[some], delta) + 1e-9)
+    return found

@@ -27,7 +27,7 @@ from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.evidence.boundaries import taken_away
 from frontguard.evidence.boxes import COLUMNS
 from frontguard.evidence.lists import counted_on, hidden_at, unrefuted_list_mean
-from frontguard.evidence.means import BETS, add_bets, threshold_of, unrefuted_mean
+from frontguard.evidence.means import BETS, LOG_WEIGHTS, add_bets, threshold_of, unrefuted_mean
 from frontguard.evidence.statistics import BOUNDED_MEAN, RELATIVE, SLOPE, Statistic, kinds_and_scales, noisy
 from frontguard.theory.threats import Threat
 
@@ -123,7 +123,7 @@ def upper_difference(seen: Floats, taken: int, rule: PairRule, d: int) -> float:
     else:
         sums = np.zeros(BETS)
         add_bets(sums, xi, np.ones(n), n, False)
-        most = (unrefuted_mean(sums, float(n), rule.thresholds[d]) + less) / times
+        most = (unrefuted_mean(sums, float(n), rule.thresholds[d], LOG_WEIGHTS) + less) / times
     return 2.0 * min(1.0, most) - 1.0
 
 
@@ -193,5 +193,5 @@ def unrefuted_pairs(
             sums = np.zeros(BETS)
             add_bets(sums, counted_on(seen[:count], both), np.ones(count), count, False)
             sums *= times
-            found[a, b] = unrefuted_mean(sums, count * times, rule.thresholds[d])
+            found[a, b] = unrefuted_mean(sums, count * times, rule.thresholds[d], LOG_WEIGHTS)
     return found

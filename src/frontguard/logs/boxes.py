@@ -7,9 +7,10 @@ rows may be wrong (`Threat.taken`), so many are taken from every rank. What is s
 Quantiles commute with monotone maps, so directions and logarithms are applied to the K values that are read, never to
 all: for a minimised objective the sides change places. Failed pulls count in n, and stand at −∞ for L and at +∞ for H.
 
-The mean of values with known bounds has the interval that bets leave of it (`logs.sort.bets`), at one look as at many;
-that of values with a known deviation the one of a normal mixture, where nothing failed and ε = 0; and an exact value is
-its own interval, unless two different ones were measured: then nothing is known.
+The mean of values with known bounds has the interval that bets leave of it (`logs.sort.bets`) and, for one look at
+values that are all 0 or 1, the narrower of it and the exact binomial one, with a part of δ' each; that of values with a
+known deviation the one of a normal mixture, where nothing failed and ε = 0; and an exact value is its own interval,
+unless two different ones were measured: then nothing is known.
 
 For another ε only ranks change, and of a mean only what keep makes of the same bets, unless any share is taken: then
 these are added up anew from the sums of blocks. `BoxReader` keeps what does not change.
@@ -28,13 +29,15 @@ from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.evidence.boundaries import anytime_rank, first_useful_pulls, fixed_rank, taken_away_each
 from frontguard.evidence.boxes import DOUBT, ArmBoxes, first_informative
-from frontguard.evidence.means import normal_reach, threshold_of
+from frontguard.evidence.means import RATES_SHARE, highest_rate, normal_reach, threshold_of
 from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, NORMAL_MEAN, inner_of_means, noisy, statistics_of
 from frontguard.logs.sort.bets import MeanQuestion
 from frontguard.logs.sort.ordered import Readable
 from frontguard.objectives import Objective
 from frontguard.pareto.dominance import dominators
 from frontguard.theory.threats import Threat, checked_threat
+
+_RATE = (0.0, 1.0)  # bounds between which values may well be 0 and 1 alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,17 +115,28 @@ class BoxReader:
         """
         found: list[int | None] = []
         ranks: dict[float, int | None] = {}
-        for kind, level in zip(self._kinds, self._levels, strict=True):
+        for objective, kind, level in zip(self.objectives, self._kinds, self._levels, strict=True):
             if kind in (EXACT, NORMAL_MEAN):
                 found += [1, 1]
             elif kind == BOUNDED_MEAN:
-                found += [first_informative(threat.taken, threat.surviving, threshold_of(self._share))] * 2
+                found += [self._first_informative(objective, threat)] * 2
             else:
                 for kept in (threat.keep(level), threat.keep(1.0 - level)):
                     if kept not in ranks:
                         ranks[kept] = self._first_useful(kept, threat.taken)
                     found.append(ranks[kept])
         return found
+
+    def _first_informative(self, objective: Objective, threat: Threat) -> int | None:
+        by_bets, of_rates = self._shares(objective)
+        once = not self._anytime
+        return first_informative(threat.taken, threat.surviving, threshold_of(by_bets), one_look=once, rates=of_rates)
+
+    def _shares(self, objective: Objective) -> tuple[float, float]:
+        """Of the δ' of one end of a mean, what bets have, and what the exact bound of rates has, at one look."""
+        if self._anytime or objective.bounds != _RATE:
+            return self._share, 0.0
+        return (1.0 - RATES_SHARE) * self._share, RATES_SHARE * self._share
 
     def _first_useful(self, kept: float, taken: float) -> int | None:
         try:
@@ -205,10 +219,12 @@ class BoxReader:
         left = self._bets.get(d) if ahead is self._now and threat.taken == 0.0 else None
         if left is None:
             taken = taken_away_each(threat.taken, ahead.pulls) * ahead.shrink
-            asked = MeanQuestion(
-                objective.bounds, threshold_of(self._share), self.pulls, taken, ahead.pulls.astype(np.float64)
-            )
+            by_bets, of_rates = self._shares(objective)
+            foreseen, once = ahead.pulls.astype(np.float64), not self._anytime
+            asked = MeanQuestion(objective.bounds, threshold_of(by_bets), self.pulls, taken, foreseen, once)
             left = self.ordered.unrefuted(self._columns[d], self._arms, asked)
+            if of_rates > 0.0:
+                left = np.minimum(left, self._unrefuted_rates(d, taken, foreseen, of_rates))
             if ahead is self._now and threat.taken == 0.0:
                 self._bets[d] = left
         times, less = threat.surviving
@@ -217,6 +233,26 @@ class BoxReader:
         lower, upper = (inner_of_means(end, objective) for end in (ends[::-1] if objective.minimized else ends))
         begun = self.pulls > 0
         return np.where(begun, lower, -np.inf), np.where(begun, upper, np.inf)
+
+    def _unrefuted_rates(self, d: int, taken: Floats, foreseen: Floats, delta: float) -> Floats:
+        """The largest rates (n, 2) of 1 and of 0, by their exact binomial bound, of arms that have nothing else."""
+        found = np.ones((len(self.pulls), 2))
+        some = np.flatnonzero(self._good[d])
+        ones = np.rint(self._means[d][some] * self._good[d][some]).astype(np.int64)
+        zeros = self._good[d][some] - ones
+        if not (some.size and np.all((ones >= 0) & (zeros >= 0))):
+            return found
+        # Sorted values, so that two of them say what all are; in sketches these are bounds, and must say it as well.
+        last_zero = self._raw(d, some, np.maximum(zeros, 1), 1)
+        first_one = self._raw(d, some, np.minimum(zeros + 1, self._good[d][some]), -1)
+        only = ((zeros == 0) | (last_zero == 0.0)) & ((ones == 0) | (first_one == 1.0))
+        some, ones, zeros = some[only], ones[only], zeros[only]
+        failed = self.pulls[some] - self._good[d][some]
+        times = np.maximum(foreseen[some] / np.maximum(self.pulls[some], 1), 1.0)
+        for side, (counted, others) in enumerate(((ones, zeros), (zeros, ones))):
+            worst = failed + counted + np.minimum(taken[some], others)
+            found[some, side] = highest_rate(times * worst, times * self.pulls[some], delta)
+        return found
 
     def _around_normal_mean(self, d: int, threat: Threat, ahead: _Ahead) -> tuple[Floats, Floats]:
         """The interval (n,) of a mean with a known deviation: everything, where a value may be anything."""

@@ -324,7 +324,7 @@ class _Loop:
         if came.cancelled:
             self.ended.append((pull, End.STOPPED))
         else:
-            came = usable(self.study.metrics, came, number)
+            came = usable(self.study.metrics, came, number, settled=False)
             self.finished.append((pull, replace(came, at=time.time())))
 
     def _tell(self) -> None:
@@ -336,7 +336,9 @@ class _Loop:
         try:
             if self.finished:
                 self.hold_back = None
-                self._count(self.finished, self.study.tell_measurements(self.finished))
+                self.study.settle([came.values for _, came in self.finished])
+                told = [(pull, usable(self.study.metrics, came, pull.id)) for pull, came in self.finished]
+                self._count(told, self.study.tell_measurements(told))
                 self.finished.clear()
             for pull, end in list(self.ended):
                 self._count([(pull, _NOTHING)], self.study.give_up([pull], end))

@@ -1,7 +1,8 @@
 """A first mistake: what measures is at fault when every first pull of every arm fails alike, and not the arms.
 
 Or what was declared is: a tolerance in percent can use no value at or below 0, and a mean none beyond its bounds; where
-most of the first values are such, that is refused. True or false, where no rate is counted, is refused at once.
+most of the first values are such, that is refused. True or false, where something else was declared than that a rate
+counts, is refused at once.
 """
 
 from __future__ import annotations
@@ -64,7 +65,8 @@ class FirstPulls:
         found = False
         for d, objective in enumerate(self._objectives):
             values = [(pull.arm, came.values[d]) for pull, came in finished]
-            wrong = [(arm, value) for arm, value in values if value is not None and objective.fault(value)]
+            numbers = [(arm, value) for arm, value in values if value is not None and not isinstance(value, bool)]
+            wrong = [(arm, value) for arm, value in numbers if objective.fault(value)]
             found = found or bool(wrong)
             if refuse and 2 * len(wrong) > len(finished):
                 arm, value = wrong[0]

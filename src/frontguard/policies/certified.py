@@ -57,6 +57,7 @@ from frontguard.pareto.rule import (
     rival_bounds,
 )
 from frontguard.policies.base import Policy, State
+from frontguard.policies.pending import Pending
 from frontguard.policies.saved import (
     MOST,
     check_arms,
@@ -641,52 +642,6 @@ class Certified(Policy):
         """The complete state as named arrays: `from_state` makes a policy of it that goes on as this one would."""
         self._merge()
         return super().state()
-
-
-class Pending:
-    """Values that were told and that a policy has not taken yet, so that a decision on them can be tried cheaply.
-
-    A small sorted sample of every arm and objective, read together with a policy's own samples. It may grow while
-    copies of a policy read it: these keep what they were lent.
-    """
-
-    def __init__(self, arms: int, objectives: int) -> None:
-        self.counts = np.zeros(arms, np.int64)  # pulls of each arm, failed ones included
-        self.dismissed = np.zeros(0, np.int64)  # arms of those that do not count
-        self.by_block: list[tuple[Ints, Ints, Floats]] = []  # arms, which pull of the arm each is, and values
-        self._columns = empty_table(arms * objectives)
-        self._pool = empty_pool(arms * objectives)
-        self._readers: WeakSet[object] = WeakSet()  # of the pool as it is
-
-    def __len__(self) -> int:
-        """How many pulls are pending."""
-        return int(self.counts.sum())
-
-    def add(self, arms: Ints, values: Floats, reps: Ints | None = None) -> None:
-        """Add inner values (n, M) of pulls of `arms` (n,); NaN where one failed. Costs about as much as is added."""
-        if reps is not None:
-            self.by_block.append((arms, reps, values))
-        if len(self._readers):
-            self._pool, self._readers = self._pool.copy(), WeakSet()
-        order = np.argsort(arms, kind="stable")
-        self._pool = absorb(self._pool, self._columns, arms[order], values[order], True)
-        np.add.at(self.counts, arms, 1)
-
-    def dismiss(self, arms: Ints) -> None:
-        """Add pulls of `arms` that do not count."""
-        self.dismissed = np.concatenate([self.dismissed, arms])
-
-    def lent_to(self, reader: object, columns: Table) -> Floats:
-        """Have the sorted `columns` of a reader go on with what is pending. Returns where that lies.
-
-        See `samples.ranked`.
-        """
-        own, pending = columns[:-1], self._columns[:-1]
-        own["window"] = pending["count"]
-        own["window_start"] = pending["start"]
-        own["count"] += pending["count"]
-        self._readers.add(reader)
-        return self._pool
 
 
 def _fewest_pulls(entries: int) -> Ints:

@@ -32,7 +32,8 @@ from frontguard.evidence.pairs import (
 )
 from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, Statistic
 from frontguard.notices import InPairs, Notice
-from frontguard.policies.certified import Certified, Pending
+from frontguard.policies.certified import Certified
+from frontguard.policies.pending import Pending
 from frontguard.policies.saved import check_range, check_shape
 from frontguard.results import Guess, Result
 from frontguard.theory.threats import Threat

@@ -31,6 +31,7 @@ from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Verdict
 from frontguard.words import analysis as summary
 from frontguard.words.certificate import guarantee
+from frontguard.words.counted import rates
 from frontguard.words.limits import why_by_limits
 from frontguard.words.study import answer as study_answer
 from frontguard.words.tables.arm_table import names_in_short
@@ -87,7 +88,7 @@ def analysis_report(found: Analysis, origin: Origin | None = None) -> Report:
         facts=(
             Fact("Verdicts", verdicts),
             *(Fact("Rows", each) for each in summary.rows_chosen(found)),
-            *(Fact("Rates", each) for each in (summary.rates(found),) if each),
+            *(Fact("Rates", each) for each in (rates(found.notices),) if each),
             *(Fact("Clusters", each) for each in (summary.clusters(found),) if each),
         ),
         robustness=robustness_part(plain),

@@ -31,6 +31,7 @@ from frontguard.studies.settings import Settings
 from frontguard.suspects import suspects
 from frontguard.words import analysis as log_summary
 from frontguard.words.certificate import certificate_against_goal, guarantee
+from frontguard.words.counted import rates
 from frontguard.words.study import answer, more_to_come
 from frontguard.words.tables.arm_table import counts
 from frontguard.words.tables.names import with_short_names
@@ -114,6 +115,7 @@ def _facts(snapshot: Snapshot) -> list[Fact]:
     if snapshot.result.status != "certified":
         facts.append(Fact("Certificate", certificate_against_goal(plain.nearest, plain.metrics)))
         facts.append(Fact("Forecast", more_to_come(snapshot)))
+    facts += [Fact("Rates", each) for each in (rates(plain.notices),) if each]
     if snapshot.max_pulls is not None:
         facts.append(Fact("Budget", f"{snapshot.max_pulls:,} pulls"))
     return facts

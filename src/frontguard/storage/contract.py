@@ -225,8 +225,12 @@ class Storage(ABC):
         """The latest settings. Raises `UnknownStudy`."""
 
     @abstractmethod
-    def amend(self, study: str, settings: str) -> None:
-        """Give the study new settings; the earlier ones are kept."""
+    def amend(self, study: str, settings: str, *, after: str | None = None, told: int | None = None) -> bool:
+        """Give the study new settings; the earlier ones are kept.
+
+        With `after` only if these are the latest, with `told` only if so many pulls are told: in one step, whoever else
+        writes. False if it is not so, and then nothing changes.
+        """
 
     @abstractmethod
     def forget(self, study: str) -> bool:

@@ -91,11 +91,15 @@ class MemoryStorage(Storage):
         with self._lock:
             return self._kept(study).settings[-1]
 
-    def amend(self, study: str, settings: str) -> None:
-        """Give the study new settings; the earlier ones are kept."""
+    def amend(self, study: str, settings: str, *, after: str | None = None, told: int | None = None) -> bool:
+        """Give the study new settings, if what is there is as said; the earlier ones are kept."""
         checked_texts(settings)
         with self._lock:
-            self._kept(study).settings.append(settings)
+            kept = self._kept(study)
+            if after not in (None, kept.settings[-1]) or told not in (None, len(kept.told)):
+                return False
+            kept.settings.append(settings)
+            return True
 
     def forget(self, study: str) -> bool:
         """Remove a study of which nothing was told."""

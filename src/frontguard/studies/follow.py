@@ -118,7 +118,11 @@ class Follower:
             if progress is not None:
                 progress(so_far, max(told, so_far))
         with self._lock:
-            return self._look()
+            # What was read may have been told after other settings: rates count from the first true or false on.
+            settled = self._storage.settings(self.name) == self._text
+            if settled:
+                return self._look()
+        return self.catch_up(progress)
 
     def measurements(self, arm: int, most: int = 2000) -> Measurements:
         """The last `most` pulls of an arm (a position) that were read."""

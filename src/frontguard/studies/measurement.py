@@ -130,14 +130,19 @@ class BooleanValue(BadValues):
         )
 
 
-def usable(objectives: Sequence[Objective], came: Measurement, pull: int) -> Measurement:
+def usable(objectives: Sequence[Objective], came: Measurement, pull: int, *, settled: bool = True) -> Measurement:
     """The measurement with values in the order of the objectives; one whose values cannot be used is a failed one.
 
-    A value that only its tolerance or bounds make unusable is kept beside the reason: with others it can be used.
+    A value that only its tolerance or bounds make unusable is kept beside the reason: with others it can be used. So is
+    true and false of an objective of which nobody said what counts, as long as it is not `settled` whether a rate does.
     """
     given, reason = came.values, came.reason and checked_reason(came.reason, pull)
     if reason and isinstance(given, Mapping):
         given = {objective.name: given.get(objective.name) for objective in objectives}
+    truths = () if settled else taken_as_rates(objectives, [given])
+    if truths:
+        given = _in_order([objective.name for objective in objectives], given, pull)
+        objectives = [_taking_truths(each) if d in truths else each for d, each in enumerate(objectives)]
     try:
         try:
             numbers = checked_values(objectives, given, reason or None, pull)
@@ -154,8 +159,44 @@ def usable(objectives: Sequence[Objective], came: Measurement, pull: int) -> Mea
         else:
             what = shortened(what, 200)
         return Measurement(nothing, what, kind, came.at, cluster=came.cluster)
-    values = tuple(None if math.isnan(x) else x for x in numbers)
+    values = tuple(None if math.isnan(x) else bool(x) if d in truths else x for d, x in enumerate(numbers))
     return Measurement(values, reason, came.kind, came.at, came.said, came.cluster)
+
+
+def taken_as_rates(objectives: Sequence[Objective], measured: Sequence[object]) -> set[int]:
+    """Of which objectives, by position, the rate counts if nothing was measured before these values of pulls.
+
+    Those of which nobody said what counts, where some value is true or false and none is a number beyond 0 and 1.
+
+    >>> from frontguard import Objective
+    >>> taken_as_rates([Objective("solved"), Objective("size", exact=True)], [{"solved": True, "size": 3}, [0, 3]])
+    {0}
+    """
+    unsaid = {d: each for d, each in enumerate(objectives) if each.by_default}
+    if not unsaid:
+        return set()
+    names = [objective.name for objective in objectives]
+    found: set[int] = set()
+    numbers: set[int] = set()
+    for values in measured:
+        try:
+            given = _in_order(names, values, 0)
+        except BadValues:
+            continue
+        for d in unsaid:
+            if _is_truth(given[d]):
+                found.add(d)
+            elif isinstance(given[d], Real) and not 0 <= given[d] <= 1:  # type: ignore[operator]
+                numbers.add(d)
+    return found - numbers
+
+
+def _taking_truths(objective: Objective) -> Objective:
+    return replace(objective, statistic="mean", bounds=(0.0, 1.0))
+
+
+def _is_truth(value: object) -> bool:
+    return type(value).__name__ in ("bool", "bool_")  # numpy has one of its own
 
 
 def checked_values(objectives: Sequence[Objective], values: object, reason: str | None, pull: int) -> tuple[float, ...]:
@@ -244,7 +285,7 @@ def _checked_value(objective: Objective, value: object, reason: str | None, pull
         return math.nan
     where = f"value of {objective.name!r}"
     hint = ", or the pull told as failed with a reason: study.fail(pull, reason)"
-    if type(value).__name__ in ("bool", "bool_"):  # numpy has one of its own
+    if _is_truth(value):
         if not objective.takes_booleans:
             raise BooleanValue(pull, objective, value)
         return float(value)  # type: ignore[arg-type]

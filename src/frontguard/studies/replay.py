@@ -31,8 +31,9 @@ from frontguard.notices import (
     NotPositive,
     OutOfBounds,
     SetAside,
+    TakenAsRate,
 )
-from frontguard.policies.certified import Pending
+from frontguard.policies.pending import Pending
 from frontguard.results import Result
 from frontguard.storage.contract import End, Plan, Storage, Told
 from frontguard.studies.alarms import Watch
@@ -433,6 +434,7 @@ class Replay:
         status = self.status if self.stopped else "running"
         hints = looks_dirtier(settings, policy, result, self._looks)
         notices = (
+            *(TakenAsRate(name) for name in settings.rates),
             *self._unusable_values(),
             *self._exact_that_differ(),
             *aside,

@@ -69,6 +69,7 @@ class Settings:
     reopened_after: int = 0  # plans up to which a stop has been overruled by a change of settings
     limits: tuple[Limit, ...] = ()
     goal: str = "list"  # or "front": see `Certified`
+    rates: tuple[str, ...] = ()  # metrics whose first values were true or false, so that their rate counts
     paired: bool = False  # whether pulls of the same repeat are of the same item, seed or block
     items: int = 0  # of the list that these are drawn from; 0 where there is none
     columns: Columns = field(init=False, repr=False, compare=False)  # what a pull measures, and what has a box
@@ -112,6 +113,8 @@ class Settings:
             del settings["limits"]
         if self.goal == "front":  # as before there was another one
             del settings["goal"]
+        if not self.rates:
+            del settings["rates"]
         if not self.paired:
             del settings["paired"], settings["items"]
         return json.dumps(settings, ensure_ascii=False, default=asdict)
@@ -138,7 +141,7 @@ class Settings:
                 f"{where}: they are of format {shown(written_in, 60)}; this version of frontguard reads {FORMAT}: "
                 "update frontguard"
             )
-        read = {"limits": [], "goal": "front", "paired": False, "items": 0, **read}
+        read = {"limits": [], "rates": [], "goal": "front", "paired": False, "items": 0} | read
         missing = [key for key in _READERS if key not in read]
         if missing:
             raise BadInput(f"{where}: wanted also {', '.join(missing)}")
@@ -171,6 +174,33 @@ class Settings:
         if self.items and (not self.paired or self.items > MOST_ITEMS):
             raise BadInput(f"items must be at most {MOST_ITEMS:,}, of a study of pairs; got {self.items:,}")
         _check_parts(self.about, arms)
+        for name in self.rates:
+            if not any(each.name == name and each.takes_booleans for each in self.columns.metrics):
+                raise BadInput(f"rates must be metrics whose mean counts, between bounds; got {shown(name, 60)}")
+
+    def with_rates(self, names: Iterable[str]) -> Settings:
+        """These settings with the rates of some metrics in place of medians that nobody asked for.
+
+        >>> from frontguard import Oblivious
+        >>> found = Settings(("a", "b"), (Objective("solved"),), Oblivious(0.0)).with_rates(["solved"])
+        >>> found.objectives[0].statistic_word, found.objectives[0].bounds, found.rates
+        ('mean', (0.0, 1.0), ('solved',))
+        """
+        wanted = set(names)
+        own = {each.name for each in self.objectives}
+        objectives = tuple(
+            replace(each, statistic="mean", bounds=(0.0, 1.0)) if each.by_default and each.name in wanted else each
+            for each in self.objectives
+        )
+        limits = tuple(
+            replace(each, statistic="mean", bounds=(0.0, 1.0))
+            if each.statistic is None and each.metric in wanted - own
+            else each
+            for each in self.limits
+        )
+        metrics = columns_for(objectives, limits).metrics
+        taken = (each.name for each in metrics if each.name in wanted.union(self.rates) and each.takes_booleans)
+        return replace(self, objectives=objectives, limits=limits, rates=tuple(taken))
 
     def taken_up(self, wanted: Settings, plans: int) -> Settings:
         """These settings, changed to the wanted ones where that is sound once pulls were made.
@@ -180,6 +210,7 @@ class Settings:
         Arms, what is measured, the threat and the confidence may not: chosen after the fact, they would make the
         certificate worthless.
         """
+        wanted = wanted.with_rates(self.rates)
         for what, ours, theirs in (
             ("arms", self.arms, wanted.arms),
             ("objectives", _measured(self.objectives), _measured(wanted.objectives)),
@@ -368,6 +399,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "reopened_after": lambda value: _whole_from_0(value, "reopened_after"),
     "limits": _read_limits,
     "goal": checked_goal,
+    "rates": lambda value: tuple(checked_text(each, "a rate") for each in _of_kind(list, value, "a list of names")),
     "paired": lambda value: _of_kind(bool, value, "true or false"),
     "items": lambda value: _whole_from_0(value, "items"),
 }

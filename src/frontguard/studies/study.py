@@ -13,6 +13,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from frontguard._common.attached import attached
 from frontguard._common.checks import checked_count
 from frontguard._common.written import checked_confidence, checked_goal, checked_seconds, explains_arguments
@@ -36,6 +38,7 @@ from frontguard.studies.measurement import (
     checked_reason,
     checked_values,
     stored_reason,
+    taken_as_rates,
 )
 from frontguard.studies.reasons import reasons_of
 from frontguard.studies.replay import Replay
@@ -183,6 +186,8 @@ class Study:
         self.lease = checked_seconds(lease, "lease")
         self._worker = None if worker is None else checked_text(worker, "worker")
         self._which = next(_workers)  # of the workers in this process
+        # Metrics, by position, of which nobody said what counts and no value was read: it may turn out to be a rate.
+        self._unsettled = {d for d, each in enumerate(self.metrics) if each.by_default}
         self._held: set[int] = set()  # pulls that `ask` gave and that were not told since
         self._replay = Replay(settings)
         self._items = item_order(settings.seed, settings.items)
@@ -191,6 +196,7 @@ class Study:
 
     def _start_anew(self) -> None:
         self._replay = Replay(self.settings)
+        self._unsettled = {d for d, each in enumerate(self.metrics) if each.by_default}
 
     # What it is about -------------------------------------------------------------------------------------------------
 
@@ -366,6 +372,8 @@ class Study:
         """
         worker = self.worker
         rows = []
+        told = list(told)
+        self.settle([came.values for _, came in told])
         for pull, came in told:
             number = _pull_number(pull)
             try:
@@ -381,6 +389,29 @@ class Study:
             at = came.at or time.time()
             rows.append(Tell(number, values, stored_reason(came, number), worker, at, cluster=of))
         return self._told(rows)
+
+    def settle(self, measured: Sequence[object]) -> None:
+        """Have rates count where nobody said what does, if these are the first values of a metric: true and false.
+
+        Durable, and one for all workers: it is part of the settings, and changes only as long as no value was told.
+        """
+        while found := taken_as_rates(self.metrics, measured):
+            with self._lock:
+                self.catch_up()
+                # Read before the settings are: whoever changes these meanwhile keeps ours from being written.
+                names = [each.name for d, each in enumerate(self.metrics) if d in found & self._unsettled]
+                if not names:
+                    return
+                text = self.storage.settings(self.name)
+                settled = Settings.from_json(text, self.name).with_rates(names)
+                settled.policy()  # what cannot be decided is refused before it is stored
+                if self.storage.amend(self.name, settled.to_json(), after=text, told=self._replay.read):
+                    self._take_rates(settled.rates)
+
+    def _take_rates(self, rates: Sequence[str]) -> None:
+        """Go on with these rates, from the beginning of the log."""
+        self.settings = self.settings.with_rates(rates)
+        self._start_anew()
 
     def _told(self, rows: list[Tell]) -> list[bool]:
         try:
@@ -398,7 +429,15 @@ class Study:
     def catch_up(self) -> None:
         """Read what other workers have told since."""
         with self._lock:
-            self._replay.catch_up(self.storage, self.name)
+            new = self._replay.catch_up(self.storage, self.name)
+            if not self._unsettled:
+                return
+            # In this order: settings that are read after the first value of a metric say for good what counts of it.
+            stored = Settings.from_json(self.storage.settings(self.name), self.name).rates
+            if stored != self.settings.rates:
+                self._take_rates(stored)
+                new = self._replay.catch_up(self.storage, self.name)
+            self._unsettled -= {d for d in self._unsettled if np.isfinite(new.values[:, d]).any()}
 
     @property
     def done(self) -> bool:
@@ -484,11 +523,12 @@ def _taken_up(storage: Storage, name: str, wanted: Settings) -> Settings:
         pass
     else:
         return wanted
-    there = Settings.from_json(storage.settings(name), name)
-    settings = there.taken_up(wanted, storage.size(name)[0])
-    if settings != there:
-        storage.amend(name, settings.to_json())
-    return settings
+    while True:
+        text = storage.settings(name)
+        there = Settings.from_json(text, name)
+        settings = there.taken_up(wanted, storage.size(name)[0])
+        if settings == there or storage.amend(name, settings.to_json(), after=text):
+            return settings
 
 
 def _pull_number(pull: object) -> int:

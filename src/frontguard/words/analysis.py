@@ -15,8 +15,8 @@ import numpy as np
 from frontguard._common.typing import Bools
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.more_pulls import FARTHEST, LIMITS
-from frontguard.notices import InClusters, InPairs, RowsLeftOut, TakenAsRate
-from frontguard.phrases import are, joined, percent, rounded
+from frontguard.notices import InClusters, InPairs, RowsLeftOut
+from frontguard.phrases import are, percent, rounded
 from frontguard.results import WORDS
 from frontguard.verdicts import Verdict
 from frontguard.words import guess
@@ -83,12 +83,6 @@ def table(found: Analysis, most: int = MOST_ROWS) -> ArmTable:
 def rows_chosen(found: Analysis) -> list[str]:
     """Which rows of the log count, where not all do."""
     return [rows_that_count(each) for each in found.notices if isinstance(each, RowsLeftOut)]
-
-
-def rates(found: Analysis) -> str | None:
-    """What was taken as a rate although nobody said so; None where nothing was."""
-    names = [repr(each.objective) for each in found.notices if isinstance(each, TakenAsRate)]
-    return f"{joined(names)} {are(len(names))} true or false: the rate is what counts." if names else None
 
 
 def clusters(found: Analysis) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from frontguard.notices import Notice, TakenAsRate
 from frontguard.objectives import Objective
 from frontguard.phrases import are, joined, number
 
@@ -86,3 +87,13 @@ def taken_as_declared(metrics: Sequence[Objective]) -> str:
         elif each.exact:
             said.append(f"{each.name} is exact")
     return f" As declared, {joined(said)}." if said else ""
+
+
+def rates(notices: Sequence[Notice]) -> str | None:
+    """What was taken as a rate although nobody said so; None where nothing was.
+
+    >>> rates([TakenAsRate("solved")])
+    "'solved' is true or false: the rate is what counts."
+    """
+    names = [repr(each.objective) for each in notices if isinstance(each, TakenAsRate)]
+    return f"{joined(names)} {are(len(names))} true or false: the rate is what counts." if names else None

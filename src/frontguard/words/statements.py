@@ -147,6 +147,18 @@ class Statement(Enum):
     COVERED_BY = "covered: {rival} is in, and is in no objective worse by more than is tolerated", "(f)"
     PERHAPS_COVERED = "covered by {rival}", NOTHING
 
+    # How arms compare with a baseline
+    TIMES = "{arm} / {baseline} = {ratio} {metric}", "(v)"
+    MORE_BY = "{arm} − {baseline} = {difference} {metric}", "(v)"
+    BETTER_BY = "certainly better{by}", "(v)"
+    WORSE_BY = "certainly worse{by}", "(v)"
+    BETTER_SOMEHOW = "certainly better, perhaps by no more than {within}", "(v)"
+    WORSE_SOMEHOW = "certainly worse, perhaps by no more than {within}", "(v)"
+    ALIKE = "certainly alike within {within}", "(v)"
+    EQUAL = "certainly equal", "(v)"
+    NOT_WORSE_BY = "certainly not worse{by}", "(v)"
+    NOT_BETTER_BY = "certainly not better{by}", "(v)"
+
     # How robust it is
     STANDS = "The front is no longer certain once {more} ({now} allowed for).", "robustness"
     STANDS_BELOW_HALF = "The front stays certain for every ε below 50% (the {what}).", "robustness"

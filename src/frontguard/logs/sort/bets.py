@@ -9,7 +9,7 @@ or without so many of the smallest or largest values, is added up from these and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 from weakref import WeakKeyDictionary
 
@@ -18,14 +18,22 @@ import numpy as np
 from frontguard._common.compiled import inlined, kernel
 from frontguard._common.machine import side_by_side, usable_cores
 from frontguard._common.typing import Floats, Ints
-from frontguard.evidence.means import BETS, THETAS, WORST, unrefuted_mean
+from frontguard.evidence.means import (
+    AT_ONCE,
+    BETS,
+    THETAS,
+    WORST,
+    add_logarithms,
+    multiply_bets,
+    unrefuted_mean,
+    weights_for,
+)
 
 BLOCK = 512
 """Neighbouring values whose sums are kept."""
 
 Bounds = tuple[float, float]
 
-_AT_ONCE = 32  # factors, none below 10⁻³, whose product is far from the smallest double
 _RUN = 8  # equal values from which on a logarithm costs less than their factors
 _PARTS_A_CORE = 8
 _FEW = 64
@@ -40,10 +48,11 @@ class MeanQuestion:
     pulls: Ints  # (n,), failed ones included
     taken: Floats  # (n,) values that may have been replaced, whichever; a part of one where more are foreseen
     foreseen: Floats  # (n,) pulls, should the sample go on in its proportions; as many as there are, or more
+    one_look: bool = False  # at a number of pulls that was fixed before; otherwise at any number of them
 
     def among(self, some: Ints) -> MeanQuestion:
         """The same of some of the arms."""
-        return MeanQuestion(self.bounds, self.threshold, self.pulls[some], self.taken[some], self.foreseen[some])
+        return replace(self, pulls=self.pulls[some], taken=self.taken[some], foreseen=self.foreseen[some])
 
 
 class SortedValues(Protocol):
@@ -85,7 +94,8 @@ def unrefuted(log: SortedValues, metric: int, arms: Ints, asked: MeanQuestion) -
     def some(part: Ints) -> None:
         sums, begins = blocks.sums, blocks.starts
         goes_on = asked.pulls, asked.taken, asked.foreseen
-        _unrefuted(values, starts, sums, begins, low, width, part, arms, *goes_on, asked.threshold, found)
+        question = (*goes_on, asked.threshold, asked.one_look)
+        _unrefuted(values, starts, sums, begins, low, width, part, arms, *question, found)
 
     side_by_side(some, np.array_split(np.arange(len(arms)), _parts(len(arms))))
     return found
@@ -98,7 +108,8 @@ def unrefuted_by(sums: Floats, asked: MeanQuestion, good: Ints) -> Floats:
     """
     lost = np.asarray(asked.pulls - good + np.minimum(asked.taken, good), np.float64)
     found = np.empty((len(sums), 2))
-    _of_sums(np.ascontiguousarray(sums), lost, asked.pulls, asked.foreseen, asked.threshold, found)
+    question = asked.pulls, asked.foreseen, asked.threshold, asked.one_look
+    _of_sums(np.ascontiguousarray(sums), lost, *question, found)
     return found
 
 
@@ -192,18 +203,14 @@ def _add(sums: Floats, values: Floats, first: int, last: int, low: float, width:
                 sums[l] += (after - i) * np.log1p(-THETAS[l] * xi)
         else:
             after = i + 1
-            for l in range(BETS):  # noqa: E741
-                product[l] *= 1.0 - THETAS[l] * xi
+            multiply_bets(product, xi)
             waiting += 1
-            if waiting == _AT_ONCE:
-                for l in range(BETS):  # noqa: E741
-                    sums[l] += np.log(product[l])
-                    product[l] = 1.0
+            if waiting == AT_ONCE:
+                add_logarithms(sums, product)
                 waiting = 0
         i = after
     if waiting > 0:
-        for l in range(BETS):  # noqa: E741
-            sums[l] += np.log(product[l])
+        add_logarithms(sums, product)
 
 
 @kernel
@@ -235,12 +242,13 @@ def _add_stretch(
 
 
 @kernel
-def _ahead(sums: Floats, pulls: int, foreseen: float, threshold: float) -> float:
+def _ahead(sums: Floats, pulls: int, foreseen: float, threshold: float, one_look: bool) -> float:
     """What bets leave of `foreseen` pulls that go on as these did."""
     if foreseen > pulls:
         for l in range(BETS):  # noqa: E741
             sums[l] *= foreseen / pulls
-    return unrefuted_mean(sums, max(foreseen, float(pulls)), threshold)
+    count = max(foreseen, float(pulls))
+    return unrefuted_mean(sums, count, threshold, weights_for(count, threshold, one_look))
 
 
 @kernel
@@ -257,6 +265,7 @@ def _unrefuted(
     taken: Floats,
     foreseen: Floats,
     threshold: float,
+    one_look: bool,
     found: Floats,
 ) -> None:
     sums = np.empty(BETS)
@@ -276,17 +285,19 @@ def _unrefuted(
                 xi = _xi(values[last], low, width, side == 1)
                 for l in range(BETS):  # noqa: E741
                     sums[l] += (taken[k] - gone) * (WORST[l] - np.log1p(-THETAS[l] * xi))
-            found[k, side] = _ahead(sums, pulls[k], foreseen[k], threshold)
+            found[k, side] = _ahead(sums, pulls[k], foreseen[k], threshold, one_look)
 
 
 @kernel
-def _of_sums(all_sums: Floats, lost: Floats, pulls: Ints, foreseen: Floats, threshold: float, found: Floats) -> None:
+def _of_sums(
+    all_sums: Floats, lost: Floats, pulls: Ints, foreseen: Floats, threshold: float, one_look: bool, found: Floats
+) -> None:
     sums = np.empty(BETS)
     for k in range(found.shape[0]):
         for side in range(2):
             for l in range(BETS):  # noqa: E741
                 sums[l] = all_sums[k, side, l] + lost[k] * WORST[l]
-            found[k, side] = _ahead(sums, pulls[k], foreseen[k], threshold)
+            found[k, side] = _ahead(sums, pulls[k], foreseen[k], threshold, one_look)
 
 
 @kernel

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from psycopg import Connection
 
 
-VERSION = 4
+VERSION = 5
 DEFINITIONS = files(__package__).joinpath("schema.sql").read_text("utf-8")
 
 

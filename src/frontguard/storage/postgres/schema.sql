@@ -96,6 +96,25 @@ BEGIN
     RETURN EXISTS (SELECT FROM {schema}.studies s WHERE s.name = new_name AND s.call = this_call);
 END $body$;
 
+-- Whether the study has the new settings by this call: only after the settings given, and so many told pulls, if any are.
+CREATE FUNCTION {schema}.amend(
+    of_study bigint, new_settings text, after_settings text, after_told bigint, this_call uuid
+) RETURNS bool LANGUAGE plpgsql AS $body$
+DECLARE
+    locked {schema}.studies := {schema}.lock_study(of_study, true);
+BEGIN
+    IF EXISTS (SELECT FROM {schema}.settings s WHERE s.call = this_call) THEN
+        RETURN true;
+    END IF;
+    IF locked.told <> after_told OR after_settings <> (
+        SELECT s.settings FROM {schema}.settings s WHERE s.study = of_study ORDER BY s.number DESC LIMIT 1
+    ) THEN
+        RETURN false;
+    END IF;
+    INSERT INTO {schema}.settings (study, settings, call) VALUES (of_study, new_settings, this_call);
+    RETURN true;
+END $body$;
+
 -- The pulls, of those given, that this call wrote. They differ from each other; each has as many values as there are
 -- metrics. Pulls are looked up by a subquery rather than a join, which may be planned as a pass over the whole log.
 CREATE FUNCTION {schema}.tell(

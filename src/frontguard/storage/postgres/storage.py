@@ -125,17 +125,14 @@ class PostgresStorage(Storage):
         rows = self._of(study, "SELECT settings FROM {schema}.settings WHERE study = %s ORDER BY number DESC LIMIT 1")
         return _read(rows[0][0])
 
-    def amend(self, study: str, settings: str) -> None:
-        """Give the study new settings; the earlier ones are kept."""
-        self._of(
+    def amend(self, study: str, settings: str, *, after: str | None = None, told: int | None = None) -> bool:
+        """Give the study new settings, if what is there is as said; the earlier ones are kept."""
+        rows = self._of(
             study,
-            """
-            INSERT INTO {schema}.settings (study, settings, call)
-            SELECT id, %s, %s FROM {schema}.lock_study(%s, true)
-            ON CONFLICT (call) DO UPDATE SET call = excluded.call RETURNING number
-            """,
-            before=[_written(settings), uuid.uuid4()],
+            "SELECT {schema}.amend(%s, %s, %s::text, %s::bigint, %s)",
+            [_written(settings), None if after is None else _written(after), told, uuid.uuid4()],
         )
+        return bool(rows[0][0])
 
     def forget(self, study: str) -> bool:
         """Remove a study of which nothing was told."""

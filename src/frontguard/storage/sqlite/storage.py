@@ -117,14 +117,18 @@ class SqliteStorage(Storage):
         """The latest settings. Raises `UnknownStudy`."""
         return self._read(study, log.read_settings)[1]
 
-    def amend(self, study: str, settings: str) -> None:
-        """Give the study new settings; the earlier ones are kept."""
+    def amend(self, study: str, settings: str, *, after: str | None = None, told: int | None = None) -> bool:
+        """Give the study new settings, if what is there is as said; the earlier ones are kept."""
         checked_texts(settings)
 
-        def work(db: apsw.Connection, found: log.StudyRow) -> None:
-            log.add_settings(db, found, log.read_settings(db, found)[0] + 1, settings)
+        def work(db: apsw.Connection, found: log.StudyRow) -> bool:
+            version, latest = log.read_settings(db, found)
+            if after not in (None, latest) or (told is not None and log.read_counts(db, found).told != told):
+                return False
+            log.add_settings(db, found, version + 1, settings)
+            return True
 
-        self._write(study, work)
+        return self._write(study, work)
 
     def forget(self, study: str) -> bool:
         """Remove a study of which nothing was told."""

@@ -1,0 +1,18 @@
+"""The ways in which measuring goes wrong: each cell is a small world, run through the public interface and looked at.
+
+A cell gets a random generator and gives every answer that a user would have been shown, beside the truth. What it
+simulates is life, not frontguard: workers, commands, attackers and users are made up here; studies, the loop that
+measures and analyses are the real ones. Where to start:
+
+- `contract`: what a cell is, and how a study is begun, driven and looked at.
+- `studies`: pulls that are lost or fail, equal values, measurements that lie, ends without a certificate.
+- `means`: rates, means and exact values in studies.
+- `logs`: logs of everything.
+"""
+
+from __future__ import annotations
+
+from frontguard.audit.cells import logs, means, studies
+from frontguard.audit.cells.contract import CELLS, DELTA, Cell, Rng
+
+__all__ = ["CELLS", "DELTA", "Cell", "Rng", "logs", "means", "studies"]

@@ -1,0 +1,84 @@
+"""Logs that go wrong: what is back of a running study, and rows of which a share was replaced."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from frontguard._common.typing import Floats
+from frontguard.audit.cells.contract import CONFIDENCE, NO_ATTACK, Answers, Rng, analysed, cell
+from frontguard.audit.cells.means import PRICE, SOLVED, stars_and_cost
+from frontguard.audit.cells.studies import slow_or_fast
+from frontguard.audit.worlds import FAR, World, exactly, normal, rate
+from frontguard.logs.analyze import analyze
+from frontguard.objectives import Objective
+from frontguard.studies.study import Study
+from frontguard.theory.threats import Malicious, Share
+
+
+@cell
+def log_of_what_is_back(rng: Rng) -> Answers:
+    """A running study is analysed while its slow pulls are under way."""
+    world = slow_or_fast()
+    truth = world.truth
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "study.db"
+        study = Study(world.arms, world.objectives, NO_ATTACK, confidence=CONFIDENCE, storage=file)
+        for _ in range(3):
+            for pull in study.ask(40):
+                values = world.measure(pull.index, rng)
+                if values[0] < 8.0:
+                    study.tell(pull, values.tolist())
+        yield truth, study.result()
+        yield truth, analyze(file)
+        yield truth, analyze(file, confidence=CONFIDENCE + 0.01)  # asked otherwise: not the study's own answer
+        study.close()
+
+
+@cell
+def share_of_a_log(rng: Rng) -> Answers:
+    """An attacker replaces a share of a log's rows once all of them lie before it."""
+    eps, rows = 0.2, 150
+    world = World((Objective("quality"),), ((normal(0.0, 1.0),), (normal(0.3, 1.0),)))
+    samples = [np.sort(world.sample(arm, rows, rng)[:, 0]) for arm in range(2)]
+    taken = int(np.floor(eps * rows + 1e-9))
+    samples[0][:taken] = FAR  # the lowest of the worse arm, and the highest of the better one
+    samples[1][-taken:] = -FAR
+    log = {"arm": np.repeat(world.arms, rows), "quality": np.concatenate(samples)}
+    yield from analysed(world, log, Share(eps))
+
+
+@cell
+def share_of_rates_in_a_log(rng: Rng) -> Answers:
+    """An attacker turns a share of a log's rates once all rows lie before it."""
+    eps, rows = 0.1, 400
+    world = World((SOLVED,), ((rate(0.5),), (rate(0.65),)))
+    samples = [np.sort(world.sample(arm, rows, rng)[:, 0]) for arm in range(2)]
+    taken = int(np.floor(eps * rows + 1e-9))
+    samples[0][:taken] = 1.0  # zeros of the worse arm, and ones of the better one
+    samples[1][-taken:] = 0.0
+    log = {"arm": np.repeat(world.arms, rows), "solved": np.concatenate(samples)}
+    yield from analysed(world, log, Share(eps))
+
+
+@cell
+def means_in_a_log(rng: Rng) -> Answers:
+    """A log of mean stars, mean costs and exact prices, of which a malicious attacker hit the values that matter."""
+    threat, rows, liked = Malicious(0.1), 300, stars_and_cost()
+    prices = (exactly(3.0), exactly(1.0), exactly(4.0), exactly(2.0))
+    laws = tuple((*laws, price) for laws, price in zip(liked.laws, prices, strict=True))
+    world = World((*liked.objectives, PRICE), laws)
+    columns: list[Floats] = []
+    for arm in range(len(laws)):
+        values = world.sample(arm, rows, rng)
+        for d, (low, high) in enumerate(each.bounds for each in liked.objectives if each.bounds):
+            from_below = (arm < 2) == world.objectives[d].minimized
+            order = np.argsort(values[:, d] + 1e-9 * rng.random(rows))
+            hits = int(rng.binomial(rows, threat.eps))
+            values[order[:hits] if from_below else order[rows - hits :], d] = high if from_below else low
+        columns.append(values)
+    every = np.concatenate(columns)
+    log = {"arm": np.repeat(world.arms, rows)} | {each.name: every[:, d] for d, each in enumerate(world.objectives)}
+    yield from analysed(world, log, threat)

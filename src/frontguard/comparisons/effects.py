@@ -1,0 +1,275 @@
+"""Effect sizes: by how much, and how many times, arms differ from a baseline in each metric, as far as boxes tell.
+
+All boxes hold at once with the probability of the certificate, and what is read off two of them holds whenever these
+do: so all pairs, all metrics, differences and ratios hold together, at no price (docs/theory.md, (r)). Differences and
+ratios are in the metrics' units, arm against baseline; how arms stand to the tolerances is judged by inner values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+from frontguard._common.attached import attached
+from frontguard._common.typing import Bools, Floats, Ints
+from frontguard.objectives import Objective
+
+
+class Contrast(IntEnum):
+    """What is certain of an arm against the baseline in one metric, where a difference up to its tolerance is none."""
+
+    BETTER = 0  # by more than the tolerance
+    NO_WORSE = 1  # by more than the tolerance, and perhaps better
+    ALIKE = 2  # neither better nor worse by more than the tolerance
+    NO_BETTER = 3  # by more than the tolerance, and perhaps worse
+    WORSE = 4  # by more than the tolerance
+    OPEN = 5
+
+    @property
+    def word(self) -> str:
+        """The same as it is written for people and machines.
+
+        >>> [contrast.word for contrast in Contrast]
+        ['better', 'no worse', 'alike', 'no better', 'worse', 'open']
+        """
+        return self.name.lower().replace("_", " ")
+
+    @property
+    def not_worse(self) -> bool:
+        """Whether the arm is certainly not worse than the baseline by more than the tolerance."""
+        return self in (Contrast.BETTER, Contrast.NO_WORSE, Contrast.ALIKE)
+
+
+@dataclass(frozen=True)
+class Span:
+    """A number as it is estimated (NaN where nothing is), and the ends between which it certainly lies."""
+
+    estimate: float
+    low: float
+    high: float
+
+    def to_dict(self) -> dict[str, float | None]:
+        """Plain values that JSON can hold; what is infinite or not known becomes None."""
+        return {name: value if math.isfinite(value) else None for name, value in vars(self).items()}
+
+
+@dataclass(frozen=True)
+class Effect:
+    """An arm against the baseline in one metric, in its units: arm − baseline, and arm / baseline where that is one.
+
+    There is no ratio (None) unless the baseline is certainly positive and the arm certainly not negative.
+    """
+
+    metric: Objective
+    difference: Span
+    ratio: Span | None
+    contrast: Contrast
+
+    @property
+    def sign(self) -> int:
+        """+1 where the arm is certainly better, be it by less than the tolerance; −1 where it is worse; else 0."""
+        if self.contrast == Contrast.OPEN:  # 0 lies between the ends, or nothing is promised
+            return 0
+        if self.contrast in (Contrast.BETTER, Contrast.WORSE):
+            return 1 if self.contrast == Contrast.BETTER else -1
+        above = int(self.difference.low > 0.0) - int(self.difference.high < 0.0)
+        return -above if self.metric.minimized else above
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values that JSON can hold."""
+        return {
+            "difference": self.difference.to_dict(),
+            "ratio": None if self.ratio is None else self.ratio.to_dict(),
+            "contrast": self.contrast.word,
+        }
+
+
+@dataclass(frozen=True)
+class Comparison(Mapping[str, Effect]):
+    """An arm against a baseline in every metric; `confidence` is that of all comparisons of the result together.
+
+    Without a confidence nothing is promised, and every contrast is open.
+    """
+
+    arm: str
+    baseline: str
+    effects: tuple[Effect, ...]
+    confidence: float | None
+
+    def __getitem__(self, metric: str) -> Effect:
+        for effect in self.effects:
+            if effect.metric.name == metric:
+                return effect
+        raise KeyError(metric)
+
+    def __iter__(self) -> Iterator[str]:
+        return (effect.metric.name for effect in self.effects)
+
+    def __len__(self) -> int:
+        return len(self.effects)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values that JSON can hold."""
+        return {
+            "arm": self.arm,
+            "baseline": self.baseline,
+            "confidence": self.confidence,
+            "metrics": {name: effect.to_dict() for name, effect in self.items()},
+        }
+
+    def __str__(self) -> str:
+        return str(attached("comparison")(self))
+
+
+@dataclass(frozen=True, eq=False)
+class Spans:
+    """Spans (n, M), a row for each arm and a column for each metric; NaN in all three where there is none."""
+
+    estimates: Floats
+    low: Floats
+    high: Floats
+
+    def at(self, row: int, column: int) -> Span:
+        """One of them."""
+        return Span(float(self.estimates[row, column]), float(self.low[row, column]), float(self.high[row, column]))
+
+
+@dataclass(frozen=True, eq=False)
+class Comparisons:
+    """Some arms against one baseline; arrays have a row for each of the arms and a column for each metric.
+
+    `numbers` are the arms' numbers in the result they are from, `contrasts` are numbers of `Contrast`.
+    """
+
+    baseline: str
+    arms: tuple[str, ...]
+    numbers: Ints
+    metrics: tuple[Objective, ...]
+    differences: Spans
+    ratios: Spans
+    contrasts: Ints
+    confidence: float | None
+
+    def __len__(self) -> int:
+        return len(self.arms)
+
+    def of(self, row: int) -> Comparison:
+        """The comparison of one of the arms."""
+        effects = tuple(self.effect(row, d) for d in range(len(self.metrics)))
+        return Comparison(self.arms[row], self.baseline, effects, self.confidence)
+
+    def effect(self, row: int, d: int) -> Effect:
+        """One of the arms in one metric."""
+        ratio = None if np.isnan(self.ratios.low[row, d]) else self.ratios.at(row, d)
+        return Effect(self.metrics[d], self.differences.at(row, d), ratio, Contrast(int(self.contrasts[row, d])))
+
+    def __iter__(self) -> Iterator[Comparison]:
+        return (self.of(row) for row in range(len(self.arms)))
+
+    def some(self, rows: Ints | Bools) -> Comparisons:
+        """Some of the arms, in this order."""
+        chosen = np.arange(len(self.arms))[rows]
+
+        def taken(spans: Spans) -> Spans:
+            return Spans(spans.estimates[chosen], spans.low[chosen], spans.high[chosen])
+
+        return Comparisons(
+            self.baseline, tuple(self.arms[row] for row in chosen.tolist()), self.numbers[chosen], self.metrics,
+            taken(self.differences), taken(self.ratios), self.contrasts[chosen], self.confidence,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """Arms with names, and inner values (K, M) of their metrics: point estimates, and boxes that hold at once."""
+
+    arms: Sequence[str]
+    metrics: tuple[Objective, ...]
+    estimates: Floats
+    lower: Floats
+    upper: Floats
+    confidence: float | None
+
+
+def against(boxes: Boxes, baseline: int, numbers: Ints) -> Comparisons:
+    """The arms of these numbers against a baseline, which is none of them.
+
+    >>> seconds = Objective("seconds", "minimize", tolerance="2%")
+    >>> low, high = seconds.inward([[2.0], [1.0]]), seconds.inward([[1.8], [0.9]])
+    >>> boxes = Boxes(["main", "pr"], (seconds,), (low + high) / 2, low, high, 0.95)
+    >>> effect = against(boxes, 0, np.array([1])).of(0)["seconds"]
+    >>> round(effect.ratio.low, 4), round(effect.ratio.high, 4), effect.contrast.word
+    (0.45, 0.5556, 'better')
+    """
+    n, M = len(numbers), len(boxes.metrics)
+    difference, ratio = (Spans(*(np.full((n, M), np.nan) for _ in range(3))) for _ in range(2))
+    contrasts = np.full((n, M), int(Contrast.OPEN))
+    for d, metric in enumerate(boxes.metrics):
+        estimates = metric.outward(boxes.estimates[:, d])
+        low, high = _known(boxes.lower[:, d], boxes.upper[:, d])
+        least, most = metric.outward_interval(low, high)
+        mine = estimates[numbers], least[numbers], most[numbers]
+        its = estimates[baseline], least[baseline], most[baseline]
+        for spans, found in ((difference, _differences(mine, its)), (ratio, _ratios(metric, mine, its))):
+            spans.estimates[:, d], spans.low[:, d], spans.high[:, d] = found
+        if boxes.confidence is not None:
+            _, worst, best = _differences((0.0, low[numbers], high[numbers]), (0.0, low[baseline], high[baseline]))
+            contrasts[:, d] = contrasts_of(worst, best, metric.inner_tolerance)
+    names = tuple(boxes.arms[i] for i in numbers.tolist())
+    return Comparisons(
+        boxes.arms[baseline], names, numbers, boxes.metrics, difference, ratio, contrasts, boxes.confidence
+    )
+
+
+def contrasts_of(worst: Floats, best: Floats, tolerance: float) -> Ints:
+    """The contrasts of arms whose inner values exceed the baseline's by `worst` at least and by `best` at most.
+
+    >>> ends = np.array([[3, 4], [-1, 4], [-1, 1], [-4, 1], [-4, -3], [-4, 4]], float)
+    >>> [Contrast(code).word for code in contrasts_of(ends[:, 0], ends[:, 1], 2.0)]
+    ['better', 'no worse', 'alike', 'no better', 'worse', 'open']
+    """
+    not_worse, not_better = worst >= -tolerance, best <= tolerance
+    cases = [
+        (worst > tolerance, Contrast.BETTER),
+        (best < -tolerance, Contrast.WORSE),
+        (not_worse & not_better, Contrast.ALIKE),
+        (not_worse, Contrast.NO_WORSE),
+        (not_better, Contrast.NO_BETTER),
+    ]
+    return np.select([case for case, _ in cases], [int(code) for _, code in cases], int(Contrast.OPEN))
+
+
+def _known(low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Boxes of which an empty one, which what is assumed does not allow, says nothing; and an end that is NaN."""
+    nothing = ~(low <= high)
+    return np.where(nothing, -np.inf, low), np.where(nothing, np.inf, high)
+
+
+_Ends = tuple[Any, Any, Any]  # estimate, least and most, of many arms or of one
+
+
+def _differences(mine: _Ends, its: _Ends) -> _Ends:
+    with np.errstate(invalid="ignore"):  # ∞ − ∞: nothing is known of how two such lie to each other
+        low, high = mine[1] - its[2], mine[2] - its[1]
+    return mine[0] - its[0], np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
+
+
+def _ratios(metric: Objective, mine: _Ends, its: _Ends) -> _Ends:
+    """Quotients of what is certainly positive, or 0 above the line; NaN where there is none.
+
+    A metric whose values are positive (its tolerance is a percentage) has positive quantiles, though the end of an
+    interval of which nothing is known is 0; a mean of such values may have bounds that include 0.
+    """
+    positive = metric.relative and metric.statistic != "mean"
+    there = (mine[1] >= 0.0) & (positive or its[1] > 0.0)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
+        estimates, low, high = mine[0] / its[0], mine[1] / its[2], mine[2] / its[1]
+        estimates = np.where(there & (mine[0] >= 0.0) & (its[0] > 0.0), estimates, np.nan)
+    # ∞ / ∞ and 0 / 0 come from ends of which nothing is known.
+    low, high = np.where(np.isnan(low), 0.0, low), np.where(np.isnan(high), np.inf, high)
+    return estimates, np.where(there, low, np.nan), np.where(there, high, np.nan)

@@ -1,0 +1,64 @@
+"""What nobody waits for: modules that `import frontguard` and `--help` have no use for (times: benchmarks/start.py)."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = (
+    "numpy",
+    "numba",
+    "scipy",
+    "pyarrow",
+    "pydantic",
+    "rich",
+    "pygments",
+    "markdown_it",
+    "apsw",
+    "psutil",
+    "tomlkit",
+)
+"""Each takes between ten milliseconds and half a second to import."""
+
+AFTERWARDS = f"import sys; print(*sorted({{m.split('.')[0] for m in sys.modules}} & set({HEAVY!r})), file=sys.stderr)"
+
+
+def imported(work: str) -> list[str]:
+    """Which of them a fresh process has after that."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"{work}\n{AFTERWARDS}"], capture_output=True, text=True, timeout=120, check=True
+    )
+    return done.stderr.split()
+
+
+def command(arguments: list[str]) -> str:
+    """Run as a user does, to where the process would end."""
+    return f"""
+import sys
+sys.argv[1:] = {arguments!r}
+from frontguard.cli import main
+try:
+    main()
+except SystemExit as end:
+    assert not end.code, end
+"""
+
+
+def test_the_package_imports_nothing_heavy() -> None:
+    assert imported("import frontguard") == []
+
+
+@pytest.mark.parametrize("arguments", [["--help"], [], ["--version"]], ids=str)
+def test_nor_does_help(arguments: list[str]) -> None:
+    assert imported(command(arguments)) == []
+
+
+def test_a_page_of_a_command_needs_neither_numbers_nor_kernels() -> None:
+    # typer has pydantic check the types of a command's options.
+    assert set(imported(command(["analyze", "--help"]))) <= {"pydantic"}
+
+
+def test_they_are_seen_where_they_are_imported() -> None:
+    assert imported("from frontguard import Objective; import numpy, rich") == ["numpy", "rich"]
