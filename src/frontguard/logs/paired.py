@@ -44,9 +44,19 @@ MOST_CELLS = 30_000_000
 
 @dataclass(frozen=True, eq=False)
 class Paired(Clustered):
-    """A log with clusters that are blocks, the same for all arms; `items` is the length of their list, 0 for none."""
+    """A log with clusters that are blocks, the same for all arms; `items` is the length of their list, 0 for none.
+
+    Of a study, `arms_of_study` is how many arms share δ. Its pulls are one to a block, and count in the order of blocks
+    up to the first that is not back.
+    """
 
     items: int = field(default=0, kw_only=True)
+    arms_of_study: int = field(default=0, kw_only=True)
+
+    @property
+    def dependent(self) -> Bools:
+        """The arms (K,) that have several rows in a block."""
+        return np.zeros(len(self.pulls), np.bool_) if self.arms_of_study else super().dependent
 
     @classmethod
     def of(cls, log: Clustered, items: int | None) -> Paired:
@@ -65,23 +75,24 @@ class Paired(Clustered):
         return cls(**vars(log), items=items or 0)
 
 
-def of_pulls(ordered: Ordered, arm_of: Ints, reps: Ints, good: Sequence[Bools], values: Floats, items: int) -> Paired:
-    """The pulls of a study, by the number of the repeat; `good` says for each metric which values did not fail.
+def of_pulls(
+    ordered: Ordered, arm_of: Ints, reps: Ints, values: Floats, usable: Floats, *, items: int, arms: int
+) -> Paired:
+    """The told pulls of a study of so many `arms`, (n,) of those in `ordered`, by the number of the repeat.
 
-    `ordered` are the same pulls, of arms 0, 1, … (n,), and failed ones that are in no pair.
+    `ordered` are the same pulls, and those that are under way; `usable` (M, 2) says which values did not fail.
     """
     order = np.lexsort((reps, arm_of))
-    counts = np.bincount(arm_of, minlength=len(ordered.arms))
-    begins = np.concatenate([[0], np.cumsum(counts)])
+    begins = np.concatenate([[0], np.cumsum(np.bincount(arm_of, minlength=len(ordered.arms)))])
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order)) - begins[arm_of[order]]
     owners = []
-    for d, kept in enumerate(good):
-        some = np.flatnonzero(kept)
+    for d, (least, most) in enumerate(usable.tolist()):
+        some = np.flatnonzero((values[:, d] >= least) & (values[:, d] <= most))
         owners.append(place[some[np.lexsort((values[some, d], arm_of[some]))]])
     return Paired(
         **vars(ordered), columns=("rep",), begins=begins, sizes=np.ones(len(order), np.int64), owners=tuple(owners),
-        labels=reps[order] - 1, items=items,
+        labels=reps[order] - 1, items=items, arms_of_study=arms,
     )  # fmt: skip
 
 
@@ -130,7 +141,7 @@ class PairBoxReader(ClusterBoxReader):
     >>> order = np.argsort(hard)
     >>> log = Paired(
     ...     ["a", "b"], ("score",), np.array([200, 200]), np.array([[0, 200, 400]]),
-    ...     (np.concatenate([hard[order], hard[order] + 0.1]),), columns=("question",), begins=np.array([0, 200, 400]),
+    ...     (np.concatenate([hard[order], hard[order] + 0.05]),), columns=("question",), begins=np.array([0, 200, 400]),
     ...     sizes=np.ones(400, np.int64), owners=(np.tile(order, 2),), labels=np.tile(np.arange(200), 2),
     ... )
     >>> score = Objective("score", statistic="mean", bounds=(0, 1))
@@ -159,6 +170,8 @@ class PairBoxReader(ClusterBoxReader):
         self._arm_of_slot = np.repeat(np.arange(K), self.ordered.clusters)
         self._have = np.zeros((K, blocks), np.bool_)
         self._have[self._arm_of_slot, self.ordered.labels] = True
+        if self.ordered.arms_of_study:
+            self._have &= np.logical_and.accumulate(self._have, axis=1)
 
     def _by_block(self, d: int) -> tuple[Floats, Floats]:
         """The values (K, R) in [0, 1] of arms on blocks: their means, with what failed as 1, and as 0."""
@@ -180,11 +193,11 @@ class PairBoxReader(ClusterBoxReader):
 
     def _rule(self, threat: Threat) -> PairRule:
         items, counted = self.ordered.items, statistics_of(self.objectives)
-        K = len(self.ordered.pulls)
-        hits = None
-        if items:
-            hits = hits_at_most(threat, items, hits_delta(self._delta, K, counted))
-        return pair_rule(threat, counted, arms=K, delta=SHARE * self._delta, items=items, hits=hits)
+        here = max(1, len(self.ordered.pulls))
+        K = self.ordered.arms_of_study or here
+        delta = self._delta * K / here  # what is given is the part of these arms
+        hits = hits_at_most(threat, items, hits_delta(delta, K, counted)) if items else None
+        return pair_rule(threat, counted, arms=K, delta=SHARE * delta, items=items, hits=hits)
 
     def read(self, threat: Threat) -> ArmBoxes:
         """The boxes under this threat model, and what pairs say."""

@@ -8,11 +8,12 @@ measures and analyses are the real ones. Where to start:
 - `studies`: pulls that are lost or fail, equal values, measurements that lie, ends without a certificate.
 - `means`: rates, means and exact values in studies.
 - `logs`: logs of everything.
+- `pairs`: studies and logs of arms on the same items, and of finite lists.
 """
 
 from __future__ import annotations
 
-from frontguard.audit.cells import logs, means, studies
+from frontguard.audit.cells import logs, means, pairs, studies
 from frontguard.audit.cells.contract import CELLS, DELTA, Cell, Rng
 
-__all__ = ["CELLS", "DELTA", "Cell", "Rng", "logs", "means", "studies"]
+__all__ = ["CELLS", "DELTA", "Cell", "Rng", "logs", "means", "pairs", "studies"]
