@@ -35,7 +35,7 @@ def _drives(rng: Rng, threat: Threat, values: Floats, objective: Objective, *, l
     truth = Truth((objective,), true[:, None])
     study = Study(
         arms, [objective], threat, confidence=CONFIDENCE, seed=int(rng.integers(2**31)), paired=True,
-        items=blocks if listed else None, max_pulls=arms * (blocks - 1),
+        items=blocks if listed else None, max_pulls_per_arm=blocks - (not listed),
     )  # fmt: skip
     out: list[Pull] = []
     count = 0
