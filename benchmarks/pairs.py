@@ -33,9 +33,9 @@ WAYS: dict[str, dict[str, Any]] = {"unpaired": {}, "paired": {"paired": True}, "
 
 def scores(rng: np.random.Generator) -> Floats:
     """Scores (models, questions): each model is better than the one before it by 0.03 on every question, about."""
-    hard = 0.1 + 0.6 * rng.beta(0.4, 0.4, QUESTIONS)
+    hard = 0.03 + 0.79 * rng.beta(0.3, 0.3, QUESTIONS)
     skill = 0.03 * np.arange(MODELS)
-    return np.asarray(np.clip(hard + skill[:, None] + 0.05 * (rng.random((MODELS, QUESTIONS)) - 0.5), 0.0, 1.0))
+    return np.asarray(np.clip(hard + skill[:, None] + 0.04 * (rng.random((MODELS, QUESTIONS)) - 0.5), 0.0, 1.0))
 
 
 def solved(rng: np.random.Generator) -> Floats:

@@ -265,7 +265,7 @@ def _print(found: Analysis, top: int, append: Path | None) -> None:
     for said in (
         rates(found.notices),
         summary.clusters(found),
-        summary.pairs(found),
+        summary.boxes_only(found),
         summary.robustness(found),
         summary.by_means(found),
         summary.failures(found),

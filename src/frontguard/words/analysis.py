@@ -15,7 +15,7 @@ import numpy as np
 from frontguard._common.typing import Bools
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.more_pulls import FARTHEST, LIMITS
-from frontguard.notices import InClusters, InPairs, RowsLeftOut
+from frontguard.notices import InClusters, RowsLeftOut
 from frontguard.phrases import are, percent, rounded
 from frontguard.results import WORDS
 from frontguard.verdicts import Verdict
@@ -24,7 +24,8 @@ from frontguard.words.certificate import allowed, amounts_in_words, sensible, su
 from frontguard.words.command_line import command_line
 from frontguard.words.front import front_in_words, measured, place
 from frontguard.words.limits import beaten_and_beyond, none_within_yet
-from frontguard.words.notices import in_clusters, in_pairs, rows_that_count
+from frontguard.words.notices import in_clusters, rows_that_count
+from frontguard.words.pairs import in_pairs, pairs_of
 from frontguard.words.statements import Statement
 from frontguard.words.tables.arm_table import ArmTable, arm_table, names_in_short, shown
 from frontguard.words.threats import able, beyond, what_eps_is
@@ -90,9 +91,10 @@ def clusters(found: Analysis) -> str | None:
     return next((in_clusters(each) for each in found.notices if isinstance(each, InClusters)), None)
 
 
-def pairs(found: Analysis) -> str | None:
-    """On what arms are compared beside their intervals; None where on nothing."""
-    return next((in_pairs(each) for each in found.notices if isinstance(each, InPairs)), None)
+def boxes_only(found: Analysis) -> str | None:
+    """That pairs are too many to be looked at; None where they are not."""
+    said = pairs_of(found)
+    return None if said is None or said.looked else in_pairs(said)
 
 
 # How robust it is -----------------------------------------------------------------------------------------------------

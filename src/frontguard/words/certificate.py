@@ -9,13 +9,13 @@ from decimal import ROUND_CEILING, ROUND_FLOOR
 import numpy as np
 
 from frontguard._common.typing import Bools
-from frontguard.notices import InPairs
 from frontguard.objectives import Objective, parse_tolerance
 from frontguard.phrases import are, joined, number, number_of, percent, percentage, rounded_up
 from frontguard.results import Certificate, Result
 from frontguard.verdicts import Verdict
 from frontguard.words.counted import counted_in_words, declared, taken_as_declared, what_counts
 from frontguard.words.limits import all_limits, keeps, why_by_limits
+from frontguard.words.pairs import in_pairs, pairs_of
 from frontguard.words.statements import Statement
 from frontguard.words.tables.arm_table import names_in_short
 from frontguard.words.threats import against, assumed
@@ -65,6 +65,8 @@ def guarantee(result: Result, *, failed: int = 0, anytime: bool | None = None) -
     elif failed:
         after = f" {FAILED_PULL}"
     after += taken_as_declared(counted_metrics(result))
+    if (pairs := pairs_of(result)) is not None and pairs.looked:
+        after += f" {in_pairs(pairs)}"
     promise = Statement.PROMISE(
         confidence=percent(certificate.confidence, ROUND_FLOOR),
         threat=against(certificate.threat, certificate.contamination),
@@ -489,8 +491,8 @@ def explanation(result: Result, i: int) -> str:
 
 def _by_pairs(result: Result, which: Bools) -> str:
     """What shows it, where intervals alone do not."""
-    columns = next((each.columns for each in result.notices if isinstance(each, InPairs)), ())
-    return Statement.BY_PAIRS(columns=joined(columns)) if which.any() and columns else ""
+    pairs = pairs_of(result)
+    return Statement.BY_PAIRS(columns=joined(pairs.columns)) if which.any() and pairs is not None else ""
 
 
 _UNPROVED = {

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from decimal import ROUND_CEILING
 from typing import Any
 
 from frontguard import notices
 from frontguard.objectives import Objective
 from frontguard.phrases import MOST_NAMES, joined, number_of, one_line, percent
 from frontguard.words.guess import least_pulls
+from frontguard.words.pairs import in_pairs
 from frontguard.words.statements import Statement
 
 _REASONS_SHOWN = 3
@@ -210,29 +210,6 @@ def in_clusters(notice: notices.InClusters) -> str:
     alike = "" if notice.correlation is None else f"; within them ranks have a correlation of {notice.correlation:.2f}"
     counted = f"{notice.rows:,} rows are {number_of(notice.clusters, 'cluster')} by {columns}, {each} of an arm{alike}."
     return f"{counted} {Statement.CLUSTERS(columns=columns)}"
-
-
-def in_pairs(notice: notices.InPairs) -> str:
-    """On what arms are compared, and what that asks of it."""
-    columns = joined([repr(each) for each in notice.columns])
-    if not notice.looked:
-        return (
-            f"{notice.arms:,} arms on {notice.blocks:,} different {columns} are too many for all pairs to be looked "
-            "at: arms are compared by their intervals only"
-        )
-    each = f"{notice.least:,}" if notice.least == notice.most else f"{notice.least:,} to {notice.most:,}"
-    said = [Statement.PAIRS(columns=columns, each=each)]
-    if notice.items:
-        said.append(Statement.LIST(items=f"{notice.items:,}"))
-        if notice.complete:
-            measured = f"{notice.complete:,} of {number_of(notice.arms)}"
-            hidden = percent(notice.hidden, ROUND_CEILING)
-            said.append(
-                Statement.LIST_LEFT(arms=measured, hidden=hidden)
-                if notice.hidden
-                else Statement.LIST_KNOWN(arms=measured)
-            )
-    return " ".join(said)
 
 
 def _too_few_clusters(notice: notices.TooFewClusters) -> str:

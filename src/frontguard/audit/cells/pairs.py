@@ -16,6 +16,7 @@ from frontguard.studies.study import Pull, Study
 from frontguard.theory.threats import Malicious, Prescient, Share, Threat
 
 ITEMS = 60
+BLOCKS = 120
 SCORE = Objective("score", tolerance=0.02, statistic="mean", bounds=(0, 1))
 EXACTLY = Objective("score", tolerance=0.0, statistic="mean", bounds=(0, 1))
 
@@ -52,7 +53,7 @@ def _drives(rng: Rng, threat: Threat, values: Floats, objective: Objective, *, l
             value = 0.0 if pull.index == 0 else 1.0
         study.tell(pull, [float(value)])
         count += 1
-        if count % 25 == 0:
+        if count % 60 == 0:
             yield truth, study.result()
     yield truth, study.result()
 
@@ -64,19 +65,19 @@ def _block(pull: Pull, listed: bool) -> int:
 @cell
 def pairs_that_lie(rng: Rng) -> Answers:
     """Arms that are alike, on the same items; hits beside the values, and slow pulls back late."""
-    yield from _drives(rng, Prescient(0.03), _solved(rng, 400), SCORE, listed=False)
+    yield from _drives(rng, Prescient(0.03), _solved(rng, BLOCKS), SCORE, listed=False)
 
 
 @cell
 def pairs_with_chosen_hits(rng: Rng) -> Answers:
     """Arms that are alike, on the same items; a malicious attacker hits what hurts the first one."""
-    yield from _drives(rng, Malicious(0.03), _solved(rng, 400), SCORE, listed=False)
+    yield from _drives(rng, Malicious(0.03), _solved(rng, BLOCKS), SCORE, listed=False)
 
 
 @cell
 def clean_pairs(rng: Rng) -> Answers:
     """Arms that are alike, on the same items, looked at all the time, and no tolerance."""
-    yield from _drives(rng, Prescient(0.0), _solved(rng, 250), EXACTLY, listed=False)
+    yield from _drives(rng, Prescient(0.0), _solved(rng, BLOCKS), EXACTLY, listed=False)
 
 
 @cell
