@@ -23,7 +23,7 @@ from frontguard.theory.threats import Prescient
 
 QUESTIONS = 400
 MODELS = 6
-RUNS = 10
+RUNS = 6
 DELTA = 0.05
 SCORE = Objective("score", tolerance=0.01, statistic="mean", bounds=(0, 1))
 SOLVED = Objective("solved", tolerance=0.02, statistic="mean", bounds=(0, 1))

@@ -12,7 +12,9 @@ from frontguard import Malicious, Objective, Prescient, Share, Study, analyze, i
 from frontguard.errors import BadInput
 from frontguard.policies.paired import Paired
 from frontguard.studies.items import item_order
+from frontguard.studies.overview import Snapshot
 from frontguard.theory.threats import Threat
+from frontguard.words.study import answer, next_step
 
 SCORE = Objective("score", tolerance=0.01, statistic="mean", bounds=(0, 1))
 CLEAN = Prescient(0.0)
@@ -79,6 +81,9 @@ def test_what_is_left_where_items_may_have_been_replaced() -> None:
         study.tell_many([(pull, {"score": 0.5}) for pull in pulls])
     found = study.result()
     assert study.status == "budget"
+    snapshot = Snapshot("s", found)
+    assert answer(snapshot).startswith("Not certified: all items that bear on it are measured after 20 pulls.")
+    assert "longer list" in next_step(snapshot, "done", ["run"], "memory:")
     np.testing.assert_allclose(found.upper, 0.6, atol=1e-9)  # one of ten may have been 1 in place of 0.5 ...
     assert (found.upper <= 0.6 + 1e-9).all()
     assert "up to 10% of them may have been replaced" in " ".join(map(str, found.notices))

@@ -476,6 +476,9 @@ class Replay:
         """What was used up, where that is why the study stopped: a budget, or the clusters of some arms."""
         used_up, budget = self._counted.used_up, self.settings.budget
         spent = budget.max_pulls is not None and self.planned >= budget.max_pulls
+        most, items = budget.max_pulls_per_arm, self.settings.items
+        if items and not spent and (most is None or most >= items):  # of a list, which says so itself
+            return ()
         if status != "budget" or not used_up.any() or spent:
             return _budget_over(budget, status)
         names = tuple(self.settings.arms[arm] for arm in np.flatnonzero(used_up).tolist())
