@@ -163,6 +163,8 @@ def _eased(start: Floats, tolerance: Floats, i: int, j: int) -> Floats:
     for d in range(tolerance.shape[0]):
         slack = tolerance[d] - lasting_difference(start, j, i, d)
         gain = start[i, LOW_FLOOR, d] - start[i, LOW, d] + start[j, HIGH, d] - start[j, HIGH_FLOOR, d]
+        if sharper(start, j, i, d):
+            gain = max(0.0, start[j, COLUMNS + i, d] - (start[j, HIGH_FLOOR, d] - start[i, LOW_FLOOR, d]))
         if gain < np.inf:
             eased[d] += 0.5 * (np.sqrt(slack * slack + (2.0 * DOUBT * gain) ** 2) - slack)
     return eased

@@ -16,7 +16,7 @@ from frontguard.studies.study import Pull, Study
 from frontguard.theory.threats import Malicious, Prescient, Share, Threat
 
 ITEMS = 60
-BLOCKS = 120
+BLOCKS = 90
 SCORE = Objective("score", tolerance=0.02, statistic="mean", bounds=(0, 1))
 EXACTLY = Objective("score", tolerance=0.0, statistic="mean", bounds=(0, 1))
 
@@ -41,7 +41,8 @@ def _drives(rng: Rng, threat: Threat, values: Floats, objective: Objective, *, l
     out: list[Pull] = []
     count = 0
     while True:
-        out += study.ask(max(1, 6 - len(out)))
+        if len(out) < 4:  # so that some are always out when it decides
+            out += study.ask(8)
         if not out:
             break
         quick = [k for k, pull in enumerate(out) if values[pull.index, _block(pull, listed)] == 0.0]
