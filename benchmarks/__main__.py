@@ -17,7 +17,7 @@ from importlib import import_module
 from benchmarks.kept import keep, last_time
 from benchmarks.tables import Row, heading, line, table
 
-SHORT = ("start", "engine", "samples", "decisions", "opening")
+SHORT = ("start", "engine", "samples", "decisions", "opening", "analyze")
 LONG = (
     "certified",  # pulls beside R-PSI's
     "choices",  # what the certified policy's own choices cost
@@ -26,6 +26,7 @@ LONG = (
     "models",  # studies of rates beside exact prices, under every attacker
     "storage",  # tells beside Optuna's
     "follow",  # an update of who watches a study, and what its writer notices
+    "shortlist",  # the short list beside the paper's set
     "skyline",  # verdicts beside public skylines
     "logs",  # reading and sorting beside the medians of Polars and DuckDB, and out of core
     "page",  # the live page in a browser

@@ -18,11 +18,11 @@ from benchmarks.tables import Row, heading
 from frontguard._common.typing import Floats
 from frontguard.evidence.boundaries import anytime_rank
 from frontguard.evidence.boxes import STRENGTH, box_rule, refresh_all, unknown_boxes
-from frontguard.evidence.means import upper_mean
+from frontguard.evidence.means import upper_mean, upper_mean_at
 from frontguard.evidence.samples import Samples, absorb, empty_pool, empty_table
 from frontguard.evidence.statistics import statistics_of
 from frontguard.objectives import Objective
-from frontguard.policies.certified import GROWTH
+from frontguard.policies.certified import GROWTH, Certified
 from frontguard.theory.threats import Prescient
 
 ALPHA = 0.05
@@ -99,6 +99,23 @@ def compared(other: Callable[[Floats], float], what: str, laws: list[str], rows:
             rows.append(Row(label, float(ours / theirs), at_most=WANTED, details=details))
 
 
+def one_look(rows: list[Row]) -> None:
+    """For each law and length, the mean half-width of one look / of many."""
+    for law in LAWS:
+        for length in LENGTHS:
+            rng = np.random.default_rng(length)
+            samples = [LAWS[law](rng, length) for _ in range(RUNS)]
+            once, many = (
+                np.mean([width(x) for x in samples]) for width in (half_width_of_one_look, half_width_of_bets)
+            )
+            rows.append(Row(f"one look / many, {law}, n = {length:,} ({once:.2g} / {many:.2g})", float(once / many)))
+
+
+def half_width_of_one_look(x: Floats) -> float:
+    """Ours, at a number of values that was fixed before."""
+    return 0.5 * (upper_mean_at(x, ALPHA / 2) - (1.0 - upper_mean_at(1.0 - x, ALPHA / 2)))
+
+
 KINDS = {
     "medians": Objective("y"),
     "rates": Objective("y", statistic="mean", bounds=(0, 1)),
@@ -137,12 +154,40 @@ def costs(rows: list[Row]) -> None:
             rows.append(Row(f"{kind} / medians, K = {arms:,}, n = {pulls:,}", seconds / medians, details=details))
 
 
+def growth(rows: list[Row]) -> None:
+    """What a policy holds of K arms with n pulls each, and what a decision costs once they are told."""
+    for arms, pulls in ((10, 100), (10, 1_000), (10, 10_000), (100, 1_000), (1_000, 1_000)):
+        for kind in KINDS:
+            held, seconds = held_and_decided(kind, arms, pulls)
+            label = f"{kind}, K = {arms:,}, n = {pulls:,}: {held / 1e3:,.0f} kB, a decision {seconds * 1e3:,.2f} ms"
+            rows.append(Row(label, held / (8.0 * arms * pulls)))
+
+
+def held_and_decided(kind: str, arms: int, pulls: int) -> tuple[int, float]:
+    """Bytes of the samples of a certified policy, and the seconds that its decision takes, all arms being new to it."""
+    rng = np.random.default_rng(arms)
+    values = rng.random((arms * pulls, 1))
+    if kind == "rates":
+        values = (values < rng.random(arms).repeat(pulls)[:, None]).astype(float)
+    policy = Certified.for_objectives(arms, [KINDS[kind]], threat=Prescient(0.05), delta=ALPHA)
+    policy.expect(np.repeat(np.arange(arms), pulls))
+    policy.take(np.repeat(np.arange(arms), pulls), values)
+    began = time.thread_time()
+    policy.decide()
+    seconds = time.thread_time() - began
+    return policy.pool.nbytes + policy.columns.nbytes, seconds
+
+
 def main() -> list[Row]:
     rows: list[Row] = []
     heading(f"half-width of the box of a mean / of the betting confidence sequence, α = {ALPHA:g}, no attacker")
     compared(half_width_of_betting, "betting", list(LAWS), rows)
     heading("half-width of the box of a rate / of the Beta mixture that ranks are read from")
     compared(half_width_of_ranks, "Beta mixture", [law for law in LAWS if law.startswith("0/1")], rows)
+    heading("half-width of one look / of many looks, of the same sample")
+    one_look(rows)
     heading("bringing boxes up to date: cost / cost of as many medians")
     costs(rows)
+    heading("a study with K arms and n pulls each, told and decided on: bytes a value in its samples, and a decision")
+    growth(rows)
     return rows

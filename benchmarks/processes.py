@@ -20,11 +20,15 @@ class Run:
 
 
 def fresh(arguments: Sequence[str], *, output: Path | None = None, env: Mapping[str, str] | None = None) -> Run:
-    """Run it to its end, its output thrown away or in a file; it has to succeed."""
+    """Run it to its end, its output thrown away or in a file; it has to succeed.
+
+    Python may keep what it has compiled, as it may on users' machines.
+    """
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     with (output or Path(os.devnull)).open("wb") as stdout:
         began = time.perf_counter()
         process = subprocess.Popen(
-            list(arguments), stdin=subprocess.DEVNULL, stdout=stdout, env={**os.environ, **(env or {})}
+            list(arguments), stdin=subprocess.DEVNULL, stdout=stdout, env={**environment, **(env or {})}
         )
         _, status, used = os.wait4(process.pid, 0)
         wall = time.perf_counter() - began

@@ -80,6 +80,12 @@ def _robustness(studio: Studio) -> Picture:
     return plot.robustness(studio.once("flags", analyze_flags))
 
 
+def _forest(studio: Studio) -> Picture:
+    from frontguard.demo.treatments import analyze_flags
+
+    return plot.forest(studio.once("flags", analyze_flags), "-O1")
+
+
 def _shrinking(studio: Studio) -> Picture:
     return plot.shrinking(_followed(studio, _machines(studio))[1].history)
 
@@ -144,6 +150,12 @@ PICTURES: tuple[tuple[str, str, Callable[[Studio], Picture]], ...] = (
     ("parallel-1000-arms", "A thousand arms side by side: the front in full, the rest as a band.", _parallel_many),
     ("pulls", "Pulls of each arm: easy cases are done early.", _pulls),
     ("pulls-1000-arms", "Pulls of a thousand arms, in groups by rank.", _pulls_many),
+    (
+        "forest",
+        "Compiler flags against -O1: how many times the time and the bytes each takes. All lines hold at once; within "
+        "the shaded band a difference does not matter.",
+        _forest,
+    ),
     ("robustness", "What share of lies each verdict on the compiler flags would stand up to.", _robustness),
     ("shrinking", "Boxes shrinking over the pulls of a study.", _shrinking),
     ("certainty", "What is certain against the goal while a study runs, with the forecast.", _certainty),

@@ -39,7 +39,7 @@ FIRST = (
     "storage",
     "logs/sources",
     "web/test_hostile.py",
-    "cli/test_run.py",
+    "cli/run",
     "web/test_live.py",
     "logs/dask/test_cluster.py",
     "docs",

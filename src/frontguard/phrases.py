@@ -330,7 +330,21 @@ def between(low: float, high: float) -> str:
     >>> between(1.01849, 1.08431), between(-math.inf, 0.3), between(12345.6, 12345.6), between(0.1 + 0.2, 999.99)
     ('[1.018, 1.085]', '[−∞, 0.3]', '[12,345, 12,346]', '[0.3, 1,000]')
     """
-    return f"[{number(_beside(low, ROUND_FLOOR))}, {number(_beside(high, ROUND_CEILING))}]"
+    return f"[{at_least(low)}, {at_most(high)}]"
+
+
+def at_least(value: float) -> str:
+    """A number with four digits that count, rounded down.
+
+    >>> at_least(1.99999), at_most(1.00001)
+    ('1.999', '1.001')
+    """
+    return number(_beside(value, ROUND_FLOOR))
+
+
+def at_most(value: float) -> str:
+    """A number with four digits that count, rounded up."""
+    return number(_beside(value, ROUND_CEILING))
 
 
 def _beside(value: float, rounding: str) -> float:

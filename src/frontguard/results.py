@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import islice
 from pathlib import Path
@@ -12,13 +12,17 @@ import numpy as np
 
 from frontguard._common.attached import attached
 from frontguard._common.typing import Bools, Floats, Ints
+from frontguard.comparisons.asked import Asked, Beside
 from frontguard.comparisons.effects import Boxes, Comparison, Comparisons, against
+from frontguard.comparisons.hypervolume import Hypervolume, front_volume
+from frontguard.comparisons.picks import Field, Pick, pick, wish_of
 from frontguard.errors import BadInput
-from frontguard.limits import Gate
+from frontguard.limits import Gate, Limit
 from frontguard.notices import Notice, plain
-from frontguard.objectives import Objective, differences_in_units
+from frontguard.objectives import Objective, differences_in_units, tolerances
 from frontguard.phrases import did_you_mean, listed, quoted, shown, slashed
-from frontguard.verdicts import BEYOND, OPEN, VERDICT_ORDER, Keeping, Verdict
+from frontguard.replacing import Excelling, Replacement, find_best, find_replacing
+from frontguard.verdicts import BEYOND, OPEN, VERDICT_ORDER, WITHIN, Keeping, Verdict
 
 
 @dataclass(frozen=True)
@@ -129,6 +133,19 @@ class ByArm:
         rest = iter(self.pairs)
         while piece := dict(islice(rest, AT_A_TIME)):
             yield piece
+
+
+class TableByArm(ByArm):
+    """Tables of numbers (K, M) by arm and objective: the number, or a list of one of each table; None if not finite."""
+
+    def __init__(self, arms: Sequence[str], names: Sequence[str], *tables: Floats) -> None:
+        self.arms, self.names, self.tables = arms, names, tables
+        super().__init__(self._pairs())
+
+    def _pairs(self) -> Iterator[tuple[str, Any]]:
+        for arm, *rows in zip(self.arms, *map(finite_rows, self.tables), strict=True):
+            values = rows[0] if len(rows) == 1 else map(list, zip(*rows, strict=True))
+            yield arm, dict(zip(self.names, values, strict=True))
 
 
 def finite_rows(values: Floats) -> Iterator[list[float | None]]:
@@ -360,6 +377,93 @@ class Result:
         """Names of the arms that cannot be measured: the answer is about the others."""
         return self.named(self.having(Verdict.SET_ASIDE))
 
+    # What the list is good for ----------------------------------------------------------------------------------------
+
+    @property
+    def alive(self) -> Bools:
+        """The arms (K,) that are neither out nor set aside."""
+        return ~(self.having(Verdict.OUT) | self.having(Verdict.SET_ASIDE))
+
+    def replaced_by(self, some: Ints | None = None) -> Ints:
+        """For each arm, or for some, the returned one that does for it; −1 of those that are neither out nor covered.
+
+        Of one that is beyond a limit, and of all where nothing is promised, it is −1 too.
+        """
+        arms = np.arange(len(self.arms)) if some is None else some
+        found = np.full(len(arms), -1)
+        if self.certificate.confidence is None:
+            return found
+        codes, inner = self.verdict_codes[arms], self.inner
+        which = (codes == Verdict.COVERED) | ((codes == Verdict.OUT) & (self.decided_by[arms] >= 0))
+        tolerance, listed = self._tolerances(), np.flatnonzero(self.having(Verdict.IN))
+        found[which] = find_replacing(
+            inner.lower, inner.upper, inner.estimates, tolerance, arms[which], listed, self.decided_by
+        )
+        return found
+
+    def replacement(self, arm: str | int) -> Replacement | None:
+        """Which returned arm does for one that is not returned, and what that costs at most; None where none is known.
+
+        >>> from frontguard import analyze
+        >>> rows = {"tool": ["a", "b"] * 200, "seconds": [1.0, 2.1] * 200, "bytes": [100.0, 100.0] * 200}
+        >>> found = analyze(rows, arm="tool", minimize=["seconds", "bytes"], tolerance="5%")
+        >>> found.replacement("b")
+        Replacement(by='a', costs={'seconds': 0.0, 'bytes': 0.0}, gains={'seconds': 1.1, 'bytes': 0.0})
+        """
+        i = self.place_of(arm)
+        k = int(self.replaced_by(np.array([i]))[0])
+        if k < 0:
+            return None
+        return next((found for _, found in self._replacements(np.array([i]), np.array([k]))), None)
+
+    def best_at(self, arm: str | int) -> tuple[Excelling, ...]:
+        """In which objectives a returned arm is the best of all (within the limits): certainly, or by the estimates."""
+        return self.excelling(np.array([self.place_of(arm)])).get(self.arms[self.place_of(arm)], ())
+
+    def excelling(self, some: Ints | None = None) -> dict[str, tuple[Excelling, ...]]:
+        """The same of all returned arms, or of some, by name; without those that are best at nothing.
+
+        Arms that are out were put out by one that is at least as good everywhere: they need not be looked at.
+        """
+        listed = np.flatnonzero(self.having(Verdict.IN))
+        listed = listed if some is None else np.intersect1d(listed, some)
+        rivals = np.flatnonzero(self.alive)
+        certain, seeming = find_best(self.inner.lower, self.inner.upper, self.inner.estimates, listed, rivals)
+        if self.certificate.confidence is None:
+            certain[:] = False
+        found = {}
+        for n, i in enumerate(listed.tolist()):
+            best = [d for d in range(len(self.objectives)) if certain[n, d] or seeming[n, d]]
+            if best:
+                found[self.arms[i]] = tuple(Excelling(self.objectives[d], bool(certain[n, d])) for d in best)
+        return found
+
+    def place_of(self, arm: str | int) -> int:
+        """The number of an arm, from its name."""
+        if not isinstance(arm, str):
+            return int(arm)
+        if arm not in self.arms:
+            raise KeyError(f"no arm is called {arm!r}")
+        return self.arms.index(arm)
+
+    def _tolerances(self) -> Floats:
+        return tolerances(self.metrics) if self.metrics else np.zeros(len(self.objectives))
+
+    def _replacements(self, arms: Ints, by: Ints) -> Iterator[tuple[str, Replacement]]:
+        """What is certain of each of these arms and the one that does for it, where what that costs is bounded."""
+        relative = [d for d, metric in enumerate(self.metrics) if metric.relative]
+        for start in range(0, len(arms), AT_A_TIME):
+            some, others = arms[start : start + AT_A_TIME], by[start : start + AT_A_TIME]
+            costs = np.maximum(self.inner.upper[some] - self.inner.lower[others], 0.0)
+            gains = np.maximum(self.inner.lower[others] - self.inner.upper[some], 0.0)
+            with np.errstate(over="ignore"):
+                for amounts in (costs, gains):  # as `differences_in_units`
+                    amounts[:, relative] = np.expm1(amounts[:, relative])
+            bounded = np.flatnonzero(np.isfinite(costs).all(axis=1)).tolist()
+            for n, cost, gain in zip(bounded, costs[bounded].tolist(), gains[bounded].tolist(), strict=True):
+                named = (dict(zip(self.objectives, each, strict=True)) for each in (cost, gain))
+                yield self.arms[int(some[n])], Replacement(self.arms[int(others[n])], *named)
+
     @property
     def warnings(self) -> tuple[str, ...]:
         """What has to be said of the answer, in sentences; `notices` has it as records."""
@@ -405,8 +509,7 @@ class Result:
 
     def by_arm(self, table: Floats) -> ByArm:
         """The numbers of a table (K, M) by arm and objective; None where they are not finite."""
-        rows = zip(self.arms, finite_rows(table), strict=True)
-        return ByArm((arm, dict(zip(self.objectives, row, strict=True))) for arm, row in rows)
+        return TableByArm(self.arms, self.objectives, table)
 
     def keeping_to(self, limits: Kept | None) -> Result:
         """The same result, with how its arms stand to limits: the certificate is of those that keep to them."""
@@ -441,21 +544,14 @@ class Result:
 
     def entries(self) -> Iterator[tuple[str, Any]]:
         """What `to_dict` has, entry by entry; what there is for each arm as `ByArm`."""
-        names, arms, decided = self.objectives, self.arms, np.flatnonzero(self.decided_by >= 0).tolist()
+        arms, decided = self.arms, np.flatnonzero(self.decided_by >= 0).tolist()
         yield "policy", self.policy
         yield "status", self.status
         yield "pareto_set", self.pareto_set
         yield "verdicts", ByArm(zip(arms, WORDS[self.verdict_codes].tolist(), strict=True))
         yield "certificate", self.certificate.to_dict()
         yield "pulls", self.pulls
-        low, high = (finite_rows(ends) for ends in (self.lower, self.upper))
-        yield (
-            "intervals",
-            ByArm(
-                (arm, {name: [a, b] for name, a, b in zip(names, lows, highs, strict=True)})
-                for arm, lows, highs in zip(arms, low, high, strict=True)
-            ),
-        )
+        yield "intervals", TableByArm(arms, self.objectives, self.lower, self.upper)
         yield "arm_columns", [] if self.parts is None else list(self.parts.names)
         yield "arm_parts", ByArm(() if self.parts is None else zip(arms, self.parts.rows(), strict=True))
         yield "warnings", list(self.warnings)
@@ -463,9 +559,15 @@ class Result:
         yield "pulls_per_arm", ByArm(zip(arms, self.pulls_per_arm.tolist(), strict=True))
         yield "decided_by", ByArm((arms[i], arms[int(self.decided_by[i])]) for i in decided)
         yield "differences", ByArm(self._differences())
+        yield "aim", self.goal
+        yield "best_at", ByArm((arm, [vars(each) for each in best]) for arm, best in self.excelling().items())
+        by = self.replaced_by()
+        places = np.flatnonzero(by >= 0)
+        yield "replaced_by", ByArm((arm, vars(each)) for arm, each in self._replacements(places, by[places]))
         guess = self.guess
         yield "best_guess", None if guess is None else self.best_guess
         yield "least_pulls", None if guess is None else {"first": guess.first, "whole": guess.whole}
+        yield "hypervolume", self.hypervolume().to_dict() if len(arms) <= MOST_HINTED else None
         yield from ({"limits": [], "keeping": ByArm(())} if self.limits is None else self.limits.to_dict(arms)).items()
 
     def _differences(self) -> Iterator[tuple[str, Any]]:
@@ -517,6 +619,62 @@ class Result:
         its = self.place(baseline, "baseline")
         return against(self.boxes, its, np.delete(np.arange(len(self.arms)), its))
 
+    def _contending(self) -> Bools:
+        """Arms of which the answer speaks: neither set aside nor certainly beyond a limit."""
+        measured = ~self.having(Verdict.SET_ASIDE)
+        return measured if self.limits is None else measured & (self.limits.of_arms != BEYOND)
+
+    def pick(
+        self,
+        rule: str | None = None,
+        *,
+        weights: Mapping[str, float] | None = None,
+        limit: Limit | str | Iterable[Limit | str] | None = None,
+    ) -> Pick:
+        """One arm of the list, how sure that choice is, and what it gives up against the others.
+
+        Parameters
+        ----------
+        rule
+            "knee": the arm whose largest loss is least, a loss being the share of a metric's range over the list.
+        weights
+            What one unit of a metric is worth or, where its tolerance is a percentage, one per cent of it.
+        limit
+            Such as "bytes<=1000": only arms that certainly keep to it. The one metric without a limit then decides,
+            unless weights or a rule do.
+
+        >>> from frontguard import analyze
+        >>> log = {"arm": ["fast", "small"] * 99, "seconds": [1.0, 2.0] * 99, "bytes": [300, 100] * 99}
+        >>> found = analyze(log, minimize=["seconds", "bytes"], tolerance="1%", exact=["seconds", "bytes"])
+        >>> print(found.pick(weights={"seconds": 2, "bytes": 1}))
+        Take fast: certainly no other arm is better by weights (seconds 2, bytes 1).
+        small / fast = 2 seconds (certainly worse by more than 1%); small / fast = 0.3333 bytes (certainly better by
+        more than 1%)
+        >>> found.pick(limit="bytes<=200").arm
+        'small'
+        """
+        contending = self._contending()
+        within = contending if self.limits is None else contending & (self.limits.of_arms == WITHIN)
+        boxes = self.boxes
+        wish = wish_of(boxes.metrics, rule, weights, limit)
+        return pick(boxes, Field(self.having(Verdict.IN), contending, within), wish)
+
+    def beside(self, asked: Asked) -> Beside:
+        """What is asked for beside the answer."""
+        compared = None if asked.baseline is None else self.against(asked.baseline)
+        chosen = None
+        if asked.wants:
+            chosen = self.pick(asked.rule, weights=dict(asked.weights) or None, limit=asked.limits or None)
+        return Beside(compared, chosen)
+
+    def hypervolume(self, reference: Mapping[str, float] | None = None) -> Hypervolume:
+        """How much the front dominates beyond a reference point, at least and at most, in the metrics' units.
+
+        The reference has a value for each metric; for those that are not given, one that is a tenth of the range of all
+        estimates beyond the worst. What it is stands in the answer.
+        """
+        return front_volume(self.boxes, self.having(Verdict.IN), self._contending(), reference)
+
     def explain(self, arm: str) -> str:
         """Why an arm has its verdict: the arm that decides it, and in which objectives."""
         if arm not in self.arms:
@@ -542,7 +700,13 @@ class Result:
         columns |= self.limit_columns()
         columns["pulls"] = self.pulls_per_arm
         columns["decided by"] = [self.arms[j] if j >= 0 else "" for j in self.decided_by.tolist()]
-        return self.with_parts(columns)
+        return self.with_parts(columns | self.list_columns())
+
+    def list_columns(self) -> dict[str, Any]:
+        """Where the goal is the list: which listed arm to take in the place of one that is not."""
+        if self.goal != "list":
+            return {}
+        return {"take instead": [self.arms[k] if k >= 0 else "" for k in self.replaced_by().tolist()]}
 
     def limit_columns(self) -> dict[str, Any]:
         """For each limit the interval of what is limited, and how arms stand to it; nothing where there are none."""
@@ -576,9 +740,9 @@ class Result:
             f"set {{{listed(self.pareto_set, 8)}}}>"
         )
 
-    def report(self, path: str | Path, format: str | None = None) -> Path:
-        """Write a report to a file that ends in .html, .md or .csv."""
-        written: Path = attached("report")(self, path, format)
+    def report(self, path: str | Path, format: str | None = None, *, baseline: str | None = None) -> Path:
+        """Write a report to a file that ends in .html, .md or .csv; with a baseline, all arms are compared with it."""
+        written: Path = attached("report")(self, path, format, baseline=baseline)
         return written
 
     def _repr_html_(self) -> str:

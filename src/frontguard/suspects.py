@@ -7,7 +7,6 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import bdtrc
 
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
@@ -199,6 +198,13 @@ def look_at(values: Floats) -> SampleLook:
     return SampleLook(*share_that_looks_wrong(values), len(values))
 
 
+def _tail(count: int, number: int, probability: float) -> float:
+    """The probability of so many or more of a number of events, each of this probability."""
+    from scipy.special import bdtrc  # few samples come here
+
+    return float(bdtrc(count - 1, number, probability))
+
+
 def dirtier_than(contamination: float, looks: Iterable[tuple[str, str, SampleLook]]) -> LooksDirtier | None:
     """The hint that samples (arm, objective, how it looks) look far dirtier than ε; None if none does.
 
@@ -210,7 +216,7 @@ def dirtier_than(contamination: float, looks: Iterable[tuple[str, str, SampleLoo
     for arm, objective, (share, sign, number) in looks:
         looked.add(arm)
         count = round(share * number)
-        if share < contamination + FAR_DIRTIER or bdtrc(count - 1, number, min(contamination + _STRAY, 1.0)) > _CHANCE:
+        if share < contamination + FAR_DIRTIER or _tail(count, number, min(contamination + _STRAY, 1.0)) > _CHANCE:
             continue
         dirty[arm] = max(dirty.get(arm, (0.0, objective, sign)), (share, objective, sign))
     if not dirty:

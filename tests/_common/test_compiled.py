@@ -19,7 +19,8 @@ import frontguard
 PROGRAM = (
     "import frontguard, frontguard._common.compiled as c\n"
     "from frontguard.evidence.boundaries import taken_away\n"
-    "print(frontguard.__file__, taken_away(0.29, 100), type(taken_away._cache).__name__)\n"
+    "with c.kernels('compiled'):\n"
+    "    print(frontguard.__file__, taken_away(0.29, 100), type(taken_away.machine._cache).__name__)\n"
 )
 
 

@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 from frontguard.audit.runner import audit
+from frontguard.logs import clustered
 from frontguard.policies import certified
 from frontguard.policies.auer import AuerA1
 from frontguard.policies.certified import Certified
 from frontguard.policies.rpsi import RPSI
 from frontguard.storage.contract import End
+from frontguard.studies.clusters import CountedPulls
 from frontguard.studies.study import Pull, Study
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share
 
@@ -93,6 +95,21 @@ def every_policy_promises(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(RPSI, "certificate", lambda policy: replace(real(policy), confidence=0.9, void=""))
 
 
+def every_pull_of_a_host_counts(patch: pytest.MonkeyPatch) -> None:
+    """Pulls of one cluster are taken for observations of their own."""
+    real = CountedPulls.take
+    patch.setattr(
+        CountedPulls,
+        "take",
+        lambda counted, told, arm_of: real(counted, replace(told, clusters=("",) * len(told)), arm_of),
+    )
+
+
+def every_row_of_a_process_counts(patch: pytest.MonkeyPatch) -> None:
+    """Rows of one cluster are taken for observations of their own."""
+    patch.setattr(clustered.ClusterBoxReader, "_clustered", lambda reader, boxes, threat, times: boxes)
+
+
 FAULTS: list[tuple[str, Planted]] = [
     ("workers-that-die", lost_pulls_are_measured_again),
     ("interruptions", interrupted_pulls_are_measured_again),
@@ -113,6 +130,9 @@ FAULTS: list[tuple[str, Planted]] = [
     ("unsolved-fails", what_is_out_is_left_out),
     ("unsolved-is-stopped", interrupted_pulls_are_measured_again),
     ("policies-without-a-promise", every_policy_promises),
+    ("study-on-hosts", every_pull_of_a_host_counts),
+    ("processes-in-a-log", every_row_of_a_process_counts),
+    ("limits-in-a-log", nothing_is_replaced),
 ]
 
 

@@ -52,11 +52,11 @@ def test_the_answer_is_a_sentence_a_table_and_what_it_is_worth(folder: Path) -> 
     ran = process("log.csv", *TWO, cwd=folder)
     assert ran.returncode == 0, ran.stderr
     said = " ".join(ran.stdout.split())
-    assert said.startswith("2 of 4 arms are on the trade-off front of quality and seconds: -O1, -O3.")
+    assert said.startswith("These 2 of 4 arms are enough: -O1, -O3. For every other one, one of these is as good")
     assert "With probability 95%, even if each measurement of an arm is replaced with probability up to 10% by" in said
     assert "each arm that is out is dominated by another one" in said
     assert "each arm that is in is on the trade-off front;" in said
-    assert "The front stays certain for every ε below 50% (the probability with which each measurement is" in said
+    assert "The list stays certain for every ε below 50% (the probability with which each measurement is" in said
     assert "2 of 800 pulls lack a value that can be used (seconds 2)" in said
     # 30 times as slow in one run of twelve: the mean of -O3 is worse than that of -O2 in seconds, not in quality.
     assert "Next: `frontguard analyze log.csv" in said
@@ -76,7 +76,7 @@ def test_rows_of_a_cluster_are_one_observation(tmp_path: Path) -> None:
     ran = run("log.csv", "--minimize", "ms", "--cluster", "host", "--cluster", "day", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
     said = " ".join(ran.stdout.split())
-    assert said.startswith("Of 2 arms, a has the least ms.")
+    assert said.startswith("Of 2 arms, a is the fastest.")
     assert "600 rows are 30 clusters by 'host' and 'day', 15 of an arm" in said
     few = run("log.csv", "--minimize", "ms", "--cluster", "host", cwd=tmp_path)
     assert few.returncode == 0, few.stderr
@@ -116,7 +116,7 @@ def test_the_answer_for_machines_has_the_keys_of_the_contract(folder: Path) -> N
     assert found["failed"] == {"-O2": {"quality": 0, "seconds": 2}}
     assert set(found) >= {"stands_up_to", "front_changes_at", "mean_set", "means", "more_pulls", "counts", "answer"}
     assert found["front_changes_at"] > 0.1
-    assert found["answer"].startswith("2 of 4 arms")
+    assert found["answer"].startswith("These 2 of 4 arms are enough")
 
 
 def test_means_are_shown_where_they_differ(folder: Path) -> None:
@@ -295,7 +295,7 @@ def test_interrupted_is_130_and_leaves_the_state_as_it_was(tmp_path: Path) -> No
 def test_the_page_on_a_terminal(folder: Path) -> None:
     terminal = Terminal(warm.frontguard("analyze", "log.csv", *TWO), folder, columns=110, rows=40)
     assert terminal.finish() == 0
-    assert terminal.lines[0].startswith("2 of 4 arms are on the trade-off front")
+    assert terminal.lines[0].startswith("These 2 of 4 arms are enough")
     assert "\x1b[" in terminal.raw  # colours
 
 

@@ -38,7 +38,7 @@ def test_both_fronts_stand_side_by_side(capsys: pytest.CaptureFixture[str]) -> N
     assert "19-25: 26-35: by" in said
     assert "[low, high]" in said
     assert "2 are open (Air Force One (1997), Forrest Gump (1994))" in said
-    assert "The front is no longer certain once each measurement is replaced with probability more than 25.7%" in said
+    assert "The list is no longer certain once each measurement is replaced with probability more than 25.7%" in said
 
 
 def test_the_demo_has_both_parts(folder: Path, ran: CompletedProcess[str]) -> None:

@@ -12,7 +12,7 @@ from scipy.stats import norm
 
 from frontguard import BadInput
 from frontguard.cli.app import app
-from frontguard.cli.plan import read_pilot
+from frontguard.cli.pilot import read_pilot
 from frontguard.objectives import Objective
 from tests.cli.commands import process, run
 from tests.documents.printed import as_published
@@ -238,3 +238,51 @@ def test_a_pilot_of_rates(tmp_path: Path) -> None:
     assert "median" not in said
     out = plan(*options, "bytes=0", "--mean", "solved", "--mean", "bytes=0,15", cwd=tmp_path)
     assert "line 62: 'bytes' must be between its bounds; got 20" in out.stderr
+
+
+def pilot_of_truths(folder: Path, more: str = "") -> None:
+    rng = np.random.default_rng(5)
+    rows = [f"{arm},{str(rng.random() < chance).lower()},{cost}" for _ in range(40)
+            for arm, chance, cost in (("a", 0.9, 3), ("b", 0.3, 1))]  # fmt: skip
+    (folder / "truths.csv").write_text("\n".join(["model,solved,cost", *rows, more]))
+
+
+def test_a_pilot_of_true_and_false_is_one_of_rates(folder: Path) -> None:
+    pilot_of_truths(folder)
+    options = (
+        "--pilot",
+        "truths.csv",
+        "--arm",
+        "model",
+        "--maximize",
+        "solved",
+        "--tolerance",
+        "0.2",
+        "--contamination",
+        "0",
+    )
+    ran = plan(*options, "--json", cwd=folder)
+    assert ran.returncode == 0, ran.stderr
+    assert "'solved' is true or false: the rate is what counts" in ran.stderr
+    declared = plan(*options, "--mean", "solved", "--json", cwd=folder)
+    assert "is true or false" not in declared.stderr
+    assert as_published("plan", ran.stdout) == as_published("plan", declared.stdout)
+
+
+@pytest.mark.parametrize(
+    ("more", "options", "complaint"),
+    [
+        ("a,0.5,3", [], "'solved' has true or false and numbers as well; got '0.5'"),
+        ("a,perhaps,3", [], "'solved' must be a number, or empty if it failed; got 'perhaps'"),
+        ("", ["--quantile", "solved=0.5"], "'solved' is true or false: true and false are values of a mean"),
+    ],
+)
+def test_a_pilot_of_true_and_something_else_is_refused(
+    more: str, options: list[str], complaint: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pilot_of_truths(folder, more)
+    monkeypatch.chdir(folder)
+    with pytest.raises(BadInput) as caught:
+        app(["plan", "--pilot", "truths.csv", "--arm", "model", "--maximize", "solved", "--tolerance", "0.2", *options],
+            standalone_mode=False)  # fmt: skip
+    assert complaint in str(caught.value)

@@ -40,7 +40,7 @@ def test_a_study_becomes_a_report(folder: Path, tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stderr
     said = as_published("report", ran.stdout)
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert said["answer"].startswith("3 of the 5 arms that can be measured are not beaten by more than")
+    assert said["answer"].startswith("These 3 of the 5 arms that can be measured are enough: ")
     assert (said["status"], said["kind"], said["format"], said["rows"]) == ("certified", "study", "html", 6)
     assert said["bytes"] == len(text.encode()) < 1_000_000
     assert said["path"] == "report.html"

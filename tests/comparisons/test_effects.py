@@ -173,12 +173,14 @@ def result(arms: int = 4) -> Result:
 
 def test_all_arms_at_once_are_those_one_by_one() -> None:
     found = result()
+    found.inner.upper[2, 1], found.inner.lower[3, 0] = np.inf, -np.inf
     for baseline in found.arms:
         many = found.against(baseline)
         assert many.arms == tuple(arm for arm in found.arms if arm != baseline)
         for each in many:
             alone = found.compare(each.arm, baseline)
             assert repr(alone) == repr(each)  # a NaN is not equal to itself
+        assert dict(many.plain()) == {each.arm: each.to_dict()["metrics"] for each in many}
     two = found.against("arm 0").some(np.array([2, 0]))
     assert two.arms == ("arm 3", "arm 1")
     assert repr(two.of(1)) == repr(found.compare("arm 1", "arm 0"))
@@ -222,3 +224,10 @@ def test_analyses_have_it() -> None:
     assert str(compared).startswith("pr / main = ")
     with pytest.raises(KeyError):
         compared["bytes"]
+
+
+def test_notebooks_show_names_as_data() -> None:
+    named = replace(result(), arms=("<b>a</b>", "arm 1", "arm 2", "arm 3"))
+    for shown in (named.against("<b>a</b>")._repr_html_(), named.pick("knee")._repr_html_()):
+        assert "<b>" not in shown
+        assert "&lt;b&gt;a&lt;/b&gt;" in shown

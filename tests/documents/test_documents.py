@@ -11,8 +11,9 @@ import pytest
 from pydantic import ValidationError
 from tools.schemas import FOLDER, PRINTED, main, schema_of
 
-from frontguard.documents.analysis import AnalysisDocument, AnalyzeDocument, analyze_pieces
+from frontguard.documents.analysis import AnalysisDocument, AnalyzeDocument
 from frontguard.documents.base import Origin, read
+from frontguard.documents.pieces import analyze_pieces
 from frontguard.documents.reproduce import RowDocument
 from frontguard.documents.result import CertificateDocument, ResultDocument, Word
 from frontguard.errors import BadInput

@@ -154,8 +154,11 @@ def test_rounding_errors_are_far_below_the_safety(p: float) -> None:
         with mpmath.workdps(50):
             wanted = log_mixture(n, k, p, 2.0)
             wanted_below = log_binomial_below(n, below, p)
-        assert abs(_log_mixture(n, k, p, 1.0 - p, 2.0, _log_prior(p, 2.0)) - wanted) < _SAFETY / 10
-        assert abs(_log_below(n, below, p, 1.0 - p)[0] - wanted_below) < _SAFETY / 10
+        pulls, *ranks = (np.array([float(each)]) for each in (n, k, below))
+        mixture = _log_mixture(pulls, ranks[0], p, 1.0 - p, 2.0, _log_prior(p, 2.0))
+        log_below, _ = _log_below(pulls, ranks[1], p, 1.0 - p)
+        assert abs(float(mixture[0]) - wanted) < _SAFETY / 10
+        assert abs(float(log_below[0]) - wanted_below) < _SAFETY / 10
 
 
 def test_fixed_rank_is_that_of_scipy_where_scipy_is_exact() -> None:

@@ -19,6 +19,8 @@ from scipy.stats import binom
 
 import frontguard as fg
 from frontguard import BadInput, Objective, Prescient, Study, analyze
+from frontguard.documents.origin import Origin
+from frontguard.documents.pieces import analyze_pieces
 from frontguard.experiments.datasets.compiler_flags import bundled_recording
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.sort.progress import LogProgress
@@ -152,7 +154,10 @@ def test_the_whole_answer_is_that_of_the_naive_twin(
     assert (found.status == "certified") == (not opened)
     assert list(found.more_pulls()) == opened
     check_profile(found, by_arm, objectives, threat, confidence)
-    assert json.loads("".join(found.json_pieces(more=1))) == json.loads(json.dumps({**found.to_dict(), "more": 1}))
+    printed = json.loads("".join(analyze_pieces(found, "so it is", Origin())))
+    assert printed["answer"] == "so it is"
+    plain = json.loads(json.dumps(found.to_dict()))
+    assert {key: printed[key] for key in plain} == plain
 
 
 def check_profile(

@@ -143,11 +143,17 @@ def test_beaten(boxes: ArmBoxes, seed: int) -> None:
 def test_near(boxes: ArmBoxes, seed: int) -> None:
     margin = tolerances(boxes.lower.shape[1], seed)
     holds = pairs(boxes, margin, "near") == 1.0
-    found = relations.find_near(boxes.estimates, boxes.estimates, margin)
+    low, high = relations.likely_ends(boxes)
+    found = relations.find_near(low, high, margin)
     np.testing.assert_array_equal(found, holds.any(axis=1))
-    with np.errstate(invalid="ignore"):
-        ahead = (boxes.estimates - boxes.estimates[:, None] + margin >= 0.0).all(axis=2)
-    np.testing.assert_array_equal(holds, ahead & (boxes.estimates > -np.inf).all(axis=1))
+    known = (boxes.estimates > -np.inf).all(axis=1)
+    for i, k in np.argwhere(np.ones_like(holds)):
+        if not known[k]:
+            assert not holds[i, k]
+        elif known[i]:  # by more than the margin, and than twice the doubt of both
+            doubt = 2 * (boxes.doubt_high[k] - boxes.estimates[k] + boxes.estimates[i] - boxes.doubt_low[i])
+            behind = boxes.estimates[i] - boxes.estimates[k] - margin - doubt
+            assert holds[i, k] == (behind <= 0.0).all() or np.abs(behind).min() < 1e-12
 
 
 @ANY

@@ -75,6 +75,8 @@ PICTURES: dict[str, Callable[[], Picture]] = {
     "pulls": lambda: plot.pulls(hostile_result(2)),
     "pulls of many": lambda: plot.pulls(many_arms(400)),
     "robustness": robustness,
+    "forest": lambda: plot.forest(hostile_result(3), HOSTILE[2]),
+    "forest of many": lambda: plot.forest(many_arms(400), many_arms(400).arms[3]),
     "shrinking": lambda: plot.shrinking(hostile_history()),
     "certainty": lambda: plot.certainty(hostile_history(), pulls_left=500),
     "rate": lambda: plot.rate(Rate(1.7e9 + 60.0 * np.arange(4.0), np.array([4, 5, 6]), np.array([0, 1, 0]))),

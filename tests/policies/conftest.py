@@ -27,6 +27,9 @@ POLICIES: dict[str, Make] = {
     "rpsi prescient": lambda K, M: RPSI(K, M, threat=Prescient(0.2), spread=Subgaussian(0.02), accuracy=0.1, delta=0.1),
     "rpsi malicious": lambda K, M: RPSI(K, M, threat=Malicious(0.2), spread=Subgaussian(0.02), accuracy=0.1, delta=0.1),
     "certified": lambda K, M: Certified(K, M, threat=Prescient(0.1), accuracy=0.2, coverage=0.1),
+    "certified, short list": lambda K, M: Certified(
+        K, M, threat=Prescient(0.1), accuracy=0.2, coverage=0.1, goal="list"
+    ),
     "certified with R": lambda K, M: Certified(
         K, M, threat=Malicious(0.1), accuracy=0.2, coverage=0.1, spread=Gaussian(0.05)
     ),

@@ -130,10 +130,19 @@ THREATS: list[Threat] = [
     tolerance=st.sampled_from([0.0, 0.01, 0.3, 2.0]),
     attacked=st.booleans(),
     with_spread=st.booleans(),
+    goal=st.sampled_from(["front", "list"]),
     seed=st.integers(0, 10**6),
 )
 def test_it_always_stops_and_says_why(
-    arms: int, objectives: int, threat: Threat, law: str, tolerance: float, attacked: bool, with_spread: bool, seed: int
+    arms: int,
+    objectives: int,
+    threat: Threat,
+    law: str,
+    tolerance: float,
+    attacked: bool,
+    with_spread: bool,
+    goal: str,
+    seed: int,
 ) -> None:
     rng = np.random.default_rng(seed)
     medians = rng.uniform(0, 2, (arms, objectives)).round(1)
@@ -159,7 +168,7 @@ def test_it_always_stops_and_says_why(
             adversary = worst_case_prescient(environment, threat.eps, np.where(np.arange(arms) % 2, 1, -1))
     policy = Certified(
         arms, objectives, threat=threat, accuracy=tolerance, spread=Gaussian(0.3) if with_spread else None,
-        max_pulls_per_arm=3000,
+        max_pulls_per_arm=3000, goal=goal,
     )  # fmt: skip
     live = simulate_one(policy, environment, adversary, seed=seed)
     result = live.result()

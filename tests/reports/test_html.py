@@ -123,7 +123,7 @@ def test_it_opens_with_the_answer_and_the_picture(reports: dict[str, Report], st
         text.index(mark) for mark in ('class="answer"', "<svg", "<table", "What is certain", "How to reproduce it")
     ]
     assert order == sorted(order)
-    assert report.answer.startswith("3 of the 5 arms that can be measured are not beaten by more than 5% in seconds")
+    assert report.answer.startswith("These 3 of the 5 arms that can be measured are enough: ")
     verdicts = {row[0].text: row[1].text for row in report.table.rows}
     assert verdicts == {**study.result().verdicts, "broken": "set aside"}
 

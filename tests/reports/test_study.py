@@ -39,7 +39,7 @@ def report(study: Study) -> Report:
 def test_the_table_is_the_result(study: Study, report: Report) -> None:
     result, failures = study.result(), study.failures()
     headings = [column.heading for column in report.table.columns]
-    assert headings == ["arm", "verdict", "seconds", "quality", "pulls", "failed", "decided by", "stands up to"]
+    assert headings == ["arm", "verdict", "seconds", "quality", "pulls", "failed", "take instead", "stands up to"]
     for row in report.table.rows:
         i = ARMS.index(row[0].text)
         assert row[1].text == ("set aside" if row[0].text == "broken" else result.verdicts[row[0].text])

@@ -151,7 +151,7 @@ def story(watched: Watched, storage: str | Path, log: Path, while_served: Callab
         page.wait_for_selector("#head .chip.certified")
         assert same_document(page)
         assert verdicts(page) == end["result"]["verdicts"]
-        assert "not beaten by more than" in page.inner_text("#answer")
+        assert "enough" in page.inner_text("#answer")
         with_all = Study.open(storage, NAME, read_only=True)
         agrees(page, server, with_all)
         with_all.close()

@@ -36,7 +36,7 @@ def test_a_study_says_the_answer_and_every_arm(certified: Example) -> None:
     result = certified.study.result()
     assert (
         twin["answer"]
-        == "2 of 4 arms are not beaten by more than 5% in seconds and 0.05 in quality at once: fast, good."
+        == "These 2 of 4 arms are enough: fast, good. For every other one, one of these is as good in every objective."
     )
     assert (twin["name"], twin["number"], twin["status"], twin["url"]) == ("flags", 3, "certified", "/study/3")
     assert {arm["name"]: arm["verdict"] for arm in twin["arms"]} == result.verdicts
@@ -88,6 +88,11 @@ def test_an_arm_has_its_history_and_what_was_measured(certified: Example) -> Non
     twin = through_json(arm_twin(certified.overview, Address(1, 2), measured))
     assert (twin["name"], twin["verdict"]) == ("good", "in")
     assert twin["why"] == certified.study.result().explain("good")
+    own = certified.study.result()
+    others = [arm for arm in own.pareto_set if arm != "good"]
+    assert twin["compared"] == [own.compare("good", arm).to_dict() for arm in others]
+    against = through_json(arm_twin(certified.overview, Address(1, 2), measured, own.arms[3]))["compared"]
+    assert [each["baseline"] for each in against] == [own.arms[3]]
     assert twin["measurements"]["pulls"] == measured.pulls.tolist()
     assert np.array(twin["measurements"]["values"]).shape == measured.values.shape
     last = twin["history"][-1]

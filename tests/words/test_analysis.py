@@ -20,8 +20,10 @@ def test_a_single_objective_is_spoken_of_as_such() -> None:
     steps = np.arange(100.0)
     apart = found_in({"a": (steps + 500).tolist(), "b": steps.tolist()})
     assert answer(apart) == "Of 2 arms, a has the most x."
-    close = found_in({"a": (steps + 1).tolist(), "b": steps.tolist()}, tolerance=60.0)
-    assert answer(close) == "Of 2 arms, 2 have the most x, or are within 60 of it: a, b."
+    close = {"a": (steps + 1).tolist(), "b": steps.tolist()}
+    assert answer(found_in(close, tolerance=60.0)) == "Of 2 arms, a has the most x, or is within 60 of it."
+    both = answer(found_in(close, tolerance=60.0, goal="front"))
+    assert both == "Of 2 arms, 2 have the most x, or are within 60 of it: a, b."
     one = found_in({"only": steps.tolist()})
     assert answer(one) == "only is the only arm: it has the most x."
 
@@ -64,7 +66,7 @@ def test_how_robust_it_is_in_a_sentence() -> None:
     last = found.front_changes_at - found.profile.resolution
     assert 0.1 < last < 0.4
     assert robustness(found) == (
-        f"The front is no longer certain once each measurement is replaced with probability more than "
+        f"The list is no longer certain once each measurement is replaced with probability more than "
         f"{100 * last:.3g}% (10% was allowed for)."
     )
     only_out = found_in({"a": (steps + 100).tolist(), "b": (steps + 100).tolist(), "c": (steps - 300).tolist()})

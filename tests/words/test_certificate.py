@@ -34,12 +34,12 @@ def test_a_policy_that_promises_less_than_the_tolerances_say_is_taken_at_its_wor
 
 
 def test_by_one_objective_the_best_is_named_up_to_the_tolerance() -> None:
-    assert front_in_words(result([IN, OUT], [SECONDS])) == "Of 2 arms, a has the least seconds."
-    assert front_in_words(result([IN, IN, OUT], [SECONDS])) == "Of 3 arms, 2 have the least seconds: a, b."
+    assert front_in_words(result([IN, OUT], [SECONDS])) == "Of 2 arms, a is the fastest."
+    assert front_in_words(result([IN, IN, OUT], [SECONDS])) == "Of 3 arms, 2 are the fastest: a, b."
     near = result([IN, OUT], WITHIN[:1])
-    assert front_in_words(near) == "Of 2 arms, a has the least seconds, or is within 0.5 of it."
+    assert front_in_words(near) == "Of 2 arms, a is the fastest, or is within 0.5 of it."
     both = result([IN, IN, OUT], WITHIN[:1])
-    assert front_in_words(both) == "Of 3 arms, 2 have the least seconds, or are within 0.5 of it: a, b."
+    assert front_in_words(both) == "Of 3 arms, 2 are the fastest, or are within 0.5 of it: a, b."
 
 
 @pytest.mark.parametrize(

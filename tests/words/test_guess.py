@@ -18,8 +18,7 @@ def test_nine_repeats_give_a_guess_a_need_and_a_what_if() -> None:
     found = asked(a_log(6, 9), tolerance="5%")
     said = best_guess(found)
     assert said[0] == (
-        "Best guess, without any promise: v00, v01, v03, v04. That is the trade-off front if the medians measured were "
-        "exact."
+        "Best guess, without any promise: v00, v01, v03, v04. That would be enough if the medians measured were exact."
     )
     assert said[1].startswith("What if: at 80% confidence instead of 95%, 4 arms would have been in (")
     assert said[-1] == AFTERWARDS
@@ -67,7 +66,7 @@ def test_a_run_that_stopped_early_says_what_it_can() -> None:
     snapshot = Snapshot(study="s", result=study.result())
     assert of_study.answer(snapshot) == (
         "Not certified: the budget is used up after 15 pulls. So far: 3 undecided. Best guess, without any promise: "
-        "fast, small. That is the trade-off front if the medians measured were exact. With 3 arms, 2 metrics, ε = 10% "
+        "fast, small. That would be enough if the medians measured were exact. With 3 arms, 2 metrics, ε = 10% "
         "and 95% confidence, an arm needs at least 12 pulls before anything can be said of it; these have 5."
     )
     running = replace(snapshot, result=replace(snapshot.result, status="running"))

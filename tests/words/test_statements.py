@@ -17,6 +17,7 @@ import pytest
 
 from frontguard import Objective, Prescient, notices, plot
 from frontguard.comparisons.effects import Comparison, Contrast, Effect, Span
+from frontguard.comparisons.hypervolume import Hypervolume
 from frontguard.limits import Limit, columns_for
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.more_pulls import Needed
@@ -34,8 +35,10 @@ from frontguard.words.certificate import (
     sentence,
     true_values,
 )
+from frontguard.words.comparisons import beside_in_words
 from frontguard.words.front import front_in_words
 from frontguard.words.limits import keeping_in_words
+from frontguard.words.picks import choice_in_words, volume_in_words
 from frontguard.words.statements import NOTHING, Statement
 from tests.words.results import SECONDS, WITHIN, certificate, result
 
@@ -58,6 +61,7 @@ def everything() -> Iterator[str]:
     yield from _of_notices()
     yield from _of_limits()
     yield from _of_comparisons()
+    yield from _of_lists()
 
 
 def _of_certificates() -> Iterator[str]:
@@ -106,6 +110,19 @@ def _of_comparisons() -> Iterator[str]:
         for contrast in Contrast:
             for difference, ratio in ((whole, None), (above, Span(1.1, 1.0, 1.2)), (Span(-0.2, -0.3, -0.1), None)):
                 yield str(Comparison("pr", "main", (Effect(metric, difference, ratio, contrast),), 0.95))
+    found = result([IN, IN, OPEN], [SECONDS, Objective("bytes", "minimize")])
+    for asked in ({"rule": "knee"}, {"weights": {"seconds": 1, "bytes": 1}}, {"limit": "bytes<=-2"}):
+        yield choice_in_words(found.pick(**asked))
+    wide = replace(found, inner=Inner(found.inner.estimates, found.inner.lower - 9, found.inner.upper + 9))
+    yield choice_in_words(wide.pick(weights={"seconds": 1}))
+    yield choice_in_words(wide.pick(limit="bytes<=-5"))
+    clear = result([IN, OUT], lower=[[4, 2], [0, 0]], upper=[[5, 3], [1, 1]])
+    yield choice_in_words(clear.pick(weights={"seconds": 1}))
+    yield choice_in_words(replace(found, certificate=certificate(confidence=None, void="bias")).pick("knee"))
+    yield volume_in_words(found.hypervolume())
+    yield volume_in_words(Hypervolume((("seconds", 1.0),), 1.0, 2.0, math.inf, 0.9))
+    yield beside_in_words(found.against(found.arms[0]))
+    yield plot.forest(found, found.arms[0]).description
 
 
 def _of_logs() -> Iterator[str]:
@@ -207,6 +224,18 @@ def _of_limits() -> Iterator[str]:
     yield study.answer(Snapshot("s", result([OPEN, OUT], status="unreachable").keeping_to(kept(opened, beyond))))
 
 
+def _of_lists() -> Iterator[str]:
+    """Of short lists: what is enough, what to take instead, what is best."""
+    boxes = {"lower": [[4, 2], [0, 0], [3, 2]], "upper": [[5, 3], [1, 2], [4, 3]], "goal": "list"}
+    for coverage in (0.0, 0.4):
+        promise = certificate(0.1, coverage)
+        for verdicts in ([IN, IN, OUT], [IN, OUT, OUT], [IN, ASIDE, ASIDE], [IN, IN, IN]):
+            found = result(verdicts, [*WITHIN], promise=promise, decided_by=[1, 0, 0], **boxes)
+            yield front_in_words(found)
+            yield from (explanation(found, arm) for arm in range(3))
+    yield from (look.label for look in plot.front(found).legend)
+
+
 def test_each_statement_can_be_said(monkeypatch: pytest.MonkeyPatch) -> None:
     said = set()
 
@@ -247,7 +276,6 @@ CLAIMING = re.compile(
     re.IGNORECASE,
 )
 NEUTRAL = {
-    " the front is certain.",  # it cannot be said up to which ε
     " So it cannot be said either up to which ε the front as a whole is certain.",
     "No arm is certainly in yet.",
     " is certainly in yet.",
@@ -259,7 +287,6 @@ NEUTRAL = {
     "What is certain, beside the goal",
     " (ε) with which an arm's verdict is certain, to ",
     "Arms that stay on the front",
-    "On the front, ",
     "; on the front by means",
     "An arm that seems beaten in one pair can be on the front by another objective.",
     "truly on the front",

@@ -30,7 +30,8 @@ def many() -> Snapshot:
 def test_the_answer_is_a_sentence_that_fits_how_it_ended(few: Snapshot, many: Snapshot) -> None:
     assert few.result.status == "certified"
     assert answer(few) == (
-        "3 of 4 arms are not beaten by more than 5% in seconds and 2 in score at once: arm 0, arm 1, arm 3."
+        "These 3 of 4 arms are enough: arm 0, arm 1, arm 3. For every other one, one of these is as good in every "
+        "objective."
     )
     assert answer(many).startswith("Not certified: the budget is used up after 700 pulls. So far: ")
     running = replace(few, result=replace(few.result, status="running"), max_time=90.0)
@@ -44,7 +45,7 @@ def test_the_answer_is_a_sentence_that_fits_how_it_ended(few: Snapshot, many: Sn
 
 def test_the_best_by_one_objective_is_named() -> None:
     one = snapshot_of(3, 3000, (SECONDS,))
-    assert answer(one) == "Of 3 arms, arm 0 has the least seconds, or is within 5% of it."
+    assert answer(one) == "Of 3 arms, arm 0 is the fastest, or is within 5% of it."
     assert "no arm is better than one that is in by more than 5% in seconds" in guarantee(one.result)
 
 
@@ -64,9 +65,9 @@ def test_enough_pulls_are_more_than_the_forecast_says(few: Snapshot) -> None:
 
 def test_one_arm_is_spoken_of_as_one() -> None:
     one = snapshot_of(1, 400, (SECONDS,))
-    assert answer(one) == "arm 0 is the only arm: it has the least seconds."
+    assert answer(one) == "arm 0 is the only arm: it is the fastest."
     two = snapshot_of(1, 400)
-    assert answer(two) == "1 of 1 arm is not beaten by more than 5% in seconds and 2 in score at once: arm 0."
+    assert answer(two) == "arm 0 is the only arm."
     failed = replace(one, result=set_aside(one.result, "arm 0"), failures={"arm 0": Counter({"exit code 1": 9})})
     assert answer(failed) == "No arm could be measured: the only one was set aside after 9 failed pulls."
 

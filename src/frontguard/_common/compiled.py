@@ -1,189 +1,210 @@
-"""The one place where functions are compiled.
+"""Kernels: flat functions over typed contiguous arrays, interpreted while there is little to do, compiled otherwise.
 
-A kernel is a flat function over typed contiguous arrays. It is compiled once a machine (the result is kept on disk)
-and runs without the interpreter's lock, so that many runs go on side by side in threads.
+Compiling all that a first decision needs takes half a minute of a processor; to interpret the same decision takes some
+milliseconds. So a kernel begins as the Python that it is (`_common.interpreted`), and becomes machine code
+(`_common.machine_code`)
 
-numba's own cache looks only at the file a function stands in. Kernels call each other across files, so an edit in one
-of them would leave the compiled callers stale. The key of our cache therefore covers all files with kernels.
+- when machine code of it was kept on disk, and some work has been done already;
+- when to interpret it has taken, or is about to take, as long as compiling it would: at worst twice the shorter way.
 
-Where neither the package nor the user's home can be written to (a container, mostly), compiled code is kept in a folder
-of the temporary one that nobody else can write to, since what lies there is run; and without such a folder, not at all.
+Either way the same comes out, to the last bit, as the tests see to: CONTRIBUTING.md says what a kernel may do.
+numba itself is imported when the first kernel needs it.
+
+The environment variable FRONTGUARD_KERNELS decides otherwise: `compiled` compiles whatever is called, `interpreted`
+nothing.
 """
 
 from __future__ import annotations
 
 import functools
-import hashlib
+import inspect
 import os
-import pickle
-import stat
-import tempfile
-from collections.abc import Callable
-from contextlib import suppress
-from pathlib import Path
-from typing import Any, ParamSpec, TypeVar, cast
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, ParamSpec, TypeVar, cast, overload
 
-import numba
-from numba import types
-from numba.core.caching import CompileResultCacheImpl, FunctionCache
-from numba.core.compiler_lock import global_compiler_lock
-from numba.experimental.function_type import _get_wrapper_address
+from frontguard._common import interpreted
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
+IMPORTED_AT = time.time()
+"""Before kernels were read from their files."""
 
-def _package_stamp() -> str:
-    """A hash over every source file of the package that has to do with kernels."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parents[1].rglob("*.py")):
-        text = path.read_bytes()
-        if b"frontguard._common.compiled" in text or b"_kernel" in text:
-            digest.update(text)
-    return digest.hexdigest()
+AS_NEEDED, COMPILED, INTERPRETED = "as needed", "compiled", "interpreted"
+_MODES = (AS_NEEDED, COMPILED, INTERPRETED)
 
+GLANCE = 0.2
+"""Seconds of interpreting, by all kernels, before it is asked whether machine code was kept: importing numba takes as
+long."""
 
-_STAMP = _package_stamp()
-
-
-def _private_folder() -> str:
-    """A folder for compiled code in the temporary one, ours alone. `OSError` where there is none to be had."""
-    user = os.getuid() if hasattr(os, "getuid") else 0
-    path = os.path.join(tempfile.gettempdir(), f"frontguard-{user}")
-    with suppress(FileExistsError):
-        os.mkdir(path, 0o700)
-    status = os.lstat(path)  # not what a link leads to, which another user may have put there
-    if not stat.S_ISDIR(status.st_mode) or (os.name == "posix" and (status.st_uid != user or status.st_mode & 0o077)):
-        raise PermissionError(f"{path} is not a folder of ours alone")
-    return path
+_BEGINNING = 0.2  # seconds that compiling takes at least ...
+_PER_BYTE = 6e-4  # ... and for each byte of bytecode, of all that a kernel calls; see docs/benchmarks.md
+_PASS_PER_BYTE = 1.2e-8  # seconds that interpreting each byte takes, once
 
 
-_UserWide: Any = next(each for each in CompileResultCacheImpl._locator_classes if "UserWide" in each.__name__)
+def _mode_asked_for() -> str:
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):  # numba is told to leave Python as it is
+        return INTERPRETED
+    asked = os.environ.get("FRONTGUARD_KERNELS", AS_NEEDED)
+    return asked if asked in _MODES else AS_NEEDED
 
 
-class _Home(_UserWide):  # type: ignore[misc]
-    """numba's place in the user's home, where there is one: `~` is no folder."""
+class _State:
+    """Of this process: how kernels are run, and how long all of them have been interpreted."""
 
-    @classmethod
-    def from_function(cls, py_func: Any, py_file: str) -> Any:
-        return super().from_function(py_func, py_file) if os.path.isabs(os.path.expanduser("~")) else None
+    mode = _mode_asked_for()
+    spent = 0.0
 
 
-class _Private(_UserWide):  # type: ignore[misc]
-    """A place in `_private_folder`."""
+@contextmanager
+def kernels(mode: str) -> Iterator[None]:
+    """Meanwhile have kernels `compiled`, `interpreted`, or run `as needed`, in this process."""
+    if mode not in _MODES:
+        raise ValueError(f"mode must be one of {', '.join(_MODES)}; got {mode!r}")
+    before, _State.mode = _State.mode, mode
+    try:
+        yield
+    finally:
+        _State.mode = before
 
-    def __init__(self, py_func: Any, py_file: str) -> None:
-        super().__init__(py_func, py_file)
-        self._cache_path = os.path.join(_private_folder(), self.get_suitable_cache_subpath(py_file))
 
-    @classmethod
-    def from_function(cls, py_func: Any, py_file: str) -> Any:
+class Kernel:
+    """A function that is interpreted or compiled, whichever is sooner done. In other kernels it is a part of them."""
+
+    def __init__(self, function: Callable[..., Any], *, inline: bool = False, over: str | None = None) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func = function
+        self.targetoptions = {"inline": "always"} if inline else {}  # here numba looks whether to inline
+        self._over = None if over is None else list(inspect.signature(function).parameters).index(over)
+        self._machine: Any = None  # what is called once it pays to
+        self._spent = 0.0
+        self._looked = False  # whether machine code was looked for on disk
+
+    def __call__(self, *args: Any) -> Any:
+        if _State.mode != INTERPRETED:
+            if self._machine is not None:
+                return self._machine(*args)
+            if _State.mode == COMPILED or self._outgrown(args):
+                self._machine = self.machine
+                return self._machine(*args)
+        before = time.thread_time()
         try:
-            return super().from_function(py_func, py_file)
-        except OSError:
-            return None
+            return interpreted.call(self, args)
+        finally:
+            took = time.thread_time() - before
+            self._spent += took
+            _State.spent += took
+
+    def _outgrown(self, args: tuple[Any, ...]) -> bool:
+        """Whether machine code is worth its while from here on."""
+        ahead = 0.0
+        if self._over is not None:
+            ahead = args[self._over].size * len(self.py_func.__code__.co_code) * _PASS_PER_BYTE
+        if _State.spent + ahead < GLANCE:
+            return False
+        if self._spent + ahead >= self.price:
+            return True
+        if self._looked:
+            return False
+        self._looked = True
+        from frontguard._common.machine_code import was_kept
+
+        return was_kept(self.machine, args)
+
+    @functools.cached_property
+    def price(self) -> float:
+        """Seconds that compiling will take, about: for itself and for all that it calls."""
+        return _BEGINNING + _PER_BYTE * sum(len(each.__code__.co_code) for each in interpreted.parts_of(self))
+
+    @functools.cached_property
+    def machine(self) -> Any:
+        """numba's function of it, which compiles, or reads from disk, what it is called with for the first time."""
+        from frontguard._common.machine_code import dispatcher
+
+        return dispatcher(self.py_func, **self.targetoptions)
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What numba takes it for where a kernel that is compiled calls it."""
+        from numba import types
+
+        return types.Dispatcher(self.machine)
+
+    def __get__(self, instance: object, owner: type | None = None) -> Kernel:
+        return self
+
+    def __reduce__(self) -> str:
+        return self.__qualname__
+
+    __qualname__: str
+    __name__: str
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.__module__}.{self.__qualname__}>"
 
 
-class _PackageImpl(CompileResultCacheImpl):
-    """Where compiled code is kept: as numba has it, and then in a private folder."""
+@overload
+def kernel(function: Callable[P, T], /) -> Callable[P, T]: ...
+@overload
+def kernel(*, over: str) -> Callable[[Callable[P, T]], Callable[P, T]]: ...
+def kernel(function: Callable[P, T] | None = None, /, *, over: str | None = None) -> Any:
+    """Make a kernel of a function. It is compiled for whatever types it is called with.
 
-    _locator_classes = [  # noqa: RUF012
-        *(_Home if each is _UserWide else each for each in CompileResultCacheImpl._locator_classes),
-        _Private,
-    ]
-
-
-class _PackageCache(FunctionCache):
-    """numba's cache of one function, with the state of the whole package in its key."""
-
-    _impl_class = _PackageImpl
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """What was kept, or None; also where it cannot be read."""
-        with suppress(OSError, EOFError, pickle.UnpicklingError):
-            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
-        return None
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep what was compiled, if that can be done: a disk that is full stops nobody."""
-        with suppress(OSError):
-            super().save_overload(sig, data)  # type: ignore[no-untyped-call]
-
-    def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
-        key: tuple[Any, ...] = super()._index_key(sig, codegen)  # type: ignore[no-untyped-call]
-        return (*key, _STAMP)
-
-
-def _compile(function: Callable[P, T], **options: Any) -> Callable[P, T]:
-    dispatcher: Any = numba.njit(nogil=True, **options)(function)
-    if hasattr(dispatcher, "enable_caching"):  # not so when numba is told to leave Python as it is
-        with suppress(RuntimeError):  # no place to keep anything: it is compiled anew in every process
-            dispatcher._cache = _PackageCache(dispatcher.py_func)  # type: ignore[no-untyped-call]
-    return cast("Callable[P, T]", dispatcher)
-
-
-def kernel(function: Callable[P, T]) -> Callable[P, T]:
-    """Compile a function, on first use, for whatever types it is called with."""
-    return _compile(function)
+    `over` names the array over which it loops, if it can be a long one: so it is known beforehand what a call takes.
+    """
+    if function is None:
+        return lambda given: Kernel(given, over=over)
+    return Kernel(function)
 
 
 def inlined(function: Callable[P, T]) -> Callable[P, T]:
-    """Compile a small function into the body of every kernel that calls it."""
-    return _compile(function, inline="always")
+    """A small function that is compiled into the body of every kernel that calls it."""
+    return cast("Callable[P, T]", Kernel(function, inline=True))
+
+
+class Entry:
+    """A kernel with one signature, which takes other kernels as values; compiled on first use, or `interpreted`."""
+
+    def __init__(self, function: Callable[..., Any], signature: Any) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func = function
+        self._signature = signature
+        self._ready: Any = None
+
+    def __call__(self, *args: Any) -> Any:
+        if _State.mode == INTERPRETED:
+            return self.interpreted(*args)
+        if self._ready is None:
+            self.machine.compile(self._signature)  # once: numba has a lock of its own
+            # Called as it is: numba would look up anew in every call the kernels among the arguments.
+            self._ready = self.machine.get_overload(self._signature)
+        return self._ready(*args)
+
+    def interpreted(self, *args: Any) -> Any:
+        """The same by the interpreter."""
+        return interpreted.call(self, args)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether machine code of it is there, or was kept on disk: to be had at once."""
+        from frontguard._common.machine_code import kept
+
+        return _State.mode == COMPILED or self._ready is not None or kept(self.machine, self._signature.args)
+
+    @functools.cached_property
+    def machine(self) -> Any:
+        """numba's function of it."""
+        from frontguard._common.machine_code import dispatcher
+
+        return dispatcher(self.py_func)
 
 
 def entry(signature: Any) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """Compile a function, on first use, for one signature: for kernels that Python calls and hands other kernels to.
+    """Have a function compiled, on first use, for one signature: for kernels that are handed other kernels.
 
     Left to itself numba would compile such a function anew for every kernel handed in; the signature says that it
-    takes any kernel of a kind, as a value.
+    takes any kernel of a kind, as a value (`machine_code.KernelValue`).
     """
-
-    def make(function: Callable[..., T]) -> Callable[..., T]:
-        compiled: Any = _compile(function)
-        if not hasattr(compiled, "get_overload"):  # when numba is told to leave Python as it is
-            return cast("Callable[..., T]", compiled)
-        ready: Callable[..., T] | None = None
-
-        @functools.wraps(function)
-        def call(*args: Any) -> T:
-            nonlocal ready
-            if ready is None:
-                compiled.compile(signature)  # once: numba has a lock of its own
-                # Called as it is: numba would look up anew in every call the kernels among the arguments.
-                ready = compiled.get_overload(signature)
-            return ready(*args)
-
-        return call
-
-    return make
-
-
-def record_type(record: type[tuple[Any, ...]], *fields: Any) -> Any:
-    """The type of a named tuple with fields of these types, for the signature of an `entry`."""
-    return types.NamedTuple(fields, record)  # type: ignore[no-untyped-call]
-
-
-class KernelValue(types.WrapperAddressProtocol):
-    """A kernel as a value to be handed to an `entry`, compiled for its kind of signature."""
-
-    def __init__(self, function: Callable[..., Any], signature: Any) -> None:
-        self._function = function  # keeps the machine code alive
-        self._signature = signature
-        self._address = _get_wrapper_address(function, signature)  # type: ignore[no-untyped-call]
-
-    def __wrapper_address__(self) -> int:
-        return int(self._address)
-
-    def signature(self) -> Any:
-        """The signature that callers may rely on."""
-        return self._signature
-
-
-# A child that is forked while another thread compiles would wait for that thread for ever, which it does not have.
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=global_compiler_lock.acquire,
-        after_in_parent=global_compiler_lock.release,
-        after_in_child=global_compiler_lock.release,
-    )
+    return lambda function: cast("Callable[..., T]", Entry(function, signature))

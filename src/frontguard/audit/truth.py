@@ -11,7 +11,18 @@ a probability promises nothing. Any other is false if
 - the certificate gives an *accuracy* by more than which another arm beats a returned one in every objective, or a
   *coverage* beyond which an arm of the true front is missed by all returned ones;
 - a *comparison* of two arms has an interval, of the difference or of the ratio, that misses the true one, or calls one
-  of them better, worse, no better, no worse or alike where it is not.
+  of them better, worse, no better, no worse or alike where it is not;
+- a *choice* by equal weights is called certain where another arm has a larger sum, or the arm with the largest one is
+  not among those that are named;
+- the *volume* that the true front dominates is not between the two that are given;
+- the answer is certified, and an arm is better than each returned one by more than the coverage somewhere, so that
+  these are not *enough*;
+- a returned arm costs more, or gains less, in the place of another one than is said (*instead*), or is said to be
+  certainly the *best* in an objective in which another one is better.
+
+Where there are limits, the front is that of the arms that truly keep to them, and *limit* is false if an interval of
+what is limited does not contain the truth, or an arm is said to be within or beyond and is not. Then an arm may also be
+out because it is beyond, who dominates one that is out must keep to the limits, and so must whoever is in.
 """
 
 from __future__ import annotations
@@ -21,11 +32,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from frontguard._common.typing import Bools, Floats
+from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.comparisons.effects import Comparison, Contrast
+from frontguard.comparisons.hypervolume import hypervolume
+from frontguard.comparisons.picks import PER_CENT
 from frontguard.objectives import Objective, tolerances
-from frontguard.results import Certificate, Result
-from frontguard.verdicts import Verdict
+from frontguard.results import Certificate, Kept, Result
+from frontguard.verdicts import BEYOND, WITHIN, Verdict
 
 MOST_BASELINES = 6
 """Arms with which all others are compared: an interval of a pair misses only if one of the two arms' does."""
@@ -40,6 +53,7 @@ class Truth:
 
     objectives: tuple[Objective, ...]
     values: Floats
+    limited: Floats | None = None  # (K, Q): the true inner values of what is limited
 
     @property
     def inner(self) -> Floats:
@@ -60,19 +74,50 @@ class Truth:
             if any(self._false_in_comparison(compared, result.arms, m) for compared in result.against(baseline)):
                 yield "comparison"
         about = ~result.having(Verdict.SET_ASIDE)
-        arms = np.flatnonzero(about)
+        keeps: Bools = np.ones(len(m), np.bool_)
+        if self.limited is not None and result.limits is not None:
+            beyond = np.array([gate.beyond for gate in result.limits.gates])
+            keeps = np.asarray((self.limited >= beyond).all(axis=1))
+            if self._limits_are_false(result.limits):
+                yield "limit"
+        arms = np.flatnonzero(about & keeps)
+        if result.limits is None and about.any():
+            yield from self._false_in_choices(result, m, np.flatnonzero(about))
         returned = np.flatnonzero(result.having(Verdict.IN))
         gamma = tolerances(self.objectives)
         for i in np.flatnonzero(result.having(Verdict.OUT)).tolist():
-            if not any(dominates(m[j], m[i]) for j in arms.tolist()):
+            if keeps[i] and not any(dominates(m[j], m[i]) for j in arms.tolist()):
                 yield "out"
         for i in returned.tolist():
-            if any(beats(m[j], m[i], gamma) for j in arms.tolist()):
+            if not keeps[i] or any(beats(m[j], m[i], gamma) for j in arms.tolist()):
                 yield "in"
         for i in np.flatnonzero(result.having(Verdict.COVERED)).tolist():
             if not (m[i] - m[returned] <= gamma + ROUNDING).all(axis=1).any():
                 yield "covered"
         yield from self._false_in_certificate(result.certificate, m[arms], m[returned])
+        yield from self._false_of_list(result, m, about & keeps)
+
+    def _false_of_list(self, result: Result, m: Floats, about: Bools) -> Iterator[str]:
+        """What is said of arms that are not returned, and of what those that are returned are best at."""
+        coverage = _inner(result.certificate.coverage, self.objectives)
+        returned = m[result.having(Verdict.IN)]
+        if result.status == "certified" and len(returned):  # these are enough
+            for arm in m[about]:
+                if not (arm - returned <= coverage + ROUNDING).all(axis=1).any():
+                    yield "enough"
+        for i, k in enumerate(result.replaced_by().tolist()):
+            found = result.replacement(i) if k >= 0 else None
+            if found is not None:
+                costs, gains = (_inner(tuple(each.values()), self.objectives) for each in (found.costs, found.gains))
+                better = m[k] - m[i]
+                if (-better > costs + ROUNDING).any() or ((gains > 0.0) & (better < gains - ROUNDING)).any():
+                    yield "instead"
+        for name, best in result.excelling().items():
+            i = result.arms.index(name)
+            for each in best:
+                d = result.objectives.index(each.objective)
+                if each.certain and m[i, d] < m[about, d].max() - ROUNDING:
+                    yield "best"
 
     def _false_in_comparison(self, compared: Comparison, arms: Sequence[str], inner: Floats) -> bool:
         a, b = arms.index(compared.arm), arms.index(compared.baseline)
@@ -88,6 +133,35 @@ class Truth:
             if effect.sign * ahead < -ROUNDING or not holds(effect.contrast, ahead, effect.metric.inner_tolerance):
                 return True
         return False
+
+    def _limits_are_false(self, kept: Kept) -> bool:
+        """Whether an interval of what is limited misses, or an arm is called within or beyond and is not."""
+        assert self.limited is not None
+        beyond = np.array([gate.beyond for gate in kept.gates])
+        within = np.array([gate.within for gate in kept.gates])
+        inner = kept.inner
+        missed = (inner.lower > self.limited + ROUNDING) | (inner.upper < self.limited - ROUNDING)
+        called_beyond = (kept.codes == BEYOND) & (self.limited >= beyond)
+        called_within = (kept.codes == WITHIN) & (self.limited < within - ROUNDING)
+        return bool((missed | called_beyond | called_within).any())
+
+    def _false_in_choices(self, result: Result, inner: Floats, about: Ints) -> Iterator[str]:
+        chosen = result.pick(weights={each.name: 1.0 for each in self.objectives})
+        units = np.array([PER_CENT if each.relative else 1.0 for each in self.objectives])
+        sums = (inner * units).sum(axis=1)
+        best, slack = float(sums[about].max()), ROUNDING * (1.0 + float(np.abs(sums[about]).max()))
+        named = [float(sums[result.arms.index(arm)]) for arm in chosen.among]
+        mine = -np.inf if chosen.arm is None else float(sums[result.arms.index(chosen.arm)])
+        if max(named, default=-np.inf) < best - slack or best - mine > chosen.behind + slack:
+            yield "choice"
+        volume = result.hypervolume()
+        signs = np.array([-1.0 if each.minimized else 1.0 for each in self.objectives])
+        reference = signs * np.array([value for _, value in volume.reference])
+        true = hypervolume(signs * self.values[about], reference)
+        if true is None or volume.certain is None or volume.possible is None:  # too many arms for it
+            return
+        if volume.certain > true * (1.0 + ROUNDING) + ROUNDING or volume.possible < true * (1.0 - ROUNDING) - ROUNDING:
+            yield "volume"
 
     def _false_in_certificate(self, certificate: Certificate, about: Floats, returned: Floats) -> Iterator[str]:
         accuracy, coverage = (

@@ -14,6 +14,7 @@ from scipy.special import betaincinv, ndtri
 
 from frontguard._common.typing import Floats
 from frontguard.audit.truth import Truth
+from frontguard.limits import columns_for, parse_limits
 from frontguard.objectives import Objective
 
 Law = Callable[[Floats], Floats]
@@ -69,7 +70,8 @@ class World:
     """K arms with a law for each of M objectives; values are drawn independently."""
 
     objectives: tuple[Objective, ...]
-    laws: tuple[tuple[Law, ...], ...]  # K × M
+    laws: tuple[tuple[Law, ...], ...]  # K × M, and behind these the laws of metrics that are limited only
+    limits: tuple[str, ...] = ()  # what arms must keep to
 
     @property
     def arms(self) -> list[str]:
@@ -79,9 +81,18 @@ class World:
     @property
     def truth(self) -> Truth:
         """The true quantiles, means and exact values."""
-        levels = [LEVELS if each.statistic == "mean" else np.array([each.level]) for each in self.objectives]
-        rows = [[float(law(level).mean()) for law, level in zip(laws, levels, strict=True)] for laws in self.laws]
-        return Truth(self.objectives, np.array(rows))
+        rows = [[_counted(each, laws[d]) for d, each in enumerate(self.objectives)] for laws in self.laws]
+        if not self.limits:
+            return Truth(self.objectives, np.array(rows))
+        columns = columns_for(self.objectives, parse_limits(self.limits))
+        limited = [
+            [
+                float(gate.metric.inward(_counted(gate.metric, laws[columns.sources[gate.column]])))
+                for gate in columns.gates
+            ]
+            for laws in self.laws
+        ]
+        return Truth(self.objectives, np.array(rows), np.array(limited))
 
     def measure(self, arm: int, rng: np.random.Generator) -> Floats:
         """One pull of an arm (M,)."""
@@ -90,3 +101,8 @@ class World:
     def sample(self, arm: int, count: int, rng: np.random.Generator) -> Floats:
         """So many pulls of an arm (n, M)."""
         return np.stack([law(rng.uniform(size=count)) for law in self.laws[arm]], axis=1)
+
+
+def _counted(objective: Objective, law: Law) -> float:
+    """What counts of a metric with this law."""
+    return float(law(LEVELS if objective.statistic == "mean" else np.array([objective.level])).mean())

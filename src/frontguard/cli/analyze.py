@@ -11,6 +11,7 @@ import typer
 
 from frontguard._common.secrets import without_password
 from frontguard._common.written import checked_confidence, checked_goal
+from frontguard.cli.beside import Baseline, PickOne, beside_of, print_beside, read_asked
 from frontguard.cli.counted import Exact, Mean, Sigma, check_named, counted, of_analyze
 from frontguard.cli.report import checked_target, keep, origin
 from frontguard.cli.values import (
@@ -26,7 +27,8 @@ from frontguard.cli.values import (
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
-    from frontguard.documents.base import Origin
+    from frontguard.comparisons.asked import Beside
+    from frontguard.documents.origin import Origin
     from frontguard.logs.analysis import Analysis
 
 OPEN = 3
@@ -143,6 +145,8 @@ def analyze(
     executor: Annotated[
         str | None, typer.Option(help="dask://HOST:PORT: files that its workers see are read and sorted there.")
     ] = None,
+    baseline: Baseline = None,
+    pick: PickOne = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit code 3 if any arm is open.")] = False,
     top: Annotated[int, whole_from(1, "Arms to show; the rest is counted.")] = 30,
     csv: Annotated[Path | None, typer.Option(help="Write a row for every arm to this file.")] = None,
@@ -155,6 +159,7 @@ def analyze(
     """
     if report is not None:
         checked_target(report)
+    wanted = read_asked(baseline, pick)
     given: dict[str, Any] = {
         "tolerance": by_metric("tolerance", tolerance, read_tolerance),
         "limits": read_limits(limit) if limit else None,
@@ -198,16 +203,18 @@ def analyze(
             **of_analyze(said),
             **reading,
         )
+    beside = beside_of(found, wanted)
     if csv is not None:
-        write_csv(found, csv)
+        write_csv(found, csv, beside)
     if json:
-        _print_json(found, log)
+        _print_json(found, log, beside)
     else:
-        _print(found, top, append)
+        _print(found, top, append, beside)
     if report is not None:
         from frontguard.reports.analysis import analysis_report
+        from frontguard.reports.beside import with_beside
 
-        keep(analysis_report(found, _origin(log)), report)
+        keep(with_beside(analysis_report(found, _origin(log)), found, beside), report)
     opened = found.status != "certified"
     raise typer.Exit(OPEN if strict and opened else 0)
 
@@ -232,26 +239,27 @@ def _origin(log: Sequence[str]) -> Origin:
     return origin([without_password(each) for each in log])
 
 
-def _print_json(found: Analysis, log: Sequence[str]) -> None:
-    from frontguard.documents.analysis import analyze_pieces
+def _print_json(found: Analysis, log: Sequence[str], beside: Beside | None = None) -> None:
+    from frontguard.documents.pieces import analyze_pieces
     from frontguard.words.analysis import answer
 
-    sys.stdout.writelines(analyze_pieces(found, answer(found), _origin(log)))
+    sys.stdout.writelines(analyze_pieces(found, answer(found), _origin(log), beside))
     sys.stdout.write("\n")
 
 
-def write_csv(found: Analysis, path: Path) -> None:
+def write_csv(found: Analysis, path: Path, beside: Beside | None = None) -> None:
     """A row for every arm, as a report's CSV has it."""
     from frontguard.reports.csv import lines
     from frontguard.reports.write import replace_file
 
     try:
-        replace_file(path, lines(found.columns()))
+        more = {} if beside is None else beside.columns(len(found.arms))
+        replace_file(path, lines(found.columns() | more))
     except OSError as error:
         raise BadInput(f"--csv {path}: cannot be written: {error.strerror or error}") from None
 
 
-def _print(found: Analysis, top: int, append: Path | None) -> None:
+def _print(found: Analysis, top: int, append: Path | None, beside: Beside) -> None:
     from frontguard.words import analysis as summary
     from frontguard.words.certificate import guarantee
     from frontguard.words.counted import rates
@@ -259,6 +267,7 @@ def _print(found: Analysis, top: int, append: Path | None) -> None:
 
     screen = console()
     print_answer(screen, summary.answer(found), summary.table(found, top), "--csv FILE")
+    print_beside(screen, found, beside, top, "--csv FILE")
     screen.print(guarantee(found, anytime=found.anytime))
     for line in summary.best_guess(found):
         screen.print(line)

@@ -72,6 +72,8 @@ GROUPS: dict[str, dict[str, str]] = {
         "--executor": "ADDRESS",
     },
     "Output": {
+        "--baseline": "ARM",
+        "--pick": "HOW",
         "--strict": "",
         "--allow-failed-arms": "",
         "--top": "N",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,13 +13,11 @@ from frontguard._common.written import checked_confidence, checked_goal
 from frontguard.cli.counted import Exact, Mean, check_named, counted, counting
 from frontguard.cli.values import THREATS, by_metric, console, known_metrics, read_number, say, whole_from
 from frontguard.errors import BadInput
-from frontguard.phrases import nearest
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
     from frontguard.commands.spec import Spec
     from frontguard.objectives import Objective
     from frontguard.planning.cost import CostPlan
-    from frontguard.planning.reach import Pilot
     from frontguard.theory.spread import Gaussian, Subgaussian
 
 
@@ -100,7 +97,11 @@ def plan(
     if wanted is not None:
         named = wanted.objectives
         if wanted.limits:
-            say("the limits of the spec are left out of this plan: what they take is not foreseen")
+            say(
+                "the limits of the spec are left out of this plan: its figures are of the objectives alone. Arms of "
+                "which it is open whether they keep to a limit take pulls until that is known; arms beyond one take "
+                "fewer"
+            )
     else:
         named = _named(maximize or [], minimize or [], objectives, in_pilot=pilot is not None)
     check_named(said, [metric.name for metric in named], declared=wanted is None)
@@ -120,7 +121,12 @@ def plan(
         )
         if arm is None:
             raise BadInput("--arm: name the column of the pilot that says which arm a row belongs to")
-        measured = read_pilot(pilot, arm, metrics)
+        from frontguard.cli.pilot import read_pilot  # which needs more than --help does
+
+        measured, metrics = read_pilot(pilot, arm, metrics)
+        for each, before in zip(metrics, counting_so, strict=True):
+            if each.statistic != before.statistic:
+                say(f"{each.name!r} is true or false: the rate is what counts")
         if arms is not None and arms != measured.arms:
             raise BadInput(f"--arms: {pilot} has {measured.arms}, got {arms}; leave it away")
         arms = measured.arms
@@ -252,77 +258,6 @@ def _for_each(option: str, given: list[str], names: list[str]) -> list[str]:
         if name not in named:
             raise BadInput(f"{option}: wanted one for each objective; got none for {name!r}")
     return [named[name] for name in names]
-
-
-def read_pilot(path: Path, arm: str, metrics: Sequence[Objective]) -> Pilot:
-    """The measurements of a CSV file with a header; arms are texts, an empty cell or NaN is a failed measurement."""
-    import numpy as np
-
-    from frontguard.objectives import inward_matrix
-    from frontguard.planning.reach import Pilot
-
-    index: dict[str, int] = {}
-    owners: list[int] = []
-    values: list[list[float]] = []
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.reader(file)
-            header = [name.strip() for name in next(reader, [])]
-            at = _column(path, header, arm, "--arm")
-            columns = [_column(path, header, m.name, f"--{m.direction}") for m in metrics]
-            for row in reader:
-                if not row:
-                    continue
-                if len(row) != len(header):
-                    raise BadInput(
-                        f"{path}, line {reader.line_num}: wanted {len(header)} cells as in the header, got {len(row)}"
-                    )
-                name = row[at].strip()
-                if not name:
-                    raise BadInput(f"{path}, line {reader.line_num}: the arm in column {arm!r} is empty")
-                owners.append(index.setdefault(name, len(index)))
-                values.append([_number(path, reader.line_num, header[c], row[c]) for c in columns])
-                for metric, value in zip(metrics, values[-1], strict=True):
-                    if not math.isnan(value) and metric.fault(value):
-                        must = "must be positive" if metric.bounds is None else "must be between its bounds"
-                        raise BadInput(
-                            f"{path}, line {reader.line_num}: {metric.name!r} {must}; got {value:g}: {metric.remedy}"
-                        )
-    except OSError as error:
-        raise BadInput(f"--pilot {path}: cannot be read: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise BadInput(f"--pilot {path}: is not text in UTF-8") from None
-    except csv.Error as error:
-        raise BadInput(f"--pilot {path}: is not a CSV file: {error}") from None
-    if len(index) < 2:
-        raise BadInput(f"--pilot {path}: wanted at least two arms in column {arm!r}, got {len(index)}")
-    return Pilot(tuple(index), inward_matrix(metrics, values), np.array(owners, np.int64))
-
-
-def _column(path: Path, header: list[str], name: str, option: str) -> int:
-    places = [place for place, heading in enumerate(header) if heading == name]
-    if len(places) == 1:
-        return places[0]
-    if places:
-        raise BadInput(f"{option} {name}: {path} has {len(places)} columns of that name")
-    near = nearest(name, header, cutoff=0.5)
-    hint = f"did you mean {near}?" if near else f"it has {', '.join(header) or 'no header'}"
-    raise BadInput(f"{option} {name}: {path} has no such column; {hint}")
-
-
-def _number(path: Path, line: int, column: str, text: str) -> float:
-    """A cell as a number; NaN where the measurement failed."""
-    if not text.strip():
-        return math.nan
-    try:
-        value = float(text)
-    except ValueError:
-        raise BadInput(
-            f"{path}, line {line}: {column!r} must be a number, or empty if it failed; got {text!r}"
-        ) from None
-    if math.isinf(value):
-        raise BadInput(f"{path}, line {line}: {column!r} must be finite, or empty if it failed; got {text!r}")
-    return value
 
 
 def _print(made: CostPlan) -> None:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from frontguard.cli.beside import Baseline, PickOne, read_asked
 from frontguard.cli.values import say
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
-    from frontguard.documents.base import Origin
+    from frontguard.documents.origin import Origin
     from frontguard.reports.model import Report
 
 DEFAULT = "report.html"
@@ -36,6 +37,8 @@ def report(
     format: Annotated[
         str | None, typer.Option(help="html, markdown or csv (without: by the ending of the file).")
     ] = None,
+    baseline: Baseline = None,
+    pick: PickOne = None,
     json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON on stdout.")] = False,
 ) -> None:
     """Write a report: the answer, its picture, the table, what is certain and what that assumes, how to reproduce it.
@@ -45,13 +48,15 @@ def report(
     if json and output == "-":
         raise BadInput("--json: wanted with a file to write to; standard output cannot have both")
     checked_target(output, format)
+    asked = read_asked(baseline, pick)
     from frontguard.documents.done import ReportDocument
+    from frontguard.reports.beside import asked_for
     from frontguard.reports.sources import report_from
     from frontguard.reports.write import format_of, save
     from frontguard.words.progress import ProgressDisplay
 
     with ProgressDisplay() as display:
-        made = report_from(source, study, progress=display.counted)
+        made = asked_for(report_from(source, study, progress=display.counted), asked)
     saved = save(made, output, format)
     if output == "-":
         return
@@ -99,7 +104,7 @@ def keep(made: Report, path: Path) -> None:
 def origin(source: str | list[str] | None = None, **more: Any) -> Origin:
     """How a command makes what it prints or writes: by which version, how it was called, of what, and when."""
     from frontguard import __version__
-    from frontguard.documents.base import Origin
+    from frontguard.documents.origin import Origin
     from frontguard.words.command_line import command_line
 
     now = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"

@@ -19,6 +19,7 @@ import typer
 
 from frontguard._common.secrets import without_password
 from frontguard._common.written import checked_confidence, checked_goal, checked_seconds
+from frontguard.cli.beside import Baseline, PickOne, beside_of, check_asked, print_beside, read_asked
 from frontguard.cli.counted import Exact, Mean, Sigma, check_named, counted, counting
 from frontguard.cli.report import checked_target, keep, origin
 from frontguard.cli.values import (
@@ -37,12 +38,16 @@ from frontguard.errors import BadInput
 if TYPE_CHECKING:
     from frontguard.commands.run import Ended
     from frontguard.commands.spec import Spec
+    from frontguard.comparisons.asked import Beside
     from frontguard.objectives import Objective
     from frontguard.storage.contract import Storage
     from frontguard.studies.study import Study
 
 INTERRUPTED, NOT_CERTIFIED = 130, 3
 """Exit codes."""
+
+MOST_COMPARED = 60
+"""Arms that the table against the baseline shows."""
 
 QUICK_STORAGE = "frontguard-run.db"
 """Where studies without a spec file are kept, in the current folder."""
@@ -119,6 +124,8 @@ def run(
     allow_failed_arms: Annotated[
         bool, typer.Option("--allow-failed-arms", help="Exit 0 if certified, even if arms that fail were set aside.")
     ] = False,
+    baseline: Baseline = None,
+    pick: PickOne = None,
     report: Annotated[
         Path | None, typer.Option(help="Write a report to this file, .html, .md or .csv, when the run ends.")
     ] = None,
@@ -139,28 +146,33 @@ def run(
         max_pulls=max_pulls, max_pulls_per_arm=max_pulls_per_arm, max_time=max_time, workers=workers, timeout=timeout,
         seed=seed, name=study, paired=paired, items=items,
     )  # fmt: skip
+    asked = read_asked(baseline, pick)
+    check_asked(asked, [each.name for each in wanted.arms], wanted.objectives)
     where = storage or wanted.storage or QUICK_STORAGE
     from frontguard.storage.open import open_storage
 
     with open_storage(where) as opened:
         ended = _driven(wanted, _study(wanted, opened, without_password(where)))
+        beside = beside_of(ended.snapshot.result, asked)
         if json:
             from frontguard.documents.result import RunDocument
             from frontguard.words.notices import warnings_in_short
 
             file, text = None if spec is None else str(spec), wanted.source_text or None
             made = origin(file, seed=wanted.seed, spec=text)
-            print(RunDocument.of(ended, without_password(where), made, wanted.objectives).text())
+            print(RunDocument.of(ended, without_password(where), made, wanted.objectives, beside).text())
             if sys.stderr.isatty():  # the view has shown them, and is gone
                 for warning in warnings_in_short(ended.notices):
                     say(f"warning: {warning}")
         else:
-            _print(ended, opened, without_password(where))
+            _print(ended, opened, without_password(where), beside)
         if report is not None:
+            from frontguard.reports.beside import with_beside
             from frontguard.reports.study import study_report
 
             shown = without_password(where)
-            keep(study_report(opened, ended.snapshot.study, where=shown, said=ended.answer), report)
+            made_report = study_report(opened, ended.snapshot.study, where=shown, said=ended.answer)
+            keep(with_beside(made_report, ended.snapshot.result, beside), report)
     certified = ended.snapshot.result.status == "certified"
     if certified:
         raise typer.Exit(NOT_CERTIFIED if ended.snapshot.aside and not allow_failed_arms else 0)
@@ -399,7 +411,7 @@ def _one_stream() -> bool:
         return False
 
 
-def _print(ended: Ended, storage: Storage, where: str) -> None:
+def _print(ended: Ended, storage: Storage, where: str, beside: Beside) -> None:
     from frontguard.phrases import duration
     from frontguard.words.certificate import guarantee
     from frontguard.words.command_line import commands_to_look
@@ -411,6 +423,7 @@ def _print(ended: Ended, storage: Storage, where: str) -> None:
     snapshot = ended.snapshot
     several = len(storage.studies()) > 1
     print_answer(screen, ended.answer, table(snapshot), "--report FILE.csv")
+    print_beside(screen, snapshot.result, beside, MOST_COMPARED, "--report FILE.csv")
     if len(snapshot.aside) < len(snapshot.result.arms):
         screen.print(guarantee(snapshot.result, failed=snapshot.failed))
     if (said := rates(snapshot.result.notices)) is not None:

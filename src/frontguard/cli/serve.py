@@ -35,6 +35,10 @@ def serve(
         list[str] | None,
         typer.Option(help="Further NAME or NAME:PORT by which browsers reach this server; repeat for several."),
     ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(metavar="ARM", help="Compare arms with this one on their pages (without: with those returned)."),
+    ] = None,
     open: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the URL and the token as JSON on stdout.")] = False,
 ) -> None:
@@ -78,7 +82,7 @@ def serve(
         import webbrowser
 
         webbrowser.open(bound.url)
-    server = LiveServer(bound, Watchers(source, only))
+    server = LiveServer(bound, Watchers(source, only), baseline=baseline)
     server.run()
     if server.interrupted:
         raise typer.Exit(INTERRUPTED)

@@ -21,6 +21,7 @@ from frontguard.results import Result
 from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Verdict
 from frontguard.words.certificate import certificate_against_goal
+from frontguard.words.limits import standing_to_limits
 from frontguard.words.progress import EVERY, FIRST
 from frontguard.words.study import in_a_line, left_to_do, too_short
 from frontguard.words.tables.arm_table import COLOURS, arm_table, counts, shown
@@ -151,6 +152,8 @@ def _foot(snapshot: Snapshot, width: int) -> list[Text]:
 
     now = certificate_against_goal(snapshot.result.nearest, snapshot.objectives)
     lines = [Text(now[0].upper() + now[1:], style="bold")]
+    if (kept := standing_to_limits(snapshot.result)) is not None:
+        lines.append(Text(kept))
     left = snapshot.pulls_left
     share = 0.0 if left is None else snapshot.pulls / max(snapshot.pulls + left, 1)
     length = min(24, width // 4)

@@ -19,6 +19,9 @@ from frontguard._common.attached import attached
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.objectives import Objective
 
+AT_A_TIME = 20_000
+"""Arms that are brought to plain values in one piece."""
+
 
 class Contrast(IntEnum):
     """What is certain of an arm against the baseline in one metric, where a difference up to its tolerance is none."""
@@ -69,6 +72,11 @@ class Effect:
     difference: Span
     ratio: Span | None
     contrast: Contrast
+
+    @property
+    def told(self) -> Span:
+        """What is told of it first: the ratio, unless there is none or the metric is compared by differences."""
+        return self.difference if self.ratio is None or by_difference(self.metric) else self.ratio
 
     @property
     def sign(self) -> int:
@@ -134,6 +142,14 @@ class Spans:
     low: Floats
     high: Floats
 
+    def plain(self, rows: slice) -> list[list[list[float | None]]]:
+        """Some rows as Python's own numbers: estimate, low and high of each metric; None where they are not finite."""
+        table = np.stack([self.estimates[rows], self.low[rows], self.high[rows]], axis=2)
+        plain = table.astype(object)
+        plain[~np.isfinite(table)] = None
+        found: list[list[list[float | None]]] = plain.tolist()
+        return found
+
     def at(self, row: int, column: int) -> Span:
         """One of them."""
         return Span(float(self.estimates[row, column]), float(self.low[row, column]), float(self.high[row, column]))
@@ -170,6 +186,48 @@ class Comparisons:
 
     def __iter__(self) -> Iterator[Comparison]:
         return (self.of(row) for row in range(len(self.arms)))
+
+    def columns(self, arms: int) -> dict[str, Any]:
+        """The same as columns of a table of all arms (K,), in which the baseline has nothing."""
+
+        def spread(values: Any, otherwise: Any) -> Any:
+            column = np.full(arms, otherwise, object if isinstance(otherwise, str) else np.float64)
+            column[self.numbers] = values
+            return column.tolist() if isinstance(otherwise, str) else column
+
+        words = np.array([contrast.word for contrast in Contrast], object)
+        found: dict[str, Any] = {}
+        for d, metric in enumerate(self.metrics):
+            for sign, spans in (("−", self.differences), ("/", self.ratios)):
+                name = f"{metric.name} {sign} {self.baseline}"
+                ends = (("", spans.estimates), (" low", spans.low), (" high", spans.high))
+                found |= {name + end: spread(values[:, d], np.nan) for end, values in ends}
+            found[f"{metric.name} against {self.baseline}"] = spread(words[self.contrasts[:, d]], "")
+        return found
+
+    def plain(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Each arm with plain values that JSON can hold, one after another: what `to_dict` of each would say."""
+        names, words = [metric.name for metric in self.metrics], [contrast.word for contrast in Contrast]
+        keys = ("estimate", "low", "high")
+        for start in range(0, len(self.arms), AT_A_TIME):
+            part = slice(start, start + AT_A_TIME)
+            differences, ratios = self.differences.plain(part), self.ratios.plain(part)
+            missing, codes = np.isnan(self.ratios.low[part]).tolist(), self.contrasts[part].tolist()
+            for arm, row in zip(self.arms[part], zip(differences, ratios, missing, codes, strict=True), strict=True):
+                yield (
+                    arm,
+                    {
+                        name: {
+                            "difference": dict(zip(keys, difference, strict=True)),
+                            "ratio": None if none else dict(zip(keys, ratio, strict=True)),
+                            "contrast": words[code],
+                        }
+                        for name, difference, ratio, none, code in zip(names, *row, strict=True)
+                    },
+                )
+
+    def _repr_html_(self) -> str:
+        return str(attached("comparisons in a notebook")(self))
 
     def some(self, rows: Ints | Bools) -> Comparisons:
         """Some of the arms, in this order."""
@@ -224,6 +282,11 @@ def against(boxes: Boxes, baseline: int, numbers: Ints) -> Comparisons:
     return Comparisons(
         boxes.arms[baseline], names, numbers, boxes.metrics, difference, ratio, contrasts, boxes.confidence
     )
+
+
+def by_difference(metric: Objective) -> bool:
+    """Whether a metric's tolerance is an amount of it, so that differences tell more than ratios."""
+    return not metric.relative and metric.inner_tolerance > 0.0
 
 
 def contrasts_of(worst: Floats, best: Floats, tolerance: float) -> Ints:

@@ -1,15 +1,14 @@
-"""Analyses of logs as documents, there and back. They are printed in pieces: there may be a million arms."""
+"""Analyses of logs as documents, there and back; `pieces` writes them, without these models."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Annotated, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from frontguard.documents.base import Count, Document, Number, Origin, Share, Text, Truth, wrong
-from frontguard.documents.result import ResultDocument, Values, Word, values_of
+from frontguard.documents.base import Count, Document, Number, Share, Text, Truth, wrong
+from frontguard.documents.result import EffectDocument, PickDocument, ResultDocument, Values, Word, values_of
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.more_pulls import LIMITS, Needed
 from frontguard.logs.profile import Profile
@@ -144,23 +143,9 @@ class AnalyzeDocument(AnalysisDocument):
     """The files of the log."""
     at: Text | None = None
     """When it was printed."""
-
-
-def analyze_pieces(found: Analysis, answer: str, origin: Origin) -> Iterator[str]:
-    """The text of an `AnalyzeDocument`, in pieces: never all of it at once."""
-    needed, profile = found.needed, found.profile
-    reached = [] if needed is None else zip(needed.arms.tolist(), needed.rival_pulls.tolist(), strict=True)
-    return found.json_pieces(
-        answer=answer,
-        more_pulls_of_rival={found.arms[arm]: pulls for arm, pulls in reached if pulls >= 0},
-        profile=profile
-        and {
-            "levels": profile.levels.tolist(),
-            "in_front": profile.in_front.tolist(),
-            "resolution": profile.resolution,
-        },
-        version=origin.version,
-        command=origin.command,
-        source=origin.source,
-        at=origin.at,
-    )
+    baseline: Text | None = None
+    """The arm that --baseline names."""
+    comparisons: dict[Text, dict[Text, EffectDocument]] = {}
+    """Every other arm against it, by metric; all intervals hold at once with the certificate's confidence."""
+    pick: PickDocument | None = None
+    """What --pick chooses."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, Strict, TypeAdapter, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from frontguard.documents.origin import Origin as Origin
 from frontguard.errors import BadInput
 from frontguard.notices import AnyNotice
 from frontguard.phrases import number_of, shortened
@@ -37,24 +37,6 @@ class Document(BaseModel):
     def text(self, indent: int | None = None) -> str:
         """The JSON, in ASCII, so that any terminal, pipe or file takes it."""
         return json.dumps(self.model_dump(), indent=indent, allow_nan=False)
-
-
-@dataclass(frozen=True)
-class Origin:
-    """How something was made, as far as is known: entries of several documents."""
-
-    version: str | None = None
-    command: str | None = None
-    source: str | list[str] | None = None
-    at: str | None = None
-    seed: int | None = None
-    spec: str | None = None
-
-    @classmethod
-    def of(cls, document: Document) -> Origin:
-        """What a document says of it."""
-        said = {field.name: getattr(document, field.name, None) for field in fields(cls)}
-        return cls(**said)
 
 
 # Reading --------------------------------------------------------------------------------------------------------------

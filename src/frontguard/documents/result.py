@@ -12,16 +12,30 @@ import numpy as np
 from pydantic import Field, ValidationInfo, model_validator
 
 from frontguard._common.typing import Floats
-from frontguard.documents.base import FARTHEST, Amount, Count, Document, Notices, Number, Origin, Share, Text, wrong
+from frontguard.documents.base import (
+    FARTHEST,
+    Amount,
+    Count,
+    Document,
+    Notices,
+    Number,
+    Origin,
+    Share,
+    Text,
+    Truth,
+    wrong,
+)
+from frontguard.documents.beside import entries
 from frontguard.limits import Limit, columns_for
 from frontguard.objectives import Objective, parse_objectives
-from frontguard.results import ArmParts, Certificate, Guess, Inner, Kept, Result
+from frontguard.results import ArmParts, ByArm, Certificate, Guess, Inner, Kept, Result
 from frontguard.studies.overview import Snapshot
 from frontguard.theory.threats import threat_named
 from frontguard.verdicts import Keeping, Verdict
 
 if TYPE_CHECKING:
     from frontguard.commands.run import Ended
+    from frontguard.comparisons.asked import Beside
 
 
 Word = Literal["in", "undecided", "covered", "set aside", "out"]
@@ -100,6 +114,78 @@ class KeepingDocument(Document):
     interval: Ends
 
 
+class ExcellingDocument(Document):
+    """An objective in which a returned arm is the best of all, certainly or by the estimates."""
+
+    objective: Text
+    certain: bool
+
+
+class ReplacementDocument(Document):
+    """The returned arm that does for one that is not returned, and what is certain of the two.
+
+    By objective, in its units, or as shares where its tolerance is one.
+    """
+
+    by: Text
+    costs: dict[Text, Amount]
+    """By how much it may be worse at most; 0 where it is certainly as good."""
+    gains: dict[Text, Amount]
+    """By how much it is better at least; 0 where that is not certain."""
+
+
+class SpanDocument(Document):
+    """An estimate, and the ends between which the true value certainly lies; null where that is not known."""
+
+    estimate: Number | None = None
+    low: Number | None = None
+    high: Number | None = None
+
+
+class EffectDocument(Document):
+    """An arm against the baseline in one metric, in its units."""
+
+    difference: SpanDocument
+    """Arm − baseline."""
+    ratio: SpanDocument | None = None
+    """Arm / baseline; null where either may be negative, or the baseline 0."""
+    contrast: Literal["better", "no worse", "alike", "no better", "worse", "open"]
+    """What is certain, where a difference up to the metric's tolerance is none."""
+
+
+class PickDocument(Document):
+    """The arm that --pick chooses, how sure that is, and what it gives up."""
+
+    arm: Text | None
+    """Null where no arm certainly keeps to the limits."""
+    rule: Literal["weights", "knee"]
+    weights: dict[Text, Number] | None = None
+    """What a unit of each metric is worth or, where its tolerance is a percentage, one per cent of it."""
+    limits: list[Text] = []
+    certain: Truth
+    """Whether certainly no other arm has a higher score."""
+    among: list[Text] = []
+    """Among which arms the one with the highest score certainly is."""
+    behind: Number | None = None
+    """By how much the chosen one may be behind that one, in units of the score."""
+    score: SpanDocument
+    others: dict[Text, dict[Text, EffectDocument]] = {}
+    """Every other returned arm against the chosen one, by metric."""
+    confidence: Number | None = None
+
+
+class HypervolumeDocument(Document):
+    """The volume that the front dominates beyond a reference point, in units; null where it is not bounded or known."""
+
+    reference: dict[Text, Number]
+    certain: Number | None = None
+    """What it is at least: that of the lower ends of the returned arms' boxes."""
+    estimate: Number | None = None
+    """That of the returned arms' estimates."""
+    possible: Number | None = None
+    """What it is at most: that of the upper ends of all arms' boxes."""
+
+
 class ResultDocument(Document):
     """What `Result.to_dict()` gives. Intervals are in the metrics' units; an end that is not known is null."""
 
@@ -126,10 +212,18 @@ class ResultDocument(Document):
     differences: dict[Text, dict[Text, Ends]] = {}
     """Where arms were compared on the same items: by arm and objective, between what the arm less the one that decides
     it lies, [low, high] in the metric's units."""
+    aim: Literal["front", "list"] = "front"
+    """What is returned: all arms that none beats, or as few as are enough."""
+    best_at: dict[Text, list[ExcellingDocument]] = {}
+    """By returned arm: what it is best at."""
+    replaced_by: dict[Text, ReplacementDocument] = {}
+    """By arm that is not returned: which returned one does for it."""
     best_guess: list[Text] | None = None
     """Where no arm is in: those that would be if the estimates were exact. Nothing is promised of it."""
     least_pulls: LeastPulls | None = None
     """Where no arm is in: the pulls that an arm needs at least."""
+    hypervolume: HypervolumeDocument | None = None
+    """What the front is worth; null for many arms."""
     limits: list[Limit] = []
     """What arms must keep to: the front is that of the arms within."""
     keeping: dict[Text, list[KeepingDocument]] = {}
@@ -172,6 +266,8 @@ class ResultDocument(Document):
         metrics = self.metrics
         self.check_values(metrics, intervals=self.intervals, estimates=self.centres)
         self.check_arms(pulls_per_arm=self.pulls_per_arm, decided_by=self.decided_by, differences=self.differences)
+        self.check_arms(best_at=self.best_at, replaced_by=self.replaced_by)
+        self.check_named("replaced_by", ((arm, each.by) for arm, each in self.replaced_by.items()))
         self.check_named("decided_by", self.decided_by.items())
         self.check_named("best_guess", enumerate(self.best_guess or ()))
         self.check_parts()
@@ -259,6 +355,7 @@ class ResultDocument(Document):
             parts=ArmParts.of(self.arm_columns, (self.arm_parts[arm] for arm in arms)) if self.arm_columns else None,
             limits=self._kept(arms, metrics),
             apart=self._apart(arms, metrics),
+            goal=self.aim,
         )
 
     def _apart(self, arms: Sequence[str], metrics: tuple[Objective, ...]) -> Floats | None:
@@ -362,9 +459,17 @@ class RunDocument(ResultDocument):
     """The file of the spec."""
     at: Text | None = None
     """When it was printed."""
+    baseline: Text | None = None
+    """The arm that --baseline names."""
+    comparisons: dict[Text, dict[Text, EffectDocument]] = {}
+    """Every other arm against it, by metric; all intervals hold at once with the certificate's confidence."""
+    pick: PickDocument | None = None
+    """What --pick chooses."""
 
     @classmethod
-    def of(cls, ended: Ended, where: str, origin: Origin, objectives: Sequence[Objective]) -> RunDocument:
+    def of(
+        cls, ended: Ended, where: str, origin: Origin, objectives: Sequence[Objective], beside: Beside | None = None
+    ) -> RunDocument:
         """How a run ended. The status is `running` if it was interrupted, `budget` if its time was over."""
         snapshot, result = ended.snapshot, ended.snapshot.result
         more = {
@@ -382,6 +487,7 @@ class RunDocument(ResultDocument):
             "study": snapshot.study,
             "storage": where,
             "objectives": [each.spelled_out for each in objectives],
+            **{key: dict(value.pairs) if isinstance(value, ByArm) else value for key, value in entries(beside).items()},
         }
         return cls.model_validate(result.to_dict() | more | asdict(origin))
 

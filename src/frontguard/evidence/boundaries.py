@@ -25,18 +25,17 @@ from __future__ import annotations
 
 import functools
 import math
-from bisect import bisect_left
 from collections.abc import Callable
 from numbers import Integral
 from typing import overload
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betainc, betaln, ndtri
 
 from frontguard._common.checks import checked_delta, real_number
 from frontguard._common.compiled import kernel
-from frontguard._common.typing import Ints
+from frontguard._common.special import beta_share, log_beta, normal_quantile
+from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput
 
 AnyInts = npt.NDArray[np.integer]
@@ -53,40 +52,37 @@ _SAFETY = 1e-9
 _ROUNDED_UP = 1.0 + 2.0**-51  # a share and its product with n are each rounded by a relative 2⁻⁵³ at most
 
 _WEAKEST, _STRONGEST = 1e-6, 1e4  # of the mixture: beyond, the prior's own constant loses digits
-_MOST_TERMS = 10**6  # of the continued fraction, which needs about √n
+_MANY_TERMS = 200  # of the continued fraction, which mostly needs less than fifty ...
+_MOST_TERMS = 10**6  # ... and near the mean about √n
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
-@kernel
-def _stirling_rest(x: float) -> float:
+def _stirling_rest(x: Floats) -> Floats:
     """log Γ(x) − [(x − 1/2) log x − x + log(2π)/2], for x > 0."""
-    if x < 16.0:
-        return math.lgamma(x) - ((x - 0.5) * math.log(x) - x + _HALF_LOG_2PI)
+    x, rest = x.copy(), np.zeros_like(x)
+    small = np.flatnonzero(x < 16.0)
+    while small.size:  # by Γ(x+1) = x Γ(x)
+        at = x[small]
+        rest[small] += (at + 0.5) * np.log1p(1.0 / at) - 1.0
+        x[small] = at + 1.0
+        small = small[at < 15.0]
     y = 1.0 / (x * x)
-    return (1.0 / 12.0 - y * (1.0 / 360.0 - y * (1.0 / 1260.0 - y * (1.0 / 1680.0 - y / 1188.0)))) / x
+    return rest + (1.0 / 12.0 - y * (1.0 / 360.0 - y * (1.0 / 1260.0 - y * (1.0 / 1680.0 - y / 1188.0)))) / x
 
 
-@kernel
-def _deviance(x: float, mean: float, excess: float) -> float:
+def _deviance(x: Floats, mean: Floats, excess: Floats) -> Floats:
     """x log(x / mean) − excess, for excess = x − mean, which the caller knows to more digits than the difference."""
     v = excess / (x + mean)
-    if abs(v) > 0.1:
-        return x * math.log(x / mean) - excess
     # log(x/mean) = 2 artanh(v), and its first term takes the excess away: 2xv − excess = excess · v.
-    total = excess * v
+    near = excess * v
     term = 2.0 * x * v
-    j = 3
-    while True:
-        term *= v * v
-        longer = total + term / j
-        if longer == total:
-            return total
-        total = longer
-        j += 2
+    for j in range(3, 25, 2):  # up to |v| = 0.1, what is left out is below rounding
+        term = term * (v * v)
+        near += term / j
+    return np.where(np.abs(v) > 0.1, x * np.log(x / mean) - excess, near)
 
 
-@kernel
-def _log_beta_over_powers(A: float, B: float, p: float, r: float, excess: float) -> float:
+def _log_beta_over_powers(A: Floats, B: Floats, p: float, r: float, excess: Floats) -> Floats:
     """log[B(A, B) / (pᴬ rᴮ)] for r = 1 − p and excess = A − (A+B) p.
 
     Written as (A+B) KL(A/(A+B) ‖ p) and Stirling's small rests: the logarithms of the Beta function and of the powers
@@ -95,16 +91,44 @@ def _log_beta_over_powers(A: float, B: float, p: float, r: float, excess: float)
     N = A + B
     distance = _deviance(A, N * p, excess) + _deviance(B, N * r, -excess)
     rests = _stirling_rest(A) + _stirling_rest(B) - _stirling_rest(N)
-    return distance + rests + _HALF_LOG_2PI + 0.5 * (math.log(N / A) - math.log(B))
+    return distance + rests + _HALF_LOG_2PI + 0.5 * (np.log(N / A) - np.log(B))
 
 
-@kernel
-def _tail_over_powers(A: float, B: float, x: float, y: float, excess: float) -> float:
+def _tail_over_powers(A: Floats, B: Floats, x: float, y: float, excess: Floats) -> Floats:
     """B(A, B) I_x(A, B) / (xᴬ yᴮ) for y = 1 − x and excess = A − (A+B) x ≥ 0; NaN should it not converge.
 
     The continued fraction of DiDonato and Morris (Algorithm 708, ACM TOMS 18, 1992), by Lentz's method. Its terms are
     given by the excess, so that nothing cancels.
     """
+    tails = np.empty(A.size)
+    which = np.arange(A.size)  # those that have not converged yet
+    value = A / (A + 1.0) * (excess + 1.0)
+    C, D = value, np.zeros_like(value)
+    for n in range(1, _MANY_TERMS):
+        m = A + 2.0 * n
+        a = (A + n - 1.0) / (m - 1.0) * ((A + B + n - 1.0) / (m - 1.0)) * n * (B - n) * x * x
+        b = n + n * (B - n) * x / (m - 1.0) + (A + n) / (m + 1.0) * (excess + 1.0 + n * (1.0 + y))
+        D = b + a * D
+        D = 1.0 / np.where(D == 0.0, 1e-300, D)
+        C = b + a / C
+        C = np.where(C == 0.0, 1e-300, C)
+        change = C * D
+        value = value * change
+        going = ~(np.abs(change - 1.0) < 1e-15)
+        if not going.all():
+            tails[which[~going]] = 1.0 / value[~going]
+            which = which[going]
+            A, B, excess, value, C, D = (each[going] for each in (A, B, excess, value, C, D))
+            if not which.size:
+                return tails
+    for i, *given in zip(which.tolist(), A.tolist(), B.tolist(), excess.tolist(), strict=True):
+        tails[i] = _long_fraction(x, y, *given)
+    return tails
+
+
+@kernel
+def _long_fraction(x: float, y: float, A: float, B: float, excess: float) -> float:
+    """The same for one that takes many terms: near the mean of long samples, about √n of them."""
     b = A / (A + 1.0) * (excess + 1.0)
     value = b
     C = b
@@ -127,103 +151,86 @@ def _tail_over_powers(A: float, B: float, x: float, y: float, excess: float) -> 
     return math.nan
 
 
-@kernel
-def _excess(n: int, k: int, p: float, r: float) -> float:
+def _excess(n: Floats, k: Floats, p: float, r: float) -> Floats:
     """k − n p, to the digits of the rarer of success and failure."""
-    if p <= 0.5:
-        return k - n * p
-    return n * r - (n - k)
+    return k - n * p if p <= 0.5 else n * r - (n - k)
 
 
-@kernel
-def _log_mixture(n: int, k: int, p: float, r: float, strength: float, log_prior: float) -> float:
+def _log_mixture(n: Floats, k: Floats, p: float, r: float, strength: float, log_prior: float) -> Floats:
     """log M_n(k), for k < p n."""
     A = strength * p + k
     B = strength * r + (n - k)
     excess = _excess(n, k, p, r)  # of A over (A+B) p as well, since the prior has mean p
     whole = _log_beta_over_powers(A, B, p, r, excess)
     above = _tail_over_powers(B, A, r, p, -excess)
-    return whole + math.log1p(-above * math.exp(-whole)) - log_prior
+    return whole + np.log1p(-above * np.exp(-whole)) - log_prior
 
 
-@kernel
-def _between(low: int, high: int, guess: float, tries: int) -> int:
-    """The next k to try, strictly between two that are known: the guess, or the middle if guessing takes long."""
-    if tries > 8 or math.isnan(guess):
-        return low + (high - low) // 2
-    return int(min(max(guess, low + 1.0), high - 1.0))
-
-
-@kernel
-def _anytime_rank(n: int, p: float, r: float, threshold: float, strength: float, log_prior: float) -> int:
-    """q(n): one more than the largest k with log M_n(k) ≥ threshold, by Newton's method inside a bracket."""
-    if not 0.0 < -n * math.log1p(-p) >= threshold:  # M_n(0) is at most (1−p)⁻ⁿ
-        return 0
-    low = -1
-    high = math.ceil(n * p)
-    guess = n * p - math.sqrt(2.0 * n * p * r * (threshold + 0.5 * math.log1p(n / strength)))
-    tries = 0
-    while high - low > 1:
-        k = _between(low, high, guess, tries)
-        over = _log_mixture(n, k, p, r, strength, log_prior) - threshold
-        if over >= 0.0:
-            low = k
-        else:  # and when it is NaN: a smaller rank is always valid
-            high = k
-        slope = math.log((strength * p + k + 0.5) / (strength * r + n - k + 0.5)) - math.log(p / r)
-        guess = k - over / min(slope, -1e-12)
-        tries += 1
-    return low + 1
-
-
-@kernel
-def _log_below(n: int, k: int, p: float, r: float) -> tuple[float, float]:
+def _log_below(n: Floats, k: Floats, p: float, r: float) -> tuple[Floats, Floats]:
     """log P(Bin(n, p) < k), and its slope in k, for 1 ≤ k ≤ n."""
-    A = float(k)
-    B = n - k + 1.0
+    A, B = k, n - k + 1.0
     excess = _excess(n, k, p, r) - p
     whole = _log_beta_over_powers(A, B, p, r, excess)
-    if excess <= 0.0:
-        log_below = math.log(_tail_over_powers(B, A, r, p, -excess)) - whole
-    else:
-        log_below = math.log1p(-math.exp(math.log(_tail_over_powers(A, B, p, r, excess)) - whole))
-    return log_below, math.exp(-whole - log_below) / (p * B)  # P(Bin = k−1) / P(Bin < k)
+    rare = excess <= 0.0
+    log_below = np.empty(n.size)
+    log_below[rare] = np.log(_tail_over_powers(B[rare], A[rare], r, p, -excess[rare])) - whole[rare]
+    often = ~rare
+    above = np.log(_tail_over_powers(A[often], B[often], p, r, excess[often])) - whole[often]
+    log_below[often] = np.log1p(-np.exp(above))
+    return log_below, np.exp(-whole - log_below) / (p * B)  # P(Bin = k−1) / P(Bin < k)
 
 
-@kernel
-def _fixed_rank(n: int, p: float, r: float, threshold: float, normal: float) -> int:
-    """The largest k with log P(Bin(n, p) < k) ≤ −threshold; `normal` is the normal quantile of the threshold."""
-    low = 0
-    high = n + 1
-    guess = n * p + normal * math.sqrt(n * p * r)
-    tries = 0
-    while high - low > 1:
-        k = _between(low, high, guess, tries)
-        log_below, slope = _log_below(n, k, p, r)
-        under = -threshold - log_below
-        if under >= 0.0:
-            low = k
-        else:
-            high = k
-        guess = k + under / max(slope, 1e-12)
-        tries += 1
-    return low
+def _largest(
+    n: Floats, low: Floats, high: Floats, guess: Floats, margin: Callable[[Floats, Floats], tuple[Floats, Floats]]
+) -> Ints:
+    """For each n the largest k with a margin of at least 0, between `low`, which has one, and `high`, which has not.
+
+    The margin of (n, k) falls in k; it comes with its slope, for Newton's method inside the bracket.
+    """
+    found = np.empty(n.size, np.int64)
+    which, tries = np.arange(n.size), 0
+    with np.errstate(all="ignore"):
+        while True:
+            going = high - low > 1.0
+            found[which[~going]] = low[~going]
+            which = which[going]
+            n, low, high, guess = (each[going] for each in (n, low, high, guess))
+            if not which.size:
+                return found
+            middle = low + np.floor((high - low) / 2.0)
+            tried = np.floor(np.clip(guess, low + 1.0, high - 1.0))
+            k = middle if tries > 8 else np.where(np.isnan(guess), middle, tried)  # if guessing takes long
+            over, slope = margin(n, k)
+            enough = over >= 0.0  # not when it is NaN: a smaller rank is always valid
+            low, high = np.where(enough, k, low), np.where(enough, high, k)
+            guess = k - over / np.minimum(slope, -1e-12)
+            tries += 1
 
 
-@kernel
 def _anytime_ranks(pulls: Ints, p: float, threshold: float, strength: float, log_prior: float) -> Ints:
-    ranks = np.empty(pulls.size, np.int64)
-    for i in range(pulls.size):
-        ranks[i] = _anytime_rank(pulls[i], p, 1.0 - p, threshold, strength, log_prior)
+    """q(n): one more than the largest k with log M_n(k) ≥ threshold."""
+    r, ranks = 1.0 - p, np.zeros(pulls.size, np.int64)
+    some = np.flatnonzero(-pulls * math.log1p(-p) >= threshold)  # M_n(0) is at most (1−p)⁻ⁿ
+    n = pulls[some].astype(np.float64)
+
+    def margin(n: Floats, k: Floats) -> tuple[Floats, Floats]:
+        slope = np.log((strength * p + k + 0.5) / (strength * r + n - k + 0.5)) - math.log(p / r)
+        return _log_mixture(n, k, p, r, strength, log_prior) - threshold, slope
+
+    guess = n * p - np.sqrt(2.0 * n * p * r * (threshold + 0.5 * np.log1p(n / strength)))
+    ranks[some] = _largest(n, np.full(n.size, -1.0), np.ceil(n * p), guess, margin) + 1
     return ranks
 
 
-@kernel
 def _fixed_ranks(pulls: Ints, p: float, threshold: float, normal: float) -> Ints:
-    ranks = np.empty(pulls.size, np.int64)
-    for i in range(pulls.size):
-        ranks[i] = _fixed_rank(pulls[i], p, 1.0 - p, threshold, normal)
-    return ranks
+    """The largest k with log P(Bin(n, p) < k) ≤ −threshold; `normal` is the normal quantile of the threshold."""
+    r, n = 1.0 - p, pulls.astype(np.float64)
+
+    def margin(n: Floats, k: Floats) -> tuple[Floats, Floats]:
+        log_below, slope = _log_below(n, k, p, r)
+        return -threshold - log_below, -slope
+
+    return _largest(n, np.zeros(n.size), n + 1.0, n * p + normal * np.sqrt(n * p * r), margin)
 
 
 @overload
@@ -265,7 +272,7 @@ def fixed_rank(pulls: int | AnyInts, probability: float, delta: float) -> int | 
     """
 
     def ranks(n: Ints, p: float, threshold: float) -> Ints:
-        return _fixed_ranks(n, p, threshold, float(ndtri(math.exp(-threshold))))
+        return _fixed_ranks(n, p, threshold, normal_quantile(math.exp(-threshold)))
 
     return _each(ranks, pulls, probability, delta)
 
@@ -279,7 +286,8 @@ def _each(
     if p <= 0.0:
         found = np.zeros(n.shape, np.int64)
     else:
-        found = n if p == 1.0 else ranks(n.ravel(), p, threshold).reshape(n.shape)
+        different, which = np.unique(n, return_inverse=True)  # many arms have as many pulls as others
+        found = n if p == 1.0 else ranks(different, p, threshold)[which].reshape(n.shape)
     return int(found) if np.ndim(pulls) == 0 else found
 
 
@@ -297,20 +305,32 @@ def first_useful_pulls(
     """
     p = _checked_probability(probability)
 
-    def rank(n: int) -> int:
+    def ranks(n: Ints) -> Ints:
         return anytime_rank(n, p, delta, strength=strength) if anytime else fixed_rank(n, p, delta)
 
-    if p <= 0.0 or rank(MOST_PULLS) <= taken_away(taken, MOST_PULLS):
+    if p <= 0.0 or ranks(np.array([MOST_PULLS]))[0] <= taken_away(taken, MOST_PULLS):
         raise BadInput(
             f"probability must be large enough for some number of pulls, at most {MOST_PULLS:.0e}, to be useful with "
             f"delta (δ) = {delta!r}{f' when a share of {taken:g} is taken away' if taken else ''}; got {probability!r}"
         )
     lost = 0
     while True:
-        n = bisect_left(range(MOST_PULLS), lost + 1, key=rank)  # the first with q(n) > lost: q never falls
+        n = _first_above(ranks, lost)
         if taken_away(taken, n) <= lost:
             return n
         lost = taken_away(taken, n)
+
+
+def _first_above(ranks: Callable[[Ints], Ints], lost: int) -> int:
+    """The first n with q(n) > lost, of ranks that never fall: between powers of 2, then between ever nearer numbers."""
+    tried = np.minimum(2 ** np.arange(41), MOST_PULLS)
+    low = 0
+    while True:
+        first = int(np.argmax(ranks(tried) > lost))
+        low, high = int(tried[first - 1]) if first else low, int(tried[first])
+        if high - low <= 1:
+            return high
+        tried = np.unique(np.linspace(low + 1, high, 50).astype(np.int64))
 
 
 def rank_table(probability: float, delta: float, *, largest: int = 65536, strength: float = 2.0) -> Ints:
@@ -371,7 +391,7 @@ def taken_away_each(share: float, pulls: Ints) -> Ints:
 def _log_prior(p: float, strength: float) -> float:
     """log of B(a, b) I_p(a, b) / (pᵃ (1−p)ᵇ), the constant that makes M_0 = 1."""
     a, b = strength * p, strength * (1.0 - p)
-    return float(betaln(a, b) + np.log(betainc(a, b, p)) - a * math.log(p) - b * math.log1p(-p))
+    return log_beta(a, b) + math.log(beta_share(a, b, p)) - a * math.log(p) - b * math.log1p(-p)
 
 
 def _checked_pulls(value: object, name: str) -> Ints:

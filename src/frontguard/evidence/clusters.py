@@ -64,12 +64,13 @@ def _take_shares(sums: Floats, totals: Floats, sizes: Ints, taken: int) -> None:
     """Let `taken` values that count 0 turn out as 1, in the clusters where that costs most: a fractional knapsack."""
     alike = sizes.min() == sizes.max()
     prices = np.empty(sizes.shape[0])
-    order = np.argsort(-totals)  # a chord to 1 is the steeper the larger ξ is: of clusters of one size, these are first
+    # A chord to 1 is the steeper the larger ξ is: of clusters of one size, these are first.
+    order = np.argsort(-totals, kind="mergesort")
     for l in range(BETS):  # noqa: E741
         if not alike:
             for c in range(sizes.shape[0]):
                 prices[c] = _price(l, totals[c], sizes[c])
-            order = np.argsort(-prices)
+            order = np.argsort(-prices, kind="mergesort")
         left = float(taken)
         for c in order:
             some = min(left, sizes[c] - totals[c])

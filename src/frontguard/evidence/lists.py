@@ -14,7 +14,7 @@ item that was not: when all are measured, the mean is known.
 
 Where measurements may be replaced, what is subtracted in c_r is not known. At most `hidden[r]` of the sum of the first
 r values was taken away by replacements, with a probability of its own (`hits_at_most`); so much more is subtracted, and
-added to what N m may be. Proofs: docs/theory.md, (r).
+added to what N m may be. Proofs: docs/theory.md, (t).
 """
 
 from __future__ import annotations

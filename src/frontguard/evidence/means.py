@@ -26,7 +26,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import betainccinv
 
 from frontguard._common.checks import checked_delta
 from frontguard._common.compiled import inlined, kernel
@@ -328,6 +327,8 @@ def highest_rate(ones: Floats, of: Floats, delta: float) -> Floats:
     >>> highest_rate(np.array([0.0, 10.0]), np.array([10.0, 10.0]), 0.05).round(3).tolist()
     [0.259, 1.0]
     """
+    from scipy.special import betainccinv  # few logs come here
+
     found = np.ones(len(ones))
     some = ones < of
     found[some] = np.minimum(1.0, betainccinv(ones[some] + 1.0, (of - ones)[some], delta) + 1e-9)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -105,22 +104,6 @@ class Analysis(Result):
         verdicts = {self.arms[arm]: WORDS[given.codes[arm]] for arm in decided}
         return {"confidence": given.confidence, "contamination": given.contamination, "verdicts": verdicts}
 
-    def json_pieces(self, **more: Any) -> Iterator[str]:
-        """The text of `to_dict` as JSON, with more entries at its end, in pieces: never all of it at once."""
-        between = "{"
-        for key, value in (*self.entries(), *more.items()):
-            yield f"{between}{json.dumps(key)}: "
-            between = ", "
-            if isinstance(value, ByArm):
-                inner = "{"
-                for piece in value.pieces():
-                    yield inner + json.dumps(piece)[1:-1]
-                    inner = ", "
-                yield "}" if inner == ", " else "{}"
-            else:
-                yield json.dumps(value)
-        yield "}"
-
     def to_frame(self) -> Any:
         """A row for each arm, in a frame of the kind that was analysed; pandas for files."""
         columns = self.columns()
@@ -149,6 +132,7 @@ class Analysis(Result):
         columns["pulls"] = self.pulls_per_arm
         columns["failed pulls"] = self.failed_pulls
         columns["decided by"] = [self.arms[j] if j >= 0 else "" for j in self.decided_by.tolist()]
+        columns |= self.list_columns()
         columns["mean front"] = self.mean_front
         if self.profile is not None:
             columns["stands up to"] = self.profile.per_arm

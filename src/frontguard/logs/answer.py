@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
 import numpy as np
 
-from frontguard._common.typing import Ints
+from frontguard._common.typing import Floats, Ints
 from frontguard.evidence.boxes import ArmBoxes, checked_statistics, first_and_whole
 from frontguard.evidence.statistics import statistics_of
 from frontguard.limits import Columns, Limit, columns_for
@@ -114,6 +114,7 @@ def answer(
     otherwise: tuple[WhatIf, ...] = ()
     if wanted and verdicts.undecided.all():
         otherwise = what_if(reader, delta, question.threat, question.confidence, goal)
+    exact = np.array([objective.exact for objective in question.objectives])
     found = Analysis(
         policy="analysis",
         status=_status(verdicts, more),
@@ -124,8 +125,8 @@ def answer(
         inner=_inner(boxes, np.arange(M)),
         pulls_per_arm=ordered.pulls,
         decided_by=verdicts.decided_by,
-        certificate=_certificate(question, goal, promised_now(boxes, verdicts, **goal), len(ordered.pulls)),
-        outlook=_certificate(question, goal, (verdicts.accuracy_slack, verdicts.coverage_slack), len(ordered.pulls)),
+        certificate=_certificate(question, promised_now(boxes, verdicts, **goal, exact=exact), len(ordered.pulls)),
+        outlook=_certificate(question, _outlook(boxes, verdicts, question), len(ordered.pulls)),
         notices=(
             *notes,
             *_exact_differs(reader, M),
@@ -183,11 +184,8 @@ def _status(verdicts: Verdicts, more: Needed | None) -> str:
     return "budget" if (more.limit <= 1).any() else "unreachable"
 
 
-def _certificate(question: Question, goal: dict[str, Any], slacks: tuple[float, float], arms: int) -> Certificate:
-    accuracy, coverage = (
-        tuple(np.maximum(goal[name] + slack, 0.0).tolist())
-        for name, slack in zip(("accuracy", "coverage"), slacks, strict=True)
-    )
+def _certificate(question: Question, amounts: tuple[Floats, Floats], arms: int) -> Certificate:
+    accuracy, coverage = (tuple(np.maximum(amount, 0.0).tolist()) for amount in amounts)
     return Certificate(
         accuracy=accuracy,
         coverage=coverage,
@@ -196,6 +194,19 @@ def _certificate(question: Question, goal: dict[str, Any], slacks: tuple[float, 
         contamination=question.threat.eps,
         arms=arms,
     )
+
+
+def _outlook(boxes: ArmBoxes, verdicts: Verdicts, question: Question) -> tuple[Floats, Floats]:
+    """Accuracy and coverage (M,) with which nothing would be open.
+
+    Where the goal is the list, those with which the candidates for the front could be returned are enough as well:
+    whatever these tolerances decide of the front, they decide of the list (docs/theory.md (r)).
+    """
+    slacks, goal = (verdicts.accuracy_slack, verdicts.coverage_slack), question.goal()
+    if question.aim != "front" and verdicts.undecided.any():
+        other = judge(boxes, **replace(question, aim="front").goal())
+        slacks = min(slacks, (other.accuracy_slack, other.coverage_slack), key=max)
+    return goal["accuracy"] + slacks[0], goal["coverage"] + slacks[1]
 
 
 def looks_dirtier(ordered: Readable, question: Question, verdicts: Verdicts) -> tuple[LooksDirtier, ...]:

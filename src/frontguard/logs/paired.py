@@ -2,7 +2,7 @@
 
 A column says on which block a row was measured. Rows of one arm and block are one observation, as in `logs.clustered`;
 two arms are compared on the blocks that both have (`evidence.pairs`; docs/theory.md, (s)). Where blocks are the items
-of a finite list, boxes of means are those of its mean (`evidence.lists`; (r)).
+of a finite list, boxes of means are those of its mean (`evidence.lists`; (t)).
 """
 
 from __future__ import annotations

@@ -30,6 +30,7 @@ from frontguard.evidence.boxes import ArmBoxes
 from frontguard.pareto.box_tree import plant
 from frontguard.pareto.dominance import maxima
 from frontguard.pareto.limits import LimitRule, veiled_boxes
+from frontguard.pareto.promises import promised_amounts, promised_of_pairs
 from frontguard.pareto.relations import (
     find_beaten,
     find_covering,
@@ -37,6 +38,7 @@ from frontguard.pareto.relations import (
     find_inside,
     find_leaders,
     find_strongest_rivals,
+    likely_ends,
     worst_uncovered,
 )
 from frontguard.pareto.rule import (
@@ -46,10 +48,8 @@ from frontguard.pareto.rule import (
     checked_tolerance,
     decide,
     new_standing,
-    promised,
-    promised_by_pairs,
 )
-from frontguard.pareto.short_list import find_best_first, keep_needed
+from frontguard.pareto.short_list import Seen, find_best_first, keep_needed
 from frontguard.verdicts import BEYOND, OPEN, Verdict
 
 _MANY = 50_000
@@ -211,15 +211,16 @@ def _judge_pairs(boxes: ArmBoxes, goal: Goal) -> Verdicts:
 
 def _choose(boxes: ArmBoxes, arms: Ints, accuracy: Floats, coverage: Floats, margin: Floats) -> Choice:
     """Which of these alive arms are candidates for the list."""
-    estimates, lower, upper = boxes.estimates, boxes.lower, boxes.upper
-    order = find_best_first(estimates, arms, coverage)
+    lower, upper = boxes.lower, boxes.upper
+    seen = Seen(*likely_ends(boxes), lower, upper)
+    order = find_best_first(boxes.estimates, arms, coverage)
     inside = find_inside(lower, upper, accuracy)
-    chosen = keep_needed(estimates, lower, upper, order, margin, coverage)
+    chosen = keep_needed(seen, order, margin, coverage)
     step = np.zeros(len(arms), np.int64)
     step[chosen] = 1
     rest = order[(inside & (step == 0))[order]]
     rest = rest[find_covering(upper[rest], lower[chosen[inside[chosen]]], coverage) < 0]
-    step[keep_needed(estimates, lower, upper, rest, margin, coverage, seem=False)] = 2
+    step[keep_needed(seen, rest, margin, coverage, seem=False)] = 2
     step[_needed_by_others(lower, upper, order, inside, step == 0, coverage)] = 3
     return Choice(step, inside)
 
@@ -294,15 +295,17 @@ def promised_now(
     margin: Floats,
     limits: LimitRule | None = None,
     goal: str = "front",
-) -> tuple[float, float]:
-    """Slacks of accuracy and coverage with which the arms that are in could be returned, whatever else is open."""
+    *,
+    exact: Bools,
+) -> tuple[Floats, Floats]:
+    """Accuracy and coverage (M,) with which the arms that are in could be returned, whatever else is open."""
     alive = np.flatnonzero(verdicts.codes != Verdict.OUT)
     wanted, M = Goal.of(accuracy, coverage, goal, margin), len(accuracy)
     # Arms that are in are certainly within, and of the others upper ends alone are read: limits change nothing here.
     if boxes.apart is not None:
         columns = boxes.as_columns()[:, :, :M]
-        return promised_by_pairs(columns, alive, verdicts.front[alive], wanted.accuracy, wanted.coverage)
-    return promised(boxes.lower[alive, :M], boxes.upper[alive, :M], verdicts.front[alive], wanted)
+        return promised_of_pairs(columns, alive, verdicts.front[alive], wanted)
+    return promised_amounts(boxes.lower[alive, :M], boxes.upper[alive, :M], verdicts.front[alive], wanted, exact)
 
 
 def _named(arms: Ints, found: Ints) -> Ints:

@@ -26,11 +26,15 @@ from frontguard.evidence.boxes import (
     LOW,
     LOW_FLOOR,
     REFUTED,
+    ArmBoxes,
 )
 from frontguard.pareto.dominance import best_leads, dominators, worst_lead
 
 _SMALLEST = float(np.finfo(np.float64).tiny)
 """More than nothing, and less than any difference of two values that are not equal."""
+
+WARY = 2.0
+"""Times the usual doubt of an estimate that an arm must seem to be better by, beyond the margin, to be listed too."""
 
 
 @inlined
@@ -206,18 +210,33 @@ def find_leaders(estimates: Floats, of_others: Floats) -> Ints:
 
 @inlined
 def near(boxes: Floats, margin: Floats, i: int, k: int) -> bool:
-    """Whether k seems to do for i: by the point estimates it is nowhere worse by more than the margin."""
+    """Whether k seems to do for i: by the point estimates it is nowhere worse by more than the margin, beyond doubt.
+
+    Where i seems to be better by more, but that may be noise, it is not believed: a list is to be short.
+    """
     enough = True
     for d in range(margin.shape[0]):
-        ahead = boxes[k, ESTIMATE, d] - boxes[i, ESTIMATE, d] + margin[d]
-        enough &= boxes[k, ESTIMATE, d] > -np.inf and ahead >= 0.0
+        high, low = boxes[k, ESTIMATE, d], boxes[i, ESTIMATE, d]
+        enough &= high > -np.inf
+        if high > -np.inf and low > -np.inf:
+            high, low = high + WARY * (boxes[k, DOUBT_HIGH, d] - high), low - WARY * (low - boxes[i, DOUBT_LOW, d])
+            enough &= high - low + margin[d] >= 0.0
     return enough
 
 
-def find_near(estimates: Floats, of_others: Floats, margin: Floats) -> Bools:
-    """Which of these arms, given by their estimates, have one among the others that is `near` them."""
-    known = of_others[(of_others > -np.inf).all(axis=1)]
-    by, _ = best_leads(estimates, known, -margin, least=0.0, settled=0.0)
+def likely_ends(boxes: ArmBoxes) -> tuple[Floats, Floats]:
+    """Between what estimates (K, M) are by the doubt that `near` allows for; −∞ where there are none."""
+    known = boxes.estimates > -np.inf
+    low, high = boxes.estimates.copy(), boxes.estimates.copy()
+    low[known] -= WARY * (boxes.estimates[known] - boxes.doubt_low[known])
+    high[known] += WARY * (boxes.doubt_high[known] - boxes.estimates[known])
+    return low, high
+
+
+def find_near(low: Floats, high_of_others: Floats, margin: Floats) -> Bools:
+    """Which of these arms, by their lower `likely_ends`, have one among the others, by the upper ones, `near` them."""
+    known = high_of_others[(high_of_others > -np.inf).all(axis=1)]
+    by, _ = best_leads(low, known, -margin, least=0.0, settled=0.0)
     return by >= 0
 
 

@@ -9,10 +9,12 @@ another: there, doing for another one is an order by itself. Equal ones are take
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from frontguard._common.compiled import kernel
-from frontguard._common.typing import Bools, Floats, Ints
+from frontguard._common.typing import Floats, Ints
 from frontguard.evidence.boxes import ESTIMATE
 from frontguard.pareto.relations import find_covering, find_near
 
@@ -53,11 +55,18 @@ def find_best_first(estimates: Floats, arms: Ints, coverage: Floats) -> Ints:
     return np.lexsort((arms, *columns[0], -total, *columns[1]))
 
 
+class Seen(NamedTuple):
+    """What a list is chosen by: between what point estimates are, and boxes; all (K, M)."""
+
+    low: Floats
+    high: Floats
+    lower: Floats
+    upper: Floats
+
+
 @kernel
-def _scan(
-    estimates: Floats, lower: Floats, upper: Floats, order: Ints, margin: Floats, coverage: Floats, seem: bool
-) -> Ints:
-    """The places that are kept of those in `order`, each compared with those that were kept before it."""
+def _scan(seen: Seen, order: Ints, margin: Floats, coverage: Floats, seem: bool) -> Ints:
+    """The arms that are kept of those in `order`, each compared with those that were kept before it."""
     kept = np.empty(order.size, np.int64)
     size = 0
     for i in order:
@@ -66,8 +75,8 @@ def _scan(
             k = kept[n]
             likely, certain = seem, True
             for d in range(margin.shape[0]):
-                likely &= estimates[k, d] > -np.inf and estimates[k, d] - estimates[i, d] + margin[d] >= 0.0
-                certain &= upper[i, d] - lower[k, d] - coverage[d] <= 0.0
+                likely &= seen.high[k, d] > -np.inf and seen.high[k, d] - seen.low[i, d] + margin[d] >= 0.0
+                certain &= seen.upper[i, d] - seen.lower[k, d] - coverage[d] <= 0.0
             if likely or certain:
                 needed = False
                 break
@@ -77,38 +86,20 @@ def _scan(
     return kept[:size].copy()
 
 
-def keep_needed(
-    estimates: Floats, lower: Floats, upper: Floats, order: Ints, margin: Floats, coverage: Floats, *, seem: bool = True
-) -> Ints:
+def keep_needed(seen: Seen, order: Ints, margin: Floats, coverage: Floats, *, seem: bool = True) -> Ints:
     """The arms of `order`, by their rows, that are kept: none kept before does for them.
 
     One does for another that covers it for certain, or (unless `seem` is False) that is `near` it.
     """
-    kept = _scan(estimates, lower, upper, order[:_SCANNED], margin, coverage, seem)
+    kept = _scan(seen, order[:_SCANNED], margin, coverage, seem)
     start = _SCANNED
-    while start < len(order):  # in portions that grow with what is kept, each past a tree of it
+    while start < len(order):  # in portions that grow, each past a tree of what is kept
         portion = order[start : start + max(4 * _SCANNED, 2 * len(kept), start)]
         start += len(portion)
-        portion = portion[~_done_for(estimates, lower, upper, portion, kept, margin, coverage, seem)]
-        more = keep_needed(estimates, lower, upper, portion, margin, coverage, seem=seem)
-        kept = np.concatenate((kept, more))
+        done = np.zeros(len(portion), np.bool_)
+        if seem:
+            done = find_near(seen.low[portion], seen.high[kept], margin)
+        portion = portion[~done]
+        portion = portion[find_covering(seen.upper[portion], seen.lower[kept], coverage) < 0]
+        kept = np.concatenate((kept, keep_needed(seen, portion, margin, coverage, seem=seem)))
     return kept
-
-
-def _done_for(
-    estimates: Floats,
-    lower: Floats,
-    upper: Floats,
-    arms: Ints,
-    kept: Ints,
-    margin: Floats,
-    coverage: Floats,
-    seem: bool,
-) -> Bools:
-    """For which of these arms a kept one does."""
-    done = np.zeros(len(arms), np.bool_)
-    if seem:
-        done = find_near(estimates[arms], estimates[kept], margin)
-    rest = np.flatnonzero(~done)
-    done[rest] = find_covering(upper[arms[rest]], lower[kept], coverage) >= 0
-    return done

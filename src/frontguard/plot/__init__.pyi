@@ -1,4 +1,5 @@
 from .charts.experiments import sample_complexity as sample_complexity
+from .charts.forest import forest as forest
 from .charts.front import front as front
 from .charts.front import pairs as pairs
 from .charts.measurements import measurements as measurements

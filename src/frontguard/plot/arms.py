@@ -93,8 +93,10 @@ class Arms:
         return [self.look(verdict) for verdict in VERDICTS if (self.codes[which] == verdict).any()]
 
     def look(self, verdict: Verdict) -> Look:
-        """How arms with this verdict look; where there are limits, *out* may mean two things."""
+        """How arms with this verdict look; those on a list are called so; with limits, *out* may mean two things."""
         found = VERDICTS[verdict]
+        if verdict is Verdict.IN and self.result.goal == "list":
+            return replace(found, label=Statement.LEGEND_LISTED())
         limited = verdict is Verdict.OUT and self.result.limits is not None
         return replace(found, label=Statement.LEGEND_BEYOND()) if limited else found
 

@@ -82,7 +82,7 @@ def initial_rounds(arms: int, objectives: int, accuracy: float, delta: float, sc
 @inlined
 def confidence_width(rounds: int, log_scale: float) -> float:
     """β = √(2 log(4 K M n² / δ) / n) with log_scale = log(4 K M / δ)."""
-    width: float = np.sqrt(2.0 * (log_scale + 2.0 * np.log(float(rounds))) / rounds)
+    width: float = np.sqrt(2.0 * (log_scale + 2.0 * math.log(float(rounds))) / rounds)
     return width
 
 

@@ -39,6 +39,7 @@ from frontguard.notices import ContaminationRefuted, Notice, SpreadRefuted
 from frontguard.objectives import Objective, parse_objectives, tolerances
 from frontguard.pareto.judge import front_of_estimates
 from frontguard.pareto.limits import LimitRule, keeping_of, veil
+from frontguard.pareto.promises import promised_amounts, promised_of_pairs
 from frontguard.pareto.rule import (
     BUDGET,
     CONTROL,
@@ -51,8 +52,6 @@ from frontguard.pareto.rule import (
     floors,
     new_standing,
     next_batch,
-    promised,
-    promised_by_pairs,
     reachable,
     rival_bounds,
 )
@@ -568,21 +567,25 @@ class Certified(Policy):
         """What holds now of the arms that are in: the least accuracy and coverage with which they can be returned."""
         alive, standing = self._alive, self.standing
         if standing.boxes.shape[1] > COLUMNS:
-            inside = standing.arms["status"][alive] == Verdict.IN
             boxes = standing.boxes[:, :, : self.objectives]
-            return self._certificate(*promised_by_pairs(boxes, alive, inside, self.accuracy, self.coverage))
+            returned = standing.arms["status"][alive] == Verdict.IN
+            return self._certificate(*promised_of_pairs(boxes, alive, returned, self.goal))
         lower, upper = (bounds[alive] for bounds in self._bounds())
-        return self._certificate(*promised(lower, upper, standing.arms["status"][alive] == Verdict.IN, self.goal))
+        inside, exact = standing.arms["status"][alive] == Verdict.IN, self.rule.kinds[: self.objectives] == EXACT
+        return self._certificate(*promised_amounts(lower, upper, inside, self.goal, exact))
 
     def outlook(self) -> Certificate:
         """How near the goal is: the smallest accuracy and coverage with which the candidates could be returned."""
         control = self.standing.control
-        return self._certificate(float(control["accuracy_slack"][0]), float(control["coverage_slack"][0]))
+        return self._with_slacks(float(control["accuracy_slack"][0]), float(control["coverage_slack"][0]))
 
-    def _certificate(self, accuracy_slack: float, coverage_slack: float) -> Certificate:
+    def _with_slacks(self, accuracy: float, coverage: float) -> Certificate:
+        return self._certificate(self.accuracy + accuracy, self.coverage + coverage)
+
+    def _certificate(self, accuracy: Floats, coverage: Floats) -> Certificate:
         return Certificate(
-            accuracy=_one_or_all(np.maximum(self.accuracy + accuracy_slack, 0.0)),
-            coverage=_one_or_all(np.maximum(self.coverage + coverage_slack, 0.0)),
+            accuracy=_one_or_all(np.maximum(accuracy, 0.0)),
+            coverage=_one_or_all(np.maximum(coverage, 0.0)),
             confidence=1.0 - self.delta,
             threat=self.threat.name,
             contamination=self.threat.eps,
@@ -593,7 +596,7 @@ class Certified(Policy):
 
         The attacker can hide that much for ever: no number of pulls shrinks a box below its `floors`.
         """
-        return self._certificate(*reachable(self.read_by_rule(), self.goal))
+        return self._with_slacks(*reachable(self.read_by_rule(), self.goal))
 
     @property
     def floors(self) -> Floats:

@@ -31,7 +31,7 @@ from frontguard.evidence.boxes import (
     lasting_bounds,
     usable_shifts,
 )
-from frontguard.evidence.samples import Record, Samples, ranked
+from frontguard.evidence.samples import Record, Samples, Table, ranked
 from frontguard.evidence.statistics import QUANTILE
 from frontguard.pareto.limits import LimitRule, veil_arm
 from frontguard.pareto.relations import lasting_difference, sharper, shortfall, uncovered
@@ -166,7 +166,8 @@ def _eased(start: Floats, tolerance: Floats, i: int, j: int) -> Floats:
         if sharper(start, j, i, d):
             gain = max(0.0, start[j, COLUMNS + i, d] - (start[j, HIGH_FLOOR, d] - start[i, LOW_FLOOR, d]))
         if gain < np.inf:
-            eased[d] += 0.5 * (np.sqrt(slack * slack + (2.0 * DOUBT * gain) ** 2) - slack)
+            apart = 2.0 * DOUBT * gain
+            eased[d] += 0.5 * (np.sqrt(slack * slack + apart * apart) - slack)
     return eased
 
 
@@ -232,6 +233,28 @@ def _resolve(thought: Thought, i: int) -> float:
 
 
 @kernel
+def _not_beyond(arms: Table, among: Ints) -> Ints:
+    """Those of some arms that are not beyond a limit."""
+    some, size = np.empty(among.size, np.int64), 0
+    for i in among:
+        if arms[i].keeping != BEYOND:
+            some[size] = i
+            size += 1
+    return some[:size]
+
+
+@kernel
+def _that_are(arms: Table, among: Ints, returned: bool) -> Ints:
+    """Those of some arms that are to be returned, or that are not."""
+    some, size = np.empty(among.size, np.int64), 0
+    for i in among:
+        if (arms[i].candidate == RETURNED) == returned:
+            some[size] = i
+            size += 1
+    return some[:size]
+
+
+@kernel
 def _go_on(
     standing: Standing, known: Floats, limits: LimitRule, goal: Goal, pulls: Floats, samples: Samples, rule: BoxRule
 ) -> Ints:
@@ -257,8 +280,8 @@ def _go_on(
             if taken > dearest:
                 dearest, answer[1] = taken, i
     thought = Thought(standing, known, limits, boxes.copy(), pulls, samples, rule)
-    alive = alive[arms["keeping"][alive] != BEYOND]
-    returned = alive[arms["candidate"][alive] == RETURNED]
+    alive = _not_beyond(arms, alive)
+    returned = _that_are(arms, alive, True)
     # Those to be left out come first: they are the rivals of those to be returned.
     for i in alive:
         if arms[i].candidate == RETURNED:
@@ -275,7 +298,7 @@ def _go_on(
             dearest, answer[1], answer[2] = taken, i, k
     # A rival that another one exceeds everywhere need not be looked at; candidates are, each may hide what is below it.
     rivals = standing.front[: strongest(boxes, HIGH, alive, alive.size, standing.front)]
-    rivals = np.concatenate((returned, rivals[arms["candidate"][rivals] != RETURNED]))
+    rivals = np.concatenate((returned, _that_are(arms, rivals, False)))
     for i in returned:
         if arms[i].status == IN:
             continue

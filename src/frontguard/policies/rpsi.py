@@ -242,8 +242,8 @@ def decide(ring: Ring, i: int, fresh: Floats) -> None:
             reply = _lead(now, width, there, width_k, bias)
             least_lead, most_lead = min(least_lead, lead), max(most_lead, lead)
             least_reply, most_reply = min(least_reply, reply), max(most_reply, reply)
-        other.holds += is_held - was_held
-        other.held_by += is_holding - was_holding
+        other.holds += int(is_held) - int(was_held)
+        other.held_by += int(is_holding) - int(was_holding)
         held_by += is_held
         holds += is_holding
         if least_lead >= 0.0 and most_lead > 0.0:

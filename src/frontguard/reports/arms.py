@@ -114,6 +114,7 @@ def arms_columns(result: Result, failed: Ints | None, failures: Failures) -> dic
     if failed is not None:
         columns["failed"] = failed
     columns["decided by"] = [result.arms[j] if j >= 0 else "" for j in result.decided_by.tolist()]
+    columns |= result.list_columns()
     if isinstance(result, Analysis) and result.profile is not None:
         columns["stands up to"] = result.profile.per_arm
     if failures:

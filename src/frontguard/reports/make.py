@@ -52,6 +52,7 @@ def report_of(
     open: Section = Report.open,
     course: Section = Report.course,
     more: tuple[Section, ...] = (),
+    at_work: bool = True,  # whether somebody is, where it goes on
 ) -> Report:
     """The report on a result and its circumstances."""
     count = 0 if failed is None else int(failed.sum())
@@ -65,7 +66,7 @@ def report_of(
         kind=kind,
         answer=answer,
         status=result.status,
-        status_words=status_in_words(result.status),
+        status_words=status_in_words(result.status, at_work=at_work),
         facts=(*_facts(plain, failed_pulls, directed), *facts),
         pictures=_pictures(plain, directed) if pictures is None else pictures,
         table=table,
@@ -88,6 +89,7 @@ def report_of(
         open=open,
         course=course,
         more=more,
+        result=result,
     )
 
 

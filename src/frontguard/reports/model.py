@@ -110,6 +110,8 @@ class Report:
     open: Section = Section("What would settle the open arms")  # and which these are
     failures: Section = Section("Failures")
     course: Section = Section("How it came about")
+    compared: tuple[Section, ...] = ()  # one arm to choose, and all against a baseline, where these were asked for
+    result: Result | None = None  # what it is about, where that is arms
     more: tuple[Section, ...] = ()  # further answers, as in the demonstration
     made: str = field(
         default_factory=lambda: f"Made by frontguard {__version__} on {datetime.now(UTC):%Y-%m-%d %H:%M} UTC."
@@ -121,7 +123,17 @@ class Report:
         warned = Section("Warnings", listed=self.warnings)
         certificate = Section("What is certain", self.certificate)
         assumed = Section("What that assumes", listed=self.assumptions)
-        every = (certificate, assumed, self.robustness, self.open, self.failures, warned, self.course, *self.more)
+        every = (
+            *self.compared,
+            certificate,
+            assumed,
+            self.robustness,
+            self.open,
+            self.failures,
+            warned,
+            self.course,
+            *self.more,
+        )
         return tuple(part for part in every if not part.blank)
 
 

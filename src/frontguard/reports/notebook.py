@@ -5,18 +5,23 @@ There is no script, and no style that could leak into the page: a few attributes
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import count
 
 from frontguard import plot
+from frontguard.comparisons.effects import Comparisons
+from frontguard.comparisons.picks import Pick
 from frontguard.logs.analysis import Analysis
 from frontguard.markup import Element, element
-from frontguard.phrases import number_of
+from frontguard.phrases import number_of, visible
 from frontguard.plot.svg.draw import drawn
 from frontguard.reports.arms import arms_table, failed_pulls
 from frontguard.reports.model import Column, Entry, shown_in_units
 from frontguard.results import Result
 from frontguard.studies.overview import Snapshot
 from frontguard.words import analysis, study
+from frontguard.words.comparisons import beside_in_words, effect_cell, left_in_words
+from frontguard.words.picks import choice_in_words, given_up
 from frontguard.words.tables.names import with_short_names
 
 MOST_ROWS = 100
@@ -36,16 +41,41 @@ def result_html(result: Result) -> str:
         element("p", {"dir": "auto"}, element("strong", {}, _answer(plain))),
         element("p", {}, f"{how}, {plain.pulls:,} pulls of {number_of(len(plain.arms))}"),
         element("div", {"align": "left"}, picture),
-        element(
-            "table",
-            {"border": "0", "cellpadding": "4"},
-            element("thead", {}, element("tr", {}, *(_heading(column) for column in table.columns))),
-            element("tbody", {}, *(_row(row, table.columns) for row in table.rows)),
-        ),
+        _table(table.columns, table.rows),
     ]
     if table.rest:
         parts.append(element("p", {}, table.rest))
     return element("div", {"class": "frontguard"}, *parts).markup()
+
+
+def comparisons_html(compared: Comparisons) -> str:
+    """The markup of comparisons with a baseline."""
+    rows = [compared.of(row) for row in range(min(len(compared), MOST_ROWS))]
+    columns = (Column("arm"), *(Column(metric.name, number=True) for metric in compared.metrics))
+    cells = [(Entry(visible(each.arm)), *(Entry(effect_cell(effect).full) for effect in each.effects)) for each in rows]
+    left = left_in_words(compared, range(len(rows)))
+    parts = [
+        element("p", {"dir": "auto"}, element("strong", {}, f"Against {visible(compared.baseline)}")),
+        _table(columns, cells),
+        *(element("p", {}, said) for said in (left, beside_in_words(compared)) if said),
+    ]
+    return element("div", {"class": "frontguard"}, *parts).markup()
+
+
+def pick_html(pick: Pick) -> str:
+    """The markup of a choice."""
+    parts = [element("p", {"dir": "auto"}, element("strong", {}, choice_in_words(pick)))]
+    parts += [element("p", {"dir": "auto"}, said) for said in given_up(pick)]
+    return element("div", {"class": "frontguard"}, *parts).markup()
+
+
+def _table(columns: tuple[Column, ...], rows: Sequence[tuple[Entry, ...]]) -> Element:
+    return element(
+        "table",
+        {"border": "0", "cellpadding": "4"},
+        element("thead", {}, element("tr", {}, *(_heading(column) for column in columns))),
+        element("tbody", {}, *(_row(row, columns) for row in rows)),
+    )
 
 
 def _answer(result: Result) -> str:

@@ -58,6 +58,7 @@ def study_report(
         said,
         spread=None if settings.spread is None else repr(settings.spread),
         facts=(*_facts(snapshot), *_times(overview)),
+        at_work=overview.out > 0,
         robustness=robustness_of(found, where_they_differ(differing)),
         course=_course(overview, follower, found),
         steps=_steps(overview, where),

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from frontguard._common.private import private
+from frontguard.comparisons.asked import Asked
 from frontguard.errors import BadInput
 from frontguard.phrases import shown
+from frontguard.reports.beside import asked_for
 from frontguard.reports.model import Report
 from frontguard.reports.sources import report_on
 
@@ -21,13 +23,22 @@ Format = Literal["html", "markdown", "csv"]
 _ENDINGS = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "markdown", ".csv": "csv"}
 
 
-def write_report(thing: Any, path: str | Path, format: str | None = None, *, study: str | None = None) -> Path:
+def write_report(
+    thing: Any,
+    path: str | Path,
+    format: str | None = None,
+    *,
+    study: str | None = None,
+    baseline: str | None = None,
+) -> Path:
     """Write a report on something to a file, whose ending says how: .html, .md or .csv, unless `format` does.
+
+    With a `baseline`, all other arms are compared with that one.
 
     `thing` may be a result, an analysis, a study, a demonstration, rows of `reproduce`, the plain values of their JSON,
     or a path or address: a study's storage or a JSON file.
     """
-    return save(report_on(thing, study=study), path, format)
+    return save(asked_for(report_on(thing, study=study), Asked(baseline)), path, format)
 
 
 def format_of(path: str | Path | None, format: str | None = None) -> Format:

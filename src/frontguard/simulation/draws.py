@@ -8,6 +8,8 @@ Relabelling arms therefore never touches a kernel. The words of the generator ar
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from frontguard._common.typing import Floats, Ints
@@ -72,8 +74,8 @@ def draw_student(out: Floats, arm: int, reals: Floats, ints: Ints, stream: Words
         median, scale, dof = reals[at + 3 * d], reals[at + 3 * d + 1], reals[at + 3 * d + 2]
         for i in range(count):
             # U^(−2/ν) − 1 through expm1: at many degrees of freedom the difference would lose its digits
-            radius = np.sqrt(dof * np.expm1(-2.0 / dof * np.log(1.0 - unit(radii[i]))))
-            row[i] = median + scale * radius * np.cos(2.0 * np.pi * unit(angles[i]))
+            radius = math.sqrt(dof * math.expm1(-2.0 / dof * math.log(1.0 - unit(radii[i]))))
+            row[i] = median + scale * radius * math.cos(2.0 * math.pi * unit(angles[i]))
 
 
 @draw_kernel
@@ -87,7 +89,7 @@ def draw_cauchy(out: Floats, arm: int, reals: Floats, ints: Ints, stream: Words)
         fill_words(words, stream)
         median, scale = reals[at + 2 * d], reals[at + 2 * d + 1]
         for i in range(count):
-            row[i] = median + scale * np.tan(np.pi * (unit(words[i]) - 0.5))
+            row[i] = median + scale * math.tan(math.pi * (unit(words[i]) - 0.5))
 
 
 @draw_kernel
@@ -100,7 +102,7 @@ def draw_skewed(out: Floats, arm: int, reals: Floats, ints: Ints, stream: Words)
         fill_normals(row, row.view(np.uint64), stream)
         median, scale, shape = reals[at + 3 * d], reals[at + 3 * d + 1], reals[at + 3 * d + 2]
         for i in range(count):
-            row[i] = median + scale / shape * np.expm1(shape * row[i])
+            row[i] = median + scale / shape * math.expm1(shape * row[i])
 
 
 @draw_kernel

@@ -20,8 +20,9 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 
-from frontguard._common.compiled import entry, kernel, record_type
+from frontguard._common.compiled import entry, kernel
 from frontguard._common.machine import usable_cores
+from frontguard._common.machine_code import record_type
 from frontguard._common.typing import Floats, Ints
 from frontguard.evidence.boxes import BoxRule, refresh
 from frontguard.evidence.samples import (

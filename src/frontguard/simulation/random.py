@@ -7,6 +7,8 @@ workers.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -91,12 +93,12 @@ def _normal_rare(layer: int, x: float, state: Words) -> float:
     while True:
         if layer == 0:
             while True:  # Marsaglia's tail beyond the lowest edge
-                beyond = -np.log(1.0 - unit(next_word(state))) / _EDGE[1]
-                height = -np.log(1.0 - unit(next_word(state)))
+                beyond = -math.log(1.0 - unit(next_word(state))) / _EDGE[1]
+                height = -math.log(1.0 - unit(next_word(state)))
                 if 2.0 * height > beyond * beyond:
                     far: float = _EDGE[1] + beyond
                     return far if x > 0.0 else -far
-        if _HEIGHT[layer] + unit(next_word(state)) * (_HEIGHT[layer + 1] - _HEIGHT[layer]) < np.exp(-0.5 * x * x):
+        if _HEIGHT[layer] + unit(next_word(state)) * (_HEIGHT[layer + 1] - _HEIGHT[layer]) < math.exp(-0.5 * x * x):
             return x
         word = next_word(state)
         layer = int(word & np.uint64(255))

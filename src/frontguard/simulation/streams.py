@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 
-from frontguard._common.compiled import KernelValue, entry, kernel, record_type
+from frontguard._common.compiled import entry, kernel
+from frontguard._common.machine_code import KernelValue, record_type
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.evidence.boundaries import taken_away
 from frontguard.simulation.contracts import (

@@ -25,7 +25,6 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import bdtrc, gammaln
 
 from frontguard._common.checks import checked_delta
 from frontguard._common.typing import Bools, Floats, Ints
@@ -238,7 +237,11 @@ class Watch:
         """Probability of so many failures or more among so many pulls: at a rate of ε, or where a share ε may fail."""
         if self.threat.taken:
             return float(failures <= taken_away(self.threat.taken, pulls))
-        return float(bdtrc(failures - 1, pulls, self.threat.eps)) if self.threat.eps > 0.0 else 0.0
+        if self.threat.eps <= 0.0:
+            return 0.0
+        from scipy.special import bdtrc
+
+        return float(bdtrc(failures - 1, pulls, self.threat.eps))
 
     # Drift and spread -------------------------------------------------------------------------------------------------
 
@@ -403,4 +406,6 @@ def fewest_changes(ones: int, zeros: int, log_level: float) -> int:
 
 
 def _log_choose(n: float, k: Floats) -> Floats:
+    from scipy.special import gammaln
+
     return np.asarray(gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0), np.float64)

@@ -14,7 +14,6 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import bdtrc
 
 from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput, OutOfTurn
@@ -295,6 +294,8 @@ class Replay:
         for arm in suspects.tolist():
             if arm in aside:
                 continue
+            from scipy.special import bdtrc  # few studies come here
+
             n, worst = int(pulls[arm]), int(failures[arm].max())
             always = worst == n and max(eps, 0.25) ** n <= HOPELESS
             if always or any(

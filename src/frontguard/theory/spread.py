@@ -20,9 +20,9 @@ from typing import Any, cast, overload
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
 
 from frontguard._common.checks import positive_number, real_number
+from frontguard._common.special import normal_quantile
 from frontguard._common.typing import Floats
 from frontguard.errors import BadInput
 from frontguard.theory.threats import checked_t_bar
@@ -114,6 +114,8 @@ class Gaussian(SpreadBound):
         object.__setattr__(self, "sigma", positive_number(self.sigma, "sigma (σ) of Gaussian"))
 
     def _values(self, levels: Floats) -> Floats:
+        from scipy.special import ndtri
+
         return np.asarray(self.sigma * ndtri(0.5 + levels), dtype=np.float64)
 
 
@@ -148,8 +150,8 @@ class LinearAroundMedian(SpreadBound):
         >>> bool(bound(0.4) > Gaussian(1.0)(0.4))
         True
         """
-        quartile = float(ndtri(0.75))
-        edge = float(ndtri(0.5 + checked_t_bar(t_bar)))
+        quartile = normal_quantile(0.75)
+        edge = normal_quantile(0.5 + checked_t_bar(t_bar))
         density = math.exp(-0.5 * edge * edge) / math.sqrt(2.0 * math.pi)
         return cls(
             1.0 / (quartile * density),

@@ -77,11 +77,12 @@ class Site:
         seats: Seats,
         *,
         heartbeat: float = HEARTBEAT,
+        baseline: str | None = None,
     ) -> None:
         self.watchers = watchers
         self._seats = seats
         self._heartbeat = heartbeat
-        self.views = Views(watchers)
+        self.views = Views(watchers, baseline=baseline)
         self.closing = asyncio.Event()
         self._static_files, self._version = static_files()
         self._start = secrets.token_hex(4)  # entity tags of another start mean something else

@@ -13,6 +13,7 @@ import numpy as np
 from frontguard.objectives import parse_tolerance
 from frontguard.studies.overview import Measurements, Overview
 from frontguard.web.addresses import Address
+from frontguard.web.pages.arm import rivals_of
 from frontguard.web.pages.table import order_of
 from frontguard.web.watchers import Seen
 from frontguard.words.certificate import guarantee, nearness
@@ -88,15 +89,22 @@ def study_twin(overview: Overview, address: Address) -> dict[str, Any]:
     }
 
 
-def arm_twin(overview: Overview, address: Address, measurements: Measurements) -> dict[str, Any]:
-    """An arm: verdict and why, interval, the history of its box, what was measured."""
+def arm_twin(
+    overview: Overview, address: Address, measurements: Measurements, baseline: str | None = None
+) -> dict[str, Any]:
+    """An arm: verdict and why, interval, how it compares, the history of its box, what was measured."""
     snapshot, arm = overview.snapshot, measurements.arm
+    result = snapshot.result
     return {
         "study": {"name": overview.name, "number": address.study, "url": address.to()},
         "status": snapshot.result.status,
         "version": overview.version,
         **_arms(overview, address, [arm])[0],
         "why": why(snapshot, arm),
+        "compared": [
+            result.compare(result.arms[arm], result.arms[rival]).to_dict()
+            for rival in (rivals_of(result, arm, baseline) if result.pulls_per_arm[arm] else ())
+        ],
         "objectives": [asdict(each.spelled_out) for each in overview.settings.objectives],
         "history": [
             {

@@ -35,7 +35,7 @@ class Form(Generic[Made]):
     studies: Callable[[Sequence[Seen]], Made]
     reading: Callable[[Seen], Made]
     study: Callable[[Overview, Address], Made]
-    arm: Callable[[Overview, Address, Measurements], Made]
+    arm: Callable[[Overview, Address, Measurements, str | None], Made]
     with_trouble: Callable[[Made, str], Made]
 
 
@@ -64,8 +64,9 @@ class MadePage:
 class Views:
     """Makes pages and their twins out of what the watchers know."""
 
-    def __init__(self, watchers: Watchers, threads: int = 2) -> None:
+    def __init__(self, watchers: Watchers, threads: int = 2, *, baseline: str | None = None) -> None:
         self.watchers = watchers
+        self.baseline = baseline  # the arm that others are compared with, where a study has one of that name
         self._threads = Threads(threads, "frontguard-view")
         self._kept: OrderedDict[tuple[Any, ...], asyncio.Task[MadePage]] = OrderedDict()
 
@@ -169,7 +170,8 @@ class Views:
             if address.arm is None:
                 made = form.study(seen.overview, address)
             elif address.arm < arms:
-                made = form.arm(seen.overview, address, seen.follower.measurements(address.arm, MEASUREMENTS))
+                measured = seen.follower.measurements(address.arm, MEASUREMENTS)
+                made = form.arm(seen.overview, address, measured, self.baseline)
             else:
                 raise NotThere(f"This study has {arms:,} arms, numbered from 0; there is no arm {address.arm}.")
             return form.with_trouble(made, seen.trouble)

@@ -101,7 +101,7 @@ def boxes_only(found: Analysis) -> str | None:
 
 
 def robustness(found: Analysis) -> str | None:
-    """How dirty the data may be before the front is no longer certain, in a sentence or two; None without a profile."""
+    """How dirty the data may be before the answer is no longer certain, in some sentences; None without a profile."""
     profile = found.profile
     if profile is None:
         return None
@@ -117,11 +117,12 @@ def robustness(found: Analysis) -> str | None:
         said.append("No arm is certainly in yet.")
     elif np.isnan(profile.front):
         last = np.inf
-        said.append(f"From its log alone it cannot be said up to which {what_eps_is(threat)} the front is certain.")
+        what = what_eps_is(threat)
+        said.append(f"From its log alone it cannot be said up to which {what} the {found.goal} stands.")
     elif profile.front >= 0.5:
-        said.append(Statement.STANDS_BELOW_HALF(what=what_eps_is(threat)))
+        said.append(Statement.STANDS_BELOW_HALF(answer=found.goal, what=what_eps_is(threat)))
     else:
-        said.append(Statement.STANDS(more=beyond(threat, last), now=f"{percent(now)} was"))
+        said.append(Statement.STANDS(answer=found.goal, more=beyond(threat, last), now=f"{percent(now)} was"))
     first = int(decided[np.argmin(profile.per_arm[decided])])
     stands = float(profile.per_arm[first])
     if stands < last or not found.having(Verdict.IN).any():
@@ -142,7 +143,7 @@ def by_means(found: Analysis) -> str | None:
     said = [say(names=names_in_short(found.named(which))) for which, say in wrong if which.any()]
     start = f"Means alone would call the front {names_in_short(found.mean_set)}"
     softer = [
-        (on & found.having(Verdict.COVERED), "covered"),
+        (on & found.having(Verdict.COVERED) & (found.goal == "front"), "covered"),  # of a list, that says nothing
         (on & found.having(Verdict.UNDECIDED), "open"),
     ]
     rest = [
@@ -150,6 +151,8 @@ def by_means(found: Analysis) -> str | None:
         for which, word in softer
         if which.any()
     ]
+    if not said and not rest:
+        return None
     if said:
         start += f": they would {' and '.join(said)}"
     return start + (f"; here, {', and '.join(rest)}." if rest else ".")

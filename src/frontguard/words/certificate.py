@@ -14,6 +14,7 @@ from frontguard.phrases import are, joined, number, number_of, percent, percenta
 from frontguard.results import Certificate, Result
 from frontguard.verdicts import Verdict
 from frontguard.words.counted import counted_in_words, declared, taken_as_declared, what_counts
+from frontguard.words.instead import take_instead, what_best_at
 from frontguard.words.limits import all_limits, keeps, why_by_limits
 from frontguard.words.pairs import in_pairs, pairs_of
 from frontguard.words.statements import Statement
@@ -210,8 +211,14 @@ def _bounds(tolerance: float | tuple[float, ...], relative: tuple[bool, ...]) ->
 # What it assumes ------------------------------------------------------------------------------------------------------
 
 
-def status_in_words(status: str) -> str:
-    """What a status means; an unknown one stands for itself."""
+def status_in_words(status: str, *, at_work: bool = True) -> str:
+    """What a status means. Of a study that goes on, whether somebody is `at_work`: a time limit ends no study.
+
+    >>> status_in_words("running", at_work=False)
+    'not finished, and nobody is measuring now: the same command goes on with it'
+    """
+    if status == "running" and not at_work:
+        return "not finished, and nobody is measuring now: the same command goes on with it"
     return _STATUS.get(status, status)
 
 
@@ -455,7 +462,18 @@ def sensible(result: Result, amounts: Sequence[float]) -> bool:
 
 
 def explanation(result: Result, i: int) -> str:
-    """Why an arm has its verdict: the arm that decides it, and in which objectives."""
+    """Why an arm has its verdict: the arm that decides it, and in which objectives.
+
+    Where the goal is the list, also what a listed arm is best at, and which one to take in the place of another.
+    """
+    said = _why(result, i)
+    if result.goal != "list":
+        return said
+    more = what_best_at(result, i) if result.verdict(i) is Verdict.IN else take_instead(result, i)
+    return f"{said}; {more}" if more else said
+
+
+def _why(result: Result, i: int) -> str:
     verdict, j = result.verdict(i), int(result.decided_by[i])
     if verdict == Verdict.SET_ASIDE:
         return "set aside: it cannot be measured, and the answer is about the other arms"

@@ -1,11 +1,35 @@
-"""Comparisons with a baseline in words: "pr / main = 1.05 [1.02, 1.08] seconds"."""
+"""Comparisons with a baseline in words and as tables: "pr / main = 1.05 [1.02, 1.08] seconds"."""
 
 from __future__ import annotations
 
-from frontguard.comparisons.effects import Comparison, Contrast, Effect, Span
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_FLOOR
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from frontguard._common.typing import Ints
+from frontguard.comparisons.effects import Comparison, Comparisons, Contrast, Effect, Span
 from frontguard.objectives import Objective
-from frontguard.phrases import between, number, visible
+from frontguard.phrases import between, number, percent, visible
+from frontguard.results import Result
 from frontguard.words.statements import Statement
+from frontguard.words.tables.arm_table import order, shown
+from frontguard.words.tables.terminal import TextColumn, titled
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+COLOURS = {
+    Contrast.BETTER: "green",
+    Contrast.NO_WORSE: "cyan",
+    Contrast.ALIKE: "",
+    Contrast.NO_BETTER: "magenta",
+    Contrast.WORSE: "red",
+    Contrast.OPEN: "yellow",
+}
+"""How contrasts look on a terminal."""
 
 
 def span_in_words(span: Span) -> str:
@@ -22,10 +46,10 @@ def span_in_words(span: Span) -> str:
 def effect_in_words(arm: str, baseline: str, effect: Effect) -> str:
     """By how much, or how many times, an arm differs from the baseline in a metric."""
     arm, baseline, metric = visible(arm), visible(baseline), visible(effect.metric.name)
-    if effect.ratio is not None:
-        return Statement.TIMES(arm=arm, baseline=baseline, ratio=span_in_words(effect.ratio), metric=metric)
-    difference = span_in_words(effect.difference)
-    return Statement.MORE_BY(arm=arm, baseline=baseline, difference=difference, metric=metric)
+    said = span_in_words(effect.told)
+    if effect.told is effect.ratio:
+        return Statement.TIMES(arm=arm, baseline=baseline, ratio=said, metric=metric)
+    return Statement.MORE_BY(arm=arm, baseline=baseline, difference=said, metric=metric)
 
 
 def within(metric: Objective) -> str:
@@ -64,3 +88,84 @@ def comparison_in_words(comparison: Comparison) -> str:
         f"{effect_in_words(comparison.arm, comparison.baseline, effect)}: {contrast_in_words(effect)}"
         for effect in comparison.effects
     )
+
+
+# Tables ---------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class EffectCell:
+    """An effect as a table shows it: "×1.052" or "+0.3", its interval, and what is certain of it in a word."""
+
+    estimate: str
+    interval: str
+    contrast: Contrast
+    order: float | None
+
+    @property
+    def full(self) -> str:
+        """All of it in one line."""
+        return " ".join(part for part in (self.estimate, self.interval, self.contrast.word) if part)
+
+
+def effect_cell(effect: Effect) -> EffectCell:
+    """How an arm compares in one metric: how many times as much, or how much more where there is no ratio.
+
+    >>> metric = Objective("score")
+    >>> effect_cell(Effect(metric, Span(0.3, -0.1, 0.8), None, Contrast.OPEN)).full
+    '+0.3 [−0.1, 0.8] open'
+    """
+    span = effect.told
+    known = span.estimate == span.estimate
+    sign = "×" if span is effect.ratio else "+" if span.estimate > 0.0 else ""
+    exact = span.low == span.high == span.estimate
+    return EffectCell(
+        f"{sign}{_minus(number(span.estimate))}" if known else "?",
+        "" if exact else _minus(between(span.low, span.high)),
+        effect.contrast,
+        span.estimate if known else None,
+    )
+
+
+def _minus(text: str) -> str:
+    """A number with a sign that is as wide as a plus."""
+    return text if "e-" in text else text.replace("-", "−")
+
+
+def rows_of(result: Result, compared: Comparisons, most: int) -> Ints:
+    """The rows of comparisons that a table of so many arms shows: the front first."""
+    place = np.full(len(result.arms), -1)
+    place[compared.numbers] = np.arange(len(compared))
+    ordered = order(result) if len(result.arms) <= most else shown(result, most)
+    rows = place[ordered]
+    return np.asarray(rows[rows >= 0])
+
+
+def on_terminal(compared: Comparisons, rows: Sequence[int] | Ints, width: int, elsewhere: str = "") -> Group:
+    """The table of some arms against the baseline, in so many columns; what finds no room is left out and said."""
+    chosen = [compared.of(int(row)) for row in rows]
+    columns = [TextColumn.of("arm", [visible(each.arm) for each in chosen])]
+    for d, metric in enumerate(compared.metrics):
+        cells = [effect_cell(each.effects[d]) for each in chosen]
+        columns.append(
+            TextColumn.of(
+                f"{visible(metric.name)}\n{'lower' if metric.minimized else 'higher'} is better",
+                [f"{cell.estimate}  {cell.contrast.word}\n{cell.interval}" for cell in cells],
+                [COLOURS[cell.contrast] for cell in cells],
+                number=True,
+            )
+        )
+    return titled(f"Against {visible(compared.baseline)}", columns, width, elsewhere=elsewhere)
+
+
+def beside_in_words(compared: Comparisons) -> str:
+    """With which probability comparisons hold."""
+    if compared.confidence is None:
+        return ""
+    return Statement.BESIDE(confidence=percent(compared.confidence, ROUND_FLOOR))
+
+
+def left_in_words(compared: Comparisons, rows: Sequence[int] | Ints) -> str:
+    """How many arms a table leaves out; "" if none."""
+    left = len(compared) - len(rows)
+    return f"… and {left:,} more." if left > 0 else ""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from frontguard.objectives import Objective
+import numpy as np
+
 from frontguard.phrases import are, joined, number_of
 from frontguard.results import Result
-from frontguard.words.certificate import allowed, amount, margins
+from frontguard.words.certificate import allowed, amount, amounts_in_words, margins
+from frontguard.words.instead import best_of
 from frontguard.words.limits import among_those_within, none_within
 from frontguard.words.statements import Statement
 from frontguard.words.tables.arm_table import names_in_short
@@ -20,8 +22,8 @@ def front_in_words(result: Result) -> str:
     if not front and result.limits is not None:
         return none_within(result)
     if len(metrics) > 1:
-        return Statement.FRONT(**counted, place=place(result))
-    best = best_of(metrics[0]) + among_those_within(result)
+        return enough_in_words(result) if result.goal == "list" else Statement.FRONT(**counted, place=place(result))
+    best = best_of(metrics[0], several=len(front) > 1) + among_those_within(result)
     within = near(result) if any(allowed(result)) else ""
     if len(result.arms) == 1 + len(result.aside) and len(front) == 1:
         return Statement.ONLY(arm=front[0], best=best, scope=" that can be measured" if result.aside else "")
@@ -30,6 +32,28 @@ def front_in_words(result: Result) -> str:
         return Statement.NEAR_BEST(**said, within=within) if within else Statement.BEST(**said)
     said = {"measured": of, "count": f"{len(front):,}", "best": best, "arms": names_in_short(front)}
     return Statement.NEAR_BESTS(**said, within=within) if within else Statement.BESTS(**said)
+
+
+def enough_in_words(result: Result) -> str:
+    """Which arms are enough, and what holds of the others, in two sentences."""
+    front, of, coverage = result.pareto_set, measured(result), result.certificate.coverage
+    scope, others = among_those_within(result), " that keeps to them" if result.limits is not None else ""
+    named, everything = names_in_short(front), len(front) == len(result.arms) - len(result.aside)
+    if everything and len(front) > 1:
+        return Statement.ALL_LISTED(measured=of, scope=scope, arms=named)
+    within = amounts_in_words(coverage, result.metrics) if any(np.atleast_1d(coverage)) else ""
+    everywhere = " in every objective"
+    if everything:
+        return Statement.ONLY_ARM(arm=named, scope=" that can be measured" if result.aside else "")
+    if len(front) == 1:
+        said = Statement.ENOUGH_ALONE(measured=of, arm=named, scope=scope)
+        if within:
+            return f"{said} {Statement.ALONE_WITHIN(within=within, scope=others)}"
+        return f"{said} {Statement.ALONE(scope=others, everywhere=everywhere)}"
+    said = Statement.ENOUGH(count=f"{len(front):,}", measured=of, scope=scope, arms=named)
+    if within:
+        return f"{said} {Statement.DOES_WITHIN(within=within, scope=others)}"
+    return f"{said} {Statement.DOES(scope=others, everywhere=everywhere)}"
 
 
 def measured(result: Result) -> str:
@@ -54,8 +78,3 @@ def place(result: Result) -> str:
 def near(result: Result) -> str:
     """How near the best the arms are that are in, by the one objective."""
     return amount(allowed(result)[0], result.metrics[0]) if result.metrics else margins(result)
-
-
-def best_of(metric: Objective) -> str:
-    """What the best arm has: "the least seconds"."""
-    return f"the {'least' if metric.minimized else 'most'} {metric.name}"

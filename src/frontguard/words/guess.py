@@ -23,9 +23,11 @@ def best_guess(result: Result) -> str | None:
     names = result.best_guess
     if not names:
         return None
-    front = "the trade-off front" if len(result.objectives) > 1 else "the best"
     measured = f"{what_counts(result.metrics)} measured"
-    return f"Best guess, without any promise: {listed(names)}. That is {front} if the {measured} were exact."
+    front = "That is the trade-off front" if len(result.objectives) > 1 else "That is the best"
+    if result.goal == "list":
+        front = "That would be enough"
+    return f"Best guess, without any promise: {listed(names)}. {front} if the {measured} were exact."
 
 
 def least_pulls(

@@ -157,3 +157,14 @@ def _rounded(value: float, side: int, digits: int = 4) -> str:
     if (short - value) * side < 0.0:
         short = float(f"{short + side * step:.{digits}g}")
     return f"{short:.12g}"
+
+
+def standing_to_limits(result: Result) -> str | None:
+    """How many arms are within all limits, beyond one, and open, in a line; None where there are none."""
+    kept = result.limits
+    if kept is None:
+        return None
+    about = kept.of_arms[~result.having(Verdict.SET_ASIDE)]
+    counts = ((WITHIN, "within"), (BEYOND, "beyond"), (OPEN, "open"))
+    said = [f"{int((about == code).sum()):,} {word}" for code, word in counts if (about == code).any()]
+    return f"Limits, {all_limits(kept)}: {', '.join(said)}"

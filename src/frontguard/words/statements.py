@@ -22,8 +22,8 @@ class Statement(Enum):
     def __call__(self, **fields: object) -> str:
         """The sentence, or the part of one.
 
-        >>> Statement.BEST(measured="3 arms", arm="a", best="the least seconds")
-        'Of 3 arms, a has the least seconds.'
+        >>> Statement.BEST(measured="3 arms", arm="a", best="is the fastest")
+        'Of 3 arms, a is the fastest.'
         """
         return self.text.format(**fields)
 
@@ -60,13 +60,13 @@ class Statement(Enum):
     )
     LIST = (
         "What counts are means over the list of {items} items, which must be measured in random order, or all of them.",
-        "(r)",
+        "(t)",
     )
-    LIST_KNOWN = "The means of {arms} are known: all items were measured.", "(r)"
+    LIST_KNOWN = "The means of {arms} are known: all items were measured.", "(t)"
     LIST_LEFT = (
         "Of {arms} all items were measured: what is left is that up to {hidden} of them may have been replaced, and no "
         "more pulls tell which.",
-        "(r)",
+        "(t)",
     )
     FAILED_PULL = "A failed pull counts as one that could have measured anything.", "(g)"
     NO_PROMISE = "No probability is given: {why}.", NOTHING
@@ -106,12 +106,20 @@ class Statement(Enum):
 
     # The answer
     FRONT = "{count} of {measured} {are} {place}: {arms}.", "(f)"
+    ENOUGH = "These {count} of {measured} are enough{scope}: {arms}.", "(r)"
+    ENOUGH_ALONE = "Of {measured}, {arm} alone is enough{scope}.", "(r)"
+    ONLY_ARM = "{arm} is the only arm{scope}.", NOTHING
+    ALL_LISTED = "All of {measured} are on the list{scope}: {arms}.", "(f)"
+    DOES_WITHIN = "For every other one{scope}, one of these is at most {within} worse.", "(r)"
+    DOES = "For every other one{scope}, one of these is as good{everywhere}.", "(r)"
+    ALONE_WITHIN = "It is at most {within} worse than any other{scope}.", "(r)"
+    ALONE = "It is as good as any other{scope}{everywhere}.", "(r)"
     RETURNED = "{count} of {measured} {are} returned, without a promise: {arms}.", NOTHING
-    BEST = "Of {measured}, {arm} has {best}.", "(f)"
-    NEAR_BEST = "Of {measured}, {arm} has {best}, or is within {within} of it.", "(f)"
-    BESTS = "Of {measured}, {count} have {best}: {arms}.", "(f)"
-    NEAR_BESTS = "Of {measured}, {count} have {best}, or are within {within} of it: {arms}.", "(f)"
-    ONLY = "{arm} is the only arm{scope}: it has {best}.", "(f)"
+    BEST = "Of {measured}, {arm} {best}.", "(f)"
+    NEAR_BEST = "Of {measured}, {arm} {best}, or is within {within} of it.", "(f)"
+    BESTS = "Of {measured}, {count} {best}: {arms}.", "(f)"
+    NEAR_BESTS = "Of {measured}, {count} {best}, or are within {within} of it: {arms}.", "(f)"
+    ONLY = "{arm} is the only arm{scope}: it {best}.", "(f)"
     ON_FRONT = "on the trade-off front of {names}", "(f)"
     NEAR_FRONT = "not beaten by more than {within} at once", "(f)"
     AS_BEST = "the best in {name}", "(f)"
@@ -125,6 +133,7 @@ class Statement(Enum):
     IS_CERTAINLY = "is certainly {place}", "(f)"
     IS_OFF = "is certainly not on the front", "(f)"
     LEGEND_IN = "in: on the front within tolerance", "(f)"
+    LEGEND_LISTED = "on the list: not beaten, within tolerance", "(f)"
     LEGEND_OUT = "out: certainly beaten", "(f)"
     LEGEND_BEYOND = "out: certainly beaten, or beyond a limit", "(p)"
     LEGEND_FOOLED = "the front by means, yet certainly beaten", "(f)"
@@ -146,6 +155,12 @@ class Statement(Enum):
     NEAREST = "in: {rival} comes nearest to beating it", NOTHING
     COVERED_BY = "covered: {rival} is in, and is in no objective worse by more than is tolerated", "(f)"
     PERHAPS_COVERED = "covered by {rival}", NOTHING
+    INSTEAD = "take {arm} instead: {compared}", "(r)"
+    AS_GOOD = "as {what}", "(r)"
+    AT_LEAST = "at least {amount}", "(r)"
+    AT_MOST = "at most {amount}", "(r)"
+    BEST_IN = "certainly the best in {names}", "(r)"
+    SEEMS_BEST_IN = "the best in {names} by what was measured", NOTHING
 
     # How arms compare with a baseline
     TIMES = "{arm} / {baseline} = {ratio} {metric}", "(v)"
@@ -159,13 +174,32 @@ class Statement(Enum):
     NOT_WORSE_BY = "certainly not worse{by}", "(v)"
     NOT_BETTER_BY = "certainly not better{by}", "(v)"
 
+    BESIDE = (
+        "Differences and ratios of all pairs of arms hold at once with probability {confidence}, together with all "
+        "else that is said here.",
+        "(v)",
+    )
+
+    # Which one to choose
+    CHOSEN = "Take {arm}: certainly no other arm is better {by}{scope}.", "(w)"
+    CHOSEN_AMONG = "Take {arm}: it seems the best {by}{scope}, and the best is certainly among {among}.", "(w)"
+    AT_MOST_BEHIND = "It is behind the best by {behind} at most.", "(w)"
+    CHOSEN_UNPROMISED = "Take {arm}: it seems the best {by}{scope}.", NOTHING
+    NONE_KEEPS = "No arm certainly keeps to {limits}; open: {among}.", NOTHING
+    NONE_CAN = "No arm keeps to {limits}: each is certainly beyond.", "(w)"
+    DOMINATED = (
+        "Beyond {reference}, the front dominates a volume of {certain} at least and {possible} at most.",
+        "(x)",
+    )
+    DOMINATED_LEAST = "Beyond {reference}, the front dominates a volume of {certain} at least.", "(x)"
+
     # How robust it is
-    STANDS = "The front is no longer certain once {more} ({now} allowed for).", "robustness"
-    STANDS_BELOW_HALF = "The front stays certain for every ε below 50% (the {what}).", "robustness"
+    STANDS = "The {answer} is no longer certain once {more} ({now} allowed for).", "robustness"
+    STANDS_BELOW_HALF = "The {answer} stays certain for every ε below 50% (the {what}).", "robustness"
     FALLS_FIRST = "The first verdict that is no longer certain is that {arm} is {word}, beyond {eps}.", "robustness"
     STANDS_UP_TO = "{verdict} up to {eps}", "robustness"
-    NOTED = "declared {declared}, the front no longer certain at {level}", "robustness"
-    NOTED_BELOW_HALF = "declared {declared}, the front certain below 50%", "robustness"
+    NOTED = "declared {declared}, the {answer} no longer certain at {level}", "robustness"
+    NOTED_BELOW_HALF = "declared {declared}, the {answer} certain below 50%", "robustness"
 
     # What a comparison of means would have said
     MEANS_CALL = "call {names} (certainly not on it)", "(f)"

@@ -90,7 +90,7 @@ def test_the_answer_comes_in_a_sentence(certified: Example) -> None:
     assert certified.study.result().pareto_set == ["fast", "good"]
     (said,) = found(page, "answer", "p", **{"class": "answer"})
     assert said.text() == (
-        "2 of 4 arms are not beaten by more than 5% in seconds and 0.05 in quality at once: fast, good."
+        "These 2 of 4 arms are enough: fast, good. For every other one, one of these is as good in every objective."
     )
     assert page.title == "flags: certified"
     (chip,) = [each for each in elements(page.regions["head"]) if "data-status" in each.attributes]

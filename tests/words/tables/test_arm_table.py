@@ -51,7 +51,7 @@ def test_cells_are_found_by_column_and_have_a_number_to_sort_by(few: Snapshot) -
     result = few.result
     failed = np.array([0, 3, 0, 0])
     made = arm_table(result, [2, 1], failed=failed, stands=np.array([0.1, np.nan, 0.4999, 0.2]), resolution=0.001)
-    names = ["arm", "verdict", "m0", "m1", "pulls", "failed", "decided by", "stands up to"]
+    names = ["arm", "verdict", "m0", "m1", "pulls", "failed", "instead", "stands up to"]
     assert [column.name for column in made.columns] == names
     assert [(row.arm, list(row.cells)) for row in made.rows] == [(2, names), (1, names)]
     last, second = made.rows
@@ -59,7 +59,10 @@ def test_cells_are_found_by_column_and_have_a_number_to_sort_by(few: Snapshot) -
     assert last.cells["failed"].text == ""
     assert last.cells["m0"].value == pytest.approx(result.estimates[2, 0])
     assert last.cells["m0"].full == f"{last.cells['m0'].text} {last.cells['m0'].beside}"
-    assert last.cells["decided by"].text == result.arms[int(result.decided_by[2])]
+    assert last.cells["instead"].text == result.replacement(2).by  # type: ignore[union-attr]
+    assert second.cells["instead"].text == ""  # which is listed itself
+    decided = arm_table(replace(result, goal="front"), [2, 1]).rows[0].cells["decided by"]
+    assert decided.text == result.arms[int(result.decided_by[2])]
     assert (last.cells["stands up to"].text, second.cells["stands up to"].text) == ("< 50%", "")
     assert made.rest == "… and 2 more: 2 in"
 

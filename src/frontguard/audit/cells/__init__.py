@@ -7,13 +7,16 @@ measures and analyses are the real ones. Where to start:
 - `contract`: what a cell is, and how a study is begun, driven and looked at.
 - `studies`: pulls that are lost or fail, equal values, measurements that lie, ends without a certificate.
 - `means`: rates, means and exact values in studies.
+- `lists`: what is returned, a short list or the whole front.
+- `limits`: limits that arms just keep to, or just do not.
+- `clusters`: pulls of a host, and rows of a process, that depend on each other.
 - `logs`: logs of everything.
 - `pairs`: studies and logs of arms on the same items, and of finite lists.
 """
 
 from __future__ import annotations
 
-from frontguard.audit.cells import logs, means, pairs, studies
+from frontguard.audit.cells import clusters, limits, lists, logs, means, pairs, studies
 from frontguard.audit.cells.contract import CELLS, DELTA, Cell, Rng
 
-__all__ = ["CELLS", "DELTA", "Cell", "Rng", "logs", "means", "pairs", "studies"]
+__all__ = ["CELLS", "DELTA", "Cell", "Rng", "clusters", "limits", "lists", "logs", "means", "pairs", "studies"]

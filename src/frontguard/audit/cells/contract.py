@@ -55,7 +55,7 @@ def cell(answers: Callable[[Rng], Answers]) -> Callable[[Rng], Answers]:
 # How a study is driven by hand ----------------------------------------------------------------------------------------
 
 
-def begun(world: World, rng: Rng, threat: Threat = NO_ATTACK, *, max_pulls: int = 600) -> Study:
+def begun(world: World, rng: Rng, threat: Threat = NO_ATTACK, *, max_pulls: int = 600, goal: str = "list") -> Study:
     """A study of a world, in memory."""
     return Study(
         world.arms,
@@ -64,6 +64,8 @@ def begun(world: World, rng: Rng, threat: Threat = NO_ATTACK, *, max_pulls: int 
         confidence=CONFIDENCE,
         seed=int(rng.integers(2**31)),
         max_pulls=max_pulls,
+        goal=goal,
+        limits=world.limits,
     )
 
 
@@ -116,5 +118,13 @@ def analysed(world: World, log: dict[str, Any], threat: Threat) -> Answers:
     for anytime in (False, True):
         yield (
             world.truth,
-            analyze(log, arm="arm", objectives=world.objectives, threat=threat, confidence=CONFIDENCE, anytime=anytime),
+            analyze(
+                log,
+                arm="arm",
+                objectives=world.objectives,
+                limits=world.limits,
+                threat=threat,
+                confidence=CONFIDENCE,
+                anytime=anytime,
+            ),
         )

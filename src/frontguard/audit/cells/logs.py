@@ -72,12 +72,12 @@ def means_in_a_log(rng: Rng) -> Answers:
     world = World((*liked.objectives, PRICE), laws)
     columns: list[Floats] = []
     for arm in range(len(laws)):
-        values = world.sample(arm, rows, rng)
+        drawn = rng.uniform(size=(rows, len(laws[arm])))
+        values = np.stack([law(drawn[:, d]) for d, law in enumerate(laws[arm])], axis=1)
         for d, (low, high) in enumerate(each.bounds for each in liked.objectives if each.bounds):
             from_below = (arm < 2) == world.objectives[d].minimized
-            order = np.argsort(values[:, d] + 1e-9 * rng.random(rows))
-            hits = int(rng.binomial(rows, threat.eps))
-            values[order[:hits] if from_below else order[rows - hits :], d] = high if from_below else low
+            hit = drawn[:, d] < threat.eps if from_below else drawn[:, d] > 1.0 - threat.eps  # each by itself
+            values[hit, d] = high if from_below else low
         columns.append(values)
     every = np.concatenate(columns)
     log = {"arm": np.repeat(world.arms, rows)} | {each.name: every[:, d] for d, each in enumerate(world.objectives)}

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from scipy.special import chdtrc
 
+from frontguard._common.special import chi_square_tail
 from frontguard._common.typing import Floats
 from frontguard.logs.sort.order import QUARTERS, RowOrder
 from frontguard.notices import RowsDiffer
@@ -87,7 +87,7 @@ def chance_of(parts: Sequence[Floats]) -> float:
     sizes = np.array([len(part) for part in parts])
     sums = np.add.reduceat(ranks, np.cumsum(sizes) - sizes)
     spread = float(((sums / sizes - (total + 1) / 2.0) ** 2 * sizes).sum()) * 12.0 / (total * (total + 1))
-    return float(chdtrc(len(parts) - 1, spread / untied))
+    return chi_square_tail(len(parts) - 1, spread / untied)
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import chdtrc
 
+from frontguard._common.special import chi_square_tail
 from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.logs.clustered import Clustered
@@ -96,7 +96,7 @@ def resemblance(samples: Iterable[Sample]) -> Resemblance | None:
     if outer + (rows - 1.0) * inner <= 0.0:
         return None
     correlation = (outer - inner) / (outer + (rows - 1.0) * inner)
-    return Resemblance(correlation, max(float(chdtrc(among, statistic)), _LEAST), round(rows, 6))
+    return Resemblance(correlation, max(chi_square_tail(among, statistic), _LEAST), round(rows, 6))
 
 
 def _ranks(values: Floats) -> Floats:

@@ -8,6 +8,7 @@ or without so many of the smallest or largest values, is added up from these and
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -200,7 +201,7 @@ def _add(sums: Floats, values: Floats, first: int, last: int, low: float, width:
         xi = _xi(value, low, width, lacking)
         if after - i > _RUN:
             for l in range(BETS):  # noqa: E741
-                sums[l] += (after - i) * np.log1p(-THETAS[l] * xi)
+                sums[l] += (after - i) * math.log1p(-THETAS[l] * xi)
         else:
             after = i + 1
             multiply_bets(product, xi)
@@ -284,7 +285,7 @@ def _unrefuted(
                 last = begin + (first if side == 0 else kept - 1)
                 xi = _xi(values[last], low, width, side == 1)
                 for l in range(BETS):  # noqa: E741
-                    sums[l] += (taken[k] - gone) * (WORST[l] - np.log1p(-THETAS[l] * xi))
+                    sums[l] += (taken[k] - gone) * (WORST[l] - math.log1p(-THETAS[l] * xi))
             found[k, side] = _ahead(sums, pulls[k], foreseen[k], threshold, one_look)
 
 
@@ -306,5 +307,6 @@ def _errors(values: Floats, starts: Ints, means: Floats, part: Ints, found: Floa
         have = starts[arm + 1] - starts[arm]
         squares = 0.0
         for i in range(starts[arm], starts[arm + 1]):
-            squares += (values[i] - means[arm]) ** 2
+            away = values[i] - means[arm]
+            squares += away * away
         found[arm] = np.sqrt(squares) / have if have > 0 else np.nan

@@ -78,7 +78,9 @@ class ArmNames:
             raise BadInput(f"arm: {arms.null_count:,} rows have no arm, the first of them row {row + 1:,} of its batch")
         if not pa.types.is_dictionary(arms.type):
             return self._codes_of_texts(arms)
-        dictionary, indices = arms.dictionary, arms.indices.to_numpy(zero_copy_only=False)
+        from frontguard.logs.memory import as_arrow, as_numpy
+
+        dictionary, indices = arms.dictionary, as_numpy(arms.indices)
         if self._seen is None or not self._seen[0].equals(dictionary):
             self._seen = (dictionary, np.full(len(dictionary), _UNKNOWN, np.int32))
         known = self._seen[1]
@@ -88,7 +90,7 @@ class ArmNames:
             # Only entries that some row uses: the others are no arms of the log.
             used = np.zeros(len(dictionary), np.bool_)
             used[new] = True
-            texts = dictionary.filter(pa.array(used))
+            texts = dictionary.filter(as_arrow(used))
             if texts.null_count:
                 return self.codes(arms.cast(dictionary.type))
             known[used] = self._codes_of_texts(texts)
@@ -131,15 +133,17 @@ class ArmNames:
         """The codes (K,) of the arms in the order of their names."""
         import pyarrow.compute as pc
 
+        from frontguard.logs.memory import as_numpy
+
         if len(self._ordered) != self._count:
-            self._ordered = pc.sort_indices(self.arrow().cast("large_binary")).to_numpy().astype(np.int32)
+            self._ordered = as_numpy(pc.sort_indices(self.arrow().cast("large_binary"))).astype(np.int32)
         return self._ordered
 
     def texts(self, codes: Codes) -> list[str]:
         """The names of these codes."""
-        import pyarrow as pa
+        from frontguard.logs.memory import as_arrow
 
-        names: list[str] = self.arrow().take(pa.array(codes)).to_pylist()
+        names: list[str] = self.arrow().take(as_arrow(codes)).to_pylist()
         return names
 
 

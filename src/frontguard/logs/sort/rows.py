@@ -247,7 +247,9 @@ def _without_failures(column: Floats, usable: Floats | tuple[float, float]) -> F
     −0 becomes 0: they are equal, and which of them comes first when sorted would depend on the order of the rows.
     """
     kept = column + 0.0
-    kept[~((kept >= usable[0]) & (kept <= usable[1]))] = np.nan
+    good = (kept >= usable[0]) & (kept <= usable[1])
+    if not good.all():  # to look is quicker than to write nothing
+        kept[~good] = np.nan
     return kept
 
 

@@ -112,7 +112,7 @@ def open_log(
         raise BadInput(f"format must be one of {', '.join(FORMATS)}, or None (guessed); got {shown(format)}")
     if isinstance(where, Log):
         return where
-    if is_frame(where):
+    if not isinstance(where, LogFiles) and is_frame(where):
         return _table_log("frame", FrameTable(where, request), request)
     if is_address(where) or (format == "study" and isinstance(where, (str, os.PathLike))):
         return _study_log(os.fspath(where), request, study)

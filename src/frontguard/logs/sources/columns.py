@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from frontguard._common.typing import Floats
 from frontguard.errors import BadInput
+from frontguard.logs.memory import as_numpy
 from frontguard.phrases import error_line, shown
 from frontguard.results import ArmParts
 
@@ -225,7 +226,7 @@ def as_numbers(column: Any, where: str) -> Floats:
         column.validate(full=True)
         if pa.types.is_dictionary(column.type):
             column = column.dictionary_decode()
-        values = pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        values = as_numpy(pc.cast(column, pa.float64(), safe=False))
     except pa.ArrowException as error:
         raise BadInput(f"{where}: numbers cannot be read: {error_line(error)}") from None
     return finite(values)

@@ -44,7 +44,6 @@ TRUTHS = {word: float(word.lower() == "true") for word in ("true", "True", "TRUE
 
 MARK = b"\xef\xbb\xbf"  # the byte order mark
 
-_TRUTH_WORDS = pa.array(list(TRUTHS))
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
@@ -128,7 +127,9 @@ class _CsvParser:
         except pa.ArrowException:
             raise BadInput(f"{self.where}, line {block.line} or after: {error_line(error)}") from None
         columns = [table.column(len(self.texts) + d) for d in range(len(self.numbers))]
-        truths = frozenset(d for d, column in enumerate(columns) if pc.any(pc.is_in(column, _TRUTH_WORDS)).as_py())
+        truths = frozenset(
+            d for d, column in enumerate(columns) if pc.any(pc.is_in(column, pa.array(list(TRUTHS)))).as_py()
+        )
         if truths:
             self._truths = truths
             with suppress(pa.ArrowException):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -66,18 +66,18 @@ def _text(value: Any, column: str) -> str:
     return text_of(value, f"where, column {shown(column)}") or ""
 
 
-def _spellings(text: str) -> set[str]:
-    """The ways in which a value may be written: 8 is 8.0 where the column has fractions, but 007 is no 7.
+def _alike(texts: Iterable[str]) -> list[str]:
+    """Texts as they are compared: 8.0 is 8, as where the column has fractions, but 007 is no 7.
 
-    >>> sorted(_spellings("8")), sorted(_spellings("0.5")), sorted(_spellings("007")), sorted(_spellings("1e3"))
-    (['8', '8.0'], ['0.5'], ['007'], ['1e3'])
+    >>> _alike(["8", "8.0", "0.5", "007", "1e3"])
+    ['8', '8', '0.5', '007', '1e3']
     """
-    try:
-        number = float(text)
-    except ValueError:
-        return {text}
-    plain = {repr(number), *([str(int(number))] if number.is_integer() else [])}
-    return plain if text in plain else {text}
+    import pyarrow as pa
+
+    from frontguard.logs.sources.columns import whole_numbers
+
+    found: list[str] = whole_numbers(pa.array(list(texts), pa.string())).to_pylist()
+    return found
 
 
 class Sieve:
@@ -101,11 +101,14 @@ class Sieve:
         import pyarrow as pa
         import pyarrow.compute as pc
 
+        from frontguard.logs.sources.columns import whole_numbers
+
         coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-        wanted = set().union(*map(_spellings, values))
+        wanted = sorted(set(_alike(values)))
         # Each name is looked at once, however many rows have it; the last place is for rows without one.
         names = pa.concat_arrays([coded.dictionary, pa.array([""], pa.string())])
-        fits = pc.is_in(names, value_set=pa.array(sorted(wanted), pa.string())).to_numpy(zero_copy_only=False)
+        alike = whole_numbers(names)
+        fits = pc.is_in(alike, value_set=pa.array(wanted, pa.string())).to_numpy(zero_copy_only=False)
         codes = pc.fill_null(coded.indices, len(names) - 1).to_numpy(zero_copy_only=False)
         if len(self._seen[name]) < MOST_SEEN:
             some = names.take(pa.array(np.unique(codes)[:MOST_SEEN]))
@@ -117,7 +120,7 @@ class Sieve:
         if self._rows and not self._kept:
             for name, values in self._filter.wanted:
                 seen = list(self._seen[name])
-                if len(seen) < MOST_SEEN and not any(_spellings(value) & set(seen) for value in values):
+                if len(seen) < MOST_SEEN and not set(_alike(values)) & set(_alike(seen)):
                     hint = did_you_mean(values[0], seen) if len(values) == 1 else ""
                     raise BadInput(
                         f"{self._where}: no row has {quoted(values)} in the column {shown(name)}{hint}; there "

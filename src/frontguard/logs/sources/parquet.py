@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -13,6 +13,7 @@ from frontguard.errors import BadInput
 from frontguard.logs.sources.blocks import LONGEST_ROW, prefetched
 from frontguard.logs.sources.columns import are_truths, as_numbers, as_text, refuse_unless_numbers
 from frontguard.logs.sources.files import LogFile
+from frontguard.logs.sources.numbered import NumberedNames
 from frontguard.logs.sources.reader import BATCH, LogTable, Picked, Request, TableRows, one_column
 from frontguard.phrases import error_line, shown
 
@@ -24,6 +25,8 @@ _STORED_DICTIONARY = 900_000
 
 _FIRST = 1 << 10
 """Rows of the first batch, from which that is seen."""
+
+Naming = Callable[[pa.Array, str], pa.Array]
 
 _BROKEN = (pa.ArrowException, OSError, UnicodeError, OverflowError, MemoryError)
 
@@ -61,10 +64,11 @@ class ParquetFile(LogTable):
         for name in numbers:
             refuse_unless_numbers(self.schema.field(name).type, self._called(name))
         groups = range(self.metadata.num_row_groups)
+        named = {name: self._naming(name) for name in texts}
         seen = 0
         try:
             coded = self._stored_as_codes(texts)
-            group = partial(self._group, texts, numbers, coded)
+            group = partial(self._group, named, texts, numbers, coded)
             pieces = (
                 prefetched(lambda number: list(group(number)), groups)
                 if self.row_count <= _LARGE_GROUP * len(groups)
@@ -96,14 +100,20 @@ class ParquetFile(LogTable):
         most = self.row_count // (2 * self.metadata.num_row_groups)
         return [name for name, found in names.items() if found.nbytes <= _STORED_DICTIONARY and len(found) <= most]
 
-    def _group(self, texts: list[str], numbers: list[str], coded: list[str], group: int) -> Iterator[TableRows]:
+    def _naming(self, name: str) -> Naming:
+        """How a column becomes text: whole numbers with what other row groups know of them."""
+        return NumberedNames().texts if pa.types.is_integer(self.schema.field(name).type) else as_text
+
+    def _group(
+        self, named: dict[str, Naming], texts: list[str], numbers: list[str], coded: list[str], group: int
+    ) -> Iterator[TableRows]:
         """The rows of one row group."""
         columns = list(dict.fromkeys((*texts, *numbers)))
         truths = frozenset(d for d, name in enumerate(numbers) if are_truths(self.schema.field(name).type))
         with _opened(self.file, self.metadata, coded) as file:
             for batch in file.iter_batches(BATCH, row_groups=[group], columns=columns, use_threads=False):
                 yield TableRows(
-                    [as_text(batch.column(name), self._called(name)) for name in texts],
+                    [named[name](batch.column(name), self._called(name)) for name in texts],
                     [as_numbers(batch.column(name), self._called(name)) for name in numbers],
                     truths,
                 )

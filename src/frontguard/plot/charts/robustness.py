@@ -54,7 +54,7 @@ def robustness(result: Result, profile: Profile | None = None) -> Picture:
     order = _fragile_first(arms, known)
     undecided = int(np.isnan(known.per_arm).sum())
     left = len(arms.names) - undecided - len(order)
-    panels: tuple[Panel, ...] = (_count_panel(known, declared),)
+    panels: tuple[Panel, ...] = (_count_panel(known, declared, arms.result.goal),)
     if len(order):
         panels += (_arms_panel(arms, known, declared, order),)
     return Picture(
@@ -72,7 +72,7 @@ def robustness(result: Result, profile: Profile | None = None) -> Picture:
     )
 
 
-def _count_panel(known: Profile, declared: float) -> Panel:
+def _count_panel(known: Profile, declared: float, answer: str) -> Panel:
     order = np.argsort(known.levels, kind="stable")
     levels, counts = known.levels[order], known.in_front[order].astype(np.float64)
     layers: list[Layer] = [Lines(levels[None, :], counts[None, :], replace(IN, label="", width=2.0), step=True)]
@@ -96,9 +96,9 @@ def _count_panel(known: Profile, declared: float) -> Panel:
         Axis(title="arms that are in", low=0.0, high=1.5 * max(1, most), ticks=ticks),
         tuple(layers),
         title="How many are in",
-        note=Statement.NOTED(declared=percent(declared), level=percent(known.front))
+        note=Statement.NOTED(answer=answer, declared=percent(declared), level=percent(known.front))
         if changes
-        else Statement.NOTED_BELOW_HALF(declared=percent(declared)),
+        else Statement.NOTED_BELOW_HALF(answer=answer, declared=percent(declared)),
     )
 
 
@@ -134,12 +134,13 @@ def _told(arms: Arms, known: Profile, declared: float, order: Ints) -> tuple[str
     threat, changes = arms.result.certificate.threat, ""
     if known.front < 0.5:
         more = beyond(threat, known.front - known.resolution)
-        changes = Statement.STANDS(more=more, now=f"{percent(declared)} was")
+        changes = Statement.STANDS(answer=arms.result.goal, more=more, now=f"{percent(declared)} was")
     elif not np.isnan(known.front):
-        changes = Statement.STANDS_BELOW_HALF(what=what_eps_is(threat))
+        changes = Statement.STANDS_BELOW_HALF(answer=arms.result.goal, what=what_eps_is(threat))
     ins = order[arms.codes[order] == Verdict.IN]
     weakest = (
-        f"On the front, {short(arms.names[ins[0]], 40)} falls first: {_stands('it stands', known.per_arm[ins[0]])}."
+        f"On the {arms.result.goal}, {short(arms.names[ins[0]], 40)} falls first: "
+        f"{_stands('it stands', known.per_arm[ins[0]])}."
         if len(ins)
         else ""
     )

@@ -11,24 +11,33 @@ from frontguard.markup import Child, Element, element
 from frontguard.phrases import cut_in_the_middle, number, one_line, percent
 from frontguard.results import Result
 from frontguard.studies.overview import Measurements, Overview
+from frontguard.verdicts import Verdict
 from frontguard.web.addresses import Address
 from frontguard.web.pages import parts
 from frontguard.web.pages.parts import Page, called, cell, figure_cell, line, nothing, region
 from frontguard.words.certificate import objective_in_short, tolerance
+from frontguard.words.comparisons import effect_cell
 from frontguard.words.limits import keeping_in_words
 from frontguard.words.study import why
 from frontguard.words.tables.arm_table import estimate_cells
 
 _LATEST = 50  # pulls that are listed one by one
+_MOST_RIVALS = 8  # with which an arm is compared
+
+COMPARED_NOTE = (
+    "× is how many times as much as the other arm has, + how much more; better or worse beyond the tolerance."
+)
+"""What the table of comparisons means."""
 
 
-def arm_page(overview: Overview, address: Address, measurements: Measurements) -> Page:
-    """An arm of a study: its verdict and why, how its box shrank, what was measured."""
+def arm_page(overview: Overview, address: Address, measurements: Measurements, baseline: str | None = None) -> Page:
+    """An arm of a study: its verdict and why, how it compares, how its box shrank, what was measured."""
     arm, result = measurements.arm, overview.snapshot.result
     regions = {
         "head": _head(overview, address, arm),
         "trouble": nothing("trouble"),
         "verdict": _verdict(overview, address, arm),
+        "compared": _compared(result, address, arm, baseline),
         "boxes": _boxes(overview, arm),
         "values": _values(overview, measurements),
         "failures": parts.failures_region(overview, [measurements.name]),
@@ -99,6 +108,33 @@ def _limits(result: Result, arm: int) -> list[Element]:
         return []
     said = (keeping_in_words(kept, arm, place) for place in range(len(kept.gates)))
     return [line("note", f"{each[0].upper()}{each[1:]}.") for each in said]
+
+
+def rivals_of(result: Result, arm: int, baseline: str | None) -> list[int]:
+    """The arms that an arm is compared with: the baseline, if there is such an arm, or those that are returned."""
+    if baseline is not None and baseline in result.arms:
+        return [place for place in (result.arms.index(baseline),) if place != arm]
+    listed = np.flatnonzero(result.having(Verdict.IN)).tolist()
+    return [place for place in listed if place != arm][:_MOST_RIVALS]
+
+
+def _compared(result: Result, address: Address, arm: int, baseline: str | None) -> Element:
+    """How the arm compares with the baseline, or with the arms that are returned."""
+    rivals = rivals_of(result, arm, baseline)
+    if not rivals or not result.pulls_per_arm[arm]:
+        return nothing("compared")
+    rows = []
+    for rival in rivals:
+        cells = []
+        for effect in result.compare(result.arms[arm], result.arms[rival]).effects:
+            found = effect_cell(effect)
+            text = f"{found.estimate} {found.interval}".strip()
+            cells.append(figure_cell(text, element("small", {}, f" {found.contrast.word}")))
+        named = parts.name_cell("against ", parts.arm_link(result.arms[rival], address, rival))
+        rows.append(element("tr", {"data-key": rival}, named, *cells))
+    names = [called(metric.name) for metric in result.metrics]
+    promised = line("note", COMPARED_NOTE)
+    return region("compared", "How it compares", parts.table(parts.headings(("",), names), rows), promised)
 
 
 def _boxes(overview: Overview, arm: int) -> Element:

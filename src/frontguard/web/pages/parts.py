@@ -21,8 +21,8 @@ _LONGEST_LABEL = 60  # characters of a column's name in a card
 _KNOWN = frozenset(("verdict", "verdicts", "status"))  # columns whose words say by themselves what they are
 
 _PLACES = (
-    *("head", "trouble", "message", "studies", "reading", "answer", "warnings", "verdict", "facts", "picture"),
-    *("boxes", "values", "certainty", "pulls", "rate", "table", "failures", "latest", "reproduce"),
+    *("head", "trouble", "message", "studies", "reading", "answer", "warnings", "verdict", "compared", "facts"),
+    *("picture", "boxes", "values", "certainty", "pulls", "rate", "table", "failures", "latest", "reproduce"),
 )
 
 

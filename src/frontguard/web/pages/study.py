@@ -226,6 +226,7 @@ def _reproduce(overview: Overview) -> Element:
     terms: list[tuple[str, list[Child]]] = [
         ("Measurements that may lie", [may_lie(settings.threat.name, settings.threat.eps)]),
         ("Confidence", [percent(settings.confidence, ROUND_FLOOR)]),
+        ("Goal", ["the short list" if settings.goal == "list" else "the front"]),
         ("Seed", [str(settings.seed)]),
     ]
     for objective in settings.objectives:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from frontguard.markup import Child, Element, element
 from frontguard.phrases import number_of
 from frontguard.studies.overview import Overview
@@ -66,7 +68,8 @@ def _heads(overview: Overview, address: Address) -> list[Element]:
     for gate in overview.settings.columns.gates:
         heads.append(element("th", {"scope": "col"}, called(str(gate))))
     heads += [_sorter(column, column, address) for column in ("pulls", "failed")]
-    return [*heads, element("th", {"scope": "col", "class": "by"}, "decided by")]
+    by = "take instead" if overview.settings.goal == "list" else "decided by"
+    return [*heads, element("th", {"scope": "col", "class": "by"}, by)]
 
 
 def _sorter(label: Child, column: str, address: Address, said: Element | None = None) -> Element:
@@ -83,6 +86,8 @@ def _sorter(label: Child, column: str, address: Address, said: Element | None = 
 def _row(overview: Overview, address: Address, row: ArmRow) -> Element:
     result, cells = overview.snapshot.result, row.cells
     rival = int(result.decided_by[row.arm])
+    if overview.settings.goal == "list":
+        rival = int(result.replaced_by(np.array([row.arm]))[0])
     decided = rival >= 0 and (row.verdict != Verdict.UNDECIDED or result.pulls_per_arm[row.arm] > 0)
     return element(
         "tr",

@@ -9,14 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from frontguard.phrases import cells_of, fitting_names, shortened, visible
+from frontguard.phrases import cells_of, cut_in_the_middle, fitting_names, shortened, visible
 from frontguard.words.tables.arm_table import COLOURS, ArmCell, ArmColumn, ArmTable
 from frontguard.words.tables.terminal import COMFORTABLE, GAP, LEAST, TextColumn, drawn, left_out, wrapped
 
 if TYPE_CHECKING:
     from rich.console import Group
 
-_NAMES = {"arm": ("arm",), "decided by": ("decided", "by")}  # columns that have names of arms, with their headings
+_NAMES = {
+    "arm": ("arm",),
+    "instead": ("take", "instead"),
+    "decided by": ("decided", "by"),
+}  # columns that have names of arms, with their headings
 _HEADING = 12  # cells for which the name of a metric makes its column wider than its numbers do
 
 
@@ -80,7 +84,7 @@ class _Sheet:
     def layouts(self) -> list[Layout]:
         """From the one that has everything to the one that has least."""
         there = [column.name for column in self._all]
-        last = ("stands up to", "decided by")
+        last = ("stands up to", "instead" if "instead" in there else "decided by")
         folded = dict.fromkeys(tuple(each for each in some if each in there) for some in ((), last[:1], last[1:], last))
         ways: list[Layout] = []
         for without in folded:
@@ -161,8 +165,18 @@ class _Sheet:
 def _plain_column(column: ArmColumn, cells: Sequence[ArmCell]) -> TextColumn:
     heading: tuple[str, ...] = ("stands", "up to") if column.name == "stands up to" else (column.heading,)
     if column.name.startswith("limit"):
-        heading = tuple(wrapped(visible(column.heading), _HEADING))
+        heading = _of_a_limit(visible(column.heading))
     return TextColumn(heading, tuple((cell.text,) for cell in cells), column.number)
+
+
+def _of_a_limit(heading: str) -> tuple[str, ...]:
+    """What is limited, and below it by what: neither is broken, a long name is cut in the middle.
+
+    >>> _of_a_limit("p95(latency) ≤ 300")
+    ('p95(latency)', '≤ 300')
+    """
+    what, sign, bound = heading.rpartition(" ≤ ") if " ≤ " in heading else heading.rpartition(" ≥ ")
+    return cut_in_the_middle(what, 2 * _HEADING), f"{sign.strip()} {bound}"
 
 
 def _is_metric(column: ArmColumn) -> bool:

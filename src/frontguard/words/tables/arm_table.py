@@ -119,7 +119,7 @@ def rest_in_words(result: Result, arms: Sequence[int] | Ints, dots: str = "…")
 class ArmColumn(NamedTuple):
     """A column: its name for programs, its heading and what stands below, and whether it has numbers."""
 
-    name: str  # arm, verdict, m0, m1, … of the objectives, limit0, … of limits, pulls, failed, decided by, stands up to
+    name: str  # arm, verdict, m0, m1, … of the objectives, limit0, … of limits, pulls, failed, instead, decided by, …
     heading: str
     below: str = ""
     number: bool = False
@@ -173,7 +173,8 @@ def arm_table(
     failed
         For each arm how many pulls failed; without it there is no such column.
     deciders
-        Whether to say which arm decides a verdict, if there is one for any.
+        Whether to say which arm decides a verdict, if there is one for any. Where the goal is the list, it is said
+        which one to take in the place of an arm that is not on it.
     stands
         For each arm the contamination up to which its verdict stands, to within `resolution`; NaN where not known.
     """
@@ -196,7 +197,10 @@ def arm_table(
     if failed is not None:
         columns.append(ArmColumn("failed", "failed", number=True))
         cells.append([ArmCell(f"{count:,}" if count else "", float(count)) for count in failed[chosen].tolist()])
-    if deciders:
+    if result.goal == "list" and result.certificate.confidence is not None:
+        columns.append(ArmColumn("instead", "take instead"))
+        cells.append([ArmCell(result.arms[k] if k >= 0 else "") for k in result.replaced_by(chosen).tolist()])
+    elif deciders:
         columns.append(ArmColumn("decided by", "decided by"))
         cells.append(
             [ArmCell(result.arms[rival] if rival >= 0 else "") for rival in result.decided_by[chosen].tolist()]

@@ -1,0 +1,185 @@
+"""The one place where functions are compiled: once a machine, for the result is kept on disk.
+
+Machine code runs without the interpreter's lock, so that many runs go on side by side in threads. Only what compiles
+imports this module, and numba with it: see `_common.compiled`.
+
+numba's own cache looks only at the file a function stands in. Kernels call each other across files, so an edit in one
+of them would leave the compiled callers stale. The key of our cache therefore covers all files with kernels.
+
+Where neither the package nor the user's home can be written to (a container, mostly), compiled code is kept in a folder
+of the temporary one that nobody else can write to, since what lies there is run; and without such a folder, not at all.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import pickle
+import stat
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba import types
+from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.compiler_lock import global_compiler_lock
+from numba.experimental.function_type import _get_wrapper_address
+
+from frontguard._common.compiled import IMPORTED_AT, Kernel
+from frontguard._common.interpreted import twin
+
+
+@functools.cache
+def _package_stamp() -> str | None:
+    """A hash over every source file of the package that has to do with kernels; None if one is not what was imported.
+
+    A process may go on for days while the package is replaced. What it compiles then is the old code, and must not be
+    kept for the new.
+    """
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parents[1].rglob("*.py")):
+        text = path.read_bytes()
+        if b"frontguard._common.compiled" in text or b"_kernel" in text:
+            digest.update(text)
+            if path.stat().st_mtime > IMPORTED_AT:
+                return None
+    return digest.hexdigest()
+
+
+def _private_folder() -> str:
+    """A folder for compiled code in the temporary one, ours alone. `OSError` where there is none to be had."""
+    user = os.getuid() if hasattr(os, "getuid") else 0
+    path = os.path.join(tempfile.gettempdir(), f"frontguard-{user}")
+    with suppress(FileExistsError):
+        os.mkdir(path, 0o700)
+    status = os.lstat(path)  # not what a link leads to, which another user may have put there
+    if not stat.S_ISDIR(status.st_mode) or (os.name == "posix" and (status.st_uid != user or status.st_mode & 0o077)):
+        raise PermissionError(f"{path} is not a folder of ours alone")
+    return path
+
+
+_UserWide: Any = next(each for each in CompileResultCacheImpl._locator_classes if "UserWide" in each.__name__)
+
+
+class _Home(_UserWide):  # type: ignore[misc]
+    """numba's place in the user's home, where there is one: `~` is no folder."""
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> Any:
+        return super().from_function(py_func, py_file) if os.path.isabs(os.path.expanduser("~")) else None
+
+
+class _Private(_UserWide):  # type: ignore[misc]
+    """A place in `_private_folder`."""
+
+    def __init__(self, py_func: Any, py_file: str) -> None:
+        super().__init__(py_func, py_file)
+        self._cache_path = os.path.join(_private_folder(), self.get_suitable_cache_subpath(py_file))
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> Any:
+        try:
+            return super().from_function(py_func, py_file)
+        except OSError:
+            return None
+
+
+class _PackageImpl(CompileResultCacheImpl):
+    """Where compiled code is kept: as numba has it, and then in a private folder."""
+
+    _locator_classes = [  # noqa: RUF012
+        *(_Home if each is _UserWide else each for each in CompileResultCacheImpl._locator_classes),
+        _Private,
+    ]
+
+
+class _PackageCache(FunctionCache):
+    """numba's cache of one function, with the state of the whole package in its key."""
+
+    _impl_class = _PackageImpl
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """What was kept, or None; also where it cannot be read."""
+        with suppress(OSError, EOFError, pickle.UnpicklingError):
+            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep what was compiled, if that can be done: a disk that is full stops nobody."""
+        with suppress(OSError):
+            super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+
+    def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
+        key: tuple[Any, ...] = super()._index_key(sig, codegen)  # type: ignore[no-untyped-call]
+        return (*key, _package_stamp())
+
+
+def dispatcher(function: Callable[..., Any], **options: Any) -> Any:
+    """numba's function that compiles another one on first use, runs it without the interpreter's lock and keeps it."""
+    made: Any = numba.njit(nogil=True, **options)(function)
+    if _package_stamp() is not None:
+        with suppress(RuntimeError):  # no place to keep anything: it is compiled anew in every process
+            made._cache = _PackageCache(made.py_func)  # type: ignore[no-untyped-call]
+    return made
+
+
+def was_kept(made: Any, args: tuple[Any, ...]) -> bool:
+    """Whether machine code for these arguments was kept on disk; if so it is ready from here on."""
+    return kept(made, tuple(made.typeof_pyval(each) for each in args))
+
+
+def kept(made: Any, signature: tuple[Any, ...]) -> bool:
+    """The same for arguments of these types."""
+    with global_compiler_lock:
+        if signature in made.overloads:
+            return True
+        found = made._cache.load_overload(signature, made.targetctx)
+        if found is None:
+            return False
+        # As numba does where it compiles and finds that it need not.
+        made.targetctx.insert_user_function(found.entry_point, found.fndesc, [found.library])
+        made.add_overload(found)
+        return True
+
+
+def record_type(record: type[tuple[Any, ...]], *fields: Any) -> Any:
+    """The type of a named tuple with fields of these types, for the signature of an `entry`."""
+    return types.NamedTuple(fields, record)  # type: ignore[no-untyped-call]
+
+
+class KernelValue(types.WrapperAddressProtocol):
+    """A kernel as a value to be handed to an `entry`, compiled for its kind of signature when it is needed."""
+
+    def __init__(self, function: Callable[..., Any], signature: Any) -> None:
+        self._function = function  # keeps the machine code alive
+        self._signature = signature
+
+    @functools.cached_property
+    def _address(self) -> int:
+        made = self._function.machine if isinstance(self._function, Kernel) else self._function
+        return int(_get_wrapper_address(made, self._signature))  # type: ignore[no-untyped-call]
+
+    def __wrapper_address__(self) -> int:
+        return self._address
+
+    @property
+    def kernel_itself(self) -> Callable[..., Any]:
+        """What an entry that is interpreted calls."""
+        return twin(self._function) if isinstance(self._function, Kernel) else self._function
+
+    def signature(self) -> Any:
+        """The signature that callers may rely on."""
+        return self._signature
+
+
+# A child that is forked while another thread compiles would wait for that thread for ever, which it does not have.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=global_compiler_lock.acquire,
+        after_in_parent=global_compiler_lock.release,
+        after_in_child=global_compiler_lock.release,
+    )

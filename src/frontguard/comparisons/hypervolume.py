@@ -1,0 +1,220 @@
+"""The hypervolume of a front: how much of the space beyond a reference point it dominates, exactly.
+
+Of a result, two are known: that of the lower ends of the boxes that are returned, which the true front has at least,
+and that of the upper ends of all, which it has at most (docs/theory.md, (x)). Units are those of the metrics.
+
+Larger is better in every coordinate of points. Two coordinates take a sort, three a sweep, more the recursion of While,
+Bradstreet and Barone ("A fast way of calculating exact hypervolumes", 2012): what a point adds to those after it is its
+own box less what these cover of that.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from frontguard._common.checks import real_number
+from frontguard._common.typing import Bools, Floats
+from frontguard.comparisons.effects import Boxes
+from frontguard.errors import BadInput
+from frontguard.phrases import did_you_mean, quoted, shown
+
+MOST: Final = {3: 1_000_000, 4: 600, 5: 250, 6: 120}
+"""Points up to which it is computed, by the number of coordinates (from four on: that no other beats). It takes a
+second or two."""
+
+MARGIN = 0.1
+"""How far beyond the worst estimate the reference lies unless given, as a share of the estimates' range."""
+
+_FURTHER = 60  # the same for more coordinates
+_FILTERED = 5_000  # points among which those that others beat are found
+
+
+@dataclass(frozen=True)
+class Hypervolume:
+    """What the front dominates beyond `reference`: certainly so much at least, and so much at most; in units.
+
+    None where it takes too long to compute, infinite where an arm is not bounded. Without a confidence nothing is
+    promised.
+    """
+
+    reference: tuple[tuple[str, float], ...]  # metric → value
+    certain: float | None
+    estimate: float | None
+    possible: float | None
+    confidence: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values that JSON can hold; what is not bounded or not known becomes None."""
+        volumes = {name: getattr(self, name) for name in ("certain", "estimate", "possible")}
+        finite = {
+            name: value if value is not None and math.isfinite(value) else None for name, value in volumes.items()
+        }
+        return {"reference": dict(self.reference), **finite}
+
+
+def front_volume(
+    boxes: Boxes, listed: Bools, contending: Bools, reference: Mapping[str, float] | None = None
+) -> Hypervolume:
+    """The hypervolumes of a result.
+
+    The reference is given, or for metrics that it does not name a tenth of the range of the estimates of all arms
+    beyond the worst of them, as is usual: on the worst itself, arms at the ends of a front would count for nothing.
+    """
+    signs = np.array([-1.0 if metric.minimized else 1.0 for metric in boxes.metrics])
+
+    def upward(inner: Floats) -> Floats:
+        return signs * np.stack([metric.outward(inner[:, d]) for d, metric in enumerate(boxes.metrics)], axis=1)
+
+    centre = upward(boxes.estimates)
+    beyond = _reference(boxes, centre[contending], signs, reference or {})
+    sound = boxes.lower <= boxes.upper  # an empty box, which what is assumed does not allow, says nothing
+    low = upward(np.where(sound, boxes.lower, -np.inf)[listed])
+    high = upward(np.where(sound, boxes.upper, np.inf)[contending])
+    there = listed & np.isfinite(centre).all(axis=1)
+    named = tuple((metric.name, float(value)) for metric, value in zip(boxes.metrics, signs * beyond, strict=True))
+    certain, estimate, possible = (hypervolume(points, beyond) for points in (low, centre[there], high))
+    return Hypervolume(named, certain, estimate, possible, boxes.confidence)
+
+
+def _reference(boxes: Boxes, centre: Floats, signs: Floats, given: Mapping[str, float]) -> Floats:
+    names = [metric.name for metric in boxes.metrics]
+    for name in given:
+        if name not in names:
+            hint = did_you_mean(name, names) if isinstance(name, str) else ""
+            raise BadInput(f"reference must be of the metrics {quoted(names)}{hint}; got {shown(name)}")
+    found = np.zeros(len(names))
+    for d, name in enumerate(names):
+        known = centre[np.isfinite(centre[:, d]), d]
+        if len(known):
+            worst, best = float(known.min()), float(known.max())
+            found[d] = worst - MARGIN * ((best - worst) or abs(worst) or 1.0)
+        if name in given:
+            found[d] = signs[d] * real_number(given[name], f"the reference of {shown(name)}")
+    return found
+
+
+def hypervolume(points: Floats, reference: Floats) -> float | None:
+    """The volume of all that lies above the reference (M,) and below one of the points (n, M); None beyond `MOST`.
+
+    >>> hypervolume(np.array([[1.0, 3.0], [2.0, 1.0]]), np.zeros(2))
+    4.0
+    >>> hypervolume(np.array([[1.0, 3.0, 1.0], [2.0, 1.0, 1.0], [1.0, 1.0, 2.0]]), np.zeros(3))
+    5.0
+    """
+    boxes = points - reference
+    boxes = boxes[(boxes > 0.0).all(axis=1)]
+    if not len(boxes):
+        return 0.0
+    if np.isinf(boxes).any():
+        return math.inf
+    M = boxes.shape[1]
+    if M == 1:
+        return float(boxes.max())
+    if M == 2:
+        return _area(boxes)
+    if M == 3:
+        return _volume(boxes) if len(boxes) <= MOST[3] else None
+    if len(boxes) > 20 * _FILTERED:
+        return None
+    if len(boxes) > _FILTERED:  # to find what is beaten takes all pairs: those that stand out most go first
+        boxes = boxes[~_below_one_of(boxes, boxes[np.argsort(-boxes.prod(axis=1))[:200]])]
+    if len(boxes) > _FILTERED or len(boxes := boxes[standing_out(boxes)]) > MOST.get(M, _FURTHER):
+        return None
+    return _added(boxes[np.argsort(boxes[:, -1], kind="stable")])
+
+
+def standing_out(points: Floats) -> Bools:
+    """Which points (n,) no other one is at least as good as in every coordinate; of equal ones the first."""
+    order = np.lexsort(tuple(-points.T))
+    kept = np.zeros(len(points), np.bool_)
+    front = np.empty_like(points)
+    count = 0
+    for place in order.tolist():  # whoever beats a point comes before it
+        if not (front[:count] >= points[place]).all(axis=1).any():
+            front[count] = points[place]
+            kept[place] = True
+            count += 1
+    return kept
+
+
+def _below_one_of(points: Floats, some: Floats) -> Bools:
+    beaten = np.zeros(len(points), np.bool_)
+    for each in some:
+        beaten |= (points <= each).all(axis=1) & (points < each).any(axis=1)
+    return beaten
+
+
+def _area(boxes: Floats) -> float:
+    order = np.lexsort((-boxes[:, 1], -boxes[:, 0]))  # the widest first
+    x, y = boxes[order, 0], boxes[order, 1]
+    highest = np.maximum.accumulate(y)
+    rises = np.diff(highest, prepend=0.0)
+    return float((x * rises).sum())
+
+
+def _volume(boxes: Floats) -> float:
+    """From the highest third coordinate down, with the stairs of the first two and the area below them kept."""
+    order = np.argsort(-boxes[:, 2], kind="stable")
+    across, along = [0.0, math.inf], [math.inf, 0.0]  # stairs: across rises, along falls
+    area = volume = 0.0
+    level = float(boxes[order[0], 2])
+    for x, y, z in boxes[order].tolist():
+        volume += area * (level - z)
+        level = z
+        place = bisect_left(across, x)
+        if along[place] >= y:
+            continue  # another one is as wide and as long
+        first = place
+        while along[first - 1] <= y:  # steps that the new one covers
+            first -= 1
+        left, below = across[first - 1], y
+        for step in range(first, place):
+            area += (across[step] - left) * (below - along[step])
+            left = across[step]
+        area += (x - left) * (below - along[place])
+        if across[place] == x:
+            place += 1
+        across[first:place], along[first:place] = [x], [y]
+    return volume + area * level
+
+
+def _added(boxes: Floats) -> float:
+    """Each point adds its own box, less what those after it cover of that box."""
+    total = 0.0
+    for place in range(len(boxes)):
+        own = boxes[place]
+        rest = np.minimum(boxes[place + 1 :], own)
+        total += float(own.prod())
+        if len(rest):
+            total -= _covered(rest)
+    return total
+
+
+def _covered(boxes: Floats) -> float:
+    if len(boxes) == 1:
+        return float(boxes[0].prod())
+    # All are as high as the point that they are held against where they are higher: that coordinate may be flat.
+    flat = np.flatnonzero((boxes == boxes[0]).all(axis=0))
+    if len(flat):
+        height = float(boxes[0, flat].prod())
+        rest = np.delete(boxes, flat, axis=1)
+        if rest.shape[1] == 0:
+            return height
+        return height * _by_size(rest)
+    return _by_size(boxes)
+
+
+def _by_size(boxes: Floats) -> float:
+    M = boxes.shape[1]
+    if M == 1:
+        return float(boxes.max())
+    if M == 2:
+        return _area(boxes)
+    boxes = boxes[standing_out(boxes)]
+    return _volume(boxes) if M == 3 else _added(boxes[np.argsort(boxes[:, -1], kind="stable")])

@@ -1,0 +1,243 @@
+"""Choosing one: the arm with the best score, how sure that is, and what it gives up against the others on the list.
+
+A score rises with every metric (in the direction that is better), so that it lies between the scores of the two ends of
+an arm's box, and no arm that another one dominates has a higher one (docs/theory.md, (w)). There are two:
+
+- *weights*: Σ w · y, where y is a metric in its own units, in per cent where its tolerance is a percentage (100 times
+  the logarithm, so that percentages add up), and its negative where it is minimised. A weight is what one unit, or one
+  per cent, is worth. A metric without one does not count.
+- *the knee*: of each metric, the share of its range over the list by which an arm is behind the best of the list, and
+  of these shares the largest: the knee has the least. Range and best are those of the estimates.
+
+Limits, if there are any, come first: only arms that certainly keep to them are chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from frontguard._common.attached import attached
+from frontguard._common.checks import real_number
+from frontguard._common.typing import Bools, Floats, Ints
+from frontguard.comparisons.effects import Boxes, Comparisons, against
+from frontguard.errors import BadInput
+from frontguard.limits import Gate, Limit, columns_for, parse_limits
+from frontguard.objectives import Objective
+from frontguard.phrases import did_you_mean, joined, quoted, shown
+
+PER_CENT = 100.0
+"""What one unit of a logarithm is, in per cent that add up."""
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is wanted of an arm: weights by metric, or the knee (None), among arms that keep to the limits."""
+
+    weights: tuple[tuple[str, float], ...] | None
+    gates: tuple[Gate, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values that JSON can hold."""
+        weights = None if self.weights is None else dict(self.weights)
+        return {"rule": "knee" if weights is None else "weights", "weights": weights, "limits": [*map(str, self.gates)]}
+
+
+@dataclass(frozen=True, eq=False)
+class Pick:
+    """An arm that was chosen, how sure that is, and what it gives up.
+
+    `arm` is None where none certainly keeps to the limits. It is `certain` if no other arm has a higher score;
+    otherwise the arm with the highest one is `among` some. `behind` is by how much the chosen one is behind it at most,
+    in units of the score. `others` compares every other arm on the list with the chosen one.
+    """
+
+    arm: str | None
+    wish: Wish
+    certain: bool
+    among: tuple[str, ...]
+    behind: float
+    score: tuple[float, float, float]  # of the chosen one: estimate, least, most
+    others: Comparisons | None
+    confidence: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values that JSON can hold; what is not bounded or not known becomes None."""
+        finite = [value if np.isfinite(value) else None for value in (*self.score, self.behind)]
+        return {
+            "arm": self.arm,
+            **self.wish.to_dict(),
+            "certain": self.certain,
+            "among": list(self.among),
+            "behind": finite[3],
+            "score": dict(zip(("estimate", "low", "high"), finite, strict=False)),
+            "others": {} if self.others is None else {each.arm: each.to_dict()["metrics"] for each in self.others},
+            "confidence": self.confidence,
+        }
+
+    def __str__(self) -> str:
+        return str(attached("pick")(self))
+
+    def _repr_html_(self) -> str:
+        return str(attached("pick in a notebook")(self))
+
+
+@dataclass(frozen=True, eq=False)
+class Field:
+    """Who is there to choose from, by arm (K,)."""
+
+    listed: Bools  # those that are returned
+    contending: Bools  # neither set aside nor beyond a limit of the result
+    within: Bools  # of these, those that certainly keep to the limits of the result
+
+
+# What is wanted -------------------------------------------------------------------------------------------------------
+
+
+def wish_of(
+    metrics: tuple[Objective, ...],
+    rule: str | None,
+    weights: Mapping[str, float] | None,
+    limits: Limit | str | Iterable[Limit | str] | None,
+) -> Wish:
+    """What is wanted, checked: a rule ("knee"), weights, or limits that leave one metric to be the best in.
+
+    >>> seconds, size = Objective("seconds", "minimize"), Objective("bytes", "minimize")
+    >>> wish_of((seconds, size), None, None, "bytes<=1000").weights
+    (('seconds', 1.0),)
+    """
+    if rule is not None and (rule != "knee" or weights is not None):
+        hint = did_you_mean(rule, ["knee"]) if isinstance(rule, str) else ""
+        got = f"{shown(rule)}{' and weights' if weights is not None else ''}"
+        raise BadInput(f'pick wants "knee", weights={{…}} or limit="…"{hint}; got {got}')
+    names = [metric.name for metric in metrics]
+    gates = _gates(metrics, limits)
+    if rule == "knee":
+        return Wish(None, gates)
+    if weights is not None:
+        return Wish(_checked_weights(names, weights), gates)
+    if not gates:
+        raise BadInput('pick wants "knee", weights={…} or limit="…"; got nothing')
+    left = [name for name in names if name not in {gate.limit.metric for gate in gates}]
+    if len(left) != 1:
+        more = f"{joined(left)} are left" if left else "none is left"
+        raise BadInput(
+            f"limit wants to leave one metric to be the best in, or weights={{…}} (on a command line METRIC=WEIGHT) "
+            f"beside it; got limits of {joined([gate.limit.metric for gate in gates])}, and {more}"
+        )
+    return Wish(((left[0], 1.0),), gates)
+
+
+def _checked_weights(names: Sequence[str], weights: object) -> tuple[tuple[str, float], ...]:
+    if not isinstance(weights, Mapping) or not weights:
+        raise BadInput(f'weights must be a mapping of metrics to numbers, such as {{"{names[0]}": 1}}; got {weights!r}')
+    checked = {}
+    for name, value in weights.items():
+        if name not in names:
+            hint = did_you_mean(name, names) if isinstance(name, str) else ""
+            raise BadInput(f"weights must be of the metrics {quoted(names)}{hint}; got {shown(name)}")
+        weight = real_number(value, f"the weight of {shown(name)}")
+        if weight < 0.0:
+            raise BadInput(
+                f"the weight of {shown(name)} must not be negative (which direction is better is known); got {weight:g}"
+            )
+        checked[name] = weight
+    if not any(checked.values()):
+        raise BadInput("weights must have one at least that is not 0; got none")
+    return tuple((name, checked[name]) for name in names if checked.get(name, 0.0) > 0.0)
+
+
+def _gates(metrics: tuple[Objective, ...], limits: Limit | str | Iterable[Limit | str] | None) -> tuple[Gate, ...]:
+    if limits is None:
+        return ()
+    some: Iterable[Limit | str] = [limits] if isinstance(limits, (str, Limit)) else limits
+    gates = columns_for(metrics, parse_limits(some)).gates
+    for gate in gates:
+        if gate.column >= len(metrics):
+            each = joined([f"{metric.name} {'≤' if metric.minimized else '≥'} …" for metric in metrics])
+            raise BadInput(
+                f"limit of a pick must be of what counts of an objective, from its better side ({each}); got {gate}"
+            )
+    return gates
+
+
+# Who has the best score -----------------------------------------------------------------------------------------------
+
+
+def pick(boxes: Boxes, field: Field, wish: Wish) -> Pick:
+    """The arm to choose, and how sure that is."""
+    boxes = _known(boxes)
+    keeps, may_keep = np.array(field.within), np.array(field.contending)
+    for gate in wish.gates:
+        keeps &= boxes.lower[:, gate.column] >= gate.within
+        may_keep &= ~(boxes.upper[:, gate.column] < gate.beyond)
+    numbers = np.flatnonzero(may_keep)
+    centre, low, high = _scores(boxes, numbers, field.listed & may_keep, wish)
+    able = keeps[numbers]
+    best_low = float(low[able].max(initial=-np.inf))
+    perhaps = high >= best_low  # the one with the highest score is among these
+    wanted = _chosen(able, perhaps, field.listed[numbers], np.where(np.isnan(centre), -np.inf, centre))
+    if boxes.confidence is None:  # nothing is promised of any box
+        perhaps[:] = True
+    if wanted is None:
+        among = tuple(boxes.arms[i] for i in numbers.tolist())
+        return Pick(None, wish, False, among, np.inf, (np.nan, -np.inf, np.inf), None, boxes.confidence)
+    rest = np.delete(high, wanted)
+    behind = max(float(rest.max(initial=-np.inf) - low[wanted]), 0.0) if len(rest) else 0.0
+    certain = boxes.confidence is not None and behind == 0.0
+    chosen = int(numbers[wanted])
+    perhaps[wanted] = True
+    among = (boxes.arms[chosen],) if certain else tuple(boxes.arms[i] for i in numbers[perhaps].tolist())
+    others = np.flatnonzero(field.listed)
+    score = float(centre[wanted]), float(low[wanted]), float(high[wanted])
+    compared = against(boxes, chosen, others[others != chosen])
+    return Pick(boxes.arms[chosen], wish, certain, among, behind, score, compared, boxes.confidence)
+
+
+def _known(boxes: Boxes) -> Boxes:
+    """Boxes of which an empty one, which what is assumed does not allow, says nothing."""
+    nothing = ~(boxes.lower <= boxes.upper)
+    lower, upper = np.where(nothing, -np.inf, boxes.lower), np.where(nothing, np.inf, boxes.upper)
+    return Boxes(boxes.arms, boxes.metrics, boxes.estimates, lower, upper, boxes.confidence)
+
+
+def _chosen(able: Bools, perhaps: Bools, listed: Bools, centre: Floats) -> int | None:
+    """The one with the best estimated score: of those on the list that may be the best, of all such, of the list."""
+    for some in (able & perhaps & listed, able & perhaps, able & listed, able):
+        if some.any():
+            places = np.flatnonzero(some)
+            return int(places[np.argmax(centre[places])])
+    return None
+
+
+def _scores(boxes: Boxes, numbers: Ints, listed: Bools, wish: Wish) -> tuple[Floats, Floats, Floats]:
+    """Scores (n,) of these arms: of the estimates, and of both ends of the boxes."""
+    values = boxes.estimates[numbers], boxes.lower[numbers], boxes.upper[numbers]
+    if wish.weights is not None:
+        names = [metric.name for metric in boxes.metrics]
+        columns = [names.index(name) for name, _ in wish.weights]
+        units = np.array([PER_CENT if boxes.metrics[d].relative else 1.0 for d in columns])
+        weights = units * np.array([weight for _, weight in wish.weights])
+        with np.errstate(invalid="ignore"):  # ∞ − ∞ says nothing
+            centre, low, high = ((each[:, columns] * weights).sum(axis=1) for each in values)
+        return centre, np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
+    best, scale = _range(boxes.estimates[listed])
+    if not (scale > 0.0).any():  # one arm on the list, or none
+        best, scale = _range(boxes.estimates[numbers])
+    used = scale > 0.0
+    if not used.any():  # no estimate differs: nothing tells arms apart
+        return np.zeros(len(numbers)), np.full(len(numbers), -np.inf), np.full(len(numbers), np.inf)
+    centre, low, high = (((each - best)[:, used] / scale[used]).min(axis=1) for each in values)
+    return centre, low, high
+
+
+def _range(estimates: Floats) -> tuple[Floats, Floats]:
+    """The best estimate in each metric, and how far the worst is from it; 0 where nothing is known."""
+    known = estimates[np.isfinite(estimates).all(axis=1)]
+    if not len(known):
+        return np.zeros(estimates.shape[1]), np.zeros(estimates.shape[1])
+    best: Floats = known.max(axis=0)
+    return best, best - known.min(axis=0)

@@ -1,0 +1,111 @@
+"""A short list in words: what a listed arm is best at, and which one to take in the place of one that is not listed."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from frontguard.objectives import Objective
+from frontguard.phrases import joined, number, percentage, rounded_up
+from frontguard.replacing import Replacement
+from frontguard.results import Result
+from frontguard.words.statements import Statement
+
+
+class _Word(NamedTuple):
+    """How a metric of which less is better is spoken of."""
+
+    alike: str  # as fast
+    best: str  # the fastest
+    times: str  # 2.1 times as fast
+    worse: str  # 2% slower
+
+
+_FAST = _Word("fast", "fastest", "as fast", "slower")
+_SMALL = _Word("small", "smallest", "smaller", "larger")
+_CHEAP = _Word("cheap", "cheapest", "cheaper", "dearer")
+_SPOKEN = {
+    **dict.fromkeys(("seconds", "time", "duration", "runtime", "latency", "cpu_seconds", "milliseconds", "ms"), _FAST),
+    **dict.fromkeys(("bytes", "size", "kilobytes", "megabytes", "kb", "mb"), _SMALL),
+    **dict.fromkeys(("price", "cost", "costs", "usd", "dollars", "euros"), _CHEAP),
+}
+
+
+def best_of(metric: Objective, *, several: bool = False) -> str:
+    """What the best arm is, or has: "is the fastest", "has the most score".
+
+    >>> best_of(Objective("seconds", "minimize")), best_of(Objective("score"), several=True)
+    ('is the fastest', 'have the most score')
+    """
+    word = _spoken(metric)
+    if word is not None:
+        return f"{'are' if several else 'is'} the {word.best}"
+    return f"{'have' if several else 'has'} the {'least' if metric.minimized else 'most'} {metric.name}"
+
+
+def _spoken(metric: Objective) -> _Word | None:
+    return _SPOKEN.get(metric.name.lower()) if metric.minimized else None
+
+
+def take_instead(result: Result, arm: int) -> str | None:
+    """Which listed arm to take in the place of one that is not, and what is certain of the two; None where none is."""
+    found = result.replacement(arm)
+    if found is None or not result.metrics:
+        return None
+    return Statement.INSTEAD(arm=found.by, compared=compared(found, result.metrics))
+
+
+def compared(found: Replacement, metrics: tuple[Objective, ...]) -> str:
+    """What is certain of an arm in the place of another one, objective by objective.
+
+    >>> metrics = Objective("bytes", "minimize", "5%"), Objective("seconds", "minimize", "5%"), Objective("score")
+    >>> costs, gains = {"bytes": 0.0, "seconds": 0.0, "score": 0.31}, {"bytes": 0.0, "seconds": 1.1, "score": 0.0}
+    >>> compared(Replacement("gzip", costs, gains), metrics)
+    'as small, at least 2.1 times as fast, at most 0.31 less score'
+    """
+    return ", ".join(_of_one(metric, found.costs[metric.name], found.gains[metric.name]) for metric in metrics)
+
+
+def _of_one(metric: Objective, cost: float, gain: float) -> str:
+    word = _spoken(metric)
+    if cost > 0.0:
+        if not metric.relative:
+            worse = f"{number(rounded_up(cost, 4))} {'more' if metric.minimized else 'less'} {metric.name}"
+        else:
+            worse = f"{percentage(rounded_up(cost, 3))} {word.worse if word else f'worse in {metric.name}'}"
+        return Statement.AT_MOST(amount=worse)
+    if gain > 0.0:
+        if not metric.relative:
+            better = f"{number(_rounded_down(gain, 4))} {'less' if metric.minimized else 'more'} {metric.name}"
+        else:
+            better = (
+                f"{number(_rounded_down(1.0 + gain, 3))} times {word.times if word else f'better in {metric.name}'}"
+            )
+        return Statement.AT_LEAST(amount=better)
+    return Statement.AS_GOOD(what=word.alike if word else f"good in {metric.name}")
+
+
+def _rounded_down(value: float, digits: int) -> float:
+    """A positive number with so many digits, and no larger.
+
+    >>> _rounded_down(2.1099, 3), _rounded_down(1234.9, 3), _rounded_down(2.1, 3)
+    (2.1, 1230.0, 2.1)
+    """
+    if not math.isfinite(value):
+        return value
+    near = float(f"{value:.{digits - 1}e}")
+    if near <= value * (1.0 + 1e-12):
+        return near
+    return near - 10.0 ** (math.floor(math.log10(value)) - digits + 1)
+
+
+def what_best_at(result: Result, arm: int) -> str:
+    """What a returned arm is best at, for the reason of its verdict; "" if at nothing."""
+    found = result.best_at(arm)
+    certain, seeming = ([each.objective for each in found if each.certain is sure] for sure in (True, False))
+    said = []
+    if certain:
+        said.append(Statement.BEST_IN(names=joined(certain)))
+    if seeming:
+        said.append(Statement.SEEMS_BEST_IN(names=joined(seeming)))
+    return ", ".join(said)

@@ -1,0 +1,218 @@
+"""`frontguard run`: the usual course, from the first pull to the certificate."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from frontguard import Malicious
+from frontguard.cli.run import spec_of, with_options
+from frontguard.errors import BadInput
+from frontguard.storage import End, open_storage
+from tests.cli.commands import FRONTGUARD
+from tests.cli.run.toy import (
+    found,
+    run,
+    told,
+)
+from tests.servers import PostgresServer
+
+
+def test_it_certifies_the_front_and_says_so_again_at_once(folder: Path) -> None:
+    ran = run(folder, "toy.toml", "--json", "--workers", "2")
+    assert ran.returncode == 0, ran.stderr
+    answer = found(ran)
+    assert answer["status"] == "certified"
+    assert answer["pareto_set"] == ["small", "fast"]
+    assert answer["verdicts"] == {"small": "in", "fast": "in", "poor": "out"}
+    assert set(answer["certificate"]) == {"accuracy", "coverage", "confidence", "threat", "contamination"} | {
+        "void",
+        "arms",
+        "aside",
+        "limits",
+    }
+    assert answer["certificate"]["contamination"] == 0.02
+    stored = told(folder / "toy.db")
+    assert answer["pulls"] == sum(answer["pulls_per_arm"].values())
+    assert answer["pulls"] <= stored <= answer["pulls"] + 1  # the other worker was under way when it was decided
+    for arm, cost, size in (("small", 3000, 1000), ("fast", 2000, 1200), ("poor", 4000, 1400)):
+        (cost_low, cost_high), (size_low, size_high) = (answer["intervals"][arm][metric] for metric in ("cost", "size"))
+        assert cost_low <= cost <= cost_high
+        assert size_low <= size <= size_high
+        assert cost_low <= answer["estimates"][arm]["cost"] <= cost_high
+    assert answer["failures"] == {}
+    assert answer["goal"] == {"cost": "10%", "size": 10.0}
+    assert ran.stderr.startswith(f"beginning study 'toy' in {folder / 'toy.db'}\ncomparing 3 arms at a confidence of ")
+    said = ran.stderr.splitlines()
+    assert said[2:4] == [
+        "  by median of cost, lower is better, differences up to 10% do not matter",
+        "  by median of size, lower is better, differences up to 10 do not matter",
+    ]
+    assert said[4].startswith("until that is certified or out of reach, without a budget (--max-pulls, --max-time); ")
+    assert "SQLite" not in ran.stderr  # all is well with it
+
+    again = run(folder, "toy.toml")  # nothing is left to do: the answer for people
+    assert again.returncode == 0
+    assert f"going on with {stored} pulls of study 'toy' in {folder / 'toy.db'}" in again.stderr
+    said = " ".join(again.stdout.split())
+    assert said.startswith("These 2 of 3 arms are enough: fast, small. For every other one, one of these is as good")
+    assert re.search(r"poor +out .*\[", again.stdout)
+    assert "With probability 95%, even if each measurement of an arm is replaced with probability up to 2% by" in said
+    assert f"{answer['pulls']} pulls;" in said
+    assert f"Next: `frontguard report {folder / 'toy.db'}` writes a report to send" in said
+    assert f"`frontguard serve {folder / 'toy.db'}` shows it in a browser" in said
+    assert "`frontguard run toy.toml --json` prints this for machines" in said
+    assert told(folder / "toy.db") == stored
+
+
+def test_a_quick_comparison_without_a_file(folder: Path) -> None:
+    arms = ["--arm", "short=sleep 0.001", "--arm", "long=sleep 0.2", "--tolerance", "50%", "--contamination", "0"]
+    ran = run(folder, *arms, "--json")
+    assert ran.returncode == 0, ran.stderr
+    answer = found(ran)
+    assert answer["pareto_set"] == ["short"]
+    assert answer["goal"] == {"seconds": "50%"}
+    assert answer["intervals"]["long"]["seconds"][0] >= 0.2
+    assert answer["storage"] == "frontguard-run.db"
+    others = run(folder, "--arm", "a=sh measure.sh 1 2 {seed} 0", "--arm", "b=sh measure.sh 9 2 {seed} 0",
+                 "--minimize", "cost", "--json")  # fmt: skip
+    assert found(others)["pareto_set"] == ["a"]  # another study in the same file
+    assert found(others)["study"] != answer["study"]
+    with open_storage(folder / "frontguard-run.db", read_only=True) as storage:
+        assert len(storage.studies()) == 2
+    same = run(folder, *arms)
+    assert f"going on with {answer['pulls']} pulls" in same.stderr
+    assert same.stdout.startswith("Of 2 arms, short is the fastest, or is within 50% of it.")
+
+
+def test_a_budget_ends_it_and_the_suggested_command_goes_on(folder: Path) -> None:
+    ran = run(folder, "toy.toml", "--max-pulls", "20", "--tolerance", "size=3", "--tolerance", "cost=4%")
+    assert ran.returncode == 3, ran.stderr
+    said = " ".join(ran.stdout.split())
+    assert said.startswith("Not certified: the budget is used up after 20 pulls.")
+    suggested = re.search(r"Next: a larger budget: `frontguard (run [^`]*)`; (.*)\.$", said)
+    assert suggested is not None, said
+    arguments = shlex.split(suggested[1])[1:]
+    assert arguments[:5] == ["toy.toml", "--tolerance", "size=3", "--tolerance", "cost=4%"]
+    assert arguments[5] == "--max-pulls"
+    assert int(arguments[6]) > 20
+    more = run(folder, *arguments[:5], "--max-pulls", "5000", "--json")
+    assert more.returncode == 0
+    assert "going on with 20 pulls" in more.stderr
+    assert found(more)["pulls"] > 20
+
+
+def test_when_the_time_is_over_what_is_under_way_is_waited_for_again_and_again(folder: Path) -> None:
+    """Stopped short, a slow pull would never end: only the fast arm would be measured, and look best."""
+    arms = ("--arm=a=sleep 1.5", "--arm=b=sleep 1.6")
+    for call in (1, 2, 3):
+        ran = run(folder, *arms, "--max-time", "0.2 s", "--json")
+        assert ran.returncode == 3
+        answer = found(ran)
+        assert answer["status"] == "budget"
+        assert answer["answer"].startswith("Not certified: the time of 0.2 s is over.")
+        assert "the time is over: waiting for 1 pull that is under way; Ctrl-C gives it up" in ran.stderr
+        assert answer["pulls"] == call
+    with open_storage(folder / "frontguard-run.db", read_only=True) as storage:
+        log = storage.told(storage.studies()[0])
+    assert log.pulls.tolist() == [1, 2, 3]
+    assert log.ends.tolist() == [End.TOLD] * 3
+    assert (log.values >= 1.5).all()
+
+
+def test_what_cannot_be_reached_is_said_with_what_could_be(folder: Path) -> None:
+    equal = [f"--arm={name}=sh measure.sh 30 1 {{seed}} 0" for name in "ab"]
+    ran = run(folder, *equal, "--minimize", "cost", "--contamination", "0.3", "--tolerance", "1%", "--workers=2")
+    assert ran.returncode == 3, ran.stderr
+    said = " ".join(ran.stdout.split())
+    assert said.startswith("This cannot be certified with however many pulls, if the samples go on as they are: ")
+    assert "where an attacker replaces each measurement with probability 30%, the answer stays uncertain by" in said
+    suggested = re.search(r"Next: a looser tolerance, which could be reached: `frontguard (run [^`]*)`", said)
+    assert suggested is not None, said
+    looser = run(folder, *shlex.split(suggested[1])[1:], "--json")
+    assert looser.returncode == 0, looser.stderr + looser.stdout
+    assert "going on with" in looser.stderr
+    assert found(looser)["status"] == "certified"
+
+
+def gains(**gain: int) -> list[str]:
+    """Arms that always print this gain, in percent."""
+    arms = [f"--arm={name}=echo '{json.dumps({'gain': value})}'" for name, value in gain.items()]
+    return [*arms, "--maximize", "gain", "--tolerance", "5%"]
+
+
+LOW = gains(low=-3, high=4, mid=2)
+
+
+def test_a_warning_is_said_once_where_all_goes_to_one_place(folder: Path) -> None:
+    ran = subprocess.run(
+        [*FRONTGUARD, "run", *LOW], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    assert ran.returncode == 3, ran.stdout
+    said = " ".join(ran.stdout.split())
+    assert said.count("values of 'gain' are not positive, such as -3 of arm 'low'") == 1
+    assert said.count("give an absolute one, e.g. --tolerance gain=0.5") == 1
+    assert said.count("arm 'low' was set aside") == 1
+    apart = run(folder, *LOW)  # the answer by itself has them all the same
+    assert "values of 'gain' are not positive" in " ".join(apart.stdout.split())
+
+
+def test_with_a_tolerance_in_units_the_same_study_goes_on(folder: Path) -> None:
+    assert run(folder, *LOW).returncode == 3
+    again = run(folder, *LOW[:-1], "0.5", "--json")
+    assert "going on with" in again.stderr
+    assert found(again)["verdicts"] == {"low": "out", "high": "in", "mid": "out"}
+    assert found(again)["failures"] == {}
+
+
+def test_a_tolerance_in_percent_is_refused_at_once_where_most_values_are_not_positive(folder: Path) -> None:
+    ran = run(folder, *gains(low=-3, high=-4, mid=2))
+    assert ran.returncode == 2
+    assert "values of 'gain' are not positive, such as -" in ran.stderr
+    assert "give an absolute one, e.g. --tolerance gain=0.5 (Objective(tolerance=0.5))" in ran.stderr
+
+
+def test_options_take_the_place_of_what_the_spec_says(folder: Path) -> None:
+    spec = with_options(
+        spec_of(folder / "toy.toml", (), (), ()),
+        tolerance=("size=5%",), threat="malicious", contamination="5%", confidence="90%", max_pulls=70,
+        max_time="2 min", workers=3, timeout="1 h", seed=4, name="other",
+    )  # fmt: skip
+    assert [objective.tolerance for objective in spec.objectives] == ["10%", "5%"]
+    assert [source.objective for source in spec.sources] == list(spec.objectives)  # its logarithm will be taken
+    assert (spec.threat, spec.confidence, spec.seed, spec.name) == (Malicious(0.05), 0.9, 4, "other")
+    assert (spec.budget.max_pulls, spec.budget.max_time, spec.workers, spec.timeout) == (70, 120.0, 3, 3600.0)
+    assert spec.lease > 3600.0  # a pull that is still allowed to run is not given to another worker
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"threat": "none"}, "threat must be one of"),
+        ({"confidence": "1.0"}, "--confidence must be"),
+    ],
+)
+def test_options_that_cannot_be(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        with_options(spec_of(None, ("a=true", "b=x"), (), ()), **options)
+
+
+def test_a_study_on_a_server(folder: Path, postgres: PostgresServer) -> None:
+    address = postgres.new_database()
+    ran = run(folder, "toy.toml", "--storage", address, "--max-pulls", "10")
+    assert ran.returncode == 3, ran.stderr
+    assert "until that is certified, or 10 pulls are over; 1 pull at a time\n" in ran.stderr
+    assert "PostgreSQL" not in ran.stderr  # all is well with it
+    assert postgres.password not in ran.stderr + ran.stdout
+    more = run(folder, "toy.toml", "--storage", address, "--json")
+    assert more.returncode == 0, more.stderr
+    assert "going on with 10 pulls" in more.stderr
+    assert found(more)["pareto_set"] == ["small", "fast"]
+    assert postgres.password not in more.stderr + more.stdout
+    assert not list(folder.glob("*.db"))

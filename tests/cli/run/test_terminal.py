@@ -1,0 +1,128 @@
+"""`frontguard run` on a terminal, with bad input, and on damaged files."""
+
+from __future__ import annotations
+
+import re
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests import warm
+from tests.cli.run.toy import (
+    TWIN,
+    found,
+    run,
+    told,
+    write_spec,
+)
+from tests.cli.terminal import Terminal
+from tests.documents.printed import as_published
+
+
+def test_on_a_terminal_there_is_a_view_that_gives_way_to_the_answer(folder: Path) -> None:
+    broken = '[[arm]]\nname = "broken"\ncost = 1\nsize = 1\ncommand = ["false"]\n'
+    write_spec(folder, TWIN + broken, sleep=0.1)
+    # Twins are never told apart: it goes on until it is interrupted, however seldom a busy machine draws the view.
+    terminal = Terminal(warm.frontguard("run", "toy.toml", "--tolerance", "0"), folder, columns=100, rows=24)
+
+    def bars_and_warning(lines: list[str]) -> bool:
+        text = "\n".join(lines)
+        return "set aside" in text and "●" in text and "Warning: arm 'broken'" in text
+
+    assert terminal.wait_for(bars_and_warning), "\n".join(terminal.lines)
+    screen = terminal.lines
+    head = next(place for place, text in enumerate(screen) if text.startswith("toy  "))
+    assert re.match(r"toy  \d+ pulls, \d+ failed.*: .*1 set aside", screen[head])
+    assert "cost, less is better" in screen[head + 1]
+    rows = {text.split()[0]: text for text in screen[head + 3 : head + 8]}
+    assert sorted(rows) == ["broken", "fast", "poor", "small", "twin"]
+    verdicts = ["out" if " out " in row else "aside" if " set aside " in row else "open" for row in rows.values()]
+    assert verdicts == sorted(verdicts, key=["open", "aside", "out"].index)
+    assert "●" in rows["small"]
+    assert re.match(r"broken +set aside +5 +5", rows["broken"])
+    assert any("goal" in text for text in screen)
+    assert sum("small " in text for text in screen) == 1  # drawn over, not again and again
+    terminal.process.send_signal(signal.SIGINT)
+    assert terminal.finish() == 130
+    whole = [*terminal.scrolled, *terminal.lines]
+    assert not any("less is better" in text for text in whole)  # the view has gone
+    assert sum(text.startswith("small ") for text in whole) == 1  # and the table is there
+    assert any(text.startswith("Warning: arm 'broken' was set aside") for text in whole)
+    assert terminal.raw.count("\x1b[?25l") == terminal.raw.count("\x1b[?25h")  # the cursor is back
+    assert terminal.raw.count("cost, less is better") >= 2  # it was drawn several times
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ([], "wanted a spec file, or two or more --arm NAME=COMMAND"),
+        (["no.toml"], "no.toml: no such file"),
+        (["measure.sh"], "measure.sh, line"),
+        (["toy.toml", "--arm", "a=true"], "wanted a spec file or --arm, not both"),
+        (["toy.toml", "--minimize", "cost"], "--minimize goes with --arm"),
+        (["--arm", "a=true"], "--arm: wanted two arms at least"),
+        (["toy.toml", "--tolerance", "2 percent"], "--tolerance must be a number such as 0.5"),
+        (["toy.toml", "--tolerance", "price=2"], "no objective is called 'price'; there is cost, size"),
+        (["toy.toml", "--max-pulls", "0"], "--max-pulls: wanted a whole number from 1, got 0"),
+        (["toy.toml", "--workers", "0"], "--workers: wanted a whole number from 1, got 0"),
+        (["toy.toml", "--max-time", "soon"], "--max-time must be a time"),
+        (
+            ["toy.toml", "--threat", "presient"],
+            "--threat must be one of oblivious, prescient, malicious, share (did you mean 'prescient'?); got",
+        ),
+        (["toy.toml", "--contamination", "0.7"], "--contamination must be a probability from 0 to below 1/2"),
+        (["toy.toml", "--confidence", "95"], "--confidence must be a probability"),
+        (["toy.toml", "--storage", "mysql://x"], "a storage must be"),
+        (["toy.toml", "--storage", "."], "frontguard: "),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], complaint: str, folder: Path) -> None:
+    ran = run(folder, *arguments)
+    assert ran.returncode == 2, ran.stderr
+    assert ran.stdout == ""
+    (line,) = ran.stderr.splitlines()
+    assert line.startswith("frontguard: ")
+    assert complaint in line
+    assert not list(folder.glob("*.db*"))
+
+
+def test_a_study_of_other_arms_or_commands_is_not_taken_up(folder: Path) -> None:
+    assert run(folder, "toy.toml", "--max-pulls", "3").returncode == 3
+    (folder / "toy.toml").write_text((folder / "toy.toml").read_text().replace("cost = 40", "cost = 50"))
+    ran = run(folder, "toy.toml")
+    assert ran.returncode == 2
+    assert "the study was begun with other" in ran.stderr
+    assert "40 then, 50 now" in ran.stderr
+    assert run(folder, "toy.toml", "--max-pulls", "3", "--study", "toy 2").returncode == 3
+
+
+def test_a_damaged_file_is_refused_and_what_can_be_read_of_it_goes_on(folder: Path) -> None:
+    write_spec(folder, TWIN)
+    assert run(folder, "toy.toml", "--max-pulls", "400", "--tolerance", "0").returncode == 3
+    file = folder / "toy.db"
+    whole = file.read_bytes()
+    damaged = whole[:-4096]
+    file.write_bytes(damaged)
+    refused = run(folder, "toy.toml")
+    assert refused.returncode == 2
+    assert "frontguard rescue" in refused.stderr
+    assert file.read_bytes() == damaged
+
+    ran = run(folder, "toy.db", "new.db", "--json", command="rescue")
+    assert ran.returncode == 0, ran.stderr
+    saved = as_published("rescue", ran.stdout)
+    assert saved["studies"] == ["toy"]
+    assert 0 < saved["told"] < 400
+    assert saved["told"] == told(folder / "new.db")
+    assert file.read_bytes() == damaged
+    more = run(folder, "toy.toml", "--storage", "new.db", "--json")
+    assert more.returncode == 0, more.stderr
+    assert f"going on with {saved['told']} pulls" in more.stderr
+    assert "fast" in found(more)["pareto_set"]
+    again = run(folder, "toy.db", "new.db", command="rescue")
+    assert again.returncode == 2
+    assert "new.db exists already" in again.stderr
+    said = run(folder, "toy.db", "other.db", command="rescue").stdout
+    assert said.startswith(f"Saved {saved['told']} told pulls")
+    assert "--storage other.db" in said
