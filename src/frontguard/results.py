@@ -399,6 +399,9 @@ class Result:
         found[which] = find_replacing(
             inner.lower, inner.upper, inner.estimates, tolerance, arms[which], listed, self.decided_by
         )
+        if self.apart is not None:  # pairs were looked at with the one that decides
+            rivals = self.decided_by[arms]
+            found = np.where(which & np.isin(rivals, listed), rivals, found)
         return found
 
     def replacement(self, arm: str | int) -> Replacement | None:
@@ -454,8 +457,10 @@ class Result:
         relative = [d for d, metric in enumerate(self.metrics) if metric.relative]
         for start in range(0, len(arms), AT_A_TIME):
             some, others = arms[start : start + AT_A_TIME], by[start : start + AT_A_TIME]
-            costs = np.maximum(self.inner.upper[some] - self.inner.lower[others], 0.0)
-            gains = np.maximum(self.inner.lower[others] - self.inner.upper[some], 0.0)
+            ahead = self.inner.upper[some] - self.inner.lower[others]
+            if self.apart is not None:  # which knows more of an arm and the one that decides it
+                ahead = np.where((self.decided_by[some] == others)[:, None], self.apart[some, 0], ahead)
+            costs, gains = np.maximum(ahead, 0.0), np.maximum(-ahead, 0.0)
             with np.errstate(over="ignore"):
                 for amounts in (costs, gains):  # as `differences_in_units`
                     amounts[:, relative] = np.expm1(amounts[:, relative])

@@ -44,7 +44,7 @@ def written(folder: Path, extra: str, word: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("extra", "word"), [("pairs = true", "{rep}"), ("items = 60", "{item}"), ("pairs = true", "{seed}")]
+    ("extra", "word"), [("paired = true", "{rep}"), ("items = 60", "{item}"), ("paired = true", "{seed}")]
 )
 def test_run(tmp_path: Path, extra: str, word: str) -> None:
     ran = run("run", str(written(tmp_path, extra, word)), "--json", "--max-pulls", "120", cwd=tmp_path)

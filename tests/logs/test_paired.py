@@ -89,7 +89,14 @@ def test_pairs_decide_what_intervals_leave_open() -> None:
     assert alone.verdicts["m2"] != "out"
     assert found.pareto_set == ["m3"]
     assert set(found.verdicts.values()) == {"in", "out"}
-    assert found.explain("m2") == "out: certainly worse than m3 in score, by differences on the same question"
+    said = found.explain("m2")
+    assert said.startswith(
+        "out: certainly worse than m3 in score, by differences on the same question; take m3 instead"
+    )
+    replacement = found.replacement("m2")
+    assert replacement is not None
+    assert replacement.costs == {"score": 0.0}
+    assert 0.0 < replacement.gains["score"] < 0.04
     assert found.to_dict()["differences"]["m2"]["score"][1] < 0
     assert found.front_changes_at < 0.1  # of what pairs save, nothing is saved from lies
     profile = found.profile

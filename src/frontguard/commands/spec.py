@@ -300,7 +300,7 @@ def _built(table: SpecToml, complain: Complaints, file: Path) -> Spec:
         confidence=study.confidence,
         goal=study.goal,
         seed=study.seed,
-        paired=study.pairs or study.items is not None,
+        paired=study.paired or study.items is not None,
         items=study.items,
         budget=Limits(budget.max_pulls, budget.max_pulls_per_arm, budget.max_time),
         workers=run.workers,
