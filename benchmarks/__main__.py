@@ -19,7 +19,9 @@ from benchmarks.tables import Row, heading, line, table
 
 SHORT = ("start", "engine", "samples", "decisions", "opening", "analyze")
 LONG = (
+    "cold",  # commands with no machine code on disk
     "certified",  # pulls beside R-PSI's
+    "limit",  # pulls beside what any method needs
     "choices",  # what the certified policy's own choices cost
     "means",  # boxes of means beside betting and the Beta mixture, and their cost beside medians
     "pairs",  # pulls where arms answer the same questions, beside questions of their own
@@ -29,6 +31,7 @@ LONG = (
     "shortlist",  # the short list beside the paper's set
     "skyline",  # verdicts beside public skylines
     "logs",  # reading and sorting beside the medians of Polars and DuckDB, and out of core
+    "gate",  # false alarms and detections of gates, beside thresholds on means
     "page",  # the live page in a browser
 )
 

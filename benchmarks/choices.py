@@ -8,6 +8,7 @@ is compiled. Runs are others than those of the tables of `benchmarks.certified`,
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import subprocess
@@ -24,7 +25,8 @@ from tools.document import with_tables
 
 from benchmarks.certified import geometric, measure, settings, table
 from benchmarks.tables import Row, heading
-from frontguard.evidence import boxes
+from frontguard.evidence import averages, boxes
+from frontguard.evidence.boundaries import rank_table
 from frontguard.experiments.contestants import CONTESTANTS
 from frontguard.experiments.plan import AS_THEORY, Setting
 from frontguard.pareto import rule as certified_rule
@@ -100,14 +102,26 @@ def _want_both() -> None:
     """Sample the arm that stands in the way and its rival always, not the one by which more can be gained."""
     original = certified_rule.want
 
-    def both(arms: Any, boxes: Any, tolerance: Any, i: int, j: int, every: bool) -> bool:
-        if not original(arms, boxes, tolerance, i, j, every):
+    def both(standing: Any, tolerance: Any, i: int, j: int, every: bool) -> bool:
+        if not original(standing, tolerance, i, j, every):
             return False
-        arms[i].wanted = 1
-        arms[j].wanted = 1
+        arms = standing.arms
+        for one, other in ((i, j), (j, i)):
+            if arms[one].wanted == 0:
+                arms[one].wanted, arms[one].urgency = 1, arms[other].urgency
         return True
 
     certified_rule.want = numba.njit(nogil=True)(both)
+
+
+def _strength(value: float) -> Callable[[], None]:
+    """Another prior of the mixture, before anything is compiled."""
+
+    def change() -> None:
+        setattr(averages, "STRENGTH", value)  # noqa: B010
+        setattr(boxes, "rank_table", functools.partial(rank_table, strength=value))  # noqa: B010
+
+    return change
 
 
 def _margin(share: float) -> Callable[[dict[str, Any]], dict[str, Any]]:
@@ -123,21 +137,20 @@ DEFAULT = Choice("default", "as shipped")
 SHIFT_GRIDS: tuple[tuple[float, ...], ...] = (
     (0.0,),
     (0.7,),
-    (0.7, 0.97),
-    (0.0, 0.35, 0.7, 0.97),
-    (0.25, 0.5, 0.75, 0.95),
-    (0.2, 0.4, 0.6, 0.8, 0.97),
+    (0.35, 0.7, 0.97),
+    (0.2, 0.35, 0.5, 0.7, 0.85, 0.97),
 )
 
 CHOICES: tuple[Choice, ...] = (
-    *(Choice("strength of the mixture (2)", f"{v:g}", _setting(boxes, "STRENGTH", v)) for v in (0.5, 1.0, 4.0, 8.0)),
-    *(Choice("shifts (0.35, 0.7, 0.97)", ", ".join(f"{f:g}" for f in v), _setting(boxes, "SHIFTS", v))
+    *(Choice("strength of the mixture (2)", f"{v:g}", _strength(v), compiled=True) for v in (1.0, 8.0)),
+    *(Choice("shifts (0.35, 0.5, 0.65, 0.8, 0.9, 0.97)", ", ".join(f"{f:g}" for f in v), _setting(boxes, "SHIFTS", v))
       for v in SHIFT_GRIDS),
-    *(Choice("share of δ without a shift (4)", f"{v:g}", _setting(boxes, "UNSHIFTED_SHARE", v))
+    *(Choice("weight without a shift (4)", f"{v:g}", _setting(boxes, "UNSHIFTED_SHARE", v))
       for v in (1.0, 2.0, 8.0)),
-    *(Choice("growth of batches (0.03)", f"{v:g}", arguments=_growth(v)) for v in (0.01, 0.1, 0.3)),
+    *(Choice("growth of batches (0.02)", f"{v:g}", arguments=_growth(v)) for v in (0.01, 0.03, 0.1)),
     *(Choice("margin / (γ − c) (0.5)", f"{v:g}", arguments=_margin(v)) for v in (0.0, 0.25, 1.0)),
-    Choice("sampling (the wider gain)", "both", _want_both, compiled=True),
+    Choice("sampling (the more gain per pull)", "both", _want_both, compiled=True),
+    Choice("sampled (the most urgent)", "all wanted", _setting(certified_rule, "AT_A_TIME", 1.0), compiled=True),
     *(Choice("doubt (0.5)", f"{v:g}", _setting(boxes, "DOUBT", v), compiled=True) for v in (0.0, 1.0)),
 )  # fmt: skip
 
@@ -150,11 +163,11 @@ def measured(choice: Choice) -> list[Figures]:
             environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
             done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True, text=True)
         return [Figures(**fields) for fields in json.loads(done.stdout)]
-    before = boxes.STRENGTH, boxes.SHIFTS, boxes.UNSHIFTED_SHARE
+    before = boxes.SHIFTS, boxes.UNSHIFTED_SHARE
     try:
         return figures(choice)
     finally:
-        boxes.STRENGTH, boxes.SHIFTS, boxes.UNSHIFTED_SHARE = before
+        boxes.SHIFTS, boxes.UNSHIFTED_SHARE = before
 
 
 def ratio(found: Sequence[Figures], default: Sequence[Figures], policy: str) -> tuple[float, float]:

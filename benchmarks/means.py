@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks.tables import Row, heading
 from frontguard._common.typing import Floats
 from frontguard.evidence.boundaries import anytime_rank
-from frontguard.evidence.boxes import STRENGTH, box_rule, refresh_all, unknown_boxes
+from frontguard.evidence.boxes import box_rule, refresh_all, unknown_boxes
 from frontguard.evidence.means import upper_mean, upper_mean_at
 from frontguard.evidence.samples import Samples, absorb, empty_pool, empty_table
 from frontguard.evidence.statistics import statistics_of
@@ -83,7 +83,7 @@ def _highest_rate(ones: int, n: int) -> float:
     low, high = ones / n, 1.0
     for _ in range(40):
         p = 0.5 * (low + high)
-        refuted = anytime_rank(n, p, ALPHA / 2, strength=STRENGTH) > ones
+        refuted = anytime_rank(n, p, ALPHA / 2) > ones
         low, high = (low, p) if refuted else (p, high)
     return low
 

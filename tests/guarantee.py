@@ -9,6 +9,10 @@ and likewise H < m iff #{i ≤ n: x_i + R(t) ≥ m} < q'_t(n): two counts for ea
 the box that was intersected over all n misses iff one of them ever fell short. (A box that contradicts itself goes on
 without R. By then a count has fallen short, so such runs are among those counted here.)
 
+With several shifts the box goes farther: it is what the mean of their evidence leaves, and misses iff W_n(m) ever
+reaches 1/δ' (`find_average_misses`). No term of W reaches that before a count falls short of the rank that its shift
+alone would have with all of δ', so W is computed only then.
+
 **Atoms.** Where the law is flat at the level p, every m in [Q_L(p), Q_R(p)] is a quantile of that level. The box holds
 all of them at once: P(Y ≤ Q_L) ≥ p bounds L by Q_L, P(Y ≥ Q_R) ≥ 1 − p bounds H by Q_R, and Definition 2 asks R to hold
 for every median. So L is held against Q_L and H against Q_R, the strictest choice; the median of interest lies between
@@ -33,8 +37,9 @@ from numba import types
 from scipy.stats import beta
 
 from frontguard._common.compiled import entry
-from frontguard.evidence.boundaries import read_rank, taken_away
+from frontguard.evidence.boundaries import STRENGTH, anytime_rank, read_rank, taken_away
 from frontguard.evidence.boxes import BoxRule, box_rule
+from frontguard.evidence.mixtures import log_mixture
 from frontguard.simulation import adversaries as adv
 from frontguard.simulation import environments as env
 from frontguard.simulation.contracts import BLOCK, Adversary, PrescientAdversary
@@ -281,6 +286,72 @@ def find_misses(cell: Cell, runs: int, *, seed: int, ranks: Ints | None = None, 
     states = source.states(seed, 0)
     most = np.maximum.reduceat(wanted[..., 1:], range(0, wanted.shape[-1] - 1, BLOCK), axis=-1)
     _find_misses(source.compiled, *states, wanted, most, cell.rule.costs, *cell.ends, misses)
+    return misses
+
+
+_WEIGHTS = types.Array(types.float64, 2, "C")
+
+
+@entry(
+    types.void(
+        SOURCE, STATES, STATES, _RANKS, _RANKS, _MATRIX, _MATRIX, _WEIGHTS, types.float64, _MATRIX, _MATRIX, _MISSES
+    )
+)
+def _find_average_misses(
+    source: Any, rewards: Any, attacks: Any, enough: Any, taken: Any, costs: Any, keep: Any, constants: Any,
+    threshold: Any, lowest: Any, highest: Any, misses: Any,
+) -> None:  # fmt: skip
+    """As `_find_misses`, where all objectives have shifts; constants: (2, S), logarithms of weights and of priors."""
+    runs, arms, objectives = misses.shape[0], misses.shape[1], misses.shape[2]
+    shifts, length = enough.shape[2], enough.shape[3] - 1
+    block, streams = np.empty((objectives, BLOCK)), run_streams(rewards, attacks, objectives)
+    counts = np.empty((2, objectives, shifts), np.int64)
+    for run in range(runs):
+        for a in range(arms):
+            arm = (run * arms + a) % lowest.shape[0]
+            counts[:] = 0
+            streams.attacks[arm, STATE:] = 0
+            for start in range(0, length, BLOCK):
+                fill_block(source, streams, arm, block)
+                for i in range(min(BLOCK, length - start)):
+                    n = start + i + 1
+                    for d in range(objectives):
+                        value = block[d, i]
+                        for side in range(2):
+                            short = False
+                            for s in range(shifts):
+                                if side == 0:
+                                    counts[side, d, s] += value - costs[d, s] <= lowest[arm, d]
+                                else:
+                                    counts[side, d, s] += value + costs[d, s] >= highest[arm, d]
+                                short |= counts[side, d, s] < enough[side, d, s, n]
+                            if not short:
+                                continue
+                            total = 0.0
+                            for s in range(shifts):
+                                p, k = keep[d, s], counts[side, d, s] + taken[0, d, 0, n]
+                                if k < p * n:
+                                    log_m = log_mixture(n, k, p, 1.0 - p, STRENGTH, constants[1, s])
+                                    total += np.exp(constants[0, s] + log_m - threshold)
+                            if total >= 1.0:
+                                misses[run, a, d, side] = True
+
+
+def find_average_misses(cell: Cell, runs: int, *, seed: int, length: int = LENGTH, bolder: float = 1.0) -> Bools:
+    """Whether each side of each box ever missed by the mean of its shifts' evidence, at a δ' that is `bolder` times
+    what it may be. The runs are those of `find_misses`."""
+    rule, share = cell.rule, bolder * DELTA / (2 * cell.arms * len(cell.levels))
+    n = np.arange(length + 1)
+    each = [[anytime_rank(n, float(p), share) for p in of] for of in rule.low_keep]
+    less = np.ascontiguousarray(taken(rule, length)[None])
+    enough = np.stack([np.array(each)] * 2) - less
+    misses = np.zeros((runs, cell.arms, len(cell.levels), 2), np.bool_)
+    source = RewardSource(cell.environment, cell.adversary)
+    constants = np.stack([rule.log_weights[0], rule.log_priors[0]])
+    _find_average_misses(
+        *(source.compiled, *source.states(seed, 0), enough, less, rule.costs, rule.low_keep, constants),
+        *(-np.log(share) + 1e-9, *cell.ends, misses),
+    )
     return misses
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 import frontguard as fg
+from frontguard._common.compiled import COMPILED, kernels
 from frontguard.policies.forecast import forecast
 from frontguard.simulation.adversaries import worst_case
 from frontguard.simulation.environments import gaussian
@@ -51,5 +52,6 @@ def analyze() -> None:
 
 
 if __name__ == "__main__":
-    for compiled in (simulate, study, analyze):
-        compiled()
+    with kernels(COMPILED):  # what is small would be interpreted otherwise
+        for compiled in (simulate, study, analyze):
+            compiled()

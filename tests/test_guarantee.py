@@ -10,8 +10,10 @@ import pytest
 from scipy.stats import binomtest
 
 from frontguard.evidence.boundaries import read_rank
+from frontguard.evidence.boxes import HIGH, LOW, REFUTED
 from frontguard.simulation import adversaries as adv
 from frontguard.simulation.streams import RewardSource, Streams
+from tests.evidence.test_boxes import real_box
 from tests.guarantee import (
     ATTACKERS,
     CELLS,
@@ -25,6 +27,7 @@ from tests.guarantee import (
     Ints,
     bolder,
     directions,
+    find_average_misses,
     find_misses,
     lower_limit,
     read_ranks,
@@ -38,13 +41,25 @@ in_every_cell = pytest.mark.parametrize("cell", CELLS, ids=str)
 in_sharp_cells = pytest.mark.parametrize("cell", SHARPEST, ids=str)
 
 
+def averaged(cell: Cell) -> bool:
+    """Whether every objective has shifts, of which the mean decides."""
+    return cell.with_spread and set(cell.levels) == {0.5}
+
+
 @cache
 def ranks_of(cell: Cell) -> Ints:
     return read_ranks(cell.rule)
 
 
 def simulated(cell: Cell, runs: int, ranks: Ints) -> Bools:
-    return find_misses(cell, runs, seed=1000 + CELLS.index(cell), ranks=ranks)
+    """What ranks miss; and, where these are the cell's own, what the mean of the shifts' evidence does."""
+    seed = 1000 + CELLS.index(cell)
+    missed = find_misses(cell, runs, seed=seed, ranks=ranks)
+    if ranks is ranks_of(cell) and averaged(cell):
+        by_mean = find_average_misses(cell, runs, seed=seed)
+        assert np.all(by_mean >= missed)  # each shift by itself refutes no more
+        return by_mean
+    return missed
 
 
 def refuted(misses: Bools) -> bool:
@@ -57,11 +72,17 @@ def test_boxes_hold_in_all_but_delta_of_the_runs(cell: Cell) -> None:
     assert not refuted(simulated(cell, QUICK_RUNS, ranks_of(cell)))
 
 
-@in_sharp_cells
+@pytest.mark.parametrize("cell", [cell for cell in SHARPEST if not averaged(cell)], ids=str)
 def test_ranks_one_and_a_half_times_too_bold_are_caught(cell: Cell) -> None:
     bold = bolder(cell.rule, ranks_of(cell))
     assert np.all(bold >= ranks_of(cell))
     assert refuted(simulated(cell, QUICK_RUNS, bold))
+
+
+@pytest.mark.parametrize("cell", [cell for cell in SHARPEST if averaged(cell)], ids=str)
+def test_averages_at_six_times_their_delta_are_caught(cell: Cell) -> None:
+    """Attacks on one side miss there only, with half of δ; six times that is more than the slack of all of it."""
+    assert refuted(find_average_misses(cell, 2 * QUICK_RUNS, seed=1000 + CELLS.index(cell), bolder=6.0))
 
 
 @pytest.mark.audit
@@ -155,6 +176,19 @@ def missed_by_boxes(cell: Cell, ranks: Ints, seed: int) -> Bools:
                         high = min(high, ordered[n - from_above] + cost)
             missed[arm, d] = low > left[arm, d], high < right[arm, d]
     return missed
+
+
+@pytest.mark.parametrize("cell", [c for c in CELLS if averaged(c) and "either" not in c.attacker], ids=str)
+def test_averages_see_the_misses_that_boxes_see(cell: Cell) -> None:
+    """Boxes at every n, at a δ' of a half, so that there is something to see."""
+    rule = cell.rule._replace(thresholds=np.full(1, np.log(2.0)))
+    left, right = cell.ends
+    for seed in range(4):
+        observed = Streams(RewardSource(cell.environment, cell.adversary), seed).take(0, 120)[:, 0].tolist()
+        boxes = np.array([real_box(rule, observed[:n]) for n in range(1, 121)])
+        missed = find_average_misses(cell, 1, seed=seed, length=120, bolder=0.5 / (DELTA / 2))[0, 0, 0]
+        assert not boxes[:, REFUTED].any()
+        assert missed.tolist() == [boxes[:, LOW].max() > left[0, 0], boxes[:, HIGH].min() < right[0, 0]]
 
 
 @pytest.mark.parametrize("cell", [cell for cell in CELLS if "either" not in cell.attacker], ids=str)

@@ -22,6 +22,7 @@ from frontguard.documents.analysis import AnalyzeDocument
 from frontguard.documents.audit import AuditDocument
 from frontguard.documents.demo import DemoDocument
 from frontguard.documents.done import ReportDocument, RescueDocument, ServeDocument
+from frontguard.documents.gate import GateDocument
 from frontguard.documents.plan import PlanDocument
 from frontguard.documents.reproduce import ReproduceDocument
 from frontguard.documents.result import RunDocument
@@ -31,6 +32,7 @@ FOLDER = Path(__file__).parents[1] / "docs" / "schemas"
 PRINTED: dict[str, Any] = {
     "run": RunDocument,
     "analyze": AnalyzeDocument,
+    "gate": GateDocument,
     "plan": PlanDocument,
     "demo": DemoDocument,
     "reproduce": ReproduceDocument,

@@ -2,12 +2,15 @@ from . import plot as plot
 from .comparisons.effects import Comparison as Comparison
 from .comparisons.effects import Comparisons as Comparisons
 from .comparisons.effects import Contrast as Contrast
+from .comparisons.gate import GateResult as GateResult
+from .comparisons.gate import Outcome as Outcome
 from .errors import BadInput as BadInput
 from .errors import OutOfTurn as OutOfTurn
 from .evidence.samples import GrowingSample as GrowingSample
 from .limits import Limit as Limit
 from .logs.analysis import Analysis as Analysis
 from .logs.analyze import analyze as analyze
+from .logs.gate import gate as gate
 from .measure.identify import identify as identify
 from .objectives import Objective as Objective
 from .policies.auer import AuerA1 as AuerA1

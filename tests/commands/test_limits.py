@@ -132,7 +132,9 @@ def test_run_with_a_limit_on_a_metric_that_is_no_objective(tmp_path: Path) -> No
 
     back = read_document(RunDocument, told, "it").snapshot().result
     assert back.explain("fast").startswith("out: certainly beyond median(memory) ≤ 4: at least 4.")
-    assert back.explain("good").endswith("certainly within median(memory) ≤ 4")
+    assert back.explain("good").endswith(
+        "; certainly within median(memory) ≤ 4; certainly the best in work among the arms with median(memory) ≤ 4"
+    )
 
     again = CliRunner().invoke(app, ["run", str(file), "--limit", "memory<=6", "--max-pulls", "400"])
     assert again.exit_code == 0, again.output

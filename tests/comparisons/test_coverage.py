@@ -18,7 +18,7 @@ from frontguard import Malicious, Objective, Oblivious, Prescient, Result, Share
 from frontguard.audit.truth import Truth
 from frontguard.results import Inner
 
-DELTA, LOGS, PULLS = 0.1, 80, 60
+DELTA, LOGS, PULLS = 0.1, 25, 60
 SECONDS, SCORE = Objective("seconds", "minimize", "10%"), Objective("score", tolerance=0.2)
 MEDIANS = np.array([[1.0, 0.0], [1.05, 0.1], [1.1, 0.9], [2.0, 1.0]])
 TRUTH = Truth((SCORE, SECONDS), MEDIANS[:, ::-1])  # what is maximised comes first

@@ -1,7 +1,8 @@
 """Pages of documentation as what they have to run: blocks of commands, of Python, of files, in the order of the page.
 
 A fenced block says in its first line what it is. `sh` is given to bash, `python` to one interpreter for the whole page,
-`text` and `json` show what is printed. A comment right above a block says what a reader would know without it:
+`text` and `json` show what is printed, `yaml` is for others to run.
+A comment right above a block says what a reader would know without it:
 
     <!-- file flags.toml -->            the block is this file
     <!-- exit 3 -->                     so the command ends
@@ -21,7 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 
-RUN, SHOWN = ("sh", "python"), ("text", "json", "toml", "csv")
+RUN, SHOWN = ("sh", "python"), ("text", "json", "toml", "csv", "yaml")
 
 _COMMENT = re.compile(r"<!-- (?P<said>file|exit|until|long|not run)(?::? (?P<what>.*?))? -->")
 

@@ -19,17 +19,19 @@ from frontguard.evidence.boundaries import (
     _SAFETY,
     MOST_PULLS,
     STEPS,
+    STRENGTH,
     _log_below,
     _log_mixture,
-    _log_prior,
     anytime_rank,
     first_useful_pulls,
     fixed_rank,
+    log_prior_of,
     rank_table,
     read_rank,
     taken_away,
     taken_away_each,
 )
+from frontguard.evidence.mixtures import log_mixture
 
 Ints = npt.NDArray[np.int64]
 Boundary = Callable[[Ints], npt.NDArray[np.float64]]
@@ -61,11 +63,10 @@ def log_below_over_powers(A: mpmath.mpf, B: mpmath.mpf, p: mpmath.mpf) -> mpmath
     return highest + mpmath.log(mpmath.quad(integrand, outer + inner)) - mpmath.log(r)
 
 
-def log_mixture(n: int, k: int, probability: float, strength: float) -> mpmath.mpf:
+def exact_log_mixture(n: int, k: int, probability: float, strength: float) -> mpmath.mpf:
     """log M_n(k)."""
-    p, s = mpmath.mpf(probability), mpmath.mpf(strength)
-    a, b = s * p, s * (1 - p)
-    return log_below_over_powers(a + k, b + n - k, p) - log_below_over_powers(a, b, p)
+    p, a = mpmath.mpf(probability), mpmath.mpf(strength) / 2
+    return log_below_over_powers(a + k, a + n - k, p) - log_below_over_powers(a, a, p)
 
 
 def log_binomial_below(n: int, k: int, probability: float) -> mpmath.mpf:
@@ -87,7 +88,7 @@ def check_anytime(n: int, p: float, delta: float, strength: float) -> None:
     with mpmath.workdps(50):
         check_rank(
             anytime_rank(n, p, delta, strength=strength) - 1,
-            lambda k: log_mixture(n, k, p, strength) + mpmath.log(mpmath.mpf(delta)),
+            lambda k: exact_log_mixture(n, k, p, strength) + mpmath.log(mpmath.mpf(delta)),
             lowest=-1,
             highest=n,
         )
@@ -111,7 +112,7 @@ def random_cases(seed: int, count: int, digits: tuple[float, float]) -> list[tup
             int(10 ** rng.uniform(*digits)),
             float(rng.choice(special) if rng.random() < 0.5 else rng.random()),
             float(10 ** -rng.uniform(math.log10(2.0), 12.0)),
-            float(rng.choice([0.5, 2.0, 3.7, 64.0])),
+            float(rng.choice([0.5, STRENGTH, 3.7, 64.0])),
         )
         for _ in range(count)
     ]
@@ -127,7 +128,7 @@ def test_anytime_rank_is_that_of_mpmath(seed: int, count: int, digits: tuple[flo
 @pytest.mark.parametrize("p", [1e-8, 0.5, 1.0 - 1e-8])
 def test_anytime_rank_at_the_edges(p: float, delta: float) -> None:
     for n in (1, 2, 40, 10**9):
-        check_anytime(n, p, delta, 2.0)
+        check_anytime(n, p, delta, STRENGTH)
     check_anytime(1000, p, delta, 1e-6)
     check_anytime(1000, p, delta, 1e4)
 
@@ -152,12 +153,13 @@ def test_rounding_errors_are_far_below_the_safety(p: float) -> None:
         k = min(anytime_rank(n, p, delta), math.ceil(p * n) - 1)
         below = max(1, fixed_rank(n, p, delta))
         with mpmath.workdps(50):
-            wanted = log_mixture(n, k, p, 2.0)
+            wanted = exact_log_mixture(n, k, p, STRENGTH)
             wanted_below = log_binomial_below(n, below, p)
         pulls, *ranks = (np.array([float(each)]) for each in (n, k, below))
-        mixture = _log_mixture(pulls, ranks[0], p, 1.0 - p, 2.0, _log_prior(p, 2.0))
+        mixture = _log_mixture(pulls, ranks[0], p, 1.0 - p, STRENGTH, log_prior_of(p))
         log_below, _ = _log_below(pulls, ranks[1], p, 1.0 - p)
         assert abs(float(mixture[0]) - wanted) < _SAFETY / 10
+        assert abs(log_mixture(n, k, p, 1.0 - p, STRENGTH, log_prior_of(p)) - wanted) < _SAFETY / 10  # for kernels
         assert abs(float(log_below[0]) - wanted_below) < _SAFETY / 10
 
 

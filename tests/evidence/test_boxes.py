@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy.special import betainc, betaln
 
 from frontguard import Gaussian, Malicious, Oblivious, Prescient, Share, Subgaussian, Threat
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Floats
 from frontguard.errors import BadInput
-from frontguard.evidence.boundaries import STEPS, anytime_rank
+from frontguard.evidence.boundaries import STEPS, STRENGTH, anytime_rank
 from frontguard.evidence.boxes import (
     HIGH,
     HIGH_FLOOR,
@@ -26,7 +27,6 @@ from frontguard.evidence.boxes import (
     PLAIN_LOW,
     REFUTED,
     SHIFTS,
-    STRENGTH,
     UNSHIFTED_SHARE,
     BoxRule,
     box_rule,
@@ -87,7 +87,7 @@ def lost_afterwards(threat: Threat, n: int) -> int:
 
 
 def shifts_of(problem: Problem) -> list[tuple[float, float, float]]:
-    """(t, R(t), share of a side's δ) for each shift in use."""
+    """(t, R(t), weight) for each shift in use."""
     if problem.spread is None or problem.level != 0.5:
         return [(0.0, 0.0, 1.0)]
     eps = problem.threat.eps
@@ -100,7 +100,7 @@ def shifts_of(problem: Problem) -> list[tuple[float, float, float]]:
 def tabulated_rank(n: int, probability: float, delta: float, largest: int) -> int:
     """The anytime rank at the largest tabulated size that is not above n: sizes are (j / STEPS)², rounded up."""
     j = math.isqrt(STEPS**2 * min(n, largest))
-    return anytime_rank(math.ceil(j * j / STEPS**2), probability, delta, strength=STRENGTH)
+    return anytime_rank(math.ceil(j * j / STEPS**2), probability, delta)
 
 
 def order_statistics(values: Values, failed: int) -> tuple[list[float], list[float]]:
@@ -120,6 +120,40 @@ def bounds_of_shift(problem: Problem, sample: Sample, shift: tuple[float, float,
         from_below[low - 1] - cost if low >= 1 else -math.inf,
         from_above[high - 1] + cost if high >= 1 else math.inf,
     )
+
+
+def evidence(n: int, k: Floats, p: float) -> Floats:
+    """M_n(k): the mean over θ ~ Beta(a, a), truncated to [0, p], of the likelihood ratio of θ to p; 0 from np on."""
+    if not 0.0 < p < 1.0:
+        return np.zeros(len(k))
+    a, few = STRENGTH / 2.0, np.minimum(k, p * n)
+    log_ratio = betaln(a + few, a + n - few) - betaln(a, a) - few * math.log(p) - (n - few) * math.log1p(-p)
+    found: Floats = np.where(
+        k < p * n, np.exp(np.minimum(log_ratio, 600.0)) * betainc(a + few, a + n - few, p) / betainc(a, a, p), 0.0
+    )
+    return found
+
+
+def averaged_low(problem: Problem, sample: Sample) -> float:
+    """The end of the x that are refuted by the mean of all shifts' evidence: tried at every point at which it falls."""
+    observed = np.array(order_statistics(*sample)[0])
+    n, share = len(observed), problem.delta / (2 * problem.arms * problem.objectives)
+    lost = lost_afterwards(problem.threat, n)
+    shifts = shifts_of(problem)
+    points = np.unique(np.concatenate([[-math.inf], *(observed - cost for _, cost, _ in shifts)]))
+    mean = np.zeros(len(points))
+    for t, cost, weight in shifts:
+        counts = np.searchsorted(observed - cost, points, side="right") + lost
+        mean += weight * evidence(n, counts.astype(float), survivors(problem.threat, 0.5 + t))
+    return float(points[mean < (1.0 + 1e-9) / share][0])
+
+
+def averaged_bounds(problem: Problem, sample: Sample) -> tuple[float, float]:
+    """The interval that all shifts leave together; the upper end is the lower one of the mirrored sample."""
+    values, failed = sample
+    if problem.spread is None or problem.level != 0.5 or not values:
+        return -math.inf, math.inf
+    return averaged_low(problem, sample), -averaged_low(problem, ([-x for x in values], failed))
 
 
 def floors_of_shift(problem: Problem, sample: Sample, shift: tuple[float, float, float]) -> tuple[float, float]:
@@ -143,6 +177,7 @@ def naive_box(problem: Problem, history: Sequence[Sample]) -> tuple[float, ...]:
         bounds = [bounds_of_shift(problem, sample, shift) for shift in (plain, *shifted)]
         plain_low, plain_high = max(plain_low, bounds[0][0]), min(plain_high, bounds[0][1])
         if refuted == 0:
+            bounds.append(averaged_bounds(problem, sample))
             low, high = max(low, *(L for L, _ in bounds)), min(high, *(H for _, H in bounds))
         if plain_low > plain_high:  # the threat model contradicts the data: nothing is known any more
             refuted, low, high = 2, -math.inf, math.inf

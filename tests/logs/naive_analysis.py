@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -23,6 +24,7 @@ class Naive:
     objectives: list[Objective]
     threat: Threat
     confidence: float
+    goal: str = "front"
     low: dict[str, list[float]] = field(default_factory=dict)
     high: dict[str, list[float]] = field(default_factory=dict)
     estimate: dict[str, list[float]] = field(default_factory=dict)
@@ -101,6 +103,10 @@ class Naive:
         candidates = [i for i in alive if not any(beaten_beyond_doubt(i, j) for j in alive if j != i)]
         worst = {i: max((could_beat_by(i, j) for j in alive if j != i), default=-math.inf) for i in candidates}
         inside = [i for i in candidates if all(cannot_beat(i, j) for j in alive if j != i)]
+        if self.goal == "list":
+            worst = {i: max((could_beat_by(i, j) for j in alive if j != i), default=-math.inf) for i in alive}
+            could = [i for i in alive if all(cannot_beat(i, j) for j in alive if j != i)]
+            inside = self._short(alive, could, misses_by)
         left = [i for i in alive if i not in inside]
         covered = [i for i in left if any(misses_by(i, k) <= 0 for k in inside)]
         self.verdicts = {
@@ -111,6 +117,42 @@ class Naive:
         uncovered = max((min((misses_by(i, k) for k in inside), default=math.inf) for i in left), default=-math.inf)
         self.accuracy = [max(g + slack, 0.0) for g in self.gamma]
         self.coverage = [max(g + uncovered, 0.0) for g in self.gamma]
+
+    def _short(self, alive: list[str], could: list[str], misses_by: Callable[[str, str], float]) -> list[str]:
+        """Of the arms that could be in, those on the short list."""
+        M = range(len(self.objectives))
+        strict = [d for d in M if self.gamma[d] == 0]
+        loose = [d for d in M if self.gamma[d] > 0]
+
+        def key(i: str) -> tuple[Any, ...]:
+            x = self.estimate[i]
+            total = sum(max(x[d] / self.gamma[d], -1e300) for d in loose)
+            return (*(-x[d] for d in strict), -total, *(-x[d] for d in loose), i)
+
+        def near(i: str, k: str) -> bool:
+            for d in M:
+                x, y = self.estimate[k][d], self.estimate[i][d]
+                if x == -math.inf:
+                    return False
+                high = x + 2 * (self.doubt[k][d][1] - x)
+                low = y - 2 * (y - self.doubt[i][d][0]) if y > -math.inf else y
+                if high - low + self.gamma[d] / 2 < 0:
+                    return False
+            return True
+
+        order = sorted(alive, key=key)
+        chosen: list[str] = []
+        for i in order:
+            if not any(near(i, k) or misses_by(i, k) <= 0 for k in chosen):
+                chosen.append(i)
+        listed = [i for i in chosen if i in could]
+        for i in order:
+            if i in could and i not in listed and not any(misses_by(i, k) <= 0 for k in listed):
+                listed.append(i)
+        for i in order:
+            if i not in could and not any(misses_by(i, k) <= 0 for k in listed):
+                listed += [k for k in order if k in could and misses_by(i, k) <= 0][:1]
+        return listed
 
     def mean_set(self) -> list[str]:
         means: dict[str, list[float]] = {}

@@ -103,16 +103,17 @@ def logs(draw: st.DrawFn) -> tuple[list[tuple[str, list[float | None]]], list[Ob
     st.sampled_from(["oblivious", "prescient", "malicious", "share"]),
     st.sampled_from([0.0, 0.05, 0.2]),
     st.sampled_from([0.5, 0.95]),
+    st.sampled_from(["front", "list"]),
 )
 def test_the_whole_answer_is_that_of_the_naive_twin(
-    log: Any, kind: str, in_long: bool, threat: str, eps: float, confidence: float
+    log: Any, kind: str, in_long: bool, threat: str, eps: float, confidence: float, goal: str
 ) -> None:
     rows, objectives = log
     names = [objective.name for objective in objectives]
     by_arm: dict[str, list[list[float | None]]] = {}
     for arm, values in rows:
         by_arm.setdefault(arm, []).append(values)
-    twin = Naive(by_arm, objectives, threat_named(threat, eps), confidence)
+    twin = Naive(by_arm, objectives, threat_named(threat, eps), confidence, goal)
     frame = frame_of(kind, long(rows, names) if in_long else wide(rows, names))
     low = [
         sum(values[d] is not None and -np.inf < values[d] <= 0.0 for _, values in rows)  # type: ignore[operator]
@@ -120,7 +121,7 @@ def test_the_whole_answer_is_that_of_the_naive_twin(
         if objective.relative
     ]
     asked: dict[str, Any] = {"arm": "arm", "objectives": objectives, "layout": "long" if in_long else None}
-    asked |= {"threat": threat, "contamination": eps, "confidence": confidence}
+    asked |= {"threat": threat, "contamination": eps, "confidence": confidence, "goal": goal}
     if 2 * max(low, default=0) > len(rows) and not in_long:
         with pytest.raises(BadInput, match="needs positive values"):
             analyze(frame, **asked)
@@ -153,7 +154,7 @@ def test_the_whole_answer_is_that_of_the_naive_twin(
     opened = [arm for arm, word in twin.verdicts.items() if word == "undecided"]
     assert (found.status == "certified") == (not opened)
     assert list(found.more_pulls()) == opened
-    check_profile(found, by_arm, objectives, threat, confidence)
+    check_profile(found, by_arm, objectives, threat, confidence, goal)
     printed = json.loads("".join(analyze_pieces(found, "so it is", Origin())))
     assert printed["answer"] == "so it is"
     plain = json.loads(json.dumps(found.to_dict()))
@@ -161,14 +162,14 @@ def test_the_whole_answer_is_that_of_the_naive_twin(
 
 
 def check_profile(
-    found: Analysis, by_arm: dict[str, Any], objectives: list[Objective], threat: str, confidence: float
+    found: Analysis, by_arm: dict[str, Any], objectives: list[Objective], threat: str, confidence: float, goal: str
 ) -> None:
     """At the ε where the front changes it is another one, and just before it is the same; so for the first verdict."""
     profile = found.profile
     assert profile is not None
 
     def at(eps: float) -> dict[str, str]:
-        return Naive(by_arm, objectives, threat_named(threat, eps), confidence).verdicts
+        return Naive(by_arm, objectives, threat_named(threat, eps), confidence, goal).verdicts
 
     def front(eps: float) -> list[str]:
         return [arm for arm, word in at(eps).items() if word == "in"]

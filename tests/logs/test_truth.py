@@ -112,9 +112,9 @@ def false_verdicts(case: Case, codes: Ints) -> bool:
     return False
 
 
-def verdicts_of(case: Case, samples: list[Floats]) -> Ints:
+def verdicts_of(case: Case, samples: list[Floats], goal: str = "front") -> Ints:
     log = ordered_log(samples)
-    question = case.question
+    question = replace(case.question, aim=goal)
     reader = BoxReader(log, question.objectives, question.delta, anytime=question.anytime)
     return judge(reader.read(question.threat), **question.goal()).codes
 
@@ -125,7 +125,9 @@ def false_logs(case: Case, runs: int) -> int:
     for run in range(runs):
         samples = case.samples(run)
         count += any(
-            false_verdicts(case, verdicts_of(case, [sample[:look] for sample in samples])) for look in case.looks
+            false_verdicts(case, verdicts_of(case, [sample[:look] for sample in samples], goal))
+            for look in case.looks
+            for goal in ("front", "list")
         )
     return count
 

@@ -17,6 +17,7 @@ import pytest
 
 from frontguard import Objective, Prescient, notices, plot
 from frontguard.comparisons.effects import Comparison, Contrast, Effect, Span
+from frontguard.comparisons.gate import Check, GatePair, GateResult
 from frontguard.comparisons.hypervolume import Hypervolume
 from frontguard.limits import Limit, columns_for
 from frontguard.logs.analysis import Analysis
@@ -26,7 +27,7 @@ from frontguard.planning.cost import CostPlan, Task
 from frontguard.results import Inner, Kept
 from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Keeping, Verdict
-from frontguard.words import analysis, plan, study
+from frontguard.words import analysis, gate, plan, study
 from frontguard.words.certificate import (
     assumptions,
     certificate_against_goal,
@@ -61,6 +62,7 @@ def everything() -> Iterator[str]:
     yield from _of_notices()
     yield from _of_limits()
     yield from _of_comparisons()
+    yield from _of_gates()
     yield from _of_lists()
 
 
@@ -102,6 +104,22 @@ def _of_explanations() -> Iterator[str]:
     yield explanation(result([IN, COVERED], decided_by=[1, 0]), 1)
     yield explanation(result([IN, IN], decided_by=[1, 0]), 0)
     yield explanation(result([IN, IN], WITHIN, decided_by=[1, 0]), 0)
+
+
+def _of_gates() -> Iterator[str]:
+    spans = Span(1.1, 1.06, 1.2), Span(1.0, 0.99, 1.01), Span(1.0, 0.9, 1.2)
+    contrasts = Contrast.WORSE, Contrast.ALIKE, Contrast.OPEN
+    worse, fine, opened = (
+        Check(Effect(WITHIN[0], span, span, contrast), 0.3) for span, contrast in zip(spans, contrasts, strict=True)
+    )
+    for checks in ([worse], [fine], [opened], [fine, fine], [worse, fine]):
+        pairs = tuple(GatePair(f"p{n}", "pr", "main", (check,), 9, 9) for n, check in enumerate(checks))
+        for status in ("decided", "unreachable"):
+            made = GateResult(pairs, WITHIN[:1], 0.95, "prescient", 0.1, status, 18)
+            yield gate.answer(made)
+            yield gate.promise(made)
+            yield gate.robustness(made) or ""
+            yield from (gate.check_in_words(pair, check) for pair in made.pairs for check in pair.checks)
 
 
 def _of_comparisons() -> Iterator[str]:

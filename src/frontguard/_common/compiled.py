@@ -41,7 +41,8 @@ long."""
 
 _BEGINNING = 0.2  # seconds that compiling takes at least ...
 _PER_BYTE = 6e-4  # ... and for each byte of bytecode, of all that a kernel calls; see docs/benchmarks.md
-_PASS_PER_BYTE = 1.2e-8  # seconds that interpreting each byte takes, once
+_INLINED = 3  # times that what is inlined is compiled, about
+_PASS_PER_BYTE = 6e-9  # seconds that interpreting each byte takes, once
 
 
 def _mode_asked_for() -> str:
@@ -73,11 +74,14 @@ def kernels(mode: str) -> Iterator[None]:
 class Kernel:
     """A function that is interpreted or compiled, whichever is sooner done. In other kernels it is a part of them."""
 
-    def __init__(self, function: Callable[..., Any], *, inline: bool = False, over: str | None = None) -> None:
+    def __init__(
+        self, function: Callable[..., Any], *, inline: bool = False, over: str | None = None, deep: bool = False
+    ) -> None:
         functools.update_wrapper(self, function)
         self.py_func = function
         self.targetoptions = {"inline": "always"} if inline else {}  # here numba looks whether to inline
         self._over = None if over is None else list(inspect.signature(function).parameters).index(over)
+        self._deep = deep
         self._machine: Any = None  # what is called once it pays to
         self._spent = 0.0
         self._looked = False  # whether machine code was looked for on disk
@@ -101,7 +105,8 @@ class Kernel:
         """Whether machine code is worth its while from here on."""
         ahead = 0.0
         if self._over is not None:
-            ahead = args[self._over].size * len(self.py_func.__code__.co_code) * _PASS_PER_BYTE
+            looped = self._size if self._deep else len(self.py_func.__code__.co_code)
+            ahead = args[self._over].size * looped * _PASS_PER_BYTE
         if _State.spent + ahead < GLANCE:
             return False
         if self._spent + ahead >= self.price:
@@ -114,9 +119,17 @@ class Kernel:
         return was_kept(self.machine, args)
 
     @functools.cached_property
+    def _size(self) -> int:
+        """Bytes of bytecode, its own and of all that it calls."""
+        return sum(len(each.py_func.__code__.co_code) for each in interpreted.parts_of(self))
+
+    @functools.cached_property
     def price(self) -> float:
         """Seconds that compiling will take, about: for itself and for all that it calls."""
-        return _BEGINNING + _PER_BYTE * sum(len(each.__code__.co_code) for each in interpreted.parts_of(self))
+        parts = interpreted.parts_of(self)
+        return _BEGINNING + _PER_BYTE * sum(
+            len(each.py_func.__code__.co_code) * (_INLINED if each.targetoptions else 1) for each in parts
+        )
 
     @functools.cached_property
     def machine(self) -> Any:
@@ -148,14 +161,15 @@ class Kernel:
 @overload
 def kernel(function: Callable[P, T], /) -> Callable[P, T]: ...
 @overload
-def kernel(*, over: str) -> Callable[[Callable[P, T]], Callable[P, T]]: ...
-def kernel(function: Callable[P, T] | None = None, /, *, over: str | None = None) -> Any:
+def kernel(*, over: str, deep: bool = ...) -> Callable[[Callable[P, T]], Callable[P, T]]: ...
+def kernel(function: Callable[P, T] | None = None, /, *, over: str | None = None, deep: bool = False) -> Any:
     """Make a kernel of a function. It is compiled for whatever types it is called with.
 
     `over` names the array over which it loops, if it can be a long one: so it is known beforehand what a call takes.
+    With `deep`, the kernels that it calls are called for each element as well.
     """
     if function is None:
-        return lambda given: Kernel(given, over=over)
+        return lambda given: Kernel(given, over=over, deep=deep)
     return Kernel(function)
 
 
@@ -201,10 +215,10 @@ class Entry:
         return dispatcher(self.py_func)
 
 
-def entry(signature: Any) -> Callable[[Callable[..., T]], Callable[..., T]]:
+def entry(signature: Any) -> Callable[[Callable[..., Any]], Entry]:
     """Have a function compiled, on first use, for one signature: for kernels that are handed other kernels.
 
     Left to itself numba would compile such a function anew for every kernel handed in; the signature says that it
     takes any kernel of a kind, as a value (`machine_code.KernelValue`).
     """
-    return lambda function: cast("Callable[..., T]", Entry(function, signature))
+    return lambda function: Entry(function, signature)

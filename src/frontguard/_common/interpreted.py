@@ -53,22 +53,23 @@ def twin(kernel: Any) -> FunctionType:
     return found
 
 
-def parts_of(kernel: Any) -> set[FunctionType]:
-    """The functions of a kernel and of all kernels that it calls, directly or not."""
-    found: set[FunctionType] = set()
-    waiting = [kernel.py_func]
+def parts_of(kernel: Any) -> set[Any]:
+    """A kernel and all kernels that it calls, directly or not."""
+    found: set[Any] = set()
+    waiting = [kernel]
     while waiting:
-        function = waiting.pop()
-        if function in found:
+        part = waiting.pop()
+        if part in found:
             continue
-        found.add(function)
+        found.add(part)
+        function = part.py_func
         names = list(_names(function.__code__))
         for name in names:
             value = function.__globals__.get(name)
             inside: list[Any] = [value]
             if isinstance(value, ModuleType):
                 inside = [getattr(value, each, None) for each in names]
-            waiting += [each.py_func for each in inside if hasattr(each, "py_func")]
+            waiting += [each for each in inside if hasattr(each, "py_func")]
     return found
 
 

@@ -18,7 +18,8 @@ a probability promises nothing. Any other is false if
 - the answer is certified, and an arm is better than each returned one by more than the coverage somewhere, so that
   these are not *enough*;
 - a returned arm costs more, or gains less, in the place of another one than is said (*instead*), or is said to be
-  certainly the *best* in an objective in which another one is better.
+  certainly the *best* in an objective in which another one is better;
+- a gate calls a candidate *worse* that is not so by more than the tolerance, or *not worse* one that is.
 
 Where there are limits, the front is that of the arms that truly keep to them, and *limit* is false if an interval of
 what is limited does not contain the truth, or an arm is said to be within or beyond and is not. Then an arm may also be
@@ -34,6 +35,7 @@ import numpy as np
 
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.comparisons.effects import Comparison, Contrast
+from frontguard.comparisons.gate import GateResult, Outcome
 from frontguard.comparisons.hypervolume import hypervolume
 from frontguard.comparisons.picks import PER_CENT
 from frontguard.objectives import Objective, tolerances
@@ -60,9 +62,23 @@ class Truth:
         """The same as inner values."""
         return np.stack([each.inward(self.values[:, d]) for d, each in enumerate(self.objectives)], axis=1)
 
-    def false_statements(self, result: Result) -> set[str]:
-        """The kinds of statements that are false in an answer."""
-        return set(self._false(result))
+    def false_statements(self, result: Result | GateResult) -> set[str]:
+        """The kinds of statements that are false in an answer, or in that of a gate with the first arm as baseline."""
+        return set(self._false_in_gate(result) if isinstance(result, GateResult) else self._false(result))
+
+    def _false_in_gate(self, found: GateResult) -> Iterator[str]:
+        names, inner = [f"arm {i}" for i in range(len(self.values))], self.inner
+        for pair in found.pairs:
+            effects = tuple(check.effect for check in pair.checks)
+            compared = Comparison(pair.name, names[0], effects, found.confidence)
+            if self._false_in_comparison(compared, names, inner):
+                yield "comparison"
+            for d, check in enumerate(pair.checks):
+                behind = inner[0, d] - inner[names.index(pair.name), d] - check.metric.inner_tolerance
+                if check.outcome == Outcome.WORSE and behind <= ROUNDING:
+                    yield "worse"
+                if check.outcome == Outcome.NOT_WORSE and behind > ROUNDING:
+                    yield "not worse"
 
     def _false(self, result: Result) -> Iterator[str]:
         if result.certificate.confidence is None:  # it promises nothing

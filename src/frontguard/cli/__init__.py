@@ -4,7 +4,7 @@ It may know every room, and none knows it. A command parses its options, calls w
 come from `words`, JSON from `documents`. Where to start:
 
 - `app`: the commands there are.
-- `run`, `analyze`, `plan`, `report`, `serve`, `rescue`, `reproduce`, `demo`: one module a command.
+- `run`, `analyze`, `gate`, `plan`, `report`, `serve`, `rescue`, `reproduce`, `demo`: one module a command.
 - `values`: numbers, sizes and METRIC=VALUE as options take them; `help`: options in groups, a word for what each takes.
 """
 

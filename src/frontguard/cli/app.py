@@ -9,6 +9,7 @@ import typer
 from frontguard.cli.analyze import analyze
 from frontguard.cli.audit import audit
 from frontguard.cli.demo import demo
+from frontguard.cli.gate import gate
 from frontguard.cli.help import GroupedCommand, GroupedCommands
 from frontguard.cli.plan import plan
 from frontguard.cli.report import report
@@ -25,7 +26,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, plan, run, analyze, rescue, report, serve, reproduce, audit):  # in the order of the help
+for command in (demo, plan, run, analyze, gate, rescue, report, serve, reproduce, audit):  # in the order of the help
     app.command(cls=GroupedCommand)(command)
 
 

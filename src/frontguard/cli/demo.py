@@ -35,7 +35,7 @@ def demo(
     Then read a bundled review log with a bombing campaign, as `frontguard analyze` reads yours.
     """
     share = checked_share(contamination, "--contamination")
-    say("frontguard demo: compiling kernels (on first use, about 20 seconds) and measuring …")
+    say("frontguard demo: measuring (on first use some of it is compiled, which takes about ten seconds) …")
     from frontguard.demo.treatments import run_demo
     from frontguard.documents.demo import DemoDocument
     from frontguard.reports.demo import demo_report

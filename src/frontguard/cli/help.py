@@ -12,6 +12,8 @@ from frontguard.cli.help_page import page
 
 GROUPS: dict[str, dict[str, str]] = {
     "What is compared": {
+        "--baseline": "ARM",
+        "--candidate": "NAME=COMMAND",
         "--arm": "COLUMN",
         "--arms": "N",
         "--objectives": "N",
@@ -41,6 +43,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "How it is done": {
         "--workers": "N",
         "--timeout": "TIME",
+        "--warmups": "N",
         "--runs": "N",
         "--seed": "N",
         "--gaussian": "NUMBER",
@@ -72,10 +75,11 @@ GROUPS: dict[str, dict[str, str]] = {
         "--executor": "ADDRESS",
     },
     "Output": {
-        "--baseline": "ARM",
         "--pick": "HOW",
         "--strict": "",
         "--allow-failed-arms": "",
+        "--summary": "FILE",
+        "--junit": "FILE",
         "--top": "N",
         "--csv": "FILE",
         "--report": "FILE",
@@ -88,7 +92,13 @@ GROUPS: dict[str, dict[str, str]] = {
 }
 """Options by group, in the order in which groups are shown, with the word for what an option takes."""
 
-OF_A_COMMAND = {("run", "--arm"): "NAME=COMMAND", ("report", "--output"): "FILE", ("plan", "--sigma"): "NUMBER"}
+OF_A_COMMAND = {
+    ("run", "--arm"): "NAME=COMMAND",
+    ("gate", "--baseline"): "NAME=COMMAND",
+    ("gate", "--open"): "pass|fail",
+    ("report", "--output"): "FILE",
+    ("plan", "--sigma"): "NUMBER",
+}
 """Where an option takes something else in one command."""
 
 _GROUPED = 12

@@ -152,7 +152,7 @@ def run(
     from frontguard.storage.open import open_storage
 
     with open_storage(where) as opened:
-        ended = _driven(wanted, _study(wanted, opened, without_password(where)))
+        ended = driven(wanted, begun_study(wanted, opened, without_password(where)))
         beside = beside_of(ended.snapshot.result, asked)
         if json:
             from frontguard.documents.result import RunDocument
@@ -276,8 +276,8 @@ def _quick_name(spec: Spec) -> str:
 # The run --------------------------------------------------------------------------------------------------------------
 
 
-def _study(spec: Spec, storage: Storage, where: str) -> Study:
-    """Begin the study or take it up again, and say which."""
+def begun_study(spec: Spec, storage: Storage, where: str, baseline: str | None = None) -> Study:
+    """Begin the study or take it up again, and say which; with a baseline it is a gate."""
     from frontguard.studies.study import Study
 
     before = storage.size(spec.name)[1] if spec.name in storage.studies() else None
@@ -293,6 +293,7 @@ def _study(spec: Spec, storage: Storage, where: str) -> Study:
                 goal=spec.goal,
                 storage=storage,
                 name=spec.name,
+                baseline=baseline,
                 max_pulls=spec.budget.max_pulls,
                 max_pulls_per_arm=spec.budget.max_pulls_per_arm,
                 seed=spec.seed,
@@ -323,7 +324,7 @@ def _about(storage: Storage, name: str) -> dict[str, Any] | None:
     return Settings.from_json(storage.settings(name)).about if name in storage.studies() else None
 
 
-def _driven(spec: Spec, study: Study) -> Ended:
+def driven(spec: Spec, study: Study) -> Ended:
     """Run the study to its end, shown on stderr; Ctrl-C stops it."""
     from frontguard.commands.folders import clear_abandoned
     from frontguard.commands.live import view_for
@@ -331,7 +332,7 @@ def _driven(spec: Spec, study: Study) -> Ended:
     from frontguard.commands.run import CommandedRun, warm_up
     from frontguard.measure.drive import Broken, FirstMistake, NotTold
 
-    with _patient("compiling kernels (on first use, about half a minute) …"):
+    with _patient("getting ready …"):
         warm_up(spec)
     left = end_abandoned()
     if left:

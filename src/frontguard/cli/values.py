@@ -30,15 +30,15 @@ THREATS = (
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
-def whole_from(least: int, help: str) -> Any:
-    """An option that takes whole numbers from `least` on."""
+def whole_from(least: int, help: str, *names: str) -> Any:
+    """An option that takes whole numbers from `least` on; `names` where it has more than one."""
 
     def checked(param: typer.CallbackParam, value: int | None) -> int | None:
         if value is not None and value < least:
             raise BadInput(f"--{str(param.name).replace('_', '-')}: wanted a whole number from {least}, got {value}")
         return value
 
-    return typer.Option(help=help, callback=checked)
+    return typer.Option(*names, help=help, callback=checked)
 
 
 def by_metric(option: str, texts: Sequence[str] | None, read: Callable[[str, str], T]) -> T | dict[str, T] | None:

@@ -193,6 +193,7 @@ class StudyToml(_Toml):
     items: Count | None = None
     storage: Text | None = None
     budget: Budget | None = None
+    baseline: Text | None = None
 
 
 class ObjectiveToml(_Toml):

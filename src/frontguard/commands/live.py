@@ -21,6 +21,7 @@ from frontguard.results import Result
 from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Verdict
 from frontguard.words.certificate import certificate_against_goal
+from frontguard.words.gate import STYLES, rows
 from frontguard.words.limits import standing_to_limits
 from frontguard.words.progress import EVERY, FIRST
 from frontguard.words.study import in_a_line, left_to_do, too_short
@@ -143,13 +144,17 @@ def _headline(snapshot: Snapshot) -> Text:
 
     failed = f", {snapshot.failed:,} failed" if snapshot.failed else ""
     busy = f", {snapshot.busy} under way" if snapshot.busy else ""
-    said = f"  {snapshot.pulls:,} pulls{failed}{busy}, {duration(snapshot.seconds)}: {counts(snapshot.result)}"
+    said = f"  {snapshot.pulls:,} pulls{failed}{busy}, {duration(snapshot.seconds)}"
+    if snapshot.gate is None:
+        said += f": {counts(snapshot.result)}"
     return Text.assemble((snapshot.study, "bold"), said)
 
 
 def _foot(snapshot: Snapshot, width: int) -> list[Text]:
     from rich.text import Text
 
+    if snapshot.gate is not None:
+        return [Text("  ".join(cells).rstrip(), style=STYLES[outcome]) for cells, outcome in rows(snapshot.gate)]
     now = certificate_against_goal(snapshot.result.nearest, snapshot.objectives)
     lines = [Text(now[0].upper() + now[1:], style="bold")]
     if (kept := standing_to_limits(snapshot.result)) is not None:

@@ -22,6 +22,7 @@ from frontguard.objectives import Objective
 from frontguard.policies.forecast import forecast
 from frontguard.results import said_once
 from frontguard.storage.contract import Pull
+from frontguard.studies.gate import gate_of
 from frontguard.studies.measurement import CANCELLED, Measurement, failure_in_words
 from frontguard.studies.overview import Snapshot
 from frontguard.studies.study import Study
@@ -203,14 +204,15 @@ class CommandedRun:
     def snapshot(self, *, final: bool = False) -> Snapshot:
         """The study as it is now; what further pulls could bring at best is looked at in the end only."""
         study, state, progress = self.study, self.study.state(), self._progress
-        names, policy = study.arms, state.policy
+        names, policy, result = study.arms, state.policy, state.result(study.alarms())
+        gated = study.settings.baseline is not None
         return Snapshot(
             study=study.name,
-            result=state.result(study.alarms()),
+            result=result,
             failures={name: count for name, count in zip(names, state.failures, strict=True) if count},
             said={names[arm]: said for arm, said in state.said.items()},
-            reachable=policy.reachable().in_units(study.objectives) if final else None,
-            pulls_left=forecast(policy).pulls_left,
+            reachable=policy.reachable().in_units(study.objectives) if final and not gated else None,
+            pulls_left=None if gated else forecast(policy).pulls_left,
             max_pulls=self.spec.budget.max_pulls,
             seconds=progress.seconds,
             max_time=self.spec.budget.max_time,
@@ -218,11 +220,12 @@ class CommandedRun:
             busy=progress.out,
             side_by_side=state.side_by_side,
             preparing=tuple(self.commands.preparing),
+            gate=gate_of(state, result) if gated else None,
         )
 
 
 def warm_up(spec: Spec) -> None:
-    """Have everything compiled that decides, so that this does not happen beside the first measurements."""
+    """Have everything imported, or compiled, that decides: not beside the first measurements."""
     study = Study(["fast", "slow"], [Objective("x", tolerance=1.0)], spec.threat)
     for _ in range(3):
         pulls = study.ask(64)

@@ -38,7 +38,7 @@ from frontguard.commands.templates import (
 from frontguard.errors import BadInput
 from frontguard.limits import Limit, columns_for
 from frontguard.objectives import Objective, parse_objectives
-from frontguard.phrases import one_line, slashed
+from frontguard.phrases import did_you_mean, one_line, slashed
 from frontguard.theory.threats import Threat, threat_named
 
 if TYPE_CHECKING:  # pydantic comes with it, and is imported when a file is read
@@ -89,6 +89,7 @@ class Spec:
     source_text: str = ""
     grid: tuple[str, ...] = ()  # the parameters that name the arms together, if they do
     limits: tuple[Limit, ...] = ()
+    baseline: str | None = None  # of a gate: the arm that the others are compared with
     paired: bool = False
     items: int | None = None
 
@@ -209,8 +210,16 @@ def read_spec(path: str | os.PathLike[str]) -> Spec:
     return _built(checked_table(data, complain), complain, file.absolute())
 
 
-def spec_from_arms(arms: Sequence[str], *, minimize: Sequence[str] = (), maximize: Sequence[str] = ()) -> Spec:
+def spec_from_arms(
+    arms: Sequence[str],
+    *,
+    minimize: Sequence[str] = (),
+    maximize: Sequence[str] = (),
+    options: Sequence[str] = (),
+) -> Spec:
     """A spec from texts NAME=COMMAND; commands are split as a shell would, but run without one.
+
+    `options` say by which option each was given, where that is not --arm.
 
     Braces are plain, but for {workdir}, {arm}, {seed}, {pull}, {rep} and {item}. Without objectives the wall
     time is minimised.
@@ -219,13 +228,14 @@ def spec_from_arms(arms: Sequence[str], *, minimize: Sequence[str] = (), maximiz
     >>> [(arm.name, arm.command) for arm in spec.arms], spec.objectives[0].name
     ([('short', ('sleep', '0.1')), ('long', ('sleep', '0.2'))], 'seconds')
     """
-    found = tuple(_quick_arm(text) for text in arms)
+    given = options or ("--arm",) * len(arms)
+    found = tuple(_quick_arm(text, option) for text, option in zip(arms, given, strict=True))
     if len(found) < 2:
         raise BadInput(f"--arm: wanted two arms at least, each as NAME=COMMAND; got {len(found)}")
     names = [arm.name for arm in found]
     for each in names:
         if names.count(each) > 1:
-            raise BadInput(f"--arm: wanted different names; got {each!r} more than once")
+            raise BadInput(f"{given[-1]}: wanted different names; got {each!r} more than once")
     for each in minimize:
         if each in maximize:
             raise BadInput(f"--minimize and --maximize: wanted different objectives; got {each!r} in both")
@@ -243,17 +253,17 @@ def spec_from_arms(arms: Sequence[str], *, minimize: Sequence[str] = (), maximiz
     )
 
 
-def _quick_arm(text: str) -> Arm:
+def _quick_arm(text: str, option: str) -> Arm:
     name, equals, command = text.partition("=")
     name = name.strip()
     if not equals or not name or not name.isprintable():
-        raise BadInput(f"--arm: wanted NAME=COMMAND, such as fast='./prog -O2'; got {text!r}")
+        raise BadInput(f"{option}: wanted NAME=COMMAND, such as fast='./prog -O2'; got {text!r}")
     try:
         words = shlex.split(command)
     except ValueError as problem:
-        raise BadInput(f"--arm: the command of {name!r} cannot be split into words: {problem}") from None
+        raise BadInput(f"{option}: the command of {name!r} cannot be split into words: {problem}") from None
     if not words or not words[0]:
-        raise BadInput(f"--arm: wanted a command after {name}=; got nothing")
+        raise BadInput(f"{option}: wanted a command after {name}=; got nothing")
     return Arm(name, {}, tuple(escaped(word) for word in words), None, {})
 
 
@@ -312,7 +322,12 @@ def _built(table: SpecToml, complain: Complaints, file: Path) -> Spec:
         storage=storage if "://" in storage else str(file.parent / storage),
         source_text=masked_spec(complain.text),
         grid=() if table.arms is None else tuple(table.arms.grid),
+        baseline=study.baseline,
     )
+    names = [arm.name for arm in arms]
+    if study.baseline is not None and study.baseline not in names:
+        near = did_you_mean(study.baseline, names)
+        raise complain(("study", "baseline"), f"wanted the name of an arm{near}; got {study.baseline!r}")
     return spec.with_limits(limit for limit, _ in limits)
 
 

@@ -7,7 +7,7 @@ prints or shows. Where to start:
 
 - `base`: the kinds of values, `Document`, `Origin` (how something was made), and `read`, which checks JSON.
 - `result`: a result and a run of a study, there and back.
-- `analysis`: an analysis of a log, there and back; printed in pieces, for there may be a million arms.
+- `analysis`: an analysis of a log, there and back; `pieces` prints it, for there may be a million arms.
 - `demo`, `reproduce`, `plan`: those commands.
 - `done`: what `report`, `rescue` and `serve` say of what they did.
 

@@ -1,4 +1,4 @@
-"""What was asked for beside an answer, as entries of a document; without its model, whose import takes time."""
+"""What was asked for beside an answer, as entries of a document; apart from the models, as `origin` is."""
 
 from __future__ import annotations
 

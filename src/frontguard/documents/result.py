@@ -115,7 +115,7 @@ class KeepingDocument(Document):
 
 
 class ExcellingDocument(Document):
-    """An objective in which a returned arm is the best of all, certainly or by the estimates."""
+    """An objective in which a returned arm is the best of all (within the limits), certainly or by the estimates."""
 
     objective: Text
     certain: bool

@@ -5,9 +5,9 @@ q(n) with A_n ≥ q(n), the q(n)-th smallest of n observations lies at or below 
 
 `anytime_rank` holds for all n at once, with probability 1 − δ'. For θ ≤ p₀ the product over the observations of θ/p₀
 (success) and (1−θ)/(1−p₀) (failure) is a non-negative supermartingale that starts at 1: the mean of a factor falls in
-the success probability and is 1 at p₀. So is its mixture over θ ~ Beta(a, b) truncated to [0, p₀],
+the success probability and is 1 at p₀. So is its mixture over θ ~ Beta(a, a) truncated to [0, p₀],
 
-    M_n(k) = B(a+k, b+n−k) I_{p₀}(a+k, b+n−k) / [B(a,b) I_{p₀}(a,b) p₀ᵏ (1−p₀)ⁿ⁻ᵏ],   k = A_n,
+    M_n(k) = B(a+k, a+n−k) I_{p₀}(a+k, a+n−k) / [B(a,a) I_{p₀}(a,a) p₀ᵏ (1−p₀)ⁿ⁻ᵏ],   k = A_n,
 
 and by Ville's inequality it ever reaches 1/δ' with probability at most δ'. q(n) − 1 is the largest k with
 M_n(k) ≥ 1/δ'.
@@ -34,7 +34,7 @@ import numpy.typing as npt
 
 from frontguard._common.checks import checked_delta, real_number
 from frontguard._common.compiled import kernel
-from frontguard._common.special import beta_share, log_beta, normal_quantile
+from frontguard._common.special import normal_quantile
 from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput
 
@@ -50,6 +50,9 @@ _SAFETY = 1e-9
 """What a logarithm must exceed its threshold by. Above all rounding errors, so that these only ever lower a rank."""
 
 _ROUNDED_UP = 1.0 + 2.0**-51  # a share and its product with n are each rounded by a relative 2⁻⁵³ at most
+
+STRENGTH = 2.0
+"""Weight of the mixture's prior, which is uniform at 2; see docs/choices.md for what others cost."""
 
 _WEAKEST, _STRONGEST = 1e-6, 1e4  # of the mixture: beyond, the prior's own constant loses digits
 _MANY_TERMS = 200  # of the continued fraction, which mostly needs less than fifty ...
@@ -122,12 +125,12 @@ def _tail_over_powers(A: Floats, B: Floats, x: float, y: float, excess: Floats) 
             if not which.size:
                 return tails
     for i, *given in zip(which.tolist(), A.tolist(), B.tolist(), excess.tolist(), strict=True):
-        tails[i] = _long_fraction(x, y, *given)
+        tails[i] = long_fraction(x, y, *given)
     return tails
 
 
 @kernel
-def _long_fraction(x: float, y: float, A: float, B: float, excess: float) -> float:
+def long_fraction(x: float, y: float, A: float, B: float, excess: float) -> float:
     """The same for one that takes many terms: near the mean of long samples, about √n of them."""
     b = A / (A + 1.0) * (excess + 1.0)
     value = b
@@ -156,14 +159,23 @@ def _excess(n: Floats, k: Floats, p: float, r: float) -> Floats:
     return k - n * p if p <= 0.5 else n * r - (n - k)
 
 
+def _log_part_over_powers(A: Floats, B: Floats, p: float, r: float, excess: Floats) -> Floats:
+    """log[B(A, B) I_p(A, B) / (pᴬ rᴮ)] for r = 1 − p and excess = A − (A+B) p, by whichever tail is the smaller."""
+    part = np.empty(A.size)
+    few = excess <= 0.0
+    if few.any():
+        whole = _log_beta_over_powers(A[few], B[few], p, r, excess[few])
+        above = _tail_over_powers(B[few], A[few], r, p, -excess[few])
+        part[few] = whole + np.log1p(-above * np.exp(-whole))
+    if not few.all():
+        part[~few] = np.log(_tail_over_powers(A[~few], B[~few], p, r, excess[~few]))
+    return part
+
+
 def _log_mixture(n: Floats, k: Floats, p: float, r: float, strength: float, log_prior: float) -> Floats:
-    """log M_n(k), for k < p n."""
-    A = strength * p + k
-    B = strength * r + (n - k)
-    excess = _excess(n, k, p, r)  # of A over (A+B) p as well, since the prior has mean p
-    whole = _log_beta_over_powers(A, B, p, r, excess)
-    above = _tail_over_powers(B, A, r, p, -excess)
-    return whole + np.log1p(-above * np.exp(-whole)) - log_prior
+    """log M_n(k), for k < p n; for one n and k, `mixtures.log_mixture`."""
+    a = 0.5 * strength
+    return _log_part_over_powers(a + k, a + (n - k), p, r, _excess(n, k, p, r) + a * (r - p)) - log_prior
 
 
 def _log_below(n: Floats, k: Floats, p: float, r: float) -> tuple[Floats, Floats]:
@@ -214,7 +226,7 @@ def _anytime_ranks(pulls: Ints, p: float, threshold: float, strength: float, log
     n = pulls[some].astype(np.float64)
 
     def margin(n: Floats, k: Floats) -> tuple[Floats, Floats]:
-        slope = np.log((strength * p + k + 0.5) / (strength * r + n - k + 0.5)) - math.log(p / r)
+        slope = np.log((0.5 * strength + k + 0.5) / (0.5 * strength + n - k + 0.5)) - math.log(p / r)
         return _log_mixture(n, k, p, r, strength, log_prior) - threshold, slope
 
     guess = n * p - np.sqrt(2.0 * n * p * r * (threshold + 0.5 * np.log1p(n / strength)))
@@ -237,11 +249,11 @@ def _fixed_ranks(pulls: Ints, p: float, threshold: float, normal: float) -> Ints
 def anytime_rank(pulls: int, probability: float, delta: float, *, strength: float = ...) -> int: ...
 @overload
 def anytime_rank(pulls: AnyInts, probability: float, delta: float, *, strength: float = ...) -> Ints: ...
-def anytime_rank(pulls: int | AnyInts, probability: float, delta: float, *, strength: float = 2.0) -> int | Ints:
+def anytime_rank(pulls: int | AnyInts, probability: float, delta: float, *, strength: float = STRENGTH) -> int | Ints:
     """q(n; p₀, δ'): with probability 1 − δ', a sum A_n of Bernoulli(≥ p₀) variables has A_n ≥ q(n) for all n at once.
 
-    The mixture's prior is Beta(a, b) with a = strength · p₀ and b = strength · (1 − p₀), truncated to [0, p₀]. Rounding
-    errors can only lower a rank. A `probability` p₀ ≤ 0 promises nothing and has rank 0 throughout.
+    The mixture's prior is Beta(a, a) with a = strength / 2, truncated to [0, p₀]. Rounding errors can only lower a
+    rank. A `probability` p₀ ≤ 0 promises nothing and has rank 0 throughout.
 
     >>> anytime_rank(100, 0.5, 0.01)
     33
@@ -251,7 +263,7 @@ def anytime_rank(pulls: int | AnyInts, probability: float, delta: float, *, stre
     weight = _checked_strength(strength)
 
     def ranks(n: Ints, p: float, threshold: float) -> Ints:
-        return _anytime_ranks(n, p, threshold, weight, _log_prior(p, weight))
+        return _anytime_ranks(n, p, threshold, weight, log_prior_of(p, weight))
 
     return _each(ranks, pulls, probability, delta)
 
@@ -292,7 +304,7 @@ def _each(
 
 
 def first_useful_pulls(
-    probability: float, delta: float, *, strength: float = 2.0, taken: float = 0.0, anytime: bool = True
+    probability: float, delta: float, *, strength: float = STRENGTH, taken: float = 0.0, anytime: bool = True
 ) -> int:
     """The smallest n with q(n) − ⌊taken · n⌋ ≥ 1: before it, no order statistic bounds anything.
 
@@ -333,7 +345,7 @@ def _first_above(ranks: Callable[[Ints], Ints], lost: int) -> int:
         tried = np.unique(np.linspace(low + 1, high, 50).astype(np.int64))
 
 
-def rank_table(probability: float, delta: float, *, largest: int = 65536, strength: float = 2.0) -> Ints:
+def rank_table(probability: float, delta: float, *, largest: int = 65536, strength: float = STRENGTH) -> Ints:
     """The anytime ranks q(n) for n up to `largest`, to be read by the kernel `read_rank` in nanoseconds.
 
     Entry j holds q(n_j) for n_j = ⌈(j/STEPS)²⌉, the smallest n with ⌊STEPS √n⌋ ≥ j. A rank that holds at n_j holds
@@ -388,10 +400,10 @@ def taken_away_each(share: float, pulls: Ints) -> Ints:
     return np.asarray(np.floor(share * pulls * _ROUNDED_UP + 1e-9), np.int64)
 
 
-def _log_prior(p: float, strength: float) -> float:
-    """log of B(a, b) I_p(a, b) / (pᵃ (1−p)ᵇ), the constant that makes M_0 = 1."""
-    a, b = strength * p, strength * (1.0 - p)
-    return log_beta(a, b) + math.log(beta_share(a, b, p)) - a * math.log(p) - b * math.log1p(-p)
+def log_prior_of(p: float, strength: float = STRENGTH) -> float:
+    """log of B(a, a) I_p(a, a) / (pᵃ (1−p)ᵃ) for a = strength / 2, the constant that makes M_0 = 1."""
+    a, r = np.array([0.5 * strength]), 1.0 - p
+    return float(_log_part_over_powers(a, a, p, r, a * (r - p))[0])
 
 
 def _checked_pulls(value: object, name: str) -> Ints:

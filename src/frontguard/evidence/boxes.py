@@ -4,9 +4,10 @@ does.
 For an objective whose quantile of level p counts, and n observations, let A be the number of clean ones at or below
 the true quantile. Under each threat model A dominates a Binomial(n, keep(p)), so with probability 1 − δ' the true
 quantile is at or above the observation of rank q(n; keep(p), δ') for all n at once; likewise from above. With a
-spread bound R there is one such interval for every fixed shift t: the quantile of level p + t is at most R(t) away,
-and is bracketed sooner. The box is what all of them leave, over all shifts and over all n so far. Where an attacker may
-take any share of the observations afterwards (`Threat.taken`), so many are taken from every rank.
+spread bound R there is such evidence for every fixed shift t: the quantile of level p + t is at most R(t) away, and is
+bracketed sooner. What decides is the mean of all of it (`evidence.averages`). The box is what is left over all n so
+far. Where an attacker may take any share of the observations afterwards (`Threat.taken`), so many are taken from every
+rank.
 
 Where the mean of values with known bounds counts instead, the interval is what bets on it leave (`evidence.means`), at
 keep(μ) as well; the mean of values with a known deviation has that of a normal mixture; and an exact value is its own.
@@ -27,6 +28,7 @@ from frontguard._common.checks import checked_count, checked_delta, one_for_each
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput
+from frontguard.evidence.averages import first_bounded_on_average, log_priors_of, refuted_below
 from frontguard.evidence.boundaries import STEPS, rank_table, read_rank, taken_away, taken_away_each
 from frontguard.evidence.means import (
     WORST,
@@ -57,15 +59,11 @@ from frontguard.theory.threats import Threat, checked_t_bar, checked_threat
 LARGEST = 2**20
 """Pulls of an arm up to which ranks are tabulated. Beyond it boxes stay valid but hardly shrink."""
 
-SHIFTS = (0.35, 0.7, 0.97)
+SHIFTS = (0.35, 0.5, 0.65, 0.8, 0.9, 0.97)
 """Where between h and t̄ the shifts lie for which R is used; see docs/choices.md for what others cost."""
 
 UNSHIFTED_SHARE = 4.0
-"""How much more of δ the interval without a shift gets than each of the others."""
-
-STRENGTH = 2.0
-"""Weight of the prior in the anytime boundary, in observations."""
-
+"""How much more weight the evidence without a shift has than that of each of the others."""
 
 DOUBT = 0.5
 """Standard errors of a point estimate that count as doubt when candidates are chosen."""
@@ -142,7 +140,7 @@ class BoxRule(NamedTuple):
     The first seven fields are of quantiles, and those from `kinds` on say which objectives have none.
     """
 
-    low_ranks: Ints  # (M, S, T): tables for `read_rank`, from below ...
+    low_ranks: Ints  # (M, S, T): tables for `read_rank`, from below, each with its weight's part of δ' ...
     high_ranks: Ints  # ... and from above
     costs: Floats  # (M, S): R(t)
     low_keep: Floats  # (M, S): the shares of observations that chance leaves to either side, from below ...
@@ -151,8 +149,10 @@ class BoxRule(NamedTuple):
     taken: Floats  # (M,): the share of the observations that is taken from every rank, see `Threat.taken`
     kinds: Ints  # (M,): QUANTILE, BOUNDED_MEAN, NORMAL_MEAN or EXACT
     scales: Floats  # (M, 5): of means, see `evidence.statistics`
-    thresholds: Floats  # (M,): log(1/δ') of a bounded mean's ends, log(1/(2δ')) of both of a normal one's
+    thresholds: Floats  # (M,): log(1/δ') of each end, and log(1/(2δ')) of both of a mean with a known deviation
     surviving: Floats  # (2,): keep(μ) = surviving[0] · μ − surviving[1]
+    log_weights: Floats  # (M, S): of the evidence of each shift in the mean of all; −∞ for those that are not used
+    log_priors: Floats  # (M, S): see `averages.refuted_below`; of `low_keep`, which is the other where there are shifts
 
 
 def box_rule(
@@ -171,7 +171,7 @@ def box_rule(
 
     What counts of each objective are `statistics`, or `quantiles` where none are given. R speaks of medians only:
     objectives with another statistic do without it. δ is shared equally by arms, sides and those objectives that are
-    not exact, and among shifts by `UNSHIFTED_SHARE`.
+    not exact; the shifts of a side have one part of it together, and weights by `UNSHIFTED_SHARE`.
 
     >>> from frontguard import Prescient
     >>> rule = box_rule(Prescient(0.1), arms=16, objectives=2, delta=0.1)
@@ -191,7 +191,7 @@ def box_rule(
         bound.check(t_bar)
         shifts = [threat.shift + f * (t_bar - threat.shift) for f in SHIFTS]
     shape = (M, 1 + len(shifts))
-    low_keep, high_keep, costs = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    low_keep, high_keep, costs, log_weights = np.zeros(shape), np.zeros(shape), np.zeros(shape), np.full(shape, -np.inf)
     length = len(rank_table(0.0, share, largest=largest))
     low_ranks, high_ranks = np.zeros((*shape, length), np.int64), np.zeros((*shape, length), np.int64)
     for d, p in enumerate(levels):
@@ -202,14 +202,15 @@ def box_rule(
         weights[0] = UNSHIFTED_SHARE if len(used) > 1 else 1.0
         for s, (t, weight) in enumerate(zip(used, weights / weights.sum(), strict=True)):
             costs[d, s] = 0.0 if t == 0.0 or bound is None else float(bound(t))
+            log_weights[d, s] = np.log(weight)
             for level, keep, ranks in ((p, low_keep, low_ranks), (1.0 - p, high_keep, high_ranks)):
                 keep[d, s] = max(0.0, threat.keep(level + t))
-                ranks[d, s] = rank_table(float(keep[d, s]), share * weight, largest=largest, strength=STRENGTH)
+                ranks[d, s] = rank_table(float(keep[d, s]), share * weight, largest=largest)
     thresholds = np.where(kinds == NORMAL_MEAN, threshold_of(2.0 * share), threshold_of(share))
     taken = np.where(kinds == EXACT, 0.0, threat.taken)
     return BoxRule(
         *(low_ranks, high_ranks, costs, low_keep, high_keep, levels, taken, kinds, scales, thresholds),
-        np.array(threat.surviving),
+        *(np.array(threat.surviving), log_weights, log_priors_of(low_keep)),
     )
 
 
@@ -249,9 +250,12 @@ def first_bounded(rule: BoxRule) -> list[int | None]:
             first = first_informative(float(taken), (times, less), float(rule.thresholds[d])) if bounded else 1
             found += [first, first]
             continue
-        for tables in (low, high):
+        for tables, keep in ((low, rule.low_keep[d]), (high, rule.high_keep[d])):
             useful = np.flatnonzero((tables > taken_away_each(float(taken), pulls)).any(axis=0))
-            found.append(int(pulls[useful[0]]) if len(useful) else None)
+            first = int(pulls[useful[0]]) if len(useful) else None
+            if first is not None and rule.log_weights[d, -1] > -np.inf and len(keep) > 1:
+                first = first_bounded_on_average(keep, rule.log_weights[d], rule.thresholds[d], float(taken), first)
+            found.append(first)
     return found
 
 
@@ -317,6 +321,8 @@ def tighten(box: Floats, samples: Samples, record: Record, pulls: int, rule: Box
             low, high = max(low, found_low), min(high, found_high)
             if s == 0:
                 plain_low, plain_high = max(plain_low, found_low), min(plain_high, found_high)
+        if box[REFUTED] == 0.0:
+            low, high = with_all_shifts(samples, record, pulls, rule, d, float(pulls), low, high)
     else:
         found_low, found_high = bounds_without_ranks(samples, record, pulls, rule, d, float(pulls))
         plain_low, plain_high = max(plain_low, found_low), min(plain_high, found_high)
@@ -345,6 +351,24 @@ def _between_ranks(samples: Samples, record: Record, pulls: int, rule: BoxRule, 
     rank = read_rank(rule.high_ranks[d, s], pulls)
     if rank > lost:
         high = ranked(samples, record, have - 1 - (rank - lost - 1)) + rule.costs[d, s]
+    return low, high
+
+
+@kernel
+def with_all_shifts(
+    samples: Samples, record: Record, pulls: int, rule: BoxRule, d: int, foreseen: float, low: float, high: float
+) -> tuple[float, float]:
+    """The interval of a median that the mean of all shifts' evidence leaves of one that holds already.
+
+    It is the one of `foreseen` pulls, should the sample go on in the proportions that it has.
+    """
+    if rule.costs.shape[1] == 1 or rule.log_weights[d, 1] == -np.inf or pulls == 0:
+        return low, high
+    lost = pulls - record.count + taken_away(rule.taken[d], pulls)
+    keep, costs, weights, priors = rule.low_keep[d], rule.costs[d], rule.log_weights[d], rule.log_priors[d]
+    threshold = rule.thresholds[d]
+    low = refuted_below(samples, record, pulls, lost, foreseen, low, False, keep, costs, weights, priors, threshold)
+    high = -refuted_below(samples, record, pulls, lost, foreseen, -high, True, keep, costs, weights, priors, threshold)
     return low, high
 
 
@@ -453,7 +477,7 @@ def refresh(boxes: Floats, i: int, samples: Samples, pulls: int, rule: BoxRule) 
     return found_false
 
 
-@kernel
+@kernel(over="arms", deep=True)
 def refresh_all(boxes: Floats, arms: Ints, samples: Samples, pulls: Ints, rule: BoxRule) -> bool:
     """`refresh` these arms (n,), of which so many pulls (n,) were asked for; whether some bound was found false."""
     found_false = False

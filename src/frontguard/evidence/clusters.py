@@ -169,7 +169,7 @@ def _take_values(
             sums[l] -= losses[i]
 
 
-@kernel
+@kernel(over="owners")
 def bounding_places(
     owners: Ints,
     starts: Ints,
@@ -191,7 +191,7 @@ def bounding_places(
     return places
 
 
-@kernel
+@kernel(over="values")
 def highest_cluster_means(
     values: Floats,
     owners: Ints,

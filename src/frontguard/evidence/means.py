@@ -331,5 +331,6 @@ def highest_rate(ones: Floats, of: Floats, delta: float) -> Floats:
 
     found = np.ones(len(ones))
     some = ones < of
+
     found[some] = np.minimum(1.0, betainccinv(ones[some] + 1.0, (of - ones)[some], delta) + 1e-9)
     return found

@@ -124,7 +124,7 @@ def _move(pool: Floats, record: Record, target: Floats, start: int, room: int, w
     record.window_room = window_room
 
 
-@kernel
+@kernel(over="values")
 def push(pool: Floats, table: Table, column: int, values: Floats) -> None:
     """Add values (n,) to a column with enough room."""
     record: Record = table[column]
@@ -290,7 +290,7 @@ def _set_window(pool: Floats, record: Record, ordered: Floats, start: int, first
     record.window = wanted
 
 
-@kernel
+@kernel(over="values")
 def push_sorted(pool: Floats, table: Table, column: int, values: Floats) -> None:
     """Add values (n,) to a column with enough room whose values are kept sorted throughout: all ranks at O(1).
 
@@ -311,7 +311,7 @@ def push_sorted(pool: Floats, table: Table, column: int, values: Floats) -> None
     record.count += block.shape[0]
 
 
-@kernel
+@kernel(over="values")
 def absorb(pool: Floats, table: Table, arms: Ints, values: Floats, kept_sorted: bool) -> Floats:
     """Add values (n, M) of `arms` (n,), which are in order, to columns that are kept sorted or not; NaN is left out.
 
@@ -392,7 +392,7 @@ def in_order(samples: Samples, record: Record) -> tuple[Floats, int]:
     return values, 0
 
 
-@kernel
+@kernel(over="beside")
 def take_in(pool: Floats, beside: Floats, table: Table) -> Floats:
     """Merge what lies beside sorted columns into them. Returns the pool, which may be a new one."""
     columns = table.shape[0] - 1

@@ -153,7 +153,7 @@ def analyze(
     model = threat_of(threat, contamination)
     level = 0.95 if confidence is None else checked_confidence(confidence)
     aim = "list" if goal is None else checked_goal(goal)
-    entries = _entries(maximize, minimize, objectives)
+    entries = entries_of(maximize, minimize, objectives)
     given = () if entries is None else parse_objectives(entries)
     kept_to = () if limits is None else parse_limits(limits)
 
@@ -246,7 +246,7 @@ def analyze(
             clock=clock,
             watched=watched,
         )
-        question, rates = _with_rates(question, opened.metrics if opened.layout == "long" else (), opened.kinds.truths)
+        question, rates = with_rates(question, opened.metrics if opened.layout == "long" else (), opened.kinds.truths)
         looked: tuple[Notice, ...]
         if grouped is None:
             files_of, eps = opened.file_names, question.threat.eps
@@ -348,7 +348,7 @@ def _on_cluster(
         executor, log, arm=arm, metrics=names, usable=usable, objectives=question.objectives, progress=progress, **how
     ) as there:
         columns = [arm] if isinstance(arm, str) else list(arm or ())
-        question, rates = _with_rates(question, (), there.truths)
+        question, rates = with_rates(question, (), there.truths)
         found = answer(there, question, profiled=profiled, notes=rates, columns_of_arm=columns)
         return replace(found, notices=there.notes + found.notices)
 
@@ -392,7 +392,7 @@ def _coverage(own: Question, metrics: Sequence[Objective]) -> tuple[float, ...] 
     return tuple(known[each] for each in metrics) if all(each in known for each in metrics) else None
 
 
-def _entries(
+def entries_of(
     maximize: str | Sequence[str],
     minimize: str | Sequence[str],
     objectives: Iterable[Objective | str | tuple[str, str]] | None,
@@ -409,7 +409,7 @@ def _entries(
     return list(named) or None
 
 
-def _with_rates(
+def with_rates(
     question: Question, metrics: Sequence[str], truths: Collection[str]
 ) -> tuple[Question, tuple[TakenAsRate, ...]]:
     """The question with rates in place of the medians of true and false that nobody asked for.

@@ -130,7 +130,7 @@ def answer(
         notices=(
             *notes,
             *_exact_differs(reader, M),
-            *_too_few(reader, boxes, question, least),
+            *too_few(reader, boxes, question, least),
             *looks_dirtier(ordered, question, verdicts),
         ),
         failed=failed,
@@ -249,7 +249,7 @@ def _exact_differs(reader: BoxReader, objectives: int) -> Iterator[ExactDiffers]
                 yield ExactDiffers(objective.name, name, len(arms), *values[0].tolist())
 
 
-def _too_few(
+def too_few(
     reader: BoxReader, boxes: ArmBoxes, question: Question, least: tuple[int | None, int | None]
 ) -> tuple[Notice, ...]:
     """What keeps a log from saying more than it does."""

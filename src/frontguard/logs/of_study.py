@@ -135,7 +135,7 @@ def own_answer(
     reader = box_reader(ordered, columns.boxed, delta, anytime=True)
     own = _own_verdicts(result, kept)
     if ahead and own.undecided.any():
-        come_back = _ordered(log, kept, columns, begun=False)
+        come_back = sorted_log(log, kept, columns, begun=False)
         foreseen = box_reader(come_back, columns.boxed, delta, anytime=True)
         found = replace(found, needed=needed(foreseen, question.threat, own, **goal).among(kept))
     if not wanted:
@@ -183,7 +183,7 @@ def other_answer(log: StudyLog, question: Question, *, profiled: bool | None = N
         notes.append(UnderWay(len(log.under_way)))
     notes += _unusable(log, question.objectives)
     ordered, delta = _measured(log, kept, question)
-    come_back = _ordered(log, kept, question.columns, begun=False)
+    come_back = sorted_log(log, kept, question.columns, begun=False)
     found = answer(ordered, question, delta=delta, profiled=profiled, notes=tuple(notes), come_back=come_back)
     found = found if len(kept) == len(log.settings.arms) else _with_aside(found, log, kept, question.columns)
     return replace(found, parts=log.result.parts)
@@ -199,7 +199,7 @@ def _unusable(log: StudyLog, objectives: tuple[Objective, ...]) -> tuple[Notice,
 def _with_aside(found: Analysis, log: StudyLog, kept: Ints, columns: Columns) -> Analysis:
     """The answer about the `kept` arms as one about all, with those that were set aside as such."""
     arms, objectives = log.settings.arms, found.metrics
-    every = _ordered(log, np.arange(len(arms)), columns)
+    every = sorted_log(log, np.arange(len(arms)), columns)
     shape = (len(arms), len(objectives))
 
     def filled(table: Floats, rest: float) -> Floats:
@@ -257,10 +257,10 @@ def _measured(log: StudyLog, kept: Ints, question: Question) -> tuple[Ordered, f
 
     Which arms were set aside depends on the data. The boxes of all arms hold at once, so those of any of them do.
     """
-    return _ordered(log, kept, question.columns), question.delta * len(kept) / len(log.settings.arms)
+    return sorted_log(log, kept, question.columns), question.delta * len(kept) / len(log.settings.arms)
 
 
-def _ordered(log: StudyLog, kept: Ints, columns: Columns, *, begun: bool = True) -> Ordered:
+def sorted_log(log: StudyLog, kept: Ints, columns: Columns, *, begun: bool = True) -> Ordered:
     """The pulls of some arms, sorted by arm in the study's order; all that were `begun`, or those that came back."""
     out = log.under_way if begun else log.under_way[:0]
     place = np.full(len(log.settings.arms), -1)

@@ -101,7 +101,7 @@ def profile(
     step = resolution_for(len(reader.pulls)) if resolution is None else resolution
     if not 0.0 < step < 0.5:
         raise BadInput(f"resolution must be between 0 and 1/2; got {resolution!r}")
-    levels = _levels(threat.eps, step)
+    levels = levels_from(threat.eps, step)
     known: dict[int, Ints] = {}  # verdicts by level, while they are needed
     choices: dict[int, Ints] = {}  # and how candidates were chosen, where the goal is the list
     sizes: dict[int, int] = {}
@@ -158,7 +158,7 @@ def profile(
     )
 
 
-def _levels(eps: float, step: float) -> Floats:
+def levels_from(eps: float, step: float) -> Floats:
     """The present ε and every step above it, below 1/2."""
     count = int(np.ceil((0.5 - eps) / step - 1e-9))
     levels = np.round(eps + step * np.arange(max(1, count)), 12)

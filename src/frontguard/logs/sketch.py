@@ -453,7 +453,7 @@ def readable(
     )
 
 
-@kernel
+@kernel(over="arms")
 def _held_at(values: Floats, weights: Ints, starts: Ints, arms: Ints, wanted: Ints) -> Floats:
     """For every arm the first held value with the wanted weight at or below it; the first or last beyond the ends."""
     found = np.empty(len(arms), np.float64)

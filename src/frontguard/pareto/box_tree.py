@@ -74,7 +74,7 @@ def _part(points: Floats, order: Ints, low: int, high: int, middle: int, d: int)
             return
 
 
-@kernel
+@kernel(over="points", deep=True)
 def _order_leaves(points: Floats, order: Ints, leaves: int, corners: Floats) -> None:
     """Order the points into leaves, halving by one coordinate after another, and find the corners."""
     N, M = points.shape
@@ -129,7 +129,7 @@ def _reaches(corners: Floats, node: int, queries: Floats, q: int) -> bool:
     return enough
 
 
-@kernel
+@kernel(over="queries", deep=True)
 def find(tree: BoxTree, queries: Floats, strict: int, exclude: Ints) -> Ints:
     """For each query a point of the tree that dominates it, or −1: a guard if one does, else the first on the way."""
     points, owners, corners = tree.points, tree.owners, tree.corners
@@ -165,7 +165,7 @@ def find(tree: BoxTree, queries: Floats, strict: int, exclude: Ints) -> Ints:
     return found
 
 
-@kernel
+@kernel(over="queries", deep=True)
 def find_below(tree: BoxTree, queries: Floats, own: Ints) -> Bools:
     """Which queries, whose own indices are given, a point of the tree dominates, or equals and comes before."""
     points, owners, corners = tree.points, tree.owners, tree.corners
@@ -249,7 +249,7 @@ def _find_lead(
     return who, best
 
 
-@kernel
+@kernel(over="queries", deep=True)
 def find_leads(
     tree: BoxTree, queries: Floats, tolerance: Floats, exclude: Ints, least: float, settled: float
 ) -> tuple[Ints, Floats]:
@@ -262,7 +262,7 @@ def find_leads(
     return who, leads
 
 
-@kernel
+@kernel(over="queries", deep=True)
 def find_worst(tree: BoxTree, queries: Floats, tolerance: Floats) -> float:
     """The least over queries of the greatest lead: a query is left as soon as it cannot be the least any more."""
     worst = np.inf

@@ -54,7 +54,7 @@ _PORTION = 20_000  # queries that are worth a thread of their own
 # Guards and maxima -------------------------------------------------------------------------------------------------
 
 
-@kernel
+@kernel(over="queries", deep=True)
 def _choose_guards(points: Floats, among: Ints, queries: Floats, most: int) -> Ints:
     """Of the points `among`, one after another the one that dominates most of the queries that are left."""
     left = np.ones(queries.shape[0], np.bool_)
@@ -79,7 +79,7 @@ def _choose_guards(points: Floats, among: Ints, queries: Floats, most: int) -> I
     return chosen[:size]
 
 
-@kernel
+@kernel(over="order", deep=True)
 def scan(points: Floats, order: Ints, strict: int) -> Ints:
     """Of points in an order in which none is dominated by a later one, those that no earlier one dominates."""
     kept = np.empty(order.size, np.int64)
@@ -96,7 +96,7 @@ def scan(points: Floats, order: Ints, strict: int) -> Ints:
     return kept[:size].copy()
 
 
-@kernel
+@kernel(over="order")
 def _sweep(points: Floats, order: Ints) -> Ints:
     """The same for two coordinates and points ordered by the first, from the largest; of equal ones, the first."""
     kept = np.empty(order.size, np.int64)
@@ -218,7 +218,7 @@ def _candidates(points: Floats, exclude: Ints) -> Ints:
     return _thinned(points, 2)
 
 
-@kernel
+@kernel(over="queries", deep=True)
 def _on_stairs(steps: Floats, owners: Ints, queries: Floats, strict: int) -> Ints:
     """As `dominators`, for the maxima of two coordinates in the order of the first: the second falls.
 

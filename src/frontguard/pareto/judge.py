@@ -332,7 +332,7 @@ def _put_out(lower: Floats, upper: Floats) -> Ints:
     return decided_by
 
 
-@kernel
+@kernel(over="decided_by")
 def _follow(decided_by: Ints) -> None:
     """Name an alive arm: if j puts i out and k puts j out, then H_i ≼ L_j ≼ H_j ≼ L_k, and k puts i out too."""
     for i in range(decided_by.size):

@@ -94,7 +94,7 @@ def veil_arm(boxes: Floats, i: int, limits: LimitRule, arms: Table, veiled: Floa
             veiled[i, ESTIMATE, d] = veiled[i, DOUBT_LOW, d] = veiled[i, DOUBT_HIGH, d] = -np.inf
 
 
-@kernel
+@kernel(over="boxes")
 def veil(boxes: Floats, limits: LimitRule, arms: Table, veiled: Floats) -> None:
     """`veil_arm` for all arms."""
     for i in range(boxes.shape[0]):

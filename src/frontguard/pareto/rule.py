@@ -12,11 +12,12 @@ What is returned is chosen by the point estimates and allowed by the boxes. Wher
 *candidates* (`choose_candidates`) are the alive arms that no alive arm beats by a margin, beyond their doubt. Where it
 is the *list*, they are as few as seem to do (`choose_list`): from the best down, an arm is left out if one that was
 chosen before covers it, or seems to by the point estimates with a margin of the tolerance to spare. The rule is
-satisfied when every candidate is in and every other alive arm is covered by one. Until then it samples (`want`), for
-each arm that stands in the way, the arm itself or the rival that decides it, by whose bound more can still be gained. A
-candidate that no number of pulls can bring in may be covered instead (`pursue`); an arm that no number of them can show
-to be covered is returned instead where the goal is the list (`return_instead`). Whenever it is looked at, an arm that
-is in and that none on the list covers so far is on it as well (`list_now`).
+satisfied when every candidate is in and every other alive arm is covered by one. Until then each arm that stands in the
+way wants (`want`) itself or the rival that decides it to be sampled, by whose bound more can still be gained per pull;
+sampled are those of which most is missing (`next_batch`), as what they tell often settles others. A candidate that no
+number of pulls can bring in may be covered instead (`pursue`); an arm that no number of them can show to be covered is
+returned instead where the goal is the list (`return_instead`). Whenever it is looked at, an arm that is in and that
+none on the list covers so far is on it as well (`list_now`).
 
 Where there are limits, boxes are those that `pareto.limits` leaves to be read: an arm that is certainly beyond one is
 out, and one of which that is open has lower ends of −∞, so that it does nothing to others and is not in.
@@ -35,7 +36,7 @@ from frontguard._common.checks import one_for_each
 from frontguard._common.compiled import inlined, kernel
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard._common.written import GOALS, checked_goal
-from frontguard.evidence.boxes import COLUMNS, DOUBT_LOW, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR, unknown_boxes
+from frontguard.evidence.boxes import COLUMNS, DOUBT_LOW, ESTIMATE, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR, unknown_boxes
 from frontguard.evidence.samples import Table
 from frontguard.pareto.limits import LOWEST
 from frontguard.pareto.relations import (
@@ -75,12 +76,16 @@ WEARY = 1000
 """Pulls after which a candidate that is not in, but covered by one that is, need not be brought in; and after which
 it is believed that no number of them says whether an arm keeps to its limits."""
 
+AT_A_TIME = 0.03
+"""The share of the wanted arms, the most urgent ones, that a batch samples at least: so deciding stays cheap."""
+
 ARM = np.dtype(
     [
         ("status", np.int64),  # a Verdict
         ("pulls", np.int64),  # failed ones included
         ("candidate", np.int64),  # NOT_RETURNED, RETURNED or GIVEN_UP
-        ("wanted", np.int64),  # whether the next batch samples it
+        ("wanted", np.int64),  # whether pulls of it would help
+        ("urgency", np.float64),  # how much is missing where they would help most, see `want`
         ("decided_by", np.int64),  # the arm that put it out, covers it, or stands in its way; −1 for none
         ("keeping", np.int64),  # how it stands to limits: a Keeping
         ("rival", np.int64),  # the alive arm that could beat it most, if that was asked; −1 for none
@@ -145,10 +150,12 @@ class Standing(NamedTuple):
     alive: Ints  # (K,), of which the first `control.alive` are the arms that are not out
     control: Table  # (1,) of `CONTROL`
     front: Ints  # (K,), a workspace
+    scales: Floats  # (M,): how far apart arms are in each objective, see `measure_scales`
 
     def copy(self) -> Standing:
         """The same in arrays of its own."""
-        return Standing(self.arms.copy(), self.boxes.copy(), self.alive.copy(), self.control.copy(), self.front.copy())
+        copied = {name: array.copy() for name, array in self._asdict().items()}
+        return self._replace(**copied)
 
 
 def new_standing(arms: int, objectives: int, control: Table) -> Standing:
@@ -156,7 +163,8 @@ def new_standing(arms: int, objectives: int, control: Table) -> Standing:
     records = np.zeros(arms, ARM)
     records["wanted"], records["decided_by"], records["rival"] = 1, -1, -1
     control["alive"] = arms
-    return Standing(records, unknown_boxes(arms, objectives), np.arange(arms), control, np.zeros(arms, np.int64))
+    boxes, workspace = unknown_boxes(arms, objectives), np.zeros(arms, np.int64)
+    return Standing(records, boxes, np.arange(arms), control, workspace, np.ones(objectives))
 
 
 def checked_tolerance(value: npt.ArrayLike, objectives: int, name: str) -> Floats:
@@ -168,9 +176,12 @@ def checked_tolerance(value: npt.ArrayLike, objectives: int, name: str) -> Float
 
 
 @inlined
-def who_gains(boxes: Floats, i: int, j: int, d: int) -> int:
-    """By whose pulls H_j − L_i can still fall more in objective d: 0 those of i, 1 those of j, 2 either's alike."""
-    of_i, of_j = gain_below(boxes, i, d), gain_above(boxes, j, d)
+def who_gains(boxes: Floats, i: int, j: int, d: int, pulls_of_i: float, pulls_of_j: float) -> int:
+    """By whose next pull H_j − L_i falls more in objective d: 0 that of i, 1 that of j, 2 either's alike.
+
+    Ends come nearer to where they will be like 1/√n, so that a pull takes about 1/(2n) off what can still be gained.
+    """
+    of_i, of_j = gain_below(boxes, i, d) / max(pulls_of_i, 1.0), gain_above(boxes, j, d) / max(pulls_of_j, 1.0)
     return 2 if of_i == of_j else 0 if of_i > of_j else 1
 
 
@@ -198,13 +209,13 @@ def where_it_counts(boxes: Floats, tolerance: Floats, i: int, j: int, every: boo
 
 @kernel
 def helpful(arms: Table, boxes: Floats, tolerance: Floats, i: int, j: int, every: bool) -> int:
-    """By whose pulls most can be gained where it counts: 0 those of i (for L_i), 1 those of j (for H_j), 2 either's.
+    """By whose pulls more is gained where it counts: 0 those of i (for L_i), 1 those of j (for H_j), 2 either's.
 
     −1 if there is nothing to be gained that would be enough.
     """
     where, limit = where_it_counts(boxes, tolerance, i, j, every)
     gain = gain_below(boxes, i, where) + gain_above(boxes, j, where)
-    who = who_gains(boxes, i, j, where)
+    who = who_gains(boxes, i, j, where, float(arms[i].pulls), float(arms[j].pulls))
     if sharper(boxes, j, i, where):  # pairs are decided by blocks that both have
         who = 2 if arms[i].pulls == arms[j].pulls else 0 if arms[i].pulls < arms[j].pulls else 1
     # What has many pulls is believed. Only those that would be sampled are asked: the other one may never get more.
@@ -214,20 +225,48 @@ def helpful(arms: Table, boxes: Floats, tolerance: Floats, i: int, j: int, every
     return who
 
 
-@kernel
-def want(arms: Table, boxes: Floats, tolerance: Floats, i: int, j: int, every: bool) -> bool:
-    """Want the one of i (for L_i) and j (for H_j) by which more can be gained where it counts; both if it is the same.
+@inlined
+def ask_for(arms: Table, i: int, urgency: float) -> None:
+    """Want an arm this urgently, if it is not wanted more urgently already."""
+    arms[i].urgency = max(arms[i].urgency, urgency) if arms[i].wanted == 1 else urgency
+    arms[i].wanted = 1
 
-    Returns False if there is nothing to be gained that would be enough.
+
+@kernel
+def want(standing: Standing, tolerance: Floats, i: int, j: int, every: bool) -> bool:
+    """Want the one of i (for L_i) and j (for H_j) by whose next pull more is gained where it counts; both if it is one.
+
+    It is as urgent as much is missing there, in units of `scales`. Returns False if there is nothing to be gained that
+    would be enough.
     """
+    arms, boxes = standing.arms, standing.boxes
     who = helpful(arms, boxes, tolerance, i, j, every)
     if who < 0:
         return False
+    where, _ = where_it_counts(boxes, tolerance, i, j, every)
+    missing = difference(boxes, j, i, where) - tolerance[where]
+    urgency = missing / standing.scales[where] if missing == missing else np.inf
     if who != 1:
-        arms[i].wanted = 1
+        ask_for(arms, i, urgency)
     if who != 0:
-        arms[j].wanted = 1
+        ask_for(arms, j, urgency)
     return True
+
+
+@kernel
+def measure_scales(standing: Standing) -> None:
+    """How far apart the estimates of the alive arms are in each objective; 1 where that says nothing.
+
+    Objectives have units of their own: what is missing in one is compared with what is missing in another by these.
+    """
+    boxes, record = standing.boxes, standing.control[0]
+    for d in range(boxes.shape[2]):
+        least, most = np.inf, -np.inf
+        for a in range(record.alive):
+            estimate = boxes[standing.alive[a], ESTIMATE, d]
+            if np.isfinite(estimate):
+                least, most = min(least, estimate), max(most, estimate)
+        standing.scales[d] = most - least if 0.0 < most - least < np.inf else 1.0
 
 
 @inlined
@@ -239,13 +278,13 @@ def want_itself(arms: Table, boxes: Floats, i: int) -> bool:
         and boxes[i, HIGH_FLOOR, 0] > LOWEST  # ... nor beyond
     ):
         return False
-    arms[i].wanted = 1
+    ask_for(arms, i, np.inf)
     return True
 
 
 @inlined
-def next_batch(standing: Standing) -> tuple[Ints, Ints]:
-    """The wanted arms, in order, and how many pulls each gets in the next batch.
+def wanted_arms(standing: Standing) -> tuple[Ints, Ints]:
+    """The wanted arms, in order, and how many pulls each would get in a batch.
 
     An arm's first batch goes on until it can have a box; later ones grow with what it has.
     """
@@ -258,6 +297,29 @@ def next_batch(standing: Standing) -> tuple[Ints, Ints]:
             grown = pulls + max(1, int(np.ceil(record.growth * pulls)))
             wanted[size] = i
             counts[size] = min(record.first if pulls < record.first else grown, record.max_per_arm) - pulls
+            size += 1
+    return wanted[:size], counts[:size]
+
+
+@inlined
+def next_batch(standing: Standing) -> tuple[Ints, Ints]:
+    """The most urgent of the wanted arms, in order, and how many pulls each gets in the next batch.
+
+    All that are equally urgent, and no fewer than the share `AT_A_TIME`.
+    """
+    arms = standing.arms
+    wanted, counts = wanted_arms(standing)
+    if wanted.size == 0:
+        return wanted, counts
+    urgencies = np.empty(wanted.size)
+    for n in range(wanted.size):
+        urgencies[n] = arms[wanted[n]].urgency
+    fewest = max(1, int(np.ceil(AT_A_TIME * wanted.size)))
+    least = np.sort(urgencies)[wanted.size - fewest]
+    size = 0
+    for n in range(wanted.size):
+        if urgencies[n] >= least:
+            wanted[size], counts[size] = wanted[n], counts[n]
             size += 1
     return wanted[:size], counts[:size]
 
@@ -476,7 +538,7 @@ def want_in(standing: Standing, goal: Goal, i: int) -> bool:
         return False
     if limited:
         return want_itself(arms, standing.boxes, i)
-    return want(arms, standing.boxes, goal.accuracy, i, rival, False)
+    return want(standing, goal.accuracy, i, rival, False)
 
 
 @kernel
@@ -667,7 +729,7 @@ def cover(standing: Standing, goal: Goal) -> tuple[int, int]:
         rival = hoped_for(standing, goal, returned, nearest, i)
         if arms[i].candidate == NOT_RETURNED:
             arms[i].decided_by = rival
-        wanting += want(arms, boxes, goal.coverage, rival, i, True)
+        wanting += want(standing, goal.coverage, rival, i, True)
     return still_open, wanting
 
 
@@ -722,6 +784,7 @@ def decide(standing: Standing, goal: Goal) -> None:
         choose_candidates(standing, goal.margin)
     record.accuracy_slack, record.coverage_slack = -np.inf, -np.inf
     bring_in(standing, goal.accuracy, listing)
+    measure_scales(standing)
     not_in = pursue(standing, goal)
     if listing:
         not_in += return_instead(standing, goal)

@@ -26,8 +26,9 @@ from scipy.special import ndtri
 from frontguard._common.checks import checked_delta
 from frontguard._common.typing import Floats
 from frontguard.errors import BadInput
+from frontguard.evidence.averages import first_bounded_on_average
 from frontguard.evidence.boundaries import first_useful_pulls
-from frontguard.evidence.boxes import SHIFTS, STRENGTH, UNSHIFTED_SHARE, ArmBoxes
+from frontguard.evidence.boxes import SHIFTS, UNSHIFTED_SHARE, ArmBoxes
 from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, NORMAL_MEAN, Statistic, inner_of_mean
 from frontguard.objectives import Objective, parse_tolerance
 from frontguard.pareto.judge import judge
@@ -184,7 +185,7 @@ def lasting_length(sigma: float, threat: Threat, spread: SpreadBound | None = No
 
 
 def _shifts(threat: Threat, spread: SpreadBound | None) -> list[tuple[float, float, float]]:
-    """The certified policy's shifts t, what each costs, R(t), and its share of δ; see `frontguard.evidence.boxes`."""
+    """The certified policy's shifts t, what each costs, R(t), and its weight; see `frontguard.evidence.boxes`."""
     if spread is None or not threat.eps < threat.largest_eps(T_BAR):
         return [(0.0, 0.0, 1.0)]
     total = UNSHIFTED_SHARE + len(SHIFTS)
@@ -200,10 +201,12 @@ def first_pulls(threat: Threat, arms: int, objectives: int, delta: float, spread
     True
     """
     share = checked_delta(delta) / (2.0 * arms * objectives)
-    return min(
-        first_useful_pulls(threat.keep(0.5 + t), share * part, strength=STRENGTH, taken=threat.taken)
-        for t, _, part in _shifts(threat, spread)
+    shifts = _shifts(threat, spread)
+    keep, weights = [threat.keep(0.5 + t) for t, _, _ in shifts], [weight for _, _, weight in shifts]
+    alone = min(
+        first_useful_pulls(kept, share * weight, taken=threat.taken) for kept, weight in zip(keep, weights, strict=True)
     )
+    return first_bounded_on_average(keep, np.log(weights), -math.log(share), threat.taken, alone)
 
 
 def pilot_limits(

@@ -6,6 +6,7 @@ Read in this order:
 
 - `base`: the contract, and the turn-taking that all policies share;
 - `certified`: the policy of this library, around the rule of `pareto.rule`;
+- `gate`: the same with another goal, a baseline that candidates are compared with;
 - `pending`: what was told and a policy has not taken yet;
 - `rpsi`: the paper's Algorithm 1; `auer`: what the paper compares it with;
 - `forecast`: how many pulls a certified policy still needs.

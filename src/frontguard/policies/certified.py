@@ -54,6 +54,7 @@ from frontguard.pareto.rule import (
     next_batch,
     reachable,
     rival_bounds,
+    wanted_arms,
 )
 from frontguard.policies.base import Policy, State
 from frontguard.policies.pending import Pending
@@ -71,7 +72,7 @@ from frontguard.theory.spread import SpreadBound
 from frontguard.theory.threats import Threat
 from frontguard.verdicts import Verdict
 
-GROWTH = 0.03
+GROWTH = 0.02
 """By how much the pulls of an arm grow at a time: the cost of deciding stays small, and little is pulled in vain."""
 
 
@@ -235,11 +236,14 @@ class Certified(Policy):
             ("rule.scales", rule.scales, (M, len(Statistic().scale))),
             ("rule.thresholds", rule.thresholds, (M,)),
             ("rule.surviving", rule.surviving, (2,)),
+            ("rule.log_priors", rule.log_priors, (M, shifts)),
         ):
             check_shape(name, each, np.float64, shape)
             if not np.isfinite(each).all():
                 raise BadInput(f"{name} must be finite; got others")
         check_range("rule.surviving", rule.surviving, 0.0, 1.0)
+        check_shape("rule.log_weights", rule.log_weights, np.float64, (M, shifts))
+        check_range("rule.log_weights", rule.log_weights, -np.inf, 0.0)
         for name in ("accuracy", "coverage", "margin"):
             check_shape(f"goal.{name}", getattr(self.goal, name), np.float64, (self.objectives,))
             check_finite(f"goal.{name}", getattr(self.goal, name), 0.0)
@@ -286,6 +290,7 @@ class Certified(Policy):
         gone = (arms["status"] == Verdict.OUT) | (arms["status"] == Verdict.SET_ASIDE)
         check_listed("alive", self.standing.alive, int(control["alive"][0]), np.flatnonzero(~gone).tolist())
         check_range("front", self.standing.front, 0, self.arms - 1)
+        check_finite("scales", self.standing.scales, float(np.finfo(np.float64).smallest_subnormal))
         check_range("_told_since", np.array(self._told_since), 0, MOST)
 
     @classmethod
@@ -394,15 +399,30 @@ class Certified(Policy):
 
     def _next(self, pulls: int | None) -> Ints:
         arms, control = self.standing.arms, self.standing.control
-        wanted, counts = next_batch(self.standing)
         if pulls is not None:
+            wanted, _ = self._most_urgent(pulls)
             return self._some(pulls, wanted, arms["pulls"][wanted] + self._outstanding[wanted])
+        wanted, counts = next_batch(self.standing)
         return np.repeat(wanted, np.maximum(counts, 0))[: int(control["max_pulls"][0] - control["pulls"][0])]
 
     @property
     def _alive(self) -> Ints:
         """The arms that are neither out nor set aside."""
         return self.standing.alive[: int(self.standing.control["alive"][0])]
+
+    def _most_urgent(self, at_least: int) -> tuple[Ints, Ints]:
+        """The next batch, and of the other wanted arms the most urgent ones until there are so many pulls to be made.
+
+        With many workers, the few hardest: what is out already keeps nobody else busy.
+        """
+        batch, batch_counts = next_batch(self.standing)
+        if np.maximum(batch_counts - self._outstanding[batch], 0).sum() >= at_least:
+            return batch, batch_counts
+        wanted, counts = wanted_arms(self.standing)
+        order = np.argsort(-self.standing.arms["urgency"][wanted], kind="stable")
+        left = np.cumsum(np.maximum(counts - self._outstanding[wanted], 0)[order])
+        chosen = np.sort(order[: max(len(batch), int(np.searchsorted(left, at_least)) + 1)])
+        return wanted[chosen], counts[chosen]
 
     def _some(self, pulls: int, wanted: Ints, at: Ints) -> Ints:
         """Arms for that many pulls, each for the wanted arm with the fewest, beginning with the numbers `at`."""
@@ -424,7 +444,7 @@ class Certified(Policy):
 
         An arm's first batch begins with `probe` pulls, if given: should it fail them all, no more are spent on it.
         """
-        wanted, counts = next_batch(self.standing)
+        wanted, counts = self._most_urgent(at_least)
         if not len(wanted):
             return wanted
         have, out = self.standing.arms["pulls"][wanted], self._outstanding[wanted]

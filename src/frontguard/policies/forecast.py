@@ -30,6 +30,7 @@ from frontguard.evidence.boxes import (
     bounds_without_ranks,
     lasting_bounds,
     usable_shifts,
+    with_all_shifts,
 )
 from frontguard.evidence.samples import Record, Samples, Table, ranked
 from frontguard.evidence.statistics import QUANTILE
@@ -148,6 +149,8 @@ def _read_boxes(thought: Thought, i: int) -> None:
             box[LOW] = max(box[LOW], _at_rank(samples, record, failed, rank, False) - rule.costs[d, s])
             rank = scale * (read_rank(rule.high_ranks[d, s], int(pulls)) - taken)
             box[HIGH] = min(box[HIGH], -_at_rank(samples, record, failed, rank, True) + rule.costs[d, s])
+        if box[REFUTED] == 0.0:
+            box[LOW], box[HIGH] = with_all_shifts(samples, record, have, rule, d, pulls, box[LOW], box[HIGH])
     if thought.limits.columns.shape[0] > 0:
         veil_arm(boxes, i, thought.limits, thought.standing.arms, thought.standing.boxes)
 
@@ -201,7 +204,7 @@ def _settle(thought: Thought, tolerance: Floats, i: int, j: int, every: bool) ->
     before = pulls[i] + pulls[j]
     while (uncovered(boxes, eased, j, i) if every else shortfall(boxes, eased, i, j)) > 0.0:
         where, _ = where_it_counts(boxes, eased if every else tolerance, i, j, every)
-        who = who_gains(boxes, i, j, where)
+        who = who_gains(boxes, i, j, where, pulls[i], pulls[j])
         if sharper(boxes, j, i, where):
             who = 2 if pulls[i] == pulls[j] else 0 if pulls[i] < pulls[j] else 1
         for side in range(2):

@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 
-from frontguard._common.compiled import entry, kernel
+from frontguard._common.compiled import Entry, entry, kernel
 from frontguard._common.machine import usable_cores
-from frontguard._common.machine_code import record_type
+from frontguard._common.machine_code import KernelValue, record_type
 from frontguard._common.typing import Floats, Ints
 from frontguard.evidence.boxes import BoxRule, refresh
 from frontguard.evidence.samples import (
@@ -66,10 +66,12 @@ def _records(dtype: np.dtype[Any]) -> Any:
 _COLUMNS, _TABLES = _records(COLUMN), types.int64[:, :, ::1]
 _RING = record_type(Ring, _records(_rpsi.ARM), MATRIX, _records(_rpsi.CONTROL), VECTOR)
 _ROUNDS = record_type(Rounds, _records(_auer.ARM), MATRIX, INDICES, _records(_auer.CONTROL), VECTOR, VECTOR, VECTOR)
-_STANDING = record_type(Standing, _records(_certified.ARM), CUBE, INDICES, _records(_certified.CONTROL), INDICES)
+_STANDING = record_type(
+    Standing, _records(_certified.ARM), CUBE, INDICES, _records(_certified.CONTROL), INDICES, VECTOR
+)
 _GOAL = record_type(Goal, VECTOR, VECTOR, VECTOR, INDICES)
 _BOX_RULE = record_type(
-    BoxRule, _TABLES, _TABLES, MATRIX, MATRIX, MATRIX, VECTOR, VECTOR, INDICES, MATRIX, VECTOR, VECTOR
+    BoxRule, _TABLES, _TABLES, MATRIX, MATRIX, MATRIX, VECTOR, VECTOR, INDICES, MATRIX, VECTOR, VECTOR, MATRIX, MATRIX
 )
 
 
@@ -103,29 +105,50 @@ def _run_rpsi(
     return pool
 
 
-@entry(VECTOR(SOURCE, STATES, STATES, _ROUNDS, MATRIX, types.boolean, VECTOR, _COLUMNS))
+@kernel
+def _refill(source: CompiledSource, streams: RunStreams, rounds: Rounds, blocks: Floats) -> int:
+    """The place of the next pull in the blocks of all active arms, which are filled when they are used up.
+
+    These arms have been pulled equally often, so their blocks end together.
+    """
+    place: int = rounds.control[0].rounds % BLOCK
+    if place == 0:
+        for a in range(rounds.control[0].active):
+            i = rounds.active[a]
+            fill_block(source, streams, i, blocks[i])
+    return place
+
+
+@entry(VECTOR(SOURCE, STATES, STATES, _ROUNDS, MATRIX, VECTOR, _COLUMNS))
 def _run_auer(
-    source: CompiledSource, rewards: Words, attacks: Words, rounds: Rounds, sums: Floats, by_median: bool,
-    pool: Floats, columns: Table,
-) -> Floats:  # fmt: skip
-    """One run of Auer-A1 or, `by_median`, of Auer-A1-M. Returns the pool of the samples, as `_run_rpsi` does."""
-    active, control = rounds.active, rounds.control
+    source: CompiledSource, rewards: Words, attacks: Words, rounds: Rounds, sums: Floats, pool: Floats, columns: Table
+) -> Floats:
+    """One run of Auer-A1. Returns the pool of the samples, of which it has none."""
     count, objectives = rounds.estimates.shape
     blocks = np.empty((count, objectives, BLOCK))
     streams = run_streams(rewards, attacks, objectives)
-    while control[0].active > 0:
-        place = control[0].rounds % BLOCK
-        if place == 0:  # all active arms have been pulled equally often, so their blocks end together
-            for a in range(control[0].active):
-                i = active[a]
-                fill_block(source, streams, i, blocks[i])
-                if by_median:
-                    for d in range(objectives):
-                        pool = reserve(pool, columns, i * objectives + d, BLOCK)
-        if by_median:
-            _take_medians(rounds, blocks, place, pool, columns)
-        else:
-            _take_means(rounds, blocks, place, sums)
+    while rounds.control[0].active > 0:
+        place = _refill(source, streams, rounds, blocks)
+        _take_means(rounds, blocks, place, sums)
+        _auer.decide(rounds)
+    return pool
+
+
+@entry(VECTOR(SOURCE, STATES, STATES, _ROUNDS, VECTOR, _COLUMNS))
+def _run_auer_m(
+    source: CompiledSource, rewards: Words, attacks: Words, rounds: Rounds, pool: Floats, columns: Table
+) -> Floats:
+    """One run of Auer-A1-M. Returns the pool of the samples, as `_run_rpsi` does."""
+    count, objectives = rounds.estimates.shape
+    blocks = np.empty((count, objectives, BLOCK))
+    streams = run_streams(rewards, attacks, objectives)
+    while rounds.control[0].active > 0:
+        place = _refill(source, streams, rounds, blocks)
+        if place == 0:
+            for a in range(rounds.control[0].active):
+                for d in range(objectives):
+                    pool = reserve(pool, columns, rounds.active[a] * objectives + d, BLOCK)
+        _take_medians(rounds, blocks, place, pool, columns)
         _auer.decide(rounds)
     return pool
 
@@ -252,6 +275,9 @@ def _span(counts: Ints) -> str:
     return f"{mean} on average, from {counts.min():,} to {counts.max():,}"
 
 
+_TRIAL = 1.0
+"""Seconds that a single run may take without the engine being compiled for it, which takes ten times as long."""
+
 _workspace = threading.local()
 _NO_COLUMNS = empty_table(0)
 
@@ -264,24 +290,47 @@ def _pool(columns: int) -> Floats:
     return kept
 
 
-_COMPILED: dict[type[Policy], tuple[Callable[..., Floats], Callable[[Any], tuple[Any, ...]]]] = {
+_COMPILED: dict[type[Policy], tuple[Entry, Callable[[Any], tuple[Any, ...]]]] = {
     RPSI: (_run_rpsi, lambda policy: (policy.standing, policy.phase_pulls)),
-    AuerA1: (_run_auer, lambda policy: (policy.standing, policy.sums, False)),
-    AuerA1M: (_run_auer, lambda policy: (policy.standing, policy.sums, True)),
+    AuerA1: (_run_auer, lambda policy: (policy.standing, policy.sums)),
+    AuerA1M: (_run_auer_m, lambda policy: (policy.standing,)),
     Certified: (_run_certified, lambda policy: (policy.standing, policy.goal, policy.rule)),
 }
 """The compiled run of a policy, and what it is given between the streams and the samples."""
 
 
-def _drive(policy: Policy, source: RewardSource, seed: int, run: int) -> None:
-    """Let a fresh policy have its run, compiled if there is such a run of it."""
+class _Watched:
+    """A kernel as a value, for an entry that is interpreted: it raises `_TakesLong` after so much processor time."""
+
+    def __init__(self, value: KernelValue, seconds: float) -> None:
+        self._draw, self._until = value.kernel_itself, time.thread_time() + seconds
+
+    def kernel_itself(self, *args: Any) -> None:
+        if time.thread_time() > self._until:
+            raise _TakesLong
+        self._draw(*args)
+
+
+class _TakesLong(Exception):
+    """A run takes longer than compiling it is worth."""
+
+
+def _drive(policy: Policy, source: RewardSource, seed: int, run: int, trial: float = 0.0) -> None:
+    """Let a fresh policy have its run, compiled if there is such a run of it.
+
+    With a trial of so many seconds it is interpreted unless machine code is there, and given up if it takes longer.
+    """
     if type(policy) not in _COMPILED:
         drive_by_turns(policy, Streams(source, seed, run))
         return
     compiled, given = _COMPILED[type(policy)]
     columns = getattr(policy, "columns", _NO_COLUMNS)  # one that goes by means keeps no samples
     pool = _pool(len(columns))
-    pool = compiled(source.compiled, *source.states(seed, run), *given(policy), pool, columns)
+    sources: CompiledSource = source.compiled
+    call: Callable[..., Floats] = compiled
+    if trial and not compiled.is_ready:
+        sources, call = sources._replace(draw=_Watched(sources.draw, trial)), compiled.interpreted
+    pool = call(sources, *source.states(seed, run), *given(policy), pool, columns)
     _workspace.pool = pool
     if columns is not _NO_COLUMNS:
         policy.pool = pool
@@ -311,7 +360,11 @@ def simulate_one(
     """The policy at the end of one simulated run: a fresh copy of the one given, with all that it was told."""
     source = _checked_source(policy, environment, adversary)
     live = policy.fresh()
-    _drive(live, source, seed, run)
+    try:
+        _drive(live, source, seed, run, trial=_TRIAL)
+    except _TakesLong:
+        live = policy.fresh()
+        _drive(live, source, seed, run)
     _workspace.pool = None  # it belongs to the policy that is handed out
     return live
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from frontguard._common.typing import Floats, Ints
+from frontguard.comparisons.gate import GateResult
 from frontguard.notices import BudgetOver
 from frontguard.objectives import Objective
 from frontguard.policies.forecast import likely
@@ -36,6 +37,7 @@ class Snapshot:
     busy: int = 0  # pulls under way
     side_by_side: bool = False  # whether pulls were measured several at a time
     preparing: tuple[str, ...] = ()  # arms
+    gate: GateResult | None = None  # where candidates are compared with a baseline
 
     @property
     def objectives(self) -> tuple[Objective, ...]:

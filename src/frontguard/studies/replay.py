@@ -445,6 +445,8 @@ class Replay:
             *self._not_counted(),
             *self._why_budget(status),
         )
+        if status == "certified" and settings.baseline is not None and result.having(Verdict.UNDECIDED).any():
+            status = "running"  # the gate is decided, and not all of the front, of which a result speaks
         kept = policy.kept(settings.columns.gates)
         told = replace(result, status=status, notices=notices, parts=settings.parts)
         return told.keeping_to(kept).in_units(settings.objectives)

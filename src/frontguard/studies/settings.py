@@ -17,8 +17,9 @@ from frontguard.errors import BadInput
 from frontguard.evidence.boxes import first_bounded
 from frontguard.limits import Columns, Gate, Limit, columns_for, parse_limits
 from frontguard.objectives import Objective, parse_objectives
-from frontguard.phrases import shortened, shown
+from frontguard.phrases import did_you_mean, shortened, shown
 from frontguard.policies import Certified
+from frontguard.policies.gate import Gatekeeper
 from frontguard.policies.paired import Paired
 from frontguard.results import ArmParts
 from frontguard.theory.spread import Gaussian, LinearAroundMedian, SpreadBound, Subgaussian, Uniform
@@ -70,6 +71,7 @@ class Settings:
     limits: tuple[Limit, ...] = ()
     goal: str = "list"  # or "front": see `Certified`
     rates: tuple[str, ...] = ()  # metrics whose first values were true or false, so that their rate counts
+    baseline: str | None = None  # of a gate: the arm that the others are compared with
     paired: bool = False  # whether pulls of the same repeat are of the same item, seed or block
     items: int = 0  # of the list that these are drawn from; 0 where there is none
     columns: Columns = field(init=False, repr=False, compare=False)  # what a pull measures, and what has a box
@@ -77,9 +79,11 @@ class Settings:
     def policy(self) -> Certified:
         """The policy that decides, without any observations."""
         optional: dict[str, Any] = {} if self.coverage is None else {"coverage": self.coverage}
-        kind = Certified
-        if self.paired:
-            kind, optional = Paired, {**optional, "items": self.items}
+        kind: type[Certified] = Certified
+        if self.baseline is not None:
+            kind, optional = Gatekeeper, optional | {"baseline": self.arms.index(self.baseline)}
+        elif self.paired:
+            kind, optional = Paired, optional | {"items": self.items}
         return kind.for_objectives(
             len(self.arms),
             self.objectives,
@@ -115,6 +119,8 @@ class Settings:
             del settings["goal"]
         if not self.rates:
             del settings["rates"]
+        if self.baseline is None:
+            del settings["baseline"]
         if not self.paired:
             del settings["paired"], settings["items"]
         return json.dumps(settings, ensure_ascii=False, default=asdict)
@@ -141,7 +147,7 @@ class Settings:
                 f"{where}: they are of format {shown(written_in, 60)}; this version of frontguard reads {FORMAT}: "
                 "update frontguard"
             )
-        read = {"limits": [], "rates": [], "goal": "front", "paired": False, "items": 0} | read
+        read = {"limits": [], "rates": [], "goal": "front", "baseline": None, "paired": False, "items": 0} | read
         missing = [key for key in _READERS if key not in read]
         if missing:
             raise BadInput(f"{where}: wanted also {', '.join(missing)}")
@@ -171,12 +177,22 @@ class Settings:
             )
         if self.coverage is not None and len(self.coverage) != objectives:
             raise BadInput(f"coverage must be one number for each of {objectives} objectives; got {len(self.coverage)}")
+        if self.paired and self.baseline is not None:
+            raise BadInput("baseline: a gate goes by intervals; leave pairs and items away")
         if self.items and (not self.paired or self.items > MOST_ITEMS):
             raise BadInput(f"items must be at most {MOST_ITEMS:,}, of a study of pairs; got {self.items:,}")
         _check_parts(self.about, arms)
         for name in self.rates:
             if not any(each.name == name and each.takes_booleans for each in self.columns.metrics):
                 raise BadInput(f"rates must be metrics whose mean counts, between bounds; got {shown(name, 60)}")
+        if self.baseline is not None:
+            if self.baseline not in self.arms:
+                near = did_you_mean(self.baseline, self.arms)
+                raise BadInput(f"baseline must be one of the arms{near}; got {shown(self.baseline, 120)}")
+            if arms < 2:
+                raise BadInput(f"baseline: wanted another arm to compare with {shown(self.baseline, 120)}; got none")
+            if self.limits:
+                raise BadInput("limits: a gate compares candidates with their baseline, and has no limits")
 
     def with_rates(self, names: Iterable[str]) -> Settings:
         """These settings with the rates of some metrics in place of medians that nobody asked for.
@@ -219,6 +235,7 @@ class Settings:
             ("confidence", self.confidence, wanted.confidence),
             ("spread", self.spread, wanted.spread),
             ("seed", self.seed, wanted.seed),
+            ("baseline", self.baseline, wanted.baseline),
             ("pairs", self.paired, wanted.paired),
             ("items", self.items, wanted.items),
             ("identity", self.about.get("identity"), wanted.about.get("identity")),
@@ -400,6 +417,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "limits": _read_limits,
     "goal": checked_goal,
     "rates": lambda value: tuple(checked_text(each, "a rate") for each in _of_kind(list, value, "a list of names")),
+    "baseline": lambda value: None if value is None else checked_text(value, "baseline"),
     "paired": lambda value: _of_kind(bool, value, "true or false"),
     "items": lambda value: _whole_from_0(value, "items"),
 }

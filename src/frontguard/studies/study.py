@@ -18,6 +18,7 @@ import numpy as np
 from frontguard._common.attached import attached
 from frontguard._common.checks import checked_count
 from frontguard._common.written import checked_confidence, checked_goal, checked_seconds, explains_arguments
+from frontguard.comparisons.gate import GateResult
 from frontguard.errors import BadInput
 from frontguard.limits import Limit
 from frontguard.notices import Alarm
@@ -29,6 +30,7 @@ from frontguard.storage.contract import Pull as Pull
 from frontguard.storage.contract import Storage, StudyExists, Tell, UnknownStudy
 from frontguard.storage.open import open_storage
 from frontguard.studies.forks import renew_after_fork
+from frontguard.studies.gate import gate_of
 from frontguard.studies.items import item_order
 from frontguard.studies.measurement import (
     Measurement,
@@ -83,6 +85,9 @@ class Study:
     name
         Of the study in its storage. One that is there already is taken up again: its goal, tolerances and budget may
         differ from what they were, and the numbers of its limits, nothing else.
+    baseline
+        Make it a gate: its question is not the front, but whether the other arms are certainly worse than this one, by
+        more than the tolerances, or certainly not. `gate()` answers it.
     goal
         "list": as few arms as are enough, so that every other one is beaten, or no better than a listed one by more
         than the tolerance. "front": all arms that none beats by more than the tolerance.
@@ -126,6 +131,7 @@ class Study:
         confidence: float | str = 0.95,
         storage: str | Path | Storage | None = None,
         name: str = "study",
+        baseline: str | None = None,
         goal: str = "list",
         coverage: Sequence[float] | None = None,
         spread: SpreadBound | None = None,
@@ -152,6 +158,7 @@ class Study:
             paired=bool(paired) or items is not None,
             items=0 if items is None else checked_count(items, "items"),
             about=dict(about or {}),
+            baseline=baseline,
         )
         settings.policy()  # what the policy refuses is refused before anything is stored
         opened = open_storage("memory:" if storage is None else storage)
@@ -460,6 +467,21 @@ class Study:
     def result(self) -> Result:
         """The answer so far, in the units of the objectives; final once `done`."""
         return self.state().result(self.alarms())
+
+    def gate(self) -> GateResult:
+        """What is certain of each arm against the baseline so far; final once `done`. For studies with a `baseline`.
+
+        >>> seconds = Objective("seconds", "minimize", tolerance="5%")
+        >>> study = Study(["main", "pr"], [seconds], baseline="main")
+        >>> while pulls := study.ask(8):
+        ...     told = study.tell_many([(pull, {"seconds": 1.0 if pull.arm == "main" else 1.2}) for pull in pulls])
+        >>> study.gate().outcome.word
+        'worse'
+        """
+        if self.settings.baseline is None:
+            raise BadInput(f"baseline: study {self.name!r} is no gate; begin one with Study(..., baseline=ARM)")
+        state = self.state()
+        return gate_of(state, state.result(self.alarms()))
 
     def alarms(self) -> list[Alarm]:
         """Evidence that the data of an arm are dirtier than the declared contamination allows.

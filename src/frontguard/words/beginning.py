@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import ROUND_FLOOR
 
-from frontguard.phrases import duration, number_of, percent
+from frontguard.phrases import duration, number_of, percent, visible
 from frontguard.planning.reach import means_below_floor
 from frontguard.studies.settings import Settings
 from frontguard.words.certificate import tolerance_in_words
@@ -31,8 +31,11 @@ def beginning(settings: Settings, *, max_time: float | None = None, workers: int
     """
     low = means_below_floor(settings.objectives, settings.threat)
     sure, lies = percent(settings.confidence, ROUND_FLOOR), against(settings.threat.name, settings.threat.eps)
+    what = number_of(len(settings.arms))
+    if settings.baseline is not None:
+        what = f"{number_of(len(settings.arms) - 1, 'candidate')} with {visible(settings.baseline)}"
     return [
-        f"comparing {number_of(len(settings.arms))} at a confidence of {sure}, {lies}",
+        f"comparing {what} at a confidence of {sure}, {lies}",
         *(f"  by {tolerance_in_words(objective)}" for objective in settings.objectives),
         *(f"  among those with {limit_in_words(gate)}" for gate in settings.columns.gates),
         *(f"  {never_within(gate, settings.threat.eps)}" for gate in settings.never_within()),

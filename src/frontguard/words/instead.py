@@ -9,6 +9,7 @@ from frontguard.objectives import Objective
 from frontguard.phrases import joined, number, percentage, rounded_up
 from frontguard.replacing import Replacement
 from frontguard.results import Result
+from frontguard.words.limits import among_those_within
 from frontguard.words.statements import Statement
 
 
@@ -103,9 +104,9 @@ def what_best_at(result: Result, arm: int) -> str:
     """What a returned arm is best at, for the reason of its verdict; "" if at nothing."""
     found = result.best_at(arm)
     certain, seeming = ([each.objective for each in found if each.certain is sure] for sure in (True, False))
-    said = []
+    said, scope = [], among_those_within(result)
     if certain:
-        said.append(Statement.BEST_IN(names=joined(certain)))
+        said.append(Statement.BEST_IN(names=joined(certain), scope=scope))
     if seeming:
-        said.append(Statement.SEEMS_BEST_IN(names=joined(seeming)))
+        said.append(Statement.SEEMS_BEST_IN(names=joined(seeming), scope=scope))
     return ", ".join(said)

@@ -159,8 +159,8 @@ class Statement(Enum):
     AS_GOOD = "as {what}", "(r)"
     AT_LEAST = "at least {amount}", "(r)"
     AT_MOST = "at most {amount}", "(r)"
-    BEST_IN = "certainly the best in {names}", "(r)"
-    SEEMS_BEST_IN = "the best in {names} by what was measured", NOTHING
+    BEST_IN = "certainly the best in {names}{scope}", "(r)"
+    SEEMS_BEST_IN = "the best in {names}{scope} by what was measured", NOTHING
 
     # How arms compare with a baseline
     TIMES = "{arm} / {baseline} = {ratio} {metric}", "(v)"
@@ -205,6 +205,19 @@ class Statement(Enum):
     MEANS_CALL = "call {names} (certainly not on it)", "(f)"
     MEANS_MISS = "miss {names} (certainly {place})", "(f)"
     MEANS_FOOLED = "{arms} that means would put on the front {are} certainly beaten.", "(f)"
+
+    # What a gate says of a candidate and its baseline
+    GATE_WORSE = "{candidate} is certainly worse than {baseline} in {metric}{within}", "(y)"
+    GATE_NOT_WORSE = "{candidate} is certainly not worse than {baseline} in {metric}{within}", "(y)"
+    GATE_PASSED = "{candidate} is certainly not worse than {baseline}{within}", "(y)"
+    GATE_ALL_PASSED = "All {count} are certainly not worse than {baseline}{within}", "(y)"
+    GATE_SAID = (
+        "what is called worse is worse than the baseline by more than the tolerance, and what is called not worse is "
+        "not",
+        "(y)",
+    )
+    GATE_STUCK = "{lies}, it stays open however many pulls, if the samples go on as they are", "(i)"
+    GATE_STANDS = "This stays certain up to a contamination of {eps} ({now} allowed for).", "robustness"
 
     # What cannot be had
     UNREACHABLE = (

@@ -12,7 +12,7 @@ from frontguard.notices import BudgetOver
 from frontguard.phrases import duration, number_of, percent, rounded, rounded_up, time_range
 from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import OPEN, Verdict
-from frontguard.words import guess
+from frontguard.words import gate, guess
 from frontguard.words.certificate import (
     FAILED_PULL,
     beside_goal,
@@ -109,6 +109,8 @@ def _why_unreachable(snapshot: Snapshot) -> str:
 
 def in_a_line(snapshot: Snapshot) -> str:
     """The study in a line while it runs, for a log."""
+    if snapshot.gate is not None:
+        return gate.in_a_line(snapshot.gate, snapshot.seconds)
     failed = f", {snapshot.failed:,} failed" if snapshot.failed else ""
     now = certificate_against_goal(snapshot.result.nearest, snapshot.objectives)
     so_far = f"{snapshot.pulls:,} pulls{failed} in {duration(snapshot.seconds)}: {counts(snapshot.result)}"

@@ -12,6 +12,7 @@ import numpy as np
 
 from frontguard.audit.truth import Truth
 from frontguard.audit.worlds import World
+from frontguard.comparisons.gate import GateResult
 from frontguard.logs.analyze import analyze
 from frontguard.measure.drive import drive
 from frontguard.results import Result
@@ -25,7 +26,7 @@ CONFIDENCE = 0.9
 DELTA = round(1.0 - CONFIDENCE, 12)
 
 Rng = np.random.Generator
-Answers = Iterator[tuple[Truth, Result]]
+Answers = Iterator[tuple[Truth, Result | GateResult]]
 Told = Sequence[float | None] | str
 """What comes of a pull: its values, or why it failed."""
 

@@ -175,7 +175,7 @@ def _xi(value: float, low: float, width: float, lacking: bool) -> float:
     return 1.0 - u if lacking else u
 
 
-@kernel
+@kernel(over="sums", deep=True)
 def _sum_blocks(values: Floats, places: Ints, low: float, width: float, part: Ints, sums: Floats) -> None:
     for block in part:
         for side in range(2):
@@ -252,7 +252,7 @@ def _ahead(sums: Floats, pulls: int, foreseen: float, threshold: float, one_look
     return unrefuted_mean(sums, count, threshold, weights_for(count, threshold, one_look))
 
 
-@kernel
+@kernel(over="values", deep=True)
 def _unrefuted(
     values: Floats,
     starts: Ints,
@@ -289,7 +289,7 @@ def _unrefuted(
             found[k, side] = _ahead(sums, pulls[k], foreseen[k], threshold, one_look)
 
 
-@kernel
+@kernel(over="all_sums", deep=True)
 def _of_sums(
     all_sums: Floats, lost: Floats, pulls: Ints, foreseen: Floats, threshold: float, one_look: bool, found: Floats
 ) -> None:
@@ -301,7 +301,7 @@ def _of_sums(
             found[k, side] = _ahead(sums, pulls[k], foreseen[k], threshold, one_look)
 
 
-@kernel
+@kernel(over="values")
 def _errors(values: Floats, starts: Ints, means: Floats, part: Ints, found: Floats) -> None:
     for arm in part:
         have = starts[arm + 1] - starts[arm]

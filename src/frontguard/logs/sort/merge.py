@@ -144,7 +144,7 @@ def _merged(
     return Ordered(arms, metrics, pulls, starts, tuple(merged), broken if counted else None)
 
 
-@kernel
+@kernel(over="arms")
 def lay_out(arms: Codes, counts: npt.NDArray[Any], values: Floats, places: Ints, whole: Floats) -> None:
     """Put each arm's stretch of `values` behind what it has already, and move its place on."""
     taken = 0

@@ -216,7 +216,7 @@ def _equal(text: Bytes, start: int, other: Bytes, other_start: int, length: int)
     return same
 
 
-@kernel
+@kernel(over="found", deep=True)
 def _intern(
     starts: npt.NDArray[Any], text: Bytes, found: Codes, first: int, table: _Table, count: int
 ) -> tuple[int, int]:
@@ -273,7 +273,7 @@ def _intern(
     return found.shape[0], count
 
 
-@kernel
+@kernel(over="hashes")
 def _fill_slots(slots: Words, hashes: Words, count: int) -> None:
     """Enter all codes into an empty table."""
     mask = np.uint64(slots.shape[0] - 1)

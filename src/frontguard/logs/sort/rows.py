@@ -256,19 +256,19 @@ def _without_failures(column: Floats, usable: Floats | tuple[float, float]) -> F
 # Kernels --------------------------------------------------------------------------------------------------------------
 
 
-@kernel
+@kernel(over="codes")
 def _count(codes: Codes, counts: Ints) -> None:
     for row in range(codes.shape[0]):
         counts[codes[row]] += 1
 
 
-@kernel
+@kernel(over="codes")
 def _count_good(codes: Codes, column: Floats, counts: Ints) -> None:
     for row in range(codes.shape[0]):
         counts[codes[row]] += not np.isnan(column[row])
 
 
-@kernel
+@kernel(over="codes")
 def _scatter(codes: Codes, column: Floats, places: Ints, together: Floats) -> None:
     """Put each good value in its arm's next place."""
     for row in range(codes.shape[0]):
@@ -319,7 +319,7 @@ def _sort_some(values: Floats, starts: Ints, arms: Ints) -> None:
     _put_back(values, starts, arms, matrix)
 
 
-@kernel
+@kernel(over="matrix")
 def _gather(values: Floats, starts: Ints, arms: Ints, matrix: Floats) -> None:
     for row in range(arms.shape[0]):
         start = starts[arms[row]]
@@ -330,7 +330,7 @@ def _gather(values: Floats, starts: Ints, arms: Ints, matrix: Floats) -> None:
             matrix[row, k] = np.inf
 
 
-@kernel
+@kernel(over="matrix")
 def _put_back(values: Floats, starts: Ints, arms: Ints, matrix: Floats) -> None:
     for row in range(arms.shape[0]):
         start = starts[arms[row]]

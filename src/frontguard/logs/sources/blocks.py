@@ -199,7 +199,7 @@ def _row_end(data: bytes, end_of_line: bytes, delimiter: bytes) -> tuple[int, in
     return int(cut), int(open_quote)
 
 
-@kernel
+@kernel(over="data")
 def _quoted_row_end(data: npt.NDArray[np.uint8], end_of_line: int, delimiter: int) -> tuple[int, int]:
     """The same for rows with quotes: a quote opens at the beginning of a field only, and "" within it is a quote."""
     cut = 0

@@ -75,6 +75,7 @@ class Log:
         self.arm: tuple[str, ...] = request.arm or ("arm",)
         self.metrics = request.metrics
         self.cluster: tuple[str, ...] = first.cluster if request.cluster is None else request.cluster
+        self.in_processes = bool(first.cluster)  # whether a tool said which process made which rows
         request = replace(request, cluster=self.cluster)
         picked = pick(request, self.columns, files.files[0].shown)
         self.layout: Layout = picked.layout

@@ -101,7 +101,7 @@ class Gathered:
         return [pa.array(parts.column(each), pa.large_string()) for each in range(2)]
 
 
-@kernel
+@kernel(over="arm")
 def _place(
     arm: Codes, metric: npt.NDArray[np.int16], part: Floats, following: npt.NDArray[np.int64], values: Floats
 ) -> None:

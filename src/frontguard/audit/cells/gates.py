@@ -1,0 +1,97 @@
+"""Gates that go wrong: candidates at the tolerance, measurements that lie, failures, a machine that drifts, logs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from frontguard.audit.cells.contract import CONFIDENCE, Answers, Rng, Told, cell, told
+from frontguard.audit.worlds import FAR, World, exactly, normal
+from frontguard.logs.gate import gate
+from frontguard.objectives import Objective
+from frontguard.studies.study import Pull, Study
+from frontguard.theory.threats import Prescient
+
+SECONDS = Objective("seconds", "minimize", tolerance=0.5)
+BYTES = Objective("bytes", "minimize", tolerance=1.0, exact=True)
+THREAT = Prescient(0.1)
+
+
+def _candidates() -> World:
+    """A baseline, and candidates that are equal, slower by just the tolerance, by a little more, and by far."""
+    medians = 5.0, 5.0, 5.5, 5.55, 7.0
+    sizes = 10.0, 11.0, 11.5, 10.0, 9.0
+    pairs = zip(medians, sizes, strict=True)
+    return World((SECONDS, BYTES), tuple((normal(middle, 0.5), exactly(size)) for middle, size in pairs))
+
+
+def _watched(world: World, rng: Rng, measured: Callable[[Pull], Told], *, look_every: int = 96) -> Answers:
+    """A gate from its beginning to its end, looked at now and then."""
+    study = Study(world.arms, world.objectives, THREAT, confidence=CONFIDENCE, seed=int(rng.integers(2**31)),
+                  baseline="arm 0", max_pulls=480)  # fmt: skip
+    count = 0
+    while pulls := study.ask(12):
+        for pull in pulls:
+            told(study, pull, measured(pull))
+        count += len(pulls)
+        if count % look_every < 12:
+            yield world.truth, study.gate()
+    yield world.truth, study.gate()
+
+
+@cell
+def gates(rng: Rng) -> Answers:
+    """Candidates of a gate at its tolerance, some of whose measurements are replaced to hide or to feign a slowdown."""
+    world = _candidates()
+
+    def measured(pull: Pull) -> Told:
+        values: list[float | None] = world.measure(pull.index, rng).tolist()
+        if rng.random() < THREAT.eps:
+            values[0] = FAR if pull.index in (1, 2) else -FAR
+        return values
+
+    yield from _watched(world, rng, measured)
+
+
+@cell
+def gates_with_failures(rng: Rng) -> Answers:
+    """Slow runs of a gate's candidates fail: they may have been anything."""
+    world = _candidates()
+
+    def measured(pull: Pull) -> Told:
+        values: list[float | None] = world.measure(pull.index, rng).tolist()
+        return "timeout" if (values[0] or 0.0) > 5.6 and pull.index != 0 and rng.random() < 0.5 else values
+
+    yield from _watched(world, rng, measured)
+
+
+@cell
+def gates_on_a_machine_that_drifts(rng: Rng) -> Answers:
+    """Equal programs on a machine that grows slower, or swings, by more than the tolerance while they are measured."""
+    world = World((Objective("seconds", "minimize", tolerance=0.05),), ((normal(5.0, 0.3),),) * 3)
+    swings, slot = bool(rng.random() < 0.5), 0
+
+    def measured(pull: Pull) -> Told:
+        nonlocal slot
+        slot += 1
+        drift = np.sin(slot / 30.0) if swings else min(slot / 200.0, 2.0)
+        return [float(world.measure(pull.index, rng)[0] + drift)]
+
+    yield from _watched(world, rng, measured)
+
+
+@cell
+def gates_on_logs(rng: Rng) -> Answers:
+    """Two logs of the same benchmarks, one of which has outliers, compared once and for many looks."""
+    world, rows = _candidates(), 120
+    logs = []
+    for side in range(2):
+        seconds = [world.sample(arm if side else 0, rows, rng)[:, 0] for arm in range(1, len(world.laws))]
+        for values in seconds:
+            wild = rng.random(rows) < (0.08 if side else 0.02)
+            values[wild] = FAR
+        logs.append({"arm": np.repeat(world.arms[1:], rows), "seconds": np.concatenate(seconds)})
+    for anytime in (False, True):
+        found = gate(*logs, objectives=[SECONDS], threat=THREAT, confidence=CONFIDENCE, anytime=anytime, profile=False)
+        yield World((SECONDS,), tuple(laws[:1] for laws in world.laws)).truth, found

@@ -1,0 +1,350 @@
+"""`frontguard gate`: whether candidates are certainly worse than a baseline; for continuous integration."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from frontguard._common.secrets import without_password
+from frontguard._common.written import checked_confidence
+from frontguard.cli.analyze import by_column
+from frontguard.cli.counted import Exact, Mean, Sigma, check_named, counted, of_analyze
+from frontguard.cli.report import origin
+from frontguard.cli.run import INTERRUPTED, begun_study, driven, with_options
+from frontguard.cli.values import THREATS, by_metric, console, read_tolerance, say, whole_from
+from frontguard.errors import BadInput
+
+if TYPE_CHECKING:
+    from frontguard.commands.spec import Spec
+    from frontguard.comparisons.gate import GateResult
+
+PASSED, WORSE, OPEN = 0, 1, 3
+"""Exit codes."""
+
+WIDTH = 80
+"""Columns of the answer where there is no terminal: what a log of continuous integration shows without scrolling."""
+
+_OF_COMMANDS = (
+    "candidate", "max_pulls", "max_pulls_per_arm", "max_time", "workers", "timeout", "warmups", "seed", "storage",
+    "study",
+)  # fmt: skip
+_OF_LOGS = ("arm", "anytime", "cluster", "where", "format", "layout")
+
+
+def gate(
+    logs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="LOG",
+            help="The baseline's log, then those of candidates (results of pyperf, pytest-benchmark or hyperfine, CSV, "
+            "…; several files of one side as a glob in quotes); or one SPEC.toml, or one log with --baseline ARM.",
+            show_default=False,
+        ),
+    ] = None,
+    baseline: Annotated[
+        str | None, typer.Option(help="The command of the baseline; of a spec or of a single log, the name of an arm.")
+    ] = None,
+    candidate: Annotated[list[str] | None, typer.Option(help="The command of a candidate; repeat for several.")] = None,
+    minimize: Annotated[
+        list[str] | None, typer.Option(help="Metric that must not become larger (without: seconds); repeat.")
+    ] = None,
+    maximize: Annotated[list[str] | None, typer.Option(help="Metric that must not become smaller; repeat.")] = None,
+    tolerance: Annotated[
+        list[str] | None, typer.Option(help="By how much worse is still good, 0.5 or 2%; or METRIC=2% (without: 5%).")
+    ] = None,
+    quantile: Annotated[
+        list[str] | None,
+        typer.Option(help="What counts of a metric, METRIC=0.95 or 0.95 for all (without: as the spec, or medians)."),
+    ] = None,
+    mean: Mean = None,
+    exact: Exact = None,
+    sigma: Sigma = None,
+    contamination: Annotated[
+        str | None, typer.Option(help="Probability with which each measurement may be anything (ε; without: 0.1).")
+    ] = None,
+    threat: Annotated[str | None, typer.Option(help=f"{THREATS} Without: prescient.")] = None,
+    confidence: Annotated[
+        str | None, typer.Option(help="Probability with which all of it must hold at once (without: 0.95).")
+    ] = None,
+    max_pulls: Annotated[
+        int | None, whole_from(1, "Stop after so many pulls of all together.", "--max-pulls", "--pulls")
+    ] = None,
+    max_pulls_per_arm: Annotated[int | None, whole_from(1, "Pull none more often than this.")] = None,
+    max_time: Annotated[
+        str | None,
+        typer.Option("--max-time", "--time", help='Begin no pull after so long, such as "10 min".'),
+    ] = None,
+    workers: Annotated[int | None, whole_from(1, "Pulls at a time (without: 1).")] = None,
+    timeout: Annotated[
+        str | None, typer.Option(help="Time after which a pull has failed (without: 600 seconds).")
+    ] = None,
+    warmups: Annotated[int | None, whole_from(0, "Runs of each command before its first pull, not counted.")] = None,
+    seed: Annotated[int | None, whole_from(0, "Of the order in which arms are measured.")] = None,
+    storage: Annotated[
+        str | None, typer.Option(help="Keep the study here, and go on with it (without: nothing is kept).")
+    ] = None,
+    study: Annotated[str | None, typer.Option(help="Name of the study in its storage.")] = None,
+    arm: Annotated[
+        list[str] | None, typer.Option(help='Of logs: column that says which arm a row is of (without: "arm").')
+    ] = None,
+    anytime: Annotated[
+        bool, typer.Option("--anytime", help="Of logs: they were looked at while they grew, which bounds allow for.")
+    ] = False,
+    cluster: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Of logs: rows with the same value here count as one observation; none: every row counts (without: "
+            "what a tool's results say)."
+        ),
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN=VALUE", help="Of logs: only rows with this value count; repeat."),
+    ] = None,
+    layout: Annotated[str | None, typer.Option(help="Of logs: wide or long; guessed unless given.")] = None,
+    format: Annotated[
+        str | None,
+        typer.Option(help="Of logs: csv, parquet, jsonl, hyperfine, pyperf, pytest-benchmark; guessed unless given."),
+    ] = None,
+    open: Annotated[str, typer.Option(help="What becomes of what is open: fail (exit code 3) or pass (0).")] = "fail",
+    summary: Annotated[
+        Path | None,
+        typer.Option(help="Write a summary in Markdown (without: to $GITHUB_STEP_SUMMARY, if that is set)."),
+    ] = None,
+    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML, a test for each candidate and metric.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON on stdout.")] = False,
+) -> None:
+    """Say whether candidates are certainly worse than a baseline, certainly not, or neither yet.
+
+    Commands are measured in random order until each metric of each candidate is certainly worse by more than the
+    tolerance, or certainly not; logs are read. Exit code 0 if none is worse, 1 if any is, 3 if that is open, 2 if
+    something is wrong with the input, 130 if interrupted.
+    """
+    given = {name: value for name, value in locals().items() if value not in (None, False)}
+    if open not in ("pass", "fail"):
+        raise BadInput(f"--open: wanted pass or fail; got {open!r}")
+    for option, path in (("--summary", summary), ("--junit", junit)):
+        if path is not None and not path.parent.is_dir():
+            raise BadInput(f"{option} {path}: wanted a file in a folder that is there; got {path.parent}, which is not")
+    counts = counted(mean, exact, sigma, quantile)
+    specs = [each for each in logs or () if each.endswith(".toml")]
+    if logs and not specs:
+        _refuse(given, _OF_COMMANDS, "goes with commands; a log is measured already")
+        asked: dict[str, Any] = {
+            "tolerance": by_metric("tolerance", tolerance, read_tolerance),
+            "confidence": 0.95 if confidence is None else checked_confidence(confidence, "--confidence"),
+            "threat": threat, "contamination": contamination, "arm": arm, "anytime": anytime, "cluster": cluster,
+            "where": by_column(where), "layout": layout, "format": format, "baseline_arm": baseline,
+        }  # fmt: skip
+        found = _of_logs(logs, minimize or (), maximize or (), counts, asked)
+        ended = _Ended(found, list(logs))
+    else:
+        _refuse(given, _OF_LOGS, "goes with logs; got commands")
+        spec = _spec(specs, logs or (), baseline, candidate or (), minimize or (), maximize or ())
+        spec = with_options(
+            spec, tolerance=tolerance or (), counts=counts, threat=threat, contamination=contamination,
+            confidence=confidence, max_pulls=max_pulls, max_pulls_per_arm=max_pulls_per_arm, max_time=max_time,
+            workers=workers, timeout=timeout, seed=seed, name=study or (f"{spec.name}-gate" if specs else None),
+        )  # fmt: skip
+        if warmups is not None:
+            spec = replace(spec, arms=tuple(replace(each, warmups=warmups) for each in spec.arms))
+        ended = _measured(spec, storage)
+    _finish(ended, open_passes=open == "pass", summary=summary, junit=junit, json=json)
+
+
+def _refuse(given: dict[str, Any], options: Sequence[str], why: str) -> None:
+    for name in options:
+        if name in given:
+            raise BadInput(f"--{name.replace('_', '-')}: {why}")
+
+
+# What is compared -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Ended:
+    """What a gate found, of what, and how that came about."""
+
+    found: GateResult
+    source: list[str] | str | None
+    seconds: float | None = None  # of logs none
+    spec: Spec | None = None
+
+    @property
+    def of_logs(self) -> bool:
+        return self.seconds is None
+
+
+def _spec(
+    specs: Sequence[str],
+    logs: Sequence[str],
+    baseline: str | None,
+    candidates: Sequence[str],
+    minimize: Sequence[str],
+    maximize: Sequence[str],
+) -> Spec:
+    """The spec of a file, or of --baseline and --candidate; with a baseline."""
+    from frontguard.commands.spec import read_spec, spec_from_arms
+    from frontguard.phrases import did_you_mean
+
+    if not specs:
+        if baseline is None or not candidates:
+            raise BadInput(
+                "wanted --baseline NAME=COMMAND and --candidate NAME=COMMAND, a SPEC.toml, or two logs; see "
+                "frontguard gate --help"
+            )
+        options = ["--baseline", *("--candidate" for _ in candidates)]
+        spec = spec_from_arms([baseline, *candidates], minimize=minimize, maximize=maximize, options=options)
+        return replace(spec, baseline=spec.arms[0].name)
+    if len(logs) > 1:
+        raise BadInput(f"wanted one spec, or logs; got {specs[0]} and {len(logs) - 1} more")
+    for option, there in (("--minimize", minimize), ("--maximize", maximize), ("--candidate", candidates)):
+        if there:
+            raise BadInput(
+                f"{option} goes with commands; the arms and objectives of {specs[0]} are written in the file"
+            )
+    spec = read_spec(specs[0])
+    chosen = baseline if baseline is not None else spec.baseline
+    names = [each.name for each in spec.arms]
+    if chosen is None:
+        raise BadInput(f"{specs[0]}: wanted the baseline, --baseline ARM or baseline = ARM in [study]; got neither")
+    if chosen not in names:
+        near = did_you_mean(chosen, names)
+        raise BadInput(f"--baseline: {specs[0]} has no arm {chosen!r}{near}; its arms are {', '.join(names[:8])}")
+    if spec.limits:
+        raise BadInput(f"{specs[0]}: a gate compares with its baseline and has no limits; take [[limit]] out")
+    return replace(spec, baseline=chosen)
+
+
+def _of_logs(
+    logs: Sequence[str],
+    minimize: Sequence[str],
+    maximize: Sequence[str],
+    counts: dict[str, dict[str, Any]],
+    asked: dict[str, Any],
+) -> GateResult:
+    from frontguard.logs.gate import gate as gate_of_logs
+    from frontguard.theory.threats import threat_of
+    from frontguard.words.progress import ProgressDisplay
+
+    threat_of(asked["threat"], asked["contamination"], prefix="--")
+    if minimize or maximize:
+        check_named(counts, [*maximize, *minimize], declared=True)
+    if len(logs) == 1 and asked["baseline_arm"] is None:
+        raise BadInput(
+            f"wanted a log to compare with {without_password(logs[0])}, or --baseline ARM if it has both; got one log"
+        )
+    if len(logs) > 1 and asked["baseline_arm"] is not None:
+        raise BadInput(
+            f"--baseline names an arm of a single log, or is a command; of {len(logs)} logs the first is the baseline"
+        )
+    with ProgressDisplay() as display:
+        return gate_of_logs(
+            logs[0],
+            *logs[1:],
+            minimize=minimize,
+            maximize=maximize,
+            progress=display.reading,
+            **asked,
+            **of_analyze(counts),
+        )
+
+
+def _measured(spec: Spec, storage: str | None) -> _Ended:
+    """Measure until it is decided, or a budget is over."""
+    from frontguard.logs.gate import with_robustness
+    from frontguard.storage.open import open_storage
+    from frontguard.studies.gate import gate_of
+
+    where = storage or "memory:"
+    with open_storage(where) as opened:
+        study = begun_study(spec, opened, without_password(where), spec.baseline)
+        ended = driven(spec, study)
+        state = study.state()
+        found = gate_of(state, state.result(study.alarms()), ended.how)
+        found = with_robustness(replace(found, notices=ended.notices), study)
+    return _Ended(found, spec.name, ended.snapshot.seconds, spec)
+
+
+# The end --------------------------------------------------------------------------------------------------------------
+
+
+def _finish(ended: _Ended, *, open_passes: bool, summary: Path | None, junit: Path | None, json: bool) -> None:
+    from frontguard.reports import gate as sent
+
+    found, on_github = ended.found, bool(os.environ.get("GITHUB_ACTIONS"))
+    code = exit_code(found, open_passes=open_passes)
+    marks = list(sent.github_marks(found, open_passes=open_passes)) if on_github else []
+    step = os.environ.get("GITHUB_STEP_SUMMARY")
+    target = summary or (Path(step) if step else None)
+    if target is not None:
+        again = bool(step) and target == Path(str(step))
+        _write("--summary", target, sent.summary(found, of_logs=ended.of_logs), append=again)
+    if junit is not None:
+        _write("--junit", junit, sent.junit(found, open_passes=open_passes))
+    if json:
+        from frontguard.documents.gate import GateDocument
+
+        seed, text = (None, None) if ended.spec is None else (ended.spec.seed, ended.spec.source_text or None)
+        source = [without_password(each) for each in ended.source] if isinstance(ended.source, list) else ended.source
+        print(GateDocument.of(found, code, origin(source, seed=seed, spec=text), ended.seconds).text())
+        for line in marks:
+            say(line)
+    else:
+        mute, unmute = sent.muted() if on_github else ("", "")
+        if mute:
+            print(mute)
+        _print(ended, code)
+        for line in (unmute, *marks):
+            if line:
+                print(line)
+    raise typer.Exit(code)
+
+
+def exit_code(found: GateResult, *, open_passes: bool = False) -> int:
+    """How the command ends: what is open passes if that is wanted, but for what could not be measured."""
+    from frontguard.comparisons.gate import Outcome
+
+    if found.status == "cancelled":
+        return INTERRUPTED
+    if found.outcome == Outcome.OPEN:
+        return PASSED if open_passes and not found.broken else OPEN
+    return WORSE if found.outcome == Outcome.WORSE else PASSED
+
+
+def _write(option: str, path: Path, text: str, *, append: bool = False) -> None:
+    try:
+        with path.open("a" if append else "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise BadInput(f"{option} {path}: cannot be written: {error.strerror or error}") from None
+
+
+def _print(ended: _Ended, code: int) -> None:
+    from frontguard.phrases import duration
+    from frontguard.words import gate as said
+    from frontguard.words.notices import warnings_in_short
+
+    found, screen = ended.found, console(WIDTH)
+    screen.print(said.answer(found), style=f"bold {said.STYLES[found.outcome]}")
+    screen.print()
+    screen.print(said.table(found, screen.width))
+    screen.print()
+    screen.print(said.promise(found, of_logs=ended.of_logs))
+    for line in (said.robustness(found), *said.remarks(found)):
+        if line is not None:
+            screen.print(line)
+    for warning in warnings_in_short(found.notices):
+        screen.print(f"Warning: {warning}", style="yellow")
+    took = "" if ended.seconds is None else f" in {duration(ended.seconds)}"
+    screen.print(f"{found.pulls:,} pulls{took}. Exit code {code}.")
+    step = said.next_step(found, of_logs=ended.of_logs)
+    if step is not None:
+        screen.print(f"Next: {step}")
+    sys.stdout.flush()

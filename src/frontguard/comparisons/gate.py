@@ -1,0 +1,184 @@
+"""What a gate answers: of each candidate and metric, whether it is certainly worse than its baseline; facts only.
+
+In a metric with the tolerance γ a candidate is *worse* if it is certainly worse than the baseline by more than γ, *not
+worse* if it is certainly not worse by more than γ, and else *open* (docs/theory.md, (y)). What is certain is read off
+contrasts (`comparisons.effects`), live, of logs and in simulation alike. A candidate is worse if it is so in any
+metric, not worse if it is so in all of them; and so is a gate, of its candidates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from frontguard._common.typing import Bools, Floats, Ints
+from frontguard.comparisons.effects import Contrast, Effect, contrasts_of
+from frontguard.notices import Notice
+from frontguard.objectives import Objective
+
+
+class Outcome(IntEnum):
+    """What is certain of a candidate against its baseline, where a difference up to the tolerance is none."""
+
+    NOT_WORSE = 0
+    OPEN = 1
+    WORSE = 2
+
+    @property
+    def word(self) -> str:
+        """The same as it is written for people and machines.
+
+        >>> [outcome.word for outcome in Outcome]
+        ['not worse', 'open', 'worse']
+        """
+        return self.name.lower().replace("_", " ")
+
+    @classmethod
+    def of(cls, contrast: Contrast) -> Outcome:
+        """What a contrast says to a gate.
+
+        >>> [Outcome.of(contrast).word for contrast in Contrast]
+        ['not worse', 'not worse', 'not worse', 'open', 'worse', 'open']
+        """
+        return cls.WORSE if contrast == Contrast.WORSE else cls.NOT_WORSE if contrast.not_worse else cls.OPEN
+
+
+_OF_CONTRASTS = np.array([int(Outcome.of(contrast)) for contrast in Contrast])
+
+
+def outcomes_of(worst: Floats, best: Floats, tolerances: Floats) -> Ints:
+    """Outcomes (..., M) where inner values exceed the baseline's by `worst` at least and by `best` at most (..., M).
+
+    >>> outcomes_of(np.array([[-1.0, -3.0, -5.0]]), np.array([[1.0, 1.0, -3.0]]), np.array([2.0, 2.0, 2.0])).tolist()
+    [[0, 1, 2]]
+    """
+    found = np.empty(worst.shape, np.int64)
+    for d, tolerance in enumerate(tolerances.tolist()):
+        found[..., d] = _OF_CONTRASTS[contrasts_of(worst[..., d], best[..., d], tolerance)]
+    return found
+
+
+def worst_of(outcomes: Iterable[Outcome]) -> Outcome:
+    """That of several together: worse if any is, not worse if all are, else open.
+
+    >>> worst_of([Outcome.OPEN, Outcome.WORSE]).word, worst_of([Outcome.NOT_WORSE, Outcome.OPEN]).word
+    ('worse', 'open')
+    """
+    return max(outcomes, default=Outcome.OPEN)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One metric of a candidate: how it compares with the baseline, and up to which ε that would be certain as well.
+
+    `stands_up_to` is None where nothing is certain, or where it is not known.
+    """
+
+    effect: Effect
+    stands_up_to: float | None = None
+
+    @property
+    def outcome(self) -> Outcome:
+        """What is certain of it."""
+        return Outcome.of(self.effect.contrast)
+
+    @property
+    def metric(self) -> Objective:
+        """What is compared."""
+        return self.effect.metric
+
+
+@dataclass(frozen=True)
+class GatePair:
+    """A candidate against its baseline. `name` says which, where it is printed; of logs, it is that of a benchmark."""
+
+    name: str
+    candidate: str
+    baseline: str
+    checks: tuple[Check, ...]
+    pulls: int  # of the candidate
+    baseline_pulls: int
+    aside: tuple[str, ...] = ()  # which of the two could not be measured
+
+    @property
+    def outcome(self) -> Outcome:
+        """What is certain of the candidate in all metrics together."""
+        return worst_of(check.outcome for check in self.checks)
+
+
+@dataclass(frozen=True)
+class GateResult:
+    """What a gate found. All that is certain in it holds at once with probability `confidence`.
+
+    `status` is "decided", or why it is not: "budget", "time", "cancelled", "unreachable" (no number of pulls would do,
+    if the samples go on as they are), "log" (there are no more measurements). `only` are arms of one side.
+    """
+
+    pairs: tuple[GatePair, ...]
+    metrics: tuple[Objective, ...]
+    confidence: float
+    threat: str
+    contamination: float
+    status: str
+    pulls: int
+    anytime: bool = True
+    notices: tuple[Notice, ...] = ()
+    only_baseline: tuple[str, ...] = ()  # of logs: arms without a candidate ...
+    only_candidate: tuple[str, ...] = ()  # ... and without a baseline, of which nothing is said
+    every_row: bool = False  # whether it was said that rows of one process count by themselves
+
+    @property
+    def outcome(self) -> Outcome:
+        """What is certain of all candidates together."""
+        return worst_of(pair.outcome for pair in self.pairs)
+
+    @property
+    def broken(self) -> bool:
+        """Whether a candidate or a baseline could not be measured."""
+        return any(pair.aside for pair in self.pairs)
+
+    @property
+    def stands_up_to(self) -> float | None:
+        """The largest ε up to which the outcome would be certain; None where it is open, or where that is not known.
+
+        Not worse needs all checks, worse the one that stands longest.
+        """
+        if self.outcome == Outcome.OPEN:
+            return None
+        known = [check.stands_up_to for pair in self.pairs for check in pair.checks if check.outcome == self.outcome]
+        if self.outcome == Outcome.WORSE:
+            return max((eps for eps in known if eps is not None), default=None)
+        return None if None in known else min(eps for eps in known if eps is not None)
+
+
+def up_to(outcomes_at: Callable[[float], Ints], levels: Floats) -> Floats:
+    """For each check that is decided at the first level the last one up to which it stands; NaN for open ones.
+
+    As ε rises boxes only widen, so that what is no longer certain never is again: bisection finds where it is lost.
+
+    >>> last = up_to(lambda eps: np.where(eps <= np.array([0.12, 0.31, -1.0]), 2, 1), np.arange(0.1, 0.5, 0.1))
+    >>> last.round(3).tolist()
+    [0.1, 0.3, nan]
+    """
+    present = outcomes_at(float(levels[0]))
+    stands = np.full(present.shape, len(levels) - 1)
+
+    def look(low: int, high: int, cells: Bools) -> None:
+        """Find where those are lost that stand at `low` and not at `high`."""
+        if not cells.any():
+            return
+        if high - low == 1:
+            stands[cells] = low
+            return
+        middle = (low + high) // 2
+        same = outcomes_at(float(levels[middle])) == present
+        look(low, middle, cells & ~same)
+        look(middle, high, cells & same)
+
+    decided = present != Outcome.OPEN
+    if decided.any() and len(levels) > 1:
+        look(0, len(levels) - 1, decided & (outcomes_at(float(levels[-1])) != present))
+    return np.where(decided, levels[stands], np.nan)

@@ -1,0 +1,145 @@
+"""A plugin of pytest for suites with pytest-benchmark: `--frontguard-gate BASELINE` fails a session that is worse.
+
+It is loaded by every session of an environment that has frontguard, so nothing is imported here before the option is
+given. This session's benchmarks are compared with those of the same name in the baseline's files, as `frontguard gate`
+compares logs. All rounds of a session are made by one process and count as one observation of each benchmark: give the
+files of several sessions, of both sides; or `--frontguard-cluster none`, which says that rounds do not depend on each
+other.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pytest
+
+    from frontguard.comparisons.gate import GateResult
+
+THIS_SESSION = "this-session.json"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options."""
+    group = parser.getgroup("frontguard", "frontguard: benchmarks against a baseline, with pytest-benchmark")
+    group.addoption(
+        "--frontguard-gate",
+        metavar="BASELINE",
+        help="Fail if a benchmark is certainly worse than in BASELINE: a file of --benchmark-json, a folder or a glob.",
+    )
+    group.addoption(
+        "--frontguard-sessions",
+        metavar="FILES",
+        action="append",
+        default=[],
+        help="Further sessions of this side, to be counted with this one: a file, a folder or a glob; repeat.",
+    )
+    group.addoption("--frontguard-tolerance", metavar="AMOUNT", default="5%", help="By how much worse is still good.")
+    group.addoption(
+        "--frontguard-contamination", metavar="SHARE", default="10%", help="Share of measurements that may be anything."
+    )
+    group.addoption(
+        "--frontguard-confidence", metavar="LEVEL", default="95%", help="Probability with which all of it holds."
+    )
+    group.addoption(
+        "--frontguard-cluster",
+        choices=("process", "none"),
+        default="process",
+        help="none: rounds of one process count by themselves, on your word.",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Look at the baseline before anything takes long."""
+    baseline = config.getoption("--frontguard-gate")
+    if baseline is None:
+        return
+    import pytest
+
+    from frontguard.errors import BadInput
+    from frontguard.logs.sources.files import find
+
+    if not config.pluginmanager.has_plugin("benchmark"):
+        raise pytest.UsageError("--frontguard-gate needs pytest-benchmark: pip install pytest-benchmark")
+    try:
+        for log in (baseline, *config.getoption("--frontguard-sessions")):
+            find(log)
+    except BadInput as error:
+        raise pytest.UsageError(f"--frontguard-gate: {error}") from None
+    config.pluginmanager.register(_SessionGate(config, baseline), "frontguard-gate")
+
+
+class _SessionGate:
+    """Compares the benchmarks of a session when it ends."""
+
+    def __init__(self, config: pytest.Config, baseline: str) -> None:
+        self._config, self._baseline = config, baseline
+        self._found: GateResult | None = None
+        self._trouble = ""
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Fail a session that passed, if a benchmark is certainly worse."""
+        import pytest
+
+        from frontguard.comparisons.gate import Outcome
+        from frontguard.errors import BadInput
+
+        benchmarks = [each for each in getattr(self._config, "_benchmarksession").benchmarks if each]  # noqa: B009
+        if not benchmarks:
+            self._trouble = "no benchmark ran: there is nothing to compare"
+            return
+        try:
+            self._found = self._compared(benchmarks)
+        except BadInput as error:
+            self._trouble = str(error)
+            session.exitstatus = pytest.ExitCode.USAGE_ERROR
+            return
+        if self._found.outcome == Outcome.WORSE and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _compared(self, benchmarks: list[Any]) -> GateResult:
+        import json
+
+        from frontguard.logs.gate import gate
+
+        option = self._config.getoption
+        keys = ("name", "fullname", "group", "params")
+        told = [
+            {key: getattr(each, key) for key in keys} | {"stats": {"data": list(each.stats.data)}}
+            for each in benchmarks
+        ]
+        with TemporaryDirectory(prefix="frontguard-") as folder:
+            path = Path(folder) / THIS_SESSION
+            path.write_text(json.dumps({"machine_info": {}, "benchmarks": told}, default=str), encoding="utf-8")
+            return gate(
+                self._baseline,
+                [str(path), *option("--frontguard-sessions")],
+                tolerance=option("--frontguard-tolerance"),
+                contamination=option("--frontguard-contamination"),
+                confidence=option("--frontguard-confidence"),
+                cluster="none" if option("--frontguard-cluster") == "none" else None,
+                format="pytest-benchmark",
+                labels=(Path(self._baseline).name, "this session"),
+            )
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """A short section: the answer, a line for each benchmark, what is promised."""
+        terminalreporter.section("frontguard gate")
+        if self._found is None:
+            terminalreporter.line(self._trouble)
+            return
+        from frontguard.comparisons.gate import Outcome
+        from frontguard.words import gate as said
+        from frontguard.words.notices import warnings_in_short
+
+        found, colours = self._found, {Outcome.WORSE: "red", Outcome.OPEN: "yellow", Outcome.NOT_WORSE: "green"}
+        terminalreporter.line(said.answer(found), **{colours[found.outcome]: True})
+        for line in said.plain_table(found):
+            terminalreporter.line(line)
+        for sentence in (said.promise(found, of_logs=True), said.robustness(found), *said.remarks(found)):
+            if sentence is not None:
+                terminalreporter.line(sentence)
+        for warning in warnings_in_short(found.notices):
+            terminalreporter.line(f"Warning: {warning}", yellow=True)

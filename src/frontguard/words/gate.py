@@ -1,0 +1,237 @@
+"""A gate in words: the answer in a sentence or two, its table, what is promised of it, and what is missing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import ROUND_FLOOR
+from typing import TYPE_CHECKING
+
+from frontguard.comparisons.effects import Effect
+from frontguard.comparisons.gate import Check, GatePair, GateResult, Outcome
+from frontguard.notices import InClusters
+from frontguard.objectives import Objective, parse_tolerance
+from frontguard.phrases import cells_of, duration, joined, listed, number, number_of, percent, quoted, visible
+from frontguard.words import comparisons
+from frontguard.words.statements import Statement
+from frontguard.words.tables.terminal import TextColumn, drawn, fitted
+from frontguard.words.threats import able, against
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+STYLES = {Outcome.NOT_WORSE: "green", Outcome.OPEN: "yellow", Outcome.WORSE: "red"}
+
+HEADINGS = ("candidate", "metric", "against the baseline", "verdict", "up to ε")
+"""Of the table, wherever it stands."""
+
+_MOST_SAID = 3  # checks that the answer names one by one
+
+
+# The answer -----------------------------------------------------------------------------------------------------------
+
+
+def answer(found: GateResult) -> str:
+    """The answer in a sentence or two."""
+    checks = [(pair, check) for pair in found.pairs for check in pair.checks]
+    if found.outcome == Outcome.WORSE:
+        return _all_said([each for each in checks if each[1].outcome == Outcome.WORSE])
+    if found.outcome == Outcome.NOT_WORSE:
+        return f"{_none_worse(found)}."
+    said = _all_said([each for each in checks if each[1].outcome == Outcome.OPEN])
+    return f"Open: {said} {_why_open(found)}"
+
+
+def _all_said(checks: Sequence[tuple[GatePair, Check]]) -> str:
+    sentences = [check_in_words(pair, check) for pair, check in checks[:_MOST_SAID]]
+    rest = len(checks) - len(sentences)
+    return f"{'; '.join(sentences)}{f'; and {rest} more' if rest else ''}."
+
+
+def _none_worse(found: GateResult) -> str:
+    within = _within(found.metrics)
+    if len(found.pairs) == 1:
+        return Statement.GATE_PASSED(
+            candidate=_subject(found.pairs[0]), baseline=visible(found.pairs[0].baseline), within=within
+        )
+    baselines = list(dict.fromkeys(pair.baseline for pair in found.pairs))
+    return Statement.GATE_ALL_PASSED(
+        count=number_of(len(found.pairs), "candidate"),
+        baseline=joined([visible(each) for each in baselines]),
+        within=within,
+    )
+
+
+def _within(metrics: Sequence[Objective]) -> str:
+    allowed = [f"{allowance(metric)} in {metric.name}" for metric in metrics]
+    if not any(parse_tolerance(metric.tolerance).amount for metric in metrics):
+        return f" in {joined([metric.name for metric in metrics])}"
+    return f" by more than {joined(allowed)}"
+
+
+def allowance(metric: Objective) -> str:
+    """By how much a candidate may be worse, to the digit: rounded, something false would be said of one near it.
+
+    >>> allowance(Objective("seconds", "minimize", "2%")), allowance(Objective("bytes", "minimize", 1024.0))
+    ('2%', '1024')
+    """
+    amount = parse_tolerance(metric.tolerance).amount
+    return "nothing" if not amount else metric.tolerance if isinstance(metric.tolerance, str) else f"{amount:.15g}"
+
+
+def _subject(pair: GatePair) -> str:
+    """What is compared, as a sentence names it."""
+    named = visible(pair.candidate)
+    return named if pair.name == pair.candidate else f"{visible(pair.name)} of {named}"
+
+
+def check_in_words(pair: GatePair, check: Check) -> str:
+    """One metric of a candidate, in a sentence without its full stop."""
+    allowed = allowance(check.metric)
+    within = "" if allowed == "nothing" else f" by more than {allowed}"
+    fields = {"candidate": _subject(pair), "baseline": visible(pair.baseline), "metric": visible(check.metric.name)}
+    if check.outcome == Outcome.OPEN:
+        return f"{fields['candidate']} in {fields['metric']} ({effect_in_words(pair, check)}; allowed: {allowed})"
+    template = Statement.GATE_WORSE if check.outcome == Outcome.WORSE else Statement.GATE_NOT_WORSE
+    return f"{template(**fields, within=within)} ({effect_in_words(pair, check)})"
+
+
+def effect_in_words(pair: GatePair, check: Check) -> str:
+    """The ratio, or where there is none the difference, with its interval; the estimate where no more is known."""
+    effect = check.effect
+    span = effect.difference if effect.ratio is None else effect.ratio
+    if not math.isinf(span.high) and not math.isnan(span.estimate):
+        return comparisons.effect_in_words(pair.candidate, pair.baseline, effect)
+    return "nothing is known yet" if math.isnan(span.estimate) else f"about {_estimated(effect)}, no more is known yet"
+
+
+def _estimated(effect: Effect) -> str:
+    if effect.ratio is None:
+        return f"{number(effect.difference.estimate)} {visible(effect.metric.name)} more"
+    return f"{number(effect.ratio.estimate)} times the {visible(effect.metric.name)}"
+
+
+def _why_open(found: GateResult) -> str:
+    """Why it is not decided."""
+    if found.broken:
+        names = list(dict.fromkeys(name for pair in found.pairs for name in pair.aside))
+        return f"{joined([visible(name) for name in names])} could not be measured."
+    if found.status == "unreachable":
+        lies = f"where an attacker {able(found.threat, found.contamination)}" if found.contamination else "with these"
+        return f"{Statement.GATE_STUCK(lies=lies)}."
+    return {
+        "budget": f"The budget is used up after {number_of(found.pulls, 'pull')}.",
+        "time": f"The time is over after {number_of(found.pulls, 'pull')}.",
+        "cancelled": f"Interrupted after {number_of(found.pulls, 'pull')}.",
+        "log": "More measurements would be needed.",
+    }.get(found.status, "Not decided yet.")
+
+
+# What else is said ----------------------------------------------------------------------------------------------------
+
+
+def promise(found: GateResult, *, of_logs: bool = False) -> str:
+    """What holds of the answer, with which probability, and against whom."""
+    said = Statement.PROMISE(
+        confidence=percent(found.confidence, ROUND_FLOOR),
+        threat=against(found.threat, found.contamination),
+        scope="",
+        said=Statement.GATE_SAID(),
+    )
+    if not of_logs:
+        return said
+    looks = Statement.ANYTIME() if found.anytime else Statement.ONE_LOOK()
+    return f"{said}{looks} What changed between the logs, the machine included, counts as the candidate's doing."
+
+
+def robustness(found: GateResult) -> str | None:
+    """Up to which ε the outcome stands; None where it is open or that is not known."""
+    last = found.stands_up_to
+    if last is None:
+        return None
+    return Statement.GATE_STANDS(eps=percent(last, ROUND_FLOOR), now=percent(found.contamination))
+
+
+def remarks(found: GateResult) -> list[str]:
+    """What people have to know besides: what is not compared, and what was taken on somebody's word."""
+    said = []
+    columns = next((each.columns for each in found.notices if isinstance(each, InClusters)), ())
+    if columns:
+        said.append(Statement.CLUSTERS(columns=quoted(columns)))
+    if found.every_row:
+        said.append(
+            "Every row counts by itself, as --cluster none says; if those of one process depend on each other, the "
+            "probability above does not hold."
+        )
+    for names, what in (
+        (found.only_baseline, "the baseline has, and the candidate has not"),
+        (found.only_candidate, "the candidate has, and the baseline has not"),
+    ):
+        if names:
+            verb = "is" if len(names) == 1 else "are"
+            said.append(f"Not compared {verb} what {what}: {listed([visible(name) for name in names])}.")
+    return said
+
+
+def next_step(found: GateResult, *, of_logs: bool = False) -> str | None:
+    """What to do where it is open; None where it is not."""
+    if found.outcome != Outcome.OPEN or found.broken:
+        return None
+    tolerance = "allow more with --tolerance"
+    if found.status == "unreachable":
+        return f"{tolerance}, or declare a smaller --contamination if you know it to be."
+    more = "measure more: give several files for each side, quoted ('main-*.json')" if of_logs else "give it more"
+    time = "" if of_logs else " --max-time or --max-pulls"
+    return f"{more}{time}, or {tolerance}; --open pass lets what is open pass."
+
+
+def in_a_line(found: GateResult, seconds: float) -> str:
+    """A gate in a line while it runs, for a log."""
+    checks = [check for pair in found.pairs for check in pair.checks]
+    counts = [
+        f"{sum(check.outcome == outcome for check in checks)} {outcome.word}"
+        for outcome in (Outcome.WORSE, Outcome.NOT_WORSE, Outcome.OPEN)
+        if any(check.outcome == outcome for check in checks)
+    ]
+    pair, check = max(
+        ((pair, check) for pair in found.pairs for check in pair.checks),
+        key=lambda each: each[1].outcome == Outcome.OPEN,
+    )
+    shown = effect_in_words(pair, check)
+    return f"{found.pulls:,} pulls in {duration(seconds)}: {', '.join(counts)}; {shown}"
+
+
+# The table ------------------------------------------------------------------------------------------------------------
+
+
+def rows(found: GateResult) -> list[tuple[tuple[str, ...], Outcome]]:
+    """A row for each candidate and metric: the cells below `HEADINGS`, and what is certain of it."""
+    lines: list[tuple[tuple[str, ...], Outcome]] = []
+    for pair in found.pairs:
+        for check in pair.checks:
+            effect = check.effect
+            span, times = (effect.difference, "") if effect.ratio is None else (effect.ratio, "× ")
+            shown = "–" if math.isnan(span.estimate) else f"{times}{comparisons.span_in_words(span)}"
+            last = "" if check.stands_up_to is None else percent(check.stands_up_to, ROUND_FLOOR)
+            cells = visible(pair.name), visible(check.metric.name), shown
+            lines.append(((*cells, check.outcome.word, last), check.outcome))
+    return lines
+
+
+def plain_table(found: GateResult) -> list[str]:
+    """The table as lines of text."""
+    lines = [HEADINGS, *(cells for cells, _ in sorted(rows(found), key=lambda row: -row[1]))]
+    widths = [max(map(cells_of, column)) for column in zip(*lines, strict=True)]
+    return ["  ".join(cell + " " * (w - cells_of(cell)) for cell, w in zip(line, widths, strict=True)).rstrip()
+            for line in lines]  # fmt: skip
+
+
+def table(found: GateResult, width: int) -> Group:
+    """The table for a terminal of this width; what is not worse comes last."""
+    lines = sorted(rows(found), key=lambda row: -row[1])
+    columns = [
+        TextColumn.of(heading, [cells[place] for cells, _ in lines], number=place == len(HEADINGS) - 1)
+        for place, heading in enumerate(HEADINGS)
+    ]
+    kept, _ = fitted(columns, width, gives_way=(4,))
+    return drawn(kept, [STYLES[outcome] for _, outcome in lines])

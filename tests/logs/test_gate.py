@@ -1,0 +1,239 @@
+"""Gates on logs: which arms are compared, by which intervals, what is said of one process, and up to which ε."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from frontguard import analyze, gate
+from frontguard.comparisons.gate import Outcome
+from frontguard.errors import BadInput
+from frontguard.notices import TooFewClusters, TooFewPulls
+
+SAMPLES = Path(__file__).parent / "sources" / "samples"
+
+
+def frame(seed: int, **means: float) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    parts = [pd.DataFrame({"arm": arm, "ms": rng.normal(mean, 0.02 * mean, 200)}) for arm, mean in means.items()]
+    return pd.concat(parts)
+
+
+def outcomes(found: Any) -> dict[str, str]:
+    return {pair.name: pair.outcome.word for pair in found.pairs}
+
+
+def hyperfine(path: Path, **times: list[float]) -> Path:
+    results = [{"command": name, "times": values, "exit_codes": [0] * len(values)} for name, values in times.items()]
+    path.write_text(json.dumps({"results": results}))
+    return path
+
+
+def benchmark_file(path: Path, **data: list[float]) -> Path:
+    """As pytest-benchmark writes it."""
+    made = [{"name": name, "fullname": f"test_suite.py::{name}", "params": None, "stats": {"data": values}}
+            for name, values in data.items()]  # fmt: skip
+    path.write_text(json.dumps({"machine_info": {}, "benchmarks": made}))
+    return path
+
+
+def test_arms_of_the_same_name_are_compared() -> None:
+    found = gate(frame(0, sort=10, hash=5, gone=1), frame(1, sort=11, hash=5, new=1), minimize="ms")
+    assert outcomes(found) == {"hash": "not worse", "sort": "worse"}
+    assert (found.only_baseline, found.only_candidate) == (("gone",), ("new",))
+    assert (found.outcome.word, found.status) == ("worse", "decided")
+    assert found.pulls == 800  # of what is compared
+
+
+def test_intervals_are_those_of_one_log_with_all_arms_that_are_compared() -> None:
+    """δ is shared by the arms of both logs."""
+    main, pr = frame(0, sort=10, hash=5, gone=1), frame(1, sort=11, hash=5)
+    found = gate(main, pr, minimize="ms")
+    both = pd.concat([main[main.arm != "gone"].assign(side="main"), pr.assign(side="pr")])
+    whole = analyze(both, arm=["side", "arm"], minimize="ms", tolerance="5%")
+    for pair in found.pairs:
+        effect = whole.compare(f"pr/{pair.name}", f"main/{pair.name}")["ms"]
+        ratio = pair.checks[0].effect.ratio
+        assert ratio is not None
+        assert (ratio.low, ratio.high) == (effect.ratio.low, effect.ratio.high)
+        assert pair.checks[0].effect.contrast == effect.contrast
+
+
+def test_up_to_which_contamination_it_stands() -> None:
+    main, pr = frame(0, sort=10, hash=5), frame(1, sort=11, hash=5)
+    found = gate(main, pr, minimize="ms")
+    for pair in found.pairs:
+        (check,) = pair.checks
+        last = check.stands_up_to
+        assert last is not None
+        for eps, same in ((last, True), (round(last + 0.001, 3), False)):
+            if eps >= 0.5:
+                continue  # it stands wherever anything can
+            again = gate(main, pr, minimize="ms", contamination=eps)
+            assert (outcomes(again)[pair.name] == pair.outcome.word) is same, (pair.name, eps)
+    assert found.stands_up_to == max(
+        pair.checks[0].stands_up_to for pair in found.pairs if pair.outcome.word == "worse"
+    )
+
+
+def test_a_single_arm_in_each_log_needs_no_common_name(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    main = hyperfine(tmp_path / "main.json", **{"./main --bench": rng.normal(1.0, 0.01, 60).tolist()})
+    pr = hyperfine(tmp_path / "pr.json", **{"./pr --bench": rng.normal(1.2, 0.01, 60).tolist()})
+    found = gate(str(main), str(pr))
+    assert outcomes(found) == {"pr.json": "worse"}
+    assert found.pairs[0].baseline == "main.json"
+
+
+def test_one_log_that_has_both() -> None:
+    found = gate(frame(0, main=10, pr=11, other=10), baseline_arm="main", minimize="ms")
+    assert outcomes(found) == {"other": "not worse", "pr": "worse"}
+
+
+def test_several_candidates_share_one_error_probability() -> None:
+    main, pr = frame(0, sort=10), frame(1, sort=10.6)
+    alone, beside = gate(main, pr, minimize="ms"), gate(main, pr, *[frame(s, sort=10) for s in range(2, 12)],
+                                                        minimize="ms")  # fmt: skip
+    widths = [found.pairs[0].checks[0].effect.ratio for found in (alone, beside)]
+    assert widths[1].high - widths[1].low > widths[0].high - widths[0].low
+    assert len({pair.name for pair in beside.pairs}) == 11
+
+
+def test_metrics_have_tolerances_of_their_own() -> None:
+    rng = np.random.default_rng(0)
+
+    def log(factor: float) -> pd.DataFrame:
+        return pd.DataFrame({"arm": "x", "ms": rng.normal(10 * factor, 0.1, 200), "kb": [100 * factor] * 200})
+
+    found = gate(log(1.0), log(1.03), minimize=["ms", "kb"], exact="kb", tolerance={"ms": "10%", "kb": "1%"})
+    assert [check.outcome.word for check in found.pairs[0].checks] == ["not worse", "worse"]
+
+
+def test_rates_have_a_tolerance_of_their_own_too() -> None:
+    rng = np.random.default_rng(0)
+    main, pr = (pd.DataFrame({"arm": "x", "solved": rng.random(4000) < p}) for p in (0.9, 0.5))
+    found = gate(main, pr, maximize="solved", contamination=0.0)
+    assert found.metrics[0].statistic_word == "mean"
+    assert found.metrics[0].tolerance == 0.05
+    assert found.outcome == Outcome.WORSE
+
+
+def test_one_process_is_one_observation_and_the_way_out(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+
+    def session(side: str, number: int, mean: float) -> Path:
+        shift = rng.normal(0.0, 0.02)  # of this process
+        values = (mean + shift + rng.normal(0.0, 0.01, 50)).tolist()
+        return benchmark_file(tmp_path / f"{side}-{number:02}.json", test_sort=values, test_hash=values)
+
+    for number in range(24):
+        session("main", number, 1.0)
+        session("pr", number, 1.3)
+    alone = gate(str(tmp_path / "main-00.json"), str(tmp_path / "pr-00.json"))
+    assert alone.outcome == Outcome.OPEN
+    (few,) = [notice for notice in alone.notices if isinstance(notice, TooFewClusters)]
+    assert (few.arms, few.of, few.most) == (4, 4, 1)
+    whole = gate(str(tmp_path / "main-*.json"), str(tmp_path / "pr-*.json"))
+    assert outcomes(whole) == {"test_hash": "worse", "test_sort": "worse"}
+    assert not whole.every_row
+    vouched = gate(str(tmp_path / "main-00.json"), str(tmp_path / "pr-00.json"), cluster="none")
+    assert vouched.outcome == Outcome.WORSE
+    assert vouched.every_row
+
+
+def test_equal_programs_in_sessions_that_differ_are_not_told_apart(tmp_path: Path) -> None:
+    """By rows, as --cluster none would have it, they are: sessions shift by more than the tolerance."""
+    wrong = {"process": 0, "rows": 0}
+    for run in range(40):
+        rng = np.random.default_rng(run)
+        for side in ("main", "pr"):
+            for number in range(14):
+                values = (1.0 + rng.normal(0.0, 0.1) + rng.normal(0.0, 0.005, 20)).tolist()
+                benchmark_file(tmp_path / f"{side}-{number:02}.json", test_sort=values)
+        logs = [str(tmp_path / f"{side}-*.json") for side in ("main", "pr")]
+        wrong["process"] += gate(*logs, tolerance="1%", contamination=0).outcome == Outcome.WORSE
+        wrong["rows"] += gate(*logs, tolerance="1%", contamination=0, cluster="none").outcome == Outcome.WORSE
+    assert wrong["process"] <= 2
+    assert wrong["rows"] > 4
+
+
+def test_real_results_of_pyperf(tmp_path: Path) -> None:
+    """Each worker process of pyperf is a cluster."""
+    for name, loops in (("main", 1000), ("pr", 20000)):
+        subprocess.run(
+            [sys.executable, "-m", "pyperf", "timeit", f"sum(range({loops}))", "--name", "sum", "-p", "14", "-n", "2",
+             "-l", "64", "-w", "1", "-o", str(tmp_path / f"{name}.json"), "--quiet"],
+            check=True, capture_output=True,
+        )  # fmt: skip
+    found = gate(str(tmp_path / "main.json"), str(tmp_path / "pr.json"), tolerance="20%", contamination=0)
+    assert outcomes(found) == {"sum": "worse"}
+    assert found.pairs[0].pulls == 28
+
+
+def test_real_results_of_hyperfine() -> None:
+    """The same file on both sides: four runs of each command, which are too few to be certain of anything."""
+    path = str(SAMPLES / "hyperfine_parameters.json")
+    found = gate(path, path)
+    assert found.outcome == Outcome.OPEN
+    assert any(isinstance(notice, TooFewPulls) for notice in found.notices)
+    assert len({pair.candidate for pair in found.pairs} | {pair.baseline for pair in found.pairs}) == 2
+
+
+def test_a_test_that_is_new_elsewhere_hides_no_other(tmp_path: Path) -> None:
+    """In short both would be called test_sort on one side, and so by their full names there alone."""
+    rng = np.random.default_rng(0)
+
+    def written(path: Path, mean: float, *modules: str) -> str:
+        data = {"data": rng.normal(mean, 0.01, 50).tolist()}
+        made = [{"name": "test_sort", "fullname": f"{module}::test_sort", "stats": data} for module in modules]
+        path.write_text(json.dumps({"machine_info": {}, "benchmarks": made}))
+        return str(path)
+
+    logs = (
+        written(tmp_path / "main.json", 1.0, "a.py", "c.py"),
+        written(tmp_path / "pr.json", 1.5, "a.py", "b.py", "c.py"),
+    )
+    found = gate(*logs, cluster="none")
+    assert outcomes(found) == {"a.py::test_sort": "worse", "c.py::test_sort": "worse"}
+    assert found.only_candidate == ("b.py::test_sort",)
+
+
+@pytest.mark.parametrize(
+    ("logs", "given", "said"),
+    [
+        (1, {}, "wanted a log to compare with the baseline's"),
+        (2, {"baseline_arm": "x"}, "an arm is named where one log has them all; got 2 logs"),
+        (1, {"baseline_arm": "srot"}, r"frame has no arm 'srot' \(did you mean 'sort'\?\)"),
+        (2, {"tolerance": "lots"}, "tolerance of objective 'ms' must be a number such as 0.5 or a percentage"),
+        (2, {"minimize": "seconds"}, "no column is called 'seconds'"),
+        (2, {"confidence": 2}, "confidence must be"),
+        (2, {"quantile": {"kb": 0.9}}, "quantile: 'kb' is not one of the metrics"),
+    ],
+)
+def test_wrong_inputs(logs: int, given: dict[str, Any], said: str) -> None:
+    with pytest.raises(BadInput, match=said):
+        gate(*[frame(seed, sort=10, hash=5) for seed in range(logs)], **{"minimize": "ms", **given})
+
+
+def test_nothing_in_common_and_a_lonely_arm() -> None:
+    with pytest.raises(BadInput, match="no arm of frame is in what is compared with it; its arms are 'a', 'b', and"):
+        gate(frame(0, a=1, b=1), frame(1, c=1, d=1), minimize="ms")
+    with pytest.raises(BadInput, match="has no other arm than 'a' to compare"):
+        gate(frame(0, a=1), baseline_arm="a", minimize="ms")
+
+
+def test_a_study_is_no_log_of_a_gate(tmp_path: Path) -> None:
+    from frontguard import Objective, Study
+
+    study = Study(["a", "b"], [Objective("ms", "minimize")], storage=tmp_path / "s.db")
+    study.tell_many([(pull, {"ms": 1.0}) for pull in study.ask(4)])
+    study.close()
+    with pytest.raises(BadInput, match="this is a study"):
+        gate(str(tmp_path / "s.db"), str(tmp_path / "s.db"))

@@ -1,0 +1,96 @@
+"""What continuous integration reads of a gate: summaries, JUnit and annotations, in which every name is data."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from frontguard import Objective
+from frontguard.comparisons.effects import Contrast, Effect, Span
+from frontguard.comparisons.gate import Check, GatePair, GateResult
+from frontguard.reports.gate import github_marks, junit, muted, summary
+from tests.hostile import SURROGATES, TEXTS
+
+COMMANDS = ("::error::hacked", "::stop-commands::x", "a\n::error::hacked", "a\r\n::set-env name=PATH::/hacked",
+            "##[error]x", "100%0A::warning::x", "a::b,c:d", "\u2028::error::x", "\x85::error::x")  # fmt: skip
+
+
+def found(name: str = "pr", metric: str = "seconds") -> GateResult:
+    seconds = Objective(metric, "minimize", tolerance="2%")
+    pairs = []
+    for n, contrast in enumerate((Contrast.WORSE, Contrast.OPEN, Contrast.ALIKE)):
+        effect = Effect(seconds, Span(0.1, 0.05, 0.2), Span(1.1, 1.05, 1.2), contrast)
+        pairs.append(GatePair(f"{name}{n or ''}", f"{name}{n or ''}", "main", (Check(effect, 0.2),), 30, 30))
+    return GateResult(tuple(pairs), (seconds,), 0.95, "prescient", 0.1, "budget", 120)
+
+
+def test_junit_has_a_test_for_each_candidate_and_metric() -> None:
+    root = ET.fromstring(junit(found()))
+    suite = root.find("testsuite")
+    assert suite is not None
+    counts = {key: suite.get(key) for key in ("tests", "failures", "errors", "skipped")}
+    assert counts == {"tests": "3", "failures": "1", "errors": "1", "skipped": "0"}
+    worse, opened, fine = suite.findall("testcase")
+    assert (worse.get("classname"), worse.get("name")) == ("pr", "seconds")
+    assert worse.find("failure").get("message").startswith("pr is certainly worse than main in seconds")  # type: ignore[union-attr]
+    assert opened.find("error").get("type") == "open"  # type: ignore[union-attr]
+    assert [child.tag for child in fine] == ["system-out"]
+    passing = ET.fromstring(junit(found(), open_passes=True)).find("testsuite")
+    assert (passing.get("errors"), passing.get("skipped")) == ("0", "1")  # type: ignore[union-attr]
+
+
+def test_annotations_are_errors_warnings_and_one_notice() -> None:
+    marks = list(github_marks(found()))
+    assert [mark.split(" ")[0] for mark in marks] == ["::error", "::warning"]
+    assert list(github_marks(found(), open_passes=True))[1].startswith("::notice title=frontguard gate::open: pr1")
+    one = found()
+    fine = GateResult(one.pairs[2:], one.metrics, 0.95, "prescient", 0.1, "decided", 60)
+    assert list(github_marks(fine)) == [
+        "::notice title=frontguard gate::pr2 is certainly not worse than main by more than 2%25 in seconds."
+    ]
+
+
+def test_a_summary_is_a_table_below_the_answer() -> None:
+    text = summary(found())
+    assert text.startswith("### frontguard gate: ❌ worse\n\n**pr is certainly worse than main")
+    rows = [line for line in text.splitlines() if line.startswith("| pr")]
+    assert [re.split(r" \| ", row)[3] for row in rows] == ["worse", "open", "not worse"]
+    assert "With probability 95%" in text
+
+
+@pytest.mark.parametrize(
+    "hostile", [*TEXTS, *SURROGATES, *COMMANDS], ids=range(len(TEXTS) + len(SURROGATES) + len(COMMANDS))
+)
+def test_hostile_names_stay_names(hostile: str, tmp_path: Path) -> None:
+    for made in (found(name=hostile), found(metric=hostile)):
+        for mark in github_marks(made):
+            assert len(mark.splitlines()) == 1, "one command, one line"
+            assert re.match(r"::(error|warning|notice) title=frontguard gate::", mark)
+            mark.encode()
+        root = ET.fromstring(junit(made).encode())
+        assert len(root.findall(".//testcase")) == 3
+        assert {each.tag for each in root.iter()} <= {
+            "testsuites",
+            "testsuite",
+            "testcase",
+            "failure",
+            "error",
+            "system-out",
+        }
+        text = summary(made)
+        text.encode()
+        lines = text.splitlines()
+        assert len([line for line in lines if line.startswith("| ")]) == 5
+        assert not re.search(r"<(?!/?br)", text)
+        assert not any(line.startswith("::") for line in lines)
+
+
+def test_what_is_between_two_mutes_is_no_command() -> None:
+    (begin, end), (other, _) = muted(), muted()
+    token = begin.removeprefix("::stop-commands::")
+    assert end == f"::{token}::"
+    assert begin != other
+    assert len(token) >= 16

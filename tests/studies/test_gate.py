@@ -1,0 +1,153 @@
+"""Studies that are gates: the same answer however often they are taken up, what fails, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from frontguard import Objective, Prescient, Study
+from frontguard.comparisons.gate import Outcome
+from frontguard.errors import BadInput
+from frontguard.logs.gate import with_robustness
+from frontguard.notices import SetAside
+
+SECONDS = Objective("seconds", "minimize", tolerance="5%")
+BYTES = Objective("bytes", "minimize", tolerance="1%", exact=True)
+TRUTH = {"main": (1.0, 100.0), "pr": (1.2, 100.0), "other": (0.99, 102.0)}
+
+
+def measured(arm: str, number: int) -> tuple[float, float]:
+    seconds, size = TRUTH[arm]
+    return seconds * float(np.exp(np.random.default_rng(number).normal(0.0, 0.02))), size
+
+
+def gated(storage: object = None, **more: object) -> Study:
+    given = {"baseline": "main", "storage": storage, **more}
+    return Study(["main", "pr", "other"], [SECONDS, BYTES], Prescient(0.1), **given)  # type: ignore[arg-type]
+
+
+def told(study: Study, most: int | None = None) -> None:
+    while (most is None or most > 0) and (pulls := study.ask(1)):
+        study.tell_many([(pull, measured(pull.arm, pull.id)) for pull in pulls])
+        most = None if most is None else most - 1
+
+
+def test_a_gate_says_of_each_metric_what_is_so() -> None:
+    study = gated()
+    told(study)
+    found = study.gate()
+    assert {pair.name: [check.outcome.word for check in pair.checks] for pair in found.pairs} == {
+        "pr": ["worse", "not worse"],
+        "other": ["not worse", "worse"],
+    }
+    assert (found.outcome, found.status, found.pulls) == (Outcome.WORSE, "decided", study.result().pulls)
+    ratio = found.pairs[0].checks[0].effect.ratio
+    assert ratio is not None
+    assert 1.05 < ratio.low < 1.2 < ratio.high
+    assert found.pairs[0].checks[1].effect.ratio.low == found.pairs[0].checks[1].effect.ratio.high == 1.0  # type: ignore[union-attr]
+
+
+def test_robustness_of_a_study_is_that_of_its_log() -> None:
+    study = gated()
+    told(study)
+    found = with_robustness(study.gate(), study)
+    assert found.pairs[0].checks[1].stands_up_to == pytest.approx(0.499)  # exact, so at every ε
+    worse = found.pairs[0].checks[0].stands_up_to
+    assert worse is not None
+    assert 0.1 <= worse < 0.499
+    assert found.stands_up_to == pytest.approx(0.499)  # other is worse in bytes, whatever lies
+
+
+def test_taken_up_again_and_again_it_finds_the_same(tmp_path: Path) -> None:
+    whole = gated()
+    told(whole)
+    for _ in range(1000):
+        study = gated(tmp_path / "gate.db")
+        told(study, most=7)
+        if study.done:
+            break
+        study.close()
+    assert study.gate() == whole.gate()
+    study.close()
+
+
+def test_a_looser_tolerance_may_be_asked_for_later(tmp_path: Path) -> None:
+    study = gated(tmp_path / "gate.db")
+    told(study)
+    study.close()
+    loose = Study(["main", "pr", "other"], [Objective("seconds", "minimize", "50%"), BYTES], Prescient(0.1),
+                  baseline="main", storage=tmp_path / "gate.db")  # fmt: skip
+    told(loose)
+    assert [pair.checks[0].outcome.word for pair in loose.gate().pairs] == ["not worse", "not worse"]
+    loose.close()
+
+
+def test_another_baseline_is_another_study(tmp_path: Path) -> None:
+    gated(tmp_path / "gate.db").close()
+    with pytest.raises(BadInput, match="begun with other baseline: 'main' then, 'pr' now"):
+        gated(tmp_path / "gate.db", baseline="pr")
+    with pytest.raises(BadInput, match="begun with other baseline: 'main' then, None now"):
+        gated(tmp_path / "gate.db", baseline=None)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"baseline": "mian"}, r"baseline must be one of the arms \(did you mean 'main'\?\); got 'mian'"),
+        ({"limits": ["seconds<=3"]}, "limits: a gate compares candidates with their baseline, and has no limits"),
+    ],
+)
+def test_what_is_no_gate_is_refused(given: dict[str, object], said: str) -> None:
+    with pytest.raises(BadInput, match=said):
+        gated(**given)
+
+
+def test_a_gate_of_one_arm_and_the_gate_of_another_study_are_refused() -> None:
+    with pytest.raises(BadInput, match="baseline: wanted another arm"):
+        Study(["main"], [SECONDS], baseline="main")
+    with pytest.raises(BadInput, match="study 'study' is no gate"):
+        Study(["a", "b"], [SECONDS]).gate()
+
+
+@pytest.mark.parametrize("broken", ["main", "pr"])
+def test_what_cannot_be_measured_is_open(broken: str) -> None:
+    study = gated(max_pulls=400)
+    while pulls := study.ask(1):
+        for pull in pulls:
+            if pull.arm == broken:
+                study.fail(pull, "exit code 1")
+            else:
+                study.tell(pull, measured(pull.arm, pull.id))
+    found = study.gate()
+    assert any(isinstance(notice, SetAside) and notice.arm == broken for notice in found.notices)
+    assert found.broken
+    if broken == "main":
+        assert {check.outcome for pair in found.pairs for check in pair.checks} == {Outcome.OPEN}
+        assert found.status == "unreachable"
+    else:
+        assert [pair.outcome.word for pair in found.pairs] == ["open", "worse"]
+        assert found.status == "unmeasured"
+
+
+def test_the_front_of_a_gate_is_said_as_far_as_its_boxes_tell() -> None:
+    """Its result, which reports and the page show, claims no more than is certain of the front."""
+    study = gated()
+    told(study)
+    result = study.result()
+    assert result.status in ("certified", "running")
+    assert (result.status == "certified") == ("undecided" not in result.verdicts.values())
+    assert result.verdicts["pr"] in ("out", "undecided", "covered")
+    assert result.policy == "gate"
+
+
+def test_settings_of_a_gate_are_read_back_and_strangers_refused() -> None:
+    from frontguard.studies.settings import Settings
+
+    settings = gated().settings
+    assert Settings.from_json(settings.to_json()) == settings
+    plain = Study(["a", "b"], [SECONDS]).settings.to_json()
+    assert "baseline" not in plain  # as studies have always been stored
+    with pytest.raises(BadInput, match="baseline must be one of the arms"):
+        Settings.from_json(settings.to_json().replace('"baseline": "main"', '"baseline": "nobody"'))

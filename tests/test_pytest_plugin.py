@@ -1,0 +1,98 @@
+"""The plugin of pytest: real sessions of pytest-benchmark against saved ones; and that nobody notices it otherwise."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.logs.test_gate import benchmark_file
+
+SUITE = """
+import time
+def test_sleep(benchmark):
+    benchmark.pedantic(time.sleep, args=(0.001,), rounds=30)
+def test_plain():
+    assert True
+"""
+
+
+def session(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A session of its own, with the plugin whether it is installed or not."""
+    (folder / "test_suite.py").write_text(SUITE)
+    plugin = ("-p", "frontguard.pytest_plugin") if not installed() else ()
+    call = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *plugin, "test_suite.py", *arguments]
+    return subprocess.run(call, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def installed() -> bool:
+    from importlib.metadata import entry_points
+
+    return any(each.value == "frontguard.pytest_plugin" for each in entry_points(group="pytest11"))
+
+
+def baseline(folder: Path, seconds: float, sessions: int = 24) -> None:
+    rng = np.random.default_rng(0)
+    for number in range(sessions):
+        benchmark_file(folder / f"main-{number}.json", test_sleep=rng.normal(seconds, seconds / 100, 30).tolist())
+
+
+def test_a_session_that_is_certainly_worse_fails(tmp_path: Path) -> None:
+    baseline(tmp_path, 0.0005)
+    for number in range(23):
+        benchmark_file(tmp_path / f"pr-{number}.json", test_sleep=[0.00106 + 1e-6 * k for k in range(30)])
+    ran = session(tmp_path, "--frontguard-gate", "main-*.json", "--frontguard-sessions", "pr-*.json")
+    assert ran.returncode == 1, ran.stdout
+    assert "2 passed" in ran.stdout
+    assert "= frontguard gate =" in ran.stdout
+    assert "test_sleep of this session is certainly worse than main-*.json in seconds by more than 5%" in ran.stdout
+
+
+def test_one_session_alone_is_one_observation_unless_somebody_vouches(tmp_path: Path) -> None:
+    baseline(tmp_path, 0.0005, 1)
+    ran = session(tmp_path, "--frontguard-gate", "main-0.json")
+    assert ran.returncode == 0, ran.stdout
+    assert "Open: test_sleep of this session" in ran.stdout
+    assert "are one observation" in ran.stdout
+    vouched = session(tmp_path, "--frontguard-gate", "main-0.json", "--frontguard-cluster", "none")
+    assert vouched.returncode == 1
+    assert "Every row counts by itself" in vouched.stdout
+
+
+def test_a_session_that_is_not_worse_passes(tmp_path: Path) -> None:
+    baseline(tmp_path, 0.01, 1)
+    ran = session(tmp_path, "--frontguard-gate", "main-0.json", "--frontguard-cluster", "none")
+    assert ran.returncode == 0, ran.stdout
+    assert "test_sleep of this session is certainly not worse than main-0.json" in ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("--frontguard-gate", "no.json"), 4, "--frontguard-gate: no such file or directory: no.json"),
+        (("--frontguard-gate", "bad.json"), 4, "bad.json"),
+        (("--frontguard-gate", "main-0.json", "--frontguard-tolerance", "x"), 4, "must be a number such as 0.5"),
+        (("--frontguard-gate", "main-0.json", "-k", "plain"), 0, "no benchmark ran: there is nothing to compare"),
+        (("--frontguard-gate", "main-0.json", "-p", "no:benchmark", "-k", "plain"), 4, "needs pytest-benchmark"),
+    ],
+)
+def test_mistakes(tmp_path: Path, arguments: tuple[str, ...], code: int, said: str) -> None:
+    baseline(tmp_path, 0.001, 1)
+    (tmp_path / "bad.json").write_text("{}")
+    ran = session(tmp_path, *arguments)
+    assert ran.returncode == code, ran.stdout + ran.stderr
+    assert said in ran.stdout + ran.stderr
+    assert "Traceback" not in ran.stdout + ran.stderr
+
+
+def test_without_its_option_it_imports_next_to_nothing() -> None:
+    code = (
+        "import sys, frontguard.pytest_plugin;"
+        "heavy = ('numpy', 'numba', 'scipy', 'pyarrow', 'pydantic', 'rich', 'pytest');"
+        "print([name for name in heavy if name in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"
