@@ -24,6 +24,7 @@ LONG = (
     "limit",  # pulls beside what any method needs
     "choices",  # what the certified policy's own choices cost
     "means",  # boxes of means beside betting and the Beta mixture, and their cost beside medians
+    "pairs",  # pulls where arms answer the same questions, beside questions of their own
     "models",  # studies of rates beside exact prices, under every attacker
     "storage",  # tells beside Optuna's
     "follow",  # an update of who watches a study, and what its writer notices

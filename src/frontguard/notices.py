@@ -343,6 +343,28 @@ class InClusters(Notice):
 
 
 @dataclass(frozen=True)
+class InPairs(Notice):
+    """Arms were measured on the same `blocks`, which `columns` tell apart (rep, in a study), and are compared on them.
+
+    `least` to `most` of these were measured by an arm. `items` is the length of the list that they are of, 0 for none;
+    `complete` says how many arms have measured all of it, so that nothing failed, and `hidden` which share of it may
+    have been replaced. `looked` is False where arms are too many for their pairs to be looked at.
+    """
+
+    warns: ClassVar[bool] = False
+    columns: tuple[str, ...]
+    blocks: int
+    least: int
+    most: int
+    items: int = 0
+    complete: int = 0
+    hidden: float = 0.0
+    arms: int = 0
+    looked: bool = True
+    kind: Literal["in_pairs"] = "in_pairs"
+
+
+@dataclass(frozen=True)
 class TooFewClusters(Notice):
     """Nothing is known of `arms` (the first of them by name) because they have `most` clusters each or fewer.
 
@@ -515,6 +537,7 @@ AnyNotice = (
     | LooksClustered
     | TooFewPulls
     | InClusters
+    | InPairs
     | TooFewClusters
     | RowsWithoutArm
     | RowsLeftOut

@@ -336,6 +336,7 @@ class Result:
     outlook: Certificate | None = None  # with which the present candidates could be returned: for progress
     guess: Guess | None = None  # where no arm is in
     limits: Kept | None = None  # where arms must keep to some: the front is that of the arms within
+    apart: Floats | None = None  # where arms were compared in pairs: see `differences`
     goal: str = "front"  # what is returned: all arms that none beats, or the short "list" of as few as are enough
 
     def having(self, verdict: Verdict) -> Bools:
@@ -398,6 +399,9 @@ class Result:
         found[which] = find_replacing(
             inner.lower, inner.upper, inner.estimates, tolerance, arms[which], listed, self.decided_by
         )
+        if self.apart is not None:  # pairs were looked at with the one that decides
+            rivals = self.decided_by[arms]
+            found = np.where(which & np.isin(rivals, listed), rivals, found)
         return found
 
     def replacement(self, arm: str | int) -> Replacement | None:
@@ -453,8 +457,10 @@ class Result:
         relative = [d for d, metric in enumerate(self.metrics) if metric.relative]
         for start in range(0, len(arms), AT_A_TIME):
             some, others = arms[start : start + AT_A_TIME], by[start : start + AT_A_TIME]
-            costs = np.maximum(self.inner.upper[some] - self.inner.lower[others], 0.0)
-            gains = np.maximum(self.inner.lower[others] - self.inner.upper[some], 0.0)
+            ahead = self.inner.upper[some] - self.inner.lower[others]
+            if self.apart is not None:  # which knows more of an arm and the one that decides it
+                ahead = np.where((self.decided_by[some] == others)[:, None], self.apart[some, 0], ahead)
+            costs, gains = np.maximum(ahead, 0.0), np.maximum(-ahead, 0.0)
             with np.errstate(over="ignore"):
                 for amounts in (costs, gains):  # as `differences_in_units`
                     amounts[:, relative] = np.expm1(amounts[:, relative])
@@ -529,6 +535,18 @@ class Result:
         """What is shown beside the goal: the outlook where there is one."""
         return self.certificate if self.outlook is None else self.outlook
 
+    @property
+    def differences(self) -> tuple[Floats, Floats] | None:
+        """Between what (K, M) an arm less the one that decides it lies, in units of metrics; None without pairs.
+
+        `apart` (K, 2, M) has upper bounds of the inner values of the arm less that one, and of that one less the arm.
+        """
+        if self.apart is None:
+            return None
+        low, high = -self.apart[:, 1], self.apart[:, 0]
+        flipped = np.array([metric.minimized for metric in self.metrics] or [False] * low.shape[1])
+        return np.where(flipped, -high, low), np.where(flipped, -low, high)
+
     def entries(self) -> Iterator[tuple[str, Any]]:
         """What `to_dict` has, entry by entry; what there is for each arm as `ByArm`."""
         arms, decided = self.arms, np.flatnonzero(self.decided_by >= 0).tolist()
@@ -545,6 +563,7 @@ class Result:
         yield "notices", [notice.to_dict() for notice in self.notices]
         yield "pulls_per_arm", ByArm(zip(arms, self.pulls_per_arm.tolist(), strict=True))
         yield "decided_by", ByArm((arms[i], arms[int(self.decided_by[i])]) for i in decided)
+        yield "differences", ByArm(self._differences())
         yield "aim", self.goal
         yield "best_at", ByArm((arm, [vars(each) for each in best]) for arm, best in self.excelling().items())
         by = self.replaced_by()
@@ -555,6 +574,14 @@ class Result:
         yield "least_pulls", None if guess is None else {"first": guess.first, "whole": guess.whole}
         yield "hypervolume", self.hypervolume().to_dict() if len(arms) <= MOST_HINTED else None
         yield from ({"limits": [], "keeping": ByArm(())} if self.limits is None else self.limits.to_dict(arms)).items()
+
+    def _differences(self) -> Iterator[tuple[str, Any]]:
+        known = self.differences
+        if known is not None:
+            low, high = (list(finite_rows(ends)) for ends in known)
+            for i in np.flatnonzero(self.decided_by >= 0).tolist():
+                pairs = zip(self.objectives, low[i], high[i], strict=True)
+                yield self.arms[i], {name: [a, b] for name, a, b in pairs if a is not None or b is not None}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that JSON can hold; what is infinite or not known becomes None."""

@@ -366,7 +366,7 @@ def false_outs(count: int, size: int, correlation: float, logs: int) -> int:
             ["a", "b"], ("seconds",), np.full(2, count * size), starts,
             (np.concatenate([values[order] for values, order in halves]),),
             columns=("process",), begins=begins, sizes=np.full(2 * count, size),
-            owners=(np.concatenate([order // size for _, order in halves]),),
+            owners=(np.concatenate([order // size for _, order in halves]),), labels=np.tile(np.arange(count), 2),
         )  # fmt: skip
         boxes = ClusterBoxReader(log, [SECONDS], 0.05).read(Prescient(0.0))
         wrong += bool((judge(boxes, 0.0, 0.0, 0.0).codes == Verdict.OUT).any())

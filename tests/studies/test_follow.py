@@ -292,7 +292,7 @@ def test_measurements_are_the_last_told_pulls_of_an_arm(monkeypatch: pytest.Monk
             times = dict(zip(found.reasons, found.at.tolist(), strict=True))  # of equal reasons the last one stays
             times.pop("", None)
             assert {reason: overview.failed_at[name, reason] for reason in times} == times
-    arms, values, held = follower.values(len(frame))
+    arms, values, held, _ = follower.values(len(frame))
     assert not len(held)
     assert [ARMS[arm] for arm in arms.tolist()] == frame["arm"].tolist()
     for arm in range(len(ARMS)):

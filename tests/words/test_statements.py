@@ -98,6 +98,9 @@ def _of_answers() -> Iterator[str]:
 def _of_explanations() -> Iterator[str]:
     boxes = {"lower": [[4, 2], [0, 0]], "upper": [[5, 3], [1, 2]]}
     yield from (explanation(result([IN, OUT], decided_by=[1, 0], **boxes), arm) for arm in range(2))
+    shared = (notices.InPairs(("question",), 30, 20, 30),)
+    paired = replace(result([IN, OUT], decided_by=[1, 0]), apart=np.full((2, 2, 2), -0.5), notices=shared)
+    yield from (explanation(paired, arm) for arm in range(2))
     yield explanation(result([IN, COVERED], decided_by=[1, 0]), 1)
     yield explanation(result([IN, IN], decided_by=[1, 0]), 0)
     yield explanation(result([IN, IN], WITHIN, decided_by=[1, 0]), 0)
@@ -199,6 +202,8 @@ def _of_notices() -> Iterator[str]:
             notices.TooFewPulls(("a",), 1, 2, 3, 1, 0.95, 0.4, 5, None),
             notices.TooFewClusters(("a",), ("process",), 1, 2, 3, 1, 0.95, 0.1, 5, 73),
             notices.InClusters(("process",), 30, 3, 1, 2, 0.4),
+            notices.InPairs(("question",), 30, 20, 30, 30, 1, 0.0, 2),
+            notices.InPairs(("question",), 30, 20, 30, 30, 1, 0.1, 2),
             notices.FailuresAlarm("a", None, 9, 0.1, 5, 9, (("exit code 1", 5),), 1e-9),
             notices.FailuresAlarm("a", None, 9, 0.1, 5, 9, (("exit code 1", 5),), 0.0, allowed=0),
             notices.DriftAlarm("a", "x", 9, 0.1, 1.0, 0.9, 0.6),

@@ -120,6 +120,17 @@ def analyze(
             "observation; repeat to join; none: every row counts (without: what a tool's results say).",
         ),
     ] = None,
+    pair: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Rows of different arms with the same value here (question, seed, day) are compared with each other; "
+            "repeat to join.",
+        ),
+    ] = None,
+    items: Annotated[
+        int | None, whole_from(1, "With --pair: how many there are in all; what counts are means over these.")
+    ] = None,
     memory: Annotated[
         str | None, typer.Option(help="For rows, such as 4G; beyond, temporary files (without: half of what is free).")
     ] = None,
@@ -188,6 +199,8 @@ def analyze(
             executor=executor,
             where=by_column(where),
             cluster=cluster,
+            pair=pair,
+            items=items,
             progress=display.reading,
             **given,
             **of_analyze(said),
@@ -276,6 +289,7 @@ def _print(found: Analysis, top: int, append: Path | None, beside: Beside) -> No
     for said in (
         rates(found.notices),
         summary.clusters(found),
+        summary.boxes_only(found),
         summary.robustness(found),
         summary.by_means(found),
         summary.failures(found),

@@ -109,6 +109,17 @@ def run(
         str | None, typer.Option(help="Time after which a pull has failed (without: 600 seconds).")
     ] = None,
     seed: Annotated[int | None, whole_from(0, "Of the order in which arms are measured.")] = None,
+    paired: Annotated[
+        bool,
+        typer.Option(
+            "--paired",
+            help="Pulls with the same {rep} share what they are measured on: means are compared by differences, too.",
+        ),
+    ] = False,
+    items: Annotated[
+        int | None,
+        whole_from(1, "Pulls measure so many items of a list, {item} from 1, each once, in random order; --paired."),
+    ] = None,
     study: Annotated[str | None, typer.Option(help="Name of the study in its storage (without: the spec's).")] = None,
     allow_failed_arms: Annotated[
         bool, typer.Option("--allow-failed-arms", help="Exit 0 if certified, even if arms that fail were set aside.")
@@ -133,7 +144,7 @@ def run(
         tolerance=tolerance or (), counts=counted(mean, exact, sigma, quantile), limit=limit or (), threat=threat,
         contamination=contamination, confidence=confidence, goal=goal,
         max_pulls=max_pulls, max_pulls_per_arm=max_pulls_per_arm, max_time=max_time, workers=workers, timeout=timeout,
-        seed=seed, name=study,
+        seed=seed, name=study, paired=paired, items=items,
     )  # fmt: skip
     asked = read_asked(baseline, pick)
     check_asked(asked, [each.name for each in wanted.arms], wanted.objectives)
@@ -204,12 +215,15 @@ def with_options(
     timeout: str | None = None,
     seed: int | None = None,
     name: str | None = None,
+    paired: bool = False,
+    items: int | None = None,
 ) -> Spec:
     """The spec with what else the command line says; nothing changes where it says nothing."""
     from frontguard.commands.spec import default_lease
     from frontguard.theory.threats import threat_of
 
-    changes: dict[str, Any] = {"workers": workers, "seed": seed}
+    changes: dict[str, Any] = {"workers": workers, "seed": seed, "items": items}
+    changes["paired"] = True if paired or items is not None else None
     changes["threat"] = threat_of(threat, contamination, spec.threat, prefix="--")
     if confidence is not None:
         changes["confidence"] = checked_confidence(confidence, "--confidence")
@@ -231,6 +245,7 @@ def with_options(
     changes["sources"] = changed + spec.sources[len(changed) :]
     spec = replace(spec, **{key: value for key, value in changes.items() if value is not None})
     spec = spec.with_limits(read_limits(limit))
+    spec.check_pairs()
     return replace(spec, name=name or (spec.name if spec.source_text else _quick_name(spec)))
 
 
@@ -282,6 +297,8 @@ def begun_study(spec: Spec, storage: Storage, where: str, baseline: str | None =
                 max_pulls=spec.budget.max_pulls,
                 max_pulls_per_arm=spec.budget.max_pulls_per_arm,
                 seed=spec.seed,
+                paired=spec.paired,
+                items=spec.items,
                 lease=spec.lease,
                 about=spec.about(begun) | spec.arm_parts(),
             )

@@ -191,14 +191,16 @@ class Commands:
         self._prepared: dict[int, CommandMeasurement | None] = {}  # by arm
         self._begun: dict[int, None] = {}  # arms that have a folder, and are to be cleaned up
 
-    def pull(self, arm: int, pull: int, cancel: threading.Event | None = None) -> CommandMeasurement:
+    def pull(
+        self, arm: int, pull: int, cancel: threading.Event | None = None, *, rep: int = 0, item: int = -1
+    ) -> CommandMeasurement:
         """Pull the arm with this index, as the pull of this number; prepare it before, if need be. Never raises for
-        what a command does.
+        what a command does. `rep` and `item` are those of the pull.
         """
         problem = self.prepare(arm, cancel)
         if problem is not None:
             return self._failed("prepare", problem)
-        return self._around(arm, pull, self.spec.sources, cancel)
+        return self._around(arm, pull, self.spec.sources, cancel, rep, item)
 
     def prepare(self, arm: int, cancel: threading.Event | None = None) -> CommandMeasurement | None:
         """Make the arm's folder, run its `prepare` and its warm-ups, once. None if it is ready, or what went wrong."""
@@ -255,7 +257,10 @@ class Commands:
             del self.preparing[chosen.name]
 
     def _warm_up(self, arm: int, cancel: threading.Event | None) -> CommandMeasurement | None:
-        """What is told apart from pulls: {pull} is 0, and {seed} one that no pull has. A failure is said, no more."""
+        """What is told apart from pulls: {pull} and {rep} are 0, {seed} is one that no pull has, and {item} the first.
+
+        A failure is said, no more.
+        """
         chosen = self.spec.arms[arm]
         for number in range(1, chosen.warmups + 1):
             outcome = self._around(arm, -number, (), cancel)
@@ -266,11 +271,19 @@ class Commands:
         return None
 
     def _around(
-        self, arm: int, pull: int, sources: Sequence[MetricSource], cancel: threading.Event | None
+        self,
+        arm: int,
+        pull: int,
+        sources: Sequence[MetricSource],
+        cancel: threading.Event | None,
+        rep: int = 0,
+        item: int = 0,
     ) -> CommandMeasurement:
         """The command with what comes before and after it, neither of which is timed."""
         chosen, timeout = self.spec.arms[arm], self.spec.timeout
-        values = self._placeholders(arm) | {"pull": str(max(pull, 0)), "seed": str(seed_of_pull(self.spec.seed, pull))}
+        seed = seed_of_pull(self.spec.seed, rep if self.spec.paired and pull > 0 else pull)  # shared, or its own
+        values = self._placeholders(arm) | {"pull": str(max(pull, 0)), "rep": str(rep), "seed": str(seed)}
+        values["item"] = str(item + 1)
         if cancel is not None and cancel.is_set():
             return self._failed("", CommandMeasurement({}, CANCELLED))
         try:

@@ -189,6 +189,8 @@ class StudyToml(_Toml):
     confidence: Confidence = 0.95
     goal: Goal = "list"
     seed: Natural = 0
+    paired: Annotated[bool, _wanted("true or false")] = False
+    items: Count | None = None
     storage: Text | None = None
     budget: Budget | None = None
     baseline: Text | None = None

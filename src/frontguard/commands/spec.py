@@ -90,6 +90,8 @@ class Spec:
     grid: tuple[str, ...] = ()  # the parameters that name the arms together, if they do
     limits: tuple[Limit, ...] = ()
     baseline: str | None = None  # of a gate: the arm that the others are compared with
+    paired: bool = False
+    items: int | None = None
 
     def arm_parts(self) -> dict[str, Any]:
         """The parameters of a grid and, for each arm, their values; nothing of arms that were listed by name."""
@@ -126,6 +128,19 @@ class Spec:
         if limited:
             identity["limited"] = [{"name": source.name, "source": source.to_dict()} for source in limited]
         return cast(dict[str, Any], json.loads(json.dumps(identity)))
+
+    def check_pairs(self) -> None:
+        """Refuse pairs whose pulls have nothing in common, and items that no command measures, or nobody counted."""
+        used = {name for arm in self.arms for _, text, _ in _templates(arm) for name in placeholders(text)}
+        if self.items is None and "item" in used:
+            raise BadInput("{item} is one of a list: say how many there are, with --items N or items = N in [study]")
+        if self.items is not None and "item" not in used:
+            raise BadInput("--items: no command has {item}, the number of the item that it is to measure, from 1")
+        if self.paired and not used & {"rep", "seed", "item"}:
+            raise BadInput(
+                "--paired: no command has {rep}, the number of the repeat, or {seed}, both of which are the same for "
+                "all arms: without, their pulls have nothing in common"
+            )
 
     def with_limits(self, limits: Iterable[Limit]) -> Spec:
         """This spec with further limits; one that differs from an earlier one by its number alone stands in its place.
@@ -206,7 +221,8 @@ def spec_from_arms(
 
     `options` say by which option each was given, where that is not --arm.
 
-    Braces are plain, but for {workdir}, {arm}, {seed} and {pull}. Without objectives the wall time is minimised.
+    Braces are plain, but for {workdir}, {arm}, {seed}, {pull}, {rep} and {item}. Without objectives the wall
+    time is minimised.
 
     >>> spec = spec_from_arms(["short=sleep 0.1", "long=sleep 0.2"])
     >>> [(arm.name, arm.command) for arm in spec.arms], spec.objectives[0].name
@@ -294,6 +310,8 @@ def _built(table: SpecToml, complain: Complaints, file: Path) -> Spec:
         confidence=study.confidence,
         goal=study.goal,
         seed=study.seed,
+        paired=study.paired or study.items is not None,
+        items=study.items,
         budget=Limits(budget.max_pulls, budget.max_pulls_per_arm, budget.max_time),
         workers=run.workers,
         timeout=run.timeout,

@@ -19,7 +19,7 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 """What a parameter may be called."""
 
 OF_AN_ARM = ("workdir", "arm")
-OF_A_PULL = ("seed", "pull")
+OF_A_PULL = ("seed", "pull", "rep", "item")
 RESERVED = (*OF_AN_ARM, *OF_A_PULL)
 """Placeholders that we fill in ourselves."""
 

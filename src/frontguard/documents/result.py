@@ -209,6 +209,9 @@ class ResultDocument(Document):
     pulls_per_arm: dict[Text, Count] = {}
     decided_by: dict[Text, Text] = {}
     """The arm that put an arm out, or that keeps it open."""
+    differences: dict[Text, dict[Text, Ends]] = {}
+    """Where arms were compared on the same items: by arm and objective, between what the arm less the one that decides
+    it lies, [low, high] in the metric's units."""
     aim: Literal["front", "list"] = "front"
     """What is returned: all arms that none beats, or as few as are enough."""
     best_at: dict[Text, list[ExcellingDocument]] = {}
@@ -262,7 +265,7 @@ class ResultDocument(Document):
             raise wrong(("intervals",), "an interval in one objective at least", self.intervals)
         metrics = self.metrics
         self.check_values(metrics, intervals=self.intervals, estimates=self.centres)
-        self.check_arms(pulls_per_arm=self.pulls_per_arm, decided_by=self.decided_by)
+        self.check_arms(pulls_per_arm=self.pulls_per_arm, decided_by=self.decided_by, differences=self.differences)
         self.check_arms(best_at=self.best_at, replaced_by=self.replaced_by)
         self.check_named("replaced_by", ((arm, each.by) for arm, each in self.replaced_by.items()))
         self.check_named("decided_by", self.decided_by.items())
@@ -351,8 +354,21 @@ class ResultDocument(Document):
             guess=self._guess(arms),
             parts=ArmParts.of(self.arm_columns, (self.arm_parts[arm] for arm in arms)) if self.arm_columns else None,
             limits=self._kept(arms, metrics),
+            apart=self._apart(arms, metrics),
             goal=self.aim,
         )
+
+    def _apart(self, arms: Sequence[str], metrics: tuple[Objective, ...]) -> Floats | None:
+        """Upper bounds (K, 2, M) of differences, as results have them."""
+        if not self.differences:
+            return None
+        apart = np.full((len(arms), 2, len(metrics)), np.inf)
+        for i, arm in enumerate(arms):
+            for d, metric in enumerate(metrics):
+                low, high = self.differences.get(arm, {}).get(metric.name, (None, None))
+                ends = [math.inf if low is None else -low, math.inf if high is None else high]
+                apart[i, :, d] = ends if metric.minimized else ends[::-1]
+        return apart
 
     def _kept(self, arms: Sequence[str], metrics: tuple[Objective, ...]) -> Kept | None:
         if not self.limits:

@@ -18,7 +18,7 @@ An observation that failed may be anything: it counts in n, at −∞ for the lo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -76,6 +76,10 @@ LOW, HIGH, LOW_FLOOR, HIGH_FLOOR, REFUTED, PLAIN_LOW, PLAIN_HIGH, ESTIMATE, DOUB
 - `REFUTED`: what the data refute: 0 nothing, 1 the spread bound R, 2 the threat model;
 - `PLAIN_LOW`, `PLAIN_HIGH`: the interval so far without R;
 - `ESTIMATE`: the point estimate, and `DOUBT_LOW`, `DOUBT_HIGH`: how far sampling noise may have moved it.
+
+Where there is evidence on pairs of arms besides, K columns more follow, from `COLUMNS` on: the one of number
+COLUMNS + i of arm j is an upper bound of m_j − m_i that is not made of boxes, ∞ where there is none. Rows and columns
+are those of all arms, whichever of them are looked at.
 """
 
 COLUMNS = 10  # before the objectives: a column of an arm is one piece of memory, as the rule reads it
@@ -95,15 +99,36 @@ class ArmBoxes:
     estimates: Floats
     doubt_low: Floats
     doubt_high: Floats
+    apart: Floats | None = None
+    """Upper bounds (K, K, M) of m_j − m_i, by j and i, where there is evidence on pairs of arms; ∞ where not."""
+
+    @property
+    def alone(self) -> tuple[Floats, ...]:
+        """What is known of each arm by itself, in the order of the fields."""
+        return self.lower, self.upper, self.estimates, self.doubt_low, self.doubt_high
 
     def of(self, arms: Ints) -> ArmBoxes:
         """Those of some arms only."""
-        return ArmBoxes(*(array[arms] for array in vars(self).values()))
+        apart = None if self.apart is None else self.apart[np.ix_(arms, arms)]
+        return replace(ArmBoxes(*(array[arms] for array in self.alone)), apart=apart)
+
+    def as_columns(self) -> Floats:
+        """The same as an array (K, COLUMNS, M) in which no bound can gain anything any more."""
+        boxes = unknown_boxes(*self.lower.shape, pairs=self.apart is not None)
+        for column in (LOW, LOW_FLOOR, PLAIN_LOW):
+            boxes[:, column] = self.lower
+        for column in (HIGH, HIGH_FLOOR, PLAIN_HIGH):
+            boxes[:, column] = self.upper
+        boxes[:, ESTIMATE], boxes[:, DOUBT_LOW], boxes[:, DOUBT_HIGH] = self.estimates, self.doubt_low, self.doubt_high
+        if self.apart is not None:
+            boxes[:, COLUMNS:] = self.apart
+        return boxes
 
 
-def unknown_boxes(arms: int, objectives: int) -> Floats:
-    """Boxes (K, COLUMNS, M) of arms of which nothing is known."""
-    boxes = np.zeros((arms, COLUMNS, objectives))
+def unknown_boxes(arms: int, objectives: int, *, pairs: bool = False) -> Floats:
+    """Boxes (K, COLUMNS, M) of arms of which nothing is known; with room for evidence on `pairs` of them."""
+    boxes = np.zeros((arms, COLUMNS + arms * pairs, objectives))
+    boxes[:, COLUMNS:] = np.inf
     boxes[:, [LOW, LOW_FLOOR, PLAIN_LOW, ESTIMATE, DOUBT_LOW, DOUBT_HIGH]] = -np.inf
     boxes[:, [HIGH, HIGH_FLOOR, PLAIN_HIGH]] = np.inf
     return boxes

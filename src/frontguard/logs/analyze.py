@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from frontguard._common.checks import checked_count
 from frontguard._common.written import checked_confidence, checked_goal, explains_arguments
 from frontguard.errors import BadInput
 from frontguard.limits import Limit, columns_for, parse_limits
@@ -23,6 +24,7 @@ from frontguard.logs.checks.unusable import UnusableCheck, out_of_bounds, refuse
 from frontguard.logs.clustered import ClusterRows
 from frontguard.logs.counted import CountedFile, marked
 from frontguard.logs.of_study import other_answer, own_answer, question_of, read_study
+from frontguard.logs.paired import check_counted, in_pairs
 from frontguard.logs.sort.order import RowOrder
 from frontguard.logs.sort.ordered import Ordered, Readable
 from frontguard.logs.sort.progress import Clock, Watcher
@@ -74,6 +76,8 @@ def analyze(
     executor: object = None,
     where: Mapping[str, Any] | None = None,
     cluster: str | Sequence[str] | None = None,
+    pair: str | Sequence[str] | None = None,
+    items: int | None = None,
     progress: Watcher | None = None,
     **reading: Any,
 ) -> Analysis:
@@ -129,6 +133,11 @@ def analyze(
         The column that says in which cluster (process, host, user, day) a row was measured, or several that say it
         together: rows of an arm and cluster may depend on each other, and count as one observation. "none": every row
         counts. Unless given, what the results of pyperf and pytest-benchmark say of their processes.
+    pair, items
+        The column that says on what a row was measured (question, seed, day), or several that say it together: arms are
+        compared by their differences on the same ones, too, where means with bounds count. Rows of an arm with the same
+        one count as one observation, by their mean. `items`: how many there are of them in all, each measured once by
+        an arm; what counts are then the means over this list, which are known once all are measured.
     reading
         Of the input: see `frontguard.logs.sources.open_log`.
 
@@ -158,13 +167,16 @@ def analyze(
         looks = adaptive if anytime is None else anytime
         return Question(chosen, model, level, anytime=looks, limits=kept_to, aim=aim)
 
+    pairing = _checked_pairs(pair, items, cluster, log)
+    cluster = pairing if pairing is not None else cluster
     chosen = RowFilter.of(where)
     if chosen.columns and (executor is not None or isinstance(log, Log)):
         raise BadInput("where: rows can be chosen of files and frames; got a cluster, or a log that is open already")
     if cluster is not None and isinstance(log, Log):
         raise BadInput("cluster: it can be said of files and frames; got a log that is open already")
     if executor is not None:
-        refused = {"append": append, "sketch": sketch, "memory": memory, "folder": folder, "cluster": cluster}
+        refused = {"append": append, "sketch": sketch, "memory": memory, "folder": folder, "pair": pairing}
+        refused |= {"cluster": cluster}
         for what, value in refused.items():
             if value is not None:
                 raise BadInput(
@@ -242,8 +254,13 @@ def analyze(
             if cluster is None and opened.study is None:
                 looked += undeclared(opened)
         else:  # clusters may differ, and so do rows that stand side by side with those of their cluster
-            ordered = grouped.beside(ordered)
-            looked = (in_clusters(ordered, question.objectives),)
+            clustered = grouped.beside(ordered)
+            ordered = clustered
+            looked = () if pairing and not clustered.dependent.any() else (in_clusters(clustered, question.objectives),)
+            if pairing:
+                check_counted(question.columns.boxed, items or 0)
+                ordered, noted = in_pairs(clustered, question.columns.boxed, question.threat, question.delta, items)
+                looked += (noted,)
         if is_frame(log):  # no rows of it, to remember its kind by
             kind = log if isinstance(log, Mapping) else log[:0]
         notes = (*opened.notes, *rates, *unusable.notices(), *looked)
@@ -278,7 +295,10 @@ def analyze(
 def _refuse_beside_clusters(opened: Log, append: str | Path | None, sketch: int | None) -> None:
     """A study has its clusters already; states and sketches do not keep those of rows."""
     if opened.study is not None:
-        raise BadInput("cluster: the pulls of a study have the clusters that they were told with; leave cluster away")
+        raise BadInput(
+            "cluster, pair: the pulls of a study have the clusters that they were told with, and their repeats; leave "
+            "cluster and pair away"
+        )
     for what, value in (("append", append), ("sketch", sketch)):
         if value is not None:
             raise BadInput(
@@ -286,6 +306,23 @@ def _refuse_beside_clusters(opened: Log, append: str | Path | None, sketch: int 
                 f"analyse the files together without --{what}, or give --cluster none (cluster='none') if all rows are "
                 "independent"
             )
+
+
+def _checked_pairs(
+    pair: str | Sequence[str] | None, items: int | None, cluster: str | Sequence[str] | None, log: Any
+) -> str | Sequence[str] | None:
+    """The columns of pairs; refuses them beside what they cannot be combined with."""
+    if pair is None or len(pair) == 0:
+        if items is not None:
+            raise BadInput("items: say by pair (--pair COLUMN) which column tells them apart")
+        return None
+    if cluster is not None:
+        raise BadInput("pair: rows of an arm that share one count as one observation already; leave cluster away")
+    if isinstance(log, Log):
+        raise BadInput("pair: it can be said of files and frames; got a log that is open already")
+    if items is not None:
+        checked_count(items, "items")
+    return pair
 
 
 def _on_cluster(

@@ -15,8 +15,9 @@ from frontguard.limits import Columns, Limit, columns_for
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.boxes import BoxReader, mean_front, means
 from frontguard.logs.checks.ties import refuse_ties
-from frontguard.logs.clustered import Clustered, box_reader
+from frontguard.logs.clustered import Clustered
 from frontguard.logs.more_pulls import Needed, needed
+from frontguard.logs.paired import Paired, box_reader
 from frontguard.logs.profile import profile as robustness
 from frontguard.logs.sort.ordered import Readable
 from frontguard.logs.what_if import WhatIf, what_if
@@ -24,7 +25,7 @@ from frontguard.notices import ExactDiffers, LooksDirtier, Notice, TooFewCluster
 from frontguard.objectives import Objective, tolerances
 from frontguard.pareto.judge import Verdicts, front_of_estimates, judge, promised_now
 from frontguard.pareto.limits import LimitRule, keeping_of
-from frontguard.pareto.rule import Goal
+from frontguard.pareto.rule import Goal, rival_bounds
 from frontguard.results import ArmParts, Certificate, Guess, Inner, Kept
 from frontguard.suspects import MOST_VALUES, SampleLook, arms_that_matter, dirtier_than, look_at
 from frontguard.theory.threats import Threat
@@ -107,7 +108,8 @@ def answer(
     least = first_and_whole(reader.first_bounded(question.threat)[: 2 * M])
     guess = None
     if not verdicts.front.any():
-        counted = (None, None) if _in_clusters(ordered) else least  # that is of clusters, and not of pulls
+        # That is of clusters, and not of pulls; and pairs, or a list, may say something sooner.
+        counted = (None, None) if _in_clusters(ordered) or isinstance(ordered, Paired) else least
         guess = Guess(front_of_estimates(boxes.estimates, verdicts.codes != Verdict.OUT, **goal), *counted)
     otherwise: tuple[WhatIf, ...] = ()
     if wanted and verdicts.undecided.all():
@@ -143,6 +145,9 @@ def answer(
         anytime=question.anytime,
         kind=kind,
         guess=guess,
+        apart=None
+        if boxes.apart is None
+        else rival_bounds(boxes.as_columns(), verdicts.decided_by, len(question.objectives)),
         what_if=otherwise,
         goal=question.aim,
     )
@@ -249,7 +254,7 @@ def too_few(
 ) -> tuple[Notice, ...]:
     """What keeps a log from saying more than it does."""
     ordered, unknown = reader.ordered, np.flatnonzero(reader.unknown(boxes, len(question.objectives)))
-    if not len(unknown):
+    if not len(unknown) or isinstance(ordered, Paired):
         return ()
     names = tuple(ordered.arms[i] for i in unknown[:3].tolist())
     asked: dict[str, Any] = {

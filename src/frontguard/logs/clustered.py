@@ -51,6 +51,7 @@ class Clustered(Ordered):
     begins: Ints = field(kw_only=True)  # (K + 1,)
     sizes: Ints = field(kw_only=True)
     owners: tuple[Ints, ...] = field(kw_only=True)  # M flat arrays, beside the values
+    labels: Ints = field(kw_only=True)  # which cluster each is, in the order in which they came: the same for all arms
 
     @property
     def clusters(self) -> Ints:
@@ -116,6 +117,7 @@ class ClusterRows:
         cluster = np.concatenate([clusters for _, clusters in self._codes]).astype(np.int64)
         of_arm, place, sizes = np.unique(arm * len(self._clusters) + cluster, return_inverse=True, return_counts=True)
         begins = np.searchsorted(of_arm // max(1, len(self._clusters)), np.arange(len(order) + 1))
+        labels = of_arm % max(1, len(self._clusters))
         place -= begins[arm]
         self._codes = []
         owners = []
@@ -127,14 +129,9 @@ class ClusterRows:
         self._values = []
         assert [len(each) for each in owners] == [len(each) for each in ordered.values]  # the same values failed
         return Clustered(
-            **vars(ordered), columns=self._columns, begins=begins, sizes=sizes.astype(np.int64), owners=tuple(owners)
-        )
-
-
-def box_reader(ordered: Readable, objectives: Sequence[Objective], delta: float, *, anytime: bool) -> BoxReader:
-    """What reads boxes off this log."""
-    kind = ClusterBoxReader if isinstance(ordered, Clustered) else BoxReader
-    return kind(ordered, objectives, delta, anytime=anytime)
+            **vars(ordered), columns=self._columns, begins=begins, sizes=sizes.astype(np.int64), owners=tuple(owners),
+            labels=labels,
+        )  # fmt: skip
 
 
 class ClusterBoxReader(BoxReader):
@@ -144,7 +141,7 @@ class ClusterBoxReader(BoxReader):
     >>> values = np.arange(600.0)
     >>> log = Clustered(
     ...     ["a"], ("ms",), np.array([600]), np.array([[0, 600]]), (values,), columns=("host",),
-    ...     begins=np.array([0, 60]), sizes=np.full(60, 10), owners=(np.arange(600) % 60,),
+    ...     begins=np.array([0, 60]), sizes=np.full(60, 10), owners=(np.arange(600) % 60,), labels=np.arange(60),
     ... )
     >>> boxes = ClusterBoxReader(log, [Objective("ms")], 0.05).read(Prescient(0.1))
     >>> boxes.lower.tolist(), boxes.upper.tolist()

@@ -31,8 +31,9 @@ from frontguard.logs.checks.alike import differences
 from frontguard.logs.checks.correlation import in_clusters, undeclared
 from frontguard.logs.checks.ties import refuse_ties
 from frontguard.logs.checks.unusable import UnusableCheck
-from frontguard.logs.clustered import ClusterRows, box_reader
+from frontguard.logs.clustered import ClusterRows
 from frontguard.logs.of_study import read_study, sorted_log
+from frontguard.logs.paired import box_reader
 from frontguard.logs.profile import FINEST, levels_from
 from frontguard.logs.sort.order import RowOrder
 from frontguard.logs.sort.ordered import Readable

@@ -16,17 +16,20 @@ import numpy as np
 
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
+from frontguard.evidence.pairs import pairs_of
+from frontguard.evidence.statistics import statistics_of
 from frontguard.limits import Columns
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.answer import MOST_PROFILED, Question, answer
-from frontguard.logs.boxes import BoxReader, mean_front, means
+from frontguard.logs.boxes import mean_front, means
 from frontguard.logs.checks.unusable import UnusableCheck
 from frontguard.logs.more_pulls import needed
+from frontguard.logs.paired import box_reader, of_pulls
 from frontguard.logs.profile import profile, resolution_for
 from frontguard.logs.sort.ordered import Ordered
-from frontguard.logs.sort.rows import sorted_pulls
+from frontguard.logs.sort.rows import sorted_pulls, usable_ranges
 from frontguard.logs.what_if import what_if
-from frontguard.notices import Notice, SetAside, UnderWay
+from frontguard.notices import InPairs, Notice, SetAside, UnderWay
 from frontguard.objectives import Objective
 from frontguard.pareto.judge import Verdicts, judge
 from frontguard.results import Inner, Result
@@ -47,6 +50,7 @@ class StudyLog:
     result: Result  # in the objectives' units
     arm_of: Ints  # (n,) of the told pulls that count, in their order, by position
     values: Floats  # (n, metrics): see `Settings.columns`; NaN where one failed
+    reps: Ints  # (n,): which pull of its arm each is
     under_way: Ints  # (u,) arms of pulls that were handed out and have not come back, or wait for such ones
 
     @property
@@ -92,6 +96,7 @@ def read_study(study: Study) -> StudyLog:
         state.result(study.alarms()),
         state.arms_of(counted.pulls),
         counted.values,
+        state.reps_of(counted.pulls),
         np.concatenate([held, under_way(study.storage, study.name, state.read)]),
     )
 
@@ -127,11 +132,11 @@ def own_answer(
         return found, Differing()
     question, goal = log.question, log.question.goal()
     ordered, delta = _measured(log, kept, question)
-    reader = BoxReader(ordered, columns.boxed, delta, anytime=True)
+    reader = box_reader(ordered, columns.boxed, delta, anytime=True)
     own = _own_verdicts(result, kept)
     if ahead and own.undecided.any():
         come_back = sorted_log(log, kept, columns, begun=False)
-        foreseen = BoxReader(come_back, columns.boxed, delta, anytime=True)
+        foreseen = box_reader(come_back, columns.boxed, delta, anytime=True)
         found = replace(found, needed=needed(foreseen, question.threat, own, **goal).among(kept))
     if not wanted:
         return found, Differing()
@@ -172,6 +177,8 @@ def other_answer(log: StudyLog, question: Question, *, profiled: bool | None = N
     if not len(kept):
         raise BadInput("every arm of the study was set aside: nothing is left that its log could be asked about")
     notes: list[Notice] = [each for each in log.result.notices if isinstance(each, SetAside)]
+    # What is left of a list that was measured depends on ε.
+    notes += [replace(each, complete=0) for each in log.result.notices if isinstance(each, InPairs)]
     if len(log.under_way):
         notes.append(UnderWay(len(log.under_way)))
     notes += _unusable(log, question.objectives)
@@ -230,9 +237,16 @@ def _with_aside(found: Analysis, log: StudyLog, kept: Ints, columns: Columns) ->
         guess=None if found.guess is None else found.guess.among(kept, len(arms)),
         limits=None if found.limits is None else found.limits.among(kept, len(arms)),
         what_if=tuple(each.among(kept, len(arms)) for each in found.what_if),
+        apart=None if found.apart is None else _spread_out(found.apart, kept, len(arms)),
         certificate=replace(found.certificate, aside=aside),
         outlook=None if found.outlook is None else replace(found.outlook, aside=aside),
     )
+
+
+def _spread_out(apart: Floats, kept: Ints, arms: int) -> Floats:
+    whole = np.full((arms, *apart.shape[1:]), np.inf)
+    whole[kept] = apart
+    return whole
 
 
 # Reading --------------------------------------------------------------------------------------------------------------
@@ -257,4 +271,12 @@ def sorted_log(log: StudyLog, kept: Ints, columns: Columns, *, begun: bool = Tru
     values = np.concatenate([log.values[:, wanted], np.full((len(out), len(wanted)), np.nan)])
     some = arm_of >= 0
     arms = [log.settings.arms[arm] for arm in kept.tolist()]
-    return sorted_pulls(arms, columns.metrics, arm_of[some], values[some], columns.boxed)
+    ordered = sorted_pulls(arms, columns.metrics, arm_of[some], values[some], columns.boxed)
+    settings, told = log.settings, len(log.arm_of)
+    if not settings.paired or not (settings.items or pairs_of(statistics_of(columns.boxed)).any()):
+        return ordered
+    usable, some = usable_ranges([each.name for each in columns.metrics], columns.boxed), some[:told]
+    return of_pulls(
+        ordered, arm_of[:told][some], log.reps[some], values[:told][some], usable,
+        items=settings.items, arms=len(settings.arms),
+    )  # fmt: skip

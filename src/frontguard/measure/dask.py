@@ -15,7 +15,7 @@ import pickle
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import BrokenExecutor, Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ _SAY_AFTER = 1.0  # seconds of waiting for a worker
 class _Task:
     """A pull under way: with whom, if it was sent already, and who waits for it."""
 
-    candidate: bytes
+    candidate: bytes  # with what is given of the pull
     future: Future[Measurement]
     sent: Any = None
     workers: frozenset[str] = frozenset()
@@ -71,12 +71,13 @@ class Dask(Workers):
         self._watcher = threading.Thread(target=self._watch, name="frontguard-dask", daemon=True)
         self._watcher.start()
 
-    def submit(self, candidate: Any, pull: int) -> Future[Measurement]:
+    def submit(self, candidate: Any, given: Mapping[str, Any]) -> Future[Measurement]:
         """Begin to evaluate a candidate."""
         if self._broken:
             raise BrokenExecutor(self._broken)
+        pull: int = given["pull"]
         try:
-            pickled = self._pickle(candidate)
+            pickled = self._pickle((candidate, dict(given)))
         except Exception as error:
             raise BadInput(f"arms: a value cannot be sent to a Dask worker: {failure_in_words(error)}") from None
         task = _Task(pickled, Future())
@@ -93,7 +94,7 @@ class Dask(Workers):
             return
         task.workers = frozenset(workers)
         task.sent = self._cluster.client.submit(
-            _measure_once, self._measure, task.candidate, pull, self._claim(pull), workers=workers, pure=False
+            _measure_once, self._measure, task.candidate, self._claim(pull), workers=workers, pure=False
         )
         task.sent.add_done_callback(lambda done: self._came_back(pull, done, task.future))
 
@@ -181,13 +182,13 @@ class Dask(Workers):
         self._cluster.close()
 
 
-def _measure_once(measure: bytes, candidate: bytes, pull: int, claim: str) -> bytes | None:
+def _measure_once(measure: bytes, candidate: bytes, claim: str) -> bytes | None:
     """On a worker: measure, unless another worker had begun to."""
     event = import_module("distributed").Event(claim)
     if event.is_set():
         return None
     event.set()
-    return answered(pickle.loads(measure), lambda: (pickle.loads(candidate), pull))
+    return answered(pickle.loads(measure), lambda: pickle.loads(candidate))
 
 
 class _SayWaiting:

@@ -1,6 +1,6 @@
 """Who evaluates a Python function: this thread, threads, processes, any `concurrent.futures.Executor`, a Dask cluster.
 
-Each is a `Workers`: it takes a candidate and the number of a pull, and gives a future of what was measured. An
+Each is a `Workers`: it takes a candidate and what is given of a pull, and gives a future of what was measured. An
 exception in the function is a measurement that failed, made into words where it was raised: not every exception
 survives the way between processes, and one that does not would take the whole executor with it.
 
@@ -18,7 +18,7 @@ import multiprocessing
 import pickle
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -37,15 +37,15 @@ PATIENCE = 60.0
 
 @dataclass(frozen=True)
 class Measure:
-    """The function, ready to be sent to a worker; `named` are its parameters that get the number of the pull."""
+    """The function, ready to be sent to a worker; `named` are its parameters that get something of the pull."""
 
     evaluate: Callable[..., Any]
     named: tuple[str, ...] = ()
 
-    def __call__(self, candidate: Any, pull: int) -> Measurement:
-        """Evaluate once."""
+    def __call__(self, candidate: Any, given: Mapping[str, Any]) -> Measurement:
+        """Evaluate once; `given` are the values of all such parameters, by name."""
         try:
-            return Measurement.of(self.evaluate(candidate, **dict.fromkeys(self.named, pull)))
+            return Measurement.of(self.evaluate(candidate, **{name: given[name] for name in self.named}))
         except (Exception, SystemExit) as error:
             return Measurement.failure(error)
 
@@ -61,12 +61,12 @@ class Workers:
         self.measure = measure
         self.busy_here = False  # evaluating in the calling thread, which Ctrl-C then interrupts
 
-    def submit(self, candidate: Any, pull: int) -> Future[Measurement]:
+    def submit(self, candidate: Any, given: Mapping[str, Any]) -> Future[Measurement]:
         """Begin to evaluate a candidate."""
         future: Future[Measurement] = Future()
         self.busy_here = True
         try:
-            future.set_result(self.measure(candidate, pull))
+            future.set_result(self.measure(candidate, given))
         finally:
             self.busy_here = False
         return future
@@ -85,9 +85,9 @@ class Pool(Workers):
         super().__init__(measure)
         self.executor, self.count, self._ours = executor, count, ours
 
-    def submit(self, candidate: Any, pull: int) -> Future[Measurement]:
+    def submit(self, candidate: Any, given: Mapping[str, Any]) -> Future[Measurement]:
         """Begin to evaluate a candidate."""
-        return self.executor.submit(self.measure, candidate, pull)
+        return self.executor.submit(self.measure, candidate, given)
 
     def close(self, wait: bool) -> None:
         """Let go of the executor if it is ours."""
@@ -116,10 +116,10 @@ class Processes(Workers):
         self._abandoned = False
         self._threads = ThreadPoolExecutor(count, "frontguard-process")
 
-    def submit(self, candidate: Any, pull: int) -> Future[Measurement]:
+    def submit(self, candidate: Any, given: Mapping[str, Any]) -> Future[Measurement]:
         """Begin to evaluate a candidate."""
         try:
-            task = pickle.dumps((candidate, pull))
+            task = pickle.dumps((candidate, dict(given)))
         except Exception as error:
             raise BadInput(f"arms: a value cannot be sent to a worker process: {failure_in_words(error)}") from None
         return self._threads.submit(self._measured, task)
@@ -249,13 +249,13 @@ def _serve(pipe: Connection, pickled: bytes) -> None:
         pipe.send_bytes(answered(measure, partial(pickle.loads, task)))
 
 
-def answered(measure: Measure, load: Callable[[], tuple[Any, int]]) -> bytes:
+def answered(measure: Measure, load: Callable[[], tuple[Any, Mapping[str, Any]]]) -> bytes:
     """Where a function is evaluated for another process: the measurement of what `load` gives, ready to be sent."""
     try:
-        candidate, pull = load()
+        candidate, given = load()
     except Exception as error:
         return pickle.dumps(lost_on_the_way("the arm's value cannot be read there", error))
-    measurement = measure(candidate, pull)
+    measurement = measure(candidate, given)
     try:
         return pickle.dumps(measurement)
     except Exception as error:

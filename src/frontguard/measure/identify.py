@@ -53,6 +53,8 @@ def identify(
     spread: SpreadBound | None = None,
     max_pulls: int | None = None,
     max_pulls_per_arm: int | None = None,
+    paired: bool = False,
+    items: Sequence[Any] | int | None = None,
     max_time: float | str | None = None,
     timeout: float | str | None = None,
     seed: int = 0,
@@ -65,13 +67,20 @@ def identify(
     ----------
     evaluate
         Measures one arm once: `evaluate(name)`, or `evaluate(value)` with arms as a mapping of names to values. A
-        further parameter called `seed` or `pull` gets the number of the pull; no number is measured twice. It returns
+        further parameter called `seed` or `pull` gets the number of the pull; no number is measured twice. One called
+        `rep` gets which pull of its arm this is, from 1, and `item` what is measured of `items`. It returns
         the metrics by name, in the order of objectives, with those that only limits need behind them, or, if there is
         one metric, as a number. An exception is a
         failed pull, and so is a value that cannot be used: an observation that may be anything, not one that is left
         out.
     arms, objectives, limits, threat, contamination, confidence, goal, coverage, spread, max_pulls, max_pulls_per_arm
         and seed as in `Study`. With a number of arms, `evaluate` gets 0, 1, ….
+    paired
+        As in `Study`: pulls of different arms with the same `rep` share what they are measured on, be it an item that
+        `evaluate` takes by its number, or chance: `seed` is then the number `rep`, the same for all arms.
+    items
+        A list of items, such as questions, each of which an arm is measured on once at most, in random order, the same
+        for all arms; or their number, if `evaluate` gets 0, 1, …. What counts are means over the list.
     executor
         "threads", "processes", "serial" (in this thread), "dask://HOST:PORT", any `concurrent.futures.Executor`, or a
         `distributed.Client`. The last two are left open.
@@ -107,7 +116,9 @@ def identify(
     """
     candidates = _candidates(arms)
     count = None if workers is None else checked_count(workers, "workers")
+    listed = _items(items)
     measure = Measure(_a_function(evaluate), _pull_parameters(evaluate))
+    _check_pairs(measure.named, paired, listed)
     until = None if max_time is None else time.monotonic() + checked_seconds(max_time, "max_time")
     limit = None if timeout is None else checked_seconds(timeout, "timeout")
     # Workers first: what they refuse is refused before a study is begun, and a script that is imported once more by a
@@ -128,10 +139,12 @@ def identify(
             max_pulls=max_pulls,
             max_pulls_per_arm=max_pulls_per_arm,
             seed=seed,
+            paired=paired,
+            items=None if listed is None else len(listed),
             lease=lease,
         )
         try:
-            return _run(study, crew, candidates, until, progress)
+            return _run(study, crew, candidates, listed, until, progress)
         finally:
             if not isinstance(storage, Storage):
                 study.close()
@@ -141,11 +154,12 @@ def _run(
     study: Study,
     crew: Workers,
     candidates: Mapping[str, Any],
+    items: Sequence[Any] | None,
     until: float | None,
     progress: bool | Callable[[RunProgress], None],
 ) -> Result:
     def submit(pull: Pull) -> Future[Measurement]:
-        return crew.submit(candidates[pull.arm], pull.id)
+        return crew.submit(candidates[pull.arm], _given(pull, study.settings.paired, items))
 
     new = study.storage.size(study.name)[1] == 0
     cancel, give_up = threading.Event(), threading.Event()
@@ -265,10 +279,39 @@ def _a_function(evaluate: object) -> Evaluate:
 
 
 def _pull_parameters(evaluate: Evaluate) -> tuple[str, ...]:
-    """The parameters that get the number of the pull: `seed` and `pull`, but for the first, which gets the arm."""
+    """The parameters that get something of the pull, by their names, but for the first, which gets the arm."""
     try:
         parameters = list(inspect.signature(evaluate).parameters.values())
     except (TypeError, ValueError):  # some built-in functions have no signature
         return ()
     by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    return tuple(each.name for each in parameters[1:] if each.name in ("seed", "pull") and each.kind in by_name)
+    return tuple(each.name for each in parameters[1:] if each.name in _OF_A_PULL and each.kind in by_name)
+
+
+_OF_A_PULL = ("seed", "pull", "rep", "item")
+
+
+def _given(pull: Pull, paired: bool, items: Sequence[Any] | None) -> dict[str, Any]:
+    """What `evaluate` may ask for of a pull; chance is shared by the pulls of a repeat where these are compared."""
+    given = {"pull": pull.id, "rep": pull.rep, "seed": pull.rep if paired else pull.id}
+    return given if items is None else {**given, "item": items[pull.item]}
+
+
+def _items(items: object) -> Sequence[Any] | None:
+    if items is None:
+        return None
+    if isinstance(items, int) and not isinstance(items, bool):
+        return range(checked_count(items, "items"))
+    if isinstance(items, (str, bytes)) or not isinstance(items, Sequence) or not len(items):
+        raise BadInput(f"items must be a list of one item at least, or how many there are; got {items!r}")
+    return items
+
+
+def _check_pairs(named: tuple[str, ...], paired: bool, items: Sequence[Any] | None) -> None:
+    """Refuse pairs that have nothing in common, and items that are not asked for."""
+    if items is None and "item" in named:
+        raise BadInput("evaluate takes an item: say which there are, items=[...], or how many, items=400")
+    if items is not None and "item" not in named:
+        raise BadInput("evaluate must take an item, evaluate(arm, item), where items are given")
+    if paired and items is None and not {"rep", "seed"} & set(named):
+        raise BadInput("evaluate must take rep or seed, which the pulls of a repeat share, where paired=True is given")

@@ -30,7 +30,7 @@ from frontguard.evidence.boxes import ArmBoxes
 from frontguard.pareto.box_tree import plant
 from frontguard.pareto.dominance import maxima
 from frontguard.pareto.limits import LimitRule, veiled_boxes
-from frontguard.pareto.promises import promised_amounts
+from frontguard.pareto.promises import promised_amounts, promised_of_pairs
 from frontguard.pareto.relations import (
     find_beaten,
     find_covering,
@@ -41,12 +41,20 @@ from frontguard.pareto.relations import (
     likely_ends,
     worst_uncovered,
 )
-from frontguard.pareto.rule import Goal, checked_tolerance
+from frontguard.pareto.rule import (
+    CONTROL,
+    NOT_RETURNED,
+    Goal,
+    checked_tolerance,
+    decide,
+    new_standing,
+)
 from frontguard.pareto.short_list import Seen, find_best_first, keep_needed
 from frontguard.verdicts import BEYOND, OPEN, Verdict
 
 _MANY = 50_000
 _SAMPLE = 32_768
+_ENOUGH = 10**6  # pulls of an arm after which the rule hopes for no more
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +149,8 @@ def judge(
     if not held.all():
         row = int(held.all(axis=1).argmin())
         raise BadInput(f"boxes must not be empty; got {lower[row].tolist()} to {upper[row].tolist()} for arm {row}")
+    if boxes.apart is not None:
+        return _judge_pairs(boxes, Goal.of(gamma, cover, goal, least_lead))
 
     decided_by = _put_out(lower, upper)
     codes = np.where(decided_by >= 0, int(Verdict.OUT), int(Verdict.UNDECIDED))
@@ -178,6 +188,25 @@ def judge(
     not_returned = left[covered | ~candidates[left]]
     coverage_slack = worst_uncovered(upper[not_returned], lower[returned], cover)
     return replace(verdicts, accuracy_slack=float(accuracy_slack), coverage_slack=coverage_slack)
+
+
+def _judge_pairs(boxes: ArmBoxes, goal: Goal) -> Verdicts:
+    """The verdicts where there is evidence on pairs, of a few hundred arms at most: those of the rule itself."""
+    control = np.zeros(1, CONTROL)
+    control["max_pulls"] = control["max_per_arm"] = np.iinfo(np.int64).max
+    standing = new_standing(len(boxes.lower), boxes.lower.shape[1], control)._replace(boxes=boxes.as_columns())
+    standing.arms["pulls"] = _ENOUGH
+    decide(standing, goal)
+    arms = standing.arms
+    candidates = (arms["candidate"] != NOT_RETURNED) & (arms["status"] != Verdict.OUT)
+    return Verdicts(
+        arms["status"].copy(),
+        arms["decided_by"].copy(),
+        candidates,
+        float(control["accuracy_slack"][0]),
+        float(control["coverage_slack"][0]),
+        Choice(candidates.astype(np.int64), arms["inside"] == 1) if goal.name == "list" else None,
+    )
 
 
 def _choose(boxes: ArmBoxes, arms: Ints, accuracy: Floats, coverage: Floats, margin: Floats) -> Choice:
@@ -273,6 +302,9 @@ def promised_now(
     alive = np.flatnonzero(verdicts.codes != Verdict.OUT)
     wanted, M = Goal.of(accuracy, coverage, goal, margin), len(accuracy)
     # Arms that are in are certainly within, and of the others upper ends alone are read: limits change nothing here.
+    if boxes.apart is not None:
+        columns = boxes.as_columns()[:, :, :M]
+        return promised_of_pairs(columns, alive, verdicts.front[alive], wanted)
     return promised_amounts(boxes.lower[alive, :M], boxes.upper[alive, :M], verdicts.front[alive], wanted, exact)
 
 

@@ -13,6 +13,7 @@ of the M objectives, and behind them what only limits ask for.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -104,7 +105,8 @@ def veiled_boxes(boxes: ArmBoxes, limits: LimitRule, objectives: int) -> tuple[A
     """What is read of K arms with boxes (K, C), in the M objectives, and how each arm stands to its limits (K,)."""
     keeping = keeping_of(boxes.lower, boxes.upper, limits).max(axis=1)
     seems = keeping_of(boxes.estimates, boxes.estimates, limits).max(axis=1)
-    read = ArmBoxes(*(array[:, :objectives].copy() for array in vars(boxes).values()))
+    apart = None if boxes.apart is None else boxes.apart[:, :, :objectives]
+    read = replace(ArmBoxes(*(array[:, :objectives].copy() for array in boxes.alone)), apart=apart)
     read.lower[keeping == OPEN] = -np.inf
     unlikely = (keeping == OPEN) & (seems != WITHIN)
     read.estimates[unlikely] = read.doubt_low[unlikely] = read.doubt_high[unlikely] = -np.inf

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from frontguard._common.typing import Bools, Floats
+from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.pareto.relations import find_strongest_rivals, worst_uncovered
-from frontguard.pareto.rule import Goal, promised
+from frontguard.pareto.rule import Goal, promised, promised_by_pairs
 
 
 def promised_amounts(lower: Floats, upper: Floats, inside: Bools, goal: Goal, exact: Bools) -> tuple[Floats, Floats]:
@@ -38,6 +38,12 @@ def promised_amounts(lower: Floats, upper: Floats, inside: Bools, goal: Goal, ex
         if 0.0 < missing < np.inf and worst_uncovered(upper[~inside], lower[inside], spared) <= 0.0:
             coverage = spared
     return np.maximum(accuracy, 0.0), np.maximum(coverage, 0.0)
+
+
+def promised_of_pairs(boxes: Floats, alive: Ints, inside: Bools, goal: Goal) -> tuple[Floats, Floats]:
+    """The same of the alive arms (n,) of which some are `inside` (n,), where there is evidence on pairs of them."""
+    more, missing = promised_by_pairs(boxes, alive, inside, goal.accuracy, goal.coverage)
+    return np.maximum(goal.accuracy + more, 0.0), np.maximum(goal.coverage + missing, 0.0)
 
 
 def _spared(wanted: Floats, slack: float, exact: Bools) -> Floats:

@@ -1,9 +1,10 @@
 """The relations between arms by which the rule decides: each for one pair, and right below it for a million arms.
 
 What is known of arms i and j in one objective is an upper bound of m_j − m_i, the `difference`. With intervals [L, H]
-it is H_j − L_i; other evidence would bring bounds of its own, and everything below would stay. Differences are rounded
-as they are written, first the difference and then the tolerance, in both forms alike: `tests/pareto/test_relations.py`
-holds one against the other, and fails where only one is changed.
+it is H_j − L_i; evidence on pairs of arms brings bounds of its own (see `evidence.boxes`), for a few hundred arms at
+most, and only kernels read them. Differences are rounded as they are written, first the difference and then the
+tolerance, in both forms alike: `tests/pareto/test_relations.py` holds one against the other, and fails where only one
+is changed.
 
 For one pair, kernels read an array of boxes (K, COLUMNS, M); for many arms at once, functions take arrays (n, M) of the
 columns that they need, and ask `pareto.dominance`, which does not look at all pairs.
@@ -16,6 +17,7 @@ import numpy as np
 from frontguard._common.compiled import inlined
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.evidence.boxes import (
+    COLUMNS,
     DOUBT_HIGH,
     DOUBT_LOW,
     ESTIMATE,
@@ -37,15 +39,28 @@ WARY = 2.0
 
 @inlined
 def difference(boxes: Floats, j: int, i: int, d: int) -> float:
-    """An upper bound of m_j − m_i in objective d: H_j − L_i."""
+    """An upper bound of m_j − m_i in objective d: H_j − L_i, or what pairs say, where that is less.
+
+    Of an arm that has no box (any more, or that the rule may read) nothing is believed that pairs say.
+    """
     bound: float = boxes[j, HIGH, d] - boxes[i, LOW, d]
+    if boxes.shape[1] > COLUMNS and bound < np.inf:
+        bound = min(bound, boxes[j, COLUMNS + i, d])
     return bound
+
+
+@inlined
+def sharper(boxes: Floats, j: int, i: int, d: int) -> bool:
+    """Whether pairs say more of m_j − m_i in objective d than boxes do."""
+    return boxes.shape[1] > COLUMNS and bool(boxes[j, COLUMNS + i, d] < boxes[j, HIGH, d] - boxes[i, LOW, d])
 
 
 @inlined
 def lasting_difference(boxes: Floats, j: int, i: int, d: int) -> float:
     """What more pulls can bring that bound down to, if the samples go on as they are."""
     bound: float = boxes[j, HIGH_FLOOR, d] - boxes[i, LOW_FLOOR, d]
+    if boxes.shape[1] > COLUMNS and bound < np.inf:
+        bound = min(bound, boxes[j, COLUMNS + i, d])
     return bound
 
 

@@ -36,7 +36,7 @@ from frontguard._common.checks import one_for_each
 from frontguard._common.compiled import inlined, kernel
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard._common.written import GOALS, checked_goal
-from frontguard.evidence.boxes import DOUBT_LOW, ESTIMATE, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR, unknown_boxes
+from frontguard.evidence.boxes import COLUMNS, DOUBT_LOW, ESTIMATE, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR, unknown_boxes
 from frontguard.evidence.samples import Table
 from frontguard.pareto.limits import LOWEST
 from frontguard.pareto.relations import (
@@ -49,6 +49,7 @@ from frontguard.pareto.relations import (
     lasting_difference,
     lead,
     near,
+    sharper,
     shortfall,
     uncovered,
     worst_uncovered,
@@ -215,6 +216,8 @@ def helpful(arms: Table, boxes: Floats, tolerance: Floats, i: int, j: int, every
     where, limit = where_it_counts(boxes, tolerance, i, j, every)
     gain = gain_below(boxes, i, where) + gain_above(boxes, j, where)
     who = who_gains(boxes, i, j, where, float(arms[i].pulls), float(arms[j].pulls))
+    if sharper(boxes, j, i, where):  # pairs are decided by blocks that both have
+        who = 2 if arms[i].pulls == arms[j].pulls else 0 if arms[i].pulls < arms[j].pulls else 1
     # What has many pulls is believed. Only those that would be sampled are asked: the other one may never get more.
     pulls = arms[i].pulls if who == 0 else arms[j].pulls if who == 1 else min(arms[i].pulls, arms[j].pulls)
     if limit > 0.0 and gain <= limit and pulls >= (PATIENCE if gain < np.inf else LONG_PATIENCE):
@@ -376,8 +379,22 @@ def skyline(boxes: Floats, column: int, alive: Ints, count: int, front: Ints) ->
 
 
 @kernel
+def strongest(boxes: Floats, column: int, alive: Ints, count: int, front: Ints) -> int:
+    """Collect in `front` the alive arms that have to be asked, of those with the highest bounds. Returns how many.
+
+    Those of the skyline; or all, where there is evidence on pairs, which may say most of others.
+    """
+    if boxes.shape[1] == COLUMNS:
+        return skyline(boxes, column, alive, count, front)
+    front[:count] = alive[:count]
+    return count
+
+
+@kernel
 def put_out(standing: Standing) -> None:
     """Put out every arm that another one dominates. Only arms with the highest lower bounds can do that.
+
+    Where pairs say it, one that was put out a moment before is not asked: who put it out is alive, and named.
 
     Before, those that are beyond a limit: nobody decides these, and they decide nobody.
     """
@@ -391,12 +408,12 @@ def put_out(standing: Standing) -> None:
         else:
             alive[count] = i
             count += 1
-    size = skyline(boxes, LOW, alive, count, front)
+    size = strongest(boxes, LOW, alive, count, front)
     for a in range(count):
         i = alive[a]
         for f in range(size):
             j = front[f]
-            if j != i and dominated(boxes, i, j):
+            if j != i and arms[j].status != OUT and dominated(boxes, i, j):
                 arms[i].status = OUT
                 arms[i].decided_by = j
                 arms[i].wanted = 0
@@ -404,9 +421,13 @@ def put_out(standing: Standing) -> None:
                 break
     kept = 0
     for a in range(count):
-        if arms[alive[a]].status != OUT:
-            alive[kept] = alive[a]
+        i = alive[a]
+        if arms[i].status != OUT:
+            alive[kept] = i
             kept += 1
+            continue
+        while arms[arms[i].decided_by].status == OUT:  # by one that was put out after it
+            arms[i].decided_by = arms[arms[i].decided_by].decided_by
     standing.control[0].alive = kept
 
 
@@ -478,7 +499,7 @@ def bring_in(standing: Standing, accuracy: Floats, every: bool) -> None:
     """
     arms, boxes, alive, front = standing.arms, standing.boxes, standing.alive, standing.front
     count = standing.control[0].alive
-    size = skyline(boxes, HIGH, alive, count, front)
+    size = strongest(boxes, HIGH, alive, count, front)
     for a in range(count):
         i = alive[a]
         if arms[i].candidate == NOT_RETURNED and not every:
@@ -786,6 +807,41 @@ def promised(lower: Floats, upper: Floats, inside: Bools, goal: Goal) -> tuple[f
     _, short = find_strongest_rivals(lower[inside], upper, goal.accuracy, np.flatnonzero(inside))
     accuracy = float(np.max(short)) if len(short) else 0.0
     return accuracy, worst_uncovered(upper[~inside], lower[inside], goal.coverage)
+
+
+@kernel
+def promised_by_pairs(
+    boxes: Floats, alive: Ints, inside: Bools, accuracy: Floats, coverage: Floats
+) -> tuple[float, float]:
+    """`promised` of the alive arms (n,), of which some are `inside` (n,), where there is evidence on pairs of them."""
+    within, missed = (-np.inf if inside.any() else 0.0), -np.inf
+    for a in range(alive.shape[0]):
+        nearest = np.inf
+        for b in range(alive.shape[0]):
+            if a != b and inside[a]:
+                within = max(within, shortfall(boxes, accuracy, alive[a], alive[b]))
+            elif a != b and inside[b]:
+                nearest = min(nearest, uncovered(boxes, coverage, alive[a], alive[b]))
+        if not inside[a]:
+            missed = max(missed, nearest)
+    return within, missed
+
+
+def rival_bounds(boxes: Floats, decided_by: Ints, objectives: int) -> Floats | None:
+    """Upper bounds (K, 2, M) of what an arm is ahead of the one that decides it, and that one of the arm; ∞ for none.
+
+    None without evidence on pairs.
+    """
+    if boxes.shape[1] == COLUMNS:
+        return None
+    arms = np.flatnonzero(decided_by >= 0)
+    rivals = decided_by[arms]
+    found = np.full((len(decided_by), 2, objectives), np.inf)
+    for side, (one, other) in enumerate(((arms, rivals), (rivals, arms))):
+        alone = boxes[one, HIGH, :objectives] - boxes[other, LOW, :objectives]
+        pairs = boxes[one, COLUMNS + other, :objectives]
+        found[arms, side] = np.where(alone < np.inf, np.minimum(alone, pairs), np.inf)
+    return found
 
 
 def floors(boxes: Floats) -> Floats:

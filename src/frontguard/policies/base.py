@@ -47,7 +47,9 @@ class Policy(ABC):
     fixed: ClassVar[dict[str, type[Any]]] = {"arms": int, "objectives": int}
     """What is given at the start."""
     changing: ClassVar[dict[str, type[Any]]] = {"_outstanding": np.ndarray, "_waiting": int}
-    """What `_begin` makes of it, and observations change."""
+    """What `_begin` makes of it, and observations change ..."""
+    growing: ClassVar[frozenset[str]] = frozenset({"pool"})
+    """... and which of these arrays have no shape of their own."""
 
     standing: Any
     """A named tuple whose `arms` are records with a `status` and who they were `decided_by`."""
@@ -240,7 +242,7 @@ class Policy(ABC):
         fresh = policy._arrays()
         policy._take_over(cls.changing, state)
         for each, array in policy._arrays().items():
-            if each != "pool":  # which grows
+            if each not in cls.growing:
                 check_kind(each, array, fresh[each])
         check_range("pulls that are out", policy._outstanding, 0, MOST)
         if policy._waiting != policy._outstanding.sum():

@@ -20,6 +20,7 @@ from frontguard._common.written import GOALS
 from frontguard.errors import BadInput, OutOfTurn
 from frontguard.evidence.boundaries import STEPS
 from frontguard.evidence.boxes import (
+    COLUMNS,
     ESTIMATE,
     HIGH,
     LARGEST,
@@ -38,7 +39,7 @@ from frontguard.notices import ContaminationRefuted, Notice, SpreadRefuted
 from frontguard.objectives import Objective, parse_objectives, tolerances
 from frontguard.pareto.judge import front_of_estimates
 from frontguard.pareto.limits import LimitRule, keeping_of, veil
-from frontguard.pareto.promises import promised_amounts
+from frontguard.pareto.promises import promised_amounts, promised_of_pairs
 from frontguard.pareto.rule import (
     BUDGET,
     CONTROL,
@@ -52,6 +53,7 @@ from frontguard.pareto.rule import (
     new_standing,
     next_batch,
     reachable,
+    rival_bounds,
     wanted_arms,
 )
 from frontguard.policies.base import Policy, State
@@ -164,7 +166,7 @@ class Certified(Policy):
             threat,
             arms=self.arms,
             objectives=max(self.objectives, len(statistics)) if wider else self.objectives,  # type: ignore[arg-type]
-            delta=delta,
+            delta=self._delta_of_boxes(delta),
             spread=spread,
             t_bar=t_bar,
             quantiles=quantiles,
@@ -190,6 +192,10 @@ class Certified(Policy):
         control["accuracy_slack"] = control["coverage_slack"] = np.inf
         self._start = control
         self._begin()
+
+    def _delta_of_boxes(self, delta: float) -> float:
+        """What boxes have of δ."""
+        return delta
 
     def _first_bounded(self) -> list[int | None]:
         return first_bounded(self.rule)[: 2 * self.objectives]
@@ -455,8 +461,8 @@ class Certified(Policy):
         """Count pulls of `arms` as asked for."""
         self._expect(self._checked_arms(arms))
 
-    def take(self, arms: npt.ArrayLike, values: npt.ArrayLike) -> None:
-        """As `tell`, but decide nothing yet."""
+    def take(self, arms: npt.ArrayLike, values: npt.ArrayLike, reps: npt.ArrayLike | None = None) -> None:
+        """As `tell`, but decide nothing yet; which pull of its arm each is matters to `Paired` only."""
         self._take(arms, values)
 
     def dismiss(self, arms: npt.ArrayLike) -> None:
@@ -554,7 +560,7 @@ class Certified(Policy):
         standing = self.standing
         touched = np.flatnonzero(self._touched)
         pulls = standing.arms["pulls"][touched] + self._outstanding[touched]  # those that are out count as failed
-        if refresh_all(standing.boxes, touched, self.samples, pulls, self.rule):
+        if self._refresh(touched, pulls):
             standing.control["revive"] = 1
         self._touched[:] = False
         self._told_since = 0
@@ -563,6 +569,10 @@ class Certified(Policy):
             self._all_seen = bool(((arms["pulls"] > 0) | (arms["status"] == Verdict.SET_ASIDE)).all())
         if self._all_seen and (standing.arms["status"] != Verdict.SET_ASIDE).any():
             decide(self.read_by_rule(), self.goal)
+
+    def _refresh(self, touched: Ints, pulls: Ints) -> bool:
+        """Bring what is known of arms that were told up to date; whether some of it was found false."""
+        return bool(refresh_all(self.standing.boxes, touched, self.samples, pulls, self.rule))
 
     def read_by_rule(self) -> Standing:
         """Where arms stand, with the boxes that the rule reads: where there are limits, see `pareto.limits`."""
@@ -576,6 +586,10 @@ class Certified(Policy):
     def certificate(self) -> Certificate:
         """What holds now of the arms that are in: the least accuracy and coverage with which they can be returned."""
         alive, standing = self._alive, self.standing
+        if standing.boxes.shape[1] > COLUMNS:
+            boxes = standing.boxes[:, :, : self.objectives]
+            returned = standing.arms["status"][alive] == Verdict.IN
+            return self._certificate(*promised_of_pairs(boxes, alive, returned, self.goal))
         lower, upper = (bounds[alive] for bounds in self._bounds())
         inside, exact = standing.arms["status"][alive] == Verdict.IN, self.rule.kinds[: self.objectives] == EXACT
         return self._certificate(*promised_amounts(lower, upper, inside, self.goal, exact))
@@ -612,6 +626,7 @@ class Certified(Policy):
     def result(self, arm_names: Sequence[str] | None = None, objective_names: Sequence[str] | None = None) -> Result:
         """The answer so far, final once `done`; where no arm is in, with a guess beside it."""
         found, codes = replace(super().result(arm_names, objective_names), goal=self.goal.name), self.verdict_codes
+        found = replace(found, apart=rival_bounds(self.standing.boxes, found.decided_by, self.objectives))
         if not found.pulls or (codes == Verdict.IN).any():
             return found
         alive = (codes != Verdict.OUT) & (codes != Verdict.SET_ASIDE)

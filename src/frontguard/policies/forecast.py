@@ -19,6 +19,7 @@ from frontguard._common.compiled import kernel
 from frontguard._common.typing import Floats, Ints
 from frontguard.evidence.boundaries import read_rank, taken_away
 from frontguard.evidence.boxes import (
+    COLUMNS,
     HIGH,
     HIGH_FLOOR,
     LARGEST,
@@ -34,7 +35,7 @@ from frontguard.evidence.boxes import (
 from frontguard.evidence.samples import Record, Samples, Table, ranked
 from frontguard.evidence.statistics import QUANTILE
 from frontguard.pareto.limits import LimitRule, veil_arm
-from frontguard.pareto.relations import lasting_difference, shortfall, uncovered
+from frontguard.pareto.relations import lasting_difference, sharper, shortfall, uncovered
 from frontguard.pareto.rule import (
     CERTIFIED,
     NOT_RETURNED,
@@ -43,7 +44,7 @@ from frontguard.pareto.rule import (
     Goal,
     Standing,
     nearest_covering,
-    skyline,
+    strongest,
     where_it_counts,
     who_gains,
 )
@@ -62,6 +63,9 @@ DOUBT = 0.3
 LEAST, MOST, MOST_OF_PULLS = 0.4, 2.0, 0.15
 """Between what it takes in the end, four times out of five: from so many times what was foreseen to so many times, and
 that share of the pulls so far, for near its end a study takes more than it seems. Found by simulation: docs/run.md."""
+
+SHRINKING = 0.7
+"""The power of the number of pairs with which what is left open of a difference is taken to shrink."""
 
 REACHED, BEYOND_SIGHT = range(2)
 
@@ -162,10 +166,31 @@ def _eased(start: Floats, tolerance: Floats, i: int, j: int) -> Floats:
     for d in range(tolerance.shape[0]):
         slack = tolerance[d] - lasting_difference(start, j, i, d)
         gain = start[i, LOW_FLOOR, d] - start[i, LOW, d] + start[j, HIGH, d] - start[j, HIGH_FLOOR, d]
+        if sharper(start, j, i, d):
+            gain = max(0.0, start[j, COLUMNS + i, d] - (start[j, HIGH_FLOOR, d] - start[i, LOW_FLOOR, d]))
         if gain < np.inf:
             apart = 2.0 * DOUBT * gain
             eased[d] += 0.5 * (np.sqrt(slack * slack + apart * apart) - slack)
     return eased
+
+
+@kernel
+def _shrink_pair(thought: Thought, i: int, j: int) -> None:
+    """What differences within pairs would say of i and j, if they had their pulls of the thought.
+
+    They come down to what the floors of the arms leave by a power of the pulls between that of wide differences, 1/2,
+    and that of narrow ones, 1; on a list, to that itself once all items are measured.
+    """
+    arms, pulls, boxes = thought.standing.arms, thought.pulls, thought.standing.boxes
+    now, then = min(arms[i].pulls, arms[j].pulls), min(pulls[i], pulls[j])
+    left = 0.0 if then >= thought.standing.control[0].max_per_arm else (now / then) ** SHRINKING
+    for d in range(boxes.shape[2]):
+        for side in range(2):
+            a, b = (i, j) if side == 0 else (j, i)
+            bound = thought.start[a, COLUMNS + b, d]
+            floor = thought.start[a, HIGH_FLOOR, d] - thought.start[b, LOW_FLOOR, d]
+            if floor < bound < np.inf:
+                boxes[a, COLUMNS + b, d] = floor + (bound - floor) * left
 
 
 @kernel
@@ -180,6 +205,8 @@ def _settle(thought: Thought, tolerance: Floats, i: int, j: int, every: bool) ->
     while (uncovered(boxes, eased, j, i) if every else shortfall(boxes, eased, i, j)) > 0.0:
         where, _ = where_it_counts(boxes, eased if every else tolerance, i, j, every)
         who = who_gains(boxes, i, j, where, pulls[i], pulls[j])
+        if sharper(boxes, j, i, where):
+            who = 2 if pulls[i] == pulls[j] else 0 if pulls[i] < pulls[j] else 1
         for side in range(2):
             if who == 1 - side:
                 continue
@@ -188,6 +215,8 @@ def _settle(thought: Thought, tolerance: Floats, i: int, j: int, every: bool) ->
             if pulls[k] > min(FARTHEST * thought.standing.arms[k].pulls, LARGEST):
                 return -1.0
             _read_boxes(thought, k)
+        if boxes.shape[1] > COLUMNS:
+            _shrink_pair(thought, i, j)
     taken: float = pulls[i] + pulls[j] - before
     return taken
 
@@ -271,7 +300,7 @@ def _go_on(
         if taken > dearest:
             dearest, answer[1], answer[2] = taken, i, k
     # A rival that another one exceeds everywhere need not be looked at; candidates are, each may hide what is below it.
-    rivals = standing.front[: skyline(boxes, HIGH, alive, alive.size, standing.front)]
+    rivals = standing.front[: strongest(boxes, HIGH, alive, alive.size, standing.front)]
     rivals = np.concatenate((returned, _that_are(arms, rivals, False)))
     for i in returned:
         if arms[i].status == IN:

@@ -20,6 +20,7 @@ class Pending:
     def __init__(self, arms: int, objectives: int) -> None:
         self.counts = np.zeros(arms, np.int64)  # pulls of each arm, failed ones included
         self.dismissed = np.zeros(0, np.int64)  # arms of those that do not count
+        self.by_block: list[tuple[Ints, Ints, Floats]] = []  # arms, which pull of the arm each is, and values
         self._columns = empty_table(arms * objectives)
         self._pool = empty_pool(arms * objectives)
         self._readers: WeakSet[object] = WeakSet()  # of the pool as it is
@@ -28,8 +29,10 @@ class Pending:
         """How many pulls are pending."""
         return int(self.counts.sum())
 
-    def add(self, arms: Ints, values: Floats) -> None:
+    def add(self, arms: Ints, values: Floats, reps: Ints | None = None) -> None:
         """Add inner values (n, M) of pulls of `arms` (n,); NaN where one failed. Costs about as much as is added."""
+        if reps is not None:
+            self.by_block.append((arms, reps, values))
         if len(self._readers):
             self._pool, self._readers = self._pool.copy(), WeakSet()
         order = np.argsort(arms, kind="stable")

@@ -48,9 +48,9 @@ def study_report(
     follower = Follower(storage, name)
     overview = follower.catch_up(None if progress is None else partial(progress, "pulls read"))
     settings, snapshot = overview.settings, overview.snapshot
-    arms, values, held = follower.values(overview.told)  # which it has read: the storage is not asked again
+    arms, values, held, reps = follower.values(overview.told)  # which it has read: the storage is not asked again
     out = np.concatenate([held, under_way(storage, name, overview.told)])
-    log = StudyLog(settings, snapshot.result, arms, values, out)
+    log = StudyLog(settings, snapshot.result, arms, values, reps, out)
     found, differing = own_answer(log, progress=None if progress is None else partial(progress, "shares of lies tried"))
     return _report(
         "study",

@@ -103,7 +103,9 @@ GIVEN_BACK = float("-inf")
 class Pull:
     """What is asked: one measurement to make, leased to `worker` until `deadline` (seconds since the epoch).
 
-    A storage knows a pull by its number. The study adds the arm: its name, and its position among the arms.
+    A storage knows a pull by its number. The study adds the arm: its name, and its position among the arms; and which
+    repeat of it this is, from 1, so that the seventh pulls of two arms can share an item or a seed. In a study of a
+    list of items, `item` is the position in it that this repeat measures, the same for all arms.
     """
 
     id: int
@@ -111,6 +113,8 @@ class Pull:
     deadline: float
     arm: str = ""
     index: int = -1
+    rep: int = 0
+    item: int = -1
 
 
 @dataclass(frozen=True)

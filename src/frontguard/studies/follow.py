@@ -129,13 +129,15 @@ class Follower:
         with self._lock:
             return self._pulls.of(arm, most)
 
-    def values(self, most: int) -> tuple[Ints, Floats, Ints]:
+    def values(self, most: int) -> tuple[Ints, Floats, Ints, Ints]:
         """Arms (n,), by position, and values (n, M) of the first `most` pulls that were read; NaN where one failed.
 
-        Those that count, that is; and the arms of those that wait for earlier ones.
+        Those that count, that is; the arms of those that wait for earlier ones; and which pull of its arm each of the
+        former is.
         """
         with self._lock:
-            return self._pulls.values(most, self._replay.arm_of)
+            pulls, values, held = self._pulls.values(most, self._replay.arm_of)
+            return self._replay.arms_of(pulls), values, held, self._replay.reps_of(pulls)
 
     # In the lock ------------------------------------------------------------------------------------------------------
 
@@ -370,10 +372,10 @@ class _PullsByArm:
         return tuple(self._texts.setdefault(text, text) for text in texts)
 
     def values(self, most: int, arm_of: Ints) -> tuple[Ints, Floats, Ints]:
-        """Arms (n,) and values (n, M) of those of the first `most` pulls that count; arms of those that wait."""
+        """Numbers (n,) and values (n, M) of those of the first `most` pulls that count; arms of those that wait."""
         told = self._joined([told for _, told in self._pieces]).part(0, most)
         counted, held = counted_and_held(told, arm_of)
-        return arm_of[counted.pulls - 1], counted.values, held
+        return counted.pulls, counted.values, held
 
     def of(self, arm: int, most: int) -> Measurements:
         """The last `most` pulls of an arm in their order."""

@@ -88,17 +88,17 @@ class _Noted:
     """Told pulls that no plan counts yet, prepared for a decision on them: new ones are added to what was prepared."""
 
     def __init__(self, settings: Settings, counted: CountedPulls) -> None:
-        self._columns = settings.columns
+        self._columns, self._paired = settings.columns, settings.paired
         arms, boxed = len(settings.arms), len(settings.columns.boxed)
         self.pending = Pending(arms, boxed)
         self.failures = _Failures(arms, settings.columns.sources)
         self.counted = counted
         self.pieces = 0  # of what was read
 
-    def add(self, told: Told, arm_of: Ints) -> None:
+    def add(self, told: Told, arm_of: Ints, rep_of: Ints) -> None:
         counted, left_out = self.counted.take(told, arm_of)
         arms, inner = arm_of[counted.pulls - 1], self._columns.observed(counted.values)
-        self.pending.add(arms, inner)
+        self.pending.add(arms, inner, rep_of[counted.pulls - 1] if self._paired else None)
         self.pending.dismiss(left_out)
         self.failures.add(arms, inner, counted)
         self.pieces += 1
@@ -125,7 +125,9 @@ class Replay:
         self.side_by_side = False  # whether pulls were told in another order than that in which they were started
         self._last_pull = 0
         self.planned = 0  # pulls of all plans so far ...
-        self._arm_of = np.empty(64, np.int64)  # ... and their arms, with room to grow
+        self._arm_of = np.empty(64, np.int64)  # ... and their arms, with room to grow ...
+        self._rep_of = np.empty(64, np.int64)  # ... which pull of the arm each is, from 1 ...
+        self._asked = np.zeros(len(settings.arms), np.int64)  # ... and how many each arm has
         self._ahead: list[Told] = []  # told pulls that were read and that no plan counts yet, in pieces ...
         self._passed = 0  # ... of the first piece those that a plan counts ...
         self._count_ahead = 0  # ... how many the others are ...
@@ -157,6 +159,11 @@ class Replay:
         """The arms of planned pulls."""
         arms: Ints = self.arm_of[np.asarray(pulls, np.int64) - 1]
         return arms
+
+    def reps_of(self, pulls: npt.ArrayLike) -> Ints:
+        """Which pull of its arm each of these planned pulls is, from 1."""
+        reps: Ints = self._rep_of[np.asarray(pulls, np.int64) - 1]
+        return reps
 
     def catch_up(
         self,
@@ -212,8 +219,13 @@ class Replay:
         before, self.planned = self.planned, self.planned + len(plan.arms)
         if self.planned > len(self._arm_of):
             self._arm_of = np.concatenate([self._arm_of, np.empty(self.planned, np.int64)])
-        # A copy of this replay shares the array, and writes where this one does not look.
+            self._rep_of = np.concatenate([self._rep_of, np.empty(self.planned, np.int64)])
+        # A copy of this replay shares the arrays, and writes where this one does not look.
         self._arm_of[before : self.planned] = plan.arms
+        order = np.argsort(plan.arms, kind="stable")
+        ranks = np.arange(1, len(order) + 1) - np.searchsorted(plan.arms[order], plan.arms[order])
+        self._rep_of[before + order] = self._asked[plan.arms[order]] + ranks
+        self._asked = self._asked + np.bincount(plan.arms, minlength=len(self._asked))
         self.policy.expect(plan.arms)
         self.plans, self.status = plan.number, plan.status
 
@@ -236,7 +248,7 @@ class Replay:
             counted, left_out = self._counted.take(taken, self.arm_of)
             arms = self.arms_of(counted.pulls)
             inner = self.settings.columns.observed(counted.values)
-            self.policy.take(arms, inner)
+            self.policy.take(arms, inner, self.reps_of(counted.pulls))
             self.policy.dismiss(left_out)
         except OutOfTurn:
             raise not_a_log(study, "a pull was told twice") from None
@@ -387,7 +399,7 @@ class Replay:
             self._noted = _Noted(self.settings, self._counted.copy())
         noted = self._noted
         for piece in self._pieces_ahead()[noted.pieces :]:
-            noted.add(piece, self.arm_of)
+            noted.add(piece, self.arm_of, self._rep_of)
         after = Replay.__new__(Replay)
         after.__dict__.update(self.__dict__)
         after.policy = self.policy.with_pending(noted.pending)
@@ -467,6 +479,9 @@ class Replay:
         """What was used up, where that is why the study stopped: a budget, or the clusters of some arms."""
         used_up, budget = self._counted.used_up, self.settings.budget
         spent = budget.max_pulls is not None and self.planned >= budget.max_pulls
+        most, items = budget.max_pulls_per_arm, self.settings.items
+        if items and not spent and (most is None or most >= items):  # of a list, which says so itself
+            return ()
         if status != "budget" or not used_up.any() or spent:
             return _budget_over(budget, status)
         names = tuple(self.settings.arms[arm] for arm in np.flatnonzero(used_up).tolist())

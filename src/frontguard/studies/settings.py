@@ -20,6 +20,7 @@ from frontguard.objectives import Objective, parse_objectives
 from frontguard.phrases import did_you_mean, shortened, shown
 from frontguard.policies import Certified
 from frontguard.policies.gate import Gatekeeper
+from frontguard.policies.paired import Paired
 from frontguard.results import ArmParts
 from frontguard.theory.spread import Gaussian, LinearAroundMedian, SpreadBound, Subgaussian, Uniform
 from frontguard.theory.threats import Threat, threat_named
@@ -30,6 +31,9 @@ FORMAT = 1
 
 MOST_OBJECTIVES = 1000
 """More than any study has; their intervals are made of tables, one for each."""
+
+MOST_ITEMS = 1_000_000
+"""Of a list. Where there are more, they may as well be endless."""
 
 MOST_CELLS = 10_000_000
 """Arms times objectives of a study at most: some gigabytes."""
@@ -68,6 +72,8 @@ class Settings:
     goal: str = "list"  # or "front": see `Certified`
     rates: tuple[str, ...] = ()  # metrics whose first values were true or false, so that their rate counts
     baseline: str | None = None  # of a gate: the arm that the others are compared with
+    paired: bool = False  # whether pulls of the same repeat are of the same item, seed or block
+    items: int = 0  # of the list that these are drawn from; 0 where there is none
     columns: Columns = field(init=False, repr=False, compare=False)  # what a pull measures, and what has a box
 
     def policy(self) -> Certified:
@@ -76,6 +82,8 @@ class Settings:
         kind: type[Certified] = Certified
         if self.baseline is not None:
             kind, optional = Gatekeeper, optional | {"baseline": self.arms.index(self.baseline)}
+        elif self.paired:
+            kind, optional = Paired, optional | {"items": self.items}
         return kind.for_objectives(
             len(self.arms),
             self.objectives,
@@ -113,6 +121,8 @@ class Settings:
             del settings["rates"]
         if self.baseline is None:
             del settings["baseline"]
+        if not self.paired:
+            del settings["paired"], settings["items"]
         return json.dumps(settings, ensure_ascii=False, default=asdict)
 
     @classmethod
@@ -137,7 +147,7 @@ class Settings:
                 f"{where}: they are of format {shown(written_in, 60)}; this version of frontguard reads {FORMAT}: "
                 "update frontguard"
             )
-        read = {"limits": [], "rates": [], "goal": "front", "baseline": None} | read
+        read = {"limits": [], "rates": [], "goal": "front", "baseline": None, "paired": False, "items": 0} | read
         missing = [key for key in _READERS if key not in read]
         if missing:
             raise BadInput(f"{where}: wanted also {', '.join(missing)}")
@@ -167,6 +177,10 @@ class Settings:
             )
         if self.coverage is not None and len(self.coverage) != objectives:
             raise BadInput(f"coverage must be one number for each of {objectives} objectives; got {len(self.coverage)}")
+        if self.paired and self.baseline is not None:
+            raise BadInput("baseline: a gate goes by intervals; leave pairs and items away")
+        if self.items and (not self.paired or self.items > MOST_ITEMS):
+            raise BadInput(f"items must be at most {MOST_ITEMS:,}, of a study of pairs; got {self.items:,}")
         _check_parts(self.about, arms)
         for name in self.rates:
             if not any(each.name == name and each.takes_booleans for each in self.columns.metrics):
@@ -222,6 +236,8 @@ class Settings:
             ("spread", self.spread, wanted.spread),
             ("seed", self.seed, wanted.seed),
             ("baseline", self.baseline, wanted.baseline),
+            ("pairs", self.paired, wanted.paired),
+            ("items", self.items, wanted.items),
             ("identity", self.about.get("identity"), wanted.about.get("identity")),
         ):
             if ours != theirs:
@@ -402,5 +418,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "goal": checked_goal,
     "rates": lambda value: tuple(checked_text(each, "a rate") for each in _of_kind(list, value, "a list of names")),
     "baseline": lambda value: None if value is None else checked_text(value, "baseline"),
+    "paired": lambda value: _of_kind(bool, value, "true or false"),
+    "items": lambda value: _whole_from_0(value, "items"),
 }
 """What reads each key of the stored text."""

@@ -31,6 +31,7 @@ from frontguard.storage.contract import Storage, StudyExists, Tell, UnknownStudy
 from frontguard.storage.open import open_storage
 from frontguard.studies.forks import renew_after_fork
 from frontguard.studies.gate import gate_of
+from frontguard.studies.items import item_order
 from frontguard.studies.measurement import (
     Measurement,
     UnusableValue,
@@ -95,7 +96,13 @@ class Study:
     max_pulls, max_pulls_per_arm
         Budgets.
     seed
-        Of the order in which arms are measured.
+        Of the order in which arms are measured, and of that in which items are.
+    paired
+        Whether pulls of different arms with the same number `rep` were measured on the same item, seed or block: then
+        means and rates are compared by their differences as well. What a pull gives must not depend on when it is made.
+    items
+        How many items there are, where pulls measure those of a finite list, each once, in random order: the k-th pulls
+        of all arms the item number `item`, from 0. What counts are means over the list. Implies `paired`.
     lease
         Time, in seconds or as `"10 min"`, after which a pull that was handed out, and neither told nor renewed, is
         given up: it counts as failed.
@@ -131,6 +138,8 @@ class Study:
         max_pulls: int | None = None,
         max_pulls_per_arm: int | None = None,
         seed: int = 0,
+        paired: bool = False,
+        items: int | None = None,
         lease: float | str = LEASE,
         worker: str | None = None,
         about: dict[str, Any] | None = None,
@@ -146,6 +155,8 @@ class Study:
             spread=spread,
             seed=checked_seed(seed),
             budget=Budget(max_pulls, max_pulls_per_arm),
+            paired=bool(paired) or items is not None,
+            items=0 if items is None else checked_count(items, "items"),
             about=dict(about or {}),
             baseline=baseline,
         )
@@ -186,6 +197,7 @@ class Study:
         self._unsettled = {d for d, each in enumerate(self.metrics) if each.by_default}
         self._held: set[int] = set()  # pulls that `ask` gave and that were not told since
         self._replay = Replay(settings)
+        self._items = item_order(settings.seed, settings.items)
         self._lock = threading.RLock()  # of the replay; storages look after themselves
         renew_after_fork(self)
 
@@ -262,7 +274,12 @@ class Study:
                 self.catch_up()
             arms = self._replay.arms_of([pull.id for pull in leased]).tolist()
             self._held.update(pull.id for pull in leased)  # not before: what nobody heard of is reclaimed
-        return [replace(pull, arm=self.arms[arm], index=arm) for pull, arm in zip(leased, arms, strict=True)]
+            reps = self._replay.reps_of([pull.id for pull in leased]).tolist()
+        order = self._items
+        return [
+            replace(pull, arm=self.arms[arm], index=arm, rep=rep, item=int(order[rep - 1]) if len(order) else -1)
+            for pull, arm, rep in zip(leased, arms, reps, strict=True)
+        ]
 
     def renew(self, pulls: Iterable[Pull | int] | None = None) -> int:
         """Say that this worker is still at its pulls, all unless said which: `lease` seconds from now; how many it has.
@@ -371,6 +388,11 @@ class Study:
             except UnusableValue as error:
                 raise (error.of_arm(pull.arm) if isinstance(pull, Pull) else error) from None
             of = checked_cluster(came.cluster, number)
+            if of and self.settings.paired:
+                raise BadInput(
+                    f"pull {number}: a study of pairs has the pulls of a repeat together, and no clusters beside; got "
+                    f"the cluster {of!r}"
+                )
             at = came.at or time.time()
             rows.append(Tell(number, values, stored_reason(came, number), worker, at, cluster=of))
         return self._told(rows)

@@ -25,6 +25,7 @@ from frontguard.words.command_line import command_line
 from frontguard.words.front import front_in_words, measured, place
 from frontguard.words.limits import beaten_and_beyond, none_within_yet
 from frontguard.words.notices import in_clusters, rows_that_count
+from frontguard.words.pairs import in_pairs, pairs_of
 from frontguard.words.statements import Statement
 from frontguard.words.tables.arm_table import ArmTable, arm_table, names_in_short, shown
 from frontguard.words.threats import able, beyond, what_eps_is
@@ -88,6 +89,12 @@ def rows_chosen(found: Analysis) -> list[str]:
 def clusters(found: Analysis) -> str | None:
     """What counts as one observation, where that is not every row; None where it is."""
     return next((in_clusters(each) for each in found.notices if isinstance(each, InClusters)), None)
+
+
+def boxes_only(found: Analysis) -> str | None:
+    """That pairs are too many to be looked at; None where they are not."""
+    said = pairs_of(found)
+    return None if said is None or said.looked else in_pairs(said)
 
 
 # How robust it is -----------------------------------------------------------------------------------------------------

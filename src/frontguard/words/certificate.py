@@ -16,6 +16,7 @@ from frontguard.verdicts import Verdict
 from frontguard.words.counted import counted_in_words, declared, taken_as_declared, what_counts
 from frontguard.words.instead import take_instead, what_best_at
 from frontguard.words.limits import all_limits, keeps, why_by_limits
+from frontguard.words.pairs import in_pairs, pairs_of
 from frontguard.words.statements import Statement
 from frontguard.words.tables.arm_table import names_in_short
 from frontguard.words.threats import against, assumed
@@ -65,6 +66,8 @@ def guarantee(result: Result, *, failed: int = 0, anytime: bool | None = None) -
     elif failed:
         after = f" {FAILED_PULL}"
     after += taken_as_declared(counted_metrics(result))
+    if (pairs := pairs_of(result)) is not None and pairs.looked:
+        after += f" {in_pairs(pairs)}"
     promise = Statement.PROMISE(
         confidence=percent(certificate.confidence, ROUND_FLOOR),
         threat=against(certificate.threat, certificate.contamination),
@@ -486,18 +489,28 @@ def _why(result: Result, i: int) -> str:
         return _UNPROVED[verdict](rival=rival)
     if verdict == Verdict.OUT:
         lead = result.inner.lower[j] - result.inner.upper[i]  # where positive, the rival is certainly better
-        worse, tied = _names(result, lead > 0.0), _names(result, lead == 0.0)
+        behind = lead if result.apart is None else -result.apart[i, 0]
+        worse, tied = _names(result, behind > 0.0), _names(result, behind == 0.0)
         if not worse:
             return Statement.PUT_OUT(rival=rival)
-        said = Statement.WORSE(rival=rival, names=joined(worse))
+        said = Statement.WORSE(rival=rival, names=joined(worse)) + _by_pairs(result, (behind > 0.0) & ~(lead > 0.0))
         return said + (Statement.NO_BETTER(names=joined(tied)) if tied else "")
     if verdict == Verdict.COVERED:
         return Statement.COVERED_BY(rival=rival)
-    better = _names(result, result.inner.lower[i] - result.inner.upper[j] > 0.0)
+    lead = result.inner.lower[i] - result.inner.upper[j]
+    ahead = lead if result.apart is None else -result.apart[i, 1]
+    better = _names(result, ahead > 0.0)
     if better:
-        return Statement.BETTER(rival=rival, names=joined(better)) + keeps(result)
+        said = Statement.BETTER(rival=rival, names=joined(better)) + _by_pairs(result, (ahead > 0.0) & ~(lead > 0.0))
+        return said + keeps(result)
     said = Statement.TOLERATED(rival=rival) if margins(result) else Statement.NOWHERE_WORSE(rival=rival)
     return said + keeps(result)
+
+
+def _by_pairs(result: Result, which: Bools) -> str:
+    """What shows it, where intervals alone do not."""
+    pairs = pairs_of(result)
+    return Statement.BY_PAIRS(columns=joined(pairs.columns)) if which.any() and pairs is not None else ""
 
 
 _UNPROVED = {

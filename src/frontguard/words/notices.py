@@ -9,6 +9,7 @@ from frontguard import notices
 from frontguard.objectives import Objective
 from frontguard.phrases import MOST_NAMES, joined, number_of, one_line, percent
 from frontguard.words.guess import least_pulls
+from frontguard.words.pairs import in_pairs
 from frontguard.words.statements import Statement
 
 _REASONS_SHOWN = 3
@@ -293,6 +294,7 @@ _SENTENCES: dict[type[notices.Notice], str | Callable[[Any], str]] = {
     notices.LooksClustered: _looks_clustered,
     notices.TooFewPulls: _too_few_pulls,
     notices.InClusters: in_clusters,
+    notices.InPairs: in_pairs,
     notices.TooFewClusters: _too_few_clusters,
     notices.RowsWithoutArm: _rows_without_arm,
     notices.RowsLeftOut: rows_that_count,

@@ -53,6 +53,21 @@ class Statement(Enum):
         "those with different ones must not, and how many rows there are must not depend on what they measured.",
         "(n)",
     )
+    PAIRS = (
+        "Arms are compared by their differences on the same {columns}, too ({each} of an arm): these may differ in any "
+        "way, but what an arm gives on one must not depend on when it is measured, nor on what was measured before.",
+        "(s)",
+    )
+    LIST = (
+        "What counts are means over the list of {items} items, which must be measured in random order, or all of them.",
+        "(t)",
+    )
+    LIST_KNOWN = "The means of {arms} are known: all items were measured.", "(t)"
+    LIST_LEFT = (
+        "Of {arms} all items were measured: what is left is that up to {hidden} of them may have been replaced, and no "
+        "more pulls tell which.",
+        "(t)",
+    )
     FAILED_PULL = "A failed pull counts as one that could have measured anything.", "(g)"
     NO_PROMISE = "No probability is given: {why}.", NOTHING
     NO_CERTIFICATE = "no probability is given: {why}", NOTHING
@@ -127,6 +142,7 @@ class Statement(Enum):
 
     # Why an arm has its verdict
     WORSE = "out: certainly worse than {rival} in {names}", "(f)"
+    BY_PAIRS = ", by differences on the same {columns}", "(s)"
     NO_BETTER = ", and no better in {names}", "(f)"
     PUT_OUT = "out: put out by {rival}", NOTHING
     BEYOND = "out: certainly beyond {limit}: {by}", "(p)"

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from frontguard.notices import BudgetOver
 from frontguard.phrases import duration, number_of, percent, rounded, rounded_up, time_range
 from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import OPEN, Verdict
@@ -25,6 +26,7 @@ from frontguard.words.counted import what_counts
 from frontguard.words.front import front_in_words
 from frontguard.words.limits import all_limits, none_within_yet, open_by_limits
 from frontguard.words.notices import reasons_in_words
+from frontguard.words.pairs import pairs_of
 from frontguard.words.statements import Statement
 from frontguard.words.tables.arm_table import ArmTable, arm_table, counts, names_in_short, shown
 from frontguard.words.threats import able
@@ -66,7 +68,15 @@ def answer(snapshot: Snapshot, how: How = "done") -> str:
         return f"Not certified: the time{allowed} is over. {_in_the_end(snapshot)}"
     if status == "running":
         return f"Not certified yet. {_so_far(snapshot)}"
-    return f"Not certified: the budget is used up after {snapshot.pulls:,} pulls. {_in_the_end(snapshot)}"
+    over = "all items that bear on it are measured" if list_is_over(snapshot) else "the budget is used up"
+    return f"Not certified: {over} after {snapshot.pulls:,} pulls. {_in_the_end(snapshot)}"
+
+
+def list_is_over(snapshot: Snapshot) -> bool:
+    """Whether a study stopped because no item of its list is left, and not for a budget."""
+    result, pairs = snapshot.result, pairs_of(snapshot.result)
+    spent = any(isinstance(each, BudgetOver) for each in result.notices)
+    return result.status == "budget" and pairs is not None and pairs.items > 0 and not spent
 
 
 def _so_far(snapshot: Snapshot) -> str:
@@ -226,6 +236,11 @@ def next_step(snapshot: Snapshot, how: How, arguments: Sequence[str], where: str
             )
         fewer = ", or fewer failures in a new study (another --study)" if snapshot.failed else ""
         return f"a looser tolerance, which could be reached: `{command_line(arguments, tolerance=goals)}`{fewer}."
+    if list_is_over(snapshot):
+        return (
+            "a looser tolerance (--tolerance), a smaller --contamination in a new study, if you can vouch for it, or a "
+            "longer list of items."
+        )
     if how == "time":
         return f"`{again}` goes on for as long again; {more_to_come(snapshot)}."
     if snapshot.max_pulls is None:

@@ -12,11 +12,12 @@ measures and analyses are the real ones. Where to start:
 - `clusters`: pulls of a host, and rows of a process, that depend on each other.
 - `logs`: logs of everything.
 - `gates`: candidates against a baseline, in studies and of logs.
+- `pairs`: studies and logs of arms on the same items, and of finite lists.
 """
 
 from __future__ import annotations
 
-from frontguard.audit.cells import clusters, gates, limits, lists, logs, means, studies
+from frontguard.audit.cells import clusters, gates, limits, lists, logs, means, pairs, studies
 from frontguard.audit.cells.contract import CELLS, DELTA, Cell, Rng
 
-__all__ = ["CELLS", "DELTA", "Cell", "Rng", "clusters", "gates", "limits", "lists", "logs", "means", "studies"]
+__all__ = ["CELLS", "DELTA", "Cell", "Rng", "clusters", "gates", "limits", "lists", "logs", "means", "pairs", "studies"]

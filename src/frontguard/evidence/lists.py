@@ -1,0 +1,138 @@
+"""Means over a finite list of items, each measured at most once, in an order that was drawn at random.
+
+What is bounded is the mean over the N items of the list, not that of a law. After r − 1 items it is known what is left:
+if the mean were m, the next value would have the mean of the items that are left,
+
+    c_r(m) = (N m − Y_1 − … − Y_{r−1}) / (N − r + 1),
+
+given all before. So the bets of `evidence.means` are made against c_r(m) in place of one c: the capital
+
+    W_n(m) = Σ_l w_l Π_{r ≤ n} (1 − θ_l ξ_r) / (1 − θ_l keep(c_r(m)))
+
+is a supermartingale if the mean is at least m, and rises with m. And N m is at most what was measured and 1 for every
+item that was not: when all are measured, the mean is known.
+
+Where measurements may be replaced, what is subtracted in c_r is not known. At most `hidden[r]` of the sum of the first
+r values was taken away by replacements, with a probability of its own (`hits_at_most`); so much more is subtracted, and
+added to what N m may be. Proofs: docs/theory.md, (t).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from frontguard._common.compiled import kernel
+from frontguard._common.typing import Floats
+from frontguard.evidence.boundaries import anytime_rank, taken_away
+from frontguard.evidence.means import BETS, LOG_WEIGHTS, THETAS, add_bets
+from frontguard.theory.threats import Threat
+
+_MOST_STEPS = 60
+_SMALL_STEP = 1e-9
+_ROUNDING = 1e-12  # more than that of a sum of a million values between 0 and 1, divided by their number
+
+
+def hits_at_most(threat: Threat, items: int, delta: float) -> Floats:
+    """How many of an arm's first r = 0, …, N values were replaced, at most, at every r at once with probability 1 − δ'.
+
+    Where any share may be replaced, ⌊εn⌋ of the n that are looked at, this is not known before: see `hidden_at`.
+
+    >>> from frontguard import Prescient
+    >>> hits_at_most(Prescient(0.1), 400, 0.01)[[0, 1, 100, 400]].tolist()
+    [0.0, 1.0, 21.0, 63.0]
+    """
+    pulls = np.arange(items + 1)
+    if threat.eps == 0.0 or threat.taken > 0.0:
+        return np.zeros(items + 1)
+    return np.asarray(pulls - anytime_rank(pulls, 1.0 - threat.eps, delta), np.float64)
+
+
+def hidden_share(threat: Threat, items: int, delta: float) -> float:
+    """Which share of a list that was measured may have been replaced, at most."""
+    return float(hidden_at(hits_at_most(threat, items, delta), threat.taken, items)[-1]) / items
+
+
+@kernel
+def hidden_at(hits: Floats, taken: float, n: int) -> Floats:
+    """How much of the sum of the first r = 0, …, n values replacements may have taken away, looked at n."""
+    hidden = hits[: n + 1].copy()
+    if taken > 0.0:
+        hidden[:] = taken_away(taken, n)
+    return hidden
+
+
+@kernel
+def most_of_list(seen: Floats, hidden: Floats, items: int) -> float:
+    """The largest mean of a list whose first values are at most these (n,), and others may be anything."""
+    most, total, whole = 1.0, 0.0, True
+    for r in range(seen.shape[0] + 1):
+        most = min(most, (total + hidden[r] + items - r) / items)
+        if r < seen.shape[0]:
+            total += seen[r]
+            whole &= 2.0 * seen[r] == math.floor(2.0 * seen[r])  # sums of halves are exact, of other values rounded
+    return most if whole else min(1.0, most + _ROUNDING)
+
+
+@kernel
+def unrefuted_list_mean(
+    xi: Floats, seen: Floats, hidden: Floats, items: int, times: float, less: float, threshold: float
+) -> float:
+    """The largest mean of a list of `items` that W does not refute, nor what was measured; rounded up.
+
+    `seen` (n,) are the first values, in order, with 1 for those that are not known; `xi` the same, with 1 for those
+    that are not to be counted on. `hidden` (n + 1,) is what may be missing in the sums of `seen`, and
+    keep(c) = times · c − less.
+    """
+    n = xi.shape[0]
+    m = most = most_of_list(seen, hidden, items)
+    if n == items and hidden[n] == 0.0:  # nothing is left to chance
+        return m
+    sums, ones = np.zeros(BETS), np.ones(n)
+    add_bets(sums, xi, ones, n, False)
+    # c_r(m) = (items · m − spent[r]) · share[r]
+    spent, share = np.empty(n), np.empty(n)
+    total = 0.0
+    for r in range(n):
+        spent[r], share[r] = total + hidden[r], 1.0 / (items - r)
+        total += seen[r]
+    bets, slopes = np.empty(BETS), np.empty(BETS)
+    for _ in range(_MOST_STEPS):
+        bets[:], slopes[:] = sums, 0.0
+        for r in range(n):
+            kept = times * (items * m - spent[r]) * share[r] - less
+            if kept > 0.0:
+                kept = min(kept, 1.0)
+                rising = times * items * share[r]
+                for l in range(BETS):  # noqa: E741
+                    bets[l] -= math.log1p(-THETAS[l] * kept)
+                    slopes[l] += THETAS[l] * rising / (1.0 - THETAS[l] * kept)
+        largest = -np.inf
+        for l in range(BETS):  # noqa: E741
+            bets[l] += LOG_WEIGHTS[l]
+            largest = max(largest, bets[l])
+        capital, slope = 0.0, 0.0
+        for l in range(BETS):  # noqa: E741
+            part = math.exp(bets[l] - largest)
+            capital += part
+            slope += part * slopes[l]
+        over = largest + math.log(capital) - threshold
+        if over <= 0.0 or slope <= 0.0:
+            break
+        step = over * capital / slope
+        m -= step
+        if step <= _SMALL_STEP:
+            break
+    return min(1.0, m + 1e-11) if m < most else m
+
+
+@kernel
+def counted_on(seen: Floats, taken: int) -> Floats:
+    """The same values, the `taken` smallest of which count as 1: any so many may have been replaced."""
+    xi = seen.copy()
+    if taken > 0:
+        order = np.argsort(seen)
+        for k in range(min(taken, seen.shape[0])):
+            xi[order[k]] = 1.0
+    return xi

@@ -1,0 +1,178 @@
+"""Logs whose arms were measured on the same questions: what differences within pairs say, and what is refused."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from frontguard import Malicious, Objective, Prescient, Share, analyze
+from frontguard.errors import BadInput
+from frontguard.evidence.pairs import HITS_SHARE, SHARE
+from frontguard.logs.clustered import ClusterRows
+from frontguard.logs.paired import PairBoxReader, Paired
+from frontguard.logs.sort.rows import RowBuffer, usable_ranges
+from frontguard.theory.threats import Threat
+from tests.evidence.test_pairs import rule_for
+
+SCORE = Objective("score", statistic="mean", bounds=(0, 1))
+HOW: dict[str, Any] = {"arm": "model", "objectives": [SCORE], "pair": "question"}
+
+
+def log_of(seed: int = 0, questions: int = 400, models: int = 4, repeats: int = 1) -> dict[str, Any]:
+    """Questions that differ much; every model is better than the one before it by 0.04; in random order."""
+    draw = np.random.default_rng(seed)
+    hard = 0.1 + 0.6 * draw.beta(0.4, 0.4, questions)
+    rows = [(m, q) for m in range(models) for q in range(questions) for _ in range(repeats)]
+    draw.shuffle(rows)
+    return {
+        "model": [f"m{m}" for m, _ in rows],
+        "question": [f"q{q}" for _, q in rows],
+        "score": [float(hard[q] + 0.04 * m + 0.05 * draw.random()) for m, q in rows],
+    }
+
+
+def paired(frame: dict[str, Any], items: int | None = None) -> Paired:
+    import pyarrow as pa
+
+    from frontguard.logs.sort.rows import Batch
+
+    rows, buffer = ClusterRows(["question"], ["score"], usable_ranges(["score"], [SCORE])), RowBuffer(["score"])
+    batch = Batch(pa.array(frame["model"]), [np.array(frame["score"])], clusters=pa.array(frame["question"]))
+    for each in rows.watched([batch]):
+        buffer.add(each)
+    return Paired.of(rows.beside(buffer.ordered()), items)
+
+
+def naive_bounds(frame: dict[str, Any], threat: Threat, delta: float) -> dict[tuple[str, str], float]:
+    """Upper bounds of one model less another, by sets of questions and means of rows, as it is written."""
+    from frontguard.evidence.pairs import upper_difference
+
+    values: dict[str, dict[str, list[float]]] = {}
+    for model, question, score in zip(*frame.values(), strict=True):
+        values.setdefault(model, {}).setdefault(question, []).append(score)
+    rule = rule_for(threat, len(values), SHARE * delta)
+    found = {}
+    for one, mine in values.items():
+        for other, its in values.items():
+            if one == other:
+                continue
+            v = [(1 + np.mean(mine[q]) - np.mean(its[q])) / 2 for q in mine if q in its]
+            taken = sum(int(np.floor(threat.taken * sum(map(len, each.values())) + 1e-9)) for each in (mine, its))
+            found[one, other] = float(upper_difference(np.array(v), taken, rule, 0))
+    return found
+
+
+@pytest.mark.parametrize("threat", [Prescient(0.0), Prescient(0.02), Malicious(0.02), Share(0.02)])
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_bounds_are_those_of_the_pairs_as_they_are_written(repeats: int, threat: Threat) -> None:
+    frame = log_of(questions=60, repeats=repeats)
+    kept = np.random.default_rng(1).random(len(frame["model"])) < 0.8  # not every model has every question
+    frame = {name: [x for x, here in zip(column, kept, strict=True) if here] for name, column in frame.items()}
+    log = paired(frame)
+    boxes = PairBoxReader(log, [SCORE], 0.05).read(threat)
+    assert boxes.apart is not None
+    for (one, other), bound in naive_bounds(frame, threat, 0.05).items():
+        assert abs(boxes.apart[log.arms.index(one), log.arms.index(other), 0] - bound) < 1e-9
+    some = PairBoxReader(log, [SCORE], 0.05).among(np.array([3, 1])).read(threat)
+    assert some.apart is not None
+    assert np.array_equal(some.apart, boxes.apart[np.ix_([3, 1], [3, 1])])
+    assert np.array_equal(some.lower, boxes.lower[[3, 1]])
+
+
+def test_pairs_decide_what_intervals_leave_open() -> None:
+    frame = log_of()
+    alone = analyze(frame, arm="model", objectives=[SCORE], contamination=0)
+    found = analyze(frame, **HOW, contamination=0)
+    assert alone.verdicts["m2"] != "out"
+    assert found.pareto_set == ["m3"]
+    assert set(found.verdicts.values()) == {"in", "out"}
+    said = found.explain("m2")
+    assert said.startswith(
+        "out: certainly worse than m3 in score, by differences on the same question; take m3 instead"
+    )
+    replacement = found.replacement("m2")
+    assert replacement is not None
+    assert replacement.costs == {"score": 0.0}
+    assert 0.0 < replacement.gains["score"] < 0.04
+    assert found.to_dict()["differences"]["m2"]["score"][1] < 0
+    assert found.front_changes_at < 0.1  # of what pairs save, nothing is saved from lies
+    profile = found.profile
+    assert profile is not None
+    at = [
+        analyze(frame, **HOW, contamination=float(eps)).verdicts for eps in (profile.per_arm[2], found.front_changes_at)
+    ]
+    assert at[0]["m2"] == "out"
+    assert at[1] != found.verdicts
+
+
+def test_a_list_and_what_is_left_of_it() -> None:
+    frame = log_of(questions=50, models=3)
+    known = analyze(frame, **HOW, contamination=0, items=50)
+    means = {m: np.mean([s for n, s in zip(frame["model"], frame["score"], strict=True) if n == m]) for m in known.arms}
+    np.testing.assert_allclose(known.lower[:, 0], list(means.values()), atol=1e-11)
+    np.testing.assert_allclose(known.upper[:, 0], list(means.values()), atol=1e-11)
+    assert known.pareto_set == ["m2"]
+    assert "The means of 3 of 3 arms are known" in " ".join(map(str, known.notices))
+    wider = [analyze(frame, **HOW, contamination=0, items=items).upper[0, 0] for items in (50, 60, 200, 10_000)]
+    assert all(a < b for a, b in pairwise(wider))
+    dirty = analyze(frame, **HOW, contamination=0.1, threat="share", items=50)
+    assert (dirty.upper - known.upper <= 5 / 50 + 1e-9).all()
+    assert "up to 10% of them may have been replaced" in " ".join(map(str, dirty.notices))
+    assert 0 < SHARE * HITS_SHARE < 1
+    with pytest.raises(BadInput, match="50 different 'question'; got a list of 49"):
+        analyze(frame, **HOW, contamination=0, items=49)
+    with pytest.raises(BadInput, match="once on each item of a list"):
+        analyze(log_of(questions=5, repeats=2), **HOW, contamination=0, items=5)
+
+
+@pytest.mark.parametrize(
+    ("said", "change"),
+    [
+        ("leave cluster away", {"cluster": "question"}),
+        ("which column tells them apart", {"pair": None, "items": 3}),
+        ("differences count for means", {"objectives": [Objective("score")]}),
+        ("list means with bounds", {"objectives": [Objective("score")], "items": 400}),
+        ("no column is called 'quest'", {"pair": "quest"}),
+    ],
+)
+def test_refused(said: str, change: dict[str, Any]) -> None:
+    with pytest.raises(BadInput, match=said):
+        analyze(log_of(questions=5), **{**HOW, **change})
+
+
+def test_too_many_arms_have_boxes_only() -> None:
+    frame = log_of(questions=3, models=301)
+    frame["score"] = [min(1.0, score / 20) for score in frame["score"]]
+    found = analyze(frame, **HOW, contamination=0)
+    assert found.apart is None
+    assert "too many for all pairs to be looked at" in " ".join(map(str, found.notices))
+
+
+@pytest.mark.parametrize("threat", [Prescient(0.0), Prescient(0.05), Share(0.05)])
+@pytest.mark.parametrize("items", [None, 60])
+def test_what_is_said_is_true_of_most_logs(threat: Threat, items: int | None) -> None:
+    """Arms that differ by less than nothing are put out falsely in 5 % of logs at most, by whoever writes some rows."""
+    wrong, runs = 0, 60
+    for seed in range(runs):
+        draw = np.random.default_rng([seed, 5])
+        hard = (draw.random(60) < 0.5).astype(float)
+        alike = [np.where(draw.random(60) < 0.1, 1.0 - hard, hard) for _ in range(2)]
+        true = [each.mean() if items else 0.5 for each in alike]
+        told = [each.copy() for each in alike]
+        if threat.taken:
+            told[0][np.flatnonzero(told[0] == 1.0)[:3]], told[1][np.flatnonzero(told[1] == 0.0)[:3]] = 0.0, 1.0
+        else:
+            told[0][draw.random(60) < threat.eps], told[1][draw.random(60) < threat.eps] = 0.0, 1.0
+        frame = {
+            "model": ["a"] * 60 + ["b"] * 60,
+            "question": list(range(60)) * 2,
+            "score": np.concatenate(told).tolist(),
+        }
+        found = analyze(frame, **HOW, threat=threat, confidence=0.8, items=items, profile=False)
+        inside = (found.lower[:, 0] <= np.array(true) + 1e-9) & (np.array(true) <= found.upper[:, 0] + 1e-9)
+        better = {"a": true[0] - true[1], "b": true[1] - true[0]}
+        wrong += bool(not inside.all() or any(found.verdicts[arm] == "out" and gap >= 0 for arm, gap in better.items()))
+    assert wrong / runs <= 0.2
