@@ -38,6 +38,7 @@ from frontguard.pareto.limits import LimitRule, veil_arm
 from frontguard.pareto.relations import lasting_difference, sharper, shortfall, uncovered
 from frontguard.pareto.rule import (
     CERTIFIED,
+    FRONT,
     NOT_RETURNED,
     RETURNED,
     UNREACHABLE,
@@ -292,7 +293,8 @@ def _go_on(
         k, missing = nearest_covering(standing, goal.coverage, returned, i)
         if missing <= 0.0:
             continue
-        if arms[i].candidate == NOT_RETURNED and arms[i].decided_by >= 0:
+        # On a list, who decides an arm may be the one that comes nearest to beating it: see `rule.list_now`.
+        if goal.kind[0] == FRONT and arms[i].candidate == NOT_RETURNED and arms[i].decided_by >= 0:
             k = arms[i].decided_by
         taken = _settle(thought, goal.coverage, k, i, True) if k >= 0 else -1.0
         if taken < 0.0:
