@@ -413,7 +413,7 @@ class Result:
         >>> found.replacement("b")
         Replacement(by='a', costs={'seconds': 0.0, 'bytes': 0.0}, gains={'seconds': 1.1, 'bytes': 0.0})
         """
-        i = self.place_of(arm)
+        i = self.place(arm)
         k = int(self.replaced_by(np.array([i]))[0])
         if k < 0:
             return None
@@ -421,7 +421,8 @@ class Result:
 
     def best_at(self, arm: str | int) -> tuple[Excelling, ...]:
         """In which objectives a returned arm is the best of all (within the limits): certainly, or by the estimates."""
-        return self.excelling(np.array([self.place_of(arm)])).get(self.arms[self.place_of(arm)], ())
+        i = self.place(arm)
+        return self.excelling(np.array([i])).get(self.arms[i], ())
 
     def excelling(self, some: Ints | None = None) -> dict[str, tuple[Excelling, ...]]:
         """The same of all returned arms, or of some, by name; without those that are best at nothing.
@@ -440,14 +441,6 @@ class Result:
             if best:
                 found[self.arms[i]] = tuple(Excelling(self.objectives[d], bool(certain[n, d])) for d in best)
         return found
-
-    def place_of(self, arm: str | int) -> int:
-        """The number of an arm, from its name."""
-        if not isinstance(arm, str):
-            return int(arm)
-        if arm not in self.arms:
-            raise KeyError(f"no arm is called {arm!r}")
-        return self.arms.index(arm)
 
     def _tolerances(self) -> Floats:
         return tolerances(self.metrics) if self.metrics else np.zeros(len(self.objectives))
@@ -587,8 +580,10 @@ class Result:
         """Plain values that JSON can hold; what is infinite or not known becomes None."""
         return {key: dict(value.pairs) if isinstance(value, ByArm) else value for key, value in self.entries()}
 
-    def place(self, arm: str, what: str = "arm") -> int:
-        """The number of an arm by its name."""
+    def place(self, arm: str | int, what: str = "arm") -> int:
+        """The number of an arm by its name; a number is one already."""
+        if isinstance(arm, int):
+            return arm
         if arm not in self.arms:
             hint = did_you_mean(arm, self.arms) if isinstance(arm, str) and len(self.arms) <= MOST_HINTED else ""
             raise BadInput(f"{what} must be one of the arms {quoted(self.arms)}{hint}; got {shown(arm)}")
@@ -682,9 +677,7 @@ class Result:
 
     def explain(self, arm: str) -> str:
         """Why an arm has its verdict: the arm that decides it, and in which objectives."""
-        if arm not in self.arms:
-            raise KeyError(f"no arm is called {arm!r}")
-        return str(attached("explanation")(self, self.arms.index(arm)))
+        return str(attached("explanation")(self, self.place(arm)))
 
     def to_frame(self) -> Any:
         """A pandas frame with a row for each arm."""
