@@ -30,6 +30,7 @@ from frontguard.evidence.boundaries import rank_table
 from frontguard.experiments.contestants import CONTESTANTS
 from frontguard.experiments.plan import AS_THEORY, Setting
 from frontguard.pareto import rule as certified_rule
+from frontguard.pareto import sampling
 
 RUNS = 30
 FIRST_RUN = 1000
@@ -100,7 +101,7 @@ def _setting(module: Any, name: str, value: Any) -> Callable[[], None]:
 
 def _want_both() -> None:
     """Sample the arm that stands in the way and its rival always, not the one by which more can be gained."""
-    original = certified_rule.want
+    original = sampling.want
 
     def both(standing: Any, tolerance: Any, i: int, j: int, every: bool) -> bool:
         if not original(standing, tolerance, i, j, every):
@@ -111,7 +112,7 @@ def _want_both() -> None:
                 arms[one].wanted, arms[one].urgency = 1, arms[other].urgency
         return True
 
-    certified_rule.want = numba.njit(nogil=True)(both)
+    _setting(certified_rule, "want", numba.njit(nogil=True)(both))()
 
 
 def _strength(value: float) -> Callable[[], None]:
@@ -150,7 +151,7 @@ CHOICES: tuple[Choice, ...] = (
     *(Choice("growth of batches (0.02)", f"{v:g}", arguments=_growth(v)) for v in (0.01, 0.03, 0.1)),
     *(Choice("margin / (γ − c) (0.5)", f"{v:g}", arguments=_margin(v)) for v in (0.0, 0.25, 1.0)),
     Choice("sampling (the more gain per pull)", "both", _want_both, compiled=True),
-    Choice("sampled (the most urgent)", "all wanted", _setting(certified_rule, "AT_A_TIME", 1.0), compiled=True),
+    Choice("sampled (the most urgent)", "all wanted", _setting(sampling, "AT_A_TIME", 1.0), compiled=True),
     *(Choice("doubt (0.5)", f"{v:g}", _setting(boxes, "DOUBT", v), compiled=True) for v in (0.0, 1.0)),
 )  # fmt: skip
 

@@ -13,7 +13,7 @@ import numpy as np
 from frontguard._common.attached import attached
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.comparisons.asked import Asked, Beside
-from frontguard.comparisons.effects import Boxes, Comparison, Comparisons, against
+from frontguard.comparisons.effects import Comparable, Comparison, Comparisons, against
 from frontguard.comparisons.hypervolume import Hypervolume, front_volume
 from frontguard.comparisons.picks import Field, Pick, pick, wish_of
 from frontguard.errors import BadInput
@@ -590,11 +590,11 @@ class Result:
         return self.arms.index(arm)
 
     @property
-    def boxes(self) -> Boxes:
+    def boxes(self) -> Comparable:
         """What arms are compared by: their names, metrics, point estimates and boxes."""
         metrics = self.metrics or tuple(map(Objective, self.objectives))
         inner = self.inner
-        return Boxes(self.arms, metrics, inner.estimates, inner.lower, inner.upper, self.certificate.confidence)
+        return Comparable(self.arms, metrics, inner.estimates, inner.lower, inner.upper, self.certificate.confidence)
 
     def compare(self, arm: str, baseline: str) -> Comparison:
         """How an arm compares with another one in each metric: the difference and the ratio, with their intervals.

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from frontguard import BadInput, Certificate, Objective, Result, analyze
-from frontguard.comparisons.effects import Boxes, Contrast, Span, against
+from frontguard.comparisons.effects import Comparable, Contrast, Span, against
 from frontguard.results import Inner
 
 METRICS = [
@@ -55,12 +55,12 @@ def pairs(draw: st.DrawFn) -> tuple[Objective, tuple[float, float], tuple[float,
     return metric, draw(ends(metric)), draw(ends(metric))
 
 
-def boxes_of(metric: Objective, *intervals: tuple[float, float], confidence: float | None = 0.9) -> Boxes:
+def boxes_of(metric: Objective, *intervals: tuple[float, float], confidence: float | None = 0.9) -> Comparable:
     low, high = (np.array([[each[side]] for each in intervals]) for side in (0, 1))
     with np.errstate(invalid="ignore"):
         middle = np.where(np.isfinite(low + high), (low + high) / 2, np.nan)
     names = [str(i) for i in range(len(intervals))]
-    return Boxes(names, (metric,), middle, low, high, confidence)
+    return Comparable(names, (metric,), middle, low, high, confidence)
 
 
 def true_value(metric: Objective, interval: tuple[float, float], share: float) -> float:

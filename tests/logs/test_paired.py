@@ -12,7 +12,7 @@ from frontguard import Malicious, Objective, Prescient, Share, analyze
 from frontguard.errors import BadInput
 from frontguard.evidence.pairs import HITS_SHARE, SHARE
 from frontguard.logs.clustered import ClusterRows
-from frontguard.logs.paired import PairBoxReader, Paired
+from frontguard.logs.paired import PairBoxReader, PairedLog
 from frontguard.logs.sort.rows import RowBuffer, usable_ranges
 from frontguard.theory.threats import Threat
 from tests.evidence.test_pairs import rule_for
@@ -34,7 +34,7 @@ def log_of(seed: int = 0, questions: int = 400, models: int = 4, repeats: int = 
     }
 
 
-def paired(frame: dict[str, Any], items: int | None = None) -> Paired:
+def paired(frame: dict[str, Any], items: int | None = None) -> PairedLog:
     import pyarrow as pa
 
     from frontguard.logs.sort.rows import Batch
@@ -43,7 +43,7 @@ def paired(frame: dict[str, Any], items: int | None = None) -> Paired:
     batch = Batch(pa.array(frame["model"]), [np.array(frame["score"])], clusters=pa.array(frame["question"]))
     for each in rows.watched([batch]):
         buffer.add(each)
-    return Paired.of(rows.beside(buffer.ordered()), items)
+    return PairedLog.of(rows.beside(buffer.ordered()), items)
 
 
 def naive_bounds(frame: dict[str, Any], threat: Threat, delta: float) -> dict[tuple[str, str], float]:

@@ -7,7 +7,8 @@ import pytest
 
 from frontguard import Objective, Study
 from frontguard.pareto.promises import promised_amounts
-from frontguard.pareto.rule import Goal, promised
+from frontguard.pareto.rule import promised
+from frontguard.pareto.standing import Goal
 
 
 def beaten_by_more(lower: np.ndarray, upper: np.ndarray, inside: np.ndarray, amounts: np.ndarray) -> bool:

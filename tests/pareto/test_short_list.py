@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from frontguard import BadInput, Certified, Oblivious, Prescient
 from frontguard.evidence.boxes import DOUBT_HIGH, DOUBT_LOW, ESTIMATE, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR, ArmBoxes
-from frontguard.pareto import rule, short_list
+from frontguard.pareto import rule, short_list, standing
 from frontguard.pareto.judge import judge
 from frontguard.simulation import simulate_one
 from frontguard.simulation.environments import gaussian
@@ -113,7 +113,7 @@ def test_an_arm_that_cannot_be_covered_is_listed_instead() -> None:
     policy.carry_on()
     rule.decide(policy.standing, policy.goal)
     assert policy.status == "running"
-    assert policy.standing.arms["candidate"].tolist() == [rule.RETURNED, rule.NOT_RETURNED]
+    assert policy.standing.arms["candidate"].tolist() == [standing.RETURNED, standing.NOT_RETURNED]
     # If it ended now, both would be on the list: that each is in is certain, and that one covers the other is not.
     assert policy.standing.arms["status"].tolist() == [IN, IN]
 

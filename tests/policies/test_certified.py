@@ -25,9 +25,11 @@ from frontguard import (
 from frontguard.evidence.boxes import DOUBT_HIGH, DOUBT_LOW, ESTIMATE, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR
 from frontguard.objectives import Objective, inward_matrix
 from frontguard.pareto import rule
+from frontguard.pareto import standing as records
 from frontguard.simulation import Adversary, simulate_one
 from frontguard.simulation.adversaries import constant_attack, worst_case, worst_case_prescient, worst_case_share
 from frontguard.simulation.environments import categorical, cauchy, gaussian, skewed
+from frontguard.verdicts import Verdict
 
 Floats = npt.NDArray[np.float64]
 
@@ -95,15 +97,15 @@ def test_the_rule_is_what_the_definitions_say_over_all_pairs(
     boxes[:, DOUBT_LOW], boxes[:, DOUBT_HIGH] = centre - 0.25, centre + 0.25
     table["pulls"] = 10
     tolerances = np.array(accuracy), np.full(objectives, coverage), np.full(objectives, 0.5)
-    rule.decide(standing, rule.Goal(*tolerances))
+    rule.decide(standing, records.Goal(*tolerances))
 
     naive = NaiveDecision(boxes, *tolerances)
     status = table["status"]
-    assert {i for i in range(arms) if status[i] == rule.OUT} == naive.out
+    assert {i for i in range(arms) if status[i] == Verdict.OUT} == naive.out
     assert {i for i in range(arms) if table["candidate"][i]} == naive.candidates
-    assert {i for i in range(arms) if status[i] == rule.IN} == naive.inside
-    assert {i for i in range(arms) if status[i] == rule.COVERED} == naive.covered
-    assert (control["stop"][0] == rule.CERTIFIED) == naive.certified
+    assert {i for i in range(arms) if status[i] == Verdict.IN} == naive.inside
+    assert {i for i in range(arms) if status[i] == Verdict.COVERED} == naive.covered
+    assert (control["stop"][0] == records.CERTIFIED) == naive.certified
     assert control["alive"][0] == arms - len(naive.out)
     tie = np.finfo(float).tiny  # the least that is not nothing
     assert control["accuracy_slack"][0] in {worst := max(naive.shortfall.values(), default=-np.inf), worst or tie}
@@ -300,7 +302,7 @@ def test_the_fastest_half_coming_back_first_does_not_mislead() -> None:
 def test_a_drifting_source_is_found_out_and_believed_no_more() -> None:
     policy = Certified(1, 1, threat=Oblivious(0.0), accuracy=0.0)
     for start in range(0, 1000, 10):
-        policy.standing.control["stop"] = rule.RUNNING  # a single arm is certified at once; go on measuring
+        policy.standing.control["stop"] = records.RUNNING  # a single arm is certified at once; go on measuring
         policy.standing.arms["wanted"] = 1
         policy.ask(10)
         policy.tell(np.zeros(10, int), np.arange(start, start + 10.0)[:, None])
@@ -432,14 +434,14 @@ def test_the_cost_of_arms_that_are_out_is_nothing() -> None:
     """Only alive arms are looked at: a decision leaves the records of the others untouched."""
     policy = Certified(50, 1, threat=Oblivious(0.0), accuracy=0.1)
     rng = np.random.default_rng(0)
-    while (policy.verdict_codes == rule.OUT).sum() < 40:
+    while (policy.verdict_codes == Verdict.OUT).sum() < 40:
         arms = policy.ask()
         policy.tell(arms, (arms[:, None] // 45) * 5.0 + rng.normal(size=(len(arms), 1)))
-    before = policy.standing.arms[policy.verdict_codes == rule.OUT].copy()
+    before = policy.standing.arms[policy.verdict_codes == Verdict.OUT].copy()
     for _ in itertools.repeat(None, 3):
         if not policy.done:
             arms = policy.ask()
-            assert (policy.verdict_codes[arms] != rule.OUT).all()
+            assert (policy.verdict_codes[arms] != Verdict.OUT).all()
             policy.tell(arms, (arms[:, None] // 45) * 5.0 + rng.normal(size=(len(arms), 1)))
     np.testing.assert_array_equal(
         policy.standing.arms[np.isin(np.arange(50), np.flatnonzero(before["status"] == 2))][:0], before[:0]

@@ -36,10 +36,10 @@ from frontguard.words.certificate import (
     sentence,
     true_values,
 )
-from frontguard.words.comparisons import beside_in_words
+from frontguard.words.comparing.comparisons import beside_in_words
+from frontguard.words.comparing.picks import choice_in_words, volume_in_words
 from frontguard.words.front import front_in_words
 from frontguard.words.limits import keeping_in_words
-from frontguard.words.picks import choice_in_words, volume_in_words
 from frontguard.words.statements import NOTHING, Statement
 from tests.words.results import SECONDS, WITHIN, certificate, result
 

@@ -178,7 +178,7 @@ def inlined(function: Callable[P, T]) -> Callable[P, T]:
     return cast("Callable[P, T]", Kernel(function, inline=True))
 
 
-class Entry:
+class KernelEntry:
     """A kernel with one signature, which takes other kernels as values; compiled on first use, or `interpreted`."""
 
     def __init__(self, function: Callable[..., Any], signature: Any) -> None:
@@ -215,10 +215,10 @@ class Entry:
         return dispatcher(self.py_func)
 
 
-def entry(signature: Any) -> Callable[[Callable[..., Any]], Entry]:
+def entry(signature: Any) -> Callable[[Callable[..., Any]], KernelEntry]:
     """Have a function compiled, on first use, for one signature: for kernels that are handed other kernels.
 
     Left to itself numba would compile such a function anew for every kernel handed in; the signature says that it
     takes any kernel of a kind, as a value (`machine_code.KernelValue`).
     """
-    return lambda function: Entry(function, signature)
+    return lambda function: KernelEntry(function, signature)

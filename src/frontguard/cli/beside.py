@@ -64,8 +64,14 @@ def beside_of(result: Result, asked: Asked) -> Beside:
 
 def print_beside(screen: Console, result: Result, beside: Beside, most: int, elsewhere: str) -> None:
     """The choice, and the tables of what it gives up and of all arms against the baseline."""
-    from frontguard.words.comparisons import beside_in_words, comparison_in_words, left_in_words, on_terminal, rows_of
-    from frontguard.words.picks import choice_in_words, volume_in_words
+    from frontguard.words.comparing.comparisons import (
+        beside_in_words,
+        comparison_in_words,
+        left_in_words,
+        on_terminal,
+        rows_of,
+    )
+    from frontguard.words.comparing.picks import choice_in_words, volume_in_words
 
     if beside.pick is not None:
         screen.print(choice_in_words(beside.pick), style="bold")

@@ -21,7 +21,7 @@ from frontguard.results import Result
 from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Verdict
 from frontguard.words.certificate import certificate_against_goal
-from frontguard.words.gate import STYLES, rows
+from frontguard.words.comparing.gate import STYLES, rows
 from frontguard.words.limits import standing_to_limits
 from frontguard.words.progress import EVERY, FIRST
 from frontguard.words.study import in_a_line, left_to_do, too_short

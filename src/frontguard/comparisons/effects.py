@@ -135,7 +135,7 @@ class Comparison(Mapping[str, Effect]):
 
 
 @dataclass(frozen=True, eq=False)
-class Spans:
+class SpanTable:
     """Spans (n, M), a row for each arm and a column for each metric; NaN in all three where there is none."""
 
     estimates: Floats
@@ -166,8 +166,8 @@ class Comparisons:
     arms: tuple[str, ...]
     numbers: Ints
     metrics: tuple[Objective, ...]
-    differences: Spans
-    ratios: Spans
+    differences: SpanTable
+    ratios: SpanTable
     contrasts: Ints
     confidence: float | None
 
@@ -233,8 +233,8 @@ class Comparisons:
         """Some of the arms, in this order."""
         chosen = np.arange(len(self.arms))[rows]
 
-        def taken(spans: Spans) -> Spans:
-            return Spans(spans.estimates[chosen], spans.low[chosen], spans.high[chosen])
+        def taken(spans: SpanTable) -> SpanTable:
+            return SpanTable(spans.estimates[chosen], spans.low[chosen], spans.high[chosen])
 
         return Comparisons(
             self.baseline, tuple(self.arms[row] for row in chosen.tolist()), self.numbers[chosen], self.metrics,
@@ -243,7 +243,7 @@ class Comparisons:
 
 
 @dataclass(frozen=True, eq=False)
-class Boxes:
+class Comparable:
     """Arms with names, and inner values (K, M) of their metrics: point estimates, and boxes that hold at once."""
 
     arms: Sequence[str]
@@ -254,18 +254,18 @@ class Boxes:
     confidence: float | None
 
 
-def against(boxes: Boxes, baseline: int, numbers: Ints) -> Comparisons:
+def against(boxes: Comparable, baseline: int, numbers: Ints) -> Comparisons:
     """The arms of these numbers against a baseline, which is none of them.
 
     >>> seconds = Objective("seconds", "minimize", tolerance="2%")
     >>> low, high = seconds.inward([[2.0], [1.0]]), seconds.inward([[1.8], [0.9]])
-    >>> boxes = Boxes(["main", "pr"], (seconds,), (low + high) / 2, low, high, 0.95)
+    >>> boxes = Comparable(["main", "pr"], (seconds,), (low + high) / 2, low, high, 0.95)
     >>> effect = against(boxes, 0, np.array([1])).of(0)["seconds"]
     >>> round(effect.ratio.low, 4), round(effect.ratio.high, 4), effect.contrast.word
     (0.45, 0.5556, 'better')
     """
     n, M = len(numbers), len(boxes.metrics)
-    difference, ratio = (Spans(*(np.full((n, M), np.nan) for _ in range(3))) for _ in range(2))
+    difference, ratio = (SpanTable(*(np.full((n, M), np.nan) for _ in range(3))) for _ in range(2))
     contrasts = np.full((n, M), int(Contrast.OPEN))
     for d, metric in enumerate(boxes.metrics):
         estimates = metric.outward(boxes.estimates[:, d])

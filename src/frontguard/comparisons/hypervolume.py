@@ -20,7 +20,7 @@ import numpy as np
 
 from frontguard._common.checks import real_number
 from frontguard._common.typing import Bools, Floats
-from frontguard.comparisons.effects import Boxes
+from frontguard.comparisons.effects import Comparable
 from frontguard.errors import BadInput
 from frontguard.phrases import did_you_mean, quoted, shown
 
@@ -59,7 +59,7 @@ class Hypervolume:
 
 
 def front_volume(
-    boxes: Boxes, listed: Bools, contending: Bools, reference: Mapping[str, float] | None = None
+    boxes: Comparable, listed: Bools, contending: Bools, reference: Mapping[str, float] | None = None
 ) -> Hypervolume:
     """The hypervolumes of a result.
 
@@ -82,7 +82,7 @@ def front_volume(
     return Hypervolume(named, certain, estimate, possible, boxes.confidence)
 
 
-def _reference(boxes: Boxes, centre: Floats, signs: Floats, given: Mapping[str, float]) -> Floats:
+def _reference(boxes: Comparable, centre: Floats, signs: Floats, given: Mapping[str, float]) -> Floats:
     names = [metric.name for metric in boxes.metrics]
     for name in given:
         if name not in names:

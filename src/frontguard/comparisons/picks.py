@@ -23,7 +23,7 @@ import numpy as np
 from frontguard._common.attached import attached
 from frontguard._common.checks import real_number
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.comparisons.effects import Boxes, Comparisons, against
+from frontguard.comparisons.effects import Comparable, Comparisons, against
 from frontguard.errors import BadInput
 from frontguard.limits import Gate, Limit, columns_for, parse_limits
 from frontguard.objectives import Objective
@@ -167,7 +167,7 @@ def _gates(metrics: tuple[Objective, ...], limits: Limit | str | Iterable[Limit 
 # Who has the best score -----------------------------------------------------------------------------------------------
 
 
-def pick(boxes: Boxes, field: Field, wish: Wish) -> Pick:
+def pick(boxes: Comparable, field: Field, wish: Wish) -> Pick:
     """The arm to choose, and how sure that is."""
     boxes = _known(boxes)
     keeps, may_keep = np.array(field.within), np.array(field.contending)
@@ -197,11 +197,11 @@ def pick(boxes: Boxes, field: Field, wish: Wish) -> Pick:
     return Pick(boxes.arms[chosen], wish, certain, among, behind, score, compared, boxes.confidence)
 
 
-def _known(boxes: Boxes) -> Boxes:
+def _known(boxes: Comparable) -> Comparable:
     """Boxes of which an empty one, which what is assumed does not allow, says nothing."""
     nothing = ~(boxes.lower <= boxes.upper)
     lower, upper = np.where(nothing, -np.inf, boxes.lower), np.where(nothing, np.inf, boxes.upper)
-    return Boxes(boxes.arms, boxes.metrics, boxes.estimates, lower, upper, boxes.confidence)
+    return Comparable(boxes.arms, boxes.metrics, boxes.estimates, lower, upper, boxes.confidence)
 
 
 def _chosen(able: Bools, perhaps: Bools, listed: Bools, centre: Floats) -> int | None:
@@ -213,7 +213,7 @@ def _chosen(able: Bools, perhaps: Bools, listed: Bools, centre: Floats) -> int |
     return None
 
 
-def _scores(boxes: Boxes, numbers: Ints, listed: Bools, wish: Wish) -> tuple[Floats, Floats, Floats]:
+def _scores(boxes: Comparable, numbers: Ints, listed: Bools, wish: Wish) -> tuple[Floats, Floats, Floats]:
     """Scores (n,) of these arms: of the estimates, and of both ends of the boxes."""
     values = boxes.estimates[numbers], boxes.lower[numbers], boxes.upper[numbers]
     if wish.weights is not None:

@@ -7,28 +7,15 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from frontguard.comparisons.effects import Span
 from frontguard.comparisons.gate import Check, GatePair, GateResult
-from frontguard.documents.base import Amount, Count, Document, Notices, Number, Origin, Share, Text, Truth
+from frontguard.documents.base import Amount, Count, Document, Notices, Origin, Share, Text, Truth
+from frontguard.documents.result import SpanDocument
 from frontguard.objectives import Objective
 from frontguard.results import said_once
-from frontguard.words.gate import answer
+from frontguard.words.comparing.gate import answer
 
 Word = Literal["not worse", "open", "worse"]
 Status = Literal["decided", "running", "budget", "time", "cancelled", "unreachable", "unmeasured", "log"]
-
-
-class SpanDocument(Document):
-    """A number as it is estimated, and between what it certainly lies; null where that is not known or infinite."""
-
-    estimate: Number | None
-    low: Number | None
-    high: Number | None
-
-    @classmethod
-    def of(cls, span: Span) -> SpanDocument:
-        """The document of a span."""
-        return cls(**span.to_dict())
 
 
 class CheckDocument(Document):
@@ -51,8 +38,8 @@ class CheckDocument(Document):
         return cls(
             outcome=check.outcome.word,  # type: ignore[arg-type]
             contrast=effect.contrast.word,
-            difference=SpanDocument.of(effect.difference),
-            ratio=None if effect.ratio is None else SpanDocument.of(effect.ratio),
+            difference=SpanDocument(**effect.difference.to_dict()),
+            ratio=None if effect.ratio is None else SpanDocument(**effect.ratio.to_dict()),
             stands_up_to=check.stands_up_to,
         )
 

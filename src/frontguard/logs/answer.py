@@ -17,7 +17,7 @@ from frontguard.logs.boxes import BoxReader, mean_front, means
 from frontguard.logs.checks.ties import refuse_ties
 from frontguard.logs.clustered import Clustered
 from frontguard.logs.more_pulls import Needed, needed
-from frontguard.logs.paired import Paired, box_reader
+from frontguard.logs.paired import PairedLog, box_reader
 from frontguard.logs.profile import profile as robustness
 from frontguard.logs.sort.ordered import Readable
 from frontguard.logs.what_if import WhatIf, what_if
@@ -25,7 +25,8 @@ from frontguard.notices import ExactDiffers, LooksDirtier, Notice, TooFewCluster
 from frontguard.objectives import Objective, tolerances
 from frontguard.pareto.judge import Verdicts, front_of_estimates, judge, promised_now
 from frontguard.pareto.limits import LimitRule, keeping_of
-from frontguard.pareto.rule import Goal, rival_bounds
+from frontguard.pareto.rule import rival_bounds
+from frontguard.pareto.standing import Goal
 from frontguard.results import ArmParts, Certificate, Guess, Inner, Kept
 from frontguard.suspects import MOST_VALUES, SampleLook, arms_that_matter, dirtier_than, look_at
 from frontguard.theory.threats import Threat
@@ -109,7 +110,7 @@ def answer(
     guess = None
     if not verdicts.front.any():
         # That is of clusters, and not of pulls; and pairs, or a list, may say something sooner.
-        counted = (None, None) if _in_clusters(ordered) or isinstance(ordered, Paired) else least
+        counted = (None, None) if _in_clusters(ordered) or isinstance(ordered, PairedLog) else least
         guess = Guess(front_of_estimates(boxes.estimates, verdicts.codes != Verdict.OUT, **goal), *counted)
     otherwise: tuple[WhatIf, ...] = ()
     if wanted and verdicts.undecided.all():
@@ -254,7 +255,7 @@ def too_few(
 ) -> tuple[Notice, ...]:
     """What keeps a log from saying more than it does."""
     ordered, unknown = reader.ordered, np.flatnonzero(reader.unknown(boxes, len(question.objectives)))
-    if not len(unknown) or isinstance(ordered, Paired):
+    if not len(unknown) or isinstance(ordered, PairedLog):
         return ()
     names = tuple(ordered.arms[i] for i in unknown[:3].tolist())
     asked: dict[str, Any] = {

@@ -19,7 +19,7 @@ import numpy as np
 
 from frontguard._common.typing import Floats, Ints
 from frontguard._common.written import checked_confidence, explains_arguments
-from frontguard.comparisons.effects import Boxes, against
+from frontguard.comparisons.effects import Comparable, against
 from frontguard.comparisons.gate import Check, GatePair, GateResult, Outcome, outcomes_of, up_to
 from frontguard.errors import BadInput
 from frontguard.evidence.boxes import ArmBoxes, first_and_whole
@@ -402,7 +402,7 @@ def _compared(
         values = np.stack([getattr(boxes[at], what)[arm] for at, arm in places])
         return np.where(np.isneginf(values), np.nan, values) if what == "estimates" else values
 
-    ends = Boxes((pair.baseline, pair.candidate), question.objectives, of("estimates"), of("lower"), of("upper"),
+    ends = Comparable((pair.baseline, pair.candidate), question.objectives, of("estimates"), of("lower"), of("upper"),
                  question.confidence)  # fmt: skip
     effects = against(ends, 0, np.array([1])).of(0).effects
     checks = (

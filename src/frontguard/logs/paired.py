@@ -43,7 +43,7 @@ MOST_CELLS = 30_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Paired(Clustered):
+class PairedLog(Clustered):
     """A log with clusters that are blocks, the same for all arms; `items` is the length of their list, 0 for none.
 
     Of a study, `arms_of_study` is how many arms share δ. Its pulls are one to a block, and count in the order of blocks
@@ -59,7 +59,7 @@ class Paired(Clustered):
         return np.zeros(len(self.pulls), np.bool_) if self.arms_of_study else super().dependent
 
     @classmethod
-    def of(cls, log: Clustered, items: int | None) -> Paired:
+    def of(cls, log: Clustered, items: int | None) -> PairedLog:
         """The same log. Refuses a list whose items were measured twice, or are more than it has."""
         if items is not None:
             for arm in np.flatnonzero(log.dependent)[:1].tolist():
@@ -77,7 +77,7 @@ class Paired(Clustered):
 
 def of_pulls(
     ordered: Ordered, arm_of: Ints, reps: Ints, values: Floats, usable: Floats, *, items: int, arms: int
-) -> Paired:
+) -> PairedLog:
     """The told pulls of a study of so many `arms`, (n,) of those in `ordered`, by the number of the repeat.
 
     `ordered` are the same pulls, and those that are under way; `usable` (M, 2) says which values did not fail.
@@ -90,7 +90,7 @@ def of_pulls(
     for d, (least, most) in enumerate(usable.tolist()):
         some = np.flatnonzero((values[:, d] >= least) & (values[:, d] <= most))
         owners.append(place[some[np.lexsort((values[some, d], arm_of[some]))]])
-    return Paired(
+    return PairedLog(
         **vars(ordered), columns=("rep",), begins=begins, sizes=np.ones(len(order), np.int64), owners=tuple(owners),
         labels=reps[order] - 1, items=items, arms_of_study=arms,
     )  # fmt: skip
@@ -110,7 +110,7 @@ def in_pairs(
         hidden = hidden_share(threat, items, hits_delta(delta, arms, statistics_of(objectives)))
     blocks, least, most = len(np.unique(log.labels)), int(counts.min()), int(counts.max())
     said = InPairs(log.columns, blocks, least, most, items or 0, complete, hidden, arms, looked)
-    return Paired.of(log, items) if looked else log, said
+    return PairedLog.of(log, items) if looked else log, said
 
 
 def check_counted(objectives: Sequence[Objective], items: int) -> None:
@@ -139,7 +139,7 @@ class PairBoxReader(ClusterBoxReader):
     >>> from frontguard import Prescient
     >>> hard = np.random.default_rng(0).random(200) / 2
     >>> order = np.argsort(hard)
-    >>> log = Paired(
+    >>> log = PairedLog(
     ...     ["a", "b"], ("score",), np.array([200, 200]), np.array([[0, 200, 400]]),
     ...     (np.concatenate([hard[order], hard[order] + 0.05]),), columns=("question",), begins=np.array([0, 200, 400]),
     ...     sizes=np.ones(400, np.int64), owners=(np.tile(order, 2),), labels=np.tile(np.arange(200), 2),
@@ -150,7 +150,7 @@ class PairBoxReader(ClusterBoxReader):
     (True, True)
     """
 
-    ordered: Paired
+    ordered: PairedLog
 
     def __init__(
         self,
@@ -255,6 +255,6 @@ class PairBoxReader(ClusterBoxReader):
 
 def box_reader(ordered: Readable, objectives: Sequence[Objective], delta: float, *, anytime: bool) -> BoxReader:
     """What reads boxes off this log."""
-    kinds = ((Paired, PairBoxReader), (Clustered, ClusterBoxReader))
+    kinds = ((PairedLog, PairBoxReader), (Clustered, ClusterBoxReader))
     kind = next((reader for log, reader in kinds if isinstance(ordered, log)), BoxReader)
     return kind(ordered, objectives, delta, anytime=anytime)

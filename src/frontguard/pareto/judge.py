@@ -41,15 +41,9 @@ from frontguard.pareto.relations import (
     likely_ends,
     worst_uncovered,
 )
-from frontguard.pareto.rule import (
-    CONTROL,
-    NOT_RETURNED,
-    Goal,
-    checked_tolerance,
-    decide,
-    new_standing,
-)
-from frontguard.pareto.short_list import Seen, find_best_first, keep_needed
+from frontguard.pareto.rule import decide
+from frontguard.pareto.short_list import Measured, find_best_first, keep_needed
+from frontguard.pareto.standing import CONTROL, NOT_RETURNED, Goal, checked_tolerance, new_standing
 from frontguard.verdicts import BEYOND, OPEN, Verdict
 
 _MANY = 50_000
@@ -212,7 +206,7 @@ def _judge_pairs(boxes: ArmBoxes, goal: Goal) -> Verdicts:
 def _choose(boxes: ArmBoxes, arms: Ints, accuracy: Floats, coverage: Floats, margin: Floats) -> Choice:
     """Which of these alive arms are candidates for the list."""
     lower, upper = boxes.lower, boxes.upper
-    seen = Seen(*likely_ends(boxes), lower, upper)
+    seen = Measured(*likely_ends(boxes), lower, upper)
     order = find_best_first(boxes.estimates, arms, coverage)
     inside = find_inside(lower, upper, accuracy)
     chosen = keep_needed(seen, order, margin, coverage)

@@ -12,7 +12,8 @@ import numpy as np
 
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.pareto.relations import find_strongest_rivals, worst_uncovered
-from frontguard.pareto.rule import Goal, promised, promised_by_pairs
+from frontguard.pareto.rule import promised, promised_by_pairs
+from frontguard.pareto.standing import Goal
 
 
 def promised_amounts(lower: Floats, upper: Floats, inside: Bools, goal: Goal, exact: Bools) -> tuple[Floats, Floats]:

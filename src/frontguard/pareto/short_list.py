@@ -55,7 +55,7 @@ def find_best_first(estimates: Floats, arms: Ints, coverage: Floats) -> Ints:
     return np.lexsort((arms, *columns[0], -total, *columns[1]))
 
 
-class Seen(NamedTuple):
+class Measured(NamedTuple):
     """What a list is chosen by: between what point estimates are, and boxes; all (K, M)."""
 
     low: Floats
@@ -65,7 +65,7 @@ class Seen(NamedTuple):
 
 
 @kernel
-def _scan(seen: Seen, order: Ints, margin: Floats, coverage: Floats, seem: bool) -> Ints:
+def _scan(seen: Measured, order: Ints, margin: Floats, coverage: Floats, seem: bool) -> Ints:
     """The arms that are kept of those in `order`, each compared with those that were kept before it."""
     kept = np.empty(order.size, np.int64)
     size = 0
@@ -86,7 +86,7 @@ def _scan(seen: Seen, order: Ints, margin: Floats, coverage: Floats, seem: bool)
     return kept[:size].copy()
 
 
-def keep_needed(seen: Seen, order: Ints, margin: Floats, coverage: Floats, *, seem: bool = True) -> Ints:
+def keep_needed(seen: Measured, order: Ints, margin: Floats, coverage: Floats, *, seem: bool = True) -> Ints:
     """The arms of `order`, by their rows, that are kept: none kept before does for them.
 
     One does for another that covers it for certain, or (unless `seem` is False) that is `near` it.

@@ -22,7 +22,7 @@ from frontguard.evidence.boxes import box_rule, checked_statistics, first_bounde
 from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, Statistic, statistics_of
 from frontguard.objectives import Objective, differences_in_units
 from frontguard.pareto.points import pareto_mask
-from frontguard.pareto.rule import checked_tolerance
+from frontguard.pareto.standing import checked_tolerance
 from frontguard.planning.reach import (
     T_BAR,
     Pilot,

@@ -40,22 +40,9 @@ from frontguard.objectives import Objective, parse_objectives, tolerances
 from frontguard.pareto.judge import front_of_estimates
 from frontguard.pareto.limits import LimitRule, keeping_of, veil
 from frontguard.pareto.promises import promised_amounts, promised_of_pairs
-from frontguard.pareto.rule import (
-    BUDGET,
-    CONTROL,
-    RUNNING,
-    STOPS,
-    Goal,
-    Standing,
-    checked_tolerance,
-    decide,
-    floors,
-    new_standing,
-    next_batch,
-    reachable,
-    rival_bounds,
-    wanted_arms,
-)
+from frontguard.pareto.rule import decide, floors, reachable, rival_bounds
+from frontguard.pareto.sampling import next_batch, wanted_arms
+from frontguard.pareto.standing import BUDGET, CONTROL, RUNNING, STOPS, Goal, Standing, checked_tolerance, new_standing
 from frontguard.policies.base import Policy, State
 from frontguard.policies.pending import Pending
 from frontguard.policies.saved import (

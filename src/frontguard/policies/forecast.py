@@ -36,19 +36,9 @@ from frontguard.evidence.samples import Record, Samples, Table, ranked
 from frontguard.evidence.statistics import QUANTILE
 from frontguard.pareto.limits import LimitRule, veil_arm
 from frontguard.pareto.relations import lasting_difference, sharper, shortfall, uncovered
-from frontguard.pareto.rule import (
-    CERTIFIED,
-    FRONT,
-    NOT_RETURNED,
-    RETURNED,
-    UNREACHABLE,
-    Goal,
-    Standing,
-    nearest_covering,
-    strongest,
-    where_it_counts,
-    who_gains,
-)
+from frontguard.pareto.rule import nearest_covering, strongest
+from frontguard.pareto.sampling import where_it_counts, who_gains
+from frontguard.pareto.standing import CERTIFIED, FRONT, NOT_RETURNED, RETURNED, UNREACHABLE, Goal, Standing
 from frontguard.policies.certified import Certified
 from frontguard.verdicts import BEYOND, IN, OPEN
 

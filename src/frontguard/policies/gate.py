@@ -31,7 +31,8 @@ from frontguard.evidence.boxes import (
 )
 from frontguard.evidence.statistics import EXACT
 from frontguard.pareto.judge import judge, promised_now
-from frontguard.pareto.rule import CERTIFIED, UNREACHABLE, WEARY, keep_to_budget
+from frontguard.pareto.sampling import WEARY, keep_to_budget
+from frontguard.pareto.standing import CERTIFIED, UNREACHABLE
 from frontguard.policies.certified import Certified
 from frontguard.policies.saved import check_range
 from frontguard.results import Result

@@ -12,8 +12,14 @@ from frontguard.phrases import visible
 from frontguard.reports.make import shown
 from frontguard.reports.model import Column, Entry, Figure, Report, ReportTable, Section, fitting, short, shown_in_units
 from frontguard.results import Result
-from frontguard.words.comparisons import beside_in_words, contrast_in_words, effect_cell, left_in_words, rows_of
-from frontguard.words.picks import choice_in_words, volume_in_words
+from frontguard.words.comparing.comparisons import (
+    beside_in_words,
+    contrast_in_words,
+    effect_cell,
+    left_in_words,
+    rows_of,
+)
+from frontguard.words.comparing.picks import choice_in_words, volume_in_words
 from frontguard.words.tables.names import with_short_names
 
 MOST_ROWS = 1000

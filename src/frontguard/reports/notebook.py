@@ -20,8 +20,8 @@ from frontguard.reports.model import Column, Entry, shown_in_units
 from frontguard.results import Result
 from frontguard.studies.overview import Snapshot
 from frontguard.words import analysis, study
-from frontguard.words.comparisons import beside_in_words, effect_cell, left_in_words
-from frontguard.words.picks import choice_in_words, given_up
+from frontguard.words.comparing.comparisons import beside_in_words, effect_cell, left_in_words
+from frontguard.words.comparing.picks import choice_in_words, given_up
 from frontguard.words.tables.names import with_short_names
 
 MOST_ROWS = 100

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 
-from frontguard._common.compiled import Entry, entry, kernel
+from frontguard._common.compiled import KernelEntry, entry, kernel
 from frontguard._common.machine import usable_cores
 from frontguard._common.machine_code import KernelValue, record_type
 from frontguard._common.typing import Floats, Ints
@@ -37,8 +37,10 @@ from frontguard.evidence.samples import (
     push_sorted,
     reserve,
 )
-from frontguard.pareto import rule as _certified
-from frontguard.pareto.rule import Goal, Standing
+from frontguard.pareto import standing as _certified
+from frontguard.pareto.rule import decide
+from frontguard.pareto.sampling import next_batch
+from frontguard.pareto.standing import Goal, Standing
 from frontguard.policies import RPSI, AuerA1, AuerA1M, Certified, Policy
 from frontguard.policies import auer as _auer
 from frontguard.policies import rpsi as _rpsi
@@ -189,7 +191,7 @@ def _run_certified(
     used = np.full(count, BLOCK)
     streams = run_streams(rewards, attacks, objectives)
     while control[0].stop == 0:
-        order, counts = _certified.next_batch(standing)
+        order, counts = next_batch(standing)
         left = control[0].max_pulls - control[0].pulls
         for n in range(order.size):
             i = order[n]
@@ -205,7 +207,7 @@ def _run_certified(
                 push_sorted(pool, columns, i * objectives + d, fresh[d])
             if refresh(boxes, i, Samples(pool, pool, columns), arms[i].pulls, rule):
                 control[0].revive = 1
-        _certified.decide(standing, goal)
+        decide(standing, goal)
     return pool
 
 
@@ -290,7 +292,7 @@ def _pool(columns: int) -> Floats:
     return kept
 
 
-_COMPILED: dict[type[Policy], tuple[Entry, Callable[[Any], tuple[Any, ...]]]] = {
+_COMPILED: dict[type[Policy], tuple[KernelEntry, Callable[[Any], tuple[Any, ...]]]] = {
     RPSI: (_run_rpsi, lambda policy: (policy.standing, policy.phase_pulls)),
     AuerA1: (_run_auer, lambda policy: (policy.standing, policy.sums)),
     AuerA1M: (_run_auer_m, lambda policy: (policy.standing,)),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from frontguard.comparisons.effects import Boxes, Effect, against
+from frontguard.comparisons.effects import Comparable, Effect, against
 from frontguard.comparisons.gate import Check, GatePair, GateResult, Outcome
 from frontguard.policies.gate import BASELINE, CANDIDATE, SEEN_ESTIMATE, SEEN_HIGH, SEEN_LOW, Gatekeeper
 from frontguard.results import Result
@@ -59,7 +59,7 @@ def _effect(state: Replay, policy: Gatekeeper, arm: int, d: int) -> Effect:
     def of_both(which: int) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
         return seen[[BASELINE, CANDIDATE], which][:, None]
 
-    boxes = Boxes(
+    boxes = Comparable(
         (settings.arms[policy.baseline], settings.arms[arm]),
         (settings.objectives[d],),
         of_both(SEEN_ESTIMATE),

@@ -22,10 +22,10 @@ from frontguard.verdicts import Verdict
 from frontguard.words import guess
 from frontguard.words.certificate import allowed, amounts_in_words, sensible, suggested_tolerances
 from frontguard.words.command_line import command_line
+from frontguard.words.comparing.pairs import in_pairs, pairs_of
 from frontguard.words.front import front_in_words, measured, place
 from frontguard.words.limits import beaten_and_beyond, none_within_yet
 from frontguard.words.notices import in_clusters, rows_that_count
-from frontguard.words.pairs import in_pairs, pairs_of
 from frontguard.words.statements import Statement
 from frontguard.words.tables.arm_table import ArmTable, arm_table, names_in_short, shown
 from frontguard.words.threats import able, beyond, what_eps_is

@@ -8,8 +8,8 @@ from typing import Any
 from frontguard import notices
 from frontguard.objectives import Objective
 from frontguard.phrases import MOST_NAMES, joined, number_of, one_line, percent
+from frontguard.words.comparing.pairs import in_pairs
 from frontguard.words.guess import least_pulls
-from frontguard.words.pairs import in_pairs
 from frontguard.words.statements import Statement
 
 _REASONS_SHOWN = 3

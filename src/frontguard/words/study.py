@@ -12,7 +12,7 @@ from frontguard.notices import BudgetOver
 from frontguard.phrases import duration, number_of, percent, rounded, rounded_up, time_range
 from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import OPEN, Verdict
-from frontguard.words import gate, guess
+from frontguard.words import guess
 from frontguard.words.certificate import (
     FAILED_PULL,
     beside_goal,
@@ -22,11 +22,12 @@ from frontguard.words.certificate import (
     suggested_tolerances,
 )
 from frontguard.words.command_line import command_line, commands_to_look
+from frontguard.words.comparing import gate
+from frontguard.words.comparing.pairs import pairs_of
 from frontguard.words.counted import what_counts
 from frontguard.words.front import front_in_words
 from frontguard.words.limits import all_limits, none_within_yet, open_by_limits
 from frontguard.words.notices import reasons_in_words
-from frontguard.words.pairs import pairs_of
 from frontguard.words.statements import Statement
 from frontguard.words.tables.arm_table import ArmTable, arm_table, counts, names_in_short, shown
 from frontguard.words.threats import able

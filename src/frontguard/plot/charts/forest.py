@@ -15,7 +15,7 @@ from frontguard.plot.picture import Axis, Layer, Panel, Picture, Points, Region,
 from frontguard.plot.sentences import captioned, listed, sentences
 from frontguard.results import Result
 from frontguard.words.certificate import true_values
-from frontguard.words.comparisons import contrast_in_words, effect_in_words, rows_of
+from frontguard.words.comparing.comparisons import contrast_in_words, effect_in_words, rows_of
 from frontguard.words.statements import Statement
 
 MOST_ARMS = 40

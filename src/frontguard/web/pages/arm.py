@@ -16,7 +16,7 @@ from frontguard.web.addresses import Address
 from frontguard.web.pages import parts
 from frontguard.web.pages.parts import Page, called, cell, figure_cell, line, nothing, region
 from frontguard.words.certificate import objective_in_short, tolerance
-from frontguard.words.comparisons import effect_cell
+from frontguard.words.comparing.comparisons import effect_cell
 from frontguard.words.limits import keeping_in_words
 from frontguard.words.study import why
 from frontguard.words.tables.arm_table import estimate_cells

@@ -12,7 +12,7 @@ from frontguard.comparisons.gate import Check, GatePair, GateResult, Outcome
 from frontguard.notices import InClusters
 from frontguard.objectives import Objective
 from frontguard.phrases import cells_of, duration, joined, listed, number, number_of, percent, quoted, visible
-from frontguard.words import comparisons
+from frontguard.words.comparing import comparisons
 from frontguard.words.statements import Statement
 from frontguard.words.tables.terminal import TextColumn, drawn, fitted
 from frontguard.words.threats import able, against
