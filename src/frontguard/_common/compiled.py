@@ -71,6 +71,11 @@ def kernels(mode: str) -> Iterator[None]:
         _State.mode = before
 
 
+def _price(kernel: Kernel | Entry) -> float:
+    sizes = {each: len(each.py_func.__code__.co_code) for each in interpreted.parts_of(kernel)}
+    return _BEGINNING + _PER_BYTE * sum(n * (_INLINED if each.targetoptions else 1) for each, n in sizes.items())
+
+
 class Kernel:
     """A function that is interpreted or compiled, whichever is sooner done. In other kernels it is a part of them."""
 
@@ -126,10 +131,7 @@ class Kernel:
     @functools.cached_property
     def price(self) -> float:
         """Seconds that compiling will take, about: for itself and for all that it calls."""
-        parts = interpreted.parts_of(self)
-        return _BEGINNING + _PER_BYTE * sum(
-            len(each.py_func.__code__.co_code) * (_INLINED if each.targetoptions else 1) for each in parts
-        )
+        return _price(self)
 
     @functools.cached_property
     def machine(self) -> Any:
@@ -184,6 +186,7 @@ class KernelEntry:
     def __init__(self, function: Callable[..., Any], signature: Any) -> None:
         functools.update_wrapper(self, function)
         self.py_func = function
+        self.targetoptions: dict[str, str] = {}
         self._signature = signature
         self._ready: Any = None
 
@@ -199,6 +202,11 @@ class KernelEntry:
     def interpreted(self, *args: Any) -> Any:
         """The same by the interpreter."""
         return interpreted.call(self, args)
+
+    @functools.cached_property
+    def price(self) -> float:
+        """Seconds that compiling will take, about."""
+        return _price(self)
 
     @property
     def is_ready(self) -> bool:

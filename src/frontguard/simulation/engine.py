@@ -277,8 +277,8 @@ def _span(counts: Ints) -> str:
     return f"{mean} on average, from {counts.min():,} to {counts.max():,}"
 
 
-_TRIAL = 1.0
-"""Seconds that a single run may take without the engine being compiled for it, which takes ten times as long."""
+_TRIAL = 1 / 3
+"""Share of the time that compiling the engine takes for which a single run is tried without."""
 
 _workspace = threading.local()
 _NO_COLUMNS = empty_table(0)
@@ -317,10 +317,10 @@ class _TakesLong(Exception):
     """A run takes longer than compiling it is worth."""
 
 
-def _drive(policy: Policy, source: RewardSource, seed: int, run: int, trial: float = 0.0) -> None:
+def _drive(policy: Policy, source: RewardSource, seed: int, run: int, trial: bool = False) -> None:
     """Let a fresh policy have its run, compiled if there is such a run of it.
 
-    With a trial of so many seconds it is interpreted unless machine code is there, and given up if it takes longer.
+    As a trial it is interpreted unless machine code is there, and given up (`_TakesLong`) before long.
     """
     if type(policy) not in _COMPILED:
         drive_by_turns(policy, Streams(source, seed, run))
@@ -331,7 +331,7 @@ def _drive(policy: Policy, source: RewardSource, seed: int, run: int, trial: flo
     sources: CompiledSource = source.compiled
     call: Callable[..., Floats] = compiled
     if trial and not compiled.is_ready:
-        sources, call = sources._replace(draw=_Watched(sources.draw, trial)), compiled.interpreted
+        sources, call = sources._replace(draw=_Watched(sources.draw, _TRIAL * compiled.price)), compiled.interpreted
     pool = call(sources, *source.states(seed, run), *given(policy), pool, columns)
     _workspace.pool = pool
     if columns is not _NO_COLUMNS:
@@ -363,7 +363,7 @@ def simulate_one(
     source = _checked_source(policy, environment, adversary)
     live = policy.fresh()
     try:
-        _drive(live, source, seed, run, trial=_TRIAL)
+        _drive(live, source, seed, run, trial=True)
     except _TakesLong:
         live = policy.fresh()
         _drive(live, source, seed, run)
