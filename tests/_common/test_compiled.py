@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import pickle
 import shutil
 import stat
 import subprocess
@@ -12,9 +13,11 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import numba
 import pytest
 
 import frontguard
+from frontguard._common.machine_code import dispatcher
 
 PROGRAM = (
     "import frontguard, frontguard._common.compiled as c\n"
@@ -102,3 +105,29 @@ def test_a_link_is_not_followed(package: Path, temporary: Path) -> None:
     private(temporary).symlink_to(target)
     assert run(package, temporary) == "29 NullCache"
     assert not list(target.iterdir())
+
+
+class NoLongerThere:
+    """A class that an index on disk names."""
+
+
+def test_what_another_version_left_is_no_hindrance(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An index that names a class which is gone is not read, and what is compiled is kept in its place."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+
+    def doubled(x: float) -> float:
+        return 2.0 * x
+
+    first = dispatcher(doubled)
+    assert first(2.0) == 4.0
+    (index,) = tmp_path.rglob("*.nbi")
+    with index.open("rb") as file:
+        version = pickle.load(file)
+    index.write_bytes(pickle.dumps(version) + pickle.dumps((NoLongerThere(), {})))
+    monkeypatch.delattr(sys.modules[__name__], "NoLongerThere")
+    second = dispatcher(doubled)
+    assert second(3.0) == 6.0
+    third = dispatcher(doubled)
+    assert third(4.0) == 8.0
+    assert third.stats.cache_hits, "what was compiled was not kept"

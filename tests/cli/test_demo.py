@@ -54,7 +54,7 @@ def test_the_demo_has_both_parts(folder: Path, ran: CompletedProcess[str]) -> No
 def test_the_demo_ends_with_a_report(folder: Path, ran: CompletedProcess[str], tmp_path: Path) -> None:
     assert "report: out/report.html" in ran.stderr
     text = (folder / "out" / "report.html").read_text(encoding="utf-8")
-    assert "5 of the 5 treatments on the true front are among the 15 of 36 that certified returns" in text
+    assert "5 of the 5 treatments on the true front are among the 17 of 36 that certified returns" in text
     assert len(text.encode()) < 1_000_000
     (tmp_path / "demo.json").write_text(ran.stdout)
     later = run("report", "demo.json", "-o", "later.html", "--json", cwd=tmp_path)
@@ -78,7 +78,7 @@ def test_the_demo_finds_what_means_miss_and_leaves_a_picture(tmp_path: Path) -> 
     assert ran.returncode == 0, ran.stderr
     said = " ".join(ran.stdout.split())
     assert said.startswith(
-        "5 of the 5 treatments on the true front are among the 15 of 36 that certified returns, 0 among the 26"
+        "5 of the 5 treatments on the true front are among the 17 of 36 that certified returns, 0 among the 26"
     )
     assert "With probability 90%" in said
     assert (tmp_path / "out" / "demo.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"

@@ -71,7 +71,7 @@ def kernels(mode: str) -> Iterator[None]:
         _State.mode = before
 
 
-def _price(kernel: Kernel | Entry) -> float:
+def _price(kernel: Kernel | KernelEntry) -> float:
     sizes = {each: len(each.py_func.__code__.co_code) for each in interpreted.parts_of(kernel)}
     return _BEGINNING + _PER_BYTE * sum(n * (_INLINED if each.targetoptions else 1) for each, n in sizes.items())
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
-import pickle
 import stat
 import tempfile
 from collections.abc import Callable
@@ -103,15 +102,21 @@ class _PackageCache(FunctionCache):
     _impl_class = _PackageImpl
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """What was kept, or None; also where it cannot be read."""
-        with suppress(OSError, EOFError, pickle.UnpicklingError):
+        """What was kept, or None; also where it cannot be read, whatever another version of the package left there."""
+        with suppress(Exception):
             return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep what was compiled, if that can be done: a disk that is full stops nobody."""
-        with suppress(OSError):
+        try:
             super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+        except OSError:
+            pass
+        except Exception:  # what is there names what there no longer is: begin anew
+            with suppress(OSError):
+                self.flush()  # type: ignore[no-untyped-call]
+                super().save_overload(sig, data)  # type: ignore[no-untyped-call]
 
     def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
         key: tuple[Any, ...] = super()._index_key(sig, codegen)  # type: ignore[no-untyped-call]
