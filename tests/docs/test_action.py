@@ -41,7 +41,7 @@ def run(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
 def logs(folder: Path) -> None:
     rng = np.random.default_rng(0)
     for name, mean in (("main", 1.0), ("pr", 1.2)):
-        hyperfine(folder / f"{name}.json", bench=rng.normal(mean, 0.01, 60).tolist())
+        hyperfine(folder / f"{name}.json", bench=rng.normal(mean, 0.01, 120).tolist())
 
 
 def test_no_input_is_written_into_a_script() -> None:

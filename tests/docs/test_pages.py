@@ -68,6 +68,8 @@ def run_page(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, *, long:
     programs = (warm.folder_with_frontguard(), Path(sys.executable).parent, os.environ["PATH"])
     monkeypatch.setenv("PATH", os.pathsep.join(map(str, programs)))
     monkeypatch.setenv("COLUMNS", "80")
+    for name in [name for name in os.environ if name.startswith("PYTEST_")]:  # a page's own pytest is no part of ours
+        monkeypatch.delenv(name)
     names: dict[str, Any] = {"__name__": "__main__"}
     for block in blocks(page.read_text("utf-8")):
         if block.said == "not run" or (block.said == "long" and not long):
