@@ -35,7 +35,8 @@ def test_many_pulls_make_no_larger_page(small_and_large: list[Cost]) -> None:
     assert large.pulls >= 50 * small.pulls
     # The same arms, in another state: more of them may be shown in full, but not fifty times as many.
     assert large.document < 2.5 * small.document
-    assert large.update_bytes < 2.5 * small.update_bytes
+    # An update sends what changed, which may be little in one state and most of the page in the other.
+    assert large.update_bytes < 2.5 * max(small.update_bytes, 0.5 * small.document)
     assert large.nodes < 2.5 * small.nodes
 
 
