@@ -40,12 +40,12 @@ def answer(*verdicts: Verdict, coverage: float = 0.1, accuracy: float = 0.1, con
         (answer(IN, IN, COVERED, OUT), set()),
         (answer(IN, IN, IN, OUT), set()),  # the third is beaten by less than the tolerance
         (answer(IN, IN, COVERED, IN), {"in", "accuracy"}),
-        (answer(OUT, IN, COVERED, OUT), {"out", "covered", "coverage"}),
+        (answer(OUT, IN, COVERED, OUT), {"out", "covered", "coverage", "enough"}),
         (answer(OUT, IN, COVERED, OUT, coverage=math.inf), {"out", "covered"}),
-        (answer(IN, OPEN, OPEN, OPEN), {"coverage"}),
+        (answer(IN, OPEN, OPEN, OPEN), {"coverage", "enough"}),
         (answer(IN, OPEN, OPEN, OPEN, coverage=1.0), set()),
         (answer(ASIDE, IN, IN, OUT), set()),  # of the others the third is on the front
-        (answer(ASIDE, IN, OUT, OUT), {"out", "coverage"}),
+        (answer(ASIDE, IN, OUT, OUT), {"out", "coverage", "enough", "best"}),
         (answer(OUT, IN, COVERED, IN, confidence=None), set()),  # promises nothing
     ],
 )

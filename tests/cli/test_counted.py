@@ -105,8 +105,17 @@ def test_a_tolerance_below_the_floor_is_said_before_the_first_pull(tmp_path: Pat
     assert "warning" not in enough.stderr
 
 
-def test_true_without_a_mean_is_refused_at_once_and_nothing_is_stored(tmp_path: Path, solvers: list[str]) -> None:
-    ran = run("run", *solvers, "--maximize", "solved", "--storage", "s.db", cwd=tmp_path)
+def test_true_without_a_mean_is_a_rate_and_that_is_said(tmp_path: Path, solvers: list[str]) -> None:
+    ran = run("run", *solvers, "--maximize", "solved", "--max-pulls", "3", "--storage", "s.db", "--json", cwd=tmp_path)
+    assert ran.returncode == 3, ran.stderr
+    found = json.loads(ran.stdout)
+    (solved,) = found["objectives"]
+    assert (solved["statistic"], solved["bounds"]) == ("mean", [0.0, 1.0])
+    assert "the values of 'solved' are true or false: their mean, a rate, is what counts here" in ran.stderr
+
+
+def test_true_where_a_median_was_asked_for_is_refused_and_nothing_is_stored(tmp_path: Path, solvers: list[str]) -> None:
+    ran = run("run", *solvers, "--maximize", "solved", "--quantile", "0.5", "--storage", "s.db", cwd=tmp_path)
     assert ran.returncode == 2
     assert "metric 'solved' is not a number" in ran.stderr
     assert "--mean solved (Objective(" in ran.stderr

@@ -37,7 +37,7 @@ def run_json() -> dict[str, Any]:
         seconds=1.5,
     )
     made = Origin(version="0.1.0", seed=4, spec="[study]\nname = 'flags'")
-    plain: dict[str, Any] = json.loads(RunDocument.of(Ended("done", snapshot), "flags.db", made, OBJECTIVES).text())
+    plain: dict[str, Any] = json.loads(RunDocument.of(Ended("done", snapshot), "flags.db", made).text())
     return plain
 
 

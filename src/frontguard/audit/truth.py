@@ -162,8 +162,10 @@ class Truth:
         return bool((missed | called_beyond | called_within).any())
 
     def _false_in_choices(self, result: Result, inner: Floats, about: Ints) -> Iterator[str]:
-        chosen = result.pick(weights={each.name: 1.0 for each in self.objectives})
-        units = np.array([PER_CENT if each.relative else 1.0 for each in self.objectives])
+        metrics = result.boxes.metrics  # of a bare policy, inner values are its metrics
+        values = self.values if result.metrics else inner
+        chosen = result.pick(weights={each.name: 1.0 for each in metrics})
+        units = np.array([PER_CENT if each.relative else 1.0 for each in metrics])
         sums = (inner * units).sum(axis=1)
         best, slack = float(sums[about].max()), ROUNDING * (1.0 + float(np.abs(sums[about]).max()))
         named = [float(sums[result.arms.index(arm)]) for arm in chosen.among]
@@ -171,9 +173,9 @@ class Truth:
         if max(named, default=-np.inf) < best - slack or best - mine > chosen.behind + slack:
             yield "choice"
         volume = result.hypervolume()
-        signs = np.array([-1.0 if each.minimized else 1.0 for each in self.objectives])
+        signs = np.array([-1.0 if each.minimized else 1.0 for each in metrics])
         reference = signs * np.array([value for _, value in volume.reference])
-        true = hypervolume(signs * self.values[about], reference)
+        true = hypervolume(signs * values[about], reference)
         if true is None or volume.certain is None or volume.possible is None:  # too many arms for it
             return
         if volume.certain > true * (1.0 + ROUNDING) + ROUNDING or volume.possible < true * (1.0 - ROUNDING) - ROUNDING:

@@ -160,7 +160,7 @@ def run(
 
             file, text = None if spec is None else str(spec), wanted.source_text or None
             made = origin(file, seed=wanted.seed, spec=text)
-            print(RunDocument.of(ended, without_password(where), made, wanted.objectives, beside).text())
+            print(RunDocument.of(ended, without_password(where), made, beside).text())
             if sys.stderr.isatty():  # the view has shown them, and is gone
                 for warning in warnings_in_short(ended.notices):
                     say(f"warning: {warning}")

@@ -467,9 +467,7 @@ class RunDocument(ResultDocument):
     """What --pick chooses."""
 
     @classmethod
-    def of(
-        cls, ended: Ended, where: str, origin: Origin, objectives: Sequence[Objective], beside: Beside | None = None
-    ) -> RunDocument:
+    def of(cls, ended: Ended, where: str, origin: Origin, beside: Beside | None = None) -> RunDocument:
         """How a run ended. The status is `running` if it was interrupted, `budget` if its time was over."""
         snapshot, result = ended.snapshot, ended.snapshot.result
         more = {
@@ -486,7 +484,7 @@ class RunDocument(ResultDocument):
             "seconds": round(snapshot.seconds, 3),
             "study": snapshot.study,
             "storage": where,
-            "objectives": [each.spelled_out for each in objectives],
+            "objectives": [each.spelled_out for each in snapshot.objectives],
             **{key: dict(value.pairs) if isinstance(value, ByArm) else value for key, value in entries(beside).items()},
         }
         return cls.model_validate(result.to_dict() | more | asdict(origin))
