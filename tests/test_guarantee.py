@@ -79,9 +79,14 @@ def test_ranks_one_and_a_half_times_too_bold_are_caught(cell: Cell) -> None:
     assert refuted(simulated(cell, QUICK_RUNS, bold))
 
 
-@pytest.mark.parametrize("cell", [cell for cell in SHARPEST if averaged(cell)], ids=str)
+@pytest.mark.parametrize(
+    "cell", [cell for cell in SHARPEST if averaged(cell) and not cell.attacker.startswith("share")], ids=str
+)
 def test_averages_at_six_times_their_delta_are_caught(cell: Cell) -> None:
-    """Attacks on one side miss there only, with half of δ; six times that is more than the slack of all of it."""
+    """Attacks on one side miss there only, with half of δ; six times that is more than the slack of all of it.
+
+    Not where any share is replaced: ranks less ⌊εn⌋ leave so much to spare that nothing is missed at six times δ.
+    """
     assert refuted(find_average_misses(cell, 2 * QUICK_RUNS, seed=1000 + CELLS.index(cell), bolder=6.0))
 
 
@@ -186,8 +191,11 @@ def test_averages_see_the_misses_that_boxes_see(cell: Cell) -> None:
     for seed in range(4):
         observed = Streams(RewardSource(cell.environment, cell.adversary), seed).take(0, 120)[:, 0].tolist()
         boxes = np.array([real_box(rule, observed[:n]) for n in range(1, 121)])
-        missed = find_average_misses(cell, 1, seed=seed, length=120, bolder=0.5 / (DELTA / 2))[0, 0, 0]
-        assert not boxes[:, REFUTED].any()
+        # So bold a box may become empty, and then goes on without R: what it misses until then is compared.
+        length = next(iter(np.flatnonzero(boxes[:, REFUTED]).tolist()), len(boxes))
+        assert length > 20
+        boxes = boxes[:length]
+        missed = find_average_misses(cell, 1, seed=seed, length=length, bolder=0.5 / (DELTA / 2))[0, 0, 0]
         assert missed.tolist() == [boxes[:, LOW].max() > left[0, 0], boxes[:, HIGH].min() < right[0, 0]]
 
 
