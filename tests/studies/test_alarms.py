@@ -407,7 +407,7 @@ def test_two_metrics_that_fail_by_themselves_may_each_use_up_what_is_allowed():
 def test_an_alarm_that_clean_pulls_have_diluted_since_says_when_it_was():
     values = [[NAN]] * 10 + [[float(k % 2)] for k in range(2000)]
     (found,) = alarms(["a"], ["x"], Prescient(0.1), [values])
-    assert "of its first 4 pulls 4 failed" in str(found) or "of its first 5 pulls 5 failed" in str(found)
+    assert any(f"of its first {n} pulls {n} failed" in str(found) for n in (3, 4, 5))
 
 
 def test_spread_is_not_held_against_objectives_whose_quantile_is_not_the_median():

@@ -55,6 +55,7 @@ STRENGTH = 2.0
 """Weight of the mixture's prior, which is uniform at 2; see docs/choices.md for what others cost."""
 
 _WEAKEST, _STRONGEST = 1e-6, 1e4  # of the mixture: beyond, the prior's own constant loses digits
+_FEW = 16  # of which the terms are sooner computed one by one, with the same digits
 _MANY_TERMS = 200  # of the continued fraction, which mostly needs less than fifty ...
 _MOST_TERMS = 10**6  # ... and near the mean about √n
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
@@ -103,6 +104,10 @@ def _tail_over_powers(A: Floats, B: Floats, x: float, y: float, excess: Floats) 
     The continued fraction of DiDonato and Morris (Algorithm 708, ACM TOMS 18, 1992), by Lentz's method. Its terms are
     given by the excess, so that nothing cancels.
     """
+    if A.size <= _FEW:
+        return np.array(
+            [long_fraction(x, y, *given) for given in zip(A.tolist(), B.tolist(), excess.tolist(), strict=True)]
+        )
     tails = np.empty(A.size)
     which = np.arange(A.size)  # those that have not converged yet
     value = A / (A + 1.0) * (excess + 1.0)
@@ -131,7 +136,7 @@ def _tail_over_powers(A: Floats, B: Floats, x: float, y: float, excess: Floats) 
 
 @kernel
 def long_fraction(x: float, y: float, A: float, B: float, excess: float) -> float:
-    """The same for one that takes many terms: near the mean of long samples, about √n of them."""
+    """The same for one alone; near the mean of long samples it takes about √n terms."""
     b = A / (A + 1.0) * (excess + 1.0)
     value = b
     C = b
