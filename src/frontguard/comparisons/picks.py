@@ -186,7 +186,8 @@ def pick(boxes: Comparable, field: Field, wish: Wish) -> Pick:
         among = tuple(boxes.arms[i] for i in numbers.tolist())
         return Pick(None, wish, False, among, np.inf, (np.nan, -np.inf, np.inf), None, boxes.confidence)
     rest = np.delete(high, wanted)
-    behind = max(float(rest.max(initial=-np.inf) - low[wanted]), 0.0) if len(rest) else 0.0
+    gap = float(rest.max(initial=-np.inf)) - float(low[wanted]) if len(rest) else 0.0
+    behind = np.inf if np.isnan(gap) else max(gap, 0.0)  # ∞ − ∞: boxes of which nothing can be told
     certain = boxes.confidence is not None and behind == 0.0
     chosen = int(numbers[wanted])
     perhaps[wanted] = True
