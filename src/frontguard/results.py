@@ -413,7 +413,7 @@ class Result:
         >>> found.replacement("b")
         Replacement(by='a', costs={'seconds': 0.0, 'bytes': 0.0}, gains={'seconds': 1.1, 'bytes': 0.0})
         """
-        i = self.place(arm)
+        i = arm if isinstance(arm, int) else self.place(arm)
         k = int(self.replaced_by(np.array([i]))[0])
         if k < 0:
             return None
@@ -421,7 +421,7 @@ class Result:
 
     def best_at(self, arm: str | int) -> tuple[Excelling, ...]:
         """In which objectives a returned arm is the best of all (within the limits): certainly, or by the estimates."""
-        i = self.place(arm)
+        i = arm if isinstance(arm, int) else self.place(arm)
         return self.excelling(np.array([i])).get(self.arms[i], ())
 
     def excelling(self, some: Ints | None = None) -> dict[str, tuple[Excelling, ...]]:
@@ -580,10 +580,8 @@ class Result:
         """Plain values that JSON can hold; what is infinite or not known becomes None."""
         return {key: dict(value.pairs) if isinstance(value, ByArm) else value for key, value in self.entries()}
 
-    def place(self, arm: str | int, what: str = "arm") -> int:
-        """The number of an arm by its name; a number is one already."""
-        if isinstance(arm, int):
-            return arm
+    def place(self, arm: str, what: str = "arm") -> int:
+        """The number of an arm by its name."""
         if arm not in self.arms:
             hint = did_you_mean(arm, self.arms) if isinstance(arm, str) and len(self.arms) <= MOST_HINTED else ""
             raise BadInput(f"{what} must be one of the arms {quoted(self.arms)}{hint}; got {shown(arm)}")

@@ -13,6 +13,7 @@ from frontguard.errors import BadInput
 from frontguard.evidence.boxes import ArmBoxes
 from frontguard.pareto import dominance, rule
 from frontguard.pareto.judge import Verdicts, judge
+from frontguard.pareto.standing import CONTROL, Goal, new_standing
 from frontguard.verdicts import Verdict
 from tests.pareto.columns import as_columns
 
@@ -61,11 +62,11 @@ class ByTheRule:
 
 
 def decided(boxes: ArmBoxes, accuracy: Floats, coverage: Floats, margin: Floats, goal: str = "front") -> ByTheRule:
-    control = np.zeros(1, rule.CONTROL)
+    control = np.zeros(1, CONTROL)
     control["max_pulls"] = control["max_per_arm"] = np.iinfo(np.int64).max
-    standing = rule.new_standing(*boxes.lower.shape, control)._replace(boxes=as_columns(boxes))
+    standing = new_standing(*boxes.lower.shape, control)._replace(boxes=as_columns(boxes))
     standing.arms["pulls"] = 10**6
-    rule.decide(standing, rule.Goal.of(accuracy, coverage, goal, margin))
+    rule.decide(standing, Goal.of(accuracy, coverage, goal, margin))
     slacks = control["accuracy_slack"][0], control["coverage_slack"][0]
     return ByTheRule(standing.arms["status"], standing.arms["decided_by"], float(slacks[0]), float(slacks[1]))
 

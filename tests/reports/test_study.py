@@ -52,7 +52,7 @@ def test_the_table_is_the_result(study: Study, report: Report) -> None:
 
 def log_of(study: Study) -> tuple[Ints, Floats]:
     follower = Follower(study.storage, study.name)
-    arms, values, _ = follower.values(follower.catch_up().told)
+    arms, values, *_ = follower.values(follower.catch_up().told)
     return arms, values
 
 
