@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -25,7 +26,9 @@ def session(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     (folder / "test_suite.py").write_text(SUITE)
     plugin = ("-p", "frontguard.pytest_plugin") if not installed() else ()
     call = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *plugin, "test_suite.py", *arguments]
-    return subprocess.run(call, cwd=folder, capture_output=True, text=True, check=False)
+    # Not as a part of the session that runs this: with several workers pytest-benchmark would measure nothing.
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    return subprocess.run(call, cwd=folder, env=env, capture_output=True, text=True, check=False)
 
 
 def installed() -> bool:

@@ -209,7 +209,7 @@ def all_kernels() -> Iterator[Kernel]:
             )
         ):
             for value in vars(importlib.import_module(module.name)).values():
-                if isinstance(value, Kernel | compiled.Entry):
+                if isinstance(value, Kernel | compiled.KernelEntry):
                     yield value
 
 

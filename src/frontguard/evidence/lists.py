@@ -41,7 +41,7 @@ def hits_at_most(threat: Threat, items: int, delta: float) -> Floats:
 
     >>> from frontguard import Prescient
     >>> hits_at_most(Prescient(0.1), 400, 0.01)[[0, 1, 100, 400]].tolist()
-    [0.0, 1.0, 21.0, 63.0]
+    [0.0, 1.0, 22.0, 65.0]
     """
     pulls = np.arange(items + 1)
     if threat.eps == 0.0 or threat.taken > 0.0:

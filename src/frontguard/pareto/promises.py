@@ -24,7 +24,7 @@ def promised_amounts(lower: Floats, upper: Floats, inside: Bools, goal: Goal, ex
     >>> lower, upper = np.array([[0.0, 3.0], [-0.5, 3.0]]), np.array([[1.0, 3.0], [0.6, 3.0]])
     >>> goal = Goal(np.zeros(2), np.zeros(2), np.zeros(2))
     >>> accuracy, coverage = promised_amounts(lower, upper, np.array([True, False]), goal, np.array([False, True]))
-    >>> accuracy.tolist(), coverage.round(9).tolist()  # of the second objective nothing has to be forgiven
+    >>> accuracy.round(9).tolist(), coverage.round(9).tolist()  # of the second objective nothing has to be forgiven
     ([0.0, 0.0], [0.6, 0.0])
     """
     more, missing = promised(lower, upper, inside, goal)

@@ -35,8 +35,8 @@ def forest(result: Result, baseline: str) -> Picture:
 
     >>> from frontguard.demo.reviews import analyze_reviews
     >>> found = analyze_reviews().analysis
-    >>> [panel.x.title[:6] for panel in forest(found, found.arms[0]).panels][:1]
-    ['rating']
+    >>> [panel.x.title for panel in forest(found, found.arms[0]).panels]
+    ['19-25', '26-35']
     """
     compared = result.against(baseline)
     rows = rows_of(result, compared, MOST_ARMS)
