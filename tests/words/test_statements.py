@@ -27,7 +27,7 @@ from frontguard.planning.cost import CostPlan, Task
 from frontguard.results import Inner, Kept
 from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Keeping, Verdict
-from frontguard.words import analysis, gate, plan, study
+from frontguard.words import analysis, plan, study
 from frontguard.words.certificate import (
     assumptions,
     certificate_against_goal,
@@ -36,6 +36,7 @@ from frontguard.words.certificate import (
     sentence,
     true_values,
 )
+from frontguard.words.comparing import gate
 from frontguard.words.comparing.comparisons import beside_in_words
 from frontguard.words.comparing.picks import choice_in_words, volume_in_words
 from frontguard.words.front import front_in_words
