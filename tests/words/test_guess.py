@@ -67,7 +67,7 @@ def test_a_run_that_stopped_early_says_what_it_can() -> None:
     assert of_study.answer(snapshot) == (
         "Not certified: the budget is used up after 15 pulls. So far: 3 undecided. Best guess, without any promise: "
         "fast, small. That would be enough if the medians measured were exact. With 3 arms, 2 metrics, ε = 10% "
-        "and 95% confidence, an arm needs at least 12 pulls before anything can be said of it; these have 5."
+        "and 95% confidence, an arm needs at least 13 pulls before anything can be said of it; these have 5."
     )
     running = replace(snapshot, result=replace(snapshot.result, status="running"))
     assert "guess" not in of_study.answer(running)
