@@ -189,6 +189,7 @@ class KernelEntry:
         self.targetoptions: dict[str, str] = {}
         self._signature = signature
         self._ready: Any = None
+        self.tried = 0.0  # seconds for which it was interpreted in place of being compiled, all in all
 
     def __call__(self, *args: Any) -> Any:
         if _State.mode == INTERPRETED:

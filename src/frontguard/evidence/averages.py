@@ -13,6 +13,7 @@ part w_t δ' of δ', refutes no more, as W is at least each of its terms.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -52,8 +53,8 @@ def _log_sum(terms: Floats) -> float:
         return most
     total = 0.0
     for term in terms:
-        total += np.exp(term - most)
-    found: float = most + np.log(total)
+        total += math.exp(term - most)
+    found: float = most + math.log(total)
     return found
 
 

@@ -330,9 +330,15 @@ def _drive(policy: Policy, source: RewardSource, seed: int, run: int, trial: boo
     pool = _pool(len(columns))
     sources: CompiledSource = source.compiled
     call: Callable[..., Floats] = compiled
-    if trial and not compiled.is_ready:
-        sources, call = sources._replace(draw=_Watched(sources.draw, _TRIAL * compiled.price)), compiled.interpreted
-    pool = call(sources, *source.states(seed, run), *given(policy), pool, columns)
+    left = _TRIAL * compiled.price - compiled.tried if trial else 0.0
+    began = time.thread_time()
+    if left > 0.0 and not compiled.is_ready:
+        sources, call = sources._replace(draw=_Watched(sources.draw, left)), compiled.interpreted
+    try:
+        pool = call(sources, *source.states(seed, run), *given(policy), pool, columns)
+    finally:
+        if call is not compiled:  # however many runs are tried, together they take no longer than one may
+            compiled.tried += time.thread_time() - began
     _workspace.pool = pool
     if columns is not _NO_COLUMNS:
         policy.pool = pool
