@@ -13,10 +13,12 @@ _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 @kernel
 def _stirling_rest(x: float) -> float:
     """log Γ(x) − [(x − 1/2) log x − x + log(2π)/2], for x > 0."""
-    if x < 16.0:
-        return math.lgamma(x) - ((x - 0.5) * math.log(x) - x + _HALF_LOG_2PI)
+    rest = 0.0
+    while x < 16.0:  # by Γ(x+1) = x Γ(x)
+        rest += (x + 0.5) * math.log1p(1.0 / x) - 1.0
+        x += 1.0
     y = 1.0 / (x * x)
-    return (1.0 / 12.0 - y * (1.0 / 360.0 - y * (1.0 / 1260.0 - y * (1.0 / 1680.0 - y / 1188.0)))) / x
+    return rest + (1.0 / 12.0 - y * (1.0 / 360.0 - y * (1.0 / 1260.0 - y * (1.0 / 1680.0 - y / 1188.0)))) / x
 
 
 @kernel
