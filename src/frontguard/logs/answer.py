@@ -149,6 +149,7 @@ def answer(
         apart=None
         if boxes.apart is None
         else rival_bounds(boxes.as_columns(), verdicts.decided_by, len(question.objectives)),
+        pairs=None if boxes.apart is None else boxes.apart[:, :, : len(question.objectives)],
         what_if=otherwise,
         goal=question.aim,
     )

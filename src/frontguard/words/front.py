@@ -12,6 +12,9 @@ from frontguard.words.limits import among_those_within, none_within
 from frontguard.words.statements import Statement
 from frontguard.words.tables.arm_table import names_in_short
 
+MOST_LISTED = 10
+"""Arms of a short list that its answer names: they are what was asked for."""
+
 
 def front_in_words(result: Result) -> str:
     """Which arms are returned, and what holds of them, in a sentence."""
@@ -38,7 +41,7 @@ def enough_in_words(result: Result) -> str:
     """Which arms are enough, and what holds of the others, in two sentences."""
     front, of, coverage = result.pareto_set, measured(result), result.certificate.coverage
     scope, others = among_those_within(result), " that keeps to them" if result.limits is not None else ""
-    named, everything = names_in_short(front), len(front) == len(result.arms) - len(result.aside)
+    named, everything = names_in_short(front, MOST_LISTED), len(front) == len(result.arms) - len(result.aside)
     if everything and len(front) > 1:
         return Statement.ALL_LISTED(measured=of, scope=scope, arms=named)
     within = amounts_in_words(coverage, result.metrics) if any(np.atleast_1d(coverage)) else ""
