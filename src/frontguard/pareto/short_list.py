@@ -51,7 +51,8 @@ def find_best_first(estimates: Floats, arms: Ints, coverage: Floats) -> Ints:
     for d in np.flatnonzero(coverage > 0.0):
         with np.errstate(over="ignore"):
             total += np.clip(estimates[:, d] / coverage[d], -_LARGE, _LARGE)
-    strict, tolerated = ([-estimates[:, d] for d in np.flatnonzero(which)] for which in (coverage == 0.0, coverage > 0.0))
+    strict = [-estimates[:, d] for d in np.flatnonzero(coverage == 0.0)]
+    tolerated = [-estimates[:, d] for d in np.flatnonzero(coverage > 0.0)]
     return _sorted_by([*strict, -total, *tolerated, arms])
 
 
