@@ -61,7 +61,7 @@ def _choose_guards(points: Floats, among: Ints, queries: Floats, most: int) -> I
     >>> _choose_guards(points, np.array([2, 1, 0]), queries, 3).tolist()
     [1, 0]
     """
-    settles = ~(points[among][:, None] < queries).any(axis=2)  # by point and query
+    settles: Bools = np.asarray(~(points[among][:, None] < queries).any(axis=2))  # by point and query
     chosen: list[int] = []
     while len(chosen) < most and len(among):
         counts = settles.sum(axis=1)
