@@ -14,7 +14,7 @@ from weakref import WeakSet
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._common.checks import checked_count, checked_delta, real_number
+from frontguard._common.checks import checked_count, checked_delta, one_for_each, real_number
 from frontguard._common.typing import Floats, Ints
 from frontguard._common.written import GOALS
 from frontguard.errors import BadInput, OutOfTurn
@@ -63,6 +63,27 @@ GROWTH = 0.02
 """By how much the pulls of an arm grow at a time: the cost of deciding stays small, and little is pulled in vain."""
 
 
+CHEAPEST = 1e-3
+"""The share of the dearest arm's cost below which that of an arm counts no further: a free one is not pulled for ever."""
+
+
+def relative_costs(costs: npt.ArrayLike) -> Floats:
+    """Costs of pulls (K,) as they are weighed against what pulls gain: shares of the largest, from `CHEAPEST` up.
+
+    Those that are not known, NaN, are taken to be as the median of the others; where none is, all are alike.
+
+    >>> relative_costs([2.0, 0.5, 0.0, np.nan]).tolist(), relative_costs([np.nan, np.nan]).tolist()
+    ([1.0, 0.25, 0.001, 0.25], [1.0, 1.0])
+    """
+    given = np.asarray(costs, np.float64)
+    known = given[np.isfinite(given)]
+    most = float(known.max(initial=0.0))
+    if most <= 0.0:
+        return np.ones(len(given))
+    filled = np.where(np.isfinite(given), given, np.median(known))
+    return np.maximum(filled / most, CHEAPEST)
+
+
 class Certified(Policy):
     """Identify the Pareto set with a certificate that holds at any time, for rewards of any shape.
 
@@ -98,6 +119,9 @@ class Certified(Policy):
     margin
         About point estimates: by how much an arm has to be beaten not to be returned (half of γ − c unless given); with
         a list, by how much a returned one may be worse than an arm that is left out for it (half of c unless given).
+    costs
+        What a pull of each arm costs, in any unit, if not all alike: pulls go where more is gained for the cost. What
+        is certain does not depend on it.
     max_pulls, max_pulls_per_arm
         Budgets. Without them it goes on until it is certified, or sees that it cannot be, or has pulled an arm 2²⁰
         times.
@@ -115,7 +139,7 @@ class Certified(Policy):
     rolling: ClassVar[bool] = True
     takes_failures: ClassVar[bool] = True
     fixed = Policy.fixed | {"threat": Threat, "delta": float, "rule": BoxRule, "goal": Goal, "_start": np.ndarray}
-    fixed |= {"limits": LimitRule}
+    fixed |= {"limits": LimitRule, "costs": np.ndarray}
     changing = Policy.changing | {
         "standing": Standing,
         "columns": np.ndarray,
@@ -141,6 +165,7 @@ class Certified(Policy):
         limits: LimitRule | None = None,
         goal: str = "front",
         margin: npt.ArrayLike | None = None,
+        costs: npt.ArrayLike | None = None,
         max_pulls: int | None = None,
         max_pulls_per_arm: int | None = None,
         growth: float = GROWTH,
@@ -164,6 +189,9 @@ class Certified(Policy):
         covering = allowed if coverage is None else checked_tolerance(coverage, self.objectives, "coverage")
         beaten = None if margin is None else checked_tolerance(margin, self.objectives, "margin")
         self.goal = Goal.of(allowed, covering, goal, beaten)
+        given = 1.0 if costs is None else costs
+        free = "finite and not negative"
+        self.costs = one_for_each(given, self.arms, "costs", lambda array: array >= 0.0, free, of="arm")
         if not 0.0 < real_number(growth, "growth") <= 1.0:
             raise BadInput(f"growth must be above 0 and at most 1; got {growth!r}")
         control = np.zeros(1, CONTROL)
@@ -190,6 +218,7 @@ class Certified(Policy):
     def _begin(self) -> None:
         super()._begin()
         self.standing = new_standing(self.arms, self.width, self._start.copy())
+        self.weigh(self.costs)
         self.columns = empty_table(self.arms * self.width)
         self.pool = empty_pool(self.arms * self.width)
         self._beside = np.empty(0)  # values that were not merged into the pool yet, see `with_pending`
@@ -237,6 +266,8 @@ class Certified(Policy):
         check_shape("goal.kind", self.goal.kind, np.int64, (1,))
         check_range("goal.kind", self.goal.kind, 0, len(GOALS) - 1)
         check_range("delta", np.array(self.delta), 0.0, 1.0)
+        check_shape("costs", self.costs, np.float64, (self.arms,))
+        check_finite("costs", self.costs, 0.0)
         check_shape("_start", self._start, CONTROL, (1,))
         self._check_control(self._start)
 
@@ -270,6 +301,7 @@ class Certified(Policy):
             arms, self.arms, pulls=(0, MOST), candidate=(0, 2), wanted=(0, 1), keeping=(0, 2),
             rival=(-1, self.arms - 1), inside=(0, 1),
         )  # fmt: skip
+        check_range("cost of the arms", arms["cost"], CHEAPEST, 1.0)
         check_samples(self.columns, self.pool, kept_sorted=True)
         counts = self.columns["count"][:-1].reshape(self.arms, self.width)
         if (counts > arms["pulls"][:, None]).any() or arms["pulls"].sum() != control["pulls"][0]:
@@ -383,6 +415,10 @@ class Certified(Policy):
             self.standing.control["stop"] = BUDGET
 
     # Whom to pull -----------------------------------------------------------------------------------------------------
+
+    def weigh(self, costs: npt.ArrayLike) -> None:
+        """From now on, hold what a pull of each arm (K,) costs against what it gains; NaN where that is not known."""
+        self.standing.arms["cost"] = relative_costs(costs)
 
     def _next(self, pulls: int | None) -> Ints:
         arms, control = self.standing.arms, self.standing.control
