@@ -215,7 +215,7 @@ class CommandedRun:
             reachable=policy.reachable().in_units(study.objectives) if final and not gated else None,
             pulls_left=None if ahead is None else ahead.pulls_left,
             max_pulls=self.spec.budget.max_pulls,
-            cost_left=None if ahead is None else state.cost_of(ahead.of_arms),
+            cost_left=None if ahead is None else state.cost_of(ahead),
             max_cost=study.settings.budget.max_cost,
             seconds=progress.seconds,
             max_time=self.spec.budget.max_time,

@@ -64,7 +64,7 @@ GROWTH = 0.02
 
 
 CHEAPEST = 1e-3
-"""The share of the dearest arm's cost below which that of an arm counts no further: a free one is not pulled for ever."""
+"""The share of the dearest arm's cost below which none counts: a free arm is not pulled for ever."""
 
 
 def relative_costs(costs: npt.ArrayLike) -> Floats:

@@ -219,7 +219,7 @@ class Follower:
             fewer = None if left is None else max(1, left - (state.told - pulls))
             return fewer, None if cost is None or not left or fewer is None else cost * fewer / left
         found = forecast(state.policy)
-        left, cost = found.pulls_left, state.cost_of(found.of_arms)
+        left, cost = found.pulls_left, state.cost_of(found)
         self._foreseen = (state.told, left, cost)
         return left, cost
 

@@ -33,6 +33,7 @@ from frontguard.notices import (
     SetAside,
     TakenAsRate,
 )
+from frontguard.policies.forecast import PullForecast
 from frontguard.policies.pending import Pending
 from frontguard.results import Result
 from frontguard.storage.contract import End, Plan, Storage, Told
@@ -492,11 +493,14 @@ class Replay:
         pulls = int(self._counted.left_out.sum())
         return (NotCounted(pulls, self.told),) if pulls else ()
 
-    def cost_of(self, pulls: Floats | None) -> float | None:
-        """What so many further pulls of each arm (K,) are taken to cost; None where there is no telling."""
-        if pulls is None or self._spending is None or not np.isfinite(self._spending.typical).any():
+    def cost_of(self, ahead: PullForecast) -> float | None:
+        """What the pulls that are foreseen will cost; None where there is no telling, or pulls have no costs."""
+        if self._spending is None or ahead.pulls_left is None:
             return None
-        return float((pulls * self._spending.expected).sum())
+        if ahead.of_arms is None:
+            return 0.0  # none are left
+        known = np.isfinite(self._spending.typical).any()
+        return float((ahead.of_arms * self._spending.expected).sum()) if known else None
 
     def _costs_unknown(self) -> tuple[CostsUnknown, ...]:
         """That most pulls do not say what they cost, where it is so."""
