@@ -158,6 +158,21 @@ class BudgetOver(Notice):
 
 
 @dataclass(frozen=True)
+class Polished(Notice):
+    """After the certificate pulls went on: of `arms` that are not out so many are still `unsteady`.
+
+    An arm is steady when none of its estimates moved by more than the `share` of its tolerance while its pulls doubled.
+    """
+
+    warns: ClassVar[bool] = False
+    arms: int
+    unsteady: int
+    share: float
+    over: bool  # or pulls go on
+    kind: Literal["polished"] = "polished"
+
+
+@dataclass(frozen=True)
 class CostsUnknown(Notice):
     """More than half of the told pulls did not say what they cost, which is taken to be what others of the arm did."""
 
@@ -542,6 +557,7 @@ AnyNotice = (
     | SetAside
     | BudgetOver
     | CostsUnknown
+    | Polished
     | NotCounted
     | ClustersUsedUp
     | FailuresAlarm

@@ -50,7 +50,8 @@ def test_what_was_spent_does_not_depend_on_how_many_pulls_are_taken_at_a_time() 
             assert one.typical[arm] == np.median(known[-WINDOW:])
             unknown = int((arms == arm).sum()) - len(known)
             assert one.by_arm[arm] == pytest.approx(sum(known) + unknown * np.median(known[-WINDOW:]))
-        assert math.isnan(one.typical[3]) and one.expected[3] == np.median(one.typical[:3])
+        assert math.isnan(one.typical[3])
+        assert one.expected[3] == np.median(one.typical[:3])
     assert whole.by_arm.tolist() == pieces.by_arm.tolist()
 
 
@@ -94,7 +95,8 @@ def test_costs_are_read_as_they_are_written() -> None:
 )
 def test_the_cost_of_a_pull_is_taken_out_of_its_values(values: Any, cost: float, left: Any) -> None:
     came = with_cost(Cost("joules"), ["x"], Measurement(values))
-    assert came.values == left and (came.cost == cost or (math.isnan(cost) and math.isnan(came.cost)))
+    assert came.values == left
+    assert came.cost == cost or (math.isnan(cost) and math.isnan(came.cost))
 
 
 def test_costs_steer_and_are_no_evidence() -> None:
@@ -144,7 +146,8 @@ def test_a_budget_of_amounts_is_never_passed_and_may_be_raised(tmp_path: Any) ->
                     storage=tmp_path / "s.db")  # fmt: skip
     work(study, at_a_time=4)
     found = study.result()
-    assert found.status == "budget" and found.cost is not None
+    assert found.status == "budget"
+    assert found.cost is not None
     assert 120.0 < found.cost.spent <= 170.0
     assert found.cost.spent == sum(
         PRICES[arm] * n for arm, n in zip(found.arms, found.pulls_per_arm.tolist(), strict=True)
@@ -164,12 +167,14 @@ def test_costs_that_pulls_report_are_kept_with_them_and_a_budget_of_them_ends_th
     with place.open() as storage:
         study = worked(a_study(cost="joules", max_cost=300.0, storage=storage), joules)
         spent = study.result().cost
-        assert spent is not None and study.status == "budget"
+        assert spent is not None
+        assert study.status == "budget"
         assert 200.0 < spent.spent <= 350.0
     with place.open() as storage:
         again = Study.open(storage, "study")
         found = again.result()
-        assert found.cost is not None and found.cost.to_dict(found.arms) == spent.to_dict(found.arms)
+        assert found.cost is not None
+        assert found.cost.to_dict(found.arms) == spent.to_dict(found.arms)
         assert found.cost.typical.tolist() == list(PRICES.values())
         assert again.settings.budget.max_cost == 300.0
         assert again.to_frame()["joules"].tolist() == [PRICES[arm] for arm in again.to_frame()["arm"]]
@@ -195,9 +200,11 @@ def test_an_arm_whose_cost_is_not_known_gets_one_pull_at_a_time_where_there_is_a
     study = a_study(cost="joules", max_cost=5.0)
     first = study.ask(100)
     assert sorted(pull.arm for pull in first) == sorted(ARMS)
-    assert not study.ask(100) and not study.done  # until these are back
+    assert not study.ask(100)
+    assert not study.done
     study.tell_many([(pull, told(pull, 4.0)) for pull in first])
-    assert not study.ask(1) and study.status == "budget"
+    assert not study.ask(1)
+    assert study.status == "budget"
 
 
 def test_pulls_that_do_not_say_what_they_cost_are_warned_of() -> None:
@@ -205,7 +212,8 @@ def test_pulls_that_do_not_say_what_they_cost_are_warned_of() -> None:
     pulls = study.ask(30)
     study.tell_many([(pull, measure(pull)) for pull in pulls])
     (notice,) = [each for each in study.result().notices if isinstance(each, CostsUnknown)]
-    assert notice.warns and (notice.pulls, notice.of) == (len(pulls), len(pulls))
+    assert notice.warns
+    assert (notice.pulls, notice.of) == (len(pulls), len(pulls))
     assert "as metric 'jouls'" in str(notice)
 
 
@@ -214,7 +222,8 @@ def test_the_forecast_is_made_in_the_unit_of_the_cost() -> None:
     study.tell_many([(pull, measure(pull)) for pull in study.ask(45)])
     state = study.state()
     ahead = forecast(state.policy)
-    assert ahead.of_arms is not None and ahead.pulls_left == max(1, round(ahead.of_arms.sum()))
+    assert ahead.of_arms is not None
+    assert ahead.pulls_left == max(1, round(ahead.of_arms.sum()))
     assert state.cost_of(ahead) == pytest.approx(float(ahead.of_arms @ np.array(list(PRICES.values()))))
 
 

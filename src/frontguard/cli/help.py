@@ -48,6 +48,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "--max-time": "TIME",
         "--cost": "COST",
         "--max-cost": "AMOUNT",
+        "--polish": "",
     },
     "How it is done": {
         "--workers": "N",

@@ -109,6 +109,10 @@ def run(
     max_cost: Annotated[
         str | None, typer.Option(help="With a cost: begin no pull that would pass this, such as 120 or '12 dollars'.")
     ] = None,
+    polish: Annotated[
+        bool,
+        typer.Option("--polish", help="Go on after the certificate until estimates are steady, or a budget is over."),
+    ] = False,
     workers: Annotated[
         int | None, whole_from(1, "Pulls at a time (without: 1, so that no two share a busy moment of the machine).")
     ] = None,
@@ -151,7 +155,7 @@ def run(
         tolerance=tolerance or (), counts=counted(mean, exact, sigma, quantile), limit=limit or (), threat=threat,
         contamination=contamination, confidence=confidence, goal=goal,
         max_pulls=max_pulls, max_pulls_per_arm=max_pulls_per_arm, max_time=max_time, cost=cost, max_cost=max_cost,
-        workers=workers, timeout=timeout, seed=seed, name=study, paired=paired, items=items,
+        polish=polish, workers=workers, timeout=timeout, seed=seed, name=study, paired=paired, items=items,
     )  # fmt: skip
     asked = read_asked(baseline, pick)
     check_asked(asked, [each.name for each in wanted.arms], wanted.objectives)
@@ -220,6 +224,7 @@ def with_options(
     max_time: str | None = None,
     cost: str | None = None,
     max_cost: str | None = None,
+    polish: bool = False,
     workers: int | None = None,
     timeout: str | None = None,
     seed: int | None = None,
@@ -232,6 +237,7 @@ def with_options(
     from frontguard.theory.threats import threat_of
 
     changes: dict[str, Any] = {"workers": workers, "seed": seed, "items": items}
+    changes["polish"] = polish or None
     changes["paired"] = True if paired or items is not None else None
     changes["threat"] = threat_of(threat, contamination, spec.threat, prefix="--")
     if confidence is not None:
@@ -309,6 +315,7 @@ def begun_study(spec: Spec, storage: Storage, where: str, baseline: str | None =
                 max_pulls_per_arm=spec.budget.max_pulls_per_arm,
                 cost=spec.costs(),
                 max_cost=spec.budget.max_cost,
+                polish=spec.polish,
                 seed=spec.seed,
                 paired=spec.paired,
                 items=spec.items,
@@ -432,7 +439,7 @@ def _print(ended: Ended, storage: Storage, where: str, beside: Beside) -> None:
     from frontguard.words.costs import spent_in_words
     from frontguard.words.counted import rates
     from frontguard.words.notices import warnings_in_short
-    from frontguard.words.study import next_step, table
+    from frontguard.words.study import next_step, polish_in_words, table
 
     screen = console()
     snapshot = ended.snapshot
@@ -443,6 +450,8 @@ def _print(ended: Ended, storage: Storage, where: str, beside: Beside) -> None:
         screen.print(guarantee(snapshot.result, failed=snapshot.failed))
     if (said := rates(snapshot.result.notices)) is not None:
         screen.print(said)
+    if (polished := polish_in_words(snapshot.result)) is not None:
+        screen.print(f"{polished[0].upper()}{polished[1:]}.")
     for line in _what_if(ended, storage):
         screen.print(line)
     for warning in warnings_in_short(ended.unsaid if _one_stream() else ended.notices):

@@ -208,6 +208,7 @@ class StudyToml(_Toml):
     storage: Text | None = None
     budget: Budget | None = None
     cost: Price | None = None
+    polish: Annotated[bool, _wanted("true or false")] = False
     baseline: Text | None = None
 
 

@@ -94,6 +94,7 @@ class Spec:
     baseline: str | None = None  # of a gate: the arm that the others are compared with
     paired: bool = False
     items: int | None = None
+    polish: bool = False
     cost: float | str | None = None  # of a pull: a metric, or an amount; arms may have amounts of their own
 
     def arm_parts(self) -> dict[str, Any]:
@@ -350,6 +351,7 @@ def _built(table: SpecToml, complain: Complaints, file: Path) -> Spec:
         items=study.items,
         budget=Limits(budget.max_pulls, budget.max_pulls_per_arm, budget.max_time, budget.max_cost),
         cost=study.cost,
+        polish=study.polish,
         workers=run.workers,
         timeout=run.timeout,
         prepare_timeout=run.prepare_timeout,

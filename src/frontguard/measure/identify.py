@@ -56,6 +56,7 @@ def identify(
     max_pulls_per_arm: int | None = None,
     cost: str | float | Mapping[str, float | str] | Cost | None = None,
     max_cost: float | str | None = None,
+    polish: bool = False,
     paired: bool = False,
     items: Sequence[Any] | int | None = None,
     max_time: float | str | None = None,
@@ -78,7 +79,7 @@ def identify(
         out.
     arms, objectives, limits, threat, contamination, confidence, goal, coverage, spread, max_pulls, max_pulls_per_arm
         and seed as in `Study`. With a number of arms, `evaluate` gets 0, 1, ….
-    cost, max_cost
+    cost, max_cost, polish
         As in `Study`. A cost that is a metric and no objective is returned by `evaluate` beside the others, by its
         name, or in the last place.
     paired
@@ -146,6 +147,7 @@ def identify(
             max_pulls_per_arm=max_pulls_per_arm,
             cost=cost,
             max_cost=max_cost,
+            polish=polish,
             seed=seed,
             paired=paired,
             items=None if listed is None else len(listed),

@@ -330,7 +330,7 @@ def forecast(policy: Certified) -> PullForecast:
     """
     standing = policy.standing.copy()
     control = standing.control[0]
-    if control["stop"] == CERTIFIED:
+    if control["stop"] == CERTIFIED or policy.status == "certified":
         return PullForecast(0, "certified")
     if control["stop"] == UNREACHABLE:
         return PullForecast(None, "unreachable")

@@ -33,7 +33,7 @@ from frontguard.words import analysis as log_summary
 from frontguard.words.certificate import certificate_against_goal, guarantee
 from frontguard.words.costs import spent_in_words
 from frontguard.words.counted import rates
-from frontguard.words.study import answer, more_to_come
+from frontguard.words.study import answer, more_to_come, polish_in_words
 from frontguard.words.tables.arm_table import counts
 from frontguard.words.tables.names import with_short_names
 from frontguard.words.threats import what_eps_is
@@ -120,6 +120,8 @@ def _facts(snapshot: Snapshot) -> list[Fact]:
     facts += [Fact("Rates", each) for each in (rates(plain.notices),) if each]
     if snapshot.result.cost is not None:
         facts.append(Fact("Cost", spent_in_words(snapshot.result.cost, snapshot.max_cost)))
+    if (polished := polish_in_words(snapshot.result)) is not None:
+        facts.append(Fact("Estimates", polished))
     if snapshot.max_pulls is not None:
         facts.append(Fact("Budget", f"{snapshot.max_pulls:,} pulls"))
     return facts
@@ -287,6 +289,7 @@ def _in_python(settings: Settings) -> str:
         ("max_pulls_per_arm", settings.budget.max_pulls_per_arm),
         ("cost", _cost_in_python(settings)),
         ("max_cost", settings.budget.max_cost),
+        ("polish", settings.polish or None),
     ):
         more += "" if value is None else f"    {name}={value},\n"
     return (

@@ -30,6 +30,7 @@ from frontguard.notices import (
     Notice,
     NotPositive,
     OutOfBounds,
+    Polished,
     SetAside,
     TakenAsRate,
 )
@@ -157,6 +158,16 @@ class Replay:
     def stopped(self) -> bool:
         """Whether the study has come to an end that no later change of settings has overruled."""
         return self.status != "running" and self.plans > self.settings.reopened_after
+
+    @property
+    def polishing(self) -> bool:
+        """Whether there is a certificate, and it goes on for steady estimates."""
+        return self.settings.polish and not self.stopped and self.policy.status == "certified"
+
+    @property
+    def status_now(self) -> str:
+        """Of the study: that of the last plan if it has stopped there; certified, too, while it is polished."""
+        return self.status if self.stopped else "certified" if self.polishing else "running"
 
     @property
     def arm_of(self) -> Ints:
@@ -343,18 +354,18 @@ class Replay:
         left = (budget.max_pulls or np.iinfo(np.int64).max) - after.planned
         arms = np.empty(0, np.int64)
         status = policy.status
+        over = "certified" if status == "certified" else "budget"  # if a budget is, while estimates are polished
         if len(policy.aside) == policy.arms:
             status = "unreachable"
-        elif status == "running" and left <= 0:
-            status = "budget"
-        elif status == "running":
+        elif not policy.done and left <= 0:
+            status = over
+        elif not policy.done:
             arms = after._worth_asking(policy.next_pulls(at_least, PROBE))
             # At random, so that whatever drifts hits all arms alike; by number, so that it can be repeated.
             arms = np.random.default_rng([self.settings.seed, after.plans + 1]).permutation(arms)[:left]
             if after._spending is not None and budget.max_cost is not None:
                 arms = after._spending.affordable(arms, after._asked - after._spending.pulls, budget.max_cost)
-            if not len(arms) and not waiting:
-                status = "budget"
+            status = "running" if len(arms) or waiting else over
         if not len(arms) and waiting and status != "certified":
             return None
         plan = Plan(after.plans + 1, after.told, after.planned + 1, arms, status)
@@ -448,7 +459,7 @@ class Replay:
             )
             for arm in policy.aside.tolist()
         )
-        status = self.status if self.stopped else "running"
+        status = self.status_now
         hints = looks_dirtier(settings, policy, result, self._looks)
         notices = (
             *(TakenAsRate(name) for name in settings.rates),
@@ -461,6 +472,7 @@ class Replay:
             *self._not_counted(),
             *self._costs_unknown(),
             *self._why_budget(status),
+            *self._polished(status),
         )
         if status == "certified" and settings.baseline is not None and result.having(Verdict.UNDECIDED).any():
             status = "running"  # the gate is decided, and not all of the front, of which a result speaks
@@ -492,6 +504,13 @@ class Replay:
         """How many pulls do not count because of their clusters."""
         pulls = int(self._counted.left_out.sum())
         return (NotCounted(pulls, self.told),) if pulls else ()
+
+    def _polished(self, status: str) -> tuple[Polished, ...]:
+        """How steady estimates are, where that is asked for and there is a certificate."""
+        if not self.settings.polish or status != "certified":
+            return ()
+        there = ~np.isin(self.policy.verdict_codes, (Verdict.OUT, Verdict.SET_ASIDE))
+        return (Polished(int(there.sum()), len(self.policy.unsteady), self.policy.polish, self.stopped),)
 
     def cost_of(self, ahead: PullForecast) -> float | None:
         """What the pulls that are foreseen will cost; None where there is no telling, or pulls have no costs."""

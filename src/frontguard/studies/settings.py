@@ -20,6 +20,7 @@ from frontguard.limits import Columns, Gate, Limit, columns_for, parse_limits
 from frontguard.objectives import Objective, parse_objectives
 from frontguard.phrases import did_you_mean, shortened, shown
 from frontguard.policies import Certified
+from frontguard.policies.certified import POLISH
 from frontguard.policies.gate import Gatekeeper
 from frontguard.policies.paired import Paired
 from frontguard.results import ArmParts
@@ -80,6 +81,7 @@ class Settings:
     paired: bool = False  # whether pulls of the same repeat are of the same item, seed or block
     items: int = 0  # of the list that these are drawn from; 0 where there is none
     cost: Cost | None = None  # of a pull, where they are not all alike
+    polish: bool = False  # whether to go on after the certificate until estimates are steady
     columns: Columns = field(init=False, repr=False, compare=False)  # what a pull measures, and what has a box
 
     def policy(self) -> Certified:
@@ -96,6 +98,7 @@ class Settings:
             threat=self.threat,
             delta=round(1.0 - self.confidence, 12),
             spread=self.spread,
+            polish=POLISH if self.polish else 0.0,
             max_pulls_per_arm=self.budget.max_pulls_per_arm,
             limits=self.limits,
             goal=self.goal,
@@ -131,6 +134,8 @@ class Settings:
             del settings["paired"], settings["items"]
         if self.cost is None:
             del settings["cost"]
+        if not self.polish:
+            del settings["polish"]
         return json.dumps(settings, ensure_ascii=False, default=asdict)
 
     @classmethod
@@ -163,6 +168,7 @@ class Settings:
             "paired": False,
             "items": 0,
             "cost": None,
+            "polish": False,
         } | read
         missing = [key for key in _READERS if key not in read]
         if missing:
@@ -202,6 +208,8 @@ class Settings:
         for name in self.rates:
             if not any(each.name == name and each.takes_booleans for each in self.columns.metrics):
                 raise BadInput(f"rates must be metrics whose mean counts, between bounds; got {shown(name, 60)}")
+        if self.polish and self.baseline is not None:
+            raise BadInput("polish: a gate asks what is certain, and not for estimates; leave it away")
         if self.baseline is not None:
             if self.baseline not in self.arms:
                 near = did_you_mean(self.baseline, self.arms)
@@ -463,6 +471,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "baseline": lambda value: None if value is None else checked_text(value, "baseline"),
     "paired": lambda value: _of_kind(bool, value, "true or false"),
     "items": lambda value: _whole_from_0(value, "items"),
+    "polish": lambda value: _of_kind(bool, value, "true or false"),
     "cost": lambda value: None if value is None else _read_stored_cost(value),
 }
 """What reads each key of the stored text."""

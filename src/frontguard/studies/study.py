@@ -101,6 +101,10 @@ class Study:
     max_pulls, max_pulls_per_arm, max_cost
         Budgets. That of the cost is a number, or a text with the unit of the cost (`"12 dollars"`); no pull is asked
         for that is taken to pass it, as far as earlier pulls of its arm show what it costs.
+    polish
+        Go on after the certificate until estimates are steady, or a budget is over: no estimate of an arm that is not
+        out has moved by more than a tenth of its tolerance while its pulls doubled. The status is certified by then;
+        `done` says when it is over.
     seed
         Of the order in which arms are measured, and of that in which items are.
     paired
@@ -145,6 +149,7 @@ class Study:
         max_pulls_per_arm: int | None = None,
         cost: str | float | Mapping[str, float | str] | Cost | None = None,
         max_cost: float | str | None = None,
+        polish: bool = False,
         seed: int = 0,
         paired: bool = False,
         items: int | None = None,
@@ -166,6 +171,7 @@ class Study:
             seed=checked_seed(seed),
             budget=Budget(max_pulls, max_pulls_per_arm, checked_max_cost(max_cost, costs)),
             cost=costs,
+            polish=bool(polish),
             paired=bool(paired) or items is not None,
             items=0 if items is None else checked_count(items, "items"),
             about=dict(about or {}),
@@ -471,9 +477,9 @@ class Study:
 
     @property
     def status(self) -> str:
-        """running, certified, budget or unreachable."""
+        """running, certified (also while it is polished), budget or unreachable."""
         self.catch_up()
-        return self._replay.status if self._replay.stopped else "running"
+        return self._replay.status_now
 
     def state(self) -> Replay:
         """The log as far as it goes, with the policy's decision on it: for those who show more than the result."""

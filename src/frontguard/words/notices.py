@@ -81,6 +81,16 @@ def _costs_unknown(notice: notices.CostsUnknown) -> str:
     )
 
 
+def _polished(notice: notices.Polished) -> str:
+    moved = (
+        f"no estimate moved by more than {percent(notice.share)} of its tolerance while the pulls of its arm doubled"
+    )
+    if not notice.unsteady:
+        return f"estimates are steady: {moved}"
+    steady = f"{notice.arms - notice.unsteady:,} of {number_of(notice.arms)}"
+    return f"{'polishing ended' if notice.over else 'estimates are being polished'}: of {steady}, {moved}"
+
+
 def _clusters_used_up(notice: notices.ClustersUsedUp) -> str:
     more = f" and {notice.arms - len(notice.names):,} more" if notice.arms > len(notice.names) else ""
     return (
@@ -295,6 +305,7 @@ _SENTENCES: dict[type[notices.Notice], str | Callable[[Any], str]] = {
     notices.SetAside: _set_aside,
     notices.BudgetOver: _budget_over,
     notices.CostsUnknown: _costs_unknown,
+    notices.Polished: _polished,
     notices.NotCounted: "{pulls:,} of {of:,} told pulls do not count: of a cluster of an arm only its first pull does",
     notices.ClustersUsedUp: _clusters_used_up,
     notices.FailuresAlarm: _failures,

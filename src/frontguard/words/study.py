@@ -8,8 +8,9 @@ from typing import Literal
 
 import numpy as np
 
-from frontguard.notices import BudgetOver
+from frontguard.notices import BudgetOver, Polished
 from frontguard.phrases import duration, number_of, percent, rounded, rounded_up, time_range
+from frontguard.results import Result
 from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import OPEN, Verdict
 from frontguard.words import guess
@@ -190,10 +191,17 @@ def enough_pulls(snapshot: Snapshot) -> int | None:
 def left_to_do(snapshot: Snapshot) -> str:
     """How much is left by the forecast, briefly."""
     pulls, seconds = snapshot.pulls_left_range, snapshot.seconds_left_range
+    if (polished := polish_in_words(snapshot.result)) is not None:
+        return polished
     if pulls is None:
         return "how long it will take is not known yet"
     time_left = f", {time_range(*seconds)}," if seconds is not None else ""
     return f"about {_range(pulls)} pulls{_costing(snapshot)}{time_left} left"
+
+
+def polish_in_words(result: Result) -> str | None:
+    """How steady estimates are, where that is asked for and there is a certificate."""
+    return next((str(each) for each in result.notices if isinstance(each, Polished)), None)
 
 
 def more_to_come(snapshot: Snapshot) -> str:

@@ -46,7 +46,8 @@ def test_a_spec_says_what_pulls_cost_and_an_option_overrules_it(tmp_path: Path) 
     (tmp_path / "s.toml").write_text(SPEC.format(cost="1", budget="5", of_a="cost = 3"))
     changed = with_options(read_spec(tmp_path / "s.toml"), cost="seconds", max_cost="2 min")
     assert read_cost(changed.costs(), ["a", "b"]) == Cost("seconds", unit="seconds")
-    assert changed.cost_source is not None and changed.cost_source.kind == "seconds"
+    assert changed.cost_source is not None
+    assert changed.cost_source.kind == "seconds"
 
 
 def test_costs_that_do_not_agree_are_refused(tmp_path: Path) -> None:
@@ -69,13 +70,16 @@ def test_a_run_counts_what_its_pulls_cost_and_stops_before_its_budget(tmp_path: 
     ended = run(*asked, "--max-cost", "150 joules", "--json", cwd=tmp_path)
     assert ended.returncode == 3
     found = json.loads(ended.stdout)
-    assert found["status"] == "budget" and found["max_cost"] == 150.0
-    assert found["cost"]["unit"] == "joules" and 100.0 < found["cost"]["spent"] <= 150.0
+    assert found["status"] == "budget"
+    assert found["max_cost"] == 150.0
+    assert found["cost"]["unit"] == "joules"
+    assert 100.0 < found["cost"]["spent"] <= 150.0
     assert {arm: each["a_pull"] for arm, each in found["cost"]["by_arm"].items()} == {"a": 2.0, "b": 30.0}
     assert {"kind": "budget_over", "budget": "max_cost", "limit": 150.0, "unit": "joules"}.items() <= dict(
         next(each for each in found["notices"] if each["kind"] == "budget_over")
     ).items()
-    assert "what pulls say of joules" in ended.stderr and "150 joules of cost are over" in ended.stderr
+    assert "what pulls say of joules" in ended.stderr
+    assert "150 joules of cost are over" in ended.stderr
     shown = run(*asked, "--max-cost", "150 joules", cwd=tmp_path)
     assert "of 150 joules allowed" in shown.stdout
     assert "--max-cost" in shown.stdout.split("Next: ")[1]
