@@ -161,7 +161,8 @@ class BudgetOver(Notice):
 class Polished(Notice):
     """After the certificate pulls went on: of `arms` that are not out so many are still `unsteady`.
 
-    An arm is steady when none of its estimates moved by more than the `share` of its tolerance while its pulls doubled.
+    An arm is steady when none of its estimates moved by more than the `share` of its tolerance while its pulls doubled;
+    where nothing is tolerated (`apart` says whether that is so), of how far apart the arms are.
     """
 
     warns: ClassVar[bool] = False
@@ -169,6 +170,7 @@ class Polished(Notice):
     unsteady: int
     share: float
     over: bool  # or pulls go on
+    apart: bool = False
     kind: Literal["polished"] = "polished"
 
 

@@ -510,7 +510,8 @@ class Replay:
         if not self.settings.polish or status != "certified":
             return ()
         there = ~np.isin(self.policy.verdict_codes, (Verdict.OUT, Verdict.SET_ASIDE))
-        return (Polished(int(there.sum()), len(self.policy.unsteady), self.policy.polish, self.stopped),)
+        unsteady, apart = len(self.policy.unsteady), bool((self.policy.accuracy == 0.0).any())
+        return (Polished(int(there.sum()), unsteady, self.policy.polish, self.stopped, apart),)
 
     def cost_of(self, ahead: PullForecast) -> float | None:
         """What the pulls that are foreseen will cost; None where there is no telling, or pulls have no costs."""

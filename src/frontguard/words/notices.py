@@ -82,13 +82,12 @@ def _costs_unknown(notice: notices.CostsUnknown) -> str:
 
 
 def _polished(notice: notices.Polished) -> str:
-    moved = (
-        f"no estimate moved by more than {percent(notice.share)} of its tolerance while the pulls of its arm doubled"
-    )
+    apart = ", or of how far apart the arms are where nothing is tolerated," if notice.apart else ""
+    moved = f"moved by more than {percent(notice.share)} of its tolerance{apart} while the pulls of its arm doubled"
     if not notice.unsteady:
-        return f"estimates are steady: {moved}"
-    steady = f"{notice.arms - notice.unsteady:,} of {number_of(notice.arms)}"
-    return f"{'polishing ended' if notice.over else 'estimates are being polished'}: of {steady}, {moved}"
+        return f"estimates are steady: none of an arm that is not out {moved}"
+    steady = f"{notice.arms - notice.unsteady:,} of the {number_of(notice.arms)} that are not out"
+    return f"{'polishing ended' if notice.over else 'estimates are being polished'}: of {steady}, none {moved}"
 
 
 def _clusters_used_up(notice: notices.ClustersUsedUp) -> str:
