@@ -57,8 +57,11 @@ def test_what_was_spent_does_not_depend_on_how_many_pulls_are_taken_at_a_time() 
 
 def test_a_few_lies_hardly_move_what_a_pull_is_taken_to_cost() -> None:
     spent = Spending(1, Cost("joules"))
-    spent.add(np.zeros(30, np.int64), np.where(np.arange(30) % 3 == 0, 1e300, 2.0))
+    spent.add(np.zeros(30, np.int64), np.where(np.arange(30) % 3 == 0, 1e29, 2.0))
     assert spent.typical.tolist() == [2.0]
+    spent.add(np.zeros(2, np.int64), np.array([1e300, np.inf]))  # no costs at all
+    assert spent.unknown.tolist() == [2]
+    assert np.isfinite(spent.by_arm).all()
 
 
 def test_costs_are_read_as_they_are_written() -> None:

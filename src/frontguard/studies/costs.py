@@ -30,6 +30,9 @@ UNITS = "units"
 WINDOW = 31
 """Pulls of an arm, the last ones, of whose costs the median is what its next pull is taken to cost."""
 
+MOST = 1e30
+"""The largest amount that is believed to be a cost: sums of any number of them are finite."""
+
 SLACK = 1e-9
 """The share of a budget by which sums of numbers that are not exact may miss it."""
 
@@ -135,7 +138,7 @@ def _is_amount(value: object) -> bool:
     if not isinstance(value, Real) or type(value).__name__ in ("bool", "bool_"):
         return False
     try:
-        return 0.0 <= float(value) < math.inf
+        return 0.0 <= float(value) <= MOST
     except OverflowError:
         return False
 
@@ -201,7 +204,7 @@ class Spending:
         if self.cost.metric is None or costs is None:
             np.add.at(self.pulls, arms, 1)
             return
-        usable = np.isfinite(costs) & (costs >= 0.0)
+        usable = (costs >= 0.0) & (costs <= MOST)
         np.add.at(self.unknown, arms[~usable], 1)
         order = np.argsort(arms[usable], kind="stable")
         told, amounts = arms[usable][order], costs[usable][order]
