@@ -595,8 +595,8 @@ class Result:
         yield "best_guess", None if guess is None else self.best_guess
         yield "least_pulls", None if guess is None else {"first": guess.first, "whole": guess.whole}
         yield "hypervolume", self.hypervolume().to_dict() if len(arms) <= MOST_HINTED else None
-        yield "cost", None if self.cost is None else self.cost.to_dict(arms)
         yield from ({"limits": [], "keeping": ByArm(())} if self.limits is None else self.limits.to_dict(arms)).items()
+        yield "cost", None if self.cost is None else self.cost.to_dict(arms)
 
     def _differences(self) -> Iterator[tuple[str, Any]]:
         known = self.differences

@@ -130,7 +130,7 @@ def test_simulated_runs_are_polished_too() -> None:
 
 
 def test_what_cannot_be_polished_is_refused() -> None:
-    with pytest.raises(BadInput, match="polish: a gate asks what is certain"):
+    with pytest.raises(BadInput, match="polish: a gate asks whether"):
         a_study(baseline="a")
     with pytest.raises(BadInput, match="polish must be a share"):
         Certified(2, 1, threat=Prescient(0.1), accuracy=0.1, polish=2.0)

@@ -209,7 +209,7 @@ class Settings:
             if not any(each.name == name and each.takes_booleans for each in self.columns.metrics):
                 raise BadInput(f"rates must be metrics whose mean counts, between bounds; got {shown(name, 60)}")
         if self.polish and self.baseline is not None:
-            raise BadInput("polish: a gate asks what is certain, and not for estimates; leave it away")
+            raise BadInput("polish: a gate asks whether a candidate is worse, and not for estimates; leave it away")
         if self.baseline is not None:
             if self.baseline not in self.arms:
                 near = did_you_mean(self.baseline, self.arms)

@@ -30,7 +30,7 @@ def costs_of_the_same_seconds(rng: Rng) -> Answers:
 
 @cell
 def costs_that_lie(rng: Rng) -> Answers:
-    """Whoever lies says of costs what it likes, too, by the values that it sees and by the verdicts so far."""
+    """Whoever lies says of costs what it likes, too, by the values that it sees."""
     threat = Prescient(0.1)
     world = World((LOSS,), ((normal(1.0, 0.3),), (normal(1.2, 0.3),), (normal(1.6, 0.3),)))
     study = Study(
