@@ -26,6 +26,8 @@ LONG = (
     "means",  # boxes of means beside betting and the Beta mixture, and their cost beside medians
     "pairs",  # pulls where arms answer the same questions, beside questions of their own
     "models",  # studies of rates beside exact prices, under every attacker
+    "costs",  # what it saves to weigh pulls by their cost
+    "polish",  # what polishing reaches on SW-LLVM at ε = 0.4
     "storage",  # tells beside Optuna's
     "follow",  # an update of who watches a study, and what its writer notices
     "shortlist",  # the short list beside the paper's set

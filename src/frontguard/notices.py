@@ -145,12 +145,43 @@ class SetAside(Notice):
 
 @dataclass(frozen=True)
 class BudgetOver(Notice):
-    """The study stopped, or will, because a budget is used up: pulls of all arms, of each arm, or seconds of a run."""
+    """The study stopped, or will, because a budget is used up: pulls of all arms, of each arm, seconds of a run, cost.
+
+    The `unit` is that of the cost, and empty for the others.
+    """
 
     warns: ClassVar[bool] = False  # the answer says so
-    budget: Literal["max_pulls", "max_pulls_per_arm", "max_time"]
+    budget: Literal["max_pulls", "max_pulls_per_arm", "max_time", "max_cost"]
     limit: float
+    unit: str = ""
     kind: Literal["budget_over"] = "budget_over"
+
+
+@dataclass(frozen=True)
+class Polished(Notice):
+    """After the certificate pulls went on: of `arms` that are not out so many are still `unsteady`.
+
+    An arm is steady when none of its estimates moved by more than the `share` of its tolerance while its pulls doubled;
+    where nothing is tolerated (`apart` says whether that is so), of how far apart the arms are.
+    """
+
+    warns: ClassVar[bool] = False
+    arms: int
+    unsteady: int
+    share: float
+    over: bool  # or pulls go on
+    apart: bool = False
+    kind: Literal["polished"] = "polished"
+
+
+@dataclass(frozen=True)
+class CostsUnknown(Notice):
+    """More than half of the told pulls did not say what they cost, which is taken to be what others of the arm did."""
+
+    metric: str
+    pulls: int
+    of: int
+    kind: Literal["costs_unknown"] = "costs_unknown"
 
 
 @dataclass(frozen=True)
@@ -527,6 +558,8 @@ AnyNotice = (
     | TakenAsRate
     | SetAside
     | BudgetOver
+    | CostsUnknown
+    | Polished
     | NotCounted
     | ClustersUsedUp
     | FailuresAlarm

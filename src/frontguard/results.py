@@ -257,6 +257,34 @@ class Kept:
 
 
 @dataclass(frozen=True, eq=False)
+class CostSoFar:
+    """What pulls have cost so far, and what a further one of each arm is taken to cost, in `unit`.
+
+    `typical` is NaN where no pull has said so. Where pulls report their cost, that is a `metric`.
+    """
+
+    unit: str
+    by_arm: Floats  # (K,)
+    typical: Floats  # (K,)
+    metric: str | None = None
+
+    @property
+    def spent(self) -> float:
+        """What the pulls of all arms have cost."""
+        return float(self.by_arm.sum())
+
+    def to_dict(self, arms: Sequence[str]) -> dict[str, Any]:
+        """Plain values; what is not known becomes None."""
+        amounts = zip(arms, self.by_arm.tolist(), self.typical.tolist(), strict=True)
+        return {
+            "unit": self.unit,
+            "metric": self.metric,
+            "spent": self.spent,
+            "by_arm": {arm: {"spent": spent, "a_pull": None if pull != pull else pull} for arm, spent, pull in amounts},
+        }
+
+
+@dataclass(frozen=True, eq=False)
 class ArmParts:
     """What the arms are made of, where several columns, or the parameters of a grid, name them together.
 
@@ -338,6 +366,7 @@ class Result:
     limits: Kept | None = None  # where arms must keep to some: the front is that of the arms within
     apart: Floats | None = None  # where arms were compared in pairs: see `differences`
     pairs: Floats | None = None  # the same of all pairs (K, K, M): upper bounds of inner values of an arm less another
+    cost: CostSoFar | None = None  # where pulls have costs
     goal: str = "front"  # what is returned: all arms that none beats, or the short "list" of as few as are enough
 
     def having(self, verdict: Verdict) -> Bools:
@@ -568,6 +597,7 @@ class Result:
         yield "least_pulls", None if guess is None else {"first": guess.first, "whole": guess.whole}
         yield "hypervolume", self.hypervolume().to_dict() if len(arms) <= MOST_HINTED else None
         yield from ({"limits": [], "keeping": ByArm(())} if self.limits is None else self.limits.to_dict(arms)).items()
+        yield "cost", None if self.cost is None else self.cost.to_dict(arms)
 
     def _differences(self) -> Iterator[tuple[str, Any]]:
         known = self.differences

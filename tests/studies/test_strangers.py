@@ -294,7 +294,7 @@ WRONG = [
     ({"seed": 1.5}, "seed: seed must be a whole number from 0; got 1.5"),
     ({"budget": {"max_pulls": 0}}, "budget: budget: max_pulls must be a whole number from 1; got 0"),
     ({"budget": {"max": 5}}, "budget: 'max' is none of max_pulls, max_pulls_per_arm"),
-    ({"budget": []}, "budget: wanted an object with max_pulls, max_pulls_per_arm; got []"),
+    ({"budget": []}, "budget: wanted an object with max_pulls, max_pulls_per_arm, max_cost; got []"),
     ({"about": 3}, "about: wanted an object; got 3"),
     ({"reopened_after": -2}, "reopened_after: reopened_after must be a whole number from 0; got -2"),
     ({"arms": ...}, "wanted also arms"),

@@ -51,12 +51,17 @@ def checked_count(value: object, name: str) -> int:
 
 
 def one_for_each(
-    value: npt.ArrayLike, objectives: int, name: str, good: Callable[[Floats], Bools], wanted: str
+    value: npt.ArrayLike,
+    objectives: int,
+    name: str,
+    good: Callable[[Floats], Bools],
+    wanted: str,
+    of: str = "objective",
 ) -> Floats:
-    """A finite number for each objective (M,), from one for all or one for each; refuse what is not `good`."""
+    """A finite number for each objective (M,), or arm, from one for all or one for each; refuse what is not `good`."""
     array = np.asarray(value, np.float64)
     if array.shape not in ((), (objectives,)):
-        raise BadInput(f"{name} must be one number or {objectives}, one for each objective; got {array.shape}")
+        raise BadInput(f"{name} must be one number or {objectives}, one for each {of}; got {array.shape}")
     wrong = ~(np.isfinite(array) & good(array))
     if wrong.any():
         raise BadInput(f"{name} must be {wanted}; got {float(array[wrong][0])!r}")

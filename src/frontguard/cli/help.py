@@ -42,7 +42,14 @@ GROUPS: dict[str, dict[str, str]] = {
         "--anytime": "",
         "--profile": "",
     },
-    "When to stop": {"--max-pulls": "N", "--max-pulls-per-arm": "N", "--max-time": "TIME"},
+    "When to stop": {
+        "--max-pulls": "N",
+        "--max-pulls-per-arm": "N",
+        "--max-time": "TIME",
+        "--cost": "COST",
+        "--max-cost": "AMOUNT",
+        "--polish": "",
+    },
     "How it is done": {
         "--workers": "N",
         "--timeout": "TIME",

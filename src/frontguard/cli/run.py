@@ -102,6 +102,17 @@ def run(
     max_time: Annotated[
         str | None, typer.Option(help='Begin no pull after so long, such as "30 min"; those under way are waited for.')
     ] = None,
+    cost: Annotated[
+        str | None,
+        typer.Option(help="What a pull costs: a metric, such as seconds; or an amount, 0.02 or '0.02 dollars'."),
+    ] = None,
+    max_cost: Annotated[
+        str | None, typer.Option(help="With a cost: begin no pull that would pass this, such as 120 or '12 dollars'.")
+    ] = None,
+    polish: Annotated[
+        bool,
+        typer.Option("--polish", help="Go on after the certificate until estimates are steady, or a budget is over."),
+    ] = False,
     workers: Annotated[
         int | None, whole_from(1, "Pulls at a time (without: 1, so that no two share a busy moment of the machine).")
     ] = None,
@@ -143,8 +154,8 @@ def run(
         spec_of(spec, arm or (), minimize or (), maximize or ()),
         tolerance=tolerance or (), counts=counted(mean, exact, sigma, quantile), limit=limit or (), threat=threat,
         contamination=contamination, confidence=confidence, goal=goal,
-        max_pulls=max_pulls, max_pulls_per_arm=max_pulls_per_arm, max_time=max_time, workers=workers, timeout=timeout,
-        seed=seed, name=study, paired=paired, items=items,
+        max_pulls=max_pulls, max_pulls_per_arm=max_pulls_per_arm, max_time=max_time, cost=cost, max_cost=max_cost,
+        polish=polish, workers=workers, timeout=timeout, seed=seed, name=study, paired=paired, items=items,
     )  # fmt: skip
     asked = read_asked(baseline, pick)
     check_asked(asked, [each.name for each in wanted.arms], wanted.objectives)
@@ -211,6 +222,9 @@ def with_options(
     max_pulls: int | None = None,
     max_pulls_per_arm: int | None = None,
     max_time: str | None = None,
+    cost: str | None = None,
+    max_cost: str | None = None,
+    polish: bool = False,
     workers: int | None = None,
     timeout: str | None = None,
     seed: int | None = None,
@@ -223,6 +237,7 @@ def with_options(
     from frontguard.theory.threats import threat_of
 
     changes: dict[str, Any] = {"workers": workers, "seed": seed, "items": items}
+    changes["polish"] = polish or None
     changes["paired"] = True if paired or items is not None else None
     changes["threat"] = threat_of(threat, contamination, spec.threat, prefix="--")
     if confidence is not None:
@@ -234,6 +249,7 @@ def with_options(
         max_pulls=max_pulls or spec.budget.max_pulls,
         max_pulls_per_arm=max_pulls_per_arm or spec.budget.max_pulls_per_arm,
         max_time=spec.budget.max_time if max_time is None else checked_seconds(max_time, "--max-time"),
+        max_cost=spec.budget.max_cost if max_cost is None else max_cost,
     )
     if timeout is not None:
         changes["timeout"] = checked_seconds(timeout, "--timeout")
@@ -246,6 +262,7 @@ def with_options(
     spec = replace(spec, **{key: value for key, value in changes.items() if value is not None})
     spec = spec.with_limits(read_limits(limit))
     spec.check_pairs()
+    spec = spec.with_cost(cost)
     return replace(spec, name=name or (spec.name if spec.source_text else _quick_name(spec)))
 
 
@@ -296,6 +313,9 @@ def begun_study(spec: Spec, storage: Storage, where: str, baseline: str | None =
                 baseline=baseline,
                 max_pulls=spec.budget.max_pulls,
                 max_pulls_per_arm=spec.budget.max_pulls_per_arm,
+                cost=spec.costs(),
+                max_cost=spec.budget.max_cost,
+                polish=spec.polish,
                 seed=spec.seed,
                 paired=spec.paired,
                 items=spec.items,
@@ -416,9 +436,10 @@ def _print(ended: Ended, storage: Storage, where: str, beside: Beside) -> None:
     from frontguard.phrases import duration
     from frontguard.words.certificate import guarantee
     from frontguard.words.command_line import commands_to_look
+    from frontguard.words.costs import spent_in_words
     from frontguard.words.counted import rates
     from frontguard.words.notices import warnings_in_short
-    from frontguard.words.study import next_step, table
+    from frontguard.words.study import next_step, polish_in_words, table
 
     screen = console()
     snapshot = ended.snapshot
@@ -429,12 +450,18 @@ def _print(ended: Ended, storage: Storage, where: str, beside: Beside) -> None:
         screen.print(guarantee(snapshot.result, failed=snapshot.failed))
     if (said := rates(snapshot.result.notices)) is not None:
         screen.print(said)
+    if (polished := polish_in_words(snapshot.result)) is not None:
+        screen.print(f"{polished[0].upper()}{polished[1:]}.")
     for line in _what_if(ended, storage):
         screen.print(line)
     for warning in warnings_in_short(ended.unsaid if _one_stream() else ended.notices):
         screen.print(f"Warning: {warning}", style="yellow")
     failed = f", {snapshot.failed:,} of them failed" if snapshot.failed else ""
-    screen.print(f"{snapshot.pulls:,} pulls{failed}; this run took {duration(snapshot.seconds)}. Stored in {where}.")
+    cost = snapshot.result.cost
+    spent = "" if cost is None else f" for {spent_in_words(cost, snapshot.max_cost)}"
+    screen.print(
+        f"{snapshot.pulls:,} pulls{failed}{spent}; this run took {duration(snapshot.seconds)}. Stored in {where}."
+    )
     screen.print()
     look = commands_to_look(where, snapshot.study, several=several)
     if look and snapshot.result.status != "certified" and snapshot.pulls:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import math
 import os
 import re
 import signal
@@ -71,11 +72,13 @@ def run_pull(
     cancel: threading.Event | None = None,
     grace: float = GRACE,
     patterns: Patterns | None = None,
+    cost: MetricSource | None = None,
 ) -> CommandMeasurement:
     """Run a command (arguments, or a text for `/bin/sh`) as one process group and read its metrics.
 
     `env` is the whole environment; ours unless given. `secrets` are masked in what is kept of its output. `cancel` may
-    be set from another thread. `patterns` look for regular expressions; unless given, some that are made for this pull.
+    be set from another thread. `cost` says where what the pull costs is read, which fails nothing.
+    `patterns` look for regular expressions; unless given, some that are made for this pull.
 
     >>> outcome = run_pull("echo '{\\"size\\": 12}'", [MetricSource("size"), MetricSource("loss")], timeout=60)
     >>> outcome.values, outcome.reason
@@ -89,7 +92,7 @@ def run_pull(
         return CommandMeasurement(nothing, "command is empty")
     if any("\0" in argument for argument in arguments):
         return CommandMeasurement(nothing, "command has a NUL character")
-    memory = any(source.kind == "max_rss" for source in sources)
+    memory = any(source.kind == "max_rss" for source in (*sources, *([] if cost is None else [cost])))
     try:
         ended = run_group(
             arguments,
@@ -113,10 +116,12 @@ def run_pull(
         stdout=hidden(stdout, secrets)[-SHOWN:],
         stderr=hidden(stderr, secrets)[-SHOWN:],
     )
+    measured = {"seconds": ended.seconds, "cpu_seconds": ended.cpu_seconds, "max_rss": ended.max_rss or 0.0}
+    if cost is not None and cost.kind in measured:  # known of a failed pull, too
+        outcome = replace(outcome, cost=measured[cost.kind])
     reason = _bad_end(ended, timeout)
     if reason:
         return replace(outcome, reason=reason, detail=last_line(outcome.stderr)[:_LONGEST_DETAIL])
-    measured = {"seconds": ended.seconds, "cpu_seconds": ended.cpu_seconds, "max_rss": ended.max_rss or 0.0}
     deadline = None if timeout is None else time.monotonic() + timeout - ended.seconds
     with nullcontext(patterns) if patterns is not None else Patterns() as found:
 
@@ -128,6 +133,12 @@ def run_pull(
             reading = read_metrics(
                 sources, stdout=stdout, stderr=stderr, measured=measured, cut=ended.cut, last_match=last_match
             )
+            if cost is not None and cost.kind not in measured:
+                said = read_metrics(
+                    [cost], stdout=stdout, stderr=stderr, measured=measured, cut=ended.cut, last_match=last_match
+                )
+                found_cost = said.values[cost.name]
+                outcome = replace(outcome, cost=math.nan if found_cost is None or found_cost < 0.0 else found_cost)
         except Stopped:
             return replace(outcome, reason=CANCELLED)
     detail = hidden(reading.detail, secrets)[:_LONGEST_DETAIL]
@@ -187,6 +198,7 @@ class Commands:
         self.base = self._folder.path
         self.preparing: dict[str, None] = {}
         self._patterns = Patterns()
+        self._cost = spec.cost_source
         self._locks = [threading.Lock() for _ in spec.arms]
         self._prepared: dict[int, CommandMeasurement | None] = {}  # by arm
         self._begun: dict[int, None] = {}  # arms that have a folder, and are to be cleaned up
@@ -291,7 +303,7 @@ class Commands:
                 outcome = self._run(arm, chosen.before, values, (), timeout, cancel)
                 if outcome.failed:
                     return self._failed("before", outcome)
-            return self._run(arm, chosen.command, values, sources, timeout, cancel)
+            return self._run(arm, chosen.command, values, sources, timeout, cancel, self._cost)
         finally:
             if chosen.after is not None:  # also of a pull that is given up: it undoes what `before` did
                 given_up = cancel is not None and cancel.is_set()
@@ -321,6 +333,7 @@ class Commands:
         sources: Sequence[MetricSource],
         timeout: float,
         cancel: threading.Event | None,
+        cost: MetricSource | None = None,
     ) -> CommandMeasurement:
         extra = {name: filled(template, values) for name, template in self.spec.arms[arm].env.items()}
         return run_pull(
@@ -332,6 +345,7 @@ class Commands:
             timeout=timeout,
             cancel=cancel,
             patterns=self._patterns,
+            cost=cost,
         )
 
     def _placeholders(self, arm: int) -> dict[str, str]:

@@ -89,6 +89,12 @@ def _is_command(value: object) -> bool:
     return bool(words and words[0].strip())
 
 
+def _is_price(value: object) -> bool:
+    if isinstance(value, str):
+        return _is_text(value)
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0.0 <= value < math.inf
+
+
 def _tolerance(value: object) -> object:
     objectives.parse_tolerance(value)
     return value
@@ -124,6 +130,11 @@ Tolerance = Annotated[
     float | str,
     BeforeValidator(_tolerance),
     _wanted("the difference that does not matter, a number from 0 such as 0.5 or a percentage such as '2%'"),
+]
+Price = Annotated[
+    float | str,
+    _only(_is_price),
+    _wanted("a metric such as 'seconds', or an amount from 0 such as 0.02 or '0.02 dollars'"),
 ]
 Finite = Annotated[float, Field(allow_inf_nan=False), _wanted("a finite number")]
 Bounds = Annotated[
@@ -171,12 +182,15 @@ class BudgetToml(_Toml):
     max_pulls: Count | None = None
     max_pulls_per_arm: Count | None = None
     max_time: Seconds | None = None
+    max_cost: Price | None = None
 
 
 Budget = Annotated[
     BudgetToml,
     BeforeValidator(_budget),
-    _wanted('a table with max_pulls, max_pulls_per_arm or max_time; a number of pulls; or a text as "30 min"'),
+    _wanted(
+        'a table with max_pulls, max_pulls_per_arm, max_time or max_cost; a number of pulls; or a text as "30 min"'
+    ),
 ]
 
 
@@ -193,6 +207,8 @@ class StudyToml(_Toml):
     items: Count | None = None
     storage: Text | None = None
     budget: Budget | None = None
+    cost: Price | None = None
+    polish: Annotated[bool, _wanted("true or false")] = False
     baseline: Text | None = None
 
 
@@ -261,6 +277,7 @@ class ArmToml(_Toml):
     after: CommandLine | None = None
     cleanup: CommandLine | None = None
     warmups: Natural | None = None
+    cost: Price | None = None
     env: Environment = {}
 
 

@@ -22,6 +22,7 @@ from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Verdict
 from frontguard.words.certificate import certificate_against_goal
 from frontguard.words.comparing.gate import STYLES, rows
+from frontguard.words.costs import spent_in_words
 from frontguard.words.limits import standing_to_limits
 from frontguard.words.progress import EVERY, FIRST
 from frontguard.words.study import in_a_line, left_to_do, too_short
@@ -144,7 +145,8 @@ def _headline(snapshot: Snapshot) -> Text:
 
     failed = f", {snapshot.failed:,} failed" if snapshot.failed else ""
     busy = f", {snapshot.busy} under way" if snapshot.busy else ""
-    said = f"  {snapshot.pulls:,} pulls{failed}{busy}, {duration(snapshot.seconds)}"
+    cost = "" if snapshot.result.cost is None else f", {spent_in_words(snapshot.result.cost, snapshot.max_cost)}"
+    said = f"  {snapshot.pulls:,} pulls{failed}{busy}{cost}, {duration(snapshot.seconds)}"
     if snapshot.gate is None:
         said += f": {counts(snapshot.result)}"
     return Text.assemble((snapshot.study, "bold"), said)

@@ -206,14 +206,17 @@ class CommandedRun:
         study, state, progress = self.study, self.study.state(), self._progress
         names, policy, result = study.arms, state.policy, state.result(study.alarms())
         gated = study.settings.baseline is not None
+        ahead = None if gated else forecast(policy)
         return Snapshot(
             study=study.name,
             result=result,
             failures={name: count for name, count in zip(names, state.failures, strict=True) if count},
             said={names[arm]: said for arm, said in state.said.items()},
             reachable=policy.reachable().in_units(study.objectives) if final and not gated else None,
-            pulls_left=None if gated else forecast(policy).pulls_left,
+            pulls_left=None if ahead is None else ahead.pulls_left,
             max_pulls=self.spec.budget.max_pulls,
+            cost_left=None if ahead is None else state.cost_of(ahead),
+            max_cost=study.settings.budget.max_cost,
             seconds=progress.seconds,
             max_time=self.spec.budget.max_time,
             rate=progress.rate or None,

@@ -39,6 +39,7 @@ from frontguard.errors import BadInput
 from frontguard.limits import Limit, columns_for
 from frontguard.objectives import Objective, parse_objectives
 from frontguard.phrases import did_you_mean, one_line, slashed
+from frontguard.studies.costs import checked_max_cost, read_cost
 from frontguard.theory.threats import Threat, threat_named
 
 if TYPE_CHECKING:  # pydantic comes with it, and is imported when a file is read
@@ -53,11 +54,12 @@ QUICK_TOLERANCE = "5%"
 
 @dataclass(frozen=True)
 class Limits:
-    """When to stop without a certificate: pulls altogether, pulls of each arm, seconds on the clock."""
+    """When to stop without a certificate: pulls altogether, pulls of each arm, seconds on the clock, their cost."""
 
     max_pulls: int | None = None
     max_pulls_per_arm: int | None = None
     max_time: float | None = None
+    max_cost: float | str | None = None  # in the unit of the cost
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,8 @@ class Spec:
     baseline: str | None = None  # of a gate: the arm that the others are compared with
     paired: bool = False
     items: int | None = None
+    polish: bool = False
+    cost: float | str | None = None  # of a pull: a metric, or an amount; arms may have amounts of their own
 
     def arm_parts(self) -> dict[str, Any]:
         """The parameters of a grid and, for each arm, their values; nothing of arms that were listed by name."""
@@ -141,6 +145,39 @@ class Spec:
                 "--paired: no command has {rep}, the number of the repeat, or {seed}, both of which are the same for "
                 "all arms: without, their pulls have nothing in common"
             )
+
+    def costs(self) -> float | str | dict[str, float | str] | None:
+        """What a pull costs, as a study takes it."""
+        own = {arm.name: arm.cost for arm in self.arms if arm.cost is not None}
+        if not own:
+            return self.cost
+        costs: dict[str, Any] = {arm.name: own.get(arm.name, self.cost) for arm in self.arms}
+        return costs
+
+    def with_cost(self, cost: float | str | None) -> Spec:
+        """This spec with another cost of its pulls, if one is given; all that is said of costs is checked."""
+        spec = self if cost is None else replace(self, cost=cost, arms=tuple(replace(a, cost=None) for a in self.arms))
+        given = spec.costs()
+        if isinstance(given, dict):
+            missing = next((name for name, each in given.items() if each is None), None)
+            if missing is not None:
+                raise BadInput(
+                    f"cost: wanted one for every arm, or cost in [study] for the others; got none for {missing!r}"
+                )
+        found = read_cost(given, [arm.name for arm in spec.arms])
+        if found is None and spec.budget.max_cost is not None:
+            raise BadInput("--max-cost: say what pulls cost, with --cost or cost in [study]; got no cost")
+        checked_max_cost(spec.budget.max_cost, found, "--max-cost")
+        return spec
+
+    @property
+    def cost_source(self) -> MetricSource | None:
+        """Where what a pull costs is read, if a pull says so."""
+        found = read_cost(self.costs(), [arm.name for arm in self.arms])
+        if found is None or found.metric is None:
+            return None
+        known = {source.name: source for source in self.sources}
+        return replace(known.get(found.metric, MetricSource(found.metric, usual_kind(found.metric))), objective=None)
 
     def with_limits(self, limits: Iterable[Limit]) -> Spec:
         """This spec with further limits; one that differs from an earlier one by its number alone stands in its place.
@@ -312,7 +349,9 @@ def _built(table: SpecToml, complain: Complaints, file: Path) -> Spec:
         seed=study.seed,
         paired=study.paired or study.items is not None,
         items=study.items,
-        budget=Limits(budget.max_pulls, budget.max_pulls_per_arm, budget.max_time),
+        budget=Limits(budget.max_pulls, budget.max_pulls_per_arm, budget.max_time, budget.max_cost),
+        cost=study.cost,
+        polish=study.polish,
         workers=run.workers,
         timeout=run.timeout,
         prepare_timeout=run.prepare_timeout,
@@ -428,6 +467,7 @@ class Arm:
     after: Command | None = None
     cleanup: Command | None = None
     warmups: int = 0
+    cost: float | str | None = None  # of a pull
 
     def identity(self) -> dict[str, Any]:
         """What determines its measurements; of variables the names only."""
@@ -519,6 +559,7 @@ def _arm(
         parameters,
         command,
         env={**run.env, **(own.env if own else {})},
+        cost=None if own is None else own.cost,
         **{key: chosen(key) for key in ("prepare", "before", "after", "cleanup", "warmups")},
     )
 

@@ -28,7 +28,7 @@ from frontguard.documents.base import (
 from frontguard.documents.beside import entries
 from frontguard.limits import Limit, columns_for
 from frontguard.objectives import Objective, parse_objectives
-from frontguard.results import ArmParts, ByArm, Certificate, Guess, Inner, Kept, Result
+from frontguard.results import ArmParts, ByArm, Certificate, CostSoFar, Guess, Inner, Kept, Result
 from frontguard.studies.overview import Snapshot
 from frontguard.theory.threats import threat_named
 from frontguard.verdicts import Keeping, Verdict
@@ -186,6 +186,23 @@ class HypervolumeDocument(Document):
     """What it is at most: that of the upper ends of all arms' boxes."""
 
 
+class ArmCostDocument(Document):
+    """What the pulls of an arm have cost, and what a further one is taken to cost; null where that is not known."""
+
+    spent: Amount
+    a_pull: Amount | None = None
+
+
+class CostDocument(Document):
+    """What pulls have cost so far. It steers whom to pull, and is no part of the evidence."""
+
+    unit: Text
+    metric: Text | None = None
+    """What pulls report as their cost; null where arms have a number each."""
+    spent: Amount
+    by_arm: dict[Text, ArmCostDocument] = {}
+
+
 class ResultDocument(Document):
     """What `Result.to_dict()` gives. Intervals are in the metrics' units; an end that is not known is null."""
 
@@ -228,6 +245,8 @@ class ResultDocument(Document):
     """What arms must keep to: the front is that of the arms within."""
     keeping: dict[Text, list[KeepingDocument]] = {}
     """Where there are limits: by arm, how it stands to each of them."""
+    cost: CostDocument | None = None
+    """Where pulls have costs: what they have cost so far."""
 
     def entry(self, name: str) -> Any:
         """An entry that only some documents have; None if this one does not tell it."""
@@ -268,6 +287,7 @@ class ResultDocument(Document):
         self.check_arms(pulls_per_arm=self.pulls_per_arm, decided_by=self.decided_by, differences=self.differences)
         self.check_arms(best_at=self.best_at, replaced_by=self.replaced_by)
         self.check_named("replaced_by", ((arm, each.by) for arm, each in self.replaced_by.items()))
+        self.check_arms(cost={} if self.cost is None else self.cost.by_arm)
         self.check_named("decided_by", self.decided_by.items())
         self.check_named("best_guess", enumerate(self.best_guess or ()))
         self.check_parts()
@@ -356,7 +376,16 @@ class ResultDocument(Document):
             limits=self._kept(arms, metrics),
             apart=self._apart(arms, metrics),
             goal=self.aim,
+            cost=self._cost(arms),
         )
+
+    def _cost(self, arms: Sequence[str]) -> CostSoFar | None:
+        if self.cost is None:
+            return None
+        of_arms = [self.cost.by_arm.get(arm, ArmCostDocument(spent=0.0)) for arm in arms]
+        pulls = [math.nan if each.a_pull is None else each.a_pull for each in of_arms]
+        spent = np.array([each.spent for each in of_arms], np.float64)
+        return CostSoFar(self.cost.unit, spent, np.array(pulls, np.float64), self.cost.metric)
 
     def _apart(self, arms: Sequence[str], metrics: tuple[Objective, ...]) -> Floats | None:
         """Upper bounds (K, 2, M) of differences, as results have them."""
@@ -446,6 +475,12 @@ class RunDocument(ResultDocument):
     """Until certified, by the forecast."""
     pulls_left_range: Annotated[list[Count], Field(min_length=2, max_length=2)] | None = None
     """Between how many it will likely be: so it was four times out of five in simulated studies."""
+    cost_left: Amount | None = None
+    """What these pulls will cost, in the unit of the cost, where pulls have costs."""
+    cost_left_range: Annotated[list[Amount], Field(min_length=2, max_length=2)] | None = None
+    """Between how much it will likely be."""
+    max_cost: Amount | None = None
+    """The budget of what pulls may cost, in that unit."""
     seconds: Amount = 0.0
     study: Text
     storage: Text | None = None
@@ -481,6 +516,9 @@ class RunDocument(ResultDocument):
             "goal": {each.name: each.tolerance for each in snapshot.objectives},
             "pulls_left": snapshot.pulls_left,
             "pulls_left_range": snapshot.pulls_left_range and list(snapshot.pulls_left_range),
+            "cost_left": snapshot.cost_left,
+            "cost_left_range": snapshot.cost_left_range and list(snapshot.cost_left_range),
+            "max_cost": snapshot.max_cost,
             "seconds": round(snapshot.seconds, 3),
             "study": snapshot.study,
             "storage": where,
@@ -501,6 +539,8 @@ class RunDocument(ResultDocument):
             result=self.result(),
             failures={arm: Counter(reasons) for arm, reasons in self.failures.items()},
             pulls_left=self.pulls_left,
+            cost_left=self.cost_left,
+            max_cost=self.max_cost,
             seconds=self.seconds,
         )
 

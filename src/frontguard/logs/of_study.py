@@ -95,7 +95,7 @@ def read_study(study: Study) -> StudyLog:
         study.settings,
         state.result(study.alarms()),
         state.arms_of(counted.pulls),
-        counted.values,
+        counted.values[:, : len(study.metrics)],  # without what they cost
         state.reps_of(counted.pulls),
         np.concatenate([held, under_way(study.storage, study.name, state.read)]),
     )

@@ -326,7 +326,7 @@ class _Loop:
         if came.cancelled:
             self.ended.append((pull, End.STOPPED))
         else:
-            came = usable(self.study.metrics, came, number, settled=False)
+            came = usable(self.study.metrics, self.study.with_cost(came), number, settled=False)
             self.finished.append((pull, replace(came, at=time.time())))
 
     def _tell(self) -> None:

@@ -25,6 +25,7 @@ from frontguard.notices import Stopping
 from frontguard.objectives import Objective
 from frontguard.results import Result
 from frontguard.storage.contract import Pull, Storage
+from frontguard.studies.costs import Cost
 from frontguard.studies.measurement import Measurement
 from frontguard.studies.study import LEASE, Study
 from frontguard.theory.spread import SpreadBound
@@ -53,6 +54,9 @@ def identify(
     spread: SpreadBound | None = None,
     max_pulls: int | None = None,
     max_pulls_per_arm: int | None = None,
+    cost: str | float | Mapping[str, float | str] | Cost | None = None,
+    max_cost: float | str | None = None,
+    polish: bool = False,
     paired: bool = False,
     items: Sequence[Any] | int | None = None,
     max_time: float | str | None = None,
@@ -75,6 +79,9 @@ def identify(
         out.
     arms, objectives, limits, threat, contamination, confidence, goal, coverage, spread, max_pulls, max_pulls_per_arm
         and seed as in `Study`. With a number of arms, `evaluate` gets 0, 1, ….
+    cost, max_cost, polish
+        As in `Study`. A cost that is a metric and no objective is returned by `evaluate` beside the others, by its
+        name, or in the last place.
     paired
         As in `Study`: pulls of different arms with the same `rep` share what they are measured on, be it an item that
         `evaluate` takes by its number, or chance: `seed` is then the number `rep`, the same for all arms.
@@ -138,6 +145,9 @@ def identify(
             spread=spread,
             max_pulls=max_pulls,
             max_pulls_per_arm=max_pulls_per_arm,
+            cost=cost,
+            max_cost=max_cost,
+            polish=polish,
             seed=seed,
             paired=paired,
             items=None if listed is None else len(listed),

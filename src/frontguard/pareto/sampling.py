@@ -1,4 +1,4 @@
-"""What to sample next: of each obstacle the arm by whose bound more can still be gained per pull, the hardest first.
+"""What to sample next: of each obstacle the arm by whose bound more can still be gained per cost, the hardest first.
 
 Nothing here is part of a proof: whatever is sampled, the boxes hold. `pareto.rule` says which arms stand in the way.
 """
@@ -36,12 +36,13 @@ AT_A_TIME = 0.03
 
 
 @inlined
-def who_gains(boxes: Floats, i: int, j: int, d: int, pulls_of_i: float, pulls_of_j: float) -> int:
-    """By whose next pull H_j − L_i falls more in objective d: 0 that of i, 1 that of j, 2 either's alike.
+def who_gains(boxes: Floats, arms: Table, i: int, j: int, d: int, pulls_of_i: float, pulls_of_j: float) -> int:
+    """By whose next pull H_j − L_i falls more for its cost in objective d: 0 that of i, 1 that of j, 2 either's alike.
 
     Ends come nearer to where they will be like 1/√n, so that a pull takes about 1/(2n) off what can still be gained.
     """
-    of_i, of_j = gain_below(boxes, i, d) / max(pulls_of_i, 1.0), gain_above(boxes, j, d) / max(pulls_of_j, 1.0)
+    of_i = gain_below(boxes, i, d) / (max(pulls_of_i, 1.0) * arms[i].cost)
+    of_j = gain_above(boxes, j, d) / (max(pulls_of_j, 1.0) * arms[j].cost)
     return 2 if of_i == of_j else 0 if of_i > of_j else 1
 
 
@@ -75,7 +76,7 @@ def helpful(arms: Table, boxes: Floats, tolerance: Floats, i: int, j: int, every
     """
     where, limit = where_it_counts(boxes, tolerance, i, j, every)
     gain = gain_below(boxes, i, where) + gain_above(boxes, j, where)
-    who = who_gains(boxes, i, j, where, float(arms[i].pulls), float(arms[j].pulls))
+    who = who_gains(boxes, arms, i, j, where, float(arms[i].pulls), float(arms[j].pulls))
     if sharper(boxes, j, i, where):  # pairs are decided by blocks that both have
         who = 2 if arms[i].pulls == arms[j].pulls else 0 if arms[i].pulls < arms[j].pulls else 1
     # What has many pulls is believed. Only those that would be sampled are asked: the other one may never get more.
@@ -94,7 +95,7 @@ def ask_for(arms: Table, i: int, urgency: float) -> None:
 
 @kernel
 def want(standing: Standing, tolerance: Floats, i: int, j: int, every: bool) -> bool:
-    """Want the one of i (for L_i) and j (for H_j) by whose next pull more is gained where it counts; both if it is one.
+    """Want the one of i (for L_i) and j (for H_j) by whose next pull more is gained for its cost; both if it is one.
 
     It is as urgent as much is missing there, in units of `scales`. Returns False if there is nothing to be gained that
     would be enough.

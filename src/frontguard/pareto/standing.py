@@ -32,6 +32,7 @@ ARM = np.dtype(
         ("decided_by", np.int64),  # the arm that put it out, covers it, or stands in its way; −1 for none
         ("keeping", np.int64),  # how it stands to limits: a Keeping
         ("rival", np.int64),  # the alive arm that could beat it most, if that was asked; −1 for none
+        ("cost", np.float64),  # of a pull, in any unit; all alike unless somebody says otherwise
         ("inside", np.int64),  # whether not even that one can beat it by more than γ, so that it may be returned
     ]
 )
@@ -104,7 +105,7 @@ class Standing(NamedTuple):
 def new_standing(arms: int, objectives: int, control: Table) -> Standing:
     """Arms of which nothing is known: all of them alive and wanted."""
     records = np.zeros(arms, ARM)
-    records["wanted"], records["decided_by"], records["rival"] = 1, -1, -1
+    records["wanted"], records["decided_by"], records["rival"], records["cost"] = 1, -1, -1, 1.0
     control["alive"] = arms
     boxes, workspace = unknown_boxes(arms, objectives), np.zeros(arms, np.int64)
     return Standing(records, boxes, np.arange(arms), control, workspace, np.ones(objectives))

@@ -14,7 +14,7 @@ from weakref import WeakSet
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._common.checks import checked_count, checked_delta, real_number
+from frontguard._common.checks import checked_count, checked_delta, one_for_each, real_number
 from frontguard._common.typing import Floats, Ints
 from frontguard._common.written import GOALS
 from frontguard.errors import BadInput, OutOfTurn
@@ -42,7 +42,17 @@ from frontguard.pareto.limits import LimitRule, keeping_of, veil
 from frontguard.pareto.promises import promised_amounts, promised_of_pairs
 from frontguard.pareto.rule import decide, floors, pair_bounds, reachable, rival_bounds
 from frontguard.pareto.sampling import next_batch, wanted_arms
-from frontguard.pareto.standing import BUDGET, CONTROL, RUNNING, STOPS, Goal, Standing, checked_tolerance, new_standing
+from frontguard.pareto.standing import (
+    BUDGET,
+    CERTIFIED,
+    CONTROL,
+    RUNNING,
+    STOPS,
+    Goal,
+    Standing,
+    checked_tolerance,
+    new_standing,
+)
 from frontguard.policies.base import Policy, State
 from frontguard.policies.pending import Pending
 from frontguard.policies.saved import (
@@ -61,6 +71,31 @@ from frontguard.verdicts import Verdict
 
 GROWTH = 0.02
 """By how much the pulls of an arm grow at a time: the cost of deciding stays small, and little is pulled in vain."""
+
+
+CHEAPEST = 1e-3
+"""The share of the dearest arm's cost below which none counts: a free arm is not pulled for ever."""
+
+
+POLISH = 0.1
+"""The share of a tolerance by which an estimate may still move over a doubling of pulls to be called steady."""
+
+
+def relative_costs(costs: npt.ArrayLike) -> Floats:
+    """Costs of pulls (K,) as they are weighed against what pulls gain: shares of the largest, from `CHEAPEST` up.
+
+    Those that are not known, NaN, are taken to be as the median of the others; where none is, all are alike.
+
+    >>> relative_costs([2.0, 0.5, 0.0, np.nan]).tolist(), relative_costs([np.nan, np.nan]).tolist()
+    ([1.0, 0.25, 0.001, 0.25], [1.0, 1.0])
+    """
+    given = np.asarray(costs, np.float64)
+    known = given[np.isfinite(given)]
+    most = float(known.max(initial=0.0))
+    if most <= 0.0:
+        return np.ones(len(given))
+    filled = np.where(np.isfinite(given), given, np.median(known))
+    return np.maximum(filled / most, CHEAPEST)
 
 
 class Certified(Policy):
@@ -98,6 +133,13 @@ class Certified(Policy):
     margin
         About point estimates: by how much an arm has to be beaten not to be returned (half of γ − c unless given); with
         a list, by how much a returned one may be worse than an arm that is left out for it (half of c unless given).
+    costs
+        What a pull of each arm costs, in any unit, if not all alike: pulls go where more is gained for the cost. What
+        is certain does not depend on it.
+    polish
+        Go on after the certificate until estimates are steady, too: over a doubling of an arm's pulls none of its
+        estimates moved by more than this share of the tolerance (`POLISH`, say; 0 for not at all), or a budget is over.
+        Meanwhile the status is certified, and it is not `done`; another set is returned only once that is certified.
     max_pulls, max_pulls_per_arm
         Budgets. Without them it goes on until it is certified, or sees that it cannot be, or has pulled an arm 2²⁰
         times.
@@ -115,13 +157,17 @@ class Certified(Policy):
     rolling: ClassVar[bool] = True
     takes_failures: ClassVar[bool] = True
     fixed = Policy.fixed | {"threat": Threat, "delta": float, "rule": BoxRule, "goal": Goal, "_start": np.ndarray}
-    fixed |= {"limits": LimitRule}
+    fixed |= {"limits": LimitRule, "costs": np.ndarray, "polish": float}
     changing = Policy.changing | {
         "standing": Standing,
         "columns": np.ndarray,
         "pool": np.ndarray,
         "_touched": np.ndarray,
         "_told_since": int,
+        "_certified": int,
+        "_steady": np.ndarray,
+        "_marked": np.ndarray,
+        "_marks": np.ndarray,
     }
     standing: Standing
 
@@ -141,6 +187,8 @@ class Certified(Policy):
         limits: LimitRule | None = None,
         goal: str = "front",
         margin: npt.ArrayLike | None = None,
+        costs: npt.ArrayLike | None = None,
+        polish: float = 0.0,
         max_pulls: int | None = None,
         max_pulls_per_arm: int | None = None,
         growth: float = GROWTH,
@@ -164,6 +212,12 @@ class Certified(Policy):
         covering = allowed if coverage is None else checked_tolerance(coverage, self.objectives, "coverage")
         beaten = None if margin is None else checked_tolerance(margin, self.objectives, "margin")
         self.goal = Goal.of(allowed, covering, goal, beaten)
+        given = 1.0 if costs is None else costs
+        free = "finite and not negative"
+        self.costs = one_for_each(given, self.arms, "costs", lambda array: array >= 0.0, free, of="arm")
+        self.polish = real_number(polish, "polish")
+        if not 0.0 <= self.polish <= 1.0:
+            raise BadInput(f"polish must be a share of the tolerance from 0 to 1; got {polish!r}")
         if not 0.0 < real_number(growth, "growth") <= 1.0:
             raise BadInput(f"growth must be above 0 and at most 1; got {growth!r}")
         control = np.zeros(1, CONTROL)
@@ -190,12 +244,17 @@ class Certified(Policy):
     def _begin(self) -> None:
         super()._begin()
         self.standing = new_standing(self.arms, self.width, self._start.copy())
+        self.weigh(self.costs)
         self.columns = empty_table(self.arms * self.width)
         self.pool = empty_pool(self.arms * self.width)
         self._beside = np.empty(0)  # values that were not merged into the pool yet, see `with_pending`
         self._pool_users: WeakSet[Certified] = WeakSet([self])  # policies that read this very pool
         self._touched = np.zeros(self.arms, np.bool_)  # arms with values that no decision has seen
         self._told_since = 0  # pulls told since the last decision
+        self._certified = 0  # whether what is returned is certified, and better estimates are waited for
+        self._steady = np.zeros(self.arms, np.bool_)  # arms whose estimates are
+        self._marked = np.zeros(self.arms, np.int64)  # pulls at which estimates were noted last; 0 for never ...
+        self._marks = np.zeros((self.arms, self.objectives))  # ... and what they were
         self._all_seen = False  # whether every arm has been pulled: before, there is nothing to decide
 
     def _check_fixed(self) -> None:
@@ -237,6 +296,9 @@ class Certified(Policy):
         check_shape("goal.kind", self.goal.kind, np.int64, (1,))
         check_range("goal.kind", self.goal.kind, 0, len(GOALS) - 1)
         check_range("delta", np.array(self.delta), 0.0, 1.0)
+        check_shape("costs", self.costs, np.float64, (self.arms,))
+        check_finite("costs", self.costs, 0.0)
+        check_range("polish", np.array(self.polish), 0.0, 1.0)
         check_shape("_start", self._start, CONTROL, (1,))
         self._check_control(self._start)
 
@@ -270,6 +332,7 @@ class Certified(Policy):
             arms, self.arms, pulls=(0, MOST), candidate=(0, 2), wanted=(0, 1), keeping=(0, 2),
             rival=(-1, self.arms - 1), inside=(0, 1),
         )  # fmt: skip
+        check_range("cost of the arms", arms["cost"], CHEAPEST, 1.0)
         check_samples(self.columns, self.pool, kept_sorted=True)
         counts = self.columns["count"][:-1].reshape(self.arms, self.width)
         if (counts > arms["pulls"][:, None]).any() or arms["pulls"].sum() != control["pulls"][0]:
@@ -279,6 +342,8 @@ class Certified(Policy):
         check_range("front", self.standing.front, 0, self.arms - 1)
         check_finite("scales", self.standing.scales, float(np.finfo(np.float64).smallest_subnormal))
         check_range("_told_since", np.array(self._told_since), 0, MOST)
+        check_range("_certified", np.array(self._certified), 0, 1)
+        check_range("_marked", self._marked, 0, MOST)
 
     @classmethod
     def for_objectives(
@@ -374,15 +439,19 @@ class Certified(Policy):
 
     @property
     def status(self) -> str:
-        """running, certified, budget or unreachable."""
-        return STOPS[int(self.standing.control["stop"][0])]
+        """running, certified (also while it goes on for steady estimates), budget or unreachable."""
+        return "certified" if self._certified else STOPS[int(self.standing.control["stop"][0])]
 
     def halt(self) -> None:
         """Stop here, because the caller's time or patience is over: the status is `budget`, what holds now stands."""
         if not self.done:
-            self.standing.control["stop"] = BUDGET
+            self.standing.control["stop"] = CERTIFIED if self._certified else BUDGET
 
     # Whom to pull -----------------------------------------------------------------------------------------------------
+
+    def weigh(self, costs: npt.ArrayLike) -> None:
+        """From now on, hold what a pull of each arm (K,) costs against what it gains; NaN where that is not known."""
+        self.standing.arms["cost"] = relative_costs(costs)
 
     def _next(self, pulls: int | None) -> Ints:
         arms, control = self.standing.arms, self.standing.control
@@ -555,7 +624,49 @@ class Certified(Policy):
             arms = standing.arms
             self._all_seen = bool(((arms["pulls"] > 0) | (arms["status"] == Verdict.SET_ASIDE)).all())
         if self._all_seen and (standing.arms["status"] != Verdict.SET_ASIDE).any():
-            decide(self.read_by_rule(), self.goal)
+            self._judge()
+
+    def _judge(self) -> None:
+        """Decide on the boxes. What was certified stays until another set is, unless what it rests on was given up."""
+        standing = self.standing
+        before = standing.copy() if self._certified and not standing.control["revive"][0] else None
+        decide(self.read_by_rule(), self.goal)
+        if before is not None and standing.control["stop"][0] != CERTIFIED:
+            for array, kept in ((standing.arms, before.arms), (standing.alive, before.alive)):
+                array[:] = kept
+            standing.control[:] = before.control
+            standing.control["stop"] = CERTIFIED
+        self._certified = int(bool(self.polish) and standing.control["stop"][0] == CERTIFIED)
+        if self._certified:
+            self._look_at_estimates()
+
+    @property
+    def unsteady(self) -> Ints:
+        """The arms that are not out and whose estimates still move, or were not looked at for long enough."""
+        alive = self._alive
+        return np.sort(alive[~self._steady[alive]])
+
+    def _look_at_estimates(self) -> None:
+        """Want the arms whose estimates still move; stay stopped if there are none, or a budget is over.
+
+        An arm is looked at whenever its pulls have doubled. Copies of this policy share the arrays, which stay as they
+        are.
+        """
+        standing, alive = self.standing, self._alive
+        now, pulls = standing.boxes[:, ESTIMATE, : self.objectives], standing.arms["pulls"]
+        scale = np.where(self.goal.accuracy > 0.0, self.goal.accuracy, standing.scales[: self.objectives])
+        there = np.zeros(self.arms, np.bool_)
+        there[alive] = True
+        due = there & ~self._steady & ((self._marked == 0) | (pulls >= 2 * self._marked))
+        still = np.abs(now - self._marks) <= self.polish * scale  # not so where one is not known
+        self._steady = self._steady | (due & (self._marked > 0) & still.all(axis=1))
+        self._marks = np.where(due[:, None], now, self._marks)
+        self._marked = np.where(due, pulls, self._marked)
+        record = standing.control[0]
+        more = there & ~self._steady & (pulls < record["max_per_arm"])
+        standing.arms["wanted"], standing.arms["urgency"] = more, 0.0
+        if more.any() and record["pulls"] < record["max_pulls"]:
+            standing.control["stop"] = RUNNING
 
     def _refresh(self, touched: Ints, pulls: Ints) -> bool:
         """Bring what is known of arms that were told up to date; whether some of it was found false."""

@@ -10,7 +10,7 @@ drawn at random, nothing is measured, and the policy is left as it is. How good 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -67,6 +67,8 @@ Outlook = Literal["certified", "unreachable", "unmeasured", "undecided", "beyond
 class PullForecast:
     """How many more pulls it takes until certified, or None where that cannot be foreseen, and why.
 
+    `of_arms` says of which arms (K,) these would be, where it is foreseen.
+
     `outlook`: it is certified; no number of pulls would be enough; `unmeasured` arms have no pulls yet; nothing has
     been decided yet; the measurements do not show when `arms` will be decided; or it is foreseen, and deciding `arms`
     will take most.
@@ -76,6 +78,7 @@ class PullForecast:
     outlook: Outlook
     arms: tuple[int, ...] = ()
     unmeasured: int = 0
+    of_arms: Floats | None = field(default=None, repr=False, compare=False)
 
 
 def likely(pulls_left: int, pulls: int) -> tuple[int, int]:
@@ -87,6 +90,15 @@ def likely(pulls_left: int, pulls: int) -> tuple[int, int]:
     if not pulls_left:
         return 0, 0
     return max(1, round(LEAST * pulls_left)), round(MOST * pulls_left + MOST_OF_PULLS * pulls)
+
+
+def likely_cost(cost_left: float, spent: float) -> tuple[float, float]:
+    """The same in what pulls cost, where so much is foreseen after so much was spent.
+
+    >>> likely_cost(10.0, 100.0)
+    (4.0, 35.0)
+    """
+    return LEAST * cost_left, MOST * cost_left + MOST_OF_PULLS * spent if cost_left else 0.0
 
 
 class Thought(NamedTuple):
@@ -195,7 +207,7 @@ def _settle(thought: Thought, tolerance: Floats, i: int, j: int, every: bool) ->
     before = pulls[i] + pulls[j]
     while (uncovered(boxes, eased, j, i) if every else shortfall(boxes, eased, i, j)) > 0.0:
         where, _ = where_it_counts(boxes, eased if every else tolerance, i, j, every)
-        who = who_gains(boxes, i, j, where, pulls[i], pulls[j])
+        who = who_gains(boxes, thought.standing.arms, i, j, where, pulls[i], pulls[j])
         if sharper(boxes, j, i, where):
             who = 2 if pulls[i] == pulls[j] else 0 if pulls[i] < pulls[j] else 1
         for side in range(2):
@@ -318,7 +330,7 @@ def forecast(policy: Certified) -> PullForecast:
     """
     standing = policy.standing.copy()
     control = standing.control[0]
-    if control["stop"] == CERTIFIED:
+    if control["stop"] == CERTIFIED or policy.status == "certified":
         return PullForecast(0, "certified")
     if control["stop"] == UNREACHABLE:
         return PullForecast(None, "unreachable")
@@ -336,4 +348,5 @@ def forecast(policy: Certified) -> PullForecast:
     arms = tuple(arm for arm in pair if arm >= 0)
     if code == BEYOND_SIGHT:
         return PullForecast(None, "beyond", arms)
-    return PullForecast(max(1, round(float((pulls - have).sum()))), "foreseen", arms)
+    more = pulls - have
+    return PullForecast(max(1, round(float(more.sum()))), "foreseen", arms, of_arms=more)

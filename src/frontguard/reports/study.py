@@ -31,8 +31,9 @@ from frontguard.studies.settings import Settings
 from frontguard.suspects import suspects
 from frontguard.words import analysis as log_summary
 from frontguard.words.certificate import certificate_against_goal, guarantee
+from frontguard.words.costs import spent_in_words
 from frontguard.words.counted import rates
-from frontguard.words.study import answer, more_to_come
+from frontguard.words.study import answer, more_to_come, polish_in_words
 from frontguard.words.tables.arm_table import counts
 from frontguard.words.tables.names import with_short_names
 from frontguard.words.threats import what_eps_is
@@ -117,6 +118,10 @@ def _facts(snapshot: Snapshot) -> list[Fact]:
         facts.append(Fact("Certificate", certificate_against_goal(plain.nearest, plain.metrics)))
         facts.append(Fact("Forecast", more_to_come(snapshot)))
     facts += [Fact("Rates", each) for each in (rates(plain.notices),) if each]
+    if snapshot.result.cost is not None:
+        facts.append(Fact("Cost", spent_in_words(snapshot.result.cost, snapshot.max_cost)))
+    if (polished := polish_in_words(snapshot.result)) is not None:
+        facts.append(Fact("Estimates", polished))
     if snapshot.max_pulls is not None:
         facts.append(Fact("Budget", f"{snapshot.max_pulls:,} pulls"))
     return facts
@@ -262,6 +267,16 @@ def _steps(overview: Overview, where: str) -> list[Fact]:
     return steps
 
 
+def _cost_in_python(settings: Settings) -> str | None:
+    """What pulls cost, as a study takes it."""
+    if settings.cost is None:
+        return None
+    if settings.cost.metric is not None:
+        return repr(settings.cost.metric)
+    amounts = [f"{amount!r} {settings.cost.unit}" for amount in settings.cost.amounts]
+    return repr(dict(zip(settings.arms, amounts, strict=True)))
+
+
 def _in_python(settings: Settings) -> str:
     arms = f"{list(settings.arms)!r}"
     if len(settings.arms) > 20:
@@ -272,6 +287,9 @@ def _in_python(settings: Settings) -> str:
     for name, value in (
         ("max_pulls", settings.budget.max_pulls),
         ("max_pulls_per_arm", settings.budget.max_pulls_per_arm),
+        ("cost", _cost_in_python(settings)),
+        ("max_cost", settings.budget.max_cost),
+        ("polish", settings.polish or None),
     ):
         more += "" if value is None else f"    {name}={value},\n"
     return (

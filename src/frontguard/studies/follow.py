@@ -87,7 +87,11 @@ class Follower:
         self._failed_at: dict[tuple[str, str], float] = {}
         self._began, self._last = math.inf, -math.inf  # when the first and the last known pull were told
         self._shown: tuple[int, int, int] | None = None  # plans, told pulls and leases of the last overview
-        self._foreseen: tuple[int, int | None] = (-1, None)  # after so many pulls, so many were left
+        self._foreseen: tuple[int, int | None, float | None] = (
+            -1,
+            None,
+            None,
+        )  # after so many pulls: left, at what cost
 
     @property
     def overview(self) -> Overview | None:
@@ -146,6 +150,7 @@ class Follower:
         told = replay.catch_up(self._storage, self.name, most=PIECE, on_decision=self._recorder.look)
         if not len(told):
             return
+        told = replace(told, values=told.values[:, : len(replay.settings.columns.metrics)])  # without what pulls cost
         failed = _unusable(replay.settings.columns, told.values)
         any_failed = np.asarray(failed.any(axis=1), np.bool_)
         reasons = tuple(
@@ -188,30 +193,35 @@ class Follower:
 
     def _snapshot(self, state: Replay, out: int) -> Snapshot:
         settings, policy = state.settings, state.policy
-        names = settings.arms
+        names, ahead = settings.arms, self._ahead(state)
         return Snapshot(
             study=self.name,
             result=state.result(self._replay.alarms()),
             failures={name: count for name, count in zip(names, state.failures, strict=True) if count},
             said={names[arm]: said for arm, said in state.said.items()},
             reachable=policy.reachable().in_units(settings.objectives) if state.stopped else None,
-            pulls_left=self._pulls_left(state),
+            pulls_left=ahead[0],
             max_pulls=settings.budget.max_pulls,
+            cost_left=ahead[1],
+            max_cost=settings.budget.max_cost,
             seconds=max(self._last - self._began, 0.0),
             rate=self._rate(),
             busy=out,
             side_by_side=self._replay.side_by_side,
         )
 
-    def _pulls_left(self, state: Replay) -> int | None:
+    def _ahead(self, state: Replay) -> tuple[int | None, float | None]:
+        """How many pulls are left by the forecast, and what they cost."""
         codes = state.policy.verdict_codes
         alive = int((codes != Verdict.OUT).sum())
-        pulls, left = self._foreseen
+        pulls, left, cost = self._foreseen
         if alive * alive > PAIRS and pulls <= state.told < STEP * pulls and not state.stopped:
-            return None if left is None else max(1, left - (state.told - pulls))
-        left = forecast(state.policy).pulls_left
-        self._foreseen = (state.told, left)
-        return left
+            fewer = None if left is None else max(1, left - (state.told - pulls))
+            return fewer, None if cost is None or not left or fewer is None else cost * fewer / left
+        found = forecast(state.policy)
+        left, cost = found.pulls_left, state.cost_of(found)
+        self._foreseen = (state.told, left, cost)
+        return left, cost
 
     def _rate(self) -> float | None:
         """Pulls a second in the last minute before the last one, as far as can be told."""

@@ -47,6 +47,7 @@ class Measurement:
     at: float = 0.0  # seconds since the epoch when it came back; 0 if it is told at once
     said: str = ""  # the last words of a failed one, beside the reason: for people, not to be counted
     cluster: str = ""  # pulls of one cluster (a host, a process, a day) may depend on each other; "" is one of its own
+    cost: float = math.nan  # what it cost, where pulls say so; also of a failed one
 
     @classmethod
     def of(cls, values: Any, reason: str = "", cluster: str | None = None) -> Measurement:
@@ -152,15 +153,15 @@ def usable(objectives: Sequence[Objective], came: Measurement, pull: int, *, set
     except BadValues as error:
         nothing = (None,) * len(objectives)
         if reason:
-            return Measurement(nothing, reason, came.kind, came.at, came.said, came.cluster)
+            return Measurement(nothing, reason, came.kind, came.at, came.said, came.cluster, came.cost)
         what, kind = f"{error.what}; {error.rather}", error.what
         if isinstance(error, BooleanValue):
             kind = BOOLEAN
         else:
             what = shortened(what, 200)
-        return Measurement(nothing, what, kind, came.at, cluster=came.cluster)
+        return Measurement(nothing, what, kind, came.at, cluster=came.cluster, cost=came.cost)
     values = tuple(None if math.isnan(x) else bool(x) if d in truths else x for d, x in enumerate(numbers))
-    return Measurement(values, reason, came.kind, came.at, came.said, came.cluster)
+    return Measurement(values, reason, came.kind, came.at, came.said, came.cluster, came.cost)
 
 
 def taken_as_rates(objectives: Sequence[Objective], measured: Sequence[object]) -> set[int]:

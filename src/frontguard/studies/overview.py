@@ -12,7 +12,7 @@ from frontguard._common.typing import Floats, Ints
 from frontguard.comparisons.gate import GateResult
 from frontguard.notices import BudgetOver
 from frontguard.objectives import Objective
-from frontguard.policies.forecast import likely
+from frontguard.policies.forecast import likely, likely_cost
 from frontguard.results import Certificate, Result
 from frontguard.storage.contract import Told
 
@@ -31,6 +31,8 @@ class Snapshot:
     reachable: Certificate | None = None  # in the objectives' units; what further pulls could bring at best
     pulls_left: int | None = None  # by the forecast
     max_pulls: int | None = None  # the budget
+    cost_left: float | None = None  # by the forecast, where pulls have costs: what was spent is in the result
+    max_cost: float | None = None  # the budget
     seconds: float = 0.0  # since the run began
     max_time: float | None = None
     rate: float | None = None  # pulls a second
@@ -78,6 +80,12 @@ class Snapshot:
         return self.pulls_left / self.rate
 
     @property
+    def cost_left_range(self) -> tuple[float, float] | None:
+        """Between how much more it will likely cost."""
+        spent = 0.0 if self.result.cost is None else self.result.cost.spent
+        return None if self.cost_left is None else likely_cost(self.cost_left, spent)
+
+    @property
     def aside(self) -> list[str]:
         """Arms that cannot be measured."""
         return self.result.aside
@@ -89,6 +97,10 @@ class Snapshot:
             return None
         if self.max_pulls is not None and self.pulls + self.pulls_left > self.max_pulls:
             return BudgetOver("max_pulls", self.max_pulls)
+        cost = self.result.cost
+        if self.cost_left is not None and cost is not None and self.max_cost is not None:
+            if cost.spent + self.cost_left > self.max_cost:
+                return BudgetOver("max_cost", self.max_cost, cost.unit)
         left = self.seconds_left
         if left is not None and self.max_time is not None and self.seconds + left > self.max_time:
             return BudgetOver("max_time", self.max_time)

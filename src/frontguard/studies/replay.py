@@ -23,20 +23,24 @@ from frontguard.notices import (
     Alarm,
     BudgetOver,
     ClustersUsedUp,
+    CostsUnknown,
     ExactDiffers,
     FailuresAlarm,
     NotCounted,
     Notice,
     NotPositive,
     OutOfBounds,
+    Polished,
     SetAside,
     TakenAsRate,
 )
+from frontguard.policies.forecast import PullForecast
 from frontguard.policies.pending import Pending
 from frontguard.results import Result
 from frontguard.storage.contract import End, Plan, Storage, Told
 from frontguard.studies.alarms import Watch
 from frontguard.studies.clusters import USED_UP, CountedPulls
+from frontguard.studies.costs import SLACK, Spending
 from frontguard.studies.hints import Known, looks_dirtier
 from frontguard.studies.reasons import NOT_USABLE, last_words, reasons_of
 from frontguard.studies.settings import Budget, Settings
@@ -87,15 +91,19 @@ class _Failures:
 class _Noted:
     """Told pulls that no plan counts yet, prepared for a decision on them: new ones are added to what was prepared."""
 
-    def __init__(self, settings: Settings, counted: CountedPulls) -> None:
+    def __init__(self, settings: Settings, counted: CountedPulls, spending: Spending | None) -> None:
         self._columns, self._paired = settings.columns, settings.paired
         arms, boxed = len(settings.arms), len(settings.columns.boxed)
         self.pending = Pending(arms, boxed)
         self.failures = _Failures(arms, settings.columns.sources)
         self.counted = counted
+        self.spending = spending
         self.pieces = 0  # of what was read
+        self._settings = settings
 
     def add(self, told: Told, arm_of: Ints, rep_of: Ints) -> None:
+        if self.spending is not None:
+            self.spending.add(arm_of[told.pulls - 1], self._settings.costs_of(told.values))
         counted, left_out = self.counted.take(told, arm_of)
         arms, inner = arm_of[counted.pulls - 1], self._columns.observed(counted.values)
         self.pending.add(arms, inner, rep_of[counted.pulls - 1] if self._paired else None)
@@ -118,6 +126,7 @@ class Replay:
         self.failures: list[Counter[str]] = [Counter() for _ in settings.arms]
         self.said: dict[int, str] = {}  # by arm, what the last pull that failed had to say, where any had
         self._counted = CountedPulls(len(settings.arms))
+        self._spending = None if settings.cost is None else Spending(len(settings.arms), settings.cost)
         self._failed = np.zeros((len(settings.arms), len(settings.columns.boxed)), np.int64)
         self._stopped = np.zeros(len(settings.arms), np.int64)
         self._unusable = np.zeros(len(settings.columns.boxed), np.int64)
@@ -149,6 +158,16 @@ class Replay:
     def stopped(self) -> bool:
         """Whether the study has come to an end that no later change of settings has overruled."""
         return self.status != "running" and self.plans > self.settings.reopened_after
+
+    @property
+    def polishing(self) -> bool:
+        """Whether there is a certificate, and it goes on for steady estimates."""
+        return self.settings.polish and not self.stopped and self.policy.status == "certified"
+
+    @property
+    def status_now(self) -> str:
+        """Of the study: that of the last plan if it has stopped there; certified, too, while it is polished."""
+        return self.status if self.stopped else "certified" if self.polishing else "running"
 
     @property
     def arm_of(self) -> Ints:
@@ -252,6 +271,8 @@ class Replay:
             self.policy.dismiss(left_out)
         except OutOfTurn:
             raise not_a_log(study, "a pull was told twice") from None
+        if self._spending is not None:
+            self._spending.add(self.arms_of(taken.pulls), self.settings.costs_of(taken.values))
         self.told += len(taken)
         self.at = float(taken.at[-1])
         failures = _Failures(len(self._failed), self.settings.columns.sources)
@@ -277,6 +298,8 @@ class Replay:
     def _decide(self) -> None:
         self.policy.carry_on()  # if an earlier stop were to stand, there would be nothing left to decide
         self.policy.set_aside(self._hopeless())
+        if self._spending is not None:  # of pulls that are back: no choice may depend on what the next one will be
+            self.policy.weigh(self._spending.typical)
         self.policy.decide()
 
     def _hopeless(self) -> list[int]:
@@ -331,16 +354,18 @@ class Replay:
         left = (budget.max_pulls or np.iinfo(np.int64).max) - after.planned
         arms = np.empty(0, np.int64)
         status = policy.status
+        over = "certified" if status == "certified" else "budget"  # if a budget is, while estimates are polished
         if len(policy.aside) == policy.arms:
             status = "unreachable"
-        elif status == "running" and left <= 0:
-            status = "budget"
-        elif status == "running":
+        elif not policy.done and left <= 0:
+            status = over
+        elif not policy.done:
             arms = after._worth_asking(policy.next_pulls(at_least, PROBE))
-            if not len(arms) and not waiting:
-                status = "budget"
             # At random, so that whatever drifts hits all arms alike; by number, so that it can be repeated.
             arms = np.random.default_rng([self.settings.seed, after.plans + 1]).permutation(arms)[:left]
+            if after._spending is not None and budget.max_cost is not None:
+                arms = after._spending.affordable(arms, after._asked - after._spending.pulls, budget.max_cost)
+            status = "running" if len(arms) or waiting else over
         if not len(arms) and waiting and status != "certified":
             return None
         plan = Plan(after.plans + 1, after.told, after.planned + 1, arms, status)
@@ -396,7 +421,8 @@ class Replay:
     def _with_ahead(self) -> Replay:
         """A copy that has taken all that was read, and decided nothing on it yet; this one is left as it is."""
         if self._noted is None:
-            self._noted = _Noted(self.settings, self._counted.copy())
+            spending = None if self._spending is None else self._spending.copy()
+            self._noted = _Noted(self.settings, self._counted.copy(), spending)
         noted = self._noted
         for piece in self._pieces_ahead()[noted.pieces :]:
             noted.add(piece, self.arm_of, self._rep_of)
@@ -404,6 +430,7 @@ class Replay:
         after.__dict__.update(self.__dict__)
         after.policy = self.policy.with_pending(noted.pending)
         after._counted = noted.counted.copy()
+        after._spending = None if noted.spending is None else noted.spending.copy()
         after.told = self.read
         after.at = float(self._ahead[-1].at[-1]) if self._ahead else self.at
         after._count(noted.failures)
@@ -432,7 +459,7 @@ class Replay:
             )
             for arm in policy.aside.tolist()
         )
-        status = self.status if self.stopped else "running"
+        status = self.status_now
         hints = looks_dirtier(settings, policy, result, self._looks)
         notices = (
             *(TakenAsRate(name) for name in settings.rates),
@@ -443,12 +470,15 @@ class Replay:
             *alarms,
             *hints,
             *self._not_counted(),
+            *self._costs_unknown(),
             *self._why_budget(status),
+            *self._polished(status),
         )
         if status == "certified" and settings.baseline is not None and result.having(Verdict.UNDECIDED).any():
             status = "running"  # the gate is decided, and not all of the front, of which a result speaks
         kept = policy.kept(settings.columns.gates)
-        told = replace(result, status=status, notices=notices, parts=settings.parts)
+        spent = None if self._spending is None else self._spending.so_far()
+        told = replace(result, status=status, notices=notices, parts=settings.parts, cost=spent)
         return told.keeping_to(kept).in_units(settings.objectives)
 
     def _unusable_values(self) -> Iterator[NotPositive | OutOfBounds]:
@@ -475,10 +505,46 @@ class Replay:
         pulls = int(self._counted.left_out.sum())
         return (NotCounted(pulls, self.told),) if pulls else ()
 
+    def _polished(self, status: str) -> tuple[Polished, ...]:
+        """How steady estimates are, where that is asked for and there is a certificate."""
+        if not self.settings.polish or status != "certified":
+            return ()
+        there = ~np.isin(self.policy.verdict_codes, (Verdict.OUT, Verdict.SET_ASIDE))
+        unsteady, apart = len(self.policy.unsteady), bool((self.policy.accuracy == 0.0).any())
+        return (Polished(int(there.sum()), unsteady, self.policy.polish, self.stopped, apart),)
+
+    def cost_of(self, ahead: PullForecast) -> float | None:
+        """What the pulls that are foreseen will cost; None where there is no telling, or pulls have no costs."""
+        if self._spending is None or ahead.pulls_left is None:
+            return None
+        if ahead.of_arms is None:
+            return 0.0  # none are left
+        known = np.isfinite(self._spending.typical).any()
+        return float((ahead.of_arms * self._spending.expected).sum()) if known else None
+
+    def _costs_unknown(self) -> tuple[CostsUnknown, ...]:
+        """That most pulls do not say what they cost, where it is so."""
+        spending = self._spending
+        if spending is None or spending.cost.metric is None:
+            return ()
+        unknown, told = int(spending.unknown.sum()), int(spending.pulls.sum())
+        return (CostsUnknown(spending.cost.metric, unknown, told),) if 2 * unknown > told else ()
+
+    def _cost_is_over(self) -> bool:
+        """Whether the budget of what pulls cost has nothing left for a pull of the dearest arm that is not out."""
+        budget, spending = self.settings.budget.max_cost, self._spending
+        if budget is None or spending is None:
+            return False
+        there = ~np.isin(self.policy.verdict_codes, (Verdict.OUT, Verdict.SET_ASIDE))
+        dearest = float(spending.expected[there].max(initial=0.0))
+        return float(spending.by_arm.sum()) + dearest > budget * (1.0 + SLACK)
+
     def _why_budget(self, status: str) -> tuple[Notice, ...]:
         """What was used up, where that is why the study stopped: a budget, or the clusters of some arms."""
         used_up, budget = self._counted.used_up, self.settings.budget
         spent = budget.max_pulls is not None and self.planned >= budget.max_pulls
+        if status == "budget" and not spent and budget.max_cost is not None and self._cost_is_over():
+            return (BudgetOver("max_cost", budget.max_cost, self.settings.cost.unit if self.settings.cost else ""),)
         most, items = budget.max_pulls_per_arm, self.settings.items
         if items and not spent and (most is None or most >= items):  # of a list, which says so itself
             return ()

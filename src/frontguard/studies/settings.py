@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, TypeVar
 
 from frontguard._common.checks import real_number
+from frontguard._common.typing import Floats
 from frontguard._common.written import checked_confidence, checked_goal
 from frontguard.errors import BadInput
 from frontguard.evidence.boxes import first_bounded
@@ -19,9 +20,11 @@ from frontguard.limits import Columns, Gate, Limit, columns_for, parse_limits
 from frontguard.objectives import Objective, parse_objectives
 from frontguard.phrases import did_you_mean, shortened, shown
 from frontguard.policies import Certified
+from frontguard.policies.certified import POLISH
 from frontguard.policies.gate import Gatekeeper
 from frontguard.policies.paired import Paired
 from frontguard.results import ArmParts
+from frontguard.studies.costs import Cost
 from frontguard.theory.spread import Gaussian, LinearAroundMedian, SpreadBound, Subgaussian, Uniform
 from frontguard.theory.threats import Threat, threat_named
 
@@ -41,17 +44,20 @@ MOST_CELLS = 10_000_000
 
 @dataclass(frozen=True)
 class Budget:
-    """When to stop without a certificate: pulls of all arms together, and of each arm."""
+    """When to stop without a certificate: pulls of all arms together, and of each arm; and what they may cost."""
 
     max_pulls: int | None = None
     max_pulls_per_arm: int | None = None
+    max_cost: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse budgets that are none."""
-        for each in fields(self):
-            value = getattr(self, each.name)
+        for name in ("max_pulls", "max_pulls_per_arm"):
+            value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-                raise BadInput(f"budget: {each.name} must be a whole number from 1; got {value!r}")
+                raise BadInput(f"budget: {name} must be a whole number from 1; got {value!r}")
+        if self.max_cost is not None and not real_number(self.max_cost, "budget: max_cost") > 0.0:
+            raise BadInput(f"budget: max_cost must be above 0; got {self.max_cost!r}")
 
 
 @dataclass(frozen=True)
@@ -74,6 +80,8 @@ class Settings:
     baseline: str | None = None  # of a gate: the arm that the others are compared with
     paired: bool = False  # whether pulls of the same repeat are of the same item, seed or block
     items: int = 0  # of the list that these are drawn from; 0 where there is none
+    cost: Cost | None = None  # of a pull, where they are not all alike
+    polish: bool = False  # whether to go on after the certificate until estimates are steady
     columns: Columns = field(init=False, repr=False, compare=False)  # what a pull measures, and what has a box
 
     def policy(self) -> Certified:
@@ -90,6 +98,7 @@ class Settings:
             threat=self.threat,
             delta=round(1.0 - self.confidence, 12),
             spread=self.spread,
+            polish=POLISH if self.polish else 0.0,
             max_pulls_per_arm=self.budget.max_pulls_per_arm,
             limits=self.limits,
             goal=self.goal,
@@ -123,6 +132,10 @@ class Settings:
             del settings["baseline"]
         if not self.paired:
             del settings["paired"], settings["items"]
+        if self.cost is None:
+            del settings["cost"]
+        if not self.polish:
+            del settings["polish"]
         return json.dumps(settings, ensure_ascii=False, default=asdict)
 
     @classmethod
@@ -147,7 +160,16 @@ class Settings:
                 f"{where}: they are of format {shown(written_in, 60)}; this version of frontguard reads {FORMAT}: "
                 "update frontguard"
             )
-        read = {"limits": [], "rates": [], "goal": "front", "baseline": None, "paired": False, "items": 0} | read
+        read = {
+            "limits": [],
+            "rates": [],
+            "goal": "front",
+            "baseline": None,
+            "paired": False,
+            "items": 0,
+            "cost": None,
+            "polish": False,
+        } | read
         missing = [key for key in _READERS if key not in read]
         if missing:
             raise BadInput(f"{where}: wanted also {', '.join(missing)}")
@@ -181,10 +203,13 @@ class Settings:
             raise BadInput("baseline: a gate goes by intervals; leave pairs and items away")
         if self.items and (not self.paired or self.items > MOST_ITEMS):
             raise BadInput(f"items must be at most {MOST_ITEMS:,}, of a study of pairs; got {self.items:,}")
+        self._check_cost()
         _check_parts(self.about, arms)
         for name in self.rates:
             if not any(each.name == name and each.takes_booleans for each in self.columns.metrics):
                 raise BadInput(f"rates must be metrics whose mean counts, between bounds; got {shown(name, 60)}")
+        if self.polish and self.baseline is not None:
+            raise BadInput("polish: a gate asks whether a candidate is worse, and not for estimates; leave it away")
         if self.baseline is not None:
             if self.baseline not in self.arms:
                 near = did_you_mean(self.baseline, self.arms)
@@ -193,6 +218,26 @@ class Settings:
                 raise BadInput(f"baseline: wanted another arm to compare with {shown(self.baseline, 120)}; got none")
             if self.limits:
                 raise BadInput("limits: a gate compares candidates with their baseline, and has no limits")
+
+    def _check_cost(self) -> None:
+        """Refuse costs that are not those of the arms, and a budget of what nobody counts."""
+        if self.cost is None:
+            if self.budget.max_cost is not None:
+                raise BadInput("max_cost: say what pulls cost, cost='seconds' or a number for each arm; got no cost")
+            return
+        if self.cost.amounts and len(self.cost.amounts) != len(self.arms):
+            raise BadInput(f"cost must be a number for each of {len(self.arms)} arms; got {len(self.cost.amounts)}")
+        if self.baseline is not None:
+            raise BadInput("cost: a gate pulls all alike, whatever that costs; leave the cost away")
+
+    @property
+    def stored_values(self) -> int:
+        """How many values a told pull has: one for each metric and, where pulls say what they cost, that."""
+        return len(self.columns.metrics) + (self.cost is not None and self.cost.metric is not None)
+
+    def costs_of(self, values: Floats) -> Floats | None:
+        """What told pulls with these values (n, stored) cost; None where they do not say so."""
+        return values[:, -1] if self.cost is not None and self.cost.metric is not None else None
 
     def with_rates(self, names: Iterable[str]) -> Settings:
         """These settings with the rates of some metrics in place of medians that nobody asked for.
@@ -238,6 +283,7 @@ class Settings:
             ("baseline", self.baseline, wanted.baseline),
             ("pairs", self.paired, wanted.paired),
             ("items", self.items, wanted.items),
+            ("costs", self.cost, wanted.cost),
             ("identity", self.about.get("identity"), wanted.about.get("identity")),
         ):
             if ours != theirs:
@@ -384,6 +430,11 @@ def _read_limits(value: object) -> tuple[Limit, ...]:
     return checked_limits(Limit(**_known_keys(each, keys)) for each in _of_kind(list, value, "a list"))
 
 
+def _read_stored_cost(value: object) -> Cost:
+    read = _known_keys(value, [each.name for each in fields(Cost)])
+    return Cost(**read | {"amounts": tuple(_of_kind(list, read.get("amounts", []), "a list of numbers"))})
+
+
 def _read_coverage(value: object) -> tuple[float, ...] | None:
     if value is None:
         return None
@@ -420,5 +471,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "baseline": lambda value: None if value is None else checked_text(value, "baseline"),
     "paired": lambda value: _of_kind(bool, value, "true or false"),
     "items": lambda value: _whole_from_0(value, "items"),
+    "polish": lambda value: _of_kind(bool, value, "true or false"),
+    "cost": lambda value: None if value is None else _read_stored_cost(value),
 }
 """What reads each key of the stored text."""

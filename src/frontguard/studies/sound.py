@@ -32,10 +32,10 @@ def checked_plans(plans: list[Plan], settings: Settings, study: str) -> list[Pla
 
 
 def checked_told(told: Told, settings: Settings, study: str) -> Told:
-    """Told pulls that have a value for each metric of the settings."""
-    metrics = len(settings.columns.metrics)
+    """Told pulls that have a value for each metric of the settings, and their cost where they say it."""
+    metrics = settings.stored_values
     if told.values.shape[1] != metrics:
-        what = "objectives" if metrics == len(settings.objectives) else "objectives and metrics of limits"
+        what = "objectives" if metrics == len(settings.objectives) else "objectives, metrics of limits and costs"
         raise not_a_log(study, f"its pulls have {told.values.shape[1]} values; it has {metrics} {what}")
     return told
 

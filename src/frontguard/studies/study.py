@@ -6,7 +6,7 @@ import math
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import count
@@ -29,6 +29,7 @@ from frontguard.storage.contract import End as End
 from frontguard.storage.contract import Pull as Pull
 from frontguard.storage.contract import Storage, StudyExists, Tell, UnknownStudy
 from frontguard.storage.open import open_storage
+from frontguard.studies.costs import Cost, checked_max_cost, read_cost, with_cost
 from frontguard.studies.forks import renew_after_fork
 from frontguard.studies.gate import gate_of
 from frontguard.studies.items import item_order
@@ -93,8 +94,17 @@ class Study:
         than the tolerance. "front": all arms that none beats by more than the tolerance.
     coverage, spread
         As in `Certified`; `coverage` in inner units.
-    max_pulls, max_pulls_per_arm
-        Budgets.
+    cost
+        What a pull costs, where that is not all alike: the name of a metric that pulls report, an objective or another
+        one (`"seconds"`); a number, which may have its unit (`0.02`, `"0.02 dollars"`); or a mapping of arms to such
+        numbers. Pulls go where more is gained for the cost. What is certain does not depend on it.
+    max_pulls, max_pulls_per_arm, max_cost
+        Budgets. That of the cost is a number, or a text with the unit of the cost (`"12 dollars"`); no pull is asked
+        for that is taken to pass it, as far as earlier pulls of its arm show what it costs.
+    polish
+        Go on after the certificate until estimates are steady, or a budget is over: no estimate of an arm that is not
+        out has moved by more than a tenth of its tolerance while its pulls doubled. The status is certified by then;
+        `done` says when it is over.
     seed
         Of the order in which arms are measured, and of that in which items are.
     paired
@@ -137,6 +147,9 @@ class Study:
         spread: SpreadBound | None = None,
         max_pulls: int | None = None,
         max_pulls_per_arm: int | None = None,
+        cost: str | float | Mapping[str, float | str] | Cost | None = None,
+        max_cost: float | str | None = None,
+        polish: bool = False,
         seed: int = 0,
         paired: bool = False,
         items: int | None = None,
@@ -144,8 +157,10 @@ class Study:
         worker: str | None = None,
         about: dict[str, Any] | None = None,
     ) -> None:
+        names = _arm_names(arms)
+        costs = read_cost(cost, names)
         settings = Settings(
-            arms=_arm_names(arms),
+            arms=names,
             objectives=checked_objectives(objectives),
             limits=checked_limits(limits),
             threat=threat_of(threat, contamination),
@@ -154,7 +169,9 @@ class Study:
             coverage=None if coverage is None else tuple(float(value) for value in coverage),
             spread=spread,
             seed=checked_seed(seed),
-            budget=Budget(max_pulls, max_pulls_per_arm),
+            budget=Budget(max_pulls, max_pulls_per_arm, checked_max_cost(max_cost, costs)),
+            cost=costs,
+            polish=bool(polish),
             paired=bool(paired) or items is not None,
             items=0 if items is None else checked_count(items, "items"),
             about=dict(about or {}),
@@ -263,7 +280,7 @@ class Study:
             self.storage.tell(self.name, over)
 
     def _given_up(self, pull: int, worker: str, end: End) -> Tell:
-        return Tell(pull, (math.nan,) * len(self.metrics), "", worker, time.time(), end)
+        return Tell(pull, (math.nan,) * self.settings.stored_values, "", worker, time.time(), end)
 
     def _handed_out(self, most: int) -> list[Pull]:
         leased = self.storage.hand_out(self.name, most, self.worker, deadline=time.time() + self.lease)
@@ -379,7 +396,7 @@ class Study:
         """
         worker = self.worker
         rows = []
-        told = list(told)
+        told = [(pull, self.with_cost(came)) for pull, came in told]
         self.settle([came.values for _, came in told])
         for pull, came in told:
             number = _pull_number(pull)
@@ -394,8 +411,14 @@ class Study:
                     f"the cluster {of!r}"
                 )
             at = came.at or time.time()
+            if self.settings.stored_values > len(values):
+                values = (*values, came.cost)
             rows.append(Tell(number, values, stored_reason(came, number), worker, at, cluster=of))
         return self._told(rows)
+
+    def with_cost(self, came: Measurement) -> Measurement:
+        """What came back of a pull, with what it cost beside its values, where pulls say so."""
+        return with_cost(self.settings.cost, [metric.name for metric in self.metrics], came)
 
     def settle(self, measured: Sequence[object]) -> None:
         """Have rates count where nobody said what does, if these are the first values of a metric: true and false.
@@ -454,9 +477,9 @@ class Study:
 
     @property
     def status(self) -> str:
-        """running, certified, budget or unreachable."""
+        """running, certified (also while it is polished), budget or unreachable."""
         self.catch_up()
-        return self._replay.status if self._replay.stopped else "running"
+        return self._replay.status_now
 
     def state(self) -> Replay:
         """The log as far as it goes, with the policy's decision on it: for those who show more than the result."""
@@ -510,6 +533,9 @@ class Study:
         columns: dict[str, Any] = {"arm": [self.arms[arm] for arm in arms.tolist()]}
         for d, metric in enumerate(self.metrics):
             columns[metric.name] = told.values[:, d]
+        costs = self.settings.costs_of(told.values)
+        if costs is not None and self.settings.cost is not None:
+            columns["cost" if self.settings.cost.metric in columns else str(self.settings.cost.metric)] = costs
         columns["failure"] = reasons_of(told)
         columns["worker"] = told.workers
         if any(told.clusters):
@@ -540,7 +566,7 @@ class Study:
 def _taken_up(storage: Storage, name: str, wanted: Settings) -> Settings:
     """Create the study or, if it is there, take it up with the wanted settings where these may change."""
     try:
-        storage.create(name, wanted.to_json(), len(wanted.columns.metrics))
+        storage.create(name, wanted.to_json(), wanted.stored_values)
     except StudyExists:
         pass
     else:

@@ -145,6 +145,7 @@ def _numbers(values: Any) -> list[float | None]:
 
 def _facts(overview: Overview) -> dict[str, Any]:
     snapshot = overview.snapshot
+    cost = snapshot.result.cost
     return {
         "pulls": snapshot.pulls,
         "told": overview.told,
@@ -154,6 +155,8 @@ def _facts(overview: Overview) -> dict[str, Any]:
         "began": finite(overview.began),
         "last": finite(overview.last),
         "max_pulls": snapshot.max_pulls,
+        "cost": None if cost is None else {"unit": cost.unit, "metric": cost.metric, "spent": finite(cost.spent)},
+        "max_cost": snapshot.max_cost,
         "verdicts": {verdict.word: count for verdict, count in snapshot.result.tally().items()},
     }
 
@@ -183,6 +186,8 @@ def _forecast(overview: Overview) -> dict[str, Any] | None:
         "pulls_left": snapshot.pulls_left,
         "seconds_left": finite(snapshot.seconds_left),
         "pulls_left_range": snapshot.pulls_left_range,
+        "cost_left": snapshot.cost_left,
+        "cost_left_range": snapshot.cost_left_range,
         "words": more_to_come(snapshot),
         "shortfall": too_short(snapshot) or None,
     }
@@ -227,6 +232,7 @@ def _settings(overview: Overview) -> dict[str, Any]:
         "confidence": settings.confidence,
         "goal": settings.goal,
         "seed": settings.seed,
-        "budget": {"max_pulls": settings.budget.max_pulls, "max_pulls_per_arm": settings.budget.max_pulls_per_arm},
+        "budget": asdict(settings.budget),
+        "cost": None if settings.cost is None else {"unit": settings.cost.unit, "metric": settings.cost.metric},
         "spec": spec if isinstance(spec, str) else None,
     }

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from decimal import ROUND_FLOOR
 
-from frontguard.phrases import duration, number_of, percent, visible
+from frontguard.phrases import duration, number, number_of, percent, visible
 from frontguard.planning.reach import means_below_floor
 from frontguard.studies.settings import Settings
 from frontguard.words.certificate import tolerance_in_words
+from frontguard.words.costs import cost_in_words
 from frontguard.words.floors import below_floor
 from frontguard.words.limits import limit_in_words, never_within
 from frontguard.words.threats import against
@@ -38,10 +39,23 @@ def beginning(settings: Settings, *, max_time: float | None = None, workers: int
         f"comparing {what} at a confidence of {sure}, {lies}",
         *(f"  by {tolerance_in_words(objective)}" for objective in settings.objectives),
         *(f"  among those with {limit_in_words(gate)}" for gate in settings.columns.gates),
+        *_weighed(settings),
         *(f"  {never_within(gate, settings.threat.eps)}" for gate in settings.never_within()),
         f"{_end(settings, max_time)}; {number_of(workers, 'pull')} at a time",
         *(f"warning: {said}" for said in below_floor(low, settings.threat.name, settings.threat.eps)),
     ]
+
+
+def _weighed(settings: Settings) -> list[str]:
+    """By what pulls are weighed, where they have costs."""
+    cost = settings.cost
+    if cost is None:
+        return []
+    if cost.metric is not None:
+        return [f"  pulling where more is gained for the cost, which is what pulls say of {visible(cost.metric)}"]
+    least, most = min(cost.amounts), max(cost.amounts)
+    each = cost_in_words(most, cost.unit) if least == most else f"{number(least)} to {cost_in_words(most, cost.unit)}"
+    return [f"  pulling where more is gained for the cost, {each} a pull"]
 
 
 def _end(settings: Settings, max_time: float | None) -> str:
@@ -54,6 +68,8 @@ def _end(settings: Settings, max_time: float | None) -> str:
         limits.append(f"{number_of(budget.max_pulls_per_arm, 'pull')} of one arm")
     if max_time is not None:
         limits.append(duration(max_time))
+    if budget.max_cost is not None and settings.cost is not None:
+        limits.append(f"{cost_in_words(budget.max_cost, settings.cost.unit)} of cost")
     if not limits:
         return "until that is certified or out of reach, without a budget (--max-pulls, --max-time)"
     return f"until that is certified, or {' or '.join(filter(None, [', '.join(limits[:-1]), limits[-1]]))} are over"

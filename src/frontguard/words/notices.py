@@ -9,6 +9,7 @@ from frontguard import notices
 from frontguard.objectives import Objective
 from frontguard.phrases import MOST_NAMES, joined, number_of, one_line, percent
 from frontguard.words.comparing.pairs import in_pairs
+from frontguard.words.costs import cost_in_words
 from frontguard.words.guess import least_pulls
 from frontguard.words.statements import Statement
 
@@ -67,8 +68,26 @@ def _set_aside(notice: notices.SetAside) -> str:
 def _budget_over(notice: notices.BudgetOver) -> str:
     if notice.budget == "max_time":
         return f"the time of {notice.limit:g} s is over"
+    if notice.budget == "max_cost":
+        return f"the budget of {cost_in_words(notice.limit, notice.unit)} is used up"
     each = " of each arm" if notice.budget == "max_pulls_per_arm" else ""
     return f"the budget of {notice.limit:,.0f} pulls{each} is used up"
+
+
+def _costs_unknown(notice: notices.CostsUnknown) -> str:
+    return (
+        f"{notice.pulls:,} of {notice.of:,} pulls did not say what they cost, a number from 0 as metric "
+        f"{notice.metric!r}: they are taken to have cost what others of their arm did, or nothing"
+    )
+
+
+def _polished(notice: notices.Polished) -> str:
+    apart = ", or of how far apart the arms are where nothing is tolerated," if notice.apart else ""
+    moved = f"moved by more than {percent(notice.share)} of its tolerance{apart} while the pulls of its arm doubled"
+    if not notice.unsteady:
+        return f"estimates are steady: none of an arm that is not out {moved}"
+    steady = f"{notice.arms - notice.unsteady:,} of the {number_of(notice.arms)} that are not out"
+    return f"{'polishing ended' if notice.over else 'estimates are being polished'}: of {steady}, none {moved}"
 
 
 def _clusters_used_up(notice: notices.ClustersUsedUp) -> str:
@@ -284,6 +303,8 @@ _SENTENCES: dict[type[notices.Notice], str | Callable[[Any], str]] = {
     notices.TakenAsRate: "the values of {objective!r} are true or false: their mean, a rate, is what counts here",
     notices.SetAside: _set_aside,
     notices.BudgetOver: _budget_over,
+    notices.CostsUnknown: _costs_unknown,
+    notices.Polished: _polished,
     notices.NotCounted: "{pulls:,} of {of:,} told pulls do not count: of a cluster of an arm only its first pull does",
     notices.ClustersUsedUp: _clusters_used_up,
     notices.FailuresAlarm: _failures,

@@ -8,8 +8,9 @@ from typing import Literal
 
 import numpy as np
 
-from frontguard.notices import BudgetOver
+from frontguard.notices import BudgetOver, Polished
 from frontguard.phrases import duration, number_of, percent, rounded, rounded_up, time_range
+from frontguard.results import Result
 from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import OPEN, Verdict
 from frontguard.words import guess
@@ -24,6 +25,7 @@ from frontguard.words.certificate import (
 from frontguard.words.command_line import command_line, commands_to_look
 from frontguard.words.comparing import gate
 from frontguard.words.comparing.pairs import pairs_of
+from frontguard.words.costs import cost_in_words, cost_range, spent_in_words
 from frontguard.words.counted import what_counts
 from frontguard.words.front import front_in_words, names_of_listed
 from frontguard.words.limits import all_limits, none_within_yet, open_by_limits
@@ -114,7 +116,8 @@ def in_a_line(snapshot: Snapshot) -> str:
         return gate.in_a_line(snapshot.gate, snapshot.seconds)
     failed = f", {snapshot.failed:,} failed" if snapshot.failed else ""
     now = certificate_against_goal(snapshot.result.nearest, snapshot.objectives)
-    so_far = f"{snapshot.pulls:,} pulls{failed} in {duration(snapshot.seconds)}: {counts(snapshot.result)}"
+    cost = "" if snapshot.result.cost is None else f" for {spent_in_words(snapshot.result.cost)}"
+    so_far = f"{snapshot.pulls:,} pulls{failed}{cost} in {duration(snapshot.seconds)}: {counts(snapshot.result)}"
     short = f"; {too_short(snapshot)}" if snapshot.shortfall else ""
     return f"{so_far}; {now}; {left_to_do(snapshot)}{short}"
 
@@ -159,6 +162,8 @@ def too_short(snapshot: Snapshot) -> str:
         return ""
     if over.budget == "max_time":
         return f"the time of {duration(over.limit)} will end before"
+    if over.budget == "max_cost":
+        return f"the budget of {cost_in_words(over.limit, over.unit)} will end before"
     return f"the budget of {over.limit:,.0f} pulls will end before"
 
 
@@ -186,10 +191,17 @@ def enough_pulls(snapshot: Snapshot) -> int | None:
 def left_to_do(snapshot: Snapshot) -> str:
     """How much is left by the forecast, briefly."""
     pulls, seconds = snapshot.pulls_left_range, snapshot.seconds_left_range
+    if (polished := polish_in_words(snapshot.result)) is not None:
+        return polished
     if pulls is None:
         return "how long it will take is not known yet"
     time_left = f", {time_range(*seconds)}," if seconds is not None else ""
-    return f"about {_range(pulls)} pulls{time_left} left"
+    return f"about {_range(pulls)} pulls{_costing(snapshot)}{time_left} left"
+
+
+def polish_in_words(result: Result) -> str | None:
+    """How steady estimates are, where that is asked for and there is a certificate."""
+    return next((str(each) for each in result.notices if isinstance(each, Polished)), None)
 
 
 def more_to_come(snapshot: Snapshot) -> str:
@@ -198,7 +210,20 @@ def more_to_come(snapshot: Snapshot) -> str:
     if pulls is None:
         return "how many more pulls it will take is not known yet"
     at_this_rate = f", {time_range(*seconds)} at the present rate" if seconds is not None else ""
-    return f"about {_range(pulls)} more pulls by the forecast{at_this_rate}"
+    return f"about {_range(pulls)} more pulls{_costing(snapshot)} by the forecast{at_this_rate}"
+
+
+def _costing(snapshot: Snapshot) -> str:
+    """What pulls that are left cost, by the forecast; "" where they have no costs."""
+    left, cost = snapshot.cost_left_range, snapshot.result.cost
+    return "" if left is None or cost is None else f" that cost {cost_range(*left, cost.unit)}"
+
+
+def enough_cost(snapshot: Snapshot) -> str:
+    """A budget of cost, as --max-cost takes it, with which the study should end certified."""
+    cost, left = snapshot.result.cost, snapshot.cost_left
+    spent = 0.0 if cost is None else cost.spent
+    return f"{rounded_up(2.0 * spent if left is None else spent + _TO_SPARE * left, 2):.12g}"
 
 
 def _range(pulls: tuple[int, int]) -> str:
@@ -244,6 +269,9 @@ def next_step(snapshot: Snapshot, how: How, arguments: Sequence[str], where: str
         )
     if how == "time":
         return f"`{again}` goes on for as long again; {more_to_come(snapshot)}."
+    if any(isinstance(each, BudgetOver) and each.budget == "max_cost" for each in result.notices):
+        larger = command_line(arguments, max_cost=enough_cost(snapshot))
+        return f"a larger budget: `{larger}`; {more_to_come(snapshot)}."
     if snapshot.max_pulls is None:
         return f"a larger max_pulls_per_arm in the spec, then the same command; {more_to_come(snapshot)}."
     enough = enough_pulls(snapshot) or 2 * snapshot.pulls

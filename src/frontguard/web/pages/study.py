@@ -18,6 +18,7 @@ from frontguard.web.pages import parts
 from frontguard.web.pages.parts import Page, called, figure, line, nothing, region
 from frontguard.web.pages.table import table_region
 from frontguard.words.certificate import guarantee, nearness, objective_in_short, one_beside_goal, tolerance
+from frontguard.words.costs import cost_in_words, spent_in_words
 from frontguard.words.limits import limit_in_words
 from frontguard.words.study import STATUSES, answer, failures_in_words, more_to_come, too_short
 from frontguard.words.tables.arm_table import counts
@@ -77,6 +78,8 @@ def _facts(overview: Overview) -> Element:
     if snapshot.max_pulls is not None:
         told += f" of {snapshot.max_pulls:,} allowed"
     terms: list[tuple[str, list[Child]]] = [("Pulls", [told])]
+    if snapshot.result.cost is not None:
+        terms.append(("Cost", [spent_in_words(snapshot.result.cost, snapshot.max_cost)]))
     if snapshot.result.status == "running":
         pace = f"{number(round(60.0 * snapshot.rate, 1))}" if snapshot.rate else "none lately"
         terms += [("Pulls a minute", [pace]), ("Under way", [f"{overview.out:,}"])]
@@ -242,6 +245,11 @@ def _reproduce(overview: Overview) -> Element:
     ):
         if most is not None:
             terms.append((what, [f"{most:,} pulls"]))
+    if settings.cost is not None:
+        what = settings.cost.metric or f"by arm, in {settings.cost.unit}"
+        terms.append(("Cost of a pull", [called(what)]))
+        if settings.budget.max_cost is not None:
+            terms.append(("Budget of cost", [cost_in_words(settings.budget.max_cost, settings.cost.unit)]))
     spec = settings.about.get("spec")
     text = spec if isinstance(spec, str) and spec else json.dumps(settings.about, indent=2, ensure_ascii=False)
     summary = element("summary", {}, "The spec as it was written" if spec else "What was noted when it was begun")

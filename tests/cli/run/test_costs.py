@@ -1,0 +1,85 @@
+"""--cost and --max-cost: what a spec and options make of them, and what is said of what was spent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from frontguard.cli.run import spec_of, with_options
+from frontguard.commands.spec import read_spec
+from frontguard.errors import BadInput
+from frontguard.studies.costs import Cost, read_cost
+from tests.cli.commands import run
+
+SPEC = """
+[study]
+cost = {cost}
+[budget]
+max_cost = {budget}
+[[objective]]
+name = "loss"
+direction = "minimize"
+tolerance = "5%"
+[run]
+command = ["true"]
+[[arm]]
+name = "a"
+{of_a}
+[[arm]]
+name = "b"
+"""
+
+
+def cost_of(tmp_path: Path, *, cost: str, budget: str = "5", of_a: str = "", **options: Any) -> Cost | None:
+    (tmp_path / "s.toml").write_text(SPEC.format(cost=cost, budget=budget, of_a=of_a))
+    spec = with_options(read_spec(tmp_path / "s.toml"), **options)
+    return read_cost(spec.costs(), [arm.name for arm in spec.arms])
+
+
+def test_a_spec_says_what_pulls_cost_and_an_option_overrules_it(tmp_path: Path) -> None:
+    assert cost_of(tmp_path, cost='"joules"') == Cost("joules", unit="joules")
+    assert cost_of(tmp_path, cost='"2 dollars"', of_a="cost = 3") == Cost(None, (3.0, 2.0), "dollars")
+    assert cost_of(tmp_path, cost="1") == Cost(None, (1.0, 1.0))
+    (tmp_path / "s.toml").write_text(SPEC.format(cost="1", budget="5", of_a="cost = 3"))
+    changed = with_options(read_spec(tmp_path / "s.toml"), cost="seconds", max_cost="2 min")
+    assert read_cost(changed.costs(), ["a", "b"]) == Cost("seconds", unit="seconds")
+    assert changed.cost_source is not None
+    assert changed.cost_source.kind == "seconds"
+
+
+def test_costs_that_do_not_agree_are_refused(tmp_path: Path) -> None:
+    for given, message in (
+        ({"cost": '"2 dollars"', "budget": '"3 euros"'}, "--max-cost must be a number of dollars"),
+        ({"cost": '"joules"', "of_a": "cost = 3"}, "a number from 0"),
+        ({"cost": "-1"}, "study.cost: wanted a metric such as 'seconds', or an amount"),
+        ({"cost": '"joules"', "budget": '"soon"'}, "--max-cost must be a number of joules"),
+    ):
+        with pytest.raises(BadInput, match=message):
+            cost_of(tmp_path, **given)
+    with pytest.raises(BadInput, match="--max-cost: say what pulls cost"):
+        with_options(spec_of(None, ["a=true", "b=true"], (), ()), max_cost="3")
+
+
+def test_a_run_counts_what_its_pulls_cost_and_stops_before_its_budget(tmp_path: Path) -> None:
+    say = """{name}=printf '{{"loss": 1, "joules": {joules}}}'"""
+    arms = [word for name, joules in (("a", 2), ("b", 30)) for word in ("--arm", say.format(name=name, joules=joules))]
+    asked = ["run", *arms, "--minimize", "loss", "--storage", "s.db", "--cost", "joules"]
+    ended = run(*asked, "--max-cost", "150 joules", "--json", cwd=tmp_path)
+    assert ended.returncode == 3
+    found = json.loads(ended.stdout)
+    assert found["status"] == "budget"
+    assert found["max_cost"] == 150.0
+    assert found["cost"]["unit"] == "joules"
+    assert 100.0 < found["cost"]["spent"] <= 150.0
+    assert {arm: each["a_pull"] for arm, each in found["cost"]["by_arm"].items()} == {"a": 2.0, "b": 30.0}
+    assert {"kind": "budget_over", "budget": "max_cost", "limit": 150.0, "unit": "joules"}.items() <= dict(
+        next(each for each in found["notices"] if each["kind"] == "budget_over")
+    ).items()
+    assert "what pulls say of joules" in ended.stderr
+    assert "150 joules of cost are over" in ended.stderr
+    shown = run(*asked, "--max-cost", "150 joules", cwd=tmp_path)
+    assert "of 150 joules allowed" in shown.stdout
+    assert "--max-cost" in shown.stdout.split("Next: ")[1]
