@@ -203,7 +203,8 @@ class Task:
         true, down = truly_within(environment, self.columns)
         keeps = down.all(axis=1)
         front = np.zeros(self.arms, np.bool_)
-        front[keeps] = pareto_mask(true[keeps, : self.objectives])
+        if keeps.any():
+            front[keeps] = pareto_mask(true[keeps, : self.objectives])
         down[:, : self.objectives] = front[:, None]
         return worst_attack(environment, self.threat, self.statistics, down)
 
