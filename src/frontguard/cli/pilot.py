@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from frontguard.errors import BadInput
-from frontguard.limits import Limit, columns_for, only_two_of
+from frontguard.limits import Limit, columns_for
 from frontguard.objectives import Objective
 from frontguard.phrases import nearest
 
@@ -23,10 +23,11 @@ TRUTHS = {"true": 1.0, "false": 0.0}
 
 def read_pilot(
     path: Path, arm: str, objectives: Sequence[Objective], limits: Sequence[Limit] = ()
-) -> tuple[Pilot, tuple[Objective, ...]]:
+) -> tuple[Pilot, tuple[Objective, ...], tuple[Limit, ...]]:
     """The measurements of a CSV file with a header; arms are texts, an empty cell or NaN is a failed measurement.
 
-    And the objectives, of which those count their rate that are true or false and of which nobody said what counts.
+    And the objectives and limits, of which those count their rate that are true or false and of which nobody said what
+    counts.
     """
     import numpy as np
 
@@ -85,11 +86,14 @@ def read_pilot(
         raise BadInput(f"--pilot {path}: wanted at least two arms in column {arm!r}, got {len(index)}")
     truths = {each.name: True in kind for each, kind in zip(metrics, kinds, strict=True)}
     counted = tuple(_counting_rates(path, each) if truths[each.name] else each for each in objectives)
-    whole = columns_for(counted, tuple(limits))
-    for each in whole.boxed[len(counted) :]:
-        if truths[each.name] and each.by_default:
-            raise BadInput(f"--limit: {only_two_of(each.name, 0.0, 1.0)}")
-    return Pilot(tuple(index), whole.observed(np.array(values)), np.array(owners, np.int64)), counted
+    counted_limits = tuple(
+        replace(each, statistic="mean", bounds=(0.0, 1.0))
+        if truths[each.metric] and each.statistic is None and each.metric not in {metric.name for metric in counted}
+        else each
+        for each in limits
+    )
+    whole = columns_for(counted, counted_limits)
+    return Pilot(tuple(index), whole.observed(np.array(values)), np.array(owners, np.int64)), counted, counted_limits
 
 
 def _counting_rates(path: Path, metric: Objective) -> Objective:

@@ -124,10 +124,12 @@ def plan(
             raise BadInput("--arm: name the column of the pilot that says which arm a row belongs to")
         from frontguard.cli.pilot import read_pilot  # which needs more than --help does
 
-        measured, metrics = read_pilot(pilot, arm, metrics, limits)
-        for each, before in zip(metrics, counting_so, strict=True):
-            if each.statistic != before.statistic:
-                say(f"{each.name!r} is true or false: the rate is what counts")
+        asked = limits
+        measured, metrics, limits = read_pilot(pilot, arm, metrics, asked)
+        rates = [each.name for each, was in zip(metrics, counting_so, strict=True) if each.statistic != was.statistic]
+        rates += [each.metric for each, was in zip(limits, asked, strict=True) if each.statistic != was.statistic]
+        for name in dict.fromkeys(rates):
+            say(f"{name!r} is true or false: the rate is what counts")
         if arms is not None and arms != measured.arms:
             raise BadInput(f"--arms: {pilot} has {measured.arms}, got {arms}; leave it away")
         arms = measured.arms
