@@ -115,9 +115,11 @@ class Limit:
         found = self._counted(next((each for each in objectives if each.name == self.metric), None))
         if found.bounds is not None and not found.bounds[0] <= self.value <= found.bounds[1]:
             low, high = found.bounds
+            sign = ">=" if self.at_most is None else "<="
             raise BadInput(
                 f"the limit of {self.metric!r} must lie between the bounds of its mean, {low:g} and {high:g} unless "
-                f"others are given (mean({self.metric},LOW,HIGH)<=…, Limit(bounds=(low, high))); got {self.value:g}"
+                f"others are given, --limit 'mean({self.metric},LOW,HIGH){sign}{self.value:g}' (in a spec, bounds = "
+                f"[low, high]; Limit(bounds=(low, high))); got {self.value:g}"
             )
         return found
 

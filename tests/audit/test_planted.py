@@ -19,8 +19,10 @@ from frontguard.storage.contract import End
 from frontguard.studies.clusters import CountedPulls
 from frontguard.studies.study import Pull, Study
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share
+from frontguard.verdicts import OPEN, WITHIN
 
-RUNS = 12
+RUNS = (5, 12)
+"""Five false runs of five refute δ; where a fault shows less often, more are needed."""
 
 Planted = Callable[[pytest.MonkeyPatch], None]
 
@@ -110,6 +112,18 @@ def every_row_of_a_process_counts(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(clustered.ClusterBoxReader, "_clustered", lambda reader, boxes, threat, times: boxes)
 
 
+def who_may_be_beyond_counts(patch: pytest.MonkeyPatch) -> None:
+    """An arm of which it is open whether it keeps to its limits puts others out, and is in."""
+    real = certified.veil
+
+    def unveiled(boxes: Any, limits: Any, arms: Any, veiled: Any) -> None:
+        real(boxes, limits, arms, veiled)
+        veiled[:] = boxes[:, :, : veiled.shape[2]]
+        arms["keeping"][arms["keeping"] == OPEN] = WITHIN
+
+    patch.setattr(certified, "veil", unveiled)
+
+
 FAULTS: list[tuple[str, Planted]] = [
     ("workers-that-die", lost_pulls_are_measured_again),
     ("interruptions", interrupted_pulls_are_measured_again),
@@ -132,6 +146,8 @@ FAULTS: list[tuple[str, Planted]] = [
     ("policies-without-a-promise", every_policy_promises),
     ("study-on-hosts", every_pull_of_a_host_counts),
     ("processes-in-a-log", every_row_of_a_process_counts),
+    ("limits-at-the-edge", nothing_is_replaced),
+    ("limits-at-the-edge", who_may_be_beyond_counts),
     ("limits-in-a-log", nothing_is_replaced),
 ]
 
@@ -139,5 +155,8 @@ FAULTS: list[tuple[str, Planted]] = [
 @pytest.mark.parametrize(("cell", "plant"), FAULTS, ids=[plant.__name__ + "-" + cell for cell, plant in FAULTS])
 def test_a_planted_fault_is_caught(cell: str, plant: Planted, monkeypatch: pytest.MonkeyPatch) -> None:
     plant(monkeypatch)
-    (outcome,) = audit([cell], runs=RUNS)
-    assert outcome.refuted, (outcome.false, outcome.kinds)
+    for runs in RUNS:
+        (outcome,) = audit([cell], runs=runs)
+        if outcome.refuted:
+            return
+    pytest.fail(f"{outcome.false} of {outcome.runs} runs are false: {outcome.kinds}")

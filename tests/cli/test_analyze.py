@@ -166,7 +166,9 @@ def test_strict_is_for_scripts(folder: Path) -> None:
             ["log.csv", *TWO, "--executor", "dask://127.0.0.1:1", "--append", "x"],
             "append cannot be combined with a Dask cluster",
         ),
-        (["log.csv", *TWO, "--cluster", "procs"], "no column is called 'procs'"),
+        (["log.csv", *TWO, "--cluster", "procs"], "frontguard: --cluster: log.csv: no column is called 'procs'"),
+        (["log.csv", *TWO, "--items", "3"], "frontguard: --items: say by pair (--pair COLUMN) which column tells them"),
+        (["log.csv", *TWO, "--limit", "p9(nope)<=1"], "frontguard: --limit: log.csv: no column is called 'nope'"),
         ([], "LOG"),
     ],
 )

@@ -57,9 +57,11 @@ def test_options_say_what_counts_and_a_mean_has_a_tolerance_of_its_own() -> None
         ),
         ({"mean": ["solved", "solved=0,2"]}, "--mean: what counts of 'solved' is said once; got it again"),
         ({"mean": ["solved=5"]}, r"--mean: wanted METRIC, or METRIC=LOW,HIGH .* such as stars=1,5; got 'solved=5'"),
-        ({"mean": ["solved=5,1"]}, "bounds of objective 'solved' must be finite, the lower one first"),
-        ({"sigma": ["0.2"]}, "--sigma: wanted METRIC=NUMBER; got '0.2'"),
+        ({"mean": ["solved=5,1"]}, "--mean: bounds of objective 'solved' must be finite, the lower one first"),
+        ({"sigma": ["0.2"]}, "--sigma: wanted METRIC=NUMBER, such as volts=0.2; got '0.2'"),
         ({"sigma": ["solved=much"]}, "--sigma: wanted a number, or METRIC=NUMBER; got 'much'"),
+        ({"sigma": ["solved=-1"]}, "--sigma: sigma of objective 'solved' must be positive and finite; got -1.0"),
+        ({"quantile": ["2"]}, "--quantile: quantile of all objectives must lie strictly between 0 and 1"),
         ({"quantile": ["0.5"], "mean": ["solved"]}, "one statistic; got a quantile and a mean"),
     ],
 )

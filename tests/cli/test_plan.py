@@ -217,7 +217,7 @@ def test_a_plan_by_names_and_numbers(tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stderr
     assert "Simulated on random arms: rates, of values that are 0 or 1" in ran.stdout
     for more, complaint in (
-        (("--sigma", "0.2"), "--sigma is of metrics whose median counts, and there is none"),
+        (("--sigma", "0.2"), "--sigma is of metrics whose quantile counts, and there is none"),
         (("--mean", "solvd"), "--mean: no objective is called 'solvd' (did you mean 'solved'?)"),
         (("--sigma", "bytes=0.2"), "--sigma: what counts of 'bytes' is said once; got it with --exact as well"),
     ):
@@ -286,3 +286,52 @@ def test_a_pilot_of_true_and_something_else_is_refused(
         app(["plan", "--pilot", "truths.csv", "--arm", "model", "--maximize", "solved", "--tolerance", "0.2", *options],
             standalone_mode=False)  # fmt: skip
     assert complaint in str(caught.value)
+
+
+def test_a_plan_with_limits_speaks_of_the_arms_within(folder: Path) -> None:
+    goal = ("--maximize", "quality", "--tolerance", "0.05")
+    ran = plan(*ON_PILOT, *goal, "--limit", "p75(seconds)<=2", "--limit", "seconds>=1.5", "--json", cwd=folder)
+    assert ran.returncode == 0, ran.stderr
+    made = as_published("plan", ran.stdout)
+    assert "among the arms with p75(seconds) ≤ 2 and median(seconds) ≥ 1.5" in made["answer"]
+    assert [each["limit"]["metric"] for each in made["limits"]] == ["seconds", "seconds"]
+    assert [each["open_arms"] for each in made["limits"]] == [[], ["-O2"]]
+    assert "contamination" in made["answer"]  # -O2 may be within, and nothing else is known to be
+    said = " ".join(plan(*ON_PILOT, *goal, "--limit", "p75(seconds)<=2", cwd=folder).stdout.split())
+    assert said.startswith("Expect about ")
+    assert "pulls can tell of every arm whether it keeps to p75(seconds) ≤ 2." in said
+    for limit, wanted in (
+        ("p75(second)<=2", "--limit second: pilot.csv has no such column; did you mean seconds?"),
+        ("p75(seconds)", "--limit must be such as"),
+    ):
+        wrong = plan(*ON_PILOT, *goal, "--limit", limit, cwd=folder)
+        assert wrong.returncode == 2
+        assert wanted in wrong.stderr
+
+
+def test_limits_of_a_spec_are_part_of_its_plan(tmp_path: Path) -> None:
+    spec = """
+[[objective]]
+name = "seconds"
+tolerance = 0.2
+
+[[limit]]
+metric = "memory_mb"
+quantile = 0.9
+at_most = 50
+
+[[arm]]
+name = "a"
+command = ["true"]
+
+[[arm]]
+name = "b"
+command = ["true"]
+"""
+    (tmp_path / "spec.toml").write_text(spec)
+    options = ("--gaussian", "0.1", "--span", "2", "--contamination", "0.02", "--runs", "1", "--json")
+    made = as_published("plan", plan("spec.toml", *options, "--limit", "p90(memory_mb)<=60", cwd=tmp_path).stdout)
+    assert "among the arms with p90(memory_mb) ≤ 60" in made["answer"]
+    (limit,) = made["limits"]
+    assert 0.0 < limit["floor"] < 0.1
+    assert {row["policy"] for row in made["expected_pulls"]} == {"certified", "certified without R"}

@@ -14,6 +14,7 @@ from scipy.stats import beta, hypergeom
 
 from frontguard import Gaussian, Malicious, Objective, Oblivious, Prescient, Share
 from frontguard.errors import BadInput
+from frontguard.evidence.boundaries import anytime_rank
 from frontguard.notices import Alarm, FailuresAlarm
 from frontguard.studies.alarms import RATE, Watch, alarms, fewest_changes
 from frontguard.theory.threats import Threat
@@ -407,7 +408,22 @@ def test_two_metrics_that_fail_by_themselves_may_each_use_up_what_is_allowed():
 def test_an_alarm_that_clean_pulls_have_diluted_since_says_when_it_was():
     values = [[NAN]] * 10 + [[float(k % 2)] for k in range(2000)]
     (found,) = alarms(["a"], ["x"], Prescient(0.1), [values])
-    assert any(f"of its first {n} pulls {n} failed" in str(found) for n in (3, 4, 5))
+    # Three of three have a probability of ε³ = 0.001, a fifth of what failures of an arm may use up of the 1 %.
+    assert "of its first 3 pulls 3 failed" in str(found)
+
+
+def test_failures_alarm_no_more_often_than_promised_at_any_number_of_pulls():
+    """Exactly, by the law of the count: what is left when every path that has raised the alarm is taken away."""
+    eps, delta, last = 0.1, 0.005, 400
+    pulls = np.arange(last + 1)
+    allowed = pulls - np.asarray(anytime_rank(pulls, 1.0 - eps, delta))
+    silent, alarmed = np.zeros(last + 2), 0.0
+    silent[0] = 1.0
+    for n in range(1, last + 1):
+        silent = np.concatenate([[0.0], silent[:-1]]) * eps + silent * (1.0 - eps)
+        alarmed += silent[allowed[n] + 1 :].sum()
+        silent[allowed[n] + 1 :] = 0.0
+    assert 0.2 * delta < alarmed < delta
 
 
 def test_spread_is_not_held_against_objectives_whose_quantile_is_not_the_median():

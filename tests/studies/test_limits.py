@@ -18,9 +18,7 @@ from frontguard import (
     Study,
     Threat,
     identify,
-    simulate,
 )
-from frontguard.simulation.environments import gaussian
 from frontguard.storage.open import open_storage
 from frontguard.studies.follow import Follower
 from frontguard.verdicts import BEYOND, OPEN, WITHIN, Keeping, Verdict
@@ -204,12 +202,6 @@ def test_limit_that_lies_hide_for_ever_is_told_before_the_first_pull() -> None:
     said = "  against this attacker with ε = 10%, no number of pulls bounds p95(memory) from above: no arm will be in"
     assert f"{said} with this limit" in beginning(study.settings)
     assert not Study(ARMS, objectives, Malicious(0.1), limits=["p80(memory)<=4"]).settings.never_within()
-
-
-def test_simulation_refuses_what_it_does_not_know() -> None:
-    policy = Certified.for_objectives(2, [Objective("x", tolerance=0.1)], threat=CLEAN, limits=["x>=0"])
-    with pytest.raises(ValueError, match="the simulation knows no limits"):
-        simulate(policy, gaussian([[0.0], [1.0]], 0.1), runs=1)
 
 
 def test_policy_with_limits_is_saved_and_goes_on(tmp_path: Path) -> None:

@@ -19,11 +19,12 @@ from frontguard import Objective, Prescient, notices, plot
 from frontguard.comparisons.effects import Comparison, Contrast, Effect, Span
 from frontguard.comparisons.gate import Check, GatePair, GateResult
 from frontguard.comparisons.hypervolume import Hypervolume
-from frontguard.limits import Limit, columns_for
+from frontguard.limits import Limit, columns_for, parse_limits
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.more_pulls import Needed
 from frontguard.logs.profile import Profile
 from frontguard.planning.cost import CostPlan, Task
+from frontguard.planning.limited import LimitFloor
 from frontguard.results import Inner, Kept
 from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Keeping, Verdict
@@ -177,7 +178,7 @@ def _of_refusals() -> Iterator[str]:
     yield study.answer(replace(stopped, reachable=certificate(0.4, 0.5)))
     for pilot in (None, SimpleNamespace(names=("a", "b"))):
         asked = Task(Prescient(0.3), 2, 1, 0.05, 0.1, 0.1, sigma=1.0)
-        task = SimpleNamespace(**vars(asked) | {"pilot": pilot, "medians_only": True})
+        task = SimpleNamespace(**vars(asked) | {"pilot": pilot, "medians_only": True, "columns": asked.columns})
         for limit in (None, 0.1):
             made: Any = CostPlan(task, (0.5,), ("a",), None, limit, limit, {}, None, None, ())  # type: ignore[arg-type]
             row = SimpleNamespace(policy="certified", attack="none")
@@ -190,6 +191,9 @@ def _of_refusals() -> Iterator[str]:
     yield plan.answer(replace(made, costs=(row,)))  # type: ignore[arg-type]
     yield from plan.facts(made)
     yield from plan.warnings(made)
+    near = replace(mixed, limits=parse_limits(["p95(x)<=3"]))
+    (gate,) = near.columns.gates
+    yield from plan.facts(replace(made, task=near, limits=(LimitFloor(gate, 0.2, True, True),)))
 
 
 def _of_notices() -> Iterator[str]:

@@ -11,7 +11,9 @@ come from `words`, JSON from `documents`. Where to start:
 from __future__ import annotations
 
 import os
+import re
 import sys
+from itertools import pairwise
 from typing import Any
 
 from frontguard._common.secrets import without_password
@@ -29,7 +31,7 @@ def main() -> None:
     try:
         code = app(sys.argv[1:] or ["--help"], prog_name="frontguard", standalone_mode=False)
     except BadInput as error:
-        _complain(str(error))
+        _complain(_by_option(error))
         code = 2
     except usage_error as error:
         _complain(f"{_usage_in_words(error)} (see {_help_of(error)})")
@@ -45,6 +47,33 @@ def main() -> None:
 
 def _complain(message: str) -> None:
     print(f"frontguard: {without_password(' '.join(message.split()))}", file=sys.stderr)
+
+
+def _by_option(error: Exception) -> str:
+    """A message that begins with an argument's name, or is about a column that is not there, with the option's."""
+    from typer.main import get_command
+
+    from frontguard.cli.app import app
+
+    said, given = str(error), sys.argv[1:]
+    commands: Any = get_command(app)
+    command = next((commands.commands[each] for each in given if each in commands.commands), None)
+    options = {each.name: each.opts[0] for each in command.params if each.opts[0].startswith("--")} if command else {}
+    argument = re.match(r"(\w+)(?=:| must )", said)
+    if argument and argument[1] in options:
+        return f"{options[argument[1]]}{said[argument.end() :]}"
+    column = getattr(error, "column", None)
+    if column is None:
+        return said
+    values = [text.partition("=")[::2] for text in given]
+    values += pairwise(given)
+    named = [option for option, value in values if option in options.values() and _names(option, value, column)]
+    return f"{named[0]}: {said}" if named else said
+
+
+def _names(option: str, value: str, column: str) -> bool:
+    """Whether the value of an option names a column: alone, with others, with a number, or in a limit."""
+    return column in (value, *value.split(","), value.rpartition("=")[0]) or (option == "--limit" and column in value)
 
 
 def _usage_in_words(error: Any) -> str:

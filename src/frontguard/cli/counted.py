@@ -46,6 +46,7 @@ def counted(
         if name in said:
             again = "again" if by[name] == option else f"with {by[name]} as well"
             raise BadInput(f"{option}: what counts of {name!r} is said once; got it {again}")
+        _check(option, name, what)
         said[name], by[name] = what, option
 
     for text in mean or ():
@@ -61,10 +62,21 @@ def counted(
     return said
 
 
+def _check(option: str, name: str, what: Mapping[str, Any]) -> None:
+    """Refuse bounds, deviations and levels that are none, by the option that gave them."""
+    from frontguard.objectives import Objective
+
+    try:
+        Objective(name or "all", **what)
+    except BadInput as error:
+        said = str(error) if name else str(error).replace("objective 'all'", "all objectives")
+        raise BadInput(f"{option}: {said}") from None
+
+
 def _by_name(option: str, texts: Sequence[str] | None) -> dict[str, float]:
     for text in texts or ():
         if "=" not in text:
-            raise BadInput(f"--{option}: wanted METRIC=NUMBER; got {text!r}")
+            raise BadInput(f"--{option}: wanted METRIC=NUMBER, such as volts=0.2; got {text!r}")
     found = by_metric(option, texts, read_number)
     return found if isinstance(found, dict) else {}
 

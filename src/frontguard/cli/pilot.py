@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from frontguard.errors import BadInput
+from frontguard.limits import Limit, columns_for
 from frontguard.objectives import Objective
 from frontguard.phrases import nearest
 
@@ -20,15 +21,19 @@ TRUTHS = {"true": 1.0, "false": 0.0}
 """How true and false are written, in capitals or not."""
 
 
-def read_pilot(path: Path, arm: str, metrics: Sequence[Objective]) -> tuple[Pilot, tuple[Objective, ...]]:
+def read_pilot(
+    path: Path, arm: str, objectives: Sequence[Objective], limits: Sequence[Limit] = ()
+) -> tuple[Pilot, tuple[Objective, ...], tuple[Limit, ...]]:
     """The measurements of a CSV file with a header; arms are texts, an empty cell or NaN is a failed measurement.
 
-    And the metrics, of which those count their rate that are true or false and of which nobody said what counts.
+    And the objectives and limits, of which those count their rate that are true or false and of which nobody said what
+    counts.
     """
     import numpy as np
 
-    from frontguard.objectives import inward_matrix
     from frontguard.planning.reach import Pilot
+
+    metrics = columns_for(tuple(objectives), tuple(limits)).metrics
 
     index: dict[str, int] = {}
     owners: list[int] = []
@@ -39,7 +44,8 @@ def read_pilot(path: Path, arm: str, metrics: Sequence[Objective]) -> tuple[Pilo
             reader = csv.reader(file)
             header = [name.strip() for name in next(reader, [])]
             at = _column(path, header, arm, "--arm")
-            columns = [_column(path, header, m.name, f"--{m.direction}") for m in metrics]
+            options = [*(f"--{each.direction}" for each in objectives), *["--limit"] * len(metrics)]
+            columns = [_column(path, header, m.name, option) for m, option in zip(metrics, options, strict=False)]
             for row in reader:
                 if not row:
                     continue
@@ -78,10 +84,16 @@ def read_pilot(path: Path, arm: str, metrics: Sequence[Objective]) -> tuple[Pilo
         raise BadInput(f"--pilot {path}: is not a CSV file: {error}") from None
     if len(index) < 2:
         raise BadInput(f"--pilot {path}: wanted at least two arms in column {arm!r}, got {len(index)}")
-    counted = tuple(
-        _counting_rates(path, each) if True in kind else each for each, kind in zip(metrics, kinds, strict=True)
+    truths = {each.name: True in kind for each, kind in zip(metrics, kinds, strict=True)}
+    counted = tuple(_counting_rates(path, each) if truths[each.name] else each for each in objectives)
+    counted_limits = tuple(
+        replace(each, statistic="mean", bounds=(0.0, 1.0))
+        if truths[each.metric] and each.statistic is None and each.metric not in {metric.name for metric in counted}
+        else each
+        for each in limits
     )
-    return Pilot(tuple(index), inward_matrix(counted, values), np.array(owners, np.int64)), counted
+    whole = columns_for(counted, counted_limits)
+    return Pilot(tuple(index), whole.observed(np.array(values)), np.array(owners, np.int64)), counted, counted_limits
 
 
 def _counting_rates(path: Path, metric: Objective) -> Objective:

@@ -11,7 +11,7 @@ import typer
 
 from frontguard._common.written import checked_confidence, checked_goal
 from frontguard.cli.counted import Exact, Mean, check_named, counted, counting
-from frontguard.cli.values import THREATS, by_metric, console, known_metrics, read_number, say, whole_from
+from frontguard.cli.values import THREATS, by_metric, console, known_metrics, read_limits, read_number, say, whole_from
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
@@ -68,6 +68,10 @@ def plan(
     ] = None,
     mean: Mean = None,
     exact: Exact = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(help="What arms must keep to, 'p95(latency)<=300'; repeat for several (beside the spec's)."),
+    ] = None,
     runs: Annotated[int, whole_from(1, "Simulated runs for every policy and attack.")] = 20,
     seed: Annotated[int, whole_from(0, "The same seed gives the same plan.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON on stdout.")] = False,
@@ -80,6 +84,7 @@ def plan(
     }
     import numpy as np
 
+    from frontguard.limits import columns_for
     from frontguard.objectives import tolerances
     from frontguard.planning.cost import Task, make_plan
     from frontguard.theory.threats import USUAL, threat_of
@@ -93,15 +98,11 @@ def plan(
     aim = (wanted.goal if wanted else "list") if goal is None else checked_goal(goal, "--goal")
     plain = [text for text in sigma or () if "=" not in text]
     said = counted(mean, exact, [text for text in sigma or () if "=" in text], quantile)
+    limits = read_limits(limit)
     named: Sequence[Objective]
     if wanted is not None:
         named = wanted.objectives
-        if wanted.limits:
-            say(
-                "the limits of the spec are left out of this plan: its figures are of the objectives alone. Arms of "
-                "which it is open whether they keep to a limit take pulls until that is known; arms beyond one take "
-                "fewer"
-            )
+        limits = wanted.with_limits(limits).limits
     else:
         named = _named(maximize or [], minimize or [], objectives, in_pilot=pilot is not None)
     check_named(said, [metric.name for metric in named], declared=wanted is None)
@@ -113,7 +114,7 @@ def plan(
         arms = arms if wanted is None else len(wanted.arms)
         if arms is None:
             raise BadInput("--arms and --objectives are needed, or a spec, or a pilot log (--pilot)")
-        spread = _spread(metrics, plain, gaussian, span)
+        spread = _spread(columns_for(metrics, limits).metrics, plain, gaussian, span)
     else:
         _refuse(
             {"--sigma": plain, "--gaussian": gaussian, "--span": span},
@@ -123,10 +124,12 @@ def plan(
             raise BadInput("--arm: name the column of the pilot that says which arm a row belongs to")
         from frontguard.cli.pilot import read_pilot  # which needs more than --help does
 
-        measured, metrics = read_pilot(pilot, arm, metrics)
-        for each, before in zip(metrics, counting_so, strict=True):
-            if each.statistic != before.statistic:
-                say(f"{each.name!r} is true or false: the rate is what counts")
+        asked = limits
+        measured, metrics, limits = read_pilot(pilot, arm, metrics, asked)
+        rates = [each.name for each, was in zip(metrics, counting_so, strict=True) if each.statistic != was.statistic]
+        rates += [each.metric for each, was in zip(limits, asked, strict=True) if each.statistic != was.statistic]
+        for name in dict.fromkeys(rates):
+            say(f"{name!r} is true or false: the rate is what counts")
         if arms is not None and arms != measured.arms:
             raise BadInput(f"--arms: {pilot} has {measured.arms}, got {arms}; leave it away")
         arms = measured.arms
@@ -138,11 +141,12 @@ def plan(
         tolerances(metrics),
         np.array(covering),
         sigma=None if spread is None else spread.sigma,
-        spread=spread,
+        spread=spread if any(metric.has_quantile for metric in metrics) else None,  # R is of objectives
         span=span,
         pilot=measured,
         metrics=metrics,
         goal=aim,
+        limits=limits,
     )
     with ProgressDisplay() as progress:
         made = make_plan(task, runs=runs, seed=seed, watcher=progress)
@@ -177,7 +181,7 @@ def _spread(
     if span is not None and not 0.0 < span < math.inf:
         raise BadInput(f"--span: wanted a positive number, got {span}")
     if not any(metric.has_quantile for metric in metrics):
-        _refuse({"--sigma": sigma, "--gaussian": gaussian}, "is of metrics whose median counts, and there is none")
+        _refuse({"--sigma": sigma, "--gaussian": gaussian}, "is of metrics whose quantile counts, and there is none")
         return None
     if len(sigma) + (gaussian is not None) != 1:
         raise BadInput(

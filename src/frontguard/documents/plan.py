@@ -8,8 +8,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from frontguard.documents.base import Count, Document, Number, Text, Truth
+from frontguard.limits import Limit
 from frontguard.objectives import differences_in_units
 from frontguard.planning.cost import CostPlan, SimulatedCost, Task
+from frontguard.planning.limited import LimitFloor
 from frontguard.words.plan import answer, warnings
 
 
@@ -34,6 +36,16 @@ class PlannedObjective(Document):
     bounds: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = None
     sigma: Finite = None
     exact: Truth = False
+
+
+class PlannedLimit(Document):
+    """A limit of a plan, and what no number of pulls takes away."""
+
+    limit: Limit
+    floor: Finite
+    """Arms that are nearer to it than this may stay open for ever; null for any distance."""
+    open_arms: list[Text] | None
+    """Of a pilot: the arms that would, if measurements went on like it."""
 
 
 class LargestContamination(Document):
@@ -100,6 +112,8 @@ class PlanDocument(Document):
     floor_arms: list[Text] | None
     """Of a pilot: the arm with that floor, for each objective."""
     rpsi_floor: Widths | None
+    limits: list[PlannedLimit] = []
+    """What arms must keep to: the goal is about the arms within."""
     largest_contamination: LargestContamination
     first_pulls_per_arm: dict[Text, Count]
     """Pulls of an arm before which a policy can say nothing."""
@@ -129,12 +143,17 @@ class PlanDocument(Document):
                     "whatever_the_attack": made.safe_up_to,
                 },
                 "first_pulls_per_arm": made.first_pulls,
+                "limits": [_limit(floor) for floor in made.limits],
                 "theorem1": {"worst_case": made.theorem1_worst_case, "with_these_gaps": made.theorem1_gaps},
                 "instances": {**vars(task), "source": _source(task)},
                 "expected_pulls": [_forecast(task, row) for row in made.costs],
                 "warnings": warnings(made),
             }
         )
+
+
+def _limit(floor: LimitFloor) -> dict[str, Any]:
+    return {"limit": floor.gate.limit, "floor": floor.width, "open_arms": floor.open_arms}
 
 
 def _source(task: Task) -> str:

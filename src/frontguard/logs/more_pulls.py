@@ -2,13 +2,15 @@
 
 It lets the measuring go on in thought, as `studies.forecast` does live: if an arm's sample kept its proportions, then
 with n' pulls its bounds would be the values that now have the ranks q(n') n/n'. Every arm that is not out is raised to
-one common level of pulls, higher and higher, and each time all of them are judged anew by the rule itself; the level at
-which an arm is not open any more is what it needs. All its rivals are raised with it, for any of them can stand in its
-way; the one that decides it now is named. Where not even an endless sample would do, the reason is given.
+one common level of pulls, and all of them are judged anew by the rule itself; the level from which on an arm is not
+open any more is what it needs, and is found by halving: an arm that not even the highest level settles costs one
+judgement, and not one for each. All its rivals are raised with it, for any of them can stand in its way; the one that
+decides it now is named. Where not even an endless sample would do, the reason is given.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -99,14 +101,10 @@ def needed(
         return np.asarray(codes != Verdict.UNDECIDED)
 
     level = np.full(len(arms), -1, np.int64)
-    limit = np.full(len(arms), _FAR)
     if len(arms):
-        for least in _raised(pulls, len(alive)):
-            reached = (level < 0) & (least <= FARTHEST * pulls) & settled(least, threat)
-            level[reached] = least
-            if (level >= 0).all():
-                break
-        limit = np.where(level >= 0, _REACHED, _FAR)
+        level = _first_of(_raised(pulls, len(alive)), len(arms), lambda least: settled(least, threat))
+        level[level > FARTHEST * pulls] = -1
+    limit = np.where(level >= 0, _REACHED, _FAR)
     if (level < 0).any():
         never = (level < 0) & ~settled(MOST_PULLS, threat)
         clean = settled(MOST_PULLS, replace(threat, eps=0.0))
@@ -126,6 +124,29 @@ def needed(
         level=level,
         limit=limit,
     )
+
+
+def _first_of(levels: list[int], arms: int, settled: Callable[[int], Bools]) -> Ints:
+    """For each arm (n,) the level from which on it is settled, −1 where the last one does not settle it.
+
+    That what is settled stays so is not proved; where it is not, a level that settles the arm is given, and the one
+    before it does not.
+    """
+    found = np.full(arms, -1, np.int64)
+    if not levels:
+        return found
+    open_between = [(-1, len(levels) - 1, settled(levels[-1]))]  # not settled at the first place, and at the second
+    while open_between:
+        before, place, those = open_between.pop()
+        if not those.any():
+            continue
+        if place - before == 1:
+            found[those] = levels[place]
+            continue
+        middle = (before + place) // 2
+        soon = settled(levels[middle])
+        open_between += [(before, middle, those & soon), (middle, place, those & ~soon)]
+    return found
 
 
 def _raised(pulls: Ints, alive: int) -> list[int]:

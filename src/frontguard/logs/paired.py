@@ -116,7 +116,7 @@ def in_pairs(
 def check_counted(objectives: Sequence[Objective], items: int) -> None:
     """Refuse objectives of which no differences count, and those that a list has no bounds for."""
     counted = statistics_of(objectives)
-    wanted = "statistic 'mean' and bounds (--mean METRIC, --mean METRIC=0..1)"
+    wanted = "statistic 'mean' and bounds (--mean METRIC, --mean METRIC=LOW,HIGH)"
     if items:
         for objective, each in zip(objectives, counted, strict=True):
             if each.kind not in (BOUNDED_MEAN, EXACT):

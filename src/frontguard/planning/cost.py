@@ -16,13 +16,23 @@ import numpy as np
 from scipy.special import ndtri
 
 from frontguard._common.checks import checked_count, checked_delta
-from frontguard._common.typing import Floats
+from frontguard._common.typing import Bools, Floats
 from frontguard.errors import BadInput
 from frontguard.evidence.boxes import box_rule, checked_statistics, first_bounded
 from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, Statistic, statistics_of
+from frontguard.limits import Columns, Limit, columns_for
 from frontguard.objectives import Objective, differences_in_units
+from frontguard.pareto.limits import LimitRule
 from frontguard.pareto.points import pareto_mask
 from frontguard.pareto.standing import checked_tolerance
+from frontguard.planning.limited import (
+    LimitFloor,
+    check_drawable,
+    drawn_around,
+    keeping_at_all,
+    limit_floors,
+    truly_within,
+)
 from frontguard.planning.reach import (
     T_BAR,
     Pilot,
@@ -44,6 +54,7 @@ from frontguard.theory.bounds import theorem1_gap_dependent, theorem1_worst_case
 from frontguard.theory.schedule import Schedule
 from frontguard.theory.spread import CustomSpread, SpreadBound
 from frontguard.theory.threats import Threat
+from frontguard.verdicts import BEYOND, OPEN, WITHIN
 
 WORK = 3 * 10**6
 """Pulls after which no more runs of a policy under an attack are begun: it keeps a plan within some twenty seconds."""
@@ -78,7 +89,8 @@ class Task:
     Arms come from a pilot log, or are normal with deviation `sigma` and medians drawn uniformly from a box with sides
     `span`, a new one for every run. `spread` is the R that the policies are given. What counts of the `metrics` may be
     something else than a median: then rates are drawn uniformly between 0 and 1, with values that are 0 or 1, which
-    spread most, and exact values from [0, `span`].
+    spread most, and exact values from [0, `span`]. With `limits`, arms are drawn around them (`planning.limited`), and
+    rows of the pilot have a value for each of `columns.boxed`.
     """
 
     threat: Threat
@@ -93,6 +105,7 @@ class Task:
     pilot: Pilot | None = None
     metrics: tuple[Objective, ...] = ()
     goal: str = "front"  # or "list": what the certified policy is to return
+    limits: tuple[Limit, ...] = ()
 
     def __post_init__(self) -> None:
         checked_count(self.arms, "arms (K)")
@@ -102,36 +115,55 @@ class Task:
             raise BadInput(f"arms (K) must be at least 2: there is nothing to compare otherwise; got {self.arms}")
         if self.pilot is not None and self.arms > MOST_PILOT_ARMS:
             raise BadInput(f"a pilot may have {MOST_PILOT_ARMS:,} arms at most for a plan; got {self.arms:,}")
-        self._check_noise()
         for name in ("accuracy", "coverage"):
             object.__setattr__(self, name, checked_tolerance(getattr(self, name), self.objectives, name))
         if not self.metrics:
             named = tuple(Objective(f"objective {d + 1}") for d in range(self.objectives))
             object.__setattr__(self, "metrics", named)
-        checked_statistics(self.statistics, 0.5, self.objectives, self.threat)
+        self._check_noise()
+        checked_statistics(self.statistics, 0.5, self.width, self.threat)
         if self.pilot is None and self.span is None:
             widest = max([self.sigma or 0.0, *(each.sigma or 0.0 for each in self.metrics)])
             object.__setattr__(self, "span", max(10.0 * float(self.accuracy.max()), 5.0 * widest) or 1.0)
 
     def _check_noise(self) -> None:
         """Refuse arms of which it is not known, or known twice, how their values spread."""
-        quantiles = [each for each in self.metrics if each.has_quantile]
-        unknown = self.pilot is None and self.sigma is None and (quantiles or not self.metrics)
+        quantiles = [each for each in self.columns.metrics if each.has_quantile]
+        unknown = self.pilot is None and self.sigma is None and quantiles
         if unknown or (self.pilot is not None and self.sigma is not None):
             raise BadInput("a plan needs either the deviation of the rewards (sigma) or a pilot log, and not both")
-        for each in quantiles:
-            if self.pilot is None and each.level != 0.5:
+        if self.pilot is not None:
+            return
+        for each in self.metrics:
+            if each.has_quantile and each.level != 0.5:
                 raise BadInput(f"a plan without a pilot log is for medians and means; got the {each.statistic_word}")
+        check_drawable(self.columns)
+
+    @property
+    def columns(self) -> Columns:
+        """What a pull measures, and what has a box: the objectives, and behind these what is only limited."""
+        return columns_for(self.metrics, self.limits)
+
+    @property
+    def width(self) -> int:
+        """How many boxes an arm has."""
+        return len(self.columns.boxed)
 
     @property
     def statistics(self) -> tuple[Statistic, ...]:
-        """What counts of each objective."""
-        return statistics_of(self.metrics)
+        """What counts of each objective, and of what is limited, of which R says nothing."""
+        counted = statistics_of(self.columns.boxed)
+        return tuple(each._replace(spread=each.spread and d < self.objectives) for d, each in enumerate(counted))
+
+    @property
+    def limit_rule(self) -> LimitRule | None:
+        """The limits as the policy reads them; None without."""
+        return LimitRule.of(self.columns.gates) if self.limits else None
 
     @property
     def medians_only(self) -> bool:
         """Whether it is medians that count, and nothing else: what R, and the paper, speak of."""
-        return all(each.statistic_word == "median" for each in self.metrics)
+        return not self.limits and all(each.statistic_word == "median" for each in self.metrics)
 
     @property
     def unit(self) -> Floats:
@@ -144,6 +176,9 @@ class Task:
             return bootstrap(self.pilot.complete_points, self.pilot.complete_arms)
         assert self.span is not None
         rng = np.random.default_rng([seed, run])
+        if self.limits:
+            drawn = drawn_around(self.columns, self.arms, ROWS, self.sigma, self.span, rng)
+            return bootstrap(drawn, np.repeat(np.arange(self.arms), ROWS))
         centres = rng.uniform(0.0, self.span, (self.arms, self.objectives))
         if self.medians_only:
             return gaussian(centres, self.sigma or 0.0)
@@ -161,6 +196,18 @@ class Task:
             return (places < rates[:, None]).astype(np.float64)
         return centres[:, None] + float(metric.sigma or self.sigma or 0.0) * ndtri(places)
 
+    def attack(self, environment: Quantiled) -> Adversary | None:
+        """The worst attacker on these arms: with limits, what is limited is pushed to the wrong side of them."""
+        if not self.limits:
+            return worst_attack(environment, self.threat, self.statistics)
+        true, down = truly_within(environment, self.columns)
+        keeps = down.all(axis=1)
+        front = np.zeros(self.arms, np.bool_)
+        if keeps.any():
+            front[keeps] = pareto_mask(true[keeps, : self.objectives])
+        down[:, : self.objectives] = front[:, None]
+        return worst_attack(environment, self.threat, self.statistics, down)
+
     def scaled(self) -> Task:
         """The same on a pilot in units of the accuracy: every objective has accuracy 1 (or 0)."""
         if self.pilot is None:
@@ -171,11 +218,15 @@ class Task:
 
 
 def worst_attack(
-    environment: Quantiled, threat: Threat, statistics: Sequence[Statistic] | None = None
+    environment: Quantiled,
+    threat: Threat,
+    statistics: Sequence[Statistic] | None = None,
+    down: Bools | None = None,
 ) -> Adversary | None:
     """The worst attacker that we have for the threat model: it pushes the front down, all others up. None at ε = 0.
 
-    What is exact it leaves alone, and where values have bounds it keeps within them.
+    What is exact it leaves alone, and where values have bounds it keeps within them. `down` (K, C) says otherwise what
+    is pushed down.
     """
     if threat.eps == 0.0:
         return None
@@ -183,9 +234,10 @@ def worst_attack(
     kinds = np.array([each.kind for each in counted])
     bounded = kinds == BOUNDED_MEAN
     within = np.where(bounded, 0.0, -np.inf), np.where(bounded, 1.0, np.inf)
-    means = environment.medians if environment.means is None else environment.means
-    front = pareto_mask(np.where(bounded, means, environment.medians))
-    direction = np.where(kinds == EXACT, 0, np.where(front[:, None], -1, 1))
+    if down is None:
+        means = environment.medians if environment.means is None else environment.means
+        down = pareto_mask(np.where(bounded, means, environment.medians))[:, None]
+    direction = np.where(kinds == EXACT, 0, np.where(down, -1, 1))
     spread = (environment.law.quantile(0.99) - environment.law.quantile(0.01)).max()
     far = 10.0 * float(np.ptp(environment.medians)) + 10.0 * float(spread)
     return strongest(environment, threat, direction, distance=far or 1.0, within=within)
@@ -240,7 +292,7 @@ def simulated_policies(task: Task) -> list[SimulatedPolicy]:
             policy: Policy | None = Certified(
                 task.arms, task.objectives, threat=task.threat, accuracy=task.accuracy, coverage=task.coverage,
                 delta=task.delta, spread=spread, t_bar=T_BAR, statistics=task.statistics, max_pulls=MOST_PULLS,
-                goal=task.goal,
+                goal=task.goal, limits=task.limit_rule,
             )  # fmt: skip
             note = ""
         except BadInput as error:  # h beyond t̄: nothing can be done with R
@@ -310,7 +362,7 @@ def _one_run(simulated: SimulatedPolicy, attacked: bool, seed: int, run: int) ->
     policy = simulated.policy
     assert policy is not None
     environment = simulated.task.environment(seed, run)
-    adversary = worst_attack(environment, simulated.task.threat, simulated.task.statistics) if attacked else None
+    adversary = simulated.task.attack(environment) if attacked else None
     if isinstance(policy, RPSI) and policy.arms * float(policy.phase_pulls.sum()) > WORST_OF_RPSI:
         # R-PSI knows no budget of its own: ask and tell, phase by phase, until it is used up.
         live = policy.fresh()
@@ -402,6 +454,7 @@ class CostPlan:
     theorem1_worst_case: float | None
     theorem1_gaps: float | None  # mean over the instances
     costs: tuple[SimulatedCost, ...]
+    limits: tuple[LimitFloor, ...] = ()
 
     @property
     def possible(self) -> bool:
@@ -441,6 +494,7 @@ def make_plan(task: Task, *, runs: int = 20, seed: int = 0, watcher: RunWatcher 
     return CostPlan(
         task, differences_in_units(task.metrics, floor), floor_arms, rpsi_floor, possible, safe, first, worst, by_gaps,
         tuple(simulate_cost(task, runs=runs, seed=seed, watcher=watcher)),
+        limit_floors(task.columns, task.threat, task.sigma, task.pilot, ends_of(task, None)) if task.limits else (),
     )  # fmt: skip
 
 
@@ -448,18 +502,13 @@ def _reach(task: Task) -> tuple[Floats, tuple[str, ...] | None, float | None, fl
     """The floor (M,) with the arms it is widest for, and up to which ε the goal can be had, at all and safely."""
     model, goal = type(task.threat), (task.accuracy, task.coverage)
     if task.pilot is not None:
-        pilot, counted = task.pilot, task.statistics
-        low, high = pilot_limits(pilot, task.threat, counted)
+        low, high = (ends[:, : task.objectives] for ends in pilot_limits(task.pilot, task.threat, task.statistics))
         widest = (high - low).argmax(axis=0)
         return (
             (high - low).max(axis=0),
-            tuple(pilot.names[i] for i in widest),
-            largest_contamination(
-                lambda eps: can_certify(*pilot_limits(pilot, model(eps), counted, any_method=True), *goal)
-            ),
-            largest_contamination(
-                lambda eps: can_certify(*pilot_limits(pilot, model(eps), counted, attacked=True), *goal)
-            ),
+            tuple(task.pilot.names[i] for i in widest),
+            largest_contamination(lambda eps: _any_method_can(task, model(eps))),
+            largest_contamination(lambda eps: _boxes_allow(task, model(eps))),
         )
     pairs = list(zip(task.metrics, affordable_width(*goal).tolist(), strict=True))
     return (
@@ -468,6 +517,35 @@ def _reach(task: Task) -> tuple[Floats, tuple[str, ...] | None, float | None, fl
         largest_contamination(lambda eps: all(_closest(task, each, model(eps)) <= width for each, width in pairs)),
         largest_contamination(lambda eps: all(_longest(task, each, model(eps)) <= width for each, width in pairs)),
     )
+
+
+def _any_method_can(task: Task, threat: Threat) -> bool:
+    """Whether intervals that no method can shrink, of a pilot's arms, allow the goal.
+
+    With limits there are two reasons why they do not. The arms that every method sees to be within may not allow it:
+    the others may be beyond, and then the front is of these alone. Or an arm that may be within and may be beyond is
+    such that, were it within, no other one might cover it.
+    """
+    assert task.pilot is not None
+    low, high = pilot_limits(task.pilot, threat, task.statistics, any_method=True)
+    rule, M = task.limit_rule, task.objectives
+    if rule is None:
+        return can_certify(low, high, task.accuracy, task.coverage)
+    keeping = keeping_at_all(low, high, rule)
+    low, high = low[:, :M], high[:, :M]
+    for i in np.flatnonzero(keeping == OPEN).tolist():
+        others = np.flatnonzero((keeping != BEYOND) & (np.arange(task.arms) != i))
+        if not (high[i] - low[others] <= task.coverage).all(axis=1).any():
+            return False
+    within = keeping == WITHIN
+    return not within.any() or can_certify(low[within], high[within], task.accuracy, task.coverage)
+
+
+def _boxes_allow(task: Task, threat: Threat) -> bool:
+    """Whether the boxes that any attack can leave of a pilot's arms allow the goal."""
+    assert task.pilot is not None
+    low, high = pilot_limits(task.pilot, threat, task.statistics, attacked=True)
+    return can_certify(low, high, task.accuracy, task.coverage, task.limit_rule)
 
 
 def _closest(task: Task, metric: Objective, threat: Threat) -> float:
@@ -491,14 +569,18 @@ def _first_pulls(task: Task, spread: SpreadBound | None) -> int:
     """Pulls of an arm before which nothing that is noisy is bounded, whatever is measured."""
     if task.medians_only:
         return first_pulls(task.threat, task.arms, task.objectives, task.delta, spread)
-    counted = task.statistics
-    rule = box_rule(
-        task.threat, arms=task.arms, objectives=task.objectives, delta=task.delta, spread=spread, t_bar=T_BAR,
-        statistics=counted,
-    )  # fmt: skip
-    ends = zip(first_bounded(rule), [each for each in counted for _ in range(2)], strict=True)
+    ends = zip(ends_of(task, spread), [each for each in task.statistics for _ in range(2)], strict=True)
     noisy = [end for end, each in ends if end is not None and each.kind != EXACT]
     return min(noisy, default=1)
+
+
+def ends_of(task: Task, spread: SpreadBound | None) -> list[int | None]:
+    """For both ends of each box of the certified policy the pulls before which it is not bounded."""
+    rule = box_rule(
+        task.threat, arms=task.arms, objectives=task.width, delta=task.delta, spread=spread, t_bar=T_BAR,
+        statistics=task.statistics,
+    )  # fmt: skip
+    return first_bounded(rule)
 
 
 def _theorem1(task: Task, schedule: Schedule, alpha: float, runs: int, seed: int) -> tuple[float | None, float | None]:

@@ -32,6 +32,7 @@ from frontguard.evidence.boxes import SHIFTS, UNSHIFTED_SHARE, ArmBoxes
 from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, NORMAL_MEAN, Statistic, inner_of_mean
 from frontguard.objectives import Objective, parse_tolerance
 from frontguard.pareto.judge import judge
+from frontguard.pareto.limits import LimitRule
 from frontguard.theory.spread import Gaussian, SpreadBound
 from frontguard.theory.threats import Threat
 
@@ -162,10 +163,11 @@ def attacked_levels(threat: Threat, t: float, below: float) -> tuple[float, floa
     return (kept - below) / (1.0 - threat.eps), (1.0 - kept - below) / (1.0 - threat.eps)
 
 
-def lasting_length(sigma: float, threat: Threat, spread: SpreadBound | None = None) -> float:
+def lasting_length(sigma: float, threat: Threat, spread: SpreadBound | None = None, level: float = 0.5) -> float:
     """ℓ: the longest box that an attack on normal rewards can leave the certified policy, for ever; ∞ if unbounded.
 
     Over all ways to split the replacements between far below and far above, each with the best of the policy's shifts.
+    Of a quantile of another `level` than the median there are none.
 
     >>> from frontguard import Prescient
     >>> round(lasting_length(1.0, Prescient(0.1)), 4), round(bias_floor(1.0, Prescient(0.1)), 4)
@@ -174,8 +176,9 @@ def lasting_length(sigma: float, threat: Threat, spread: SpreadBound | None = No
     longest = 0.0
     for below in np.linspace(0.0, threat.eps, 65):
         low, high = -math.inf, math.inf
-        for t, cost, _ in _shifts(threat, spread):
-            from_below, from_above = attacked_levels(threat, t, float(below))
+        for t, cost, _ in _shifts(threat, spread if level == 0.5 else None):
+            from_below = attacked_levels(threat, level - 0.5 + t, float(below))[0]
+            from_above = attacked_levels(threat, 0.5 - level + t, float(below))[1]
             if from_below > 0.0:
                 low = max(low, sigma * float(ndtri(min(from_below, 1.0))) - cost)
             if from_above < 1.0:
@@ -285,11 +288,11 @@ def _quantile(good: Floats, level: float, lost: int, *, below: bool | None) -> f
     return float(np.quantile(good, at)) if 0.0 < at < 1.0 else math.copysign(math.inf, at - 0.5)
 
 
-def can_certify(low: Floats, high: Floats, accuracy: Floats, coverage: Floats) -> bool:
+def can_certify(low: Floats, high: Floats, accuracy: Floats, coverage: Floats, limits: LimitRule | None = None) -> bool:
     """Whether boxes (K, M) allow a set: each arm is out, or in, or covered by one that is in."""
     unknown = np.full(low.shape, -np.inf)  # without estimates nobody is beaten: every arm may be returned
     low, high = np.minimum(low, high), np.maximum(low, high)  # of what is known exactly, rounding may part the ends
-    verdicts = judge(ArmBoxes(low, high, unknown, unknown, unknown), accuracy, coverage, 0.0)
+    verdicts = judge(ArmBoxes(low, high, unknown, unknown, unknown), accuracy, coverage, 0.0, limits)
     return not verdicts.undecided.any()
 
 

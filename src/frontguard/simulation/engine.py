@@ -38,6 +38,7 @@ from frontguard.evidence.samples import (
     reserve,
 )
 from frontguard.pareto import standing as _certified
+from frontguard.pareto.limits import LimitRule, veil_arm
 from frontguard.pareto.rule import decide
 from frontguard.pareto.sampling import next_batch
 from frontguard.pareto.standing import Goal, Standing
@@ -72,6 +73,7 @@ _STANDING = record_type(
     Standing, _records(_certified.ARM), CUBE, INDICES, _records(_certified.CONTROL), INDICES, VECTOR
 )
 _GOAL = record_type(Goal, VECTOR, VECTOR, VECTOR, INDICES)
+_LIMITS = record_type(LimitRule, INDICES, VECTOR, VECTOR)
 _BOX_RULE = record_type(
     BoxRule, _TABLES, _TABLES, MATRIX, MATRIX, MATRIX, VECTOR, VECTOR, INDICES, MATRIX, VECTOR, VECTOR, MATRIX, MATRIX
 )
@@ -179,14 +181,20 @@ def _take_medians(rounds: Rounds, blocks: Floats, place: int, pool: Floats, colu
             estimates[i, d] = median(pool, columns, i * objectives + d)
 
 
-@entry(VECTOR(SOURCE, STATES, STATES, _STANDING, _GOAL, _BOX_RULE, VECTOR, _COLUMNS))
+@entry(VECTOR(SOURCE, STATES, STATES, _STANDING, _GOAL, _BOX_RULE, _LIMITS, VECTOR, _COLUMNS))
 def _run_certified(
     source: CompiledSource, rewards: Words, attacks: Words, standing: Standing, goal: Goal, rule: BoxRule,
-    pool: Floats, columns: Table,
+    limits: LimitRule, pool: Floats, columns: Table,
 ) -> Floats:  # fmt: skip
     """One run of the certified policy. Returns the pool of the samples, as `_run_rpsi` does."""
     arms, boxes, control = standing.arms, standing.boxes, standing.control
-    count, _, objectives = boxes.shape
+    count, _, objectives = boxes.shape  # behind the objectives come the boxes of what is only limited
+    limited, read = limits.columns.shape[0] > 0, boxes
+    if limited:
+        read = np.empty((count, boxes.shape[1], goal.accuracy.shape[0]))
+        for i in range(count):
+            veil_arm(boxes, i, limits, arms, read)
+    by_rule = Standing(arms, read, standing.alive, control, standing.front, standing.scales)
     blocks = np.empty((count, objectives, BLOCK))
     used = np.full(count, BLOCK)
     streams = run_streams(rewards, attacks, objectives)
@@ -207,7 +215,9 @@ def _run_certified(
                 push_sorted(pool, columns, i * objectives + d, fresh[d])
             if refresh(boxes, i, Samples(pool, pool, columns), arms[i].pulls, rule):
                 control[0].revive = 1
-        decide(standing, goal)
+            if limited:
+                veil_arm(boxes, i, limits, arms, read)
+        decide(by_rule, goal)
     return pool
 
 
@@ -296,7 +306,7 @@ _COMPILED: dict[type[Policy], tuple[KernelEntry, Callable[[Any], tuple[Any, ...]
     RPSI: (_run_rpsi, lambda policy: (policy.standing, policy.phase_pulls)),
     AuerA1: (_run_auer, lambda policy: (policy.standing, policy.sums)),
     AuerA1M: (_run_auer_m, lambda policy: (policy.standing,)),
-    Certified: (_run_certified, lambda policy: (policy.standing, policy.goal, policy.rule)),
+    Certified: (_run_certified, lambda policy: (policy.standing, policy.goal, policy.rule, policy.limits)),
 }
 """The compiled run of a policy, and what it is given between the streams and the samples."""
 
@@ -353,11 +363,10 @@ def drive_by_turns(policy: Policy, streams: Streams, max_pulls: float = math.inf
 
 
 def _checked_source(policy: Policy, environment: Environment, adversary: Adversary | None) -> RewardSource:
-    if isinstance(policy, Certified) and len(policy.limits.columns):
-        raise ValueError("the simulation knows no limits; got a policy that has some: drive it by ask and tell")
-    if (policy.arms, policy.objectives) != environment.medians.shape:
+    measured = policy.width if isinstance(policy, Certified) else policy.objectives  # what is only limited, too
+    if (policy.arms, measured) != environment.medians.shape:
         raise ValueError(
-            f"the policy has (K, M) = {(policy.arms, policy.objectives)} arms and objectives, "
+            f"the policy has (K, M) = {(policy.arms, measured)} arms and measured values, "
             f"the environment {environment.medians.shape}"
         )
     return RewardSource(environment, adversary)

@@ -35,6 +35,12 @@ def never_within(gate: Gate, contamination: float) -> str:
     return f"{Statement.NO_PULLS_DO(eps=percent(contamination), what=what)}: no arm will be in with this limit"
 
 
+def never_beyond(gate: Gate, contamination: float) -> str:
+    """That no number of pulls tells that an arm is beyond a limit, so that none can be put out by it."""
+    what = f"{gate.of} from {'below' if gate.sign == '≤' else 'above'}"
+    return f"{Statement.NO_PULLS_DO(eps=percent(contamination), what=what)}: no arm will be out by this limit"
+
+
 def all_limits(kept: Kept) -> str:
     """All limits of a result."""
     return joined([limit_in_words(gate) for gate in kept.gates])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import TYPE_CHECKING
@@ -9,12 +10,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from frontguard.objectives import differences_in_units
-from frontguard.phrases import joined, percent, percentage, rounded
+from frontguard.phrases import joined, percent, percentage, rounded, rounded_up
 from frontguard.planning.cost import MOST_ARMS, CostPlan, SimulatedCost, Task
+from frontguard.planning.limited import LimitFloor
 from frontguard.planning.reach import means_below_floor
 from frontguard.words.counted import what_counts
 from frontguard.words.floors import below_floor, where_lies
+from frontguard.words.limits import limit_in_words, never_beyond, never_within
 from frontguard.words.statements import Statement
+from frontguard.words.tables.arm_table import names_in_short
 from frontguard.words.tables.terminal import LEAST, TextColumn, drawn, fitted, left_out, width_of
 
 if TYPE_CHECKING:
@@ -47,18 +51,28 @@ def _arms(task: Task) -> str:
         return "the pilot's arms"
     if task.medians_only:
         return f"random normal arms, span {task.span:.3g}"
+    drawn = task.columns.metrics
     kinds = [
-        ("normal values", any(each.has_quantile or each.sigma is not None for each in task.metrics)),
-        ("rates, of values that are 0 or 1 on the scale of their bounds", any(each.bounds for each in task.metrics)),
-        ("exact values", any(each.exact for each in task.metrics)),
+        ("normal values", any(each.has_quantile or each.sigma is not None for each in drawn)),
+        ("rates, of values that are 0 or 1 on the scale of their bounds", any(each.bounds for each in drawn)),
+        ("exact values", any(each.exact for each in drawn)),
     ]
-    return f"random arms: {joined([name for name, there in kinds if there])}"
+    around = ""
+    if any(gate.metric.bounds is None for gate in task.columns.gates):
+        around = "; what is limited lies to either side of its limit, as far as the span of the arms reaches"
+    return f"random arms: {joined([name for name, there in kinds if there])}{around}"
+
+
+def _among(task: Task) -> str:
+    """Of which arms the goal speaks, where these must keep to limits."""
+    limits = joined([limit_in_words(gate) for gate in task.columns.gates])
+    return Statement.AMONG_WITHIN(limits=limits) if task.limits else ""
 
 
 def answer(made: CostPlan) -> str:
     """The plan in a sentence."""
     task, row = made.task, made.of("certified")
-    goal = f"tolerance {_widths(task, differences_in_units(task.metrics, task.accuracy))}"
+    goal = f"tolerance {_widths(task, differences_in_units(task.metrics, task.accuracy))}{_among(task)}"
     if not made.possible:
         if made.possible_up_to is None:
             return Statement.NEVER(goal=goal)
@@ -105,6 +119,8 @@ def warnings(made: CostPlan) -> list[str]:
             f"safe against every attack {upto}: beyond, one may put the goal out of the certified policy's reach; "
             "a larger --tolerance or --coverage helps"
         )
+    said += [never_within(floor.gate, task.threat.eps) for floor in made.limits if not floor.within]
+    said += [never_beyond(floor.gate, task.threat.eps) for floor in made.limits if not floor.beyond]
     unreachable = [f"{_who(row)} {row.unreachable} of {row.runs}" for row in made.costs if row.unreachable]
     if unreachable:
         said.append(f"runs that ended because the goal was out of reach: {', '.join(unreachable)}")
@@ -141,9 +157,10 @@ def facts(made: CostPlan) -> list[str]:
     said = [
         f"Simulated on {_arms(made.task)}.",
         f"Floor: {_floor(made)}.",
+        *(f"Limit: {stays}." for floor in made.limits if (stays := _stays_open(made.task, floor))),
         f"Nothing can be said before so many pulls of an arm: {first}.",
         f"Largest contamination: {_up_to(made.possible_up_to)} for any method, {_up_to(made.safe_up_to)} for the "
-        "certified policy's boxes to allow the goal under every attack.",
+        f"certified policy's boxes to allow the goal under every attack{_but_at_limits(made.task)}.",
     ]
     if made.theorem1_worst_case is not None and made.theorem1_gaps is not None:
         said.append(
@@ -172,6 +189,26 @@ def _floor(made: CostPlan) -> str:
             floor = ", ".join(part for part, here in zip(_parts(task, made.floor), some, strict=True) if here)
             said.append(closest(lies=lies, floor=floor))
     return "; ".join(said) or "none: nothing that is simulated is replaced"
+
+
+def _stays_open(task: Task, floor: LimitFloor) -> str:
+    """What stays open of a limit for ever; "" where nothing is known of that, or warnings say it."""
+    limit, lies = limit_in_words(floor.gate), where_lies(task.threat.name, task.threat.eps)
+    if floor.open_arms is not None:
+        stays = f"pulls can tell of every arm whether it keeps to {limit}"
+        if floor.open_arms:
+            arms, keep = names_in_short(floor.open_arms), "keeps" if len(floor.open_arms) == 1 else "keep"
+            stays = Statement.LIMIT_STAYS_OPEN(lies=lies.rstrip(","), arms=arms, keep=keep, limits=limit)
+        return f"if measurements go on like the pilot's, {stays}"
+    if not 0.0 < floor.width < math.inf:
+        return ""
+    least = rounded_up(floor.width, 3)
+    width = percentage(least) if floor.gate.metric.relative else f"{least:g}"
+    return Statement.LIMIT_FLOOR(lies=lies, limit=limit, what=floor.gate.of, floor=width)
+
+
+def _but_at_limits(task: Task) -> str:
+    return ", where no arm is so near to a limit that it stays open" if task.limits and task.pilot is None else ""
 
 
 def _up_to(limit: float | None) -> str:

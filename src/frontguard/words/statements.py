@@ -265,6 +265,10 @@ class Statement(Enum):
         "(n)",
     )
     LEAST_WHOLE = ", and {whole} before all of its intervals are bounded", "(b)"
+    LIMIT_FLOOR = (
+        "{lies} it may stay open for ever whether an arm keeps to {limit} whose {what} is nearer to that than {floor}",
+        "(i)",
+    )
     NO_PULLS_DO = "against this attacker with ε = {eps}, no number of pulls bounds {what}", "(i)"
 
     # What contradicts the assumptions

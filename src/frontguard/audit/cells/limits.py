@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from frontguard.audit.cells.contract import Answers, Rng, Told, analysed, begun, cell, watched
@@ -11,27 +13,33 @@ from frontguard.studies.study import Pull
 from frontguard.theory.threats import Malicious, Prescient
 
 _SOLVED = Objective("solved", tolerance=0.1, statistic="mean", bounds=(0, 1))
-_HIT = 0.05
 
 
-def _at_the_edge() -> World:
-    """The best arm is just too slow, the next just fast enough, and one is fast, and just not safe enough."""
+_REACH = 0.6744897501960817  # deviations from the median of a normal law to its third quartile
+
+
+def _at_the_edge(rows: Sequence[tuple[float, float, float]], safe: float) -> World:
+    """Arms by their rates of solved, their third quartiles of seconds, and their rates of safe; with both limits."""
     deviation = 0.5
-    reach = 0.6744897501960817 * deviation  # from the median to the third quartile
-    rows = (
-        (0.9, 2.02 - reach, 0.9),  # p75 of seconds just beyond 2
-        (0.8, 2.0 - reach, 0.9),  # at 2, and so within
-        (0.7, 1.0, 0.59),  # safe a little too seldom
-        (0.3, 1.0, 0.9),
+    laws = tuple(
+        (rate(solved), normal(third - _REACH * deviation, deviation), rate(each)) for solved, third, each in rows
     )
-    laws = tuple((rate(solved), normal(seconds, deviation), rate(safe)) for solved, seconds, safe in rows)
-    return World((_SOLVED,), laws, ("p75(seconds)<=2", "mean(safe)>=0.6"))
+    return World((_SOLVED,), laws, ("p75(seconds)<=2", f"mean(safe)>={safe}"))
 
 
 @cell
 def limits_at_the_edge(rng: Rng) -> Answers:
     """Arms just keep to limits, or just do not, and answers are replaced by those that hurt most."""
-    world, threat = _at_the_edge(), Prescient(_HIT)
+    # A rate near 0 is moved the most by lies that say 1. Mostly the best arm is the one that is not safe enough: it is
+    # looked at longest. Sometimes it is one that is just too slow.
+    unsafe, slow = (0.9, 0.8) if rng.random() < 0.75 else (0.8, 0.9)
+    rows = (
+        (unsafe, 1.3, 0.09),  # safe a little too seldom
+        (0.4, 2.0, 0.7),  # at 2, and so within, and far behind both that are not
+        (slow, 2.02, 0.7),  # just beyond 2
+        (0.2, 1.3, 0.7),
+    )
+    world, threat = _at_the_edge(rows, 0.1), Prescient(0.15)
     lies = {0: (1.0, 0.0, 1.0), 1: (0.0, FAR, 0.0), 2: (1.0, 0.0, 1.0), 3: (1.0, 0.0, 1.0)}
 
     def measured(pull: Pull) -> Told:
@@ -62,7 +70,13 @@ def limits_that_fail_by_value(rng: Rng) -> Answers:
 @cell
 def limits_in_a_log(rng: Rng) -> Answers:
     """A log of arms at the edge of their limits, of which a malicious attacker hit the values that matter."""
-    world, threat, rows = _at_the_edge(), Malicious(_HIT), 400
+    arms = (
+        (0.9, 2.02, 0.9),  # just too slow
+        (0.8, 2.0, 0.9),  # at 2, and so within
+        (0.7, 1.3, 0.59),  # safe a little too seldom
+        (0.3, 1.3, 0.9),
+    )
+    world, threat, rows = _at_the_edge(arms, 0.6), Malicious(0.05), 400
     within = np.array([False, True, False, True])
     columns = []
     for arm, laws in enumerate(world.laws):

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args
 
 from frontguard._common.typing import Bools, Floats
-from frontguard.errors import BadInput
+from frontguard.errors import BadInput, NoColumn
 from frontguard.logs.sources.filter import ALL_ROWS, RowFilter
 from frontguard.notices import Notice
 from frontguard.phrases import did_you_mean, quoted, shown
@@ -185,7 +185,7 @@ def _guessed(request: Request, names: Sequence[str]) -> Layout:
 def no_column(name: str, names: Sequence[str], where: str) -> NoReturn:
     """Refuse a column that is not there."""
     there = f"its columns are {quoted(names)}" if names else "it has no columns"
-    raise BadInput(f"{where}: no column is called {shown(name)}{did_you_mean(name, names)}; {there}")
+    raise NoColumn(f"{where}: no column is called {shown(name)}{did_you_mean(name, names)}; {there}", name)
 
 
 def one_column(name: str, names: Sequence[str], where: str) -> int:
