@@ -120,6 +120,13 @@ def run(
         int | None,
         whole_from(1, "Pulls measure so many items of a list, {item} from 1, each once, in random order; --paired."),
     ] = None,
+    independent: Annotated[
+        bool,
+        typer.Option(
+            "--independent",
+            help="No measurement of one arm depends on another arm's: arms are compared in pairs, too.",
+        ),
+    ] = False,
     study: Annotated[str | None, typer.Option(help="Name of the study in its storage (without: the spec's).")] = None,
     allow_failed_arms: Annotated[
         bool, typer.Option("--allow-failed-arms", help="Exit 0 if certified, even if arms that fail were set aside.")
@@ -144,7 +151,7 @@ def run(
         tolerance=tolerance or (), counts=counted(mean, exact, sigma, quantile), limit=limit or (), threat=threat,
         contamination=contamination, confidence=confidence, goal=goal,
         max_pulls=max_pulls, max_pulls_per_arm=max_pulls_per_arm, max_time=max_time, workers=workers, timeout=timeout,
-        seed=seed, name=study, paired=paired, items=items,
+        seed=seed, name=study, paired=paired, items=items, independent=independent,
     )  # fmt: skip
     asked = read_asked(baseline, pick)
     check_asked(asked, [each.name for each in wanted.arms], wanted.objectives)
@@ -217,6 +224,7 @@ def with_options(
     name: str | None = None,
     paired: bool = False,
     items: int | None = None,
+    independent: bool = False,
 ) -> Spec:
     """The spec with what else the command line says; nothing changes where it says nothing."""
     from frontguard.commands.spec import default_lease
@@ -224,6 +232,7 @@ def with_options(
 
     changes: dict[str, Any] = {"workers": workers, "seed": seed, "items": items}
     changes["paired"] = True if paired or items is not None else None
+    changes["independent"] = True if independent else None
     changes["threat"] = threat_of(threat, contamination, spec.threat, prefix="--")
     if confidence is not None:
         changes["confidence"] = checked_confidence(confidence, "--confidence")
@@ -299,6 +308,7 @@ def begun_study(spec: Spec, storage: Storage, where: str, baseline: str | None =
                 seed=spec.seed,
                 paired=spec.paired,
                 items=spec.items,
+                independent=spec.independent,
                 lease=spec.lease,
                 about=spec.about(begun) | spec.arm_parts(),
             )

@@ -92,6 +92,7 @@ class Spec:
     baseline: str | None = None  # of a gate: the arm that the others are compared with
     paired: bool = False
     items: int | None = None
+    independent: bool = False
 
     def arm_parts(self) -> dict[str, Any]:
         """The parameters of a grid and, for each arm, their values; nothing of arms that were listed by name."""
@@ -140,6 +141,11 @@ class Spec:
             raise BadInput(
                 "--paired: no command has {rep}, the number of the repeat, or {seed}, both of which are the same for "
                 "all arms: without, their pulls have nothing in common"
+            )
+        if self.independent and "rep" in used:
+            raise BadInput(
+                "--independent: a command has {rep}, which is the same for all arms, so that their pulls may depend on "
+                "it; use {pull} or {seed}, or leave --independent away"
             )
 
     def with_limits(self, limits: Iterable[Limit]) -> Spec:
@@ -312,6 +318,7 @@ def _built(table: SpecToml, complain: Complaints, file: Path) -> Spec:
         seed=study.seed,
         paired=study.paired or study.items is not None,
         items=study.items,
+        independent=study.independent,
         budget=Limits(budget.max_pulls, budget.max_pulls_per_arm, budget.max_time),
         workers=run.workers,
         timeout=run.timeout,

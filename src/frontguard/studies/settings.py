@@ -20,6 +20,7 @@ from frontguard.objectives import Objective, parse_objectives
 from frontguard.phrases import did_you_mean, shortened, shown
 from frontguard.policies import Certified
 from frontguard.policies.gate import Gatekeeper
+from frontguard.policies.independent import Independent
 from frontguard.policies.paired import Paired
 from frontguard.results import ArmParts
 from frontguard.theory.spread import Gaussian, LinearAroundMedian, SpreadBound, Subgaussian, Uniform
@@ -74,6 +75,7 @@ class Settings:
     baseline: str | None = None  # of a gate: the arm that the others are compared with
     paired: bool = False  # whether pulls of the same repeat are of the same item, seed or block
     items: int = 0  # of the list that these are drawn from; 0 where there is none
+    independent: bool = False  # whether measurements of different arms do not depend on each other
     columns: Columns = field(init=False, repr=False, compare=False)  # what a pull measures, and what has a box
 
     def policy(self) -> Certified:
@@ -84,6 +86,8 @@ class Settings:
             kind, optional = Gatekeeper, optional | {"baseline": self.arms.index(self.baseline)}
         elif self.paired:
             kind, optional = Paired, optional | {"items": self.items}
+        elif self.independent:
+            kind = Independent
         return kind.for_objectives(
             len(self.arms),
             self.objectives,
@@ -123,6 +127,8 @@ class Settings:
             del settings["baseline"]
         if not self.paired:
             del settings["paired"], settings["items"]
+        if not self.independent:
+            del settings["independent"]
         return json.dumps(settings, ensure_ascii=False, default=asdict)
 
     @classmethod
@@ -148,6 +154,7 @@ class Settings:
                 "update frontguard"
             )
         read = {"limits": [], "rates": [], "goal": "front", "baseline": None, "paired": False, "items": 0} | read
+        read = {"independent": False} | read
         missing = [key for key in _READERS if key not in read]
         if missing:
             raise BadInput(f"{where}: wanted also {', '.join(missing)}")
@@ -179,6 +186,9 @@ class Settings:
             raise BadInput(f"coverage must be one number for each of {objectives} objectives; got {len(self.coverage)}")
         if self.paired and self.baseline is not None:
             raise BadInput("baseline: a gate goes by intervals; leave pairs and items away")
+        if self.independent and (self.paired or self.baseline is not None):
+            what = "a gate goes by intervals" if self.baseline is not None else "arms on the same items depend on them"
+            raise BadInput(f"independent: {what}; leave one of them away")
         if self.items and (not self.paired or self.items > MOST_ITEMS):
             raise BadInput(f"items must be at most {MOST_ITEMS:,}, of a study of pairs; got {self.items:,}")
         _check_parts(self.about, arms)
@@ -238,6 +248,7 @@ class Settings:
             ("baseline", self.baseline, wanted.baseline),
             ("pairs", self.paired, wanted.paired),
             ("items", self.items, wanted.items),
+            ("independence", self.independent, wanted.independent),
             ("identity", self.about.get("identity"), wanted.about.get("identity")),
         ):
             if ours != theirs:
@@ -420,5 +431,6 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "baseline": lambda value: None if value is None else checked_text(value, "baseline"),
     "paired": lambda value: _of_kind(bool, value, "true or false"),
     "items": lambda value: _whole_from_0(value, "items"),
+    "independent": lambda value: _of_kind(bool, value, "true or false"),
 }
 """What reads each key of the stored text."""

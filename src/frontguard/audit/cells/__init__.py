@@ -13,11 +13,15 @@ measures and analyses are the real ones. Where to start:
 - `logs`: logs of everything.
 - `gates`: candidates against a baseline, in studies and of logs.
 - `pairs`: studies and logs of arms on the same items, and of finite lists.
+- `independent`: studies that take arms as independent of each other.
 """
 
 from __future__ import annotations
 
-from frontguard.audit.cells import clusters, gates, limits, lists, logs, means, pairs, studies
+from frontguard.audit.cells import clusters, gates, independent, limits, lists, logs, means, pairs, studies
 from frontguard.audit.cells.contract import CELLS, DELTA, Cell, Rng
 
-__all__ = ["CELLS", "DELTA", "Cell", "Rng", "clusters", "gates", "limits", "lists", "logs", "means", "pairs", "studies"]
+__all__ = [
+    "CELLS", "DELTA", "Cell", "Rng", "clusters", "gates", "independent", "limits", "lists", "logs", "means", "pairs",
+    "studies",
+]  # fmt: skip
