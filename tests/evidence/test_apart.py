@@ -123,6 +123,19 @@ def test_a_failed_pull_leaves_means_as_they_were_and_drift_takes_nothing_back() 
     assert policy.standing.boxes[0, COLUMNS + 1, 0] == bound
 
 
+def test_pulls_that_are_out_count_against_an_arm_that_was_not_told() -> None:
+    """What is said of two arms is said of all pulls of both that were started before."""
+    values = np.random.default_rng(2).normal(size=(2, 100, 1))
+    policy = told(Independent(2, 1, threat=Oblivious(0.0), accuracy=0.1), values)
+    policy.expect([0] * 30)  # as many as may be anything
+    policy.standing.boxes[:, COLUMNS:] = np.inf
+    policy._refresh(np.array([1]), np.array([100]))
+    fails = np.concatenate([values, [[[np.nan]] * 30, [[np.nan]] * 30]], axis=1)
+    other = told(Independent(2, 1, threat=Oblivious(0.0), accuracy=0.1), fails)
+    np.testing.assert_array_equal(policy.levels[:, 0], other.levels[:, 0])
+    assert np.isfinite(policy.standing.boxes[0, COLUMNS + 1, 0])
+
+
 def test_what_was_said_with_a_spread_bound_that_is_false_is_forgotten() -> None:
     values = np.random.default_rng(0).normal(size=(2, 400, 1))
     policy = told(Independent(2, 1, threat=Oblivious(0.0), accuracy=0.1, spread=Gaussian(0.001)), values)

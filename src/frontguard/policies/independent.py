@@ -7,7 +7,7 @@ wherever that is sharper (`evidence.apart`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -74,6 +74,7 @@ class Independent(Certified):
     def _begin(self) -> None:
         super()._begin()
         self.standing = self.standing._replace(boxes=unknown_boxes(self.arms, self.width, pairs=True))
+        self._read_at = np.zeros(self.arms, np.int64)  # pulls that were asked for when an arm's evidence was read
         if hasattr(self, "apart"):  # which is made of what the boxes are read by
             self.levels = unknown_levels(self.arms, self.objectives, self.apart)
 
@@ -100,10 +101,10 @@ class Independent(Certified):
         check_shape("levels", self.levels, np.float64, levels)
         check_range("levels", self.levels, -np.inf, np.inf)
 
-    def with_pending(self, pending: Pending) -> Independent:
+    def with_pending(self, pending: Pending) -> Self:
         """A copy that has taken what is pending; see `Certified.with_pending`."""
         policy = super().with_pending(pending)
-        policy.levels = self.levels.copy()
+        policy.levels, policy._read_at = self.levels.copy(), self._read_at.copy()
         return policy
 
     def _notices(self) -> tuple[Notice, ...]:
@@ -111,10 +112,15 @@ class Independent(Certified):
         return (*super()._notices(), IndependentArms(self.arms))
 
     def _refresh(self, touched: Ints, pulls: Ints) -> bool:
-        """Boxes, and what two arms' evidence says together of the arms that are not out."""
+        """Boxes, and what two arms' evidence says together of the arms that are not out.
+
+        Two arms are looked at as they stand at one moment: of one that was not told, pulls may have been started since.
+        """
         found_false = super()._refresh(touched, pulls)
         standing = self.standing
         asked = standing.arms["pulls"] + self._outstanding
+        changed = np.union1d(touched, np.flatnonzero(asked != self._read_at))
+        self._read_at = asked
         alive = np.sort(self._alive)
-        refresh_apart(standing.boxes, self.levels, self.samples, asked, alive, touched, self.rule, self.apart)
+        refresh_apart(standing.boxes, self.levels, self.samples, asked, alive, changed, self.rule, self.apart)
         return found_false
