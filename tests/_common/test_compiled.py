@@ -12,12 +12,15 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numba
 import pytest
 
 import frontguard
+from frontguard._common.compiled import KernelEntry
 from frontguard._common.machine_code import dispatcher
+from frontguard.simulation import engine
 
 PROGRAM = (
     "import frontguard, frontguard._common.compiled as c\n"
@@ -131,3 +134,28 @@ def test_what_another_version_left_is_no_hindrance(monkeypatch: pytest.MonkeyPat
     third = dispatcher(doubled)
     assert third(4.0) == 8.0
     assert third.stats.cache_hits, "what was compiled was not kept"
+
+
+def test_a_run_of_which_machine_code_was_kept_is_known_to_be_ready() -> None:
+    compiled = engine._run_auer
+    compiled.machine.compile(compiled._signature)
+    in_another_process = KernelEntry(compiled.py_func, compiled._signature)
+    assert in_another_process.is_ready
+
+
+def test_others_are_compiled_as_they_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    levels = []
+    made = dispatcher(lambda x: x + 1)
+    assert made(1) == 2
+    pass_builder = type(made.targetctx.codegen())._pass_builder
+
+    def noted(*args: Any, **kwargs: Any) -> Any:
+        levels.append(int(numba.config.OPT))
+        return pass_builder(*args, **kwargs)
+
+    monkeypatch.setattr(type(made.targetctx.codegen()), "_pass_builder", noted)
+    assert dispatcher(lambda x: x + 2)(1) == 3
+    assert set(levels) == {2}
+    levels.clear()
+    assert numba.njit(lambda x: x + 3)(1) == 4
+    assert set(levels) == {3}

@@ -16,7 +16,7 @@ from tests import warm
 from tests.docs.pages import ROOT, RUN, SHOWN, Block, blocks, indented_blocks, pages
 from tests.servers import NoServer, shared_server
 
-LONGEST = 300.0  # seconds for a block
+LONGEST = 120.0  # seconds for a block
 
 NOT_RUN = {
     "sets up a machine",  # pip, apt, make: what `make test` itself is part of

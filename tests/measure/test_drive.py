@@ -536,6 +536,35 @@ def test_what_was_handed_out_before_the_storage_failed_is_measured() -> None:
     assert given_up(study) == {}
 
 
+def test_what_was_handed_out_before_nobody_could_say_whether_all_is_done_is_measured(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    study, seen = a_study(max_pulls=40), list[int]()
+    fewer = False
+
+    def ask(pulls: int = 1) -> list[Pull]:
+        nonlocal fewer
+        given = Study.ask(study, pulls)
+        fewer = not fewer and 0 < len(given) < pulls
+        return given
+
+    def done(self: Study) -> bool:
+        if fewer:
+            raise ConnectionError("server closed the connection")
+        return was.__get__(self)  # type: ignore[no-any-return]
+
+    def measure(pull: Pull) -> Measurement:
+        seen.append(pull.id)
+        return values_of(pull)
+
+    was: Any = Study.done
+    monkeypatch.setattr(study, "ask", ask)
+    monkeypatch.setattr(Study, "done", property(done))
+    assert drive(study, at_once(measure), workers=7, storage_limit=20.0) == "done"
+    assert sorted(seen) == sorted(told(study)) == list(range(1, len(seen) + 1))
+    assert given_up(study) == {}
+
+
 class Spoilt(MemoryStorage):
     def tell(self, study: str, tells: Sequence[Tell]) -> list[bool]:
         raise BadInput("the file is damaged")

@@ -214,7 +214,7 @@ class KernelEntry:
         """Whether machine code of it is there, or was kept on disk: to be had at once."""
         from frontguard._common.machine_code import kept
 
-        return _State.mode == COMPILED or self._ready is not None or kept(self.machine, self._signature.args)
+        return _State.mode == COMPILED or self._ready is not None or kept(self.machine, self._signature)
 
     @functools.cached_property
     def machine(self) -> Any:

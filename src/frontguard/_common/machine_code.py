@@ -23,9 +23,10 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba import types
+from numba import config, types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.sigutils import normalize_signature
 from numba.experimental.function_type import _get_wrapper_address
 
 from frontguard._common.compiled import IMPORTED_AT, Kernel
@@ -123,9 +124,31 @@ class _PackageCache(FunctionCache):
         return (*key, _package_stamp())
 
 
+_settings: Any = config
+
+_OPTIMIZED = 2
+"""How much LLVM is asked to optimize. At numba's own level, 3, compiling the certified run takes 1.7 times as long, and
+the run as long as before (docs/benchmarks.md)."""
+
+
+def _compiled_sooner(compiled: Callable[..., Any]) -> Callable[..., Any]:
+    """The same compiler, asked to optimize less. numba's own lock is held meanwhile, and others' code left alone."""
+
+    def compile_at_our_level(*args: Any) -> Any:
+        before = _settings.OPT
+        _settings.OPT = type(before)(min(before, _OPTIMIZED))
+        try:
+            return compiled(*args)
+        finally:
+            _settings.OPT = before
+
+    return compile_at_our_level
+
+
 def dispatcher(function: Callable[..., Any], **options: Any) -> Any:
     """numba's function that compiles another one on first use, runs it without the interpreter's lock and keeps it."""
     made: Any = numba.njit(nogil=True, **options)(function)
+    made._compiler.compile = _compiled_sooner(made._compiler.compile)
     if _package_stamp() is not None:
         with suppress(RuntimeError):  # no place to keep anything: it is compiled anew in every process
             made._cache = _PackageCache(made.py_func)  # type: ignore[no-untyped-call]
@@ -137,10 +160,11 @@ def was_kept(made: Any, args: tuple[Any, ...]) -> bool:
     return kept(made, tuple(made.typeof_pyval(each) for each in args))
 
 
-def kept(made: Any, signature: tuple[Any, ...]) -> bool:
-    """The same for arguments of these types."""
+def kept(made: Any, signature: Any) -> bool:
+    """The same for a signature: types of arguments, or these with what is returned; it was kept as it was asked for."""
+    arguments, _ = normalize_signature(signature)  # type: ignore[no-untyped-call]
     with global_compiler_lock:
-        if signature in made.overloads:
+        if tuple(arguments) in made.overloads:
             return True
         found = made._cache.load_overload(signature, made.targetctx)
         if found is None:

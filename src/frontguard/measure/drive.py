@@ -234,20 +234,22 @@ class _Loop:
             self._renew()
         try:
             pulls = self.study.ask(free)
+        except Exception as error:
+            self._bear(error)
+            return False
+        self.held.update((pull.id, pull) for pull in pulls)
+        for pull in pulls:  # before the storage is asked anything else, and fails: nobody else will get them
+            self._begin(pull)
+        try:
             done = len(pulls) < free and self.study.done
             if not (pulls or done or self.under_way or self.reclaimed) and self.pause >= LONGEST_PAUSE:
                 # All that is left is in other hands, or in ours by a question whose answer never reached us.
                 self.reclaimed = self.study.reclaim() >= 0
         except Exception as error:
-            if lasting(error):
-                raise
-            self._note_trouble(error)
+            self._bear(error)
             return False
         if not self.finished:
             self._note_recovery()
-        self.held.update((pull.id, pull) for pull in pulls)
-        for pull in pulls:
-            self._begin(pull)
         if len(pulls) == free:
             self.ask_at, self.pause = 0.0, SHORTEST_PAUSE
         else:
@@ -364,6 +366,12 @@ class _Loop:
         for pull in pulls:
             self.held.pop(pull.id, None)
             self.begun.discard(pull.id)
+
+    def _bear(self, error: Exception) -> None:
+        """Take an error of the storage for one that passes, unless no waiting mends it."""
+        if lasting(error):
+            raise error
+        self._note_trouble(error)
 
     def _note_trouble(self, error: Exception) -> None:
         now = time.monotonic()
