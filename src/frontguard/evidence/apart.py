@@ -212,12 +212,19 @@ def ends_at_levels(
             lowered[s] = math.exp(log_weights[s] + less - log_priors[s]) / keep[s]
         if found >= highest and counts[s] < have:  # below, one shift alone refutes more than is asked for
             end = max(end, _value(samples, record, counts[s], from_above) - costs[s])
+    following = np.full(shifts, np.inf)  # where the count of each shift rises next
     for s in range(shifts):
-        while counts[s] < have and _value(samples, record, counts[s], from_above) - costs[s] <= end:
-            terms[s] = _with_one_more(terms[s], lowered[s], n, counts[s] + lost, keep[s])
-            counts[s] += 1
+        if counts[s] < have:
+            following[s] = _value(samples, record, counts[s], from_above) - costs[s]
     level = evidence.shape[0] - 1
     while True:
+        for s in range(shifts):
+            while counts[s] < have and following[s] <= end:
+                terms[s] = _with_one_more(terms[s], lowered[s], n, counts[s] + lost, keep[s])
+                counts[s] += 1
+                following[s] = np.inf
+                if counts[s] < have:
+                    following[s] = _value(samples, record, counts[s], from_above) - costs[s]
         total = always
         for s in range(shifts):
             total += terms[s]
@@ -226,15 +233,9 @@ def ends_at_levels(
             level -= 1
         if level < 0:
             return
-        following = np.inf
+        end = np.inf
         for s in range(shifts):
-            if counts[s] < have:
-                following = min(following, _value(samples, record, counts[s], from_above) - costs[s])
-        for s in range(shifts):
-            while counts[s] < have and _value(samples, record, counts[s], from_above) - costs[s] <= following:
-                terms[s] = _with_one_more(terms[s], lowered[s], n, counts[s] + lost, keep[s])
-                counts[s] += 1
-        end = following
+            end = min(end, following[s])
 
 
 @kernel
