@@ -129,13 +129,13 @@ def _reviews(studio: Studio) -> Picture:
 PICTURES: tuple[tuple[str, str, Callable[[Studio], Picture]], ...] = (
     (
         "front",
-        "The front of a study that is certified: machines by cost and latency. Boxes hold the true medians; what is "
-        "shaded is beaten by the front.",
+        "The short list of a study that is certified: machines by cost and latency. Boxes hold the true medians; what "
+        "is shaded is beaten by the list.",
         _front,
     ),
     (
         "front-early",
-        "The same study after 330 pulls: boxes are larger, about half of the arms undecided.",
+        "The same study after 330 pulls: boxes are larger, and about half of the arms undecided.",
         _front_early,
     ),
     (

@@ -12,7 +12,7 @@ from provider import MODELS, QUESTIONS, ask
 from frontguard import Objective, Result, identify
 
 OBJECTIVES = [
-    Objective("solved", "maximize", tolerance=0.05, statistic="mean", bounds=(0, 1)),
+    Objective("solved", "maximize", tolerance=0.08, statistic="mean", bounds=(0, 1)),
     Objective("dollars", "minimize", tolerance="20%", quantile=0.5),
 ]
 
@@ -23,7 +23,7 @@ def answer(model: str, seed: int) -> dict[str, bool | float]:
 
 
 def evaluate(seed: int = 0) -> Result:
-    """The front of the eight models, although one grade in fifty may be wrong."""
+    """The few of the eight models that are enough, although one grade in fifty may be wrong."""
     return identify(
         answer,
         arms=list(MODELS),
@@ -38,5 +38,6 @@ def evaluate(seed: int = 0) -> Result:
 if __name__ == "__main__":
     result = evaluate()
     for model, verdict in result.verdicts.items():
-        print(f"{model:12} {verdict}")
+        instead = result.replacement(model)
+        print(f"{model:12} {verdict:10} {f'take {instead.by} instead' if instead else ''}".rstrip())
     print(f"{result.status} after {result.pulls:,} answers; {result.certificate}")

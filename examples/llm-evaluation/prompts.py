@@ -16,7 +16,7 @@ from provider import QUESTIONS, difficulty
 from frontguard import Objective, Result, identify
 
 PROMPTS = {"plain": 0.8, "polite": 0.85, "step by step": 1.3, "examples": 1.6, "examples, twice": 1.55}
-SOLVED = Objective("solved", tolerance=0.01, statistic="mean", bounds=(0, 1))
+SOLVED = Objective("solved", tolerance=0.04, statistic="mean", bounds=(0, 1))
 
 
 def solves(prompt: str, question: int) -> bool:

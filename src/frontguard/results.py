@@ -337,6 +337,7 @@ class Result:
     guess: Guess | None = None  # where no arm is in
     limits: Kept | None = None  # where arms must keep to some: the front is that of the arms within
     apart: Floats | None = None  # where arms were compared in pairs: see `differences`
+    pairs: Floats | None = None  # the same of all pairs (K, K, M): upper bounds of inner values of an arm less another
     goal: str = "front"  # what is returned: all arms that none beats, or the short "list" of as few as are enough
 
     def having(self, verdict: Verdict) -> Bools:
@@ -589,10 +590,10 @@ class Result:
 
     @property
     def boxes(self) -> Comparable:
-        """What arms are compared by: their names, metrics, point estimates and boxes."""
+        """What arms are compared by: their names, metrics, point estimates, boxes, and differences within pairs."""
         metrics = self.metrics or tuple(map(Objective, self.objectives))
-        inner = self.inner
-        return Comparable(self.arms, metrics, inner.estimates, inner.lower, inner.upper, self.certificate.confidence)
+        inner, sure = self.inner, self.certificate.confidence
+        return Comparable(self.arms, metrics, inner.estimates, inner.lower, inner.upper, sure, self.pairs)
 
     def compare(self, arm: str, baseline: str) -> Comparison:
         """How an arm compares with another one in each metric: the difference and the ratio, with their intervals.

@@ -69,8 +69,8 @@ def test_both_panels_show_the_same_part_of_the_plane(demo: Demo) -> None:
     picture = demo_picture(demo)
     left, right = picture.panels
     assert limits(left) == limits(right)
-    assert "5 of 5 found" in left.title
-    assert "0 of 5 found" in right.title
+    assert left.title.endswith("4 returned, all truly best")
+    assert right.title.endswith("26 returned, none truly best")
     assert "20%" in picture.title
     codes = np.concatenate([demo.robust.verdict_codes, demo.by_means.verdict_codes])
     verdicts = sum(bool((codes == verdict).any()) for verdict in Verdict)

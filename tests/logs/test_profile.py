@@ -25,7 +25,7 @@ OBJECTIVES = (Objective("m0"), Objective("m1", "minimize"))
 
 
 def anew(log: Ordered, threat: Threat, tolerances: dict[str, float], step: float) -> tuple[list[float], float]:
-    """Every verdict's last ε before its first change, and the first ε with another front."""
+    """Every verdict's last ε before its first change, and the first ε with other arms in, or more of them open."""
     count = round((0.5 - threat.eps) / step)
     levels = [round(threat.eps + k * step, 12) for k in range(count)]
     codes = [
@@ -36,9 +36,12 @@ def anew(log: Ordered, threat: Threat, tolerances: dict[str, float], step: float
         history = [int(of_all[i]) for of_all in codes]
         stood = next((k for k, code in enumerate(history) if code != history[0]), len(levels))
         per_arm.append(np.nan if history[0] == Verdict.UNDECIDED else levels[stood - 1])
-    fronts = [(of_all == Verdict.IN).tolist() for of_all in codes]
-    changed = next((eps for eps, front in zip(levels, fronts, strict=True) if front != fronts[0]), 0.5)
-    return per_arm, changed
+    for eps, of_all in zip(levels, codes, strict=True):
+        pairs = list(zip(codes[0].tolist(), of_all.tolist(), strict=True))
+        others_in = any((was == Verdict.IN) != (now == Verdict.IN) for was, now in pairs)
+        if others_in or any(was != Verdict.UNDECIDED == now for was, now in pairs):
+            return per_arm, eps
+    return per_arm, 0.5
 
 
 @pytest.mark.parametrize("threat", [Prescient(0.0), Prescient(0.05), Malicious(0.02), Share(0.02)], ids=str)

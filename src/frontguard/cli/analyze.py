@@ -155,7 +155,7 @@ def analyze(
     report: Annotated[Path | None, typer.Option(help="Write a report to this file: .html, .md or .csv.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON on stdout.")] = False,
 ) -> None:
-    """Say which arms of a log are certainly on the trade-off front, which certainly not, and what is open.
+    """Say which few arms of a log are enough, which are certainly beaten, and what is open.
 
     Exit code 0; 2 if the log cannot be read; 3 with --strict if arms are open.
     """

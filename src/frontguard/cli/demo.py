@@ -94,9 +94,7 @@ def _print(found: Demo, report: Report) -> None:
     screen.print(titled(title, columns, screen.width, gives_way=[3, 2, 1], elsewhere="--json"))
     screen.print(f"How sure is that? {' '.join(report.certificate)}\n")
     screen.print(
-        f"{robust.policy}: {robust.pulls:,} pulls, {len(robust.pareto_set)} of {len(robust.arms)} returned: the front, "
-        "and treatments that none beats in both objectives by more than that. "
-        f"{by_means.policy}: {by_means.pulls:,} pulls, {len(by_means.pareto_set)} returned. "
+        f"{robust.policy}: {robust.pulls:,} pulls. {by_means.policy}: {by_means.pulls:,} pulls. "
         f"{found.seconds:.1f} s in all."
     )
 
@@ -158,15 +156,15 @@ def bombed_in_words(found: Analysis, movie: str) -> str:
 
 
 def _print_flags(found: Analysis, report: Report) -> None:
-    from frontguard.words.analysis import by_verdict, robustness
+    from frontguard.words.analysis import answer, robustness
 
     screen = console()
     screen.print(f"\nA real job: {report.more[-1].words[0]}", style="bold")
-    screen.print(by_verdict(found))
+    screen.print(answer(found))
     screen.print(robustness(found) or "")
     screen.print(
-        "Its table: frontguard analyze compiler-flags --arm arm --minimize time --minimize bytes "
-        "--tolerance time=5% --tolerance bytes=1%\n"
+        "Its table: frontguard analyze compiler-flags --where neighbour=1 --contamination 15% --minimize time "
+        "--minimize bytes --tolerance time=5% --tolerance bytes=1%\n"
     )
 
 

@@ -1,8 +1,10 @@
 """Effect sizes: by how much, and how many times, arms differ from a baseline in each metric, as far as boxes tell.
 
 All boxes hold at once with the probability of the certificate, and what is read off two of them holds whenever these
-do: so all pairs, all metrics, differences and ratios hold together, at no price (docs/theory.md, (r)). Differences and
-ratios are in the metrics' units, arm against baseline; how arms stand to the tolerances is judged by inner values.
+do: so all pairs, all metrics, differences and ratios hold together, at no price (docs/theory.md, (v)). Where arms were
+measured on the same items, bounds of differences within pairs hold on that event too, and the sharper one counts.
+Differences and ratios are in the metrics' units, arm against baseline; how arms stand to the tolerances is judged by
+inner values.
 """
 
 from __future__ import annotations
@@ -75,8 +77,14 @@ class Effect:
 
     @property
     def told(self) -> Span:
-        """What is told of it first: the ratio, unless there is none or the metric is compared by differences."""
-        return self.difference if self.ratio is None or by_difference(self.metric) else self.ratio
+        """What is told of it first: the ratio, unless there is none or the metric is compared by differences.
+
+        Nor where the difference alone, within pairs, says which of the two is more.
+        """
+        if self.ratio is None or by_difference(self.metric):
+            return self.difference
+        apart = self.difference.low > 0.0 or self.difference.high < 0.0
+        return self.difference if apart and self.ratio.low <= 1.0 <= self.ratio.high else self.ratio
 
     @property
     def sign(self) -> int:
@@ -244,7 +252,11 @@ class Comparisons:
 
 @dataclass(frozen=True, eq=False)
 class Comparable:
-    """Arms with names, and inner values (K, M) of their metrics: point estimates, and boxes that hold at once."""
+    """Arms with names, and inner values (K, M) of their metrics: point estimates, and boxes that hold at once.
+
+    `apart` (K, K, M), where arms were measured in pairs, has upper bounds of an arm less another one, which hold with
+    the boxes; ∞ where pairs say nothing.
+    """
 
     arms: Sequence[str]
     metrics: tuple[Objective, ...]
@@ -252,6 +264,7 @@ class Comparable:
     lower: Floats
     upper: Floats
     confidence: float | None
+    apart: Floats | None = None
 
 
 def against(boxes: Comparable, baseline: int, numbers: Ints) -> Comparisons:
@@ -275,8 +288,12 @@ def against(boxes: Comparable, baseline: int, numbers: Ints) -> Comparisons:
         its = estimates[baseline], least[baseline], most[baseline]
         for spans, found in ((difference, _differences(mine, its)), (ratio, _ratios(metric, mine, its))):
             spans.estimates[:, d], spans.low[:, d], spans.high[:, d] = found
+        _, worst, best = _differences((0.0, low[numbers], high[numbers]), (0.0, low[baseline], high[baseline]))
+        if boxes.apart is not None and not metric.relative:
+            worst, best = _within_pairs(boxes.apart[:, :, d], numbers, baseline, worst, best)
+            ends = (-best, -worst) if metric.minimized else (worst, best)
+            _sharpen(difference, d, *ends)
         if boxes.confidence is not None:
-            _, worst, best = _differences((0.0, low[numbers], high[numbers]), (0.0, low[baseline], high[baseline]))
             contrasts[:, d] = contrasts_of(worst, best, metric.inner_tolerance)
     names = tuple(boxes.arms[i] for i in numbers.tolist())
     return Comparisons(
@@ -320,6 +337,24 @@ def _differences(mine: _Ends, its: _Ends) -> _Ends:
     with np.errstate(invalid="ignore"):  # ∞ − ∞: nothing is known of how two such lie to each other
         low, high = mine[1] - its[2], mine[2] - its[1]
     return mine[0] - its[0], np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
+
+
+def _within_pairs(ahead: Floats, numbers: Ints, baseline: int, worst: Floats, best: Floats) -> tuple[Floats, Floats]:
+    """By how much arms are ahead of the baseline, at least and at most, by boxes and by pairs.
+
+    Pairs say nothing of an arm that has no box, and together with it nothing where the two contradict each other:
+    that refutes what is assumed.
+    """
+    most = np.where(best < np.inf, np.minimum(best, ahead[numbers, baseline]), best)
+    least = np.where(worst > -np.inf, np.maximum(worst, -ahead[baseline, numbers]), worst)
+    nothing = least > most
+    return np.where(nothing, -np.inf, least), np.where(nothing, np.inf, most)
+
+
+def _sharpen(spans: SpanTable, d: int, low: Floats, high: Floats) -> None:
+    """Put these ends in the place of those that boxes give; the estimate lies between them."""
+    spans.low[:, d], spans.high[:, d] = low, high
+    spans.estimates[:, d] = np.clip(spans.estimates[:, d], low, high)
 
 
 def _ratios(metric: Objective, mine: _Ends, its: _Ends) -> _Ends:

@@ -15,7 +15,7 @@ Limits, if there are any, come first: only arms that certainly keep to them are 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -175,34 +175,37 @@ def pick(boxes: Comparable, field: Field, wish: Wish) -> Pick:
         keeps &= boxes.lower[:, gate.column] >= gate.within
         may_keep &= ~(boxes.upper[:, gate.column] < gate.beyond)
     numbers = np.flatnonzero(may_keep)
-    centre, low, high = _scores(boxes, numbers, field.listed & may_keep, wish)
+    score = _score_for(boxes, numbers, field.listed & may_keep, wish)
+    centre, low, high = score.of(boxes.estimates[numbers]), *_ends(score, boxes, numbers)
     able = keeps[numbers]
+    ahead = None if boxes.apart is None else _leads(score, boxes, numbers, low, high)
     best_low = float(low[able].max(initial=-np.inf))
-    perhaps = high >= best_low  # the one with the highest score is among these
+    # The one with the highest score is among these.
+    perhaps = np.asarray(high >= best_low if ahead is None else (ahead[:, able] >= 0.0).all(axis=1))
     wanted = _chosen(able, perhaps, field.listed[numbers], np.where(np.isnan(centre), -np.inf, centre))
     if boxes.confidence is None:  # nothing is promised of any box
         perhaps[:] = True
     if wanted is None:
         among = tuple(boxes.arms[i] for i in numbers.tolist())
         return Pick(None, wish, False, among, np.inf, (np.nan, -np.inf, np.inf), None, boxes.confidence)
-    rest = np.delete(high, wanted)
-    gap = float(rest.max(initial=-np.inf)) - float(low[wanted]) if len(rest) else 0.0
+    rest = np.delete(high if ahead is None else ahead[:, wanted], wanted)
+    gap = float(rest.max(initial=-np.inf)) - (float(low[wanted]) if ahead is None else 0.0) if len(rest) else 0.0
     behind = np.inf if np.isnan(gap) else max(gap, 0.0)  # ∞ − ∞: boxes of which nothing can be told
     certain = boxes.confidence is not None and behind == 0.0
     chosen = int(numbers[wanted])
     perhaps[wanted] = True
     among = (boxes.arms[chosen],) if certain else tuple(boxes.arms[i] for i in numbers[perhaps].tolist())
     others = np.flatnonzero(field.listed)
-    score = float(centre[wanted]), float(low[wanted]), float(high[wanted])
+    of_chosen = float(centre[wanted]), float(low[wanted]), float(high[wanted])
     compared = against(boxes, chosen, others[others != chosen])
-    return Pick(boxes.arms[chosen], wish, certain, among, behind, score, compared, boxes.confidence)
+    return Pick(boxes.arms[chosen], wish, certain, among, behind, of_chosen, compared, boxes.confidence)
 
 
 def _known(boxes: Comparable) -> Comparable:
     """Boxes of which an empty one, which what is assumed does not allow, says nothing."""
     nothing = ~(boxes.lower <= boxes.upper)
     lower, upper = np.where(nothing, -np.inf, boxes.lower), np.where(nothing, np.inf, boxes.upper)
-    return Comparable(boxes.arms, boxes.metrics, boxes.estimates, lower, upper, boxes.confidence)
+    return replace(boxes, lower=lower, upper=upper)
 
 
 def _chosen(able: Bools, perhaps: Bools, listed: Bools, centre: Floats) -> int | None:
@@ -214,25 +217,71 @@ def _chosen(able: Bools, perhaps: Bools, listed: Bools, centre: Floats) -> int |
     return None
 
 
-def _scores(boxes: Comparable, numbers: Ints, listed: Bools, wish: Wish) -> tuple[Floats, Floats, Floats]:
-    """Scores (n,) of these arms: of the estimates, and of both ends of the boxes."""
-    values = boxes.estimates[numbers], boxes.lower[numbers], boxes.upper[numbers]
+@dataclass(frozen=True, eq=False)
+class _Score:
+    """A number that rises with the values of some metrics: their sum by weights or, the knee's, the least of them.
+
+    Without any metric nothing tells arms apart.
+    """
+
+    columns: Ints
+    weights: Floats  # of each of these metrics; the knee's are ranges, by which its values are divided
+    best: Floats  # what the knee counts from
+    knee: bool = False
+
+    def of(self, values: Floats) -> Floats:
+        """The score of each row of inner values (n, M)."""
+        if not len(self.columns):
+            return np.zeros(len(values))
+        with np.errstate(invalid="ignore"):  # ∞ − ∞ says nothing
+            if self.knee:
+                return np.asarray(((values[:, self.columns] - self.best) / self.weights).min(axis=1))
+            return np.asarray((values[:, self.columns] * self.weights).sum(axis=1))
+
+    def lead(self, differences: Floats) -> Floats:
+        """The most by which one score exceeds another one, if values do so by these differences (n, n, M) at most."""
+        if not len(self.columns):
+            return np.zeros(differences.shape[:2])
+        if self.knee:  # the least of some less the least of others is at most the largest difference
+            return np.asarray((differences[..., self.columns] / self.weights).max(axis=2))
+        return np.asarray((differences[..., self.columns] * self.weights).sum(axis=2))
+
+
+def _score_for(boxes: Comparable, numbers: Ints, listed: Bools, wish: Wish) -> _Score:
+    """What these arms are chosen by."""
     if wish.weights is not None:
         names = [metric.name for metric in boxes.metrics]
-        columns = [names.index(name) for name, _ in wish.weights]
-        units = np.array([PER_CENT if boxes.metrics[d].relative else 1.0 for d in columns])
+        columns = np.array([names.index(name) for name, _ in wish.weights])
+        units = np.array([PER_CENT if boxes.metrics[d].relative else 1.0 for d in columns.tolist()])
         weights = units * np.array([weight for _, weight in wish.weights])
-        with np.errstate(invalid="ignore"):  # ∞ − ∞ says nothing
-            centre, low, high = ((each[:, columns] * weights).sum(axis=1) for each in values)
-        return centre, np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
+        return _Score(columns, weights, np.zeros(len(columns)))
     best, scale = _range(boxes.estimates[listed])
     if not (scale > 0.0).any():  # one arm on the list, or none
         best, scale = _range(boxes.estimates[numbers])
-    used = scale > 0.0
-    if not used.any():  # no estimate differs: nothing tells arms apart
-        return np.zeros(len(numbers)), np.full(len(numbers), -np.inf), np.full(len(numbers), np.inf)
-    centre, low, high = (((each - best)[:, used] / scale[used]).min(axis=1) for each in values)
-    return centre, low, high
+    used = np.flatnonzero(scale > 0.0)
+    return _Score(used, scale[used], best[used], knee=True)
+
+
+def _ends(score: _Score, boxes: Comparable, numbers: Ints) -> tuple[Floats, Floats]:
+    """Between what (n,) the scores of these arms lie."""
+    if not len(score.columns):
+        return np.full(len(numbers), -np.inf), np.full(len(numbers), np.inf)
+    low, high = score.of(boxes.lower[numbers]), score.of(boxes.upper[numbers])
+    return np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
+
+
+def _leads(score: _Score, boxes: Comparable, numbers: Ints, low: Floats, high: Floats) -> Floats:
+    """By how much (n, n) the score of each of these arms exceeds that of each other one at most, by boxes and pairs."""
+    assert boxes.apart is not None
+    with np.errstate(invalid="ignore"):
+        by_boxes = high[:, None] - low
+        alone = boxes.upper[numbers][:, None] - boxes.lower[numbers]
+        sharper = np.minimum(alone, boxes.apart[np.ix_(numbers, numbers)])
+        by_pairs = score.lead(np.where(alone < np.inf, sharper, np.inf))  # of an arm without a box pairs say nothing
+        leads = np.fmin(by_boxes, by_pairs)
+    leads[np.isnan(leads)] = np.inf
+    np.fill_diagonal(leads, 0.0)
+    return leads
 
 
 def _range(estimates: Floats) -> tuple[Floats, Floats]:

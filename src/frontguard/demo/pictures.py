@@ -23,7 +23,7 @@ from frontguard.words.statements import Statement
 from frontguard.words.tables import arm_table
 
 _WORDS = {
-    Verdict.IN: "returned: not clearly beaten",
+    Verdict.IN: "returned",
     Verdict.UNDECIDED: "undecided",
     Verdict.COVERED: "covered by a returned one",
     Verdict.OUT: "put out",
@@ -70,8 +70,9 @@ def demo_picture(demo: Demo) -> Picture:
         + (f"A saboteur replaced {share} of the records of the {total} that truly are." if attacked else ""),
         legend=_legend(panels, ring, _LIES),
         description=f"Two panels of {len(robust.arms)} treatments by minutes above and minutes below the safe range, "
-        f"less is better. {robust.policy}, which looks at medians, returns {kept} of the {total} treatments on the "
-        f"true front; {by_means.policy}, which looks at means, returns {kept_by_means}.",
+        f"less is better. Of the {len(robust.pareto_set)} that {robust.policy}, which looks at medians, lists, {kept} "
+        f"are on the true front of {total}; of the {len(by_means.pareto_set)} that {by_means.policy}, which looks at "
+        f"means, returns, {kept_by_means}.",
         caption="Rings are the truth. Medians stay within them whatever the saboteur writes; means are carried away, "
         "and others take their place.",
         width=12.0,
@@ -106,10 +107,15 @@ def _method(demo: Demo, result: Result, ring: Look, title: str, note: str) -> Pa
         Axis(result.objectives[0], "lower"),
         Axis(result.objectives[1], "lower"),
         tuple(layers),
-        f"{title} ({result.policy}): {len(demo.found(result))} of {len(names)} found, "
-        f"{len(result.pareto_set)} returned",
+        f"{title} ({result.policy}): {len(result.pareto_set)} returned, {_kept(demo, result)} truly best",
         f"{result.pulls:,} pulls; {note}",
     )
+
+
+def _kept(demo: Demo, result: Result) -> str:
+    """How many of the returned treatments are on the true front."""
+    kept = len(demo.found(result))
+    return {0: "none", len(result.pareto_set): "all"}.get(kept, str(kept))
 
 
 def _hint(result: Result, i: int, centre: Floats) -> str:

@@ -91,7 +91,7 @@ def read_reviews() -> Ordered:
 
 
 def analyze_reviews() -> Reviews:
-    """The front of the bundled log, whatever a prescient attacker wrote into 20 % of each movie's reviews."""
+    """The short list of the bundled log, whatever a prescient attacker wrote into 20 % of each movie's reviews."""
     medians = tuple(Objective(age, tolerance=HALF_A_STAR, quantile=0.5) for age in AGES)  # ties and all
     question = Question(medians, Prescient(CONTAMINATION))
     found = answer(read_reviews(), question)

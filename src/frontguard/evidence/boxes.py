@@ -110,7 +110,7 @@ class ArmBoxes:
     def of(self, arms: Ints) -> ArmBoxes:
         """Those of some arms only."""
         apart = None if self.apart is None else self.apart[np.ix_(arms, arms)]
-        return replace(ArmBoxes(*(array[arms] for array in self.alone)), apart=apart)
+        return replace(ArmBoxes(*(array.take(arms, axis=0) for array in self.alone)), apart=apart)
 
     def as_columns(self) -> Floats:
         """The same as an array (K, COLUMNS, M) in which no bound can gain anything any more."""

@@ -56,9 +56,10 @@ class Analysis(Result):
 
     @property
     def front_changes_at(self) -> float | None:
-        """The ε at which the front is no longer certain as a whole; 0.5 if it is below, None if that is not known.
+        """The ε at which the list, or the front, is no longer certain; 0.5 if it is below, None if that is not known.
 
-        It is not without a profile, nor of a study whose log, read as it is now, would not give the study's front.
+        From there on other arms are in, or one is open that was not. It is not known without a profile, nor of a study
+        whose log, read as it is now, would not give the study's front.
         """
         return None if self.profile is None or np.isnan(self.profile.front) else float(self.profile.front)
 

@@ -149,6 +149,7 @@ def answer(
         apart=None
         if boxes.apart is None
         else rival_bounds(boxes.as_columns(), verdicts.decided_by, len(question.objectives)),
+        pairs=None if boxes.apart is None else boxes.apart[:, :, : len(question.objectives)],
         what_if=otherwise,
         goal=question.aim,
     )
@@ -204,7 +205,9 @@ def _outlook(boxes: ArmBoxes, verdicts: Verdicts, question: Question) -> tuple[F
     whatever these tolerances decide of the front, they decide of the list (docs/theory.md (r)).
     """
     slacks, goal = (verdicts.accuracy_slack, verdicts.coverage_slack), question.goal()
-    if question.aim != "front" and verdicts.undecided.any():
+    # Of two arms that are not bounded from above one is a rival of every candidate, on the list or the front.
+    unbounded = np.isposinf(boxes.upper).all(axis=1).sum() > 1
+    if question.aim != "front" and not unbounded and verdicts.undecided.any():
         other = judge(boxes, **replace(question, aim="front").goal())
         slacks = min(slacks, (other.accuracy_slack, other.coverage_slack), key=max)
     return goal["accuracy"] + slacks[0], goal["coverage"] + slacks[1]

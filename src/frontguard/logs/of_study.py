@@ -238,6 +238,7 @@ def _with_aside(found: Analysis, log: StudyLog, kept: Ints, columns: Columns) ->
         limits=None if found.limits is None else found.limits.among(kept, len(arms)),
         what_if=tuple(each.among(kept, len(arms)) for each in found.what_if),
         apart=None if found.apart is None else _spread_out(found.apart, kept, len(arms)),
+        pairs=None if found.pairs is None else _spread_out_pairs(found.pairs, kept, len(arms)),
         certificate=replace(found.certificate, aside=aside),
         outlook=None if found.outlook is None else replace(found.outlook, aside=aside),
     )
@@ -246,6 +247,12 @@ def _with_aside(found: Analysis, log: StudyLog, kept: Ints, columns: Columns) ->
 def _spread_out(apart: Floats, kept: Ints, arms: int) -> Floats:
     whole = np.full((arms, *apart.shape[1:]), np.inf)
     whole[kept] = apart
+    return whole
+
+
+def _spread_out_pairs(pairs: Floats, kept: Ints, arms: int) -> Floats:
+    whole = np.full((arms, arms, pairs.shape[2]), np.inf)
+    whole[np.ix_(kept, kept)] = pairs
     return whole
 
 

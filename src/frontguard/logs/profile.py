@@ -1,7 +1,8 @@
 """The robustness profile: how dirty the data of a log may be before its verdicts change.
 
-For each arm the largest ε up to which its verdict stands, and the smallest ε at which the set of arms that are in is
-another one. For another ε only ranks change: K · M values are read anew from the sorted log, and nothing is sorted.
+For each arm the largest ε up to which its verdict stands, and the smallest ε at which the answer as a whole does not:
+other arms are in, or one is open that was not, so that those that are in might not be all, or not enough. For another
+ε only ranks change: K · M values are read anew from the sorted log, and nothing is sorted.
 
 As ε rises, keep(p) falls or more is taken, ranks fall, and every box widens: L falls and H rises. So do the boxes of
 means: bets leave c* of the same values, whatever ε is, and the mean is at most (c* + β) / α, where α falls or β rises
@@ -53,8 +54,8 @@ class Profile:
     """Up to which ε verdicts stand; exact to `resolution`, on levels that many steps above the present ε.
 
     `per_arm` (K,) is the largest level up to which the arm's verdict stands, NaN for an undecided one. `front` is the
-    smallest level at which other arms are in than now, and 1/2 if there is none below. `levels` (J,) are those that had
-    to be looked at, and `in_front` (J,) how many arms are in there.
+    smallest level at which other arms are in than now, or more are undecided, and 1/2 if there is none below. `levels`
+    (J,) are those that had to be looked at, and `in_front` (J,) how many arms are in there.
     """
 
     per_arm: Floats
@@ -140,7 +141,7 @@ def profile(
             lost = open_still & (known[end] != present)
             stands[lost] = level
             open_still &= ~lost
-            if changed == len(levels) and ((known[end] == Verdict.IN) != (present == Verdict.IN)).any():
+            if changed == len(levels) and _falls(known[end], present):
                 changed = end
         del known[level]
         choices.pop(level, None)
@@ -156,6 +157,13 @@ def profile(
         in_front=np.array([sizes[j] for j in seen]),
         resolution=step,
     )
+
+
+def _falls(codes: Ints, present: Ints) -> bool:
+    """Whether the present answer as a whole is no longer certain where verdicts are these."""
+    others_in = (codes == Verdict.IN) != (present == Verdict.IN)
+    newly_open = (codes == Verdict.UNDECIDED) & (present != Verdict.UNDECIDED)
+    return bool((others_in | newly_open).any())
 
 
 def levels_from(eps: float, step: float) -> Floats:

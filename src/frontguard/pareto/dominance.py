@@ -54,29 +54,23 @@ _PORTION = 20_000  # queries that are worth a thread of their own
 # Guards and maxima -------------------------------------------------------------------------------------------------
 
 
-@kernel(over="queries", deep=True)
 def _choose_guards(points: Floats, among: Ints, queries: Floats, most: int) -> Ints:
-    """Of the points `among`, one after another the one that dominates most of the queries that are left."""
-    left = np.ones(queries.shape[0], np.bool_)
-    chosen = np.empty(most, np.int64)
-    size = 0
-    while size < most:
-        best, count = -1, queries.shape[0] // 100  # a guard that settles less than that is not worth asking
-        for a in among:
-            settles = 0
-            for q in range(queries.shape[0]):
-                if left[q] and dominates(points, a, queries, q, NOWHERE):
-                    settles += 1
-            if settles > count:
-                best, count = a, settles
-        if best < 0:
+    """Of the points `among`, one after another the one that dominates most of the queries that are left.
+
+    >>> points, queries = np.array([[3.0, 1.0], [1.0, 3.0], [0.0, 0.0]]), np.array([[2.0, 1.0], [1.0, 1.0], [1.0, 2.0]])
+    >>> _choose_guards(points, np.array([2, 1, 0]), queries, 3).tolist()
+    [1, 0]
+    """
+    settles: Bools = np.asarray(~(points[among][:, None] < queries).any(axis=2))  # by point and query
+    chosen: list[int] = []
+    while len(chosen) < most and len(among):
+        counts = settles.sum(axis=1)
+        best = int(counts.argmax())
+        if counts[best] <= len(queries) // 100:  # a guard that settles less than that is not worth asking
             break
-        chosen[size] = best
-        size += 1
-        for q in range(queries.shape[0]):
-            if left[q] and dominates(points, best, queries, q, NOWHERE):
-                left[q] = False
-    return chosen[:size]
+        chosen.append(int(among[best]))
+        settles &= ~settles[best]
+    return np.array(chosen, np.int64)
 
 
 @kernel(over="order", deep=True)

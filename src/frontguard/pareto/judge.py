@@ -212,10 +212,12 @@ def _choose(boxes: ArmBoxes, arms: Ints, accuracy: Floats, coverage: Floats, mar
     chosen = keep_needed(seen, order, margin, coverage)
     step = np.zeros(len(arms), np.int64)
     step[chosen] = 1
-    rest = order[(inside & (step == 0))[order]]
-    rest = rest[find_covering(upper[rest], lower[chosen[inside[chosen]]], coverage) < 0]
-    step[keep_needed(seen, rest, margin, coverage, seem=False)] = 2
-    step[_needed_by_others(lower, upper, order, inside, step == 0, coverage)] = 3
+    spare = inside & (step == 0)
+    if spare.any():  # otherwise there is nobody else who could be in
+        rest = order[spare[order]]
+        rest = rest[find_covering(upper[rest], lower[chosen[inside[chosen]]], coverage) < 0]
+        step[keep_needed(seen, rest, margin, coverage, seem=False)] = 2
+        step[_needed_by_others(lower, upper, order, inside, step == 0, coverage)] = 3
     return Choice(step, inside)
 
 

@@ -226,11 +226,10 @@ def near(boxes: Floats, margin: Floats, i: int, k: int) -> bool:
 
 def likely_ends(boxes: ArmBoxes) -> tuple[Floats, Floats]:
     """Between what estimates (K, M) are by the doubt that `near` allows for; −∞ where there are none."""
-    known = boxes.estimates > -np.inf
-    low, high = boxes.estimates.copy(), boxes.estimates.copy()
-    low[known] -= WARY * (boxes.estimates[known] - boxes.doubt_low[known])
-    high[known] += WARY * (boxes.doubt_high[known] - boxes.estimates[known])
-    return low, high
+    known, centre = boxes.estimates > -np.inf, boxes.estimates
+    with np.errstate(invalid="ignore"):
+        low, high = centre - WARY * (centre - boxes.doubt_low), centre + WARY * (boxes.doubt_high - centre)
+    return np.where(known, low, centre), np.where(known, high, centre)
 
 
 def find_near(low: Floats, high_of_others: Floats, margin: Floats) -> Bools:

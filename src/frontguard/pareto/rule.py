@@ -551,6 +551,11 @@ def rival_bounds(boxes: Floats, decided_by: Ints, objectives: int) -> Floats | N
     return found
 
 
+def pair_bounds(boxes: Floats, objectives: int) -> Floats | None:
+    """Upper bounds (K, K, M) by pairs of an arm less another one; ∞ for none, None without evidence on pairs."""
+    return None if boxes.shape[1] == COLUMNS else boxes[:, COLUMNS:, :objectives].copy()
+
+
 def floors(boxes: Floats) -> Floats:
     """Intervals (K, M, 2) that endless samples which go on as they are would leave of the boxes."""
     ends = np.stack([boxes[:, LOW_FLOOR], boxes[:, HIGH_FLOOR]], axis=-1)

@@ -9,6 +9,7 @@ another: there, doing for another one is an order by itself. Equal ones are take
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -50,9 +51,24 @@ def find_best_first(estimates: Floats, arms: Ints, coverage: Floats) -> Ints:
     for d in np.flatnonzero(coverage > 0.0):
         with np.errstate(over="ignore"):
             total += np.clip(estimates[:, d] / coverage[d], -_LARGE, _LARGE)
-    tolerated, strict = np.flatnonzero(coverage > 0.0)[::-1], np.flatnonzero(coverage == 0.0)[::-1]
-    columns = [-estimates[:, d] for d in tolerated], [-estimates[:, d] for d in strict]
-    return np.lexsort((arms, *columns[0], -total, *columns[1]))
+    strict = [-estimates[:, d] for d in np.flatnonzero(coverage == 0.0)]
+    tolerated = [-estimates[:, d] for d in np.flatnonzero(coverage > 0.0)]
+    return _sorted_by([*strict, -total, *tolerated, arms])
+
+
+def _sorted_by(keys: Sequence[Floats | Ints]) -> Ints:
+    """Places in the order of the first key, and of equal ones in that of the next: few are equal, and sorted again.
+
+    >>> _sorted_by([np.array([1.0, 0.0, 1.0, 0.0]), np.array([2, 3, 1, 3]), np.arange(4)]).tolist()
+    [1, 3, 2, 0]
+    """
+    order = np.argsort(keys[0])
+    ahead = keys[0][order]
+    same = ahead[1:] == ahead[:-1]
+    tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
+    some = order[tied]
+    order[tied] = some[np.lexsort([key[some] for key in reversed(keys)])]  # which keeps groups of equal ones together
+    return np.asarray(order, np.int64)
 
 
 class Measured(NamedTuple):

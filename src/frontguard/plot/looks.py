@@ -34,6 +34,12 @@ class Look:
     width: float = 1.6  # of a line, in points
 
 
+def box_shades(look: Look) -> tuple[float, float]:
+    """How much of a look's colour fills a box, and how much edges it: a hollow mark has a hollow box."""
+    fill, edge = (0.05, 0.3) if look.mark in PALE else (0.13, 0.6)
+    return (fill if look.filled else 0.0), edge
+
+
 BLUE, PINK, OCHRE, GREY, VERMILION, GREEN = "#0072B2", "#B5528C", "#B07A00", "#767676", "#D55E00", "#008F68"
 
 IN = Look(Statement.LEGEND_IN(), BLUE, "circle", size=8.0)

@@ -24,7 +24,7 @@ from frontguard.plot.layout.placing import readable
 from frontguard.plot.layout.scales import ticks
 from frontguard.plot.layout.sheet import sheet_of
 from frontguard.plot.layout.words import Word, at_ends
-from frontguard.plot.looks import PALE, THIN, Look
+from frontguard.plot.looks import PALE, THIN, Look, box_shades
 from frontguard.plot.picture import Axis, Panel, Picture
 
 _INCH, _POINT = 96, 96.0 / 72.0  # in pixels
@@ -235,7 +235,7 @@ def _traces(layer: parts.Layer, panel: Panel, frame: Frame) -> Iterator[Settings
             mode = "markers+text" if names else "markers"
             yield marks | {"mode": mode, "text": names, "textposition": "middle right"}
         case parts.Boxes():
-            fill, edge = (0.05, 0.3) if look.mark in PALE else (0.13, 0.6)
+            fill, edge = box_shades(look)
             corners = rectangles(layer.x_low, layer.y_low, layer.x_high, layer.y_high)
             closed = np.concatenate([corners, corners[:, :1], np.full_like(corners[:, :1], np.nan)], axis=1)
             yield _area(closed[..., 0], closed[..., 1], look, fill, edge)

@@ -40,7 +40,7 @@ from frontguard.objectives import Objective, parse_objectives, tolerances
 from frontguard.pareto.judge import front_of_estimates
 from frontguard.pareto.limits import LimitRule, keeping_of, veil
 from frontguard.pareto.promises import promised_amounts, promised_of_pairs
-from frontguard.pareto.rule import decide, floors, reachable, rival_bounds
+from frontguard.pareto.rule import decide, floors, pair_bounds, reachable, rival_bounds
 from frontguard.pareto.sampling import next_batch, wanted_arms
 from frontguard.pareto.standing import BUDGET, CONTROL, RUNNING, STOPS, Goal, Standing, checked_tolerance, new_standing
 from frontguard.policies.base import Policy, State
@@ -613,7 +613,8 @@ class Certified(Policy):
     def result(self, arm_names: Sequence[str] | None = None, objective_names: Sequence[str] | None = None) -> Result:
         """The answer so far, final once `done`; where no arm is in, with a guess beside it."""
         found, codes = replace(super().result(arm_names, objective_names), goal=self.goal.name), self.verdict_codes
-        found = replace(found, apart=rival_bounds(self.standing.boxes, found.decided_by, self.objectives))
+        boxes, M = self.standing.boxes, self.objectives
+        found = replace(found, apart=rival_bounds(boxes, found.decided_by, M), pairs=pair_bounds(boxes, M))
         if not found.pulls or (codes == Verdict.IN).any():
             return found
         alive = (codes != Verdict.OUT) & (codes != Verdict.SET_ASIDE)

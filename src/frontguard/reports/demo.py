@@ -20,6 +20,7 @@ from frontguard.reports.model import Fact, Figure, Report, Section
 from frontguard.results import Inner, Result
 from frontguard.words import analysis as summary
 from frontguard.words.certificate import guarantee
+from frontguard.words.comparing.instead import take_instead
 
 _METRICS = tuple(Objective(name, "minimize") for name in OBJECTIVES)
 
@@ -43,23 +44,13 @@ def _in_minutes(found: Demo) -> Result:
 def demo_report(found: Demo, origin: Origin | None = None) -> Report:
     """The report on the demonstration."""
     robust = _in_minutes(found)
-    kept, by_means, total = len(found.found(found.robust)), len(found.found(found.by_means)), len(found.truth)
-    lies = percent(found.contamination)
     returned = [f"{len(each.pareto_set)} returned" for each in (found.robust, found.by_means)]
     return report_of(
         robust,
         kind="demo",
         title="Demonstration: the best of 36 sabotaged treatments",
-        answer=(
-            f"{kept} of the {total} treatments on the true front are among the {len(found.robust.pareto_set)} of "
-            f"{len(robust.arms)} that {found.robust.policy} returns, {by_means} among the "
-            f"{len(found.by_means.pareto_set)} of a method that looks at means ({found.by_means.policy}), although a "
-            f"saboteur replaced {lies} of the records of these {total} by the worst that can be recorded."
-        ),
-        guarantee=(
-            guarantee(robust),
-            "The method with means promises nothing here: it assumes that nobody lies.",
-        ),
+        answer=_answer(found),
+        guarantee=(guarantee(robust), *_left_out(robust, found.truth), *_of_means(found.by_means)),
         facts=(
             Fact("By medians", f"{found.robust.policy}, {found.robust.pulls:,} pulls, {returned[0]}"),
             Fact("By means", f"{found.by_means.policy}, {found.by_means.pulls:,} pulls, {returned[1]}"),
@@ -68,6 +59,39 @@ def demo_report(found: Demo, origin: Origin | None = None) -> Report:
         steps=origin_steps(origin),
         more=(_reviews_part(found.reviews), _flags_part(found.flags)),
     )
+
+
+def _answer(found: Demo) -> str:
+    """How many of those that either method returns are on the true front."""
+    robust, by_means, total = found.robust, found.by_means, len(found.truth)
+    said = (
+        f"Of the {len(robust.pareto_set)} of {len(robust.arms)} treatments that {robust.policy} lists, "
+        f"{_how_many(found, robust)} on the true front of {total}; of the {len(by_means.pareto_set)} that a method "
+        f"that looks at means ({by_means.policy}) returns, {_how_many(found, by_means)}"
+    )
+    if not found.contamination:
+        return f"{said}. Nobody lied."
+    return (
+        f"{said}. A saboteur had replaced {percent(found.contamination)} of the records of these {total} by the worst "
+        "that can be recorded."
+    )
+
+
+def _how_many(found: Demo, result: Result) -> str:
+    kept = len(found.found(result))
+    return {0: "none is", 1: "1 is", len(result.pareto_set): "all are"}.get(kept, f"{kept} are")
+
+
+def _left_out(robust: Result, truth: list[str]) -> list[str]:
+    """Of treatments on the true front that are not listed, which listed one does for each."""
+    said = {name: take_instead(robust, robust.arms.index(name)) for name in truth if name not in robust.pareto_set}
+    return [f"{name} is on the true front and not listed: {instead}." for name, instead in said.items() if instead]
+
+
+def _of_means(by_means: Result) -> list[str]:
+    if by_means.certificate.confidence is not None:
+        return []
+    return ["The method with means promises nothing here: it assumes that nobody lies."]
 
 
 def _reviews_part(reviews: Reviews) -> Section:
@@ -88,7 +112,7 @@ def _flags_part(found: Analysis) -> Section:
         found,
         f"{len(found.arms)} sets of GCC flags for a small C program, its time (1 is plain -O2) and its size, measured "
         f"{found.pulls:,} times beside a noisy neighbour.",
-        summary.by_verdict(found),
+        summary.answer(found),
         picture=shown("Compiler flags", plot.front(found)),
     )
 

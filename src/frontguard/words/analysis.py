@@ -23,7 +23,7 @@ from frontguard.words import guess
 from frontguard.words.certificate import allowed, amounts_in_words, sensible, suggested_tolerances
 from frontguard.words.command_line import command_line
 from frontguard.words.comparing.pairs import in_pairs, pairs_of
-from frontguard.words.front import front_in_words, measured, place
+from frontguard.words.front import front_in_words, measured, names_of_listed, place
 from frontguard.words.limits import beaten_and_beyond, none_within_yet
 from frontguard.words.notices import in_clusters, rows_that_count
 from frontguard.words.statements import Statement
@@ -46,7 +46,7 @@ def by_verdict(found: Analysis) -> str:
         measured=measured(found),
         are=are(len(front)),
         place=place(found),
-        arms=f" ({names_in_short(front)})" if front else "",
+        arms=f" ({names_of_listed(front)})" if front else "",
     )
     beaten, too_far = beaten_and_beyond(found)
     others: list[tuple[int, Callable[..., str]]] = [

@@ -409,11 +409,11 @@ def amounts_in_words(value: float | Sequence[float], objectives: Sequence[Object
     """An amount of each objective.
 
     >>> amounts_in_words((0.02, 0.0), [Objective("seconds", "minimize", "2%"), Objective("size", "minimize")])
-    '2% in seconds and nothing in size'
+    '2% in seconds and 0 in size'
     """
     values = value if isinstance(value, Sequence) else (value,) * len(objectives)
     pairs = zip(values, objectives, strict=True)
-    return joined([f"{amount(v, each) if v else 'nothing'} in {each.name}" for v, each in pairs])
+    return joined([f"{amount(v, each)} in {each.name}" for v, each in pairs])
 
 
 def suggested_tolerances(

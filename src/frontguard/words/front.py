@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from frontguard.phrases import are, joined, number_of
@@ -11,6 +13,18 @@ from frontguard.words.comparing.instead import best_of
 from frontguard.words.limits import among_those_within, none_within
 from frontguard.words.statements import Statement
 from frontguard.words.tables.arm_table import names_in_short
+
+MOST_LISTED = 10
+"""Arms of a short list that its answer names, all of them: they are what was asked for."""
+
+
+def names_of_listed(front: Sequence[str]) -> str:
+    """The arms that are in by name, if they are few; a handful of them if they are not.
+
+    >>> names_of_listed(["f", "b", "c", "d", "e", "a"]), names_of_listed([str(k) for k in range(11)])
+    ('a, b, c, d, e, f', '0, 1, 2, 3, 4 … and 6 more')
+    """
+    return names_in_short(front, MOST_LISTED) if len(front) <= MOST_LISTED else names_in_short(front)
 
 
 def front_in_words(result: Result) -> str:
@@ -38,7 +52,7 @@ def enough_in_words(result: Result) -> str:
     """Which arms are enough, and what holds of the others, in two sentences."""
     front, of, coverage = result.pareto_set, measured(result), result.certificate.coverage
     scope, others = among_those_within(result), " that keeps to them" if result.limits is not None else ""
-    named, everything = names_in_short(front), len(front) == len(result.arms) - len(result.aside)
+    named, everything = names_of_listed(front), len(front) == len(result.arms) - len(result.aside)
     if everything and len(front) > 1:
         return Statement.ALL_LISTED(measured=of, scope=scope, arms=named)
     within = amounts_in_words(coverage, result.metrics) if any(np.atleast_1d(coverage)) else ""

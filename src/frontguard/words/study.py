@@ -25,11 +25,11 @@ from frontguard.words.command_line import command_line, commands_to_look
 from frontguard.words.comparing import gate
 from frontguard.words.comparing.pairs import pairs_of
 from frontguard.words.counted import what_counts
-from frontguard.words.front import front_in_words
+from frontguard.words.front import front_in_words, names_of_listed
 from frontguard.words.limits import all_limits, none_within_yet, open_by_limits
 from frontguard.words.notices import reasons_in_words
 from frontguard.words.statements import Statement
-from frontguard.words.tables.arm_table import ArmTable, arm_table, counts, names_in_short, shown
+from frontguard.words.tables.arm_table import ArmTable, arm_table, counts, shown
 from frontguard.words.threats import able
 
 How = Literal["done", "time", "cancelled"]
@@ -82,7 +82,7 @@ def list_is_over(snapshot: Snapshot) -> bool:
 
 def _so_far(snapshot: Snapshot) -> str:
     inside = snapshot.result.pareto_set
-    named = f" (in: {names_in_short(inside)})" if inside else ""
+    named = f" (in: {names_of_listed(inside)})" if inside else ""
     return f"So far: {counts(snapshot.result)}{named}."
 
 

@@ -214,7 +214,7 @@ def beaten_region(arms: Arms, x: int, y: int) -> Region | None:
     worst, width = values.min(axis=0), np.ptp(values, axis=0)
     # A word can stand there if the stairs leave a tenth of the picture at least below them.
     roomy = (width > 0.0).all() and (((stairs - worst) / width).prod(axis=1)).max() > 0.1
-    return Region(polygon[:, 0], polygon[:, 1], BEATEN, "beaten by the front" if roomy else "")
+    return Region(polygon[:, 0], polygon[:, 1], BEATEN, f"beaten by the {arms.result.goal}" if roomy else "")
 
 
 def beaten_by(points: Floats, signs: Floats) -> tuple[Floats, Floats]:
@@ -244,12 +244,13 @@ def front_caption(arms: Arms, chosen: Chosen, boxed: Bools, axes: Mapping[int, A
     telling = chosen.full & (arms.codes != Verdict.OUT)
     marks, rest = arms.estimates[chosen.full][:, list(columns)], int(chosen.rest.sum())
     different = np.unique(marks, axis=0)
+    shaded = len(arms.objectives) == 2 and (arms.codes == Verdict.IN).any()
     return captioned(
         f"Marks are estimates; {true_values(arms.result, 'boxes')}.",
         "A box that is cut off at the edge goes on beyond it.",
         "Boxes that would hide one another are left out." if telling.any() and not boxed[telling].all() else "",
         "Arms with the same estimates are drawn beside each other." if len(different) < len(marks) else "",
-        "Shaded is what the front beats." if len(arms.objectives) == 2 and (arms.codes == Verdict.IN).any() else "",
+        f"Shaded is what the {arms.result.goal} beats." if shaded else "",
         "" if not arms.beaten_by_means.any() else "Rings: who a comparison of means would have been fooled about.",
         f"{number_of(len(marks))} with a mark each, {rest:,} more as a density." if rest else "",
         arms.not_seen(chosen.full | chosen.rest, axes),

@@ -14,7 +14,7 @@ from matplotlib.patches import Patch, Polygon
 from frontguard._common.typing import Floats
 from frontguard.plot import picture as parts
 from frontguard.plot.layout.frames import Frame, bounded, clipped, inside, rectangles, steps
-from frontguard.plot.looks import PALE, Look
+from frontguard.plot.looks import PALE, Look, box_shades
 from frontguard.plot.picture import Layer, Panel
 
 TEXT = "#333333"
@@ -46,11 +46,10 @@ def draw(axes: Axes, layer: Layer, panel: Panel, frame: Frame, depth: float) -> 
             )
             marks.set_in_layout(False)
         case parts.Boxes():
-            pale = layer.look.mark in PALE
+            fill, edge = box_shades(layer.look)
             _polygons(
                 axes, rectangles(layer.x_low, layer.y_low, layer.x_high, layer.y_high), depth, linewidths=0.8,
-                facecolors=[shade(layer.look, 0.05 if pale else 0.13)],
-                edgecolors=[shade(layer.look, 0.3 if pale else 0.6)],
+                facecolors=[shade(layer.look, fill)], edgecolors=[shade(layer.look, edge)],
             )  # fmt: skip
         case parts.Lines():
             style: dict[str, Any] = {"alpha": layer.opacity, "zorder": depth}
