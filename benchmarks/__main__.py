@@ -22,6 +22,7 @@ LONG = (
     "cold",  # commands with no machine code on disk
     "certified",  # pulls beside R-PSI's
     "limit",  # pulls beside what any method needs
+    "apart",  # how often equal arms are told apart where they are taken as independent
     "choices",  # what the certified policy's own choices cost
     "means",  # boxes of means beside betting and the Beta mixture, and their cost beside medians
     "pairs",  # pulls where arms answer the same questions, beside questions of their own

@@ -34,7 +34,7 @@ from benchmarks.tables import Row
 from frontguard import Gaussian, Oblivious, Prescient
 from frontguard.experiments.contestants import CONTESTANTS
 from frontguard.experiments.plan import DELTA, T_BAR, Experiment, Setting
-from frontguard.policies import Certified
+from frontguard.policies import Certified, Independent
 from frontguard.simulation import Adversary, Environment
 from frontguard.simulation.adversaries import review_bomber
 from frontguard.simulation.environments import gaussian
@@ -72,6 +72,7 @@ class Instance:
 
     name: str
     policy: Certified
+    independent: Independent  # the same, for arms that are: as those of a simulation are
     environment: Environment
     adversary: Adversary | None
     threat: Threat
@@ -108,13 +109,14 @@ def instances() -> Iterator[Instance]:
     named += [(f"normal, K = {K}, M = {M}", normal_setting(K, M, eps)) for K, M, eps in NORMAL]
     for name, setting in named:
         experiment, contestant = setting.experiment, CONTESTANTS["certified"]
-        policy = contestant.kind(**contestant.arguments(setting))
-        assert isinstance(policy, Certified)
+        arguments = contestant.arguments(setting)
+        own, pairs = Certified(**arguments), Independent(**arguments)
         place = experiment.environment, setting.adversary, setting.threat, experiment.spread
-        yield Instance(f"{name}, ε = {setting.eps:g}", policy, *place)
+        yield Instance(f"{name}, ε = {setting.eps:g}", own, pairs, *place)
     boost, threat = covboost(), Oblivious(0.0)
-    policy = Certified(*boost.means.shape, threat=threat, accuracy=0.0, coverage=0.0, delta=DELTA)
-    yield Instance("COV-BOOST by medians", policy, boost.environment(), None, threat, None)
+    arguments = {"arms": 20, "objectives": 3, "threat": threat, "accuracy": 0.0, "coverage": 0.0, "delta": DELTA}
+    own, pairs = Certified(**arguments), Independent(**arguments)
+    yield Instance("COV-BOOST by medians", own, pairs, boost.environment(), None, threat, None)
 
 
 # What a pull tells --------------------------------------------------------------------------------------------------
@@ -307,7 +309,7 @@ def needed_pulls(instance: Instance) -> float:
 
 def main() -> Iterator[Row]:
     """A row for each instance, and their geometric mean."""
-    ratios, changes = [], []
+    ratios, changes, in_pairs = [], [], []
     for instance in instances():
         least = needed_pulls(instance)
         ends = ends_of(instance.policy, instance.environment, instance.adversary, RUNS, first_run=FIRST_RUN)
@@ -318,6 +320,10 @@ def main() -> Iterator[Row]:
             changes.append(pulls / BEFORE[instance.name])
             details += f", before {BEFORE[instance.name]:,.0f}"
         yield Row(instance.name, pulls / least, details=details)
+        ends = ends_of(instance.independent, instance.environment, instance.adversary, RUNS, first_run=FIRST_RUN)
+        in_pairs.append(float(ends.pulls.mean()) / pulls)
+        yield Row(f"{instance.name}: pulls in pairs / without", in_pairs[-1], details=f"{ends.pulls.mean():,.0f} pulls")
     yield Row("geometric mean", geometric(ratios))
+    yield Row("pulls in pairs / without, geometric mean", geometric(in_pairs))
     if changes:
         yield Row("pulls / those of the policy before, geometric mean", geometric(changes), at_most=0.82)

@@ -396,6 +396,15 @@ class InPairs(Notice):
 
 
 @dataclass(frozen=True)
+class IndependentArms(Notice):
+    """So many `arms` are compared in pairs besides, which takes for granted that they are measured independently."""
+
+    warns: ClassVar[bool] = False
+    arms: int
+    kind: Literal["independent_arms"] = "independent_arms"
+
+
+@dataclass(frozen=True)
 class TooFewClusters(Notice):
     """Nothing is known of `arms` (the first of them by name) because they have `most` clusters each or fewer.
 
@@ -571,6 +580,7 @@ AnyNotice = (
     | TooFewPulls
     | InClusters
     | InPairs
+    | IndependentArms
     | TooFewClusters
     | RowsWithoutArm
     | RowsLeftOut

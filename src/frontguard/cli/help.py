@@ -28,6 +28,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "--pair": "COLUMN",
         "--paired": "",
         "--items": "N",
+        "--independent": "",
         "--pilot": "FILE.csv",
         "--study": "NAME",
         "--storage": "STORAGE",

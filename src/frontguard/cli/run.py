@@ -131,6 +131,13 @@ def run(
         int | None,
         whole_from(1, "Pulls measure so many items of a list, {item} from 1, each once, in random order; --paired."),
     ] = None,
+    independent: Annotated[
+        bool,
+        typer.Option(
+            "--independent",
+            help="No measurement of one arm depends on another arm's: arms are compared in pairs, too.",
+        ),
+    ] = False,
     study: Annotated[str | None, typer.Option(help="Name of the study in its storage (without: the spec's).")] = None,
     allow_failed_arms: Annotated[
         bool, typer.Option("--allow-failed-arms", help="Exit 0 if certified, even if arms that fail were set aside.")
@@ -156,6 +163,7 @@ def run(
         contamination=contamination, confidence=confidence, goal=goal,
         max_pulls=max_pulls, max_pulls_per_arm=max_pulls_per_arm, max_time=max_time, cost=cost, max_cost=max_cost,
         polish=polish, workers=workers, timeout=timeout, seed=seed, name=study, paired=paired, items=items,
+        independent=independent,
     )  # fmt: skip
     asked = read_asked(baseline, pick)
     check_asked(asked, [each.name for each in wanted.arms], wanted.objectives)
@@ -231,6 +239,7 @@ def with_options(
     name: str | None = None,
     paired: bool = False,
     items: int | None = None,
+    independent: bool = False,
 ) -> Spec:
     """The spec with what else the command line says; nothing changes where it says nothing."""
     from frontguard.commands.spec import default_lease
@@ -239,6 +248,7 @@ def with_options(
     changes: dict[str, Any] = {"workers": workers, "seed": seed, "items": items}
     changes["polish"] = polish or None
     changes["paired"] = True if paired or items is not None else None
+    changes["independent"] = True if independent else None
     changes["threat"] = threat_of(threat, contamination, spec.threat, prefix="--")
     if confidence is not None:
         changes["confidence"] = checked_confidence(confidence, "--confidence")
@@ -319,6 +329,7 @@ def begun_study(spec: Spec, storage: Storage, where: str, baseline: str | None =
                 seed=spec.seed,
                 paired=spec.paired,
                 items=spec.items,
+                independent=spec.independent,
                 lease=spec.lease,
                 about=spec.about(begun) | spec.arm_parts(),
             )

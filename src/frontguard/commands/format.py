@@ -205,6 +205,7 @@ class StudyToml(_Toml):
     seed: Natural = 0
     paired: Annotated[bool, _wanted("true or false")] = False
     items: Count | None = None
+    independent: Annotated[bool, _wanted("true or false")] = False
     storage: Text | None = None
     budget: Budget | None = None
     cost: Price | None = None

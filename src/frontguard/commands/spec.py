@@ -96,6 +96,7 @@ class Spec:
     items: int | None = None
     polish: bool = False
     cost: float | str | None = None  # of a pull: a metric, or an amount; arms may have amounts of their own
+    independent: bool = False
 
     def arm_parts(self) -> dict[str, Any]:
         """The parameters of a grid and, for each arm, their values; nothing of arms that were listed by name."""
@@ -144,6 +145,11 @@ class Spec:
             raise BadInput(
                 "--paired: no command has {rep}, the number of the repeat, or {seed}, both of which are the same for "
                 "all arms: without, their pulls have nothing in common"
+            )
+        if self.independent and "rep" in used:
+            raise BadInput(
+                "--independent: a command has {rep}, which is the same for all arms, so that their pulls may depend on "
+                "it; use {pull} or {seed}, or leave --independent away"
             )
 
     def costs(self) -> float | str | dict[str, float | str] | None:
@@ -352,6 +358,7 @@ def _built(table: SpecToml, complain: Complaints, file: Path) -> Spec:
         budget=Limits(budget.max_pulls, budget.max_pulls_per_arm, budget.max_time, budget.max_cost),
         cost=study.cost,
         polish=study.polish,
+        independent=study.independent,
         workers=run.workers,
         timeout=run.timeout,
         prepare_timeout=run.prepare_timeout,

@@ -59,6 +59,7 @@ def identify(
     polish: bool = False,
     paired: bool = False,
     items: Sequence[Any] | int | None = None,
+    independent: bool = False,
     max_time: float | str | None = None,
     timeout: float | str | None = None,
     seed: int = 0,
@@ -88,6 +89,8 @@ def identify(
     items
         A list of items, such as questions, each of which an arm is measured on once at most, in random order, the same
         for all arms; or their number, if `evaluate` gets 0, 1, …. What counts are means over the list.
+    independent
+        As in `Study`: measurements of different arms do not depend on each other. Not with `rep`, which they share.
     executor
         "threads", "processes", "serial" (in this thread), "dask://HOST:PORT", any `concurrent.futures.Executor`, or a
         `distributed.Client`. The last two are left open.
@@ -125,7 +128,7 @@ def identify(
     count = None if workers is None else checked_count(workers, "workers")
     listed = _items(items)
     measure = Measure(_a_function(evaluate), _pull_parameters(evaluate))
-    _check_pairs(measure.named, paired, listed)
+    _check_pairs(measure.named, paired, listed, independent)
     until = None if max_time is None else time.monotonic() + checked_seconds(max_time, "max_time")
     limit = None if timeout is None else checked_seconds(timeout, "timeout")
     # Workers first: what they refuse is refused before a study is begun, and a script that is imported once more by a
@@ -151,6 +154,7 @@ def identify(
             seed=seed,
             paired=paired,
             items=None if listed is None else len(listed),
+            independent=independent,
             lease=lease,
         )
         try:
@@ -317,7 +321,7 @@ def _items(items: object) -> Sequence[Any] | None:
     return items
 
 
-def _check_pairs(named: tuple[str, ...], paired: bool, items: Sequence[Any] | None) -> None:
+def _check_pairs(named: tuple[str, ...], paired: bool, items: Sequence[Any] | None, independent: bool) -> None:
     """Refuse pairs that have nothing in common, and items that are not asked for."""
     if items is None and "item" in named:
         raise BadInput("evaluate takes an item: say which there are, items=[...], or how many, items=400")
@@ -325,3 +329,5 @@ def _check_pairs(named: tuple[str, ...], paired: bool, items: Sequence[Any] | No
         raise BadInput("evaluate must take an item, evaluate(arm, item), where items are given")
     if paired and items is None and not {"rep", "seed"} & set(named):
         raise BadInput("evaluate must take rep or seed, which the pulls of a repeat share, where paired=True is given")
+    if independent and "rep" in named:
+        raise BadInput("evaluate takes rep, which is the same for all arms: without it, or without independent=True")

@@ -6,6 +6,7 @@ Read in this order:
 
 - `base`: the contract, and the turn-taking that all policies share;
 - `certified`: the policy of this library, around the rule of `pareto.rule`;
+- `independent`: the same for arms that do not depend on each other, which are compared in pairs as well;
 - `gate`: the same with another goal, a baseline that candidates are compared with;
 - `pending`: what was told and a policy has not taken yet;
 - `rpsi`: the paper's Algorithm 1; `auer`: what the paper compares it with;
@@ -15,6 +16,7 @@ Read in this order:
 from frontguard.policies.auer import AuerA1, AuerA1M
 from frontguard.policies.base import Policy
 from frontguard.policies.certified import Certified
+from frontguard.policies.independent import Independent
 from frontguard.policies.rpsi import RPSI
 
-__all__ = ["RPSI", "AuerA1", "AuerA1M", "Certified", "Policy"]
+__all__ = ["RPSI", "AuerA1", "AuerA1M", "Certified", "Independent", "Policy"]

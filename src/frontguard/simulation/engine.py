@@ -24,6 +24,7 @@ from frontguard._common.compiled import KernelEntry, entry, kernel
 from frontguard._common.machine import usable_cores
 from frontguard._common.machine_code import KernelValue, record_type
 from frontguard._common.typing import Floats, Ints
+from frontguard.evidence.apart import ApartRule, refresh_apart
 from frontguard.evidence.boxes import BoxRule, refresh
 from frontguard.evidence.samples import (
     COLUMN,
@@ -42,7 +43,7 @@ from frontguard.pareto.limits import LimitRule, veil_arm
 from frontguard.pareto.rule import decide
 from frontguard.pareto.sampling import next_batch
 from frontguard.pareto.standing import Goal, Standing
-from frontguard.policies import RPSI, AuerA1, AuerA1M, Certified, Policy
+from frontguard.policies import RPSI, AuerA1, AuerA1M, Certified, Independent, Policy
 from frontguard.policies import auer as _auer
 from frontguard.policies import rpsi as _rpsi
 from frontguard.policies.auer import Rounds
@@ -77,6 +78,9 @@ _LIMITS = record_type(LimitRule, INDICES, VECTOR, VECTOR)
 _BOX_RULE = record_type(
     BoxRule, _TABLES, _TABLES, MATRIX, MATRIX, MATRIX, VECTOR, VECTOR, INDICES, MATRIX, VECTOR, VECTOR, MATRIX, MATRIX
 )
+
+_FLAGS, _LEVELS = types.boolean[::1], types.float64[:, :, :, ::1]
+_APART_RULE = record_type(ApartRule, _FLAGS, VECTOR, MATRIX, MATRIX, VECTOR, _FLAGS)
 
 
 @entry(VECTOR(SOURCE, STATES, STATES, _RING, INDICES, VECTOR, _COLUMNS))
@@ -200,24 +204,60 @@ def _run_certified(
     streams = run_streams(rewards, attacks, objectives)
     while control[0].stop == 0:
         order, counts = next_batch(standing)
-        left = control[0].max_pulls - control[0].pulls
-        for n in range(order.size):
-            i = order[n]
-            wanted = min(counts[n], left)
-            if wanted == 0:
-                continue
-            left -= wanted
-            arms[i].pulls += wanted
-            control[0].pulls += wanted
-            fresh = _take(source, streams, i, blocks[i], used, wanted)
-            for d in range(objectives):  # the whole batch at once: merging costs as much as the sample is long
-                pool = reserve(pool, columns, i * objectives + d, wanted)
-                push_sorted(pool, columns, i * objectives + d, fresh[d])
-            if refresh(boxes, i, Samples(pool, pool, columns), arms[i].pulls, rule):
-                control[0].revive = 1
-            if limited:
-                veil_arm(boxes, i, limits, arms, read)
+        pool = _take_batch(source, streams, standing, rule, pool, columns, blocks, used, order, counts)
+        if limited:
+            for n in range(order.size):
+                veil_arm(boxes, order[n], limits, arms, read)
         decide(by_rule, goal)
+    return pool
+
+
+@entry(VECTOR(SOURCE, STATES, STATES, _STANDING, _GOAL, _BOX_RULE, _APART_RULE, _LEVELS, VECTOR, _COLUMNS))
+def _run_independent(
+    source: CompiledSource, rewards: Words, attacks: Words, standing: Standing, goal: Goal, rule: BoxRule,
+    apart: ApartRule, levels: Floats, pool: Floats, columns: Table,
+) -> Floats:  # fmt: skip
+    """One run of the certified policy for independent arms. Returns the pool of the samples."""
+    arms, boxes, control = standing.arms, standing.boxes, standing.control
+    count, _, objectives = boxes.shape
+    blocks = np.empty((count, objectives, BLOCK))
+    used = np.full(count, BLOCK)
+    pulls = np.zeros(count, np.int64)
+    streams = run_streams(rewards, attacks, objectives)
+    while control[0].stop == 0:
+        order, counts = next_batch(standing)
+        pool = _take_batch(source, streams, standing, rule, pool, columns, blocks, used, order, counts)
+        for i in range(count):
+            pulls[i] = arms[i].pulls
+        alive = np.sort(standing.alive[: control[0].alive])
+        refresh_apart(boxes, levels, Samples(pool, pool, columns), pulls, alive, order, rule, apart)
+        decide(standing, goal)
+    return pool
+
+
+@kernel
+def _take_batch(
+    source: CompiledSource, streams: RunStreams, standing: Standing, rule: BoxRule, pool: Floats, columns: Table,
+    blocks: Floats, used: Ints, order: Ints, counts: Ints,
+) -> Floats:  # fmt: skip
+    """So many pulls of each of these arms, as the budget allows, and their boxes. Returns the pool of the samples."""
+    arms, boxes, control = standing.arms, standing.boxes, standing.control
+    objectives = boxes.shape[2]
+    left = control[0].max_pulls - control[0].pulls
+    for n in range(order.size):
+        i = order[n]
+        wanted = min(counts[n], left)
+        if wanted == 0:
+            continue
+        left -= wanted
+        arms[i].pulls += wanted
+        control[0].pulls += wanted
+        fresh = _take(source, streams, i, blocks[i], used, wanted)
+        for d in range(objectives):  # the whole batch at once: merging costs as much as the sample is long
+            pool = reserve(pool, columns, i * objectives + d, wanted)
+            push_sorted(pool, columns, i * objectives + d, fresh[d])
+        if refresh(boxes, i, Samples(pool, pool, columns), arms[i].pulls, rule):
+            control[0].revive = 1
     return pool
 
 
@@ -307,6 +347,10 @@ _COMPILED: dict[type[Policy], tuple[KernelEntry, Callable[[Any], tuple[Any, ...]
     AuerA1: (_run_auer, lambda policy: (policy.standing, policy.sums)),
     AuerA1M: (_run_auer_m, lambda policy: (policy.standing,)),
     Certified: (_run_certified, lambda policy: (policy.standing, policy.goal, policy.rule, policy.limits)),
+    Independent: (
+        _run_independent,
+        lambda policy: (policy.standing, policy.goal, policy.rule, policy.apart, policy.levels),
+    ),
 }
 """The compiled run of a policy, and what it is given between the streams and the samples."""
 

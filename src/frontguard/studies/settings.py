@@ -22,6 +22,7 @@ from frontguard.phrases import did_you_mean, shortened, shown
 from frontguard.policies import Certified
 from frontguard.policies.certified import POLISH
 from frontguard.policies.gate import Gatekeeper
+from frontguard.policies.independent import Independent
 from frontguard.policies.paired import Paired
 from frontguard.results import ArmParts
 from frontguard.studies.costs import Cost
@@ -82,6 +83,7 @@ class Settings:
     items: int = 0  # of the list that these are drawn from; 0 where there is none
     cost: Cost | None = None  # of a pull, where they are not all alike
     polish: bool = False  # whether to go on after the certificate until estimates are steady
+    independent: bool = False  # whether measurements of different arms do not depend on each other
     columns: Columns = field(init=False, repr=False, compare=False)  # what a pull measures, and what has a box
 
     def policy(self) -> Certified:
@@ -92,6 +94,8 @@ class Settings:
             kind, optional = Gatekeeper, optional | {"baseline": self.arms.index(self.baseline)}
         elif self.paired:
             kind, optional = Paired, optional | {"items": self.items}
+        elif self.independent:
+            kind = Independent
         return kind.for_objectives(
             len(self.arms),
             self.objectives,
@@ -136,6 +140,8 @@ class Settings:
             del settings["cost"]
         if not self.polish:
             del settings["polish"]
+        if not self.independent:
+            del settings["independent"]
         return json.dumps(settings, ensure_ascii=False, default=asdict)
 
     @classmethod
@@ -169,6 +175,7 @@ class Settings:
             "items": 0,
             "cost": None,
             "polish": False,
+            "independent": False,
         } | read
         missing = [key for key in _READERS if key not in read]
         if missing:
@@ -201,6 +208,9 @@ class Settings:
             raise BadInput(f"coverage must be one number for each of {objectives} objectives; got {len(self.coverage)}")
         if self.paired and self.baseline is not None:
             raise BadInput("baseline: a gate goes by intervals; leave pairs and items away")
+        if self.independent and (self.paired or self.baseline is not None):
+            what = "a gate goes by intervals" if self.baseline is not None else "arms on the same items depend on them"
+            raise BadInput(f"independent: {what}; leave one of them away")
         if self.items and (not self.paired or self.items > MOST_ITEMS):
             raise BadInput(f"items must be at most {MOST_ITEMS:,}, of a study of pairs; got {self.items:,}")
         self._check_cost()
@@ -284,6 +294,7 @@ class Settings:
             ("pairs", self.paired, wanted.paired),
             ("items", self.items, wanted.items),
             ("costs", self.cost, wanted.cost),
+            ("independence", self.independent, wanted.independent),
             ("identity", self.about.get("identity"), wanted.about.get("identity")),
         ):
             if ours != theirs:
@@ -473,5 +484,6 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "items": lambda value: _whole_from_0(value, "items"),
     "polish": lambda value: _of_kind(bool, value, "true or false"),
     "cost": lambda value: None if value is None else _read_stored_cost(value),
+    "independent": lambda value: _of_kind(bool, value, "true or false"),
 }
 """What reads each key of the stored text."""

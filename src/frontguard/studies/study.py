@@ -113,6 +113,10 @@ class Study:
     items
         How many items there are, where pulls measure those of a finite list, each once, in random order: the k-th pulls
         of all arms the item number `item`, from 0. What counts are means over the list. Implies `paired`.
+    independent
+        Whether what is measured of one arm does not depend on what is measured of another: not on the same items, seeds
+        or moments. Quantiles and means with a known deviation are then compared in pairs as well, which saves pulls
+        where arms are close. See docs/pairs.md for when that is so.
     lease
         Time, in seconds or as `"10 min"`, after which a pull that was handed out, and neither told nor renewed, is
         given up: it counts as failed.
@@ -153,6 +157,7 @@ class Study:
         seed: int = 0,
         paired: bool = False,
         items: int | None = None,
+        independent: bool = False,
         lease: float | str = LEASE,
         worker: str | None = None,
         about: dict[str, Any] | None = None,
@@ -174,6 +179,7 @@ class Study:
             polish=bool(polish),
             paired=bool(paired) or items is not None,
             items=0 if items is None else checked_count(items, "items"),
+            independent=bool(independent),
             about=dict(about or {}),
             baseline=baseline,
         )
@@ -409,6 +415,11 @@ class Study:
                 raise BadInput(
                     f"pull {number}: a study of pairs has the pulls of a repeat together, and no clusters beside; got "
                     f"the cluster {of!r}"
+                )
+            if of and self.settings.independent:
+                raise BadInput(
+                    f"pull {number}: the study takes its arms as independent of each other, which pulls of different "
+                    f"arms in one cluster are not; got the cluster {of!r}"
                 )
             at = came.at or time.time()
             if self.settings.stored_values > len(values):

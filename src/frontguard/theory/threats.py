@@ -46,6 +46,9 @@ class Threat(ABC):
     chooses_hits: ClassVar[bool]
     """Whether the attacker chooses which measurements are replaced, so that this may have to do with their values."""
 
+    foresees: ClassVar[bool] = True
+    """Whether what replaces a measurement may give away what later ones will be."""
+
     def __post_init__(self) -> None:
         """Refuse an ε outside [0, 1/2)."""
         value = real_number(self.eps, f"eps (ε) of {type(self).__name__}")
@@ -155,6 +158,7 @@ class Oblivious(_IndependentHits):
     """
 
     name: ClassVar[str] = "oblivious"
+    foresees: ClassVar[bool] = False
 
 
 @dataclass(frozen=True)

@@ -316,6 +316,7 @@ _SENTENCES: dict[type[notices.Notice], str | Callable[[Any], str]] = {
     notices.TooFewPulls: _too_few_pulls,
     notices.InClusters: in_clusters,
     notices.InPairs: in_pairs,
+    notices.IndependentArms: lambda _: Statement.INDEPENDENT(),
     notices.TooFewClusters: _too_few_clusters,
     notices.RowsWithoutArm: _rows_without_arm,
     notices.RowsLeftOut: rows_that_count,

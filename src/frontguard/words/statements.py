@@ -58,6 +58,11 @@ class Statement(Enum):
         "way, but what an arm gives on one must not depend on when it is measured, nor on what was measured before.",
         "(s)",
     )
+    INDEPENDENT = (
+        "Arms are compared in pairs, too, which takes for granted that what is measured of one does not depend on what "
+        "is measured of another: not on the same items, seeds or moments.",
+        "(u)",
+    )
     LIST = (
         "What counts are means over the list of {items} items, which must be measured in random order, or all of them.",
         "(t)",

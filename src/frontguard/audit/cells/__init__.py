@@ -14,11 +14,12 @@ measures and analyses are the real ones. Where to start:
 - `gates`: candidates against a baseline, in studies and of logs.
 - `pairs`: studies and logs of arms on the same items, and of finite lists.
 - `costs`: pulls that have costs, and studies that go on after their certificate.
+- `independent`: studies that take arms as independent of each other.
 """
 
 from __future__ import annotations
 
-from frontguard.audit.cells import clusters, costs, gates, limits, lists, logs, means, pairs, studies
+from frontguard.audit.cells import clusters, costs, gates, independent, limits, lists, logs, means, pairs, studies
 from frontguard.audit.cells.contract import CELLS, DELTA, Cell, Rng
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "clusters",
     "costs",
     "gates",
+    "independent",
     "limits",
     "lists",
     "logs",

@@ -56,7 +56,15 @@ def cell(answers: Callable[[Rng], Answers]) -> Callable[[Rng], Answers]:
 # How a study is driven by hand ----------------------------------------------------------------------------------------
 
 
-def begun(world: World, rng: Rng, threat: Threat = NO_ATTACK, *, max_pulls: int = 600, goal: str = "list") -> Study:
+def begun(
+    world: World,
+    rng: Rng,
+    threat: Threat = NO_ATTACK,
+    *,
+    max_pulls: int = 600,
+    goal: str = "list",
+    independent: bool = False,
+) -> Study:
     """A study of a world, in memory."""
     return Study(
         world.arms,
@@ -67,6 +75,7 @@ def begun(world: World, rng: Rng, threat: Threat = NO_ATTACK, *, max_pulls: int 
         max_pulls=max_pulls,
         goal=goal,
         limits=world.limits,
+        independent=independent,
     )
 
 

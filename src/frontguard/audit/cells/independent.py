@@ -1,0 +1,44 @@
+"""Studies that take arms as independent of each other, which they are, and so compare them in pairs."""
+
+from __future__ import annotations
+
+from frontguard._common.typing import Floats
+from frontguard.audit.cells.contract import Answers, Rng, Told, begun, cell, watched
+from frontguard.audit.worlds import FAR, World, normal
+from frontguard.objectives import Objective
+from frontguard.studies.study import Pull
+from frontguard.theory.threats import Malicious, Oblivious, Threat
+
+_ARMS = 3
+
+
+def _alike(objective: Objective) -> World:
+    """Arms that are exactly alike, so that whatever tells them apart is false."""
+    return World((objective,), tuple((normal(3.0, 1.0),) for _ in range(_ARMS)))
+
+
+def _drives(rng: Rng, threat: Threat, world: World) -> Answers:
+    """Hits push the first arm up and the others down; whoever picks them hits values that lie on the other side."""
+    study = begun(world, rng, threat, max_pulls=120, goal="front", independent=True)
+
+    def measured(pull: Pull) -> Told:
+        values: Floats = world.measure(pull.index, rng)
+        up = pull.index == 0
+        picks = isinstance(threat, Malicious)
+        chance = 2.0 * threat.eps if picks else threat.eps  # of those who pick, half of the values are worth a hit
+        worth = (values[0] < 3.0) == up if picks else True
+        return [FAR if up else -FAR] if worth and rng.random() < chance else values.tolist()
+
+    yield from watched(world, study, measured, at_once=6, look_every=60)
+
+
+@cell
+def independent_arms_hit_by_value(rng: Rng) -> Answers:
+    """Arms that are alike and independent, compared in pairs; a malicious attacker hits what hurts most."""
+    yield from _drives(rng, Malicious(0.05), _alike(Objective("quality")))
+
+
+@cell
+def independent_means(rng: Rng) -> Answers:
+    """Arms that are alike and independent, compared in pairs, by means with a known deviation."""
+    yield from _drives(rng, Oblivious(0.0), _alike(Objective("quality", statistic="mean", sigma=1.0)))

@@ -1,0 +1,319 @@
+"""How far two arms are apart at most that are measured independently of each other.
+
+What decides on two arms is an upper bound of m_j − m_i in one objective. H_j − L_i is one, by two intervals that hold
+each with a probability of its own. Where measurements of one arm say nothing of another's, their evidence may be
+multiplied, and refutes sooner. For a number x let E_i(x) be the evidence against m_i ≤ x, and E_j(y) that against
+m_j ≥ y, each of which at the true value ever reaches 1/δ' with probability δ' at most. If m_j − m_i ≥ g, then both
+claims are true at x = m_i and y = x + g; so g is refuted if
+
+    E_i(x) E_j(x + g) ≥ 1/δ'   whatever x is.
+
+*Quantiles*: E is the evidence of counts, averaged over shifts as in `evidence.averages`, with a prior that fits many
+pulls, and a constant besides, so that E is never below e^`LOWEST`. It is read at levels: L_i(a) ends the x whose
+evidence is a at least, H_j(a) begins the y, and with levels a_0 < a_1 < … of which a_l + a_{N−l} ≥ log(1/δ') no g is
+left above the largest H_j(a_{N−l}) − L_i(a_{l+1}). *Means with a known deviation*: a normal mixture over both arms has
+a closed form (`normal_apart`).
+
+Where the attacker's replacements may give away what later pulls will measure, arms are not chosen in the dark, and the
+product is no supermartingale. The largest evidence of each arm over all time is still one of independent numbers, of
+which the product reaches e^T with probability (1 + T) e^(−T) at most: T is then chosen by that (`lasting_threshold`).
+Proofs: docs/theory.md, (u).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from frontguard._common.compiled import inlined, kernel
+from frontguard._common.typing import Bools, Floats, Ints
+from frontguard.evidence.boundaries import log_prior_of, taken_away
+from frontguard.evidence.boxes import COLUMNS, ESTIMATE, REFUTED, BoxRule, usable_shifts
+from frontguard.evidence.means import threshold_of
+from frontguard.evidence.mixtures import log_mixture
+from frontguard.evidence.samples import Record, Samples, ranked
+from frontguard.evidence.statistics import NORMAL_MEAN, QUANTILE, RELATIVE, SIGMA, Statistic, kinds_and_scales
+from frontguard.theory.threats import Threat
+
+SHARE = 0.5
+"""Of δ, what evidence on pairs gets where arms are independent; boxes have the rest."""
+
+STRENGTH = 16.0
+"""Weight of the prior of a count's evidence: pairs decide where arms are close, so after many pulls."""
+
+LOWEST, STEP = -3.0, 0.25
+"""The logarithm of the evidence that an arm always has, and how far apart the levels are at which it is read."""
+
+TOGETHER, NORMAL_WEIGHT = 0.9, 150.0
+"""Of the prior of two means with a known deviation: how much their bets agree, and its weight in pulls."""
+
+
+class ApartRule(NamedTuple):
+    """By what arms are compared that are independent of each other; beside the `BoxRule` of M objectives, S shifts."""
+
+    usable: Bools  # (M,): see `comparable`
+    thresholds: Floats  # (M,): T of each ordered pair; of means, of both orders together
+    low_priors: Floats  # (M, S): constants of the mixtures, see `boundaries.log_prior_of`, from below ...
+    high_priors: Floats  # ... and from above
+    evidence: Floats  # (N,): at which an arm's evidence is read, rising
+    lasting: Bools  # (1,): whether what counts is the largest evidence of all time
+
+
+def comparable(statistics: Sequence[Statistic]) -> Bools:
+    """In which objectives (M,) independent arms are compared: quantiles, and means with a known σ but no percentage."""
+    kinds, scales = kinds_and_scales(statistics)
+    return np.asarray((kinds == QUANTILE) | ((kinds == NORMAL_MEAN) & (scales[:, RELATIVE] == 0.0)))
+
+
+def lasting_threshold(delta: float) -> float:
+    """T with (1 + T) e^(−T) = δ: what a product of two evidences, each the largest of all time, reaches that rarely.
+
+    >>> T = lasting_threshold(0.01)
+    >>> round(T, 3), round((1.0 + T) * math.exp(-T), 6)
+    (6.638, 0.01)
+    """
+    wanted = threshold_of(delta)
+    T = wanted
+    while True:  # rises to the root
+        following = wanted + math.log1p(T)
+        if following <= T * (1.0 + 1e-15):
+            return following
+        T = following
+
+
+def apart_rule(threat: Threat, statistics: Sequence[Statistic], rule: BoxRule, *, arms: int, delta: float) -> ApartRule:
+    """Bounds of m_j − m_i for all ordered pairs of K arms and all comparable objectives, at once with 1 − δ.
+
+    `rule` is that of the boxes, of as many statistics.
+    """
+    usable = comparable(statistics)
+    bounds = max(1, arms * (arms - 1) * int(usable.sum()))
+    lasting = threat.eps > 0.0 and threat.foresees
+    threshold = lasting_threshold(delta / bounds) if lasting else threshold_of(delta / bounds)
+    thresholds = np.where(rule.kinds[: len(usable)] == NORMAL_MEAN, threshold_of(2.0 * delta / bounds), threshold)
+    levels = LOWEST + STEP * np.arange(1, math.ceil((threshold - 2.0 * LOWEST) / STEP) + 1)
+    priors = [np.zeros(keep.shape) for keep in (rule.low_keep, rule.high_keep)]
+    for found, keeps in zip(priors, (rule.low_keep, rule.high_keep), strict=True):
+        for place, kept in np.ndenumerate(keeps):
+            if 0.0 < kept < 1.0:
+                found[place] = log_prior_of(float(kept), STRENGTH)
+    return ApartRule(usable, thresholds, priors[0], priors[1], np.exp(levels), np.array([lasting]))
+
+
+def unknown_levels(arms: int, objectives: int, rule: ApartRule) -> Floats:
+    """Where evidence begins and ends, (2, K, M, N) from below and, with the sign changed, from above: nowhere yet."""
+    return np.full((2, arms, objectives, rule.evidence.shape[0]), -np.inf)
+
+
+# Means with a known deviation ---------------------------------------------------------------------------------------
+
+
+@kernel
+def normal_apart(pulls_i: float, pulls_j: float, threshold: float) -> float:
+    """How far the difference of two means is from the true one at most, in units of σ, at all numbers of pulls at once.
+
+    >>> round(normal_apart(1000.0, 1000.0, 9.0), 4)
+    0.2243
+    """
+    a, b = pulls_i / NORMAL_WEIGHT, pulls_j / NORMAL_WEIGHT
+    odds = (1.0 + a) * (1.0 + b) - TOGETHER * TOGETHER * a * b
+    prior = (1.0 / (a * a) + 1.0 / (b * b) - 2.0 * TOGETHER / (a * b)) / (1.0 - TOGETHER * TOGETHER)
+    reach: float = math.sqrt((2.0 * threshold + math.log(odds)) * (1.0 / a + 1.0 / b + prior) / NORMAL_WEIGHT)
+    return reach
+
+
+# Quantiles ----------------------------------------------------------------------------------------------------------
+
+
+@inlined
+def _value(samples: Samples, record: Record, place: int, from_above: bool) -> float:
+    """The value at a place of a sorted sample; from above, that of the sample with its signs changed."""
+    return -ranked(samples, record, record.count - 1 - place) if from_above else ranked(samples, record, place)
+
+
+@kernel
+def _log_evidence(n: int, k: int, keep: float, log_weight: float, log_prior: float) -> float:
+    """log(w M_n(k)); −∞ where k is no less than is to be expected, or it was not found."""
+    if not 0.0 < keep < 1.0 or k >= keep * n:
+        return -np.inf
+    found = log_weight + log_mixture(n, k, keep, 1.0 - keep, STRENGTH, log_prior)
+    return found if found == found else -np.inf
+
+
+@kernel
+def _likely_count(n: int, keep: float, wanted: float) -> int:
+    """About how many of n may be counted so that the logarithm of the evidence is as wanted, or somewhat more.
+
+    That is about n KL(k/n ‖ keep), less what the mixture costs. It is convex in k, so that Newton's method ends on the
+    side of more evidence.
+    """
+    goal, floor = (wanted + 0.5 * math.log(n) + 3.0) / n, 0.5 / n
+    q = max(floor, keep - math.sqrt(2.0 * keep * (1.0 - keep) * goal))
+    for _ in range(3):
+        slope = math.log(q / keep) - math.log((1.0 - q) / (1.0 - keep))
+        if slope > -1e-6:
+            break
+        distance = q * math.log(q / keep) + (1.0 - q) * math.log((1.0 - q) / (1.0 - keep))
+        q = min(max(q - (distance - goal) / slope, floor), keep)
+    return int(n * q)
+
+
+@kernel
+def _where_to_begin(
+    n: int, lost: int, keep: float, log_weight: float, log_prior: float, wanted: float
+) -> tuple[int, float]:
+    """A count with which one shift alone has the evidence wanted, if `lost` has it, and the logarithm of what it has.
+
+    A smaller one than the largest such count only makes what follows take longer.
+    """
+    k = lost
+    if 0.0 < keep < 1.0 and n > 0 and log_weight > -np.inf:
+        k = max(lost, _likely_count(n, keep, wanted - log_weight))
+    while True:
+        found = _log_evidence(n, k, keep, log_weight, log_prior)
+        if k == lost or found >= wanted:
+            return k, found
+        k = lost + ((k - lost) >> 1)
+
+
+@inlined
+def _with_one_more(term: float, lowered: float, n: int, k: int, keep: float) -> float:
+    """w M_n(k+1) from w M_n(k), by parts of its integral; nothing from where it is no less than is to be expected."""
+    if term <= 0.0 or k + 1 >= keep * n:
+        return 0.0
+    half = 0.5 * STRENGTH
+    return max(0.0, ((half + k) * ((1.0 - keep) / keep) * term - lowered) / (half + (n - k) - 1.0))
+
+
+@kernel
+def ends_at_levels(
+    samples: Samples, record: Record, pulls: int, lost: int, from_above: bool, shifts: int,
+    keep: Floats, costs: Floats, log_weights: Floats, log_priors: Floats, evidence: Floats, ends: Floats,
+) -> None:  # fmt: skip
+    """For each evidence the end L of the x that have no less, from above −H: writes `ends` (N,), −∞ where none has.
+
+    Of the pulls so many are `lost`: they may count as whatever bears less evidence. `keep`, `costs` R(t), `log_weights`
+    and `log_priors` are (S,), of which the first `shifts` are used.
+    """
+    have, n = record.count, pulls
+    always = math.exp(LOWEST)
+    less = math.log1p(-always)
+    highest = math.log(evidence[-1])
+    counts, terms, lowered = np.zeros(shifts, np.int64), np.zeros(shifts), np.zeros(shifts)
+    end = -np.inf
+    for s in range(shifts):
+        k, found = _where_to_begin(n, lost, keep[s], log_weights[s] + less, log_priors[s], highest)
+        counts[s] = k - lost
+        terms[s] = math.exp(found) if found < 700.0 else 0.0
+        if 0.0 < keep[s] < 1.0:
+            lowered[s] = math.exp(log_weights[s] + less - log_priors[s]) / keep[s]
+        if found >= highest and counts[s] < have:  # below, one shift alone refutes more than is asked for
+            end = max(end, _value(samples, record, counts[s], from_above) - costs[s])
+    following = np.full(shifts, np.inf)  # where the count of each shift rises next
+    for s in range(shifts):
+        if counts[s] < have:
+            following[s] = _value(samples, record, counts[s], from_above) - costs[s]
+    level = evidence.shape[0] - 1
+    while True:
+        for s in range(shifts):
+            while counts[s] < have and following[s] <= end:
+                terms[s] = _with_one_more(terms[s], lowered[s], n, counts[s] + lost, keep[s])
+                counts[s] += 1
+                following[s] = np.inf
+                if counts[s] < have:
+                    following[s] = _value(samples, record, counts[s], from_above) - costs[s]
+        total = always
+        for s in range(shifts):
+            total += terms[s]
+        while level >= 0 and total < evidence[level]:
+            ends[level] = end
+            level -= 1
+        if level < 0:
+            return
+        end = np.inf
+        for s in range(shifts):
+            end = min(end, following[s])
+
+
+@kernel
+def _refresh_levels(
+    levels: Floats, boxes: Floats, i: int, samples: Samples, pulls: int, rule: BoxRule, apart: ApartRule
+) -> None:
+    """Bring what the evidence of arm i says up to date with its sorted samples; `pulls` counts all it was asked for."""
+    M, found = boxes.shape[2], np.empty(apart.evidence.shape[0])
+    for d in range(apart.usable.shape[0]):
+        if rule.kinds[d] != QUANTILE or not apart.usable[d]:
+            continue
+        record: Record = samples.columns[i * M + d]
+        lost = pulls - record.count + taken_away(rule.taken[d], pulls)
+        shifts = usable_shifts(boxes[i, :, d], rule)
+        for side in range(2):
+            keep, priors = (rule.low_keep, apart.low_priors) if side == 0 else (rule.high_keep, apart.high_priors)
+            ends_at_levels(
+                samples, record, pulls, lost, side == 1, shifts, keep[d], rule.costs[d], rule.log_weights[d], priors[d],
+                apart.evidence, found,
+            )  # fmt: skip
+            for level in range(found.shape[0]):
+                # Of all looks; unless what these rested on has been found false.
+                if apart.lasting[0] and boxes[i, REFUTED, d] == 0.0:
+                    levels[side, i, d, level] = max(levels[side, i, d, level], found[level])
+                else:
+                    levels[side, i, d, level] = found[level]
+
+
+@inlined
+def _by_levels(levels: Floats, j: int, i: int, d: int) -> float:
+    """The largest m_j − m_i that two quantiles' evidence does not refute."""
+    last, most = levels.shape[3] - 1, -np.inf
+    for level in range(last + 1):
+        most = max(most, -levels[1, j, d, last - level] - levels[0, i, d, level])
+    return most
+
+
+@inlined
+def _all_back(samples: Samples, asked: Ints, arm: int, column: int) -> bool:
+    """Whether an arm has measurements, and none failed or is on its way: such a one may be anything."""
+    return bool(asked[arm] > 0 and asked[arm] == samples.columns[column].count)
+
+
+@inlined
+def _compare(
+    boxes: Floats, levels: Floats, samples: Samples, asked: Ints, j: int, i: int, rule: BoxRule, apart: ApartRule
+) -> None:
+    """Bring the bound of m_j − m_i up to date in every objective."""
+    M = boxes.shape[2]
+    for d in range(apart.usable.shape[0]):
+        if not apart.usable[d]:
+            continue
+        bound = np.inf
+        if rule.kinds[d] == QUANTILE:
+            bound = _by_levels(levels, j, i, d)
+        elif _all_back(samples, asked, i, i * M + d) and _all_back(samples, asked, j, j * M + d):
+            reach = normal_apart(float(asked[i]), float(asked[j]), apart.thresholds[d]) * rule.scales[d, SIGMA]
+            bound = boxes[j, ESTIMATE, d] - boxes[i, ESTIMATE, d] + reach
+        boxes[j, COLUMNS + i, d] = min(boxes[j, COLUMNS + i, d], bound)
+
+
+@kernel
+def refresh_apart(
+    boxes: Floats, levels: Floats, samples: Samples, asked: Ints, arms: Ints, touched: Ints, rule: BoxRule,
+    apart: ApartRule,
+) -> None:  # fmt: skip
+    """Bring the columns of pairs in `boxes` up to date, of the pairs of each touched arm with each of `arms`.
+
+    `asked` (K,) counts all pulls of an arm that were asked for: one that failed, or is not back yet, may be anything.
+    """
+    for t in touched:
+        _refresh_levels(levels, boxes, t, samples, asked[t], rule, apart)
+        for d in range(apart.usable.shape[0]):
+            if boxes[t, REFUTED, d] != 0.0:  # what was said with R, say, is not to be kept
+                for k in range(boxes.shape[0]):
+                    boxes[t, COLUMNS + k, d] = boxes[k, COLUMNS + t, d] = np.inf
+    for t in touched:
+        for k in arms:
+            if k != t:
+                _compare(boxes, levels, samples, asked, t, k, rule, apart)
+                _compare(boxes, levels, samples, asked, k, t, rule, apart)

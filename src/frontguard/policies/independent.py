@@ -1,0 +1,126 @@
+"""The certified policy for arms that are measured independently of each other: it compares them in pairs as well.
+
+It decides by `pareto.rule` like `Certified`, which reads what the evidence of two arms says together beside the boxes,
+wherever that is sharper (`evidence.apart`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from frontguard._common.typing import Ints
+from frontguard.errors import BadInput
+from frontguard.evidence.apart import SHARE, ApartRule, apart_rule, comparable, refresh_apart, unknown_levels
+from frontguard.evidence.boxes import checked_statistics, unknown_boxes
+from frontguard.evidence.pairs import MOST_ARMS
+from frontguard.evidence.statistics import Statistic
+from frontguard.notices import IndependentArms, Notice
+from frontguard.policies.certified import Certified
+from frontguard.policies.pending import Pending
+from frontguard.policies.saved import check_range, check_shape
+from frontguard.theory.threats import Threat
+
+
+class Independent(Certified):
+    """`Certified`, for arms whose measurements do not depend on each other: that is taken for granted.
+
+    Half of δ is for the evidence on pairs of arms. It saves pulls where arms are close, so that many are needed; where
+    few are, it takes more. Up to 300 arms, of which quantiles count, or means with a known deviation.
+
+    >>> from frontguard import Prescient
+    >>> policy = Independent(2, 1, threat=Prescient(0.1), accuracy=0.1)
+    >>> while not policy.done:
+    ...     arms = policy.ask()
+    ...     policy.tell(arms, [[float(arm)] for arm in arms])
+    >>> policy.result().verdicts, policy.result().status
+    ({'0': 'out', '1': 'in'}, 'certified')
+    """
+
+    fixed = Certified.fixed | {"apart": ApartRule}
+    changing = Certified.changing | {"levels": np.ndarray}
+
+    def __init__(
+        self,
+        arms: int,
+        objectives: int,
+        *,
+        threat: Threat,
+        delta: float = 0.1,
+        quantiles: npt.ArrayLike = 0.5,
+        statistics: Sequence[Statistic] | None = None,
+        **settings: Any,
+    ) -> None:
+        counted = checked_statistics(statistics, quantiles, max(objectives, len(statistics or ())), threat)[:objectives]
+        if arms > MOST_ARMS:
+            raise BadInput(f"independent: pairs of up to {MOST_ARMS} arms are looked at; got {arms}: leave it away")
+        if not comparable(counted).any():
+            raise BadInput(
+                "independent: arms are compared by quantiles, and by means with a known deviation (sigma) whose "
+                "tolerance is no percentage; got no such objective: leave it away"
+            )
+        super().__init__(
+            arms, objectives, threat=threat, delta=delta, quantiles=quantiles, statistics=statistics, **settings
+        )
+        self.apart = apart_rule(threat, counted, self.rule, arms=arms, delta=SHARE * delta)
+        self._begin()
+
+    def _delta_of_boxes(self, delta: float) -> float:
+        return (1.0 - SHARE) * delta
+
+    def _begin(self) -> None:
+        super()._begin()
+        self.standing = self.standing._replace(boxes=unknown_boxes(self.arms, self.width, pairs=True))
+        self._read_at = np.zeros(self.arms, np.int64)  # pulls that were asked for when an arm's evidence was read
+        if hasattr(self, "apart"):  # which is made of what the boxes are read by
+            self.levels = unknown_levels(self.arms, self.objectives, self.apart)
+
+    def _check_fixed(self) -> None:
+        super()._check_fixed()
+        rule, shifts = self.apart, self.rule.costs.shape[1]
+        check_shape("apart.usable", rule.usable, np.bool_, (self.objectives,))
+        check_shape("apart.lasting", rule.lasting, np.bool_, (1,))
+        for name, array, shape in (
+            ("thresholds", rule.thresholds, (self.objectives,)),
+            ("low_priors", rule.low_priors, (self.width, shifts)),
+            ("high_priors", rule.high_priors, (self.width, shifts)),
+            ("evidence", rule.evidence, rule.evidence.shape[:1]),
+        ):
+            check_shape(f"apart.{name}", array, np.float64, shape)
+            if not np.isfinite(array).all():
+                raise BadInput(f"apart.{name} must be finite; got others")
+        if len(rule.evidence) == 0 or (rule.evidence <= 0.0).any() or (np.diff(rule.evidence) <= 0.0).any():
+            raise BadInput("apart.evidence must rise from above 0; got other numbers")
+
+    def _check_changing(self) -> None:
+        super()._check_changing()
+        levels = (2, self.arms, self.objectives, len(self.apart.evidence))
+        check_shape("levels", self.levels, np.float64, levels)
+        check_range("levels", self.levels, -np.inf, np.inf)
+
+    def with_pending(self, pending: Pending) -> Self:
+        """A copy that has taken what is pending; see `Certified.with_pending`."""
+        policy = super().with_pending(pending)
+        policy.levels, policy._read_at = self.levels.copy(), self._read_at.copy()
+        return policy
+
+    def _notices(self) -> tuple[Notice, ...]:
+        """Also that arms are taken to be independent."""
+        return (*super()._notices(), IndependentArms(self.arms))
+
+    def _refresh(self, touched: Ints, pulls: Ints) -> bool:
+        """Boxes, and what two arms' evidence says together of the arms that are not out.
+
+        Two arms are looked at as they stand at one moment: of one that was not told, pulls may have been started since.
+        """
+        found_false = super()._refresh(touched, pulls)
+        standing = self.standing
+        asked = standing.arms["pulls"] + self._outstanding
+        changed = np.union1d(touched, np.flatnonzero(asked != self._read_at))
+        self._read_at = asked
+        alive = np.sort(self._alive)
+        refresh_apart(standing.boxes, self.levels, self.samples, asked, alive, changed, self.rule, self.apart)
+        return found_false

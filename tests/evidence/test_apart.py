@@ -1,0 +1,201 @@
+"""Pairs of independent arms: against the evidence as it is written, and against arms that are truly alike."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy.optimize import minimize_scalar
+from scipy.special import betainc, betaln
+
+from frontguard import Gaussian, Malicious, Oblivious, Prescient, Share
+from frontguard.evidence.apart import (
+    LOWEST,
+    NORMAL_WEIGHT,
+    STRENGTH,
+    TOGETHER,
+    lasting_threshold,
+    normal_apart,
+    refresh_apart,
+)
+from frontguard.evidence.boxes import COLUMNS, REFUTED
+from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, NORMAL_MEAN, Statistic
+from frontguard.policies import Independent
+from frontguard.theory.threats import Threat
+
+Floats = npt.NDArray[np.float64]
+
+
+def told(policy: Independent, values: Any) -> Independent:
+    """The policy with values (K, n, M) of which nothing was decided."""
+    arms = np.repeat(np.arange(policy.arms), values.shape[1])
+    policy.expect(arms)
+    policy.take(arms, values.reshape(len(arms), -1))
+    policy._refresh(np.arange(policy.arms), policy.standing.arms["pulls"])
+    return policy
+
+
+def log_mixtures(n: Any, k: Any, p: float, strength: float = STRENGTH) -> Any:
+    """log M_n(k) as it is defined, where k < p n, and −∞ elsewhere."""
+    a, n, k = strength / 2, np.asarray(n, float), np.asarray(k, float)
+    with np.errstate(all="ignore"):
+        found = betaln(a + k, a + n - k) + np.log(betainc(a + k, a + n - k, p)) - k * np.log(p)
+    found = found - (n - k) * np.log1p(-p) - betaln(a, a) - np.log(betainc(a, a, p))
+    return np.where(k < p * n, found, -np.inf)
+
+
+def evidence(policy: Independent, arm: int, points: Floats, sign: float) -> Any:
+    """The logarithm of the evidence of an arm against m ≤ x; of what the sign makes of its values."""
+    n, rule = int(policy.standing.arms["pulls"][arm]), policy.rule
+    values = sign * policy.values_of(arm, 0)
+    lost = n - len(values) + int(rule.taken[0] * n)
+    total = np.full(len(points), math.exp(LOWEST))
+    for keep, cost, log_weight in zip(rule.low_keep[0], rule.costs[0], rule.log_weights[0], strict=True):
+        counts = (values[None, :] - cost <= points[:, None]).sum(axis=1) + lost
+        total += (1.0 - math.exp(LOWEST)) * np.exp(log_weight + np.minimum(log_mixtures(n, counts, keep), 600.0))
+    return np.log(total)
+
+
+@pytest.mark.parametrize(
+    ("threat", "spread", "pulls"),
+    [
+        (Oblivious(0.0), None, 300),
+        (Oblivious(0.1), Gaussian(1.0), 150),
+        (Prescient(0.1), Gaussian(1.0), 60),
+        (Share(0.05), None, 200),
+        (Malicious(0.2), Gaussian(1.0), 7),
+    ],
+)
+def test_bounds_are_those_of_the_evidence_as_it_is_written(threat: Threat, spread: Any, pulls: int) -> None:
+    values = np.random.default_rng(pulls).normal(size=(2, pulls, 1))
+    values[:, 3::29] = np.nan  # which fail
+    values[1] += 0.3
+    policy = told(Independent(2, 1, threat=threat, accuracy=0.1, spread=spread), values)
+    rule, costs = policy.apart, policy.rule.costs[0]
+    for side, sign in enumerate((1.0, -1.0)):
+        points = np.unique([sign * policy.values_of(0, 0) - cost for cost in costs])
+        found = evidence(policy, 0, np.concatenate([[-1e9], points]), sign)
+        ends = np.concatenate([[-np.inf], points])
+        wanted = [ends[np.argmax(found < level)] for level in np.log(rule.evidence)]
+        np.testing.assert_array_equal(policy.levels[side, 0, 0], wanted)
+    # What is refuted is: however m_0 is chosen, the two arms together have the evidence.
+    bound = float(policy.standing.boxes[1, COLUMNS + 0, 0])
+    if pulls < 10:
+        assert bound == np.inf
+        return
+    gap = bound + 1e-9
+    of_0 = np.unique([policy.values_of(0, 0) - cost for cost in costs])
+    of_1 = np.unique([policy.values_of(1, 0) + cost for cost in costs]) - gap
+    points = np.sort(np.concatenate([[-1e9, 1e9], of_0, of_1, of_0 - 1e-12, of_1 + 1e-12]))
+    product = evidence(policy, 0, points, 1.0) + evidence(policy, 1, -(points + gap), -1.0)
+    assert product.min() >= rule.thresholds[0]
+    less = bound - 0.5  # and of much less it is not said
+    assert (evidence(policy, 0, points, 1.0) + evidence(policy, 1, -(points + less), -1.0)).min() < rule.thresholds[0]
+
+
+def test_means_with_a_known_deviation_are_bounded_by_the_worst_pair_of_means() -> None:
+    """The mixture over both arms' bets, of which the least is looked for numerically."""
+    prior = np.array([[1.0, TOGETHER], [TOGETHER, 1.0]]) / NORMAL_WEIGHT
+    for pulls, threshold in (((40.0, 40.0), 5.0), ((900.0, 4000.0), 9.0), ((7.0, 100_000.0), 12.0)):
+        N = np.diag(pulls)
+        apart = normal_apart(*pulls, threshold)
+
+        def log_mixture(of_i: float, N: Floats = N, apart: float = apart) -> float:
+            s = N @ np.array([of_i, apart - of_i])
+            inner = np.linalg.inv(N + np.linalg.inv(prior))
+            return float(0.5 * s @ inner @ s - 0.5 * np.log(np.linalg.det(np.eye(2) + prior @ N)))
+
+        least = minimize_scalar(log_mixture, bounds=(-apart, 2.0 * apart), method="bounded", options={"xatol": 1e-12})
+        assert least.fun == pytest.approx(threshold, abs=1e-6)
+
+
+def test_a_failed_pull_leaves_means_as_they_were_and_drift_takes_nothing_back() -> None:
+    known = (Statistic(NORMAL_MEAN, scale=(0.0, 1.0, 1.0, 0.0, 2.0)),)
+    values = np.zeros((2, 50, 1))
+    values[1] = 1.0
+    policy = told(Independent(2, 1, threat=Oblivious(0.0), accuracy=0.1, statistics=known), values)
+    bound = float(policy.standing.boxes[0, COLUMNS + 1, 0])
+    assert bound == pytest.approx(2.0 * normal_apart(50.0, 50.0, policy.apart.thresholds[0]) - 1.0)
+    told(policy, np.full((2, 1, 1), np.nan))
+    assert policy.standing.boxes[0, COLUMNS + 1, 0] == bound
+
+
+def test_pulls_that_are_out_count_against_an_arm_that_was_not_told() -> None:
+    """What is said of two arms is said of all pulls of both that were started before."""
+    values = np.random.default_rng(2).normal(size=(2, 100, 1))
+    policy = told(Independent(2, 1, threat=Oblivious(0.0), accuracy=0.1), values)
+    policy.expect([0] * 30)  # as many as may be anything
+    policy.standing.boxes[:, COLUMNS:] = np.inf
+    policy._refresh(np.array([1]), np.array([100]))
+    fails = np.concatenate([values, [[[np.nan]] * 30, [[np.nan]] * 30]], axis=1)
+    other = told(Independent(2, 1, threat=Oblivious(0.0), accuracy=0.1), fails)
+    np.testing.assert_array_equal(policy.levels[:, 0], other.levels[:, 0])
+    assert np.isfinite(policy.standing.boxes[0, COLUMNS + 1, 0])
+
+
+def test_what_was_said_with_a_spread_bound_that_is_false_is_forgotten() -> None:
+    values = np.random.default_rng(0).normal(size=(2, 400, 1))
+    policy = told(Independent(2, 1, threat=Oblivious(0.0), accuracy=0.1, spread=Gaussian(0.001)), values)
+    assert policy.standing.boxes[0, REFUTED, 0] == 1.0
+    policy.standing.boxes[:, COLUMNS:] = -9.0  # as if R had said so before
+    policy.levels[:] = 9.0
+    pulls = policy.standing.arms["pulls"]
+    refresh_apart(
+        policy.standing.boxes, policy.levels, policy.samples, pulls, np.arange(2), np.arange(2), policy.rule,
+        policy.apart,
+    )  # fmt: skip
+    again = told(Independent(2, 1, threat=Oblivious(0.0), accuracy=0.1, spread=None), values)
+    assert policy.standing.boxes[0, COLUMNS + 1, 0] >= again.standing.boxes[0, COLUMNS + 1, 0] > -1.0
+
+
+def largest_products(draw: np.random.Generator, p: float, runs: int, pulls: int) -> tuple[Floats, Floats]:
+    """Of two arms with P(ξ = 1) = p: the largest product of evidence for who pulls the weaker, and for who foresees."""
+    steps = np.arange(1, pulls + 1)
+    evidences = []
+    for _ in range(2):
+        counts = (draw.random((runs, pulls)) < p).cumsum(axis=1)
+        table = np.array([log_mixtures(n, np.arange(pulls + 1), p) for n in steps])
+        found = np.logaddexp(math.log1p(-math.exp(LOWEST)) + table[steps - 1, counts], LOWEST)
+        evidences.append(np.concatenate([np.zeros((runs, 1)), found], axis=1))
+    one, two = evidences
+    at, rows, live = np.zeros((2, runs), np.int64), np.arange(runs), np.zeros(runs)
+    for _ in range(2 * pulls):
+        weaker = np.where(one[rows, at[0]] <= two[rows, at[1]], 0, 1)
+        weaker = np.where(at[weaker, rows] == pulls, 1 - weaker, weaker)
+        at[weaker, rows] += 1
+        live = np.maximum(live, one[rows, at[0]] + two[rows, at[1]])
+    return live, one.max(axis=1) + two.max(axis=1)
+
+
+def test_who_foresees_needs_the_larger_threshold_and_nobody_more() -> None:
+    """The law at which bounds are tightest: arms whose every count is as rare as may be."""
+    draw, delta, runs = np.random.default_rng(5), 0.1, 4000
+    for p in (0.5, 0.9):
+        live, foreseen = largest_products(draw, p, runs, 250)
+        slack = 3.1 * math.sqrt(delta * (1.0 - delta) / runs)
+        assert (live >= -math.log(delta)).mean() <= delta + slack
+        assert (foreseen >= -math.log(delta)).mean() > delta + slack  # the plain one is false then
+        assert (foreseen >= lasting_threshold(delta)).mean() <= delta + slack
+
+
+@pytest.mark.parametrize("threat", [Oblivious(0.1), Prescient(0.1), Malicious(0.1), Share(0.1), Prescient(0.0)])
+def test_the_larger_threshold_is_taken_wherever_replacements_may_give_the_future_away(threat: Threat) -> None:
+    policy = Independent(4, 2, threat=threat, accuracy=0.1, delta=0.1)
+    each = 0.05 / (4 * 3 * 2)
+    lasting = threat.eps > 0.0 and not isinstance(threat, Oblivious)
+    wanted = lasting_threshold(each) if lasting else -math.log(each)
+    assert policy.apart.thresholds.tolist() == pytest.approx([wanted, wanted], abs=1e-8)
+    assert policy.apart.lasting.tolist() == [lasting]
+    pairs = 2.0 * LOWEST + 0.25 * len(policy.apart.evidence)
+    assert wanted <= pairs < wanted + 0.2501
+
+
+def test_what_cannot_be_compared_is_refused() -> None:
+    with pytest.raises(ValueError, match="pairs of up to 300 arms are looked at; got 301"):
+        Independent(301, 1, threat=Oblivious(0.0), accuracy=0.1)
+    for kind in (BOUNDED_MEAN, EXACT):
+        with pytest.raises(ValueError, match="got no such objective"):
+            Independent(2, 1, threat=Oblivious(0.0), accuracy=0.1, statistics=[Statistic(kind)])

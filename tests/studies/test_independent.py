@@ -1,0 +1,86 @@
+"""Studies of arms that are taken as independent of each other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from frontguard import Objective, Oblivious, Study, identify
+from frontguard._common.compiled import INTERPRETED, kernels
+from frontguard.commands.spec import spec_from_arms
+from frontguard.errors import BadInput
+from frontguard.evidence.boxes import COLUMNS
+from frontguard.policies import Independent
+from frontguard.simulation.engine import drive_by_turns, simulate_one
+from frontguard.simulation.environments import gaussian
+from frontguard.simulation.streams import RewardSource, Streams
+from frontguard.studies.settings import Settings
+from frontguard.words.notices import sentence
+
+VOLTS = Objective("volts", tolerance=0.05, statistic="mean", sigma=1.0)
+CLEAN = Oblivious(0.0)
+
+
+def test_a_study_compares_in_pairs_and_says_what_it_takes_for_granted() -> None:
+    study, draw = Study(["a", "b"], [VOLTS], CLEAN, independent=True), np.random.default_rng(0)
+    while pulls := study.ask(8):
+        study.tell_many([(pull, {"volts": draw.normal(0.4 * pull.index)}) for pull in pulls])
+    found = study.result()
+    assert (found.status, found.verdicts["b"]) == ("certified", "in")
+    (said,) = [notice for notice in found.notices if notice.kind == "independent_arms"]
+    assert sentence(said).startswith("Arms are compared in pairs, too, which takes for granted")
+    assert found.differences is not None
+    low, high = (float(ends[0, 0]) for ends in found.differences)  # of the first arm less the one that decides it
+    assert low <= -0.4 <= high
+    assert high < found.upper[0, 0] - found.lower[1, 0]
+    again = Settings.from_json(study.settings.to_json())
+    assert again.independent
+    assert type(again.policy()) is Independent
+    assert "independent" not in Settings(("a", "b"), (VOLTS,), CLEAN).to_json()
+    with pytest.raises(BadInput, match="begun with other independence"):
+        study.settings.taken_up(Settings(("a", "b"), (VOLTS,), CLEAN), 0)
+
+
+def test_arms_that_share_something_are_refused() -> None:
+    score = Objective("score", statistic="mean", bounds=(0, 1))
+    for said, settings in (
+        ("depend on them", {"objectives": [score], "paired": True}),
+        ("a gate goes by intervals", {"objectives": ["seconds"], "baseline": "arm-0"}),
+        ("got no such objective", {"objectives": [score]}),
+    ):
+        with pytest.raises(BadInput, match=said):
+            Study(["arm-0", "arm-1"], settings.pop("objectives"), CLEAN, independent=True, **settings)  # type: ignore[arg-type]
+    study = Study(2, [VOLTS], CLEAN, independent=True)
+    with pytest.raises(BadInput, match="in one cluster are not"):
+        study.tell(study.ask()[0], {"volts": 0.5}, cluster="host")
+
+    def by_repeat(arm: str, rep: int) -> float:
+        return float(rep)
+
+    with pytest.raises(BadInput, match="takes rep"):
+        identify(by_repeat, arms=["a", "b"], objectives=[VOLTS], contamination=0, independent=True)
+    spec = spec_from_arms(["a=./ask {rep}", "b=./ask x {rep}"])
+    with pytest.raises(BadInput, match=r"a command has \{rep\}"):
+        replace(spec, independent=True).check_pairs()
+
+
+def test_simulated_runs_are_those_of_ask_and_tell_and_a_saved_policy_goes_on() -> None:
+    environment = gaussian([[0.0, 1.0], [1.0, 0.0], [0.2, 0.1]], sigma=0.4)
+    policy = Independent(3, 2, threat=CLEAN, accuracy=0.6, max_pulls=80)
+    with kernels(INTERPRETED):
+        simulated = simulate_one(policy, environment, seed=3)
+        live, streams = policy.fresh(), Streams(RewardSource(environment, None), seed=3, run=0)
+        drive_by_turns(live, streams, max_pulls=60)
+        live = Independent.from_state(live.state())
+        drive_by_turns(live, streams)
+    assert isinstance(simulated, Independent)
+    assert simulated.pulls_per_arm.tolist() == live.pulls_per_arm.tolist()
+    np.testing.assert_array_equal(simulated.standing.boxes, live.standing.boxes)
+    np.testing.assert_array_equal(simulated.levels, live.levels)
+    assert (simulated.standing.boxes[:, COLUMNS:] < np.inf).any()
+    state = live.state()
+    state["levels"] = state["levels"][:, :, :1]
+    with pytest.raises(BadInput, match="levels"):
+        Independent.from_state(state)
