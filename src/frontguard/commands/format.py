@@ -136,6 +136,12 @@ Price = Annotated[
     _only(_is_price),
     _wanted("a metric such as 'seconds', or an amount from 0 such as 0.02 or '0.02 dollars'"),
 ]
+
+Prices = Annotated[
+    float | str | dict[str, float | str],
+    _only(lambda value: all(map(_is_price, value.values())) if isinstance(value, dict) else _is_price(value)),
+    _wanted("a metric such as 'seconds', an amount from 0 such as 0.02 or '0.02 dollars', or a table of these by arm"),
+]
 Finite = Annotated[float, Field(allow_inf_nan=False), _wanted("a finite number")]
 Bounds = Annotated[
     list[Finite],
@@ -208,7 +214,7 @@ class StudyToml(_Toml):
     independent: Annotated[bool, _wanted("true or false")] = False
     storage: Text | None = None
     budget: Budget | None = None
-    cost: Price | None = None
+    cost: Prices | None = None
     polish: Annotated[bool, _wanted("true or false")] = False
     baseline: Text | None = None
 
@@ -278,7 +284,6 @@ class ArmToml(_Toml):
     after: CommandLine | None = None
     cleanup: CommandLine | None = None
     warmups: Natural | None = None
-    cost: Price | None = None
     env: Environment = {}
 
 

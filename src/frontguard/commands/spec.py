@@ -95,7 +95,7 @@ class Spec:
     paired: bool = False
     items: int | None = None
     polish: bool = False
-    cost: float | str | None = None  # of a pull: a metric, or an amount; arms may have amounts of their own
+    cost: float | str | dict[str, float | str] | None = None  # of a pull: a metric, an amount, or amounts by arm
     independent: bool = False
 
     def arm_parts(self) -> dict[str, Any]:
@@ -152,25 +152,10 @@ class Spec:
                 "it; use {pull} or {seed}, or leave --independent away"
             )
 
-    def costs(self) -> float | str | dict[str, float | str] | None:
-        """What a pull costs, as a study takes it."""
-        own = {arm.name: arm.cost for arm in self.arms if arm.cost is not None}
-        if not own:
-            return self.cost
-        costs: dict[str, Any] = {arm.name: own.get(arm.name, self.cost) for arm in self.arms}
-        return costs
-
     def with_cost(self, cost: float | str | None) -> Spec:
         """This spec with another cost of its pulls, if one is given; all that is said of costs is checked."""
-        spec = self if cost is None else replace(self, cost=cost, arms=tuple(replace(a, cost=None) for a in self.arms))
-        given = spec.costs()
-        if isinstance(given, dict):
-            missing = next((name for name, each in given.items() if each is None), None)
-            if missing is not None:
-                raise BadInput(
-                    f"cost: wanted one for every arm, or cost in [study] for the others; got none for {missing!r}"
-                )
-        found = read_cost(given, [arm.name for arm in spec.arms])
+        spec = self if cost is None else replace(self, cost=cost)
+        found = read_cost(spec.cost, [arm.name for arm in spec.arms])
         if found is None and spec.budget.max_cost is not None:
             raise BadInput("--max-cost: say what pulls cost, with --cost or cost in [study]; got no cost")
         checked_max_cost(spec.budget.max_cost, found, "--max-cost")
@@ -179,7 +164,7 @@ class Spec:
     @property
     def cost_source(self) -> MetricSource | None:
         """Where what a pull costs is read, if a pull says so."""
-        found = read_cost(self.costs(), [arm.name for arm in self.arms])
+        found = read_cost(self.cost, [arm.name for arm in self.arms])
         if found is None or found.metric is None:
             return None
         known = {source.name: source for source in self.sources}
@@ -474,7 +459,6 @@ class Arm:
     after: Command | None = None
     cleanup: Command | None = None
     warmups: int = 0
-    cost: float | str | None = None  # of a pull
 
     def identity(self) -> dict[str, Any]:
         """What determines its measurements; of variables the names only."""
@@ -566,7 +550,6 @@ def _arm(
         parameters,
         command,
         env={**run.env, **(own.env if own else {})},
-        cost=None if own is None else own.cost,
         **{key: chosen(key) for key in ("prepare", "before", "after", "cleanup", "warmups")},
     )
 

@@ -27,25 +27,24 @@ tolerance = "5%"
 command = ["true"]
 [[arm]]
 name = "a"
-{of_a}
 [[arm]]
 name = "b"
 """
 
 
-def cost_of(tmp_path: Path, *, cost: str, budget: str = "5", of_a: str = "", **options: Any) -> Cost | None:
-    (tmp_path / "s.toml").write_text(SPEC.format(cost=cost, budget=budget, of_a=of_a))
+def cost_of(tmp_path: Path, *, cost: str, budget: str = "5", **options: Any) -> Cost | None:
+    (tmp_path / "s.toml").write_text(SPEC.format(cost=cost, budget=budget))
     spec = with_options(read_spec(tmp_path / "s.toml"), **options)
-    return read_cost(spec.costs(), [arm.name for arm in spec.arms])
+    return read_cost(spec.cost, [arm.name for arm in spec.arms])
 
 
 def test_a_spec_says_what_pulls_cost_and_an_option_overrules_it(tmp_path: Path) -> None:
     assert cost_of(tmp_path, cost='"joules"') == Cost("joules", unit="joules")
-    assert cost_of(tmp_path, cost='"2 dollars"', of_a="cost = 3") == Cost(None, (3.0, 2.0), "dollars")
+    assert cost_of(tmp_path, cost='{a = 3, b = "2 dollars"}') == Cost(None, (3.0, 2.0), "dollars")
     assert cost_of(tmp_path, cost="1") == Cost(None, (1.0, 1.0))
-    (tmp_path / "s.toml").write_text(SPEC.format(cost="1", budget="5", of_a="cost = 3"))
+    (tmp_path / "s.toml").write_text(SPEC.format(cost="{a = 3, b = 1}", budget="5"))
     changed = with_options(read_spec(tmp_path / "s.toml"), cost="seconds", max_cost="2 min")
-    assert read_cost(changed.costs(), ["a", "b"]) == Cost("seconds", unit="seconds")
+    assert read_cost(changed.cost, ["a", "b"]) == Cost("seconds", unit="seconds")
     assert changed.cost_source is not None
     assert changed.cost_source.kind == "seconds"
 
@@ -53,8 +52,9 @@ def test_a_spec_says_what_pulls_cost_and_an_option_overrules_it(tmp_path: Path) 
 def test_costs_that_do_not_agree_are_refused(tmp_path: Path) -> None:
     for given, message in (
         ({"cost": '"2 dollars"', "budget": '"3 euros"'}, "--max-cost must be a number of dollars"),
-        ({"cost": '"joules"', "of_a": "cost = 3"}, "a number from 0"),
-        ({"cost": "-1"}, "study.cost: wanted a metric such as 'seconds', or an amount"),
+        ({"cost": '{a = 3, b = "joules"}'}, "a number from 0"),
+        ({"cost": "{a = 3}"}, "cost must be given for every arm; got none for 'b'"),
+        ({"cost": "-1"}, "study.cost: wanted a metric such as 'seconds', an amount"),
         ({"cost": '"joules"', "budget": '"soon"'}, "--max-cost must be a number of joules"),
     ):
         with pytest.raises(BadInput, match=message):
