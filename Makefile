@@ -7,6 +7,7 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+CORE   := tests/evidence tests/pareto tests/policies
 
 # Where Python may not keep what it has compiled, each of the hundreds of processes of the tests compiles it anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -37,6 +38,8 @@ pytest: $(VENV)/dev.stamp
 
 audit: $(VENV)/audit.stamp
 	$(BIN)/python -m pytest -m audit $(PYTEST_ARGS)
+	FRONTGUARD_KERNELS=interpreted $(BIN)/python -m pytest -n logical --dist loadfile -m "not audit" $(CORE)
+	FRONTGUARD_KERNELS=compiled $(BIN)/python -m pytest -n logical --dist loadfile -m "not audit" $(CORE)
 
 bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks
