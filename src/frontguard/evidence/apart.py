@@ -116,7 +116,7 @@ def normal_apart(pulls_i: float, pulls_j: float, threshold: float) -> float:
     """How far the difference of two means is from the true one at most, in units of σ, at all numbers of pulls at once.
 
     >>> round(normal_apart(1000.0, 1000.0, 9.0), 4)
-    0.2243
+    0.2135
     """
     a, b = pulls_i / NORMAL_WEIGHT, pulls_j / NORMAL_WEIGHT
     odds = (1.0 + a) * (1.0 + b) - TOGETHER * TOGETHER * a * b

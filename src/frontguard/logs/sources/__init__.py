@@ -87,7 +87,7 @@ def open_log(
     >>> open_log(path, arm="flag", metrics=["seconds"])
     Traceback (most recent call last):
     ...
-    frontguard.errors.BadInput: ...log.csv: no column is called 'flag' (did you mean 'flags'?); its columns are 'flags',
+    frontguard.errors.NoColumn: ...log.csv: no column is called 'flag' (did you mean 'flags'?); its columns are 'flags',
     'seconds'
     """
     try:
