@@ -64,7 +64,7 @@ def used(policy: fg.Policy) -> dict[str, Any]:
 
 MEANS = (Statistic(BOUNDED_MEAN, scale=(0.0, 1.0, 1.0, 1.0, 1.0)), Statistic(level=0.3))
 POLICIES: dict[str, Callable[[], fg.Certified]] = {
-    "medians": lambda: fg.Certified(5, 2, threat=fg.Prescient(0.05), accuracy=0.3, max_pulls_per_arm=300),
+    "medians": lambda: fg.Certified(5, 2, threat=fg.Prescient(0.05), accuracy=0.3, max_pulls_per_arm=120),
     "with R": lambda: fg.Certified(
         5, 2, threat=fg.Malicious(0.1), accuracy=0.2, spread=fg.Gaussian(0.1), max_pulls_per_arm=300
     ),

@@ -15,7 +15,7 @@ from frontguard.errors import BadInput
 from tests.cli.commands import run
 from tests.documents.printed import as_published
 
-FEW = 12
+FEW = 8
 """Runs that are enough to see a fault that shows in most of them."""
 
 
