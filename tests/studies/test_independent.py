@@ -12,6 +12,7 @@ from frontguard._common.compiled import INTERPRETED, kernels
 from frontguard.commands.spec import spec_from_arms
 from frontguard.errors import BadInput
 from frontguard.evidence.boxes import COLUMNS
+from frontguard.pareto.limits import LimitRule
 from frontguard.policies import Independent
 from frontguard.simulation.engine import drive_by_turns, simulate_one
 from frontguard.simulation.environments import gaussian
@@ -84,3 +85,15 @@ def test_simulated_runs_are_those_of_ask_and_tell_and_a_saved_policy_goes_on() -
     state["levels"] = state["levels"][:, :, :1]
     with pytest.raises(BadInput, match="levels"):
         Independent.from_state(state)
+
+
+def test_simulated_runs_keep_to_limits() -> None:
+    environment = gaussian([[1.0], [0.0]], sigma=0.1)
+    beyond_2 = LimitRule(np.array([0]), np.array([2.0]), np.array([2.0]))  # at least 2, which no arm is
+    policy = Independent(2, 1, threat=CLEAN, accuracy=0.3, max_pulls=200, limits=beyond_2)
+    with kernels(INTERPRETED):
+        simulated = simulate_one(policy, environment, seed=3)
+        live = policy.fresh()
+        drive_by_turns(live, Streams(RewardSource(environment, None), seed=3, run=0))
+    assert simulated.pulls_per_arm.tolist() == live.pulls_per_arm.tolist()
+    assert simulated.result().verdicts == live.result().verdicts == {"0": "out", "1": "out"}

@@ -30,11 +30,11 @@ import numpy as np
 
 from frontguard._common.compiled import inlined, kernel
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.evidence.boundaries import log_prior_of, taken_away
+from frontguard.evidence.averages import log_priors_of, log_term, signed_value
+from frontguard.evidence.boundaries import taken_away
 from frontguard.evidence.boxes import COLUMNS, ESTIMATE, REFUTED, BoxRule, usable_shifts
 from frontguard.evidence.means import threshold_of
-from frontguard.evidence.mixtures import log_mixture
-from frontguard.evidence.samples import Record, Samples, ranked
+from frontguard.evidence.samples import Record, Samples
 from frontguard.evidence.statistics import NORMAL_MEAN, QUANTILE, RELATIVE, SIGMA, Statistic, kinds_and_scales
 from frontguard.theory.threats import Threat
 
@@ -95,11 +95,7 @@ def apart_rule(threat: Threat, statistics: Sequence[Statistic], rule: BoxRule, *
     threshold = lasting_threshold(delta / bounds) if lasting else threshold_of(delta / bounds)
     thresholds = np.where(rule.kinds[: len(usable)] == NORMAL_MEAN, threshold_of(2.0 * delta / bounds), threshold)
     levels = LOWEST + STEP * np.arange(1, math.ceil((threshold - 2.0 * LOWEST) / STEP) + 1)
-    priors = [np.zeros(keep.shape) for keep in (rule.low_keep, rule.high_keep)]
-    for found, keeps in zip(priors, (rule.low_keep, rule.high_keep), strict=True):
-        for place, kept in np.ndenumerate(keeps):
-            if 0.0 < kept < 1.0:
-                found[place] = log_prior_of(float(kept), STRENGTH)
+    priors = [log_priors_of(keep, STRENGTH) for keep in (rule.low_keep, rule.high_keep)]
     return ApartRule(usable, thresholds, priors[0], priors[1], np.exp(levels), np.array([lasting]))
 
 
@@ -126,21 +122,6 @@ def normal_apart(pulls_i: float, pulls_j: float, threshold: float) -> float:
 
 
 # Quantiles ----------------------------------------------------------------------------------------------------------
-
-
-@inlined
-def _value(samples: Samples, record: Record, place: int, from_above: bool) -> float:
-    """The value at a place of a sorted sample; from above, that of the sample with its signs changed."""
-    return -ranked(samples, record, record.count - 1 - place) if from_above else ranked(samples, record, place)
-
-
-@kernel
-def _log_evidence(n: int, k: int, keep: float, log_weight: float, log_prior: float) -> float:
-    """log(w M_n(k)); −∞ where k is no less than is to be expected, or it was not found."""
-    if not 0.0 < keep < 1.0 or k >= keep * n:
-        return -np.inf
-    found = log_weight + log_mixture(n, k, keep, 1.0 - keep, STRENGTH, log_prior)
-    return found if found == found else -np.inf
 
 
 @kernel
@@ -173,7 +154,7 @@ def _where_to_begin(
     if 0.0 < keep < 1.0 and n > 0 and log_weight > -np.inf:
         k = max(lost, _likely_count(n, keep, wanted - log_weight))
     while True:
-        found = _log_evidence(n, k, keep, log_weight, log_prior)
+        found = log_term(n, k, keep, log_weight, log_prior, STRENGTH)
         if k == lost or found >= wanted:
             return k, found
         k = lost + ((k - lost) >> 1)
@@ -211,11 +192,11 @@ def ends_at_levels(
         if 0.0 < keep[s] < 1.0:
             lowered[s] = math.exp(log_weights[s] + less - log_priors[s]) / keep[s]
         if found >= highest and counts[s] < have:  # below, one shift alone refutes more than is asked for
-            end = max(end, _value(samples, record, counts[s], from_above) - costs[s])
+            end = max(end, signed_value(samples, record, counts[s], from_above) - costs[s])
     following = np.full(shifts, np.inf)  # where the count of each shift rises next
     for s in range(shifts):
         if counts[s] < have:
-            following[s] = _value(samples, record, counts[s], from_above) - costs[s]
+            following[s] = signed_value(samples, record, counts[s], from_above) - costs[s]
     level = evidence.shape[0] - 1
     while True:
         for s in range(shifts):
@@ -224,7 +205,7 @@ def ends_at_levels(
                 counts[s] += 1
                 following[s] = np.inf
                 if counts[s] < have:
-                    following[s] = _value(samples, record, counts[s], from_above) - costs[s]
+                    following[s] = signed_value(samples, record, counts[s], from_above) - costs[s]
         total = always
         for s in range(shifts):
             total += terms[s]

@@ -25,21 +25,21 @@ from frontguard.evidence.mixtures import log_mixture
 from frontguard.evidence.samples import Record, Samples, ranked
 
 
-def log_priors_of(keep: Floats) -> Floats:
+def log_priors_of(keep: Floats, strength: float = STRENGTH) -> Floats:
     """The constants of the mixtures for these probabilities, of any shape; 0 where nothing is kept."""
     found = np.zeros(keep.shape)
     for place, kept in np.ndenumerate(keep):
         if 0.0 < kept < 1.0:
-            found[place] = log_prior_of(float(kept), STRENGTH)
+            found[place] = log_prior_of(float(kept), strength)
     return found
 
 
 @inlined
-def _log_term(n: int, k: int, keep: float, log_weight: float, log_prior: float) -> float:
+def log_term(n: int, k: int, keep: float, log_weight: float, log_prior: float, strength: float) -> float:
     """log(w M_n(k)); −∞, which is less, where k is no less than is to be expected, or it was not found."""
     if not 0.0 < keep < 1.0 or k >= keep * n:
         return -np.inf
-    term = log_weight + log_mixture(n, k, keep, 1.0 - keep, STRENGTH, log_prior)
+    term = log_weight + log_mixture(n, k, keep, 1.0 - keep, strength, log_prior)
     return term if term == term else -np.inf
 
 
@@ -59,7 +59,7 @@ def _log_sum(terms: Floats) -> float:
 
 
 @inlined
-def _value(samples: Samples, record: Record, place: int, from_above: bool) -> float:
+def signed_value(samples: Samples, record: Record, place: int, from_above: bool) -> float:
     """The value at a place of a sorted sample; from above, that of the sample with its signs changed."""
     return -ranked(samples, record, record.count - 1 - place) if from_above else ranked(samples, record, place)
 
@@ -82,27 +82,27 @@ def refuted_below(
         low, high = 0, have  # the first place with a value above start + R
         while low < high:
             middle = (low + high) >> 1
-            if _value(samples, record, middle, from_above) - costs[s] <= start:
+            if signed_value(samples, record, middle, from_above) - costs[s] <= start:
                 low = middle + 1
             else:
                 high = middle
         counts[s] = low
-        terms[s] = _log_term(n, int(np.ceil((low + lost) * scale)), keep[s], log_weights[s], log_priors[s])
+        terms[s] = log_term(n, int(np.ceil((low + lost) * scale)), keep[s], log_weights[s], log_priors[s], STRENGTH)
     end = start
     while _log_sum(terms) >= threshold:
         following = np.inf
         for s in range(shifts):
             if counts[s] < have:
-                following = min(following, _value(samples, record, counts[s], from_above) - costs[s])
+                following = min(following, signed_value(samples, record, counts[s], from_above) - costs[s])
         if following == np.inf:
             break
         for s in range(shifts):
             before = counts[s]
-            while counts[s] < have and _value(samples, record, counts[s], from_above) - costs[s] <= following:
+            while counts[s] < have and signed_value(samples, record, counts[s], from_above) - costs[s] <= following:
                 counts[s] += 1
             if counts[s] > before:
                 k = int(np.ceil((counts[s] + lost) * scale))
-                terms[s] = _log_term(n, k, keep[s], log_weights[s], log_priors[s])
+                terms[s] = log_term(n, k, keep[s], log_weights[s], log_priors[s], STRENGTH)
         end = following
     return end
 
@@ -112,7 +112,7 @@ def _bounded(n: int, taken: float, keep: Floats, log_weights: Floats, log_priors
     """Whether n pulls, all on the far side, refute anything."""
     terms = np.empty(keep.shape[0])
     for s in range(keep.shape[0]):
-        terms[s] = _log_term(n, taken_away(taken, n), keep[s], log_weights[s], log_priors[s])
+        terms[s] = log_term(n, taken_away(taken, n), keep[s], log_weights[s], log_priors[s], STRENGTH)
     return _log_sum(terms) >= threshold
 
 

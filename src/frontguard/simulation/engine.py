@@ -355,6 +355,15 @@ _COMPILED: dict[type[Policy], tuple[KernelEntry, Callable[[Any], tuple[Any, ...]
 """The compiled run of a policy, and what it is given between the streams and the samples."""
 
 
+def _has_compiled_run(policy: Policy) -> bool:
+    """Whether there is a compiled run of all that the policy looks at."""
+    if isinstance(policy, Certified) and policy.polish > 0.0:
+        return False
+    if isinstance(policy, Independent) and len(policy.limits.columns):
+        return False
+    return type(policy) in _COMPILED
+
+
 class _Watched:
     """A kernel as a value, for an entry that is interpreted: it raises `_TakesLong` after so much processor time."""
 
@@ -376,8 +385,7 @@ def _drive(policy: Policy, source: RewardSource, seed: int, run: int, trial: boo
 
     As a trial it is interpreted unless machine code is there, and given up (`_TakesLong`) before long.
     """
-    polished = isinstance(policy, Certified) and policy.polish > 0.0  # which looks at more than the rule does
-    if type(policy) not in _COMPILED or polished:
+    if not _has_compiled_run(policy):
         drive_by_turns(policy, Streams(source, seed, run))
         return
     compiled, given = _COMPILED[type(policy)]
