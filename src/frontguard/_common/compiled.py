@@ -39,6 +39,8 @@ GLANCE = 0.2
 """Seconds of interpreting, by all kernels, before it is asked whether machine code was kept: importing numba takes as
 long."""
 
+_LOOK = 0.005  # the same of one kernel where another one is machine code already: to look on disk takes as long
+
 _BEGINNING = 0.2  # seconds that compiling takes at least ...
 _PER_BYTE = 6e-4  # ... and for each byte of bytecode, of all that a kernel calls; see docs/benchmarks.md
 _INLINED = 3  # times that what is inlined is compiled, about
@@ -57,6 +59,7 @@ class _State:
 
     mode = _mode_asked_for()
     spent = 0.0
+    begun = False  # whether any of them is machine code by now, for which numba had to be imported
 
 
 @contextmanager
@@ -89,7 +92,7 @@ class Kernel:
         self._deep = deep
         self._machine: Any = None  # what is called once it pays to
         self._spent = 0.0
-        self._looked = False  # whether machine code was looked for on disk
+        self._kept: bool | None = None  # whether machine code is on disk; None while nobody looked
 
     def __call__(self, *args: Any) -> Any:
         if _State.mode != INTERPRETED:
@@ -97,6 +100,7 @@ class Kernel:
                 return self._machine(*args)
             if _State.mode == COMPILED or self._outgrown(args):
                 self._machine = self.machine
+                _State.begun = True
                 return self._machine(*args)
         before = time.thread_time()
         try:
@@ -112,16 +116,15 @@ class Kernel:
         if self._over is not None:
             looped = self._size if self._deep else len(self.py_func.__code__.co_code)
             ahead = args[self._over].size * looped * _PASS_PER_BYTE
-        if _State.spent + ahead < GLANCE:
+        if _State.spent + ahead < GLANCE and not (_State.begun and self._spent + ahead >= _LOOK):
             return False
         if self._spent + ahead >= self.price:
             return True
-        if self._looked:
-            return False
-        self._looked = True
-        from frontguard._common.machine_code import was_kept
+        if self._kept is None:  # threads that ask at the same time look both: the other way would be to interpret
+            from frontguard._common.machine_code import was_kept
 
-        return was_kept(self.machine, args)
+            self._kept = was_kept(self.machine, args)
+        return self._kept
 
     @functools.cached_property
     def _size(self) -> int:

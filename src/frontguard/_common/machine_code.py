@@ -33,6 +33,27 @@ from frontguard._common.compiled import IMPORTED_AT, Kernel
 from frontguard._common.interpreted import twin
 
 
+def _import_without_scipy() -> None:
+    """Import the part of numba that looks for a BLAS, for which it would import scipy.linalg: 0.15 s, for nothing.
+
+    scipy is installed with us, so that the answer is known; whoever's own functions need a BLAS have numba look for it
+    then, as ever.
+    """
+    import numba.np.linalg
+
+    looked: Any = numba.np.linalg
+    ensure = looked.ensure_blas
+    looked.ensure_blas = lambda: None
+    try:
+        import numba.np.arraymath
+    finally:
+        looked.ensure_blas = ensure
+
+
+with suppress(ImportError, AttributeError):  # of another version, in which it stands elsewhere
+    _import_without_scipy()
+
+
 @functools.cache
 def _package_stamp() -> str | None:
     """A hash over every source file of the package that has to do with kernels; None if one is not what was imported.

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from frontguard._common.typing import Bools, Ints
 from frontguard.evidence.boundaries import MOST_PULLS
 from frontguard.logs.boxes import BoxReader
-from frontguard.pareto.judge import Verdicts, judge
+from frontguard.pareto.judge import Verdicts, judge_briefly
 from frontguard.pareto.limits import LimitRule, keeping_of
 from frontguard.theory.threats import Threat
 from frontguard.verdicts import OPEN, Verdict
@@ -81,6 +81,7 @@ def needed(
 
     >>> from frontguard import Objective, Prescient
     >>> from frontguard.logs.sort.ordered import Ordered
+    >>> from frontguard.pareto.judge import judge
     >>> values = np.concatenate([np.arange(100.0), np.arange(20.0, 120.0)])
     >>> log = Ordered(["a", "b"], ("speed",), np.array([100, 100]), np.array([[0, 100, 200]]), (values,))
     >>> tolerances = {"accuracy": 0.0, "coverage": 0.0, "margin": 0.0}
@@ -97,7 +98,7 @@ def needed(
     rivals, pulls = verdicts.decided_by[arms], ordered.pulls[arms]
 
     def settled(least: int, under: Threat) -> Bools:
-        codes = judge(alive_only.foresee(under, least), accuracy, coverage, margin, limits, goal).codes[own]
+        codes = judge_briefly(alive_only.foresee(under, least), accuracy, coverage, margin, limits, goal).codes[own]
         return np.asarray(codes != Verdict.UNDECIDED)
 
     level = np.full(len(arms), -1, np.int64)

@@ -37,7 +37,7 @@ import numpy.typing as npt
 from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.logs.boxes import BoxReader
-from frontguard.pareto.judge import judge
+from frontguard.pareto.judge import judge_briefly
 from frontguard.pareto.limits import LimitRule
 from frontguard.theory.threats import Threat
 from frontguard.verdicts import Verdict
@@ -110,7 +110,7 @@ def profile(
     def codes(level: int) -> Ints:
         if level not in known:
             boxes = reader.read(replace(threat, eps=float(levels[level])))
-            found = judge(boxes, accuracy, coverage, margin, limits, goal)
+            found = judge_briefly(boxes, accuracy, coverage, margin, limits, goal)
             known[level] = found.codes.astype(np.int8)
             if found.choice is not None:
                 choices[level] = (2 * found.choice.step + found.choice.inside).astype(np.int8)

@@ -17,7 +17,7 @@ import numpy as np
 
 from frontguard._common.typing import Ints
 from frontguard.logs.boxes import BoxReader
-from frontguard.pareto.judge import judge
+from frontguard.pareto.judge import judge_briefly
 from frontguard.theory.threats import Threat
 from frontguard.verdicts import Verdict
 
@@ -53,7 +53,7 @@ def what_if(
 
     def at(level: float, eps: float) -> WhatIf:
         own = reader.with_delta(delta * (1.0 - level) / (1.0 - confidence))
-        return WhatIf(level, eps, judge(own.read(replace(threat, eps=eps)), **goal).codes)
+        return WhatIf(level, eps, judge_briefly(own.read(replace(threat, eps=eps)), **goal).codes)
 
     less_sure = [level for level in CONFIDENCES if level < confidence]
     cleaner = (STEP * np.arange(np.ceil(threat.eps / STEP - 1e-9))).round(12)[::-1].tolist()

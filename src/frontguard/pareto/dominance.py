@@ -90,24 +90,23 @@ def scan(points: Floats, order: Ints, strict: int) -> Ints:
     return kept[:size].copy()
 
 
-@kernel(over="order")
-def _sweep(points: Floats, order: Ints) -> Ints:
-    """The same for two coordinates and points ordered by the first, from the largest; of equal ones, the first."""
-    kept = np.empty(order.size, np.int64)
-    size, highest, start = 0, -np.inf, 0
-    while start < order.size:
-        best, end = order[start], start + 1
-        while end < order.size and points[order[end], 0] == points[best, 0]:
-            n = order[end]
-            if points[n, 1] > points[best, 1] or (points[n, 1] == points[best, 1] and n < best):
-                best = n
-            end += 1
-        if size == 0 or points[best, 1] > highest:
-            highest = points[best, 1]
-            kept[size] = best
-            size += 1
-        start = end
-    return kept[:size].copy()
+def _sweep(points: Floats, kept: Ints) -> Ints:
+    """The maxima of two coordinates of the points `kept`, which rise, by the first from the largest; one of equal ones.
+
+    Without a kernel: to interpret one would take longer than all that is asked of the maxima.
+    """
+    first = points[kept, 0]
+    order = np.argsort(-first)
+    first = first[order]
+    same = first[1:] == first[:-1]
+    if same.any():  # side by side, and in the order of their places
+        tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
+        order[tied] = order[tied][np.lexsort((order[tied], -first[tied]))]
+    second = points[kept[order], 1]
+    higher = np.append(True, second[1:] > np.maximum.accumulate(second)[:-1])
+    steps = np.flatnonzero(higher)
+    last = np.append(first[steps][1:] != first[steps][:-1], True)  # of those with the same first coordinate
+    return np.asarray(kept[order[steps[last]]], np.int64)
 
 
 def _best_first(points: Floats, kept: Ints) -> Ints:
@@ -148,7 +147,7 @@ def _layered(points: Floats, order: Ints) -> Ints:
 def _ordered_maxima(points: Floats, kept: Ints) -> Ints:
     """The maxima of the points `kept`, one of equal ones (the first)."""
     if points.shape[1] == 2:
-        return _sweep(points, kept[np.argsort(-points[kept, 0])])
+        return _sweep(points, kept) if len(kept) else kept
     return _layered(points, _best_first(points, kept))
 
 
@@ -212,23 +211,22 @@ def _candidates(points: Floats, exclude: Ints) -> Ints:
     return _thinned(points, 2)
 
 
-@kernel(over="queries", deep=True)
 def _on_stairs(steps: Floats, owners: Ints, queries: Floats, strict: int) -> Ints:
     """As `dominators`, for the maxima of two coordinates in the order of the first: the second falls.
 
     Of the steps that reach a query in the first coordinate, the nearest reaches highest in the second.
     """
-    found = np.full(queries.shape[0], -1)
-    for q in range(queries.shape[0]):
-        low, high = 0, steps.shape[0]
-        while low < high:
-            middle = (low + high) // 2
-            if steps[middle, 0] < queries[q, 0] or (strict == EVERYWHERE and steps[middle, 0] == queries[q, 0]):
-                low = middle + 1
-            else:
-                high = middle
-        if low < steps.shape[0] and dominates(steps, low, queries, q, strict):
-            found[q] = owners[low]
+    nearest = np.searchsorted(steps[:, 0], queries[:, 0], "right" if strict == EVERYWHERE else "left")
+    reached = np.flatnonzero(nearest < len(steps))
+    step, asked = steps[nearest[reached]], queries[reached]
+    if strict == EVERYWHERE:
+        enough = step[:, 1] > asked[:, 1]
+    else:
+        enough = step[:, 1] >= asked[:, 1]
+        if strict == SOMEWHERE:
+            enough &= (step[:, 0] > asked[:, 0]) | (step[:, 1] > asked[:, 1])
+    found = np.full(len(queries), -1)
+    found[reached[enough]] = owners[nearest[reached[enough]]]
     return found
 
 
@@ -285,12 +283,14 @@ def best_leads(
     exclude: npt.ArrayLike | None = None,
     least: float = -np.inf,
     settled: float = np.inf,
+    tree: BoxTree | None = None,
 ) -> tuple[Ints, Floats]:
     """For each query i the point j with the greatest lead min_d (points_j − queries_i − tolerance)_d, and that lead.
 
     −1 and −∞ where no point leads by at least `least`. A point that leads by `settled` is good enough: the search ends
     there, and the lead is only known to be at least that. Differences are rounded in the order in which they are
-    written, as in the certified policy's rule. Equal infinities must not meet: they have no difference.
+    written, as in the certified policy's rule. Equal infinities must not meet: they have no difference. `tree` is what
+    `tree_of_rivals` made of the points, where they are asked for more than once, each time with `exclude`.
 
     >>> who, leads = best_leads([[1.0, 1.0], [3.0, 0.0]], [[2.0, 2.0], [3.5, 0.5]], [0.25, 0.25])
     >>> who.tolist(), leads.tolist()
@@ -298,12 +298,21 @@ def best_leads(
     """
     asked, given, without = _checked_all(queries, points, exclude)
     allowed = _checked_tolerance(tolerance, asked.shape[1])
-    among = _candidates(given, without)
-    if not len(among):
+    grown = plant(given, _candidates(given, without)) if tree is None else tree
+    if not len(grown.owners):
         return np.full(len(asked), -1, np.int64), np.full(len(asked), -np.inf)
-    tree = plant(given, among)
-    parts = _shared(lambda queries, own: find_leads(tree, queries, allowed, own, least, settled), asked, without)
+    parts = _shared(lambda queries, own: find_leads(grown, queries, allowed, own, least, settled), asked, without)
     return np.concatenate([who for who, _ in parts]), np.concatenate([leads for _, leads in parts])
+
+
+def tree_of_rivals(points: npt.ArrayLike) -> BoxTree:
+    """Those among which the point is that leads any query by most, the query's own point left out: for `best_leads`.
+
+    >>> tree_of_rivals([[1.0, 3.0], [2.0, 2.0]]).owners.tolist()
+    [0, 1]
+    """
+    given = _checked(points, "points")
+    return plant(given, _thinned(given, 2))
 
 
 def worst_lead(queries: npt.ArrayLike, points: npt.ArrayLike, tolerance: npt.ArrayLike) -> float:

@@ -18,17 +18,17 @@ What "dominates", "beats" and "covers" mean is written once, in `pareto.relation
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._common.compiled import kernel
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard._common.written import checked_goal
 from frontguard.errors import BadInput
 from frontguard.evidence.boxes import ArmBoxes
-from frontguard.pareto.box_tree import plant
-from frontguard.pareto.dominance import maxima
+from frontguard.pareto.box_tree import BoxTree, plant
+from frontguard.pareto.dominance import maxima, tree_of_rivals
 from frontguard.pareto.limits import LimitRule, veiled_boxes
 from frontguard.pareto.promises import promised_amounts, promised_of_pairs
 from frontguard.pareto.relations import (
@@ -109,6 +109,13 @@ class Verdicts:
         return undecided
 
 
+class Brief(NamedTuple):
+    """The codes (K,) of verdicts, and how candidates were chosen, where the goal is the list."""
+
+    codes: Ints
+    choice: Choice | None
+
+
 def judge(
     boxes: ArmBoxes,
     accuracy: npt.ArrayLike,
@@ -133,43 +140,29 @@ def judge(
     checked_goal(goal)
     if limits is not None:
         return _judge_with_limits(boxes, accuracy, coverage, margin, limits, goal)
-    lower, upper = boxes.lower, boxes.upper
-    K, M = lower.shape
-    gamma, cover, least_lead = (
-        checked_tolerance(given, M, name)
-        for given, name in ((accuracy, "accuracy"), (coverage, "coverage"), (margin, "margin"))
-    )
-    held = lower <= upper  # not so where one is NaN
-    if not held.all():
-        row = int(held.all(axis=1).argmin())
-        raise BadInput(f"boxes must not be empty; got {lower[row].tolist()} to {upper[row].tolist()} for arm {row}")
+    asked = _checked(boxes, accuracy, coverage, margin, goal)
     if boxes.apart is not None:
-        return _judge_pairs(boxes, Goal.of(gamma, cover, goal, least_lead))
-
+        return _judge_pairs(boxes, asked)
+    lower, upper = boxes.lower, boxes.upper
     decided_by = _put_out(lower, upper)
     codes = np.where(decided_by >= 0, int(Verdict.OUT), int(Verdict.UNDECIDED))
-    alive = np.flatnonzero(decided_by < 0)
-    if len(alive) > _MANY:  # neighbours one after another find in the cache what the one before them used
-        alive = plant(boxes.estimates, alive).owners
-
-    choice: Choice | None = None
-    if goal == "list":
-        found = _choose(boxes.of(alive), alive, gamma, cover, least_lead)
-        beaten, choice = found.step == 0, found.among(alive, K)
-    else:
-        beaten = find_beaten(boxes.doubt_low[alive], boxes.doubt_high[alive], least_lead)
+    alive = _alive(boxes, decided_by)
+    rivals_of = tree_of_rivals(upper[alive])
+    beaten, found = _choose(boxes, alive, asked, rivals_of)
+    choice = None if found is None else found.among(alive, len(lower))
     chosen = alive[~beaten]
-    candidates = np.zeros(K, np.bool_)
+    candidates = np.zeros(len(lower), np.bool_)
     candidates[chosen] = True
 
-    rivals, shortfalls = find_strongest_rivals(lower[chosen], upper[alive], gamma, np.flatnonzero(~beaten))
+    own = np.flatnonzero(~beaten)
+    rivals, shortfalls = find_strongest_rivals(lower[chosen], upper[alive], asked.accuracy, own, tree=rivals_of)
     decided_by[chosen] = _named(alive, rivals)
     inside = shortfalls <= 0.0
     front = chosen[inside]
     codes[front] = Verdict.IN
 
     left = np.concatenate((alive[beaten], chosen[~inside]))
-    covering = find_covering(upper[left], lower[front], cover)
+    covering = find_covering(upper[left], lower[front], asked.coverage)
     covered = covering >= 0
     codes[left[covered]] = Verdict.COVERED
     decided_by[left[covered]] = front[covering[covered]]
@@ -180,8 +173,73 @@ def judge(
     decided_by[led] = _named(returned, find_leaders(boxes.estimates[led], boxes.estimates[returned]))
     accuracy_slack = np.max(shortfalls[codes[chosen] != Verdict.COVERED], initial=-np.inf)
     not_returned = left[covered | ~candidates[left]]
-    coverage_slack = worst_uncovered(upper[not_returned], lower[returned], cover)
+    coverage_slack = worst_uncovered(upper[not_returned], lower[returned], asked.coverage)
     return replace(verdicts, accuracy_slack=float(accuracy_slack), coverage_slack=coverage_slack)
+
+
+def judge_briefly(
+    boxes: ArmBoxes,
+    accuracy: npt.ArrayLike,
+    coverage: npt.ArrayLike,
+    margin: npt.ArrayLike,
+    limits: LimitRule | None = None,
+    goal: str = "front",
+) -> Brief:
+    """The codes that `judge` gives, in half of its time: who decides an arm, and by how much, is not asked."""
+    checked_goal(goal)
+    if limits is not None:
+        read, keeping = veiled_boxes(boxes, limits, np.size(accuracy))
+        within = np.flatnonzero(keeping != BEYOND)
+        found = judge_briefly(read.of(within), accuracy, coverage, margin, goal=goal)
+        codes = np.full(len(keeping), int(Verdict.OUT))
+        codes[within] = found.codes
+        codes[(codes == Verdict.IN) & (keeping == OPEN)] = Verdict.UNDECIDED  # as `_judge_with_limits` has it
+        return Brief(codes, None if found.choice is None else found.choice.among(within, len(keeping)))
+    asked = _checked(boxes, accuracy, coverage, margin, goal)
+    if boxes.apart is not None:
+        whole = _judge_pairs(boxes, asked)
+        return Brief(whole.codes, whole.choice)
+    lower, upper = boxes.lower, boxes.upper
+    decided_by = _put_out(lower, upper)
+    codes = np.where(decided_by >= 0, int(Verdict.OUT), int(Verdict.UNDECIDED))
+    alive = _alive(boxes, decided_by)
+    rivals_of = tree_of_rivals(upper[alive])
+    beaten, choice = _choose(boxes, alive, asked, rivals_of)
+    own = np.flatnonzero(~beaten)
+    chosen = alive[own]
+    if choice is None:
+        inside = find_inside(lower[chosen], upper[alive], asked.accuracy, own, rivals_of)
+    else:
+        inside = choice.inside[own]
+    front = chosen[inside]
+    left = np.concatenate((alive[beaten], chosen[~inside]))
+    codes[front] = Verdict.IN
+    codes[left[find_covering(upper[left], lower[front], asked.coverage) >= 0]] = Verdict.COVERED
+    return Brief(codes, None if choice is None else choice.among(alive, len(lower)))
+
+
+def _checked(
+    boxes: ArmBoxes, accuracy: npt.ArrayLike, coverage: npt.ArrayLike, margin: npt.ArrayLike, goal: str
+) -> Goal:
+    """What is asked, for as many objectives as the boxes have, none of which may be empty."""
+    gamma, cover, least_lead = (
+        checked_tolerance(given, boxes.lower.shape[1], name)
+        for given, name in ((accuracy, "accuracy"), (coverage, "coverage"), (margin, "margin"))
+    )
+    held = boxes.lower <= boxes.upper  # not so where one is NaN
+    if not held.all():
+        row = int(held.all(axis=1).argmin())
+        got = f"{boxes.lower[row].tolist()} to {boxes.upper[row].tolist()}"
+        raise BadInput(f"boxes must not be empty; got {got} for arm {row}")
+    return Goal.of(gamma, cover, goal, least_lead)
+
+
+def _alive(boxes: ArmBoxes, decided_by: Ints) -> Ints:
+    """The arms that none puts out."""
+    alive = np.flatnonzero(decided_by < 0)
+    if len(alive) > _MANY:  # neighbours one after another find in the cache what the one before them used
+        alive = plant(boxes.estimates, alive).owners
+    return alive
 
 
 def _judge_pairs(boxes: ArmBoxes, goal: Goal) -> Verdicts:
@@ -203,12 +261,20 @@ def _judge_pairs(boxes: ArmBoxes, goal: Goal) -> Verdicts:
     )
 
 
-def _choose(boxes: ArmBoxes, arms: Ints, accuracy: Floats, coverage: Floats, margin: Floats) -> Choice:
+def _choose(boxes: ArmBoxes, alive: Ints, asked: Goal, rivals_of: BoxTree) -> tuple[Bools, Choice | None]:
+    """Which of the alive arms are no candidates, and how the others came on the list, where that is the goal."""
+    if asked.name == "list":
+        choice = _choose_list(boxes.of(alive), alive, asked, rivals_of)
+        return choice.step == 0, choice
+    return find_beaten(boxes.doubt_low[alive], boxes.doubt_high[alive], asked.margin), None
+
+
+def _choose_list(boxes: ArmBoxes, arms: Ints, asked: Goal, rivals_of: BoxTree) -> Choice:
     """Which of these alive arms are candidates for the list."""
-    lower, upper = boxes.lower, boxes.upper
+    lower, upper, coverage, margin = boxes.lower, boxes.upper, asked.coverage, asked.margin
     seen = Measured(*likely_ends(boxes), lower, upper)
     order = find_best_first(boxes.estimates, arms, coverage)
-    inside = find_inside(lower, upper, accuracy)
+    inside = find_inside(lower, upper, asked.accuracy, tree=rivals_of)
     chosen = keep_needed(seen, order, margin, coverage)
     step = np.zeros(len(arms), np.int64)
     step[chosen] = 1
@@ -279,7 +345,8 @@ def front_of_estimates(
     front = np.zeros(len(estimates), np.bool_)
     some = np.flatnonzero(among & np.isfinite(estimates).all(axis=1))
     exact = estimates[some]
-    front[some] = judge(ArmBoxes(*(exact,) * 5), accuracy, coverage, margin, limits, goal).front
+    codes = judge_briefly(ArmBoxes(*(exact,) * 5), accuracy, coverage, margin, limits, goal).codes
+    front[some] = codes == Verdict.IN
     return front
 
 
@@ -328,11 +395,10 @@ def _put_out(lower: Floats, upper: Floats) -> Ints:
     return decided_by
 
 
-@kernel(over="decided_by")
 def _follow(decided_by: Ints) -> None:
     """Name an alive arm: if j puts i out and k puts j out, then H_i ≼ L_j ≼ H_j ≼ L_k, and k puts i out too."""
-    for i in range(decided_by.size):
-        j = decided_by[i]
-        while j >= 0 and decided_by[j] >= 0:
-            j = decided_by[j]
-        decided_by[i] = j
+    some = np.flatnonzero(decided_by >= 0)
+    while len(some):  # each time, the way to it is half as long
+        by = decided_by[decided_by[some]]
+        some, by = some[by >= 0], by[by >= 0]
+        decided_by[some] = by

@@ -28,6 +28,7 @@ from frontguard.evidence.boxes import (
     REFUTED,
     ArmBoxes,
 )
+from frontguard.pareto.box_tree import BoxTree
 from frontguard.pareto.dominance import best_leads, dominators, worst_lead
 
 _SMALLEST = float(np.finfo(np.float64).tiny)
@@ -120,20 +121,26 @@ def shortfall(boxes: Floats, accuracy: Floats, i: int, j: int) -> float:
 
 
 def find_strongest_rivals(
-    lower: Floats, upper: Floats, accuracy: Floats, own: Ints, *, enough: float = np.inf
+    lower: Floats,
+    upper: Floats,
+    accuracy: Floats,
+    own: Ints,
+    *,
+    enough: float = np.inf,
+    tree: BoxTree | None = None,
 ) -> tuple[Ints, Floats]:
     """For each arm, given by its L, which of those given by their H has the greatest `shortfall`, and that.
 
     `own` (n,) says which of the rivals each arm is itself. −1 and −∞ where there is no other. A rival with a shortfall
-    of `enough` ends the search.
+    of `enough` ends the search. `tree`: `tree_of_rivals(upper)`, where it is there already.
     """
-    rivals, shortfalls = best_leads(lower, upper, accuracy, exclude=own, settled=enough)
+    rivals, shortfalls = best_leads(lower, upper, accuracy, exclude=own, settled=enough, tree=tree)
     tied = np.flatnonzero(shortfalls == 0.0)
     if not len(tied):
         return rivals, shortfalls
     if (accuracy > 0.0).any():  # a rival beats whoever it leads by more than γ there, and is as good as elsewhere
         more = np.where(accuracy > 0.0, np.nextafter(accuracy, np.inf), 0.0)
-        by, _ = best_leads(lower[tied], upper, more, exclude=own[tied], least=0.0, settled=0.0)
+        by, _ = best_leads(lower[tied], upper, more, exclude=own[tied], least=0.0, settled=0.0, tree=tree)
     else:
         by = dominators(lower[tied], upper, exclude=own[tied])
     beaten = by >= 0
@@ -239,7 +246,10 @@ def find_near(low: Floats, high_of_others: Floats, margin: Floats) -> Bools:
     return by >= 0
 
 
-def find_inside(lower: Floats, upper: Floats, accuracy: Floats) -> Bools:
-    """Which of these arms fall short of none of the others: by `find_strongest_rivals`, and sooner."""
-    _, shortfalls = find_strongest_rivals(lower, upper, accuracy, np.arange(len(lower)), enough=_SMALLEST)
+def find_inside(
+    lower: Floats, upper: Floats, accuracy: Floats, own: Ints | None = None, tree: BoxTree | None = None
+) -> Bools:
+    """Which arms, by their L, fall short of no other of those given by their H: `find_strongest_rivals`, and sooner."""
+    own = np.arange(len(lower)) if own is None else own
+    _, shortfalls = find_strongest_rivals(lower, upper, accuracy, own, enough=_SMALLEST, tree=tree)
     return shortfalls <= 0.0
