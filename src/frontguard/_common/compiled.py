@@ -5,7 +5,8 @@ milliseconds. So a kernel begins as the Python that it is (`_common.interpreted`
 (`_common.machine_code`)
 
 - when machine code of it was kept on disk, and some work has been done already;
-- when to interpret it has taken, or is about to take, as long as compiling it would: at worst twice the shorter way.
+- when to interpret it has taken, or is about to take, as long as compiling it would: at worst twice the shorter way;
+  a quarter of that where machine code of others was found on disk, and what is compiled now will be found again.
 
 Either way the same comes out, to the last bit, as the tests see to: CONTRIBUTING.md says what a kernel may do.
 numba itself is imported when the first kernel needs it.
@@ -43,6 +44,7 @@ _LOOK = 0.005  # the same of one kernel where another one is machine code alread
 
 _BEGINNING = 0.2  # seconds that compiling takes at least ...
 _PER_BYTE = 6e-4  # ... and for each byte of bytecode, of all that a kernel calls; see docs/benchmarks.md
+_AGAIN = 4  # times that what is compiled is taken to be of use, where things are kept from run to run
 _INLINED = 3  # times that what is inlined is compiled, about
 _PASS_PER_BYTE = 6e-9  # seconds that interpreting each byte takes, once
 
@@ -60,6 +62,7 @@ class _State:
     mode = _mode_asked_for()
     spent = 0.0
     begun = False  # whether any of them is machine code by now, for which numba had to be imported
+    found = False  # whether machine code of any was on disk
 
 
 @contextmanager
@@ -118,13 +121,12 @@ class Kernel:
             ahead = args[self._over].size * looped * _PASS_PER_BYTE
         if _State.spent + ahead < GLANCE and not (_State.begun and self._spent + ahead >= _LOOK):
             return False
-        if self._spent + ahead >= self.price:
-            return True
         if self._kept is None:  # threads that ask at the same time look both: the other way would be to interpret
             from frontguard._common.machine_code import was_kept
 
             self._kept = was_kept(self.machine, args)
-        return self._kept
+            _State.found |= self._kept
+        return self._kept or self._spent + ahead >= self.price / (_AGAIN if _State.found else 1)
 
     @functools.cached_property
     def _size(self) -> int:

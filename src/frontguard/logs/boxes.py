@@ -95,6 +95,7 @@ class BoxReader:
         self._levels = [each.level for each in statistics]
         self._now = _Ahead(self.pulls, np.ones(len(self.pulls)))
         self._centres: tuple[Floats, Floats, Floats] | None = None
+        self._middles: dict[int, Floats] = {}  # of quantiles: the point estimates of arms that have any value
         self._bets: dict[int, Floats] = {}  # what they leave of a mean if nothing is taken: the same for every ε
 
     def among(self, arms: Ints) -> BoxReader:
@@ -317,8 +318,10 @@ class BoxReader:
             have = self._good[d][some]
             middle = level * (have - 1)
             reach = DOUBT * np.sqrt(have * level * (1.0 - level)) * np.sqrt(shrink[some])
-            below, above = np.floor(middle).astype(np.int64), np.ceil(middle).astype(np.int64)
-            estimates[some, d] = 0.5 * self._at(d, some, below) + 0.5 * self._at(d, some, above)
+            if d not in self._middles:  # where more pulls are imagined, they are the same
+                below, above = np.floor(middle).astype(np.int64), np.ceil(middle).astype(np.int64)
+                self._middles[d] = 0.5 * self._at(d, some, below) + 0.5 * self._at(d, some, above)
+            estimates[some, d] = self._middles[d]
             lowest = np.maximum(0, np.floor(middle - reach).astype(np.int64))
             highest = np.minimum(have - 1, np.ceil(middle + reach).astype(np.int64))
             low[some, d], high[some, d] = self._at(d, some, lowest), self._at(d, some, highest)

@@ -48,6 +48,7 @@ _FEW = 8192  # points of a sample; up to four times as many are searched as they
 _SAMPLE = 512  # queries on which guards are tried
 _GUARDS = 12
 _STRONGEST = 64  # maxima from which guards are chosen
+_HANDFUL = 8  # points that all queries are compared with, without a kernel
 _PORTION = 20_000  # queries that are worth a thread of their own
 
 
@@ -182,7 +183,9 @@ def _thinned(points: Floats, layers: int) -> Ints:
     for _ in range(layers):
         strong = _ordered_maxima(points, sample)
         trees.append(_tree_with_guards(points, strong, points[probe]))
-        sample = np.setdiff1d(sample, strong)
+        highest = np.zeros(len(points), np.bool_)
+        highest[strong] = True
+        sample = sample[~highest[sample]]
         if not len(sample) or 2 * _below(points, probe, trees[-1]).sum() < len(probe):
             return everything
     below = _below(points, everything, trees[0])
@@ -325,7 +328,13 @@ def worst_lead(queries: npt.ArrayLike, points: npt.ArrayLike, tolerance: npt.Arr
     allowed = _checked_tolerance(tolerance, asked.shape[1])
     if not len(given):
         return -np.inf if len(asked) else np.inf
-    tree = plant(given, _candidates(given, NOBODY))
+    among = _candidates(given, NOBODY)
+    if len(among) <= _HANDFUL:
+        best = np.full(len(asked), -np.inf)
+        for point in given[among]:
+            np.maximum(best, (point - asked - allowed).min(axis=1), out=best)
+        return float(best.min(initial=np.inf))
+    tree = plant(given, among)
     return min(_shared(lambda queries, _: find_worst(tree, queries, allowed), asked, NOBODY))
 
 

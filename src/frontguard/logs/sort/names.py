@@ -25,6 +25,7 @@ _MOST_ARMS = 2**31 - 1  # codes are 32 bits wide
 _UNKNOWN = -1
 _STEP = 32  # rows that are looked up side by side
 
+_LOW = np.uint64(0xFFFFFFFF)  # of a slot, where the code is
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ divided by the golden ratio
 _MIX_1 = np.uint64(0xFF51AFD7ED558CCD)  # the two multipliers of the finaliser of MurmurHash3
 _MIX_2 = np.uint64(0xC4CEB9FE1A85EC53)
@@ -273,13 +274,17 @@ def _intern(
     return found.shape[0], count
 
 
-@kernel(over="hashes")
 def _fill_slots(slots: Words, hashes: Words, count: int) -> None:
-    """Enter all codes into an empty table."""
-    mask = np.uint64(slots.shape[0] - 1)
-    low = np.uint64(0xFFFFFFFF)
-    for code in range(count):
-        slot = hashes[code] & mask
-        while slots[slot] != 0:
-            slot = (slot + np.uint64(1)) & mask
-        slots[slot] = (hashes[code] & ~low) | np.uint64(code + 1)
+    """Enter all codes into an empty table.
+
+    All at once, into the first place of each; those whose place another one has got try the next one.
+    """
+    mask = np.uint64(len(slots) - 1)
+    own = (hashes[:count] & ~_LOW) | np.arange(1, count + 1, dtype=np.uint64)
+    places = (hashes[:count] & mask).astype(np.int64)
+    left = np.arange(count)
+    while len(left):
+        free = left[slots[places[left]] == 0]
+        slots[places[free]] = own[free]  # of several the last
+        left = left[slots[places[left]] != own[left]]
+        places[left] = (places[left] + 1) & int(mask)

@@ -247,9 +247,8 @@ def _without_failures(column: Floats, usable: Floats | tuple[float, float]) -> F
     −0 becomes 0: they are equal, and which of them comes first when sorted would depend on the order of the rows.
     """
     kept = column + 0.0
-    good = (kept >= usable[0]) & (kept <= usable[1])
-    if not good.all():  # to look is quicker than to write nothing
-        kept[~good] = np.nan
+    if len(kept) and not (kept.min() >= usable[0] and kept.max() <= usable[1]):  # nor if any is NaN
+        kept[~((kept >= usable[0]) & (kept <= usable[1]))] = np.nan
     return kept
 
 
