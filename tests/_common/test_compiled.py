@@ -10,7 +10,9 @@ import stat
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ import numba
 import pytest
 
 import frontguard
+from frontguard._common import compiled, machine_code
 from frontguard._common.compiled import KernelEntry
 from frontguard._common.machine_code import dispatcher
 from frontguard.simulation import engine
@@ -159,3 +162,29 @@ def test_others_are_compiled_as_they_asked_for(monkeypatch: pytest.MonkeyPatch) 
     levels.clear()
     assert numba.njit(lambda x: x + 3)(1) == 4
     assert set(levels) == {3}
+
+
+def doubled(x: float) -> float:
+    """Any function."""
+    return 2.0 * x
+
+
+def test_threads_that_look_for_the_same_machine_code_at_once_all_find_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second one would interpret otherwise: a second of work, in place of a hundredth."""
+    both = threading.Barrier(2, timeout=20.0)
+    monkeypatch.setattr(machine_code, "was_kept", lambda made, args: both.wait() >= 0)
+    monkeypatch.setattr(compiled._State, "spent", compiled.GLANCE)
+    monkeypatch.setattr(compiled._State, "found", False)
+    sought = compiled.Kernel(doubled)
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(sought._outgrown, [(1.0,)] * 2)) == [True, True]
+
+
+def test_where_things_are_kept_to_compile_pays_sooner(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine_code, "was_kept", lambda made, args: False)
+    monkeypatch.setattr(compiled._State, "spent", compiled.GLANCE)
+    for others_found in (False, True):
+        monkeypatch.setattr(compiled._State, "found", others_found)
+        sought = compiled.Kernel(doubled)
+        sought._spent = sought.price / 3
+        assert sought._outgrown((1.0,)) is others_found

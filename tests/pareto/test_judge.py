@@ -12,7 +12,7 @@ import pytest
 from frontguard.errors import BadInput
 from frontguard.evidence.boxes import ArmBoxes
 from frontguard.pareto import dominance, rule
-from frontguard.pareto.judge import Verdicts, judge
+from frontguard.pareto.judge import Brief, Verdicts, judge, judge_briefly
 from frontguard.pareto.standing import CONTROL, Goal, new_standing
 from frontguard.verdicts import Verdict
 from tests.pareto.columns import as_columns
@@ -107,6 +107,15 @@ def check_rivals(
             assert lead == np.nanmax(leads)
 
 
+def check_brief(brief: Brief, whole: Verdicts) -> None:
+    """It says the same as the whole judgement, as far as it goes."""
+    np.testing.assert_array_equal(brief.codes, whole.codes)
+    assert (brief.choice is None) == (whole.choice is None)
+    if brief.choice is not None and whole.choice is not None:
+        np.testing.assert_array_equal(brief.choice.step, whole.choice.step)
+        np.testing.assert_array_equal(brief.choice.inside, whole.choice.inside)
+
+
 @pytest.mark.parametrize("goal", ["front", "list"])
 @pytest.mark.parametrize("objectives", [1, 2, 3, 4])
 @pytest.mark.parametrize("shape", SHAPES)
@@ -118,6 +127,7 @@ def test_verdicts_are_those_of_the_certified_policy(shape: str, objectives: int,
         accuracy, coverage = (rng.choice([0.0, 0.1, 0.5, 2.0], size=objectives) for _ in range(2))
         margin = rng.choice([0.0, 0.1], size=objectives)
         ours = judge(boxes, accuracy, coverage, margin, goal=goal)
+        check_brief(judge_briefly(boxes, accuracy, coverage, margin, goal=goal), ours)
         theirs = decided(boxes, accuracy, coverage, margin, goal)
         np.testing.assert_array_equal(ours.codes, theirs.codes)
         assert ours.accuracy_slack == theirs.accuracy_slack
@@ -175,6 +185,7 @@ def test_short_cuts_for_many_arms_change_nothing(
     monkeypatch.setattr(module, "_SAMPLE", 4096)
     monkeypatch.setattr(module, "_MANY", 100)
     ours = judge(boxes, 0.1, 0.1, 0.0, goal=goal)
+    check_brief(judge_briefly(boxes, 0.1, 0.1, 0.0, goal=goal), ours)
     highest = np.argsort(-boxes.lower.min(axis=1))[:100]  # enough to put most arms out
     for j in highest:
         plain = (boxes.upper <= boxes.lower[j]).all(axis=1) & (boxes.upper < boxes.lower[j]).any(axis=1)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from frontguard import Certified, Objective, Prescient
 from frontguard.evidence.boxes import DOUBT_HIGH, DOUBT_LOW, ESTIMATE, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR, ArmBoxes
-from frontguard.pareto.judge import judge
+from frontguard.pareto.judge import judge, judge_briefly
 from frontguard.pareto.limits import LimitRule, keeping_of, veiled_boxes
 from frontguard.verdicts import BEYOND, OPEN, WITHIN, Keeping, Verdict
 
@@ -77,6 +77,8 @@ def test_rule_and_judge_follow_the_definitions(seed: int, arms: int, gamma: floa
     limits = LimitRule(np.array([2]), np.array([3.0]), np.array([3.0]))
     boxes = ArmBoxes(ends[:, 0], ends[:, 1], middle, middle, middle)
     judged = judge(boxes, np.full(2, gamma), np.full(2, gamma), np.zeros(2), limits)
+    brief = judge_briefly(boxes, np.full(2, gamma), np.full(2, gamma), np.zeros(2), limits)
+    np.testing.assert_array_equal(brief.codes, judged.codes)
     for codes in (policy.verdict_codes, judged.codes):
         for i in range(arms):
             verdict = Verdict(int(codes[i]))

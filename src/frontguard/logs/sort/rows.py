@@ -242,14 +242,10 @@ def _any_failed(columns: Sequence[Floats]) -> Bools:
 
 
 def _without_failures(column: Floats, usable: Floats | tuple[float, float]) -> Floats:
-    """A copy, NaN for whatever failed.
-
-    −0 becomes 0: they are equal, and which of them comes first when sorted would depend on the order of the rows.
-    """
-    kept = column + 0.0
-    if len(kept) and not (kept.min() >= usable[0] and kept.max() <= usable[1]):  # nor if any is NaN
-        kept[~((kept >= usable[0]) & (kept <= usable[1]))] = np.nan
-    return kept
+    """The same, NaN for whatever failed: the column itself where nothing did."""
+    if not len(column) or (column.min() >= usable[0] and column.max() <= usable[1]):  # not so if any is NaN
+        return column
+    return np.where((column >= usable[0]) & (column <= usable[1]), column, np.nan)
 
 
 # Kernels --------------------------------------------------------------------------------------------------------------
@@ -269,12 +265,15 @@ def _count_good(codes: Codes, column: Floats, counts: Ints) -> None:
 
 @kernel(over="codes")
 def _scatter(codes: Codes, column: Floats, places: Ints, together: Floats) -> None:
-    """Put each good value in its arm's next place."""
+    """Put each good value in its arm's next place.
+
+    −0 becomes 0: they are equal, and which of them comes first when sorted would depend on the order of the rows.
+    """
     for row in range(codes.shape[0]):
         value = column[row]
         if not np.isnan(value):
             place = places[codes[row]]
-            together[place] = value
+            together[place] = value + 0.0
             places[codes[row]] = place + 1
 
 

@@ -218,7 +218,11 @@ def are_truths(kind: Any) -> bool:
 
 
 def as_numbers(column: Any, where: str) -> Floats:
-    """A column of numbers, or of true and false, as float64; NaN where it is null, NaN or infinite."""
+    """A column of numbers, or of true and false, as float64; NaN where it is null, NaN or infinite.
+
+    A copy, so that Arrow can have its memory back for the next batch: what it would have to take from the system
+    instead costs more than copying.
+    """
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
     refuse_unless_numbers(column.type, where)
@@ -226,7 +230,7 @@ def as_numbers(column: Any, where: str) -> Floats:
         column.validate(full=True)
         if pa.types.is_dictionary(column.type):
             column = column.dictionary_decode()
-        values = as_numpy(pc.cast(column, pa.float64(), safe=False))
+        values = as_numpy(pc.cast(column, pa.float64(), safe=False)).copy()
     except pa.ArrowException as error:
         raise BadInput(f"{where}: numbers cannot be read: {error_line(error)}") from None
     return finite(values)
