@@ -78,6 +78,7 @@ class RowBuffer:
         self._codes: list[Codes] = []
         self._parts: list[int] = []  # of the log, as `watched` tells them apart
         self._values: list[list[Floats]] = [[] for _ in self.metrics]
+        self._failed = [False for _ in self.metrics]  # whether any value did
 
     def add(self, batch: Batch) -> None:
         """Append the rows of a batch."""
@@ -91,7 +92,9 @@ class RowBuffer:
         self._codes.append(codes)
         for d, (column, ends, kept) in enumerate(zip(columns, self._usable, self._values, strict=True)):
             # Whatever the tolerance needs of numbers, false is no failure.
-            kept.append(_without_failures(column, TRUTHS if d in batch.truths else ends))
+            good = _without_failures(column, TRUTHS if d in batch.truths else ends)
+            self._failed[d] |= good is not column
+            kept.append(good)
         self._parts.append(self.watched.part_of(batch.file))
         self.count += len(codes)
 
@@ -105,8 +108,9 @@ class RowBuffer:
     def broken(self) -> Ints:
         """How many rows of each arm (K,), by code, lack the value of any metric."""
         counts = np.zeros(len(self.names), np.int64)
-        for codes, *columns in zip(self._codes, *self._values, strict=True):
-            _count(codes[_any_failed(columns)], counts)
+        if any(self._failed):
+            for codes, *columns in zip(self._codes, *self._values, strict=True):
+                _count(codes[_any_failed(columns)], counts)
         return counts
 
     def take_grouped(self, order: Codes) -> tuple[list[Ints], list[Floats]]:
@@ -115,6 +119,8 @@ class RowBuffer:
         Rows are let go of while this goes on: there are none afterwards.
         """
         every_code, last = self._codes, len(self._codes) - 1
+        # As many as there are rows, where no value failed; files are told apart by counting.
+        every_one = None if self.watched.files > 1 or all(self._failed) else self.pulls()
         following = [*self._parts[1:], -1]
 
         def grouped(metric: int) -> tuple[Ints, Floats]:
@@ -123,12 +129,14 @@ class RowBuffer:
                 if self.watched.files > 1 and part != following[number]:
                     self.watched.end(metric, part, counts, run_over=number == last)
 
-            found = _grouped(every_code, self._values[metric], order, counted)
+            known = None if self._failed[metric] else every_one
+            found = _grouped(every_code, self._values[metric], order, counted, known)
             self._values[metric] = []
             return found
 
         pairs = side_by_side(grouped, range(len(self.metrics)))
         self._codes, self._parts, self.count = [], [], 0
+        self._failed = [False for _ in self.metrics]
         return [counts for counts, _ in pairs], [together for _, together in pairs]
 
     def ordered(self) -> Ordered:
@@ -197,15 +205,18 @@ def _grouped(
     columns: Sequence[Floats],
     order: Codes,
     counted: Callable[[int, Ints], None] = lambda number, counts: None,
+    known: Ints | None = None,
 ) -> tuple[Ints, Floats]:
     """How many good values of one metric each arm has (K,), by code, and these values, arm by arm in this order.
 
-    `counted` is told the number of each batch, and how many there are up to its end.
+    `counted` is told the number of each batch, and how many there are up to its end. `known`: how many there are, where
+    that needs no counting.
     """
-    counts = np.zeros(len(order), np.int64)
+    counts = np.zeros(len(order), np.int64) if known is None else known.copy()
     for number, (some, column) in enumerate(zip(codes, columns, strict=True)):
-        _count_good(some, column, counts)
-        counted(number, counts)
+        if known is None:
+            _count_good(some, column, counts)
+            counted(number, counts)
     places = np.empty(len(counts), np.int64)
     places[order] = np.cumsum(counts[order]) - counts[order]
     together = np.empty(int(counts.sum()))

@@ -250,6 +250,8 @@ def number_in(value: Any, where: str) -> float:
 
 def finite(values: Floats) -> Floats:
     """The same with NaN for infinite values; the array itself where there are none."""
+    if not len(values) or (values.min() > -np.inf and values.max() < np.inf):  # not so if any is NaN
+        return values
     wild = np.isinf(values)
     if wild.any():
         values = np.where(wild, np.nan, values)
