@@ -16,7 +16,7 @@ from frontguard.comparisons.asked import Asked, Beside
 from frontguard.comparisons.effects import Comparable, Comparison, Comparisons, against
 from frontguard.comparisons.hypervolume import Hypervolume, front_volume
 from frontguard.comparisons.picks import Field, Pick, pick, wish_of
-from frontguard.errors import BadInput
+from frontguard.errors import BadArgument
 from frontguard.limits import Gate, Limit
 from frontguard.notices import Notice, plain
 from frontguard.objectives import Objective, differences_in_units, tolerances
@@ -615,7 +615,7 @@ class Result:
         """The number of an arm by its name."""
         if arm not in self.arms:
             hint = did_you_mean(arm, self.arms) if isinstance(arm, str) and len(self.arms) <= MOST_HINTED else ""
-            raise BadInput(f"{what} must be one of the arms {quoted(self.arms)}{hint}; got {shown(arm)}")
+            raise BadArgument(what, must=f"be one of the arms {quoted(self.arms)}{hint}", got=shown(arm))
         return self.arms.index(arm)
 
     @property
@@ -640,7 +640,9 @@ class Result:
         """
         number, its = self.place(arm), self.place(baseline, "baseline")
         if number == its:
-            raise BadInput(f"baseline must be another arm than the one compared with it; got {shown(arm)} twice")
+            raise BadArgument(
+                "baseline", must="be another arm than the one compared with it", got=f"{shown(arm)} twice"
+            )
         return against(self.boxes, its, np.array([number])).of(0)
 
     def against(self, baseline: str) -> Comparisons:

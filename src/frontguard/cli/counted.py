@@ -64,13 +64,15 @@ def counted(
 
 def _check(option: str, name: str, what: Mapping[str, Any]) -> None:
     """Refuse bounds, deviations and levels that are none, by the option that gave them."""
-    from frontguard.objectives import Objective
+    from frontguard.objectives import Objective, checked_statistic
 
     try:
-        Objective(name or "all", **what)
+        if name == ALL:
+            checked_statistic("all objectives", **what)
+        else:
+            Objective(name, **what)
     except BadInput as error:
-        said = str(error) if name else str(error).replace("objective 'all'", "all objectives")
-        raise BadInput(f"{option}: {said}") from None
+        raise BadInput(f"{option}: {error}") from None
 
 
 def _by_name(option: str, texts: Sequence[str] | None) -> dict[str, float]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
-from frontguard.errors import BadInput
+from frontguard.errors import BadArgument, BadInput
 from frontguard.phrases import did_you_mean, in_lines
 
 if TYPE_CHECKING:
@@ -95,7 +95,9 @@ def read_limits(texts: Sequence[str] | None) -> tuple[Limit, ...]:
         try:
             found.append(Limit.read(text))
         except BadInput as error:
-            raise BadInput(f"--{error}" if str(error).startswith("limit ") else f"--limit: {error}") from None
+            if isinstance(error, BadArgument) and error.argument == "limit":
+                raise BadInput(error.named("--limit")) from None
+            raise BadInput(f"--limit: {error}") from None
     return tuple(found)
 
 

@@ -19,7 +19,7 @@ from frontguard._common.attached import attached
 from frontguard._common.checks import checked_count
 from frontguard._common.written import checked_confidence, checked_goal, checked_seconds, explains_arguments
 from frontguard.comparisons.gate import GateResult
-from frontguard.errors import BadInput
+from frontguard.errors import BadArgument, BadInput
 from frontguard.limits import Limit
 from frontguard.notices import Alarm
 from frontguard.objectives import Objective
@@ -513,7 +513,7 @@ class Study:
         'worse'
         """
         if self.settings.baseline is None:
-            raise BadInput(f"baseline: study {self.name!r} is no gate; begin one with Study(..., baseline=ARM)")
+            raise BadArgument("baseline", f"study {self.name!r} is no gate; begin one with Study(..., baseline=ARM)")
         state = self.state()
         return gate_of(state, state.result(self.alarms()))
 
@@ -602,5 +602,5 @@ def _arm_names(arms: Sequence[str] | int) -> tuple[str, ...]:
     if isinstance(arms, int) and not isinstance(arms, bool):
         return tuple(str(i) for i in range(checked_count(arms, "arms")))
     if isinstance(arms, (str, bytes)) or not isinstance(arms, Sequence):
-        raise BadInput(f"arms must be a list of names, or how many there are; got {arms!r}")
+        raise BadArgument("arms", must="be a list of names, or how many there are", got=repr(arms))
     return checked_arms(arms)
