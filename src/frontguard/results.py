@@ -444,10 +444,13 @@ class Result:
         Replacement(by='a', costs={'seconds': 0.0, 'bytes': 0.0}, gains={'seconds': 1.1, 'bytes': 0.0})
         """
         i = arm if isinstance(arm, int) else self.place(arm)
-        k = int(self.replaced_by(np.array([i]))[0])
-        if k < 0:
-            return None
-        return next((found for _, found in self._replacements(np.array([i]), np.array([k]))), None)
+        return self.replacements(np.array([i])).get(self.arms[i])
+
+    def replacements(self, some: Ints | None = None) -> dict[str, Replacement]:
+        """The same of all arms, or of some, by name; without those for which none is known."""
+        arms = np.arange(len(self.arms)) if some is None else some
+        by = self.replaced_by(arms)
+        return dict(self._replacements(arms[by >= 0], by[by >= 0]))
 
     def best_at(self, arm: str | int) -> tuple[Excelling, ...]:
         """In which objectives a returned arm is the best of all (within the limits): certainly, or by the estimates."""

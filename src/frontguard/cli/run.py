@@ -455,7 +455,7 @@ def _print(ended: Ended, storage: Storage, where: str, beside: Beside) -> None:
     screen = console()
     snapshot = ended.snapshot
     several = len(storage.studies()) > 1
-    print_answer(screen, ended.answer, table(snapshot), "--report FILE.csv")
+    print_answer(screen, ended.answer, snapshot.result, table(snapshot), "--report FILE.csv")
     print_beside(screen, snapshot.result, beside, MOST_COMPARED, "--report FILE.csv")
     if len(snapshot.aside) < len(snapshot.result.arms):
         screen.print(guarantee(snapshot.result, failed=snapshot.failed))

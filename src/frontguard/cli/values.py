@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from frontguard.limits import Limit
+    from frontguard.results import Result
     from frontguard.words.tables.arm_table import ArmTable
 
 T = TypeVar("T")
@@ -113,8 +114,12 @@ def size_of(text: str) -> int:
     return int(float(match[1]) * _UNITS[match[2].upper()])
 
 
-def print_answer(screen: Console, answer: str, arms: ArmTable, elsewhere: str) -> None:
-    """What every answer begins with: a sentence or two, and the table of arms, all of which `elsewhere` gives."""
+def print_answer(screen: Console, answer: str, result: Result, arms: ArmTable, elsewhere: str) -> None:
+    """What every answer begins with: a sentence or two, and the table of arms, all of which `elsewhere` gives.
+
+    Where the goal is the list: what its arms are best at, and what to take in the place of another.
+    """
+    from frontguard.words.comparing.instead import list_in_lines
     from frontguard.words.tables.arm_sheet import on_terminal
 
     printed = on_terminal(arms, screen.width, elsewhere)
@@ -127,6 +132,11 @@ def print_answer(screen: Console, answer: str, arms: ArmTable, elsewhere: str) -
         if said:
             screen.print(said)
     screen.print()
+    lines = list_in_lines(result, [row.arm for row in arms.rows], elsewhere)
+    for line in lines:
+        screen.print(line)
+    if lines:
+        screen.print()
 
 
 def say(message: str) -> None:
