@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, TypeVar
 
-from frontguard._common.checks import real_number
+from frontguard._common.checks import checked_count, real_number
 from frontguard._common.typing import Floats
 from frontguard._common.written import checked_confidence, checked_goal
 from frontguard.errors import BadArgument, BadInput
@@ -26,6 +26,7 @@ from frontguard.policies.independent import Independent
 from frontguard.policies.paired import Paired
 from frontguard.results import ArmParts
 from frontguard.studies.costs import Cost
+from frontguard.studies.measurement import checked_cluster
 from frontguard.theory.spread import Gaussian, LinearAroundMedian, SpreadBound, Subgaussian, Uniform
 from frontguard.theory.threats import Threat, threat_named
 
@@ -259,6 +260,21 @@ class Settings:
         """What told pulls with these values (n, stored) cost; None where they do not say so."""
         return values[:, -1] if self.cost is not None and self.cost.metric is not None else None
 
+    def checked_cluster(self, cluster: object, pull: int) -> str:
+        """The cluster of a pull, empty for one of its own; refused where what the arms are taken for rules it out."""
+        found = checked_cluster(cluster, pull)
+        if found and self.paired:
+            raise BadInput(
+                f"pull {pull}: a study of pairs has the pulls of a repeat together, and no clusters beside; got the "
+                f"cluster {found!r}"
+            )
+        if found and self.independent:
+            raise BadInput(
+                f"pull {pull}: the study takes its arms as independent of each other, which pulls of different arms in "
+                f"one cluster are not; got the cluster {found!r}"
+            )
+        return found
+
     def with_rates(self, names: Iterable[str]) -> Settings:
         """These settings with the rates of some metrics in place of medians that nobody asked for.
 
@@ -373,6 +389,15 @@ def checked_text(value: object, what: str) -> str:
             what, must="be a text that has a UTF-8 form, without halves of surrogate pairs", got=shown(value, 120)
         )
     return value
+
+
+def named_arms(arms: Sequence[str] | int) -> tuple[str, ...]:
+    """Names of arms as they are given: a list of them, or how many there are, which are called by their numbers."""
+    if isinstance(arms, int) and not isinstance(arms, bool):
+        return tuple(str(i) for i in range(checked_count(arms, "arms")))
+    if isinstance(arms, (str, bytes)) or not isinstance(arms, Sequence):
+        raise BadArgument("arms", must="be a list of names, or how many there are", got=repr(arms))
+    return checked_arms(arms)
 
 
 def checked_arms(names: Iterable[object]) -> tuple[str, ...]:
