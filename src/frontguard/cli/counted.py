@@ -14,6 +14,12 @@ from frontguard.errors import BadInput
 if TYPE_CHECKING:
     from frontguard.objectives import Objective
 
+Quantile = Annotated[
+    list[str] | None,
+    typer.Option(help="What counts of a metric, METRIC=0.95 or 0.95 for all (without: as the spec, or medians)."),
+]
+"""Of commands that measure: `analyze` and `plan` have what they read to go by."""
+
 Mean = Annotated[
     list[str] | None,
     typer.Option(help="Metric whose mean counts: a rate between 0 and 1, or METRIC=LOW,HIGH, such as stars=1,5."),

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -28,6 +28,13 @@ THREATS = (
 )
 """What --threat may be, for the help of the commands that have it."""
 
+Contamination = Annotated[
+    str | None, typer.Option(help="Probability with which each measurement may be anything (ε; without: 0.1).")
+]
+ThreatModel = Annotated[str | None, typer.Option(help=f"{THREATS} Without: prescient.")]
+Timeout = Annotated[str | None, typer.Option(help="Time after which a pull has failed (without: 600 seconds).")]
+"""Options of the commands that measure."""
+
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
@@ -40,6 +47,10 @@ def whole_from(least: int, help: str, *names: str) -> Any:
         return value
 
     return typer.Option(*names, help=help, callback=checked)
+
+
+Seed = Annotated[int | None, whole_from(0, "Of the order in which arms are measured.")]
+"""Of the commands that measure, too."""
 
 
 def by_metric(option: str, texts: Sequence[str] | None, read: Callable[[str, str], T]) -> T | dict[str, T] | None:
