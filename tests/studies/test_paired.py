@@ -11,8 +11,8 @@ import pytest
 from frontguard import Malicious, Objective, Prescient, Share, Study, analyze, identify
 from frontguard.errors import BadInput
 from frontguard.policies.paired import Paired
-from frontguard.studies.items import item_order
 from frontguard.studies.overview import Snapshot
+from frontguard.studies.pulls import item_order
 from frontguard.theory.threats import Threat
 from frontguard.words.study import answer, next_step
 

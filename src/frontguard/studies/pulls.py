@@ -1,7 +1,8 @@
-"""The pulls of a study: those that were begun and have not come back, and those that were told, as a frame."""
+"""The pulls of a study: the items that they measure, those that were begun and are not back, and a frame of the told."""
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,19 @@ from frontguard._common.typing import Ints
 from frontguard.storage.contract import Storage, Told
 from frontguard.studies.reasons import reasons_of
 from frontguard.studies.settings import Settings
+
+
+def item_order(seed: int, items: int) -> Ints:
+    """Positions (items,) in a list, from 0, in the order in which a study with this seed measures them.
+
+    Items are sorted by a hash of their own, so that the order is that of every process, machine and version that takes
+    the study up again.
+
+    >>> item_order(0, 6).tolist(), item_order(1, 6).tolist()
+    ([3, 2, 5, 0, 4, 1], [3, 1, 2, 5, 0, 4])
+    """
+    keys = [hashlib.sha256(f"{seed}/item/{item}".encode()).digest() for item in range(items)]
+    return np.array(sorted(range(items), key=keys.__getitem__), np.int64)
 
 
 def under_way(storage: Storage, name: str, told: int) -> Ints:

@@ -32,7 +32,6 @@ from frontguard.storage.open import open_storage
 from frontguard.studies.costs import Cost, checked_max_cost, read_cost, with_cost
 from frontguard.studies.forks import renew_after_fork
 from frontguard.studies.gate import gate_of
-from frontguard.studies.items import item_order
 from frontguard.studies.measurement import (
     Measurement,
     UnusableValue,
@@ -42,7 +41,7 @@ from frontguard.studies.measurement import (
     stored_reason,
     taken_as_rates,
 )
-from frontguard.studies.pulls import frame_of
+from frontguard.studies.pulls import frame_of, item_order
 from frontguard.studies.replay import Replay
 from frontguard.studies.settings import (
     Budget,
