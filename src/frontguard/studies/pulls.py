@@ -1,4 +1,4 @@
-"""The pulls of a study: the items that they measure, those that were begun and are not back, and a frame of the told."""
+"""The pulls of a study: the items that they measure, those that are begun and not back, and a frame of the told."""
 
 from __future__ import annotations
 
