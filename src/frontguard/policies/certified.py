@@ -17,7 +17,7 @@ import numpy.typing as npt
 from frontguard._common.checks import checked_count, checked_delta, one_for_each, real_number
 from frontguard._common.typing import Floats, Ints
 from frontguard._common.written import GOALS
-from frontguard.errors import BadInput, OutOfTurn
+from frontguard.errors import BadArgument, BadInput, OutOfTurn
 from frontguard.evidence.boundaries import STEPS
 from frontguard.evidence.boxes import (
     COLUMNS,
@@ -217,7 +217,7 @@ class Certified(Policy):
         self.costs = one_for_each(given, self.arms, "costs", lambda array: array >= 0.0, free, of="arm")
         self.polish = real_number(polish, "polish")
         if not 0.0 <= self.polish <= 1.0:
-            raise BadInput(f"polish must be a share of the tolerance from 0 to 1; got {polish!r}")
+            raise BadArgument("polish", must="be a share of the tolerance from 0 to 1", got=repr(polish))
         if not 0.0 < real_number(growth, "growth") <= 1.0:
             raise BadInput(f"growth must be above 0 and at most 1; got {growth!r}")
         control = np.zeros(1, CONTROL)
@@ -336,7 +336,7 @@ class Certified(Policy):
         check_samples(self.columns, self.pool, kept_sorted=True)
         counts = self.columns["count"][:-1].reshape(self.arms, self.width)
         if (counts > arms["pulls"][:, None]).any() or arms["pulls"].sum() != control["pulls"][0]:
-            raise BadInput("arms must have as many pulls as values at least; got fewer")
+            raise BadArgument("arms", must="have as many pulls as values at least", got="fewer")
         gone = (arms["status"] == Verdict.OUT) | (arms["status"] == Verdict.SET_ASIDE)
         check_listed("alive", self.standing.alive, int(control["alive"][0]), np.flatnonzero(~gone).tolist())
         check_range("front", self.standing.front, 0, self.arms - 1)
