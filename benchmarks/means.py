@@ -19,7 +19,8 @@ from frontguard._common.typing import Floats
 from frontguard.evidence.boundaries import anytime_rank
 from frontguard.evidence.boxes import box_rule, refresh_all, unknown_boxes
 from frontguard.evidence.means import upper_mean, upper_mean_at
-from frontguard.evidence.samples import Samples, absorb, empty_pool, empty_table
+from frontguard.evidence.ordered import Samples, absorb
+from frontguard.evidence.samples import empty_pool, empty_table
 from frontguard.evidence.statistics import statistics_of
 from frontguard.objectives import Objective
 from frontguard.policies.certified import GROWTH, Certified

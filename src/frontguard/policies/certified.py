@@ -30,8 +30,9 @@ from frontguard.evidence.boxes import (
     first_bounded,
     refresh_all,
 )
-from frontguard.evidence.samples import Samples, absorb, empty_pool, empty_table, take_in
-from frontguard.evidence.statistics import EXACT, Statistic, statistics_of
+from frontguard.evidence.ordered import FIRST_EXTENT, Samples, absorb, take_in
+from frontguard.evidence.samples import COUNTED, empty_pool, empty_table
+from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, Statistic, statistics_of
 from frontguard.limits import Gate, Limit, columns_for, parse_limits
 from frontguard.notices import ContaminationRefuted, Notice, SpreadRefuted
 from frontguard.objectives import Objective, parse_objectives, tolerances
@@ -212,7 +213,9 @@ class Certified(Policy):
         self.standing = new_standing(self.arms, self.width, self._start.copy())
         self.weigh(self.costs)
         self.columns = empty_table(self.arms * self.width)
-        self.pool = empty_pool(self.arms * self.width)
+        counted = np.tile(self.rule.kinds == BOUNDED_MEAN, self.arms)
+        self.columns["low_heap"][:-1][counted] = COUNTED  # while they have few different values
+        self.pool = empty_pool(self.arms * self.width, FIRST_EXTENT)
         self._beside = np.empty(0)  # values that were not merged into the pool yet, see `with_pending`
         self._pool_users: WeakSet[Certified] = WeakSet([self])  # policies that read this very pool
         self._touched = np.zeros(self.arms, np.bool_)  # arms with values that no decision has seen
@@ -303,11 +306,8 @@ class Certified(Policy):
 
         The second piece is what was told last and only lent (see `with_pending`).
         """
-        samples = self.samples
-        column = samples.columns[arm * self.width + objective]
-        start, later, beside = int(column["start"]), int(column["window"]), int(column["window_start"])
-        own = samples.pool[start : start + int(column["count"]) - later : step]
-        return np.concatenate([own, samples.beside[beside : beside + later : step]])
+        own, lent = self.samples.pieces(arm * self.width + objective)
+        return np.concatenate([own[::step], lent[::step]])
 
     def only_two_values(self, objective: int) -> Floats | None:
         """The two values (2,) that all there are of an objective are, if some arm has both; None if it is not so."""
