@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any, ClassVar, Self
-from weakref import WeakSet
 
 import numpy as np
 import numpy.typing as npt
@@ -30,8 +29,6 @@ from frontguard.evidence.boxes import (
     first_bounded,
     refresh_all,
 )
-from frontguard.evidence.ordered import FIRST_EXTENT, Samples, absorb, take_in
-from frontguard.evidence.samples import COUNTED, empty_pool, empty_table
 from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, Statistic, statistics_of
 from frontguard.limits import Gate, Limit, columns_for, parse_limits
 from frontguard.notices import ContaminationRefuted, Notice, SpreadRefuted
@@ -52,7 +49,8 @@ from frontguard.pareto.standing import (
     checked_tolerance,
     new_standing,
 )
-from frontguard.policies.base import Policy, State
+from frontguard.policies.base import Policy
+from frontguard.policies.holding import Holding
 from frontguard.policies.pending import Pending
 from frontguard.policies.polish import Steadiness, looked_at, nothing_steady
 from frontguard.policies.saved import MOST, check_finite, check_range, check_samples, check_shape
@@ -67,7 +65,7 @@ GROWTH = 0.02
 """By how much the pulls of an arm grow at a time: the cost of deciding stays small, and little is pulled in vain."""
 
 
-class Certified(Policy):
+class Certified(Holding):
     """Identify the Pareto set with a certificate that holds at any time, for rewards of any shape.
 
     Parameters
@@ -212,12 +210,7 @@ class Certified(Policy):
         super()._begin()
         self.standing = new_standing(self.arms, self.width, self._start.copy())
         self.weigh(self.costs)
-        self.columns = empty_table(self.arms * self.width)
-        counted = np.tile(self.rule.kinds == BOUNDED_MEAN, self.arms)
-        self.columns["low_heap"][:-1][counted] = COUNTED  # while they have few different values
-        self.pool = empty_pool(self.arms * self.width, FIRST_EXTENT)
-        self._beside = np.empty(0)  # values that were not merged into the pool yet, see `with_pending`
-        self._pool_users: WeakSet[Certified] = WeakSet([self])  # policies that read this very pool
+        self._hold_nothing(counted=self.rule.kinds == BOUNDED_MEAN)
         self._touched = np.zeros(self.arms, np.bool_)  # arms with values that no decision has seen
         self._told_since = 0  # pulls told since the last decision
         self._certified = 0  # whether what is returned is certified, and better estimates are waited for
@@ -295,31 +288,6 @@ class Certified(Policy):
     def coverage(self) -> Floats:
         """c (M,)."""
         return self.goal.coverage
-
-    @property
-    def samples(self) -> Samples:
-        """All values that were told, sorted for each arm and objective, as kernels read them."""
-        return Samples(self.pool, self._beside, self.columns)
-
-    def values_of(self, arm: int, objective: int, step: int = 1) -> Floats:
-        """What samples hold of an arm and objective: every `step`-th value, in two sorted pieces, one after the other.
-
-        The second piece is what was told last and only lent (see `with_pending`).
-        """
-        own, lent = self.samples.pieces(arm * self.width + objective)
-        return np.concatenate([own[::step], lent[::step]])
-
-    def only_two_values(self, objective: int) -> Floats | None:
-        """The two values (2,) that all there are of an objective are, if some arm has both; None if it is not so."""
-        known: Floats = np.empty(0)
-        both = False
-        for arm in range(self.arms):
-            here = np.unique(self.values_of(arm, objective))
-            known = np.union1d(known, here)
-            both = both or len(here) == 2
-            if len(known) > 2:
-                return None
-        return known if both else None
 
     @property
     def done(self) -> bool:
@@ -449,8 +417,7 @@ class Certified(Policy):
         policy._waiting -= len(pending)
         policy.dismiss(pending.dismissed)
         policy._count(np.flatnonzero(pending.counts), pending.counts[pending.counts > 0])
-        policy._beside = pending.lent_to(policy, policy.columns)
-        self._pool_users.add(policy)
+        self._lend(policy, pending)
         return policy
 
     def _count(self, arms: Ints, counts: Ints) -> None:
@@ -460,25 +427,10 @@ class Certified(Policy):
         self._told_since += int(counts.sum())
         self._touched[arms] = True
 
-    def _merge(self) -> None:
-        """Take what lies beside the pool into it."""
-        if len(self._beside):
-            self._own_pool()
-            self.pool = take_in(self.pool, self._beside, self.columns)
-            self._beside = np.empty(0)
-
-    def _own_pool(self) -> None:
-        """Have a pool that nobody else reads, before it is written to."""
-        if len(self._pool_users) > 1:
-            self._pool_users.discard(self)
-            self.pool, self._pool_users = self.pool.copy(), WeakSet([self])
-
     # Deciding ---------------------------------------------------------------------------------------------------------
 
     def _absorb(self, arms: Ints, values: Floats) -> None:
-        self._merge()
-        self._own_pool()
-        self.pool = absorb(self.pool, self.columns, arms, values, True)
+        self._hold(arms, values)
         self._count(*np.unique(arms, return_counts=True))
 
     def _enough(self, told: int) -> bool:
@@ -629,11 +581,6 @@ class Certified(Policy):
         if threat:
             found.append(ContaminationRefuted(threat, self.arms, self.threat.eps))
         return tuple(found)
-
-    def state(self) -> State:
-        """The complete state as named arrays: `from_state` makes a policy of it that goes on as this one would."""
-        self._merge()
-        return super().state()
 
 
 def _one_or_all(values: Floats) -> float | tuple[float, ...]:
