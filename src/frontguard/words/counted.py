@@ -82,7 +82,10 @@ def taken_as_declared(metrics: Sequence[Objective], notices: Sequence[Notice] = 
     >>> taken_as_declared([size], [ExactDiffers("bytes", "a", 2, 20.0, 21.0)])
     ' As declared, bytes is exact, but for 2 arms that were measured differently.'
     """
-    differ = {each.objective: each.arms for each in notices if isinstance(each, ExactDiffers)}
+    differ: dict[str, int] = {}
+    for notice in notices:
+        if isinstance(notice, ExactDiffers):  # one for each log that is compared
+            differ[notice.objective] = differ.get(notice.objective, 0) + notice.arms
     said = []
     for each in metrics:
         if each.bounds is not None:
