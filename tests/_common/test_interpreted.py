@@ -66,7 +66,7 @@ def used(policy: fg.Policy) -> dict[str, Any]:
 
 MEANS = (Statistic(BOUNDED_MEAN, scale=(0.0, 1.0, 1.0, 1.0, 1.0)), Statistic(level=0.3))
 POLICIES: dict[str, Callable[[], fg.Certified]] = {
-    "medians": lambda: fg.Certified(5, 2, threat=fg.Prescient(0.05), accuracy=0.3, max_pulls_per_arm=120),
+    "medians": lambda: fg.Certified(5, 2, threat=fg.Prescient(0.05), accuracy=0.3, max_pulls_per_arm=40),
     "with R": lambda: fg.Certified(
         5, 2, threat=fg.Malicious(0.1), accuracy=0.2, spread=fg.Gaussian(0.1), max_pulls_per_arm=300
     ),
@@ -161,7 +161,7 @@ def test_verdicts_at_scale(objectives: int) -> None:
 def test_growing_samples(drifts: bool) -> None:
     def work() -> Any:
         draw, sample, seen = np.random.default_rng(1), GrowingSample(), []
-        for batch in range(60):
+        for batch in range(24):
             sample.extend(draw.normal(50.0 * batch if drifts and batch % 2 else 0.0, size=100).round(2))
             seen.append((sample.median(), sample.order_statistic(1), sample.order_statistic(len(sample) // 3)))
         return seen, sample.uses_heaps

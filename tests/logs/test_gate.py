@@ -172,7 +172,7 @@ def test_one_process_is_one_observation_and_the_way_out(tmp_path: Path) -> None:
 def test_equal_programs_in_sessions_that_differ_are_not_told_apart(tmp_path: Path) -> None:
     """By rows, as --cluster none would have it, they are: sessions shift by more than the tolerance."""
     wrong = {"process": 0, "rows": 0}
-    for run in range(40):
+    for run in range(24):
         rng = np.random.default_rng(run)
         for side in ("main", "pr"):
             for number in range(14):
@@ -182,7 +182,7 @@ def test_equal_programs_in_sessions_that_differ_are_not_told_apart(tmp_path: Pat
         wrong["process"] += gate(*logs, tolerance="1%", contamination=0).outcome == Outcome.WORSE
         wrong["rows"] += gate(*logs, tolerance="1%", contamination=0, cluster="none").outcome == Outcome.WORSE
     assert wrong["process"] <= 2
-    assert wrong["rows"] > 4
+    assert wrong["rows"] > 2
 
 
 def test_real_results_of_pyperf(tmp_path: Path) -> None:

@@ -358,15 +358,15 @@ def test_what_if_and_the_first_pulls_that_tell_anything() -> None:
     assert all((each.codes != Verdict.UNDECIDED).any() for each in others)
 
 
-def test_a_million_arms_take_seconds() -> None:
-    arms = 1_000_000
+def test_many_arms_take_seconds() -> None:
+    arms = 250_000
     rng = np.random.default_rng(0)
     values = np.sort(rng.random((arms, 4)), axis=1).ravel()
     starts = (4 * np.arange(arms + 1))[None]
     log = Ordered(range(arms), ("x",), np.full(arms, 4), starts, (values,))  # type: ignore[arg-type]
     begun = time.process_time()
     boxes = BoxReader(log, [replace(SOLVED, name="x")], 0.05).read(Prescient(0.1))
-    assert time.process_time() - begun < 20.0
+    assert time.process_time() - begun < 10.0
     assert boxes.lower.shape == (arms, 1)
 
 

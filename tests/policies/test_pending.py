@@ -99,7 +99,7 @@ def samples(policy: Certified) -> np.ndarray:
 
 
 @given(seed=st.integers(0, 10**6), pulls=st.sampled_from([5, 60, 700]), parts=st.lists(st.integers(0, 60), max_size=4))
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_it_decides_as_a_copy_that_takes_what_is_pending(seed: int, pulls: int, parts: list[int]) -> None:
     rng = np.random.default_rng(seed)
     policy = a_policy(rng, pulls)

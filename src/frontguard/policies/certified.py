@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from frontguard._common.checks import checked_count, checked_delta, one_for_each, real_number
 from frontguard._common.typing import Floats, Ints
-from frontguard.errors import BadInput, OutOfTurn
+from frontguard.errors import BadArgument, BadInput, OutOfTurn
 from frontguard.evidence.boxes import (
     COLUMNS,
     ESTIMATE,
@@ -182,7 +182,7 @@ class Certified(Holding):
         self.costs = one_for_each(given, self.arms, "costs", lambda array: array >= 0.0, free, of="arm")
         self.polish = real_number(polish, "polish")
         if not 0.0 <= self.polish <= 1.0:
-            raise BadInput(f"polish must be a share of the tolerance from 0 to 1; got {polish!r}")
+            raise BadArgument("polish", must="be a share of the tolerance from 0 to 1", got=repr(polish))
         if not 0.0 < real_number(growth, "growth") <= 1.0:
             raise BadInput(f"growth must be above 0 and at most 1; got {growth!r}")
         control = np.zeros(1, CONTROL)
@@ -235,7 +235,7 @@ class Certified(Holding):
         check_samples(self.columns, self.pool, kept_sorted=True)
         counts = self.columns["count"][:-1].reshape(self.arms, self.width)
         if (counts > self.standing.arms["pulls"][:, None]).any():
-            raise BadInput("arms must have as many pulls as values at least; got fewer")
+            raise BadArgument("arms", must="have as many pulls as values at least", got="fewer")
         check_range("_told_since", np.array(self._told_since), 0, MOST)
         check_range("_certified", np.array(self._certified), 0, 1)
         check_range("_moving.marked", self._moving.marked, 0, MOST)

@@ -10,7 +10,7 @@ import numpy as np
 
 from frontguard._common.typing import Ints
 from frontguard._common.written import GOALS
-from frontguard.errors import BadInput
+from frontguard.errors import BadArgument, BadInput
 from frontguard.evidence.boundaries import STEPS
 from frontguard.evidence.boxes import LARGEST, BoxRule
 from frontguard.evidence.samples import Table
@@ -104,7 +104,8 @@ def check_standing(standing: Standing, arms: int) -> None:
     )  # fmt: skip
     check_range("cost of the arms", records["cost"], CHEAPEST, 1.0)
     if records["pulls"].sum() != control["pulls"][0]:
-        raise BadInput(f"arms must have {control['pulls'][0]} pulls together; got {records['pulls'].sum()}")
+        must, got = f"have {control['pulls'][0]} pulls together", f"{records['pulls'].sum()}"
+        raise BadArgument("arms", must=must, got=got)
     gone = (records["status"] == Verdict.OUT) | (records["status"] == Verdict.SET_ASIDE)
     check_listed("alive", standing.alive, int(control["alive"][0]), np.flatnonzero(~gone).tolist())
     check_range("front", standing.front, 0, arms - 1)
