@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import frontguard as fg
@@ -14,6 +14,10 @@ from frontguard._common.typing import Floats
 from frontguard.evidence.means import highest_means, lasting_means, mean_and_error, threshold_of
 from frontguard.evidence.ordered import MOST_DIFFERENT, Samples, absorb, in_order, ranked, take, take_in
 from frontguard.evidence.samples import COUNTED, Table, empty_pool, empty_table
+from frontguard.simulation import simulate_one
+from frontguard.simulation.engine import drive_by_turns
+from frontguard.simulation.environments import bernoulli
+from frontguard.simulation.streams import RewardSource, Streams
 
 # Few different values, or about as many as are counted, or more.
 BLOCKS = st.lists(st.lists(st.integers(0, 60).map(lambda k: k / 60), max_size=30), min_size=1, max_size=6)
@@ -48,6 +52,7 @@ def read(pool: Floats, table: Table, later: list[float], column: int) -> Any:
     return found
 
 
+@settings(max_examples=40, deadline=None)
 @given(blocks=BLOCKS | RATES, later=st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), max_size=5))
 def test_counted_values_say_what_the_same_values_say_one_by_one(blocks: list[list[float]], later: list[float]) -> None:
     told = np.sort(np.concatenate(blocks))
@@ -111,6 +116,20 @@ def test_a_state_whose_counts_are_none_is_refused(place: int, value: float, said
     state["pool"][state["columns"]["start"][0] + place] = value
     with pytest.raises(fg.BadInput, match=said):
         fg.Certified.from_state(state)
+
+
+def test_a_simulated_run_of_rates_is_the_one_that_is_asked_and_told() -> None:
+    rates = fg.Objective("solved", statistic="mean", bounds=(0, 1), tolerance=0.2)
+    policy = fg.Certified.for_objectives(3, [rates], threat=fg.Prescient(0.02))
+    environment = bernoulli(np.array([[0.9], [0.6], [0.3]]))
+    found, told = simulate_one(policy, environment, seed=1), policy.fresh()
+    drive_by_turns(told, Streams(RewardSource(environment, None), 1, 0))
+    assert isinstance(found, fg.Certified)
+    assert found.columns["low_heap"][:-1].tolist() == [COUNTED] * 3
+    assert [found.values_of(arm, 0).tolist() for arm in range(3)] == [
+        told.values_of(arm, 0).tolist() for arm in range(3)
+    ]
+    np.testing.assert_array_equal(found.standing.boxes, told.standing.boxes)
 
 
 def test_no_policy_without_means_counts() -> None:

@@ -47,7 +47,7 @@ class Pending:
     def lent_to(self, reader: object, columns: Table) -> Floats:
         """Have the sorted `columns` of a reader go on with what is pending. Returns where that lies.
 
-        See `samples.ranked`.
+        See `ordered.ranked`.
         """
         own, pending = columns[:-1], self._columns[:-1]
         own["window"] = pending["count"]
