@@ -140,7 +140,8 @@ def one_look(rows: list[Row]) -> None:
             once, many = (
                 np.mean([width(x) for x in samples]) for width in (half_width_of_one_look, half_width_of_bets)
             )
-            rows.append(Row(f"one look / many, {law}, n = {length:,} ({once:.2g} / {many:.2g})", float(once / many)))
+            details = f"{once:.2g} / {many:.2g}"
+            rows.append(Row(f"one look / many, {law}, n = {length:,}", float(once / many), details=details))
 
 
 def half_width_of_one_look(x: Floats) -> float:
@@ -200,8 +201,8 @@ def growth(rows: list[Row]) -> None:
             held_and_decided(kind, 2, 10)  # compiled
             tries = [held_and_decided(kind, arms, pulls) for _ in range(3)]
             held, seconds = tries[0][0], min(took for _, took in tries)
-            label = f"{kind}, K = {arms:,}, n = {pulls:,}: {held / 1e3:,.0f} kB, a decision {seconds * 1e3:,.2f} ms"
-            rows.append(Row(label, held / (8.0 * arms * pulls)))
+            details = f"{held / 1e3:,.0f} kB, a decision {seconds * 1e3:,.2f} ms"
+            rows.append(Row(f"{kind}, K = {arms:,}, n = {pulls:,}", held / (8.0 * arms * pulls), details=details))
 
 
 def held_and_decided(kind: str, arms: int, pulls: int) -> tuple[int, float]:
