@@ -404,7 +404,6 @@ def test_what_counts_may_be_a_mean_or_the_value_itself(tmp_path):
         [[objective]]
         name = "bytes"
         direction = "minimize"
-        tolerance = 0
         exact = true
         [[objective]]
         name = "seconds"

@@ -33,7 +33,8 @@ from frontguard.evidence.boxes import (
     checked_quantiles,
     tighten,
 )
-from frontguard.evidence.samples import Samples, Table, empty_table
+from frontguard.evidence.ordered import Samples
+from frontguard.evidence.samples import Table, empty_table
 from frontguard.theory.spread import CustomSpread, SpreadBound
 
 LARGEST = 4096

@@ -35,7 +35,8 @@ from frontguard.evidence.means import (
     upper_mean_at,
     weights_for,
 )
-from frontguard.evidence.samples import Samples, absorb, empty_pool, empty_table, in_order
+from frontguard.evidence.ordered import Samples, absorb, in_order
+from frontguard.evidence.samples import empty_pool, empty_table
 from frontguard.evidence.statistics import BOUNDED_MEAN, NORMAL_MEAN, statistics_of
 from frontguard.objectives import inward_matrix
 

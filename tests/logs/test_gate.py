@@ -15,7 +15,8 @@ import pytest
 from frontguard import analyze, gate
 from frontguard.comparisons.gate import Outcome
 from frontguard.errors import BadInput
-from frontguard.notices import TooFewClusters, TooFewPulls
+from frontguard.notices import ExactDiffers, TooFewClusters, TooFewPulls
+from frontguard.words.comparing import gate as words
 
 SAMPLES = Path(__file__).parent / "sources" / "samples"
 
@@ -50,6 +51,26 @@ def test_arms_of_the_same_name_are_compared() -> None:
     assert (found.only_baseline, found.only_candidate) == (("gone",), ("new",))
     assert (found.outcome.word, found.status) == ("worse", "decided")
     assert found.pulls == 800  # of what is compared
+
+
+def test_what_is_not_exact_is_an_alarm_and_what_is_true_or_false_a_rate_and_both_are_said() -> None:
+    def log(seed: int) -> pd.DataFrame:
+        rng = np.random.default_rng(seed)
+        return pd.DataFrame({"arm": "a", "bytes": [10.0] * 99 + [11.0 + seed], "solved": rng.random(100) < 0.5})
+
+    found = gate(log(1), log(2), minimize="bytes", exact="bytes", tolerance=0)
+    assert found.outcome.word == "open"
+    assert {each for each in found.notices if isinstance(each, ExactDiffers)} == {
+        ExactDiffers("bytes", "a", 1, 10.0, 12.0),
+        ExactDiffers("bytes", "a", 1, 10.0, 13.0),
+    }
+    assert "As declared, bytes is exact, but for 2 arms that were measured differently." in words.promise(found)
+    assert "More measurements" not in words.answer(found)
+    assert "--exact" in str(words.next_step(found, of_logs=True))
+    rates = gate(log(1), log(2), maximize="solved")
+    assert "As declared, solved lies between 0 and 1." in words.promise(rates, of_logs=True)
+    assert "'solved' is true or false: the rate is what counts." in words.remarks(rates)
+    assert "More measurements" in words.answer(rates)
 
 
 def test_intervals_are_those_of_one_log_with_all_arms_that_are_compared() -> None:

@@ -27,7 +27,8 @@ from frontguard.evidence.boxes import (
     unknown_boxes,
 )
 from frontguard.evidence.means import LOG_WEIGHTS, NORMAL_WEIGHT, THETAS, sums_of_bets, unrefuted_mean
-from frontguard.evidence.samples import Samples, absorb, empty_pool, empty_table
+from frontguard.evidence.ordered import Samples, absorb
+from frontguard.evidence.samples import empty_pool, empty_table
 from frontguard.evidence.statistics import statistics_of
 from frontguard.logs.boxes import BoxReader
 from frontguard.logs.more_pulls import needed

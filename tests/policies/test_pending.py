@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from frontguard import Certified, Gaussian, Prescient
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Floats
-from frontguard.evidence.samples import Samples, Table, empty_pool, empty_table, push_sorted, ranked, reserve, take_in
+from frontguard.evidence.ordered import Samples, push_sorted, ranked, take_in
+from frontguard.evidence.samples import Table, empty_pool, empty_table, reserve
 from frontguard.policies.forecast import forecast
 from frontguard.policies.pending import Pending
 
@@ -47,7 +48,7 @@ def test_what_lies_beside_many_columns_is_taken_into_each() -> None:
     beside, samples = np.empty(0), []
     for column in range(columns):
         own, later = rng.normal(size=rng.integers(0, 60)), rng.normal(size=rng.integers(0, 200))
-        pool = reserve(pool, table, column, len(own))
+        pool = reserve(pool, table, column, len(own), False)
         push_sorted(pool, table, column, own)
         samples.append((own, later))
     for column, (own, later) in enumerate(samples):

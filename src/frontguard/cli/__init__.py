@@ -74,6 +74,10 @@ def _names(option: str, value: str, column: str) -> bool:
     return column in (value, *value.split(","), value.rpartition("=")[0]) or (option == "--limit" and column in value)
 
 
+_SYMBOLS = {"--eps": "--contamination", "--epsilon": "--contamination"}
+"""Options by what papers call them, of which no spelling is near."""
+
+
 def _usage_in_words(error: Any) -> str:
     """What is wrong with a command line; of an option that there is not, which one may be meant."""
     from frontguard.phrases import did_you_mean
@@ -81,7 +85,11 @@ def _usage_in_words(error: Any) -> str:
     option, known = getattr(error, "option_name", None), getattr(error, "possibilities", None)
     if option is None or not hasattr(error, "possibilities"):  # as one that lacks its value
         return str(error.format_message())
-    return f"there is no option {option}{did_you_mean(option, known or ())}"
+    context = getattr(error, "ctx", None)
+    options = {each for param in context.command.params for each in param.opts} if context else set()
+    meant = _SYMBOLS.get(option, "")
+    hint = did_you_mean(meant, [meant]) if meant in options else did_you_mean(option, known or ())
+    return f"there is no option {option}{hint}"
 
 
 def _help_of(error: BaseException) -> str:

@@ -368,10 +368,15 @@ def _objective(table: ObjectiveToml, number: int, complain: Complaints) -> tuple
     if table.statistic == "mean" and table.bounds is None and table.sigma is None:
         wanted = "[0, 1] for rates, [1, 5] for stars; or sigma, the known deviation of the values"
         raise wrong("bounds", f"missing; statistic = 'mean' wants to know how far values can lie: bounds = {wanted}")
+    tolerance = 0.0 if table.tolerance is None and table.exact else table.tolerance  # exact ones need none
+    if tolerance is None:
+        from frontguard.commands.format import WANTED_TOLERANCE
+
+        raise wrong("tolerance", f"missing; wanted {WANTED_TOLERANCE}")
     bounds = None if table.bounds is None else (table.bounds[0], table.bounds[1])
     try:
         objective = Objective(
-            table.name, direction, table.tolerance, table.quantile, table.statistic, bounds, table.sigma, table.exact
+            table.name, direction, tolerance, table.quantile, table.statistic, bounds, table.sigma, table.exact
         )
     except BadInput as problem:  # what keys say together
         given = [key for key in ("exact", "sigma", "bounds", "statistic", "quantile") if getattr(table, key)]

@@ -25,7 +25,7 @@ from frontguard.errors import BadArgument, BadInput
 from frontguard.evidence.boxes import ArmBoxes, first_and_whole
 from frontguard.logs.adjusted import adjusted
 from frontguard.logs.analyze import entries_of, with_rates
-from frontguard.logs.answer import Question, too_few
+from frontguard.logs.answer import Question, exact_differs, too_few
 from frontguard.logs.boxes import BoxReader
 from frontguard.logs.checks.alike import differences
 from frontguard.logs.checks.correlation import in_clusters, undeclared
@@ -148,6 +148,7 @@ def gate(
         levels = levels_from(question.threat.eps, FINEST)
         lasts = up_to(lambda eps: _outcomes(pairs, boxes_at(eps), question.objectives), levels)
     notices = [each for side in sides for each in side.notices]
+    notices += [each for reader in readers for each in exact_differs(reader, len(question.objectives))]
     notices += _all_too_few(readers, boxes, compared, question)
     found = tuple(_compared(pair, sides, boxes, question, lasts[row]) for row, pair in enumerate(pairs))
     return GateResult(

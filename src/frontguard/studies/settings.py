@@ -20,10 +20,10 @@ from frontguard.limits import Columns, Gate, Limit, columns_for, parse_limits
 from frontguard.objectives import Objective, parse_objectives
 from frontguard.phrases import did_you_mean, shortened, shown
 from frontguard.policies import Certified
-from frontguard.policies.certified import POLISH
 from frontguard.policies.gate import Gatekeeper
 from frontguard.policies.independent import Independent
 from frontguard.policies.paired import Paired
+from frontguard.policies.polish import POLISH
 from frontguard.results import ArmParts
 from frontguard.studies.costs import Cost
 from frontguard.studies.measurement import checked_cluster
