@@ -52,7 +52,7 @@ LOGS = (
 )
 """Arms a step apart, in units of σ; rates are those of a normal value above 0, of which the middle arm has half."""
 
-MOST_ROWS, LOGS_EACH = 6000, 10
+MOST_ROWS, LOGS_EACH = 6000, 5
 
 
 def rows_that_decide(arms: int, step: float, objective: Objective, anytime: bool, *, independent: bool) -> float:
@@ -73,8 +73,8 @@ def rows_that_decide(arms: int, step: float, objective: Objective, anytime: bool
             return answer.status == "certified"
 
         few, enough = 20, MOST_ROWS
-        while enough > 1.03 * few:
-            middle = int(np.sqrt(few * enough))
+        while enough > max(few + 1, 1.03 * few):
+            middle = max(few + 1, int(np.sqrt(few * enough)))
             few, enough = (few, middle) if decided(middle) else (middle, enough)
         found.append(enough)
     return float(np.mean(found))
