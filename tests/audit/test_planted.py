@@ -10,15 +10,19 @@ import numpy as np
 import pytest
 
 from frontguard.audit.runner import audit
+from frontguard.evidence.apart import STRENGTH
+from frontguard.evidence.averages import log_priors_of
 from frontguard.logs import clustered
-from frontguard.policies import certified
+from frontguard.logs.boxes import Ahead
+from frontguard.logs.independent import IndependentBoxReader
+from frontguard.policies import certified, independent
 from frontguard.policies.auer import AuerA1
 from frontguard.policies.certified import Certified
 from frontguard.policies.rpsi import RPSI
 from frontguard.storage.contract import End
 from frontguard.studies.clusters import CountedPulls
 from frontguard.studies.study import Pull, Study
-from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share
+from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat
 from frontguard.verdicts import OPEN, WITHIN
 
 RUNS = (5, 12)
@@ -124,6 +128,24 @@ def who_may_be_beyond_counts(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(certified, "veil", unveiled)
 
 
+def pairs_of_arms_count_no_lies(patch: pytest.MonkeyPatch) -> None:
+    """Boxes know of the attacker, and the evidence on pairs of independent arms does not."""
+    in_studies, in_logs = independent.refresh_apart, IndependentBoxReader._at_levels
+
+    def refresh_apart(*given: Any) -> None:
+        *before, rule, apart = given
+        clean = np.full_like(rule.low_keep, 0.5)  # of medians
+        priors = log_priors_of(clean, STRENGTH)
+        unaware = rule._replace(low_keep=clean, high_keep=clean)
+        in_studies(*before, unaware, apart._replace(low_priors=priors, high_priors=priors))
+
+    def at_levels(reader: IndependentBoxReader, threat: Threat, ahead: Ahead) -> Any:
+        return in_logs(reader, replace(threat, eps=0.0), ahead)
+
+    patch.setattr(independent, "refresh_apart", refresh_apart)
+    patch.setattr(IndependentBoxReader, "_at_levels", at_levels)
+
+
 FAULTS: list[tuple[str, Planted]] = [
     ("workers-that-die", lost_pulls_are_measured_again),
     ("interruptions", interrupted_pulls_are_measured_again),
@@ -149,6 +171,8 @@ FAULTS: list[tuple[str, Planted]] = [
     ("limits-at-the-edge", nothing_is_replaced),
     ("limits-at-the-edge", who_may_be_beyond_counts),
     ("limits-in-a-log", nothing_is_replaced),
+    ("independent-arms-hit-by-value", pairs_of_arms_count_no_lies),
+    ("independent-arms-in-a-log", pairs_of_arms_count_no_lies),
 ]
 
 

@@ -94,6 +94,20 @@ def test_rows_of_a_cluster_are_one_observation(tmp_path: Path) -> None:
     assert "--append" not in said.partition("Next:")[2]
 
 
+def test_independent_arms_are_compared_in_pairs(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    rows = [f"{arm},{rng.random() < chance:d}" for arm, chance in (("a", 0.5), ("b", 0.6)) for _ in range(400)]
+    (tmp_path / "log.csv").write_text("\n".join(["arm,solved", *rows, ""]))
+    asked = ["log.csv", "--maximize", "solved", "--mean", "solved=0,1", "--contamination", "0", "--independent"]
+    ran = run(*asked, cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    assert "takes for granted that what is measured of one does not depend on" in " ".join(ran.stdout.split())
+    answer = as_published("analyze", run(*asked, "--json", cwd=tmp_path).stdout)
+    assert {"kind": "independent_arms", "arms": 2}.items() <= answer["notices"][0].items()
+    refused = run(*asked, "--pair", "arm", cwd=tmp_path)
+    assert (refused.returncode, "depend on them" in refused.stderr) == (2, True)
+
+
 def test_any_share_of_the_rows_instead_of_a_probability(folder: Path) -> None:
     """Wider than against each row with that probability: ranks lose ⌊εn⌋ afterwards."""
     found = {}

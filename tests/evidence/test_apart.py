@@ -13,13 +13,18 @@ from scipy.special import betainc, betaln
 
 from frontguard import Gaussian, Malicious, Oblivious, Prescient, Share
 from frontguard.evidence.apart import (
+    EQUAL,
     LOWEST,
+    NORMAL_SHARE,
     NORMAL_WEIGHT,
     STRENGTH,
     TOGETHER,
+    TOGETHER_UNEQUAL,
+    UNEQUAL,
     lasting_threshold,
     normal_apart,
     refresh_apart,
+    share_of,
 )
 from frontguard.evidence.boxes import COLUMNS, REFUTED
 from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, NORMAL_MEAN, Statistic
@@ -97,19 +102,30 @@ def test_bounds_are_those_of_the_evidence_as_it_is_written(threat: Threat, sprea
 
 
 def test_means_with_a_known_deviation_are_bounded_by_the_worst_pair_of_means() -> None:
-    """The mixture over both arms' bets, of which the least is looked for numerically."""
-    prior = np.array([[1.0, TOGETHER], [TOGETHER, 1.0]]) / NORMAL_WEIGHT
-    for pulls, threshold in (((40.0, 40.0), 5.0), ((900.0, 4000.0), 9.0), ((7.0, 100_000.0), 12.0)):
+    """The mixtures over both arms' bets, of which the least is looked for numerically: what one refutes, all do."""
+    rest, c, u = 0.5 * (1.0 - EQUAL), TOGETHER_UNEQUAL, UNEQUAL
+    priors = [
+        (share, np.diag(by) @ np.array([[1.0, agree], [agree, 1.0]]) @ np.diag(by) / NORMAL_WEIGHT)
+        for share, agree, by in ((EQUAL, TOGETHER, [1.0, 1.0]), (rest, c, [u, 1.0 / u]), (rest, c, [1.0 / u, u]))
+    ]
+    assert sum(share for share, _ in priors) == pytest.approx(1.0)
+    for best, (pulls, threshold) in enumerate((((900.0, 900.0), 5.0), ((900.0, 5000.0), 9.0), ((9000.0, 700.0), 12.0))):
         N = np.diag(pulls)
         apart = normal_apart(*pulls, threshold)
 
-        def log_mixture(of_i: float, N: Floats = N, apart: float = apart) -> float:
+        def log_mixture(of_i: float, share: float, prior: Floats, N: Floats = N, apart: float = apart) -> float:
             s = N @ np.array([of_i, apart - of_i])
             inner = np.linalg.inv(N + np.linalg.inv(prior))
-            return float(0.5 * s @ inner @ s - 0.5 * np.log(np.linalg.det(np.eye(2) + prior @ N)))
+            odds = np.log(np.linalg.det(np.eye(2) + prior @ N))
+            return float(np.log(share) + 0.5 * s @ inner @ s - 0.5 * odds)
 
-        least = minimize_scalar(log_mixture, bounds=(-apart, 2.0 * apart), method="bounded", options={"xatol": 1e-12})
-        assert least.fun == pytest.approx(threshold, abs=1e-6)
+        ends, exactly = (-apart, 2.0 * apart), {"xatol": 1e-12}
+        least = [
+            minimize_scalar(log_mixture, args=each, bounds=ends, method="bounded", options=exactly).fun
+            for each in priors
+        ]
+        assert np.argmax(least) == best
+        assert max(least) == pytest.approx(threshold, abs=1e-6)
 
 
 def test_a_failed_pull_leaves_means_as_they_were_and_drift_takes_nothing_back() -> None:
@@ -189,6 +205,8 @@ def test_the_larger_threshold_is_taken_wherever_replacements_may_give_the_future
     wanted = lasting_threshold(each) if lasting else -math.log(each)
     assert policy.apart.thresholds.tolist() == pytest.approx([wanted, wanted], abs=1e-8)
     assert policy.apart.lasting.tolist() == [lasting]
+    assert share_of([Statistic(NORMAL_MEAN), Statistic(EXACT)]) == NORMAL_SHARE
+    assert share_of([Statistic(NORMAL_MEAN), Statistic()]) == share_of([Statistic()]) == 0.5
     pairs = 2.0 * LOWEST + 0.25 * len(policy.apart.evidence)
     assert wanted <= pairs < wanted + 0.2501
 

@@ -167,15 +167,19 @@ def test_boxes_are_those_of_a_study_with_the_same_values(threat: Threat) -> None
         np.testing.assert_allclose(getattr(found, name), boxes[:, column], rtol=1e-9, atol=1e-9, err_msg=name)
 
 
-def test_a_known_deviation_has_the_normal_mixture_while_nothing_fails_or_is_replaced() -> None:
+@pytest.mark.parametrize("anytime", [False, True])
+def test_a_known_deviation_has_a_normal_tail_or_mixture_while_nothing_fails_or_is_replaced(anytime: bool) -> None:
     rng = np.random.default_rng(1)
     known = [Objective("m0", "minimize", 0.5, statistic="mean", sigma=2.0), Objective("m1")]
     samples = [np.stack([rng.normal(50, 2, n), rng.normal(size=n)], axis=1) for n in (40, 25)]
     samples[1][3, 0] = np.nan
-    reader = BoxReader(log_of(samples, known), known, 0.05)
+    reader = BoxReader(log_of(samples, known), known, 0.05, anytime=anytime)
     boxes = reader.read(Prescient(0.0))
     alpha, n = 2 * 0.05 / (2 * 2 * 2), 40
-    reach = 2.0 * math.sqrt((n + NORMAL_WEIGHT) * (2 * math.log(1 / alpha) + math.log((n + NORMAL_WEIGHT) / 10.0))) / n
+    reach = 2.0 * math.sqrt(2 * math.log(2 / alpha) / n)
+    if anytime:
+        whole = n + NORMAL_WEIGHT
+        reach = 2.0 * math.sqrt(whole * (2 * math.log(1 / alpha) + math.log(whole / 10.0))) / n
     mean = samples[0][:, 0].mean()
     assert boxes.lower[0, 0] == pytest.approx(-(mean + reach), rel=1e-9)
     assert boxes.upper[0, 0] == pytest.approx(-(mean - reach), rel=1e-9)

@@ -131,6 +131,14 @@ def analyze(
     items: Annotated[
         int | None, whole_from(1, "With --pair: how many there are in all; what counts are means over these.")
     ] = None,
+    independent: Annotated[
+        bool | None,
+        typer.Option(
+            "--independent",
+            help="No measurement of one arm depends on another arm's: arms are compared in pairs, too (without: the "
+            "study's).",
+        ),
+    ] = None,
     memory: Annotated[
         str | None, typer.Option(help="For rows, such as 4G; beyond, temporary files (without: half of what is free).")
     ] = None,
@@ -201,6 +209,7 @@ def analyze(
             cluster=cluster,
             pair=pair,
             items=items,
+            independent=independent,
             progress=display.reading,
             **given,
             **of_analyze(said),

@@ -11,7 +11,7 @@ claims are true at x = m_i and y = x + g; so g is refuted if
 *Quantiles*: E is the evidence of counts, averaged over shifts as in `evidence.averages`, with a prior that fits many
 pulls, and a constant besides, so that E is never below e^`LOWEST`. It is read at levels: L_i(a) ends the x whose
 evidence is a at least, H_j(a) begins the y, and with levels a_0 < a_1 < … of which a_l + a_{N−l} ≥ log(1/δ') no g is
-left above the largest H_j(a_{N−l}) − L_i(a_{l+1}). *Means with a known deviation*: a normal mixture over both arms has
+left above the largest H_j(a_{N−l}) − L_i(a_{l+1}). *Means with a known deviation*: normal mixtures over both arms have
 a closed form (`normal_apart`).
 
 Where the attacker's replacements may give away what later pulls will measure, arms are not chosen in the dark, and the
@@ -48,8 +48,18 @@ STRENGTH = 16.0
 LOWEST, STEP = -3.0, 0.25
 """The logarithm of the evidence that an arm always has, and how far apart the levels are at which it is read."""
 
-TOGETHER, NORMAL_WEIGHT = 0.9, 150.0
-"""Of the prior of two means with a known deviation: how much their bets agree, and its weight in pulls."""
+NORMAL_SHARE = 0.8
+"""The same where all that is compared are means with a known deviation: pairs decide nearly everything there."""
+
+NORMAL_WEIGHT = 600.0
+"""Of the priors of two means with a known deviation, their weight in pulls."""
+
+EQUAL, TOGETHER = 0.6, 0.98
+"""Of the prior for arms with about as many pulls: its share, and how much their bets agree."""
+
+UNEQUAL, TOGETHER_UNEQUAL = 2.0, 0.9
+"""Of the two for arms of which one has several times as many: by how much its bets are smaller, and the other's larger,
+and how much they agree."""
 
 
 class ApartRule(NamedTuple):
@@ -85,6 +95,12 @@ def lasting_threshold(delta: float) -> float:
         T = following
 
 
+def share_of(statistics: Sequence[Statistic]) -> float:
+    """Of δ, what evidence on pairs gets where these count."""
+    kinds = kinds_and_scales(statistics)[0][comparable(statistics)]
+    return NORMAL_SHARE if kinds.size and (kinds == NORMAL_MEAN).all() else SHARE
+
+
 def apart_rule(threat: Threat, statistics: Sequence[Statistic], rule: BoxRule, *, arms: int, delta: float) -> ApartRule:
     """Bounds of m_j − m_i for all ordered pairs of K arms and all comparable objectives, at once with 1 − δ.
 
@@ -108,18 +124,34 @@ def unknown_levels(arms: int, objectives: int, rule: ApartRule) -> Floats:
 # Means with a known deviation ---------------------------------------------------------------------------------------
 
 
+@inlined
+def _log_odds_and_prior(n_i: float, n_j: float, u_i: float, u_j: float, together: float) -> tuple[float, float]:
+    """log det(I + ΣN) of bets whose deviations are as u_i to u_j, and what their prior adds to 1/n_i + 1/n_j."""
+    a, b = u_i * u_i * n_i / NORMAL_WEIGHT, u_j * u_j * n_j / NORMAL_WEIGHT
+    odds = (1.0 + a) * (1.0 + b) - together * together * a * b
+    x, y = 1.0 / (u_i * n_i), 1.0 / (u_j * n_j)
+    return math.log(odds), NORMAL_WEIGHT * (x * x + y * y - 2.0 * together * x * y) / (1.0 - together * together)
+
+
 @kernel
 def normal_apart(pulls_i: float, pulls_j: float, threshold: float) -> float:
     """How far the difference of two means is from the true one at most, in units of σ, at all numbers of pulls at once.
 
-    >>> round(normal_apart(1000.0, 1000.0, 9.0), 4)
-    0.2135
+    The evidence is the mean of three mixtures: one for about as many pulls of both arms, and two for several times as
+    many of one of them. Each alone is what it is worth, with its share of the evidence.
+
+    >>> round(normal_apart(1000.0, 1000.0, 9.0), 4), round(normal_apart(1000.0, 8000.0, 9.0), 4)
+    (0.2312, 0.1832)
     """
-    a, b = pulls_i / NORMAL_WEIGHT, pulls_j / NORMAL_WEIGHT
-    odds = (1.0 + a) * (1.0 + b) - TOGETHER * TOGETHER * a * b
-    prior = (1.0 / (a * a) + 1.0 / (b * b) - 2.0 * TOGETHER / (a * b)) / (1.0 - TOGETHER * TOGETHER)
-    reach: float = math.sqrt((2.0 * threshold + math.log(odds)) * (1.0 / a + 1.0 / b + prior) / NORMAL_WEIGHT)
-    return reach
+    apart = 1.0 / pulls_i + 1.0 / pulls_j
+    odds, prior = _log_odds_and_prior(pulls_i, pulls_j, 1.0, 1.0, TOGETHER)
+    squared = (2.0 * (threshold - math.log(EQUAL)) + odds) * (apart + prior)
+    share = math.log(0.5 * (1.0 - EQUAL))
+    for side in range(2):
+        u_i, u_j = (UNEQUAL, 1.0 / UNEQUAL) if side == 0 else (1.0 / UNEQUAL, UNEQUAL)
+        odds, prior = _log_odds_and_prior(pulls_i, pulls_j, u_i, u_j, TOGETHER_UNEQUAL)
+        squared = min(squared, (2.0 * (threshold - share) + odds) * (apart + prior))
+    return math.sqrt(squared)
 
 
 # Quantiles ----------------------------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from frontguard.logs.checks.ties import refuse_ties
 from frontguard.logs.checks.unusable import UnusableCheck, out_of_bounds, refuse_truths
 from frontguard.logs.clustered import ClusterRows
 from frontguard.logs.counted import CountedFile, marked
+from frontguard.logs.independent import as_independent
 from frontguard.logs.of_study import other_answer, own_answer, question_of, read_study
 from frontguard.logs.paired import check_counted, in_pairs
 from frontguard.logs.sort.order import RowOrder
@@ -78,6 +79,7 @@ def analyze(
     cluster: str | Sequence[str] | None = None,
     pair: str | Sequence[str] | None = None,
     items: int | None = None,
+    independent: bool | None = None,
     progress: Watcher | None = None,
     **reading: Any,
 ) -> Analysis:
@@ -138,6 +140,9 @@ def analyze(
         compared by their differences on the same ones, too, where means with bounds count. Rows of an arm with the same
         one count as one observation, by their mean. `items`: how many there are of them in all, each measured once by
         an arm; what counts are then the means over this list, which are known once all are measured.
+    independent
+        Whether what is measured of one arm does not depend on what is measured of another: arms are then compared in
+        pairs, too, up to 300 of them. It is taken for granted, and said. That of a study unless given.
     reading
         Of the input: see `frontguard.logs.sources.open_log`.
 
@@ -157,7 +162,7 @@ def analyze(
     given = () if entries is None else parse_objectives(entries)
     kept_to = () if limits is None else parse_limits(limits)
 
-    def ask(metrics: tuple[Objective, ...], *, adaptive: bool = False) -> Question:
+    def ask(metrics: tuple[Objective, ...], *, adaptive: bool = False, under: Threat = model) -> Question:
         if adaptive and anytime is False:
             raise BadArgument(
                 "anytime",
@@ -166,8 +171,10 @@ def analyze(
             )
         chosen = adjusted(metrics, tolerance, quantile, statistic, bounds, sigma, exact)
         looks = adaptive if anytime is None else anytime
-        return Question(chosen, model, level, anytime=looks, limits=kept_to, aim=aim)
+        return Question(chosen, under, level, anytime=looks, limits=kept_to, aim=aim, independent=bool(independent))
 
+    if independent:
+        _refuse_dependent(pair, cluster, executor, sketch)
     pairing = _checked_pairs(pair, items, cluster, log)
     cluster = pairing if pairing is not None else cluster
     chosen = RowFilter.of(where)
@@ -205,7 +212,7 @@ def analyze(
         whole = log if files is None else files
         opened = open_log(whole, arm=arm, metrics=names, filter=where, cluster=cluster, **reading)
         if opened.cluster:
-            _refuse_beside_clusters(opened, append, sketch)
+            _refuse_beside_clusters(opened, append, sketch, independent=bool(independent))
         metrics = given or opened.objectives or tuple(Objective(name, "minimize") for name in opened.metrics)
         for limit in kept_to:
             if limit.metric not in opened.metrics:
@@ -214,18 +221,20 @@ def analyze(
                     "otherwise; say which columns to compare arms by (maximize, minimize)"
                 )
         adaptive = opened.study is not None
+        under = model
         if opened.study is not None:
             own = question_of(opened.study.settings)
             metrics = _as_in_study(entries, given, own.objectives)
-        question = ask(metrics, adaptive=adaptive)
+            under = threat_of(threat, contamination, own.threat)
+        question = ask(metrics, adaptive=adaptive, under=under)
         if opened.study is not None:
             question = replace(
                 question,
-                threat=threat_of(threat, contamination, own.threat),
                 confidence=own.confidence if confidence is None else level,
                 aim=own.aim if goal is None else aim,
                 coverage=_coverage(own, metrics) if tolerance is None else None,
                 limits=own.limits if limits is None else kept_to,
+                independent=_independent_as_study(opened.study, independent, state=bool(append or sketch)),
             )
         clock = Clock(progress, opened.rows_hint, lambda: opened.share_read)
         if opened.layout == "long":  # it is read to its end before the first pull is known
@@ -268,6 +277,9 @@ def analyze(
             kind = log if isinstance(log, Mapping) else log[:0]
         notes = (*opened.notes, *rates, *unusable.notices(), *looked)
         if append is None and sketch is None:
+            if question.independent:
+                ordered, noted_arms = as_independent(ordered)
+                notes += (noted_arms,)
             return answer(ordered, question, profiled=profile, kind=kind, notes=notes, columns_of_arm=opened.arm)
         # Before anything is written:
         refuse_ties(ordered, question.objectives, question.columns.boxed[len(question.objectives) :])
@@ -291,12 +303,53 @@ def analyze(
         state = append_to(append, state, again=again)
     readable, delta = state.readable(question.delta, anytime=question.anytime)
     _refuse_unusable(readable, question.columns.boxed)
+    if question.independent:
+        readable, noted_arms = as_independent(readable)
+        notes += (noted_arms,)
     together = state.about["arm"] if state.about.get("joined") == "/" else ()
     return answer(readable, question, delta=delta, profiled=profile, kind=kind, notes=notes, columns_of_arm=together)
 
 
-def _refuse_beside_clusters(opened: Log, append: str | Path | None, sketch: int | None) -> None:
-    """A study has its clusters already; states and sketches do not keep those of rows."""
+def _refuse_dependent(pair: object, cluster: object, executor: object, sketch: int | None) -> None:
+    """Refuse to take arms as independent where something says that they are not, or that cannot be looked at."""
+    if pair is not None:
+        raise BadArgument(
+            "independent", "arms that were measured on the same items (pair) depend on them; leave one away"
+        )
+    if cluster is not None and cluster not in (NO_CLUSTER, [NO_CLUSTER]):
+        raise BadArgument(
+            "independent",
+            "rows of a cluster depend on each other, and arms may share clusters (hosts, days); arms are "
+            "compared in pairs only where every row is an observation: leave cluster or independent away",
+        )
+    for what, given in (("a Dask cluster (executor)", executor), ("a sketch", sketch)):
+        if given is not None:
+            raise BadArgument("independent", f"pairs are read from all values here, and {what} does not have them here")
+
+
+def _independent_as_study(study: Study, given: bool | None, *, state: bool) -> bool:
+    """Whether the arms of a study are taken as independent: its own unless given; not where a state is made of it."""
+    own = study.settings.independent
+    if given and not own:
+        raise BadArgument(
+            "independent",
+            "the study was not begun with it, so that its pulls may share items, seeds or clusters; begin "
+            "one with independent=True (run --independent)",
+        )
+    return own and not state if given is None else given
+
+
+def _refuse_beside_clusters(
+    opened: Log, append: str | Path | None, sketch: int | None, *, independent: bool = False
+) -> None:
+    """A study has its clusters already; states and sketches do not keep those of rows, and pairs are of single rows."""
+    if independent:
+        raise BadArgument(
+            "independent",
+            f"these rows are in clusters by {quoted(opened.cluster)}, and arms are compared in pairs only "
+            "where every row is an observation; leave independent away, or give --cluster none (cluster='none') if all "
+            "rows are independent",
+        )
     if opened.study is not None:
         raise BadInput(
             "cluster, pair: the pulls of a study have the clusters that they were told with, and their repeats; leave "

@@ -47,6 +47,7 @@ class Question:
     anytime: bool = False
     limits: tuple[Limit, ...] = ()
     aim: str = "list"  # or "front"
+    independent: bool = False  # whether what is measured of one arm does not depend on another's
 
     @property
     def columns(self) -> Columns:

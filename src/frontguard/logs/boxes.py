@@ -9,8 +9,8 @@ all: for a minimised objective the sides change places. Failed pulls count in n,
 
 The mean of values with known bounds has the interval that bets leave of it (`logs.sort.bets`) and, for one look at
 values that are all 0 or 1, the narrower of it and the exact binomial one, with a part of δ' each; that of values with a
-known deviation the one of a normal mixture, where nothing failed and ε = 0; and an exact value is its own interval,
-unless two different ones were measured: then nothing is known.
+known deviation the one of a normal law's tail, or of a mixture for many looks, where nothing failed and ε = 0; and an
+exact value is its own interval, unless two different ones were measured: then nothing is known.
 
 For another ε only ranks change, and of a mean only what keep makes of the same bets, unless any share is taken: then
 these are added up anew from the sums of blocks. `BoxReader` keeps what does not change.
@@ -41,7 +41,7 @@ _RATE = (0.0, 1.0)  # bounds between which values may well be 0 and 1 alone
 
 
 @dataclass(frozen=True, eq=False)
-class _Ahead:
+class Ahead:
     """The pulls that boxes are read for: those that the arms have, or more in the same proportions."""
 
     pulls: Ints  # (n,)
@@ -93,10 +93,10 @@ class BoxReader:
         self._rank = anytime_rank if anytime else fixed_rank
         self._kinds = [each.kind for each in statistics]
         self._levels = [each.level for each in statistics]
-        self._now = _Ahead(self.pulls, np.ones(len(self.pulls)))
+        self._now = Ahead(self.pulls, np.ones(len(self.pulls)))
         self._centres: tuple[Floats, Floats, Floats] | None = None
         self._middles: dict[int, Floats] = {}  # of quantiles: the point estimates of arms that have any value
-        self._bets: dict[int, Floats] = {}  # what they leave of a mean if nothing is taken: the same for every ε
+        self._bets: dict[tuple[int, float], Floats] = {}  # what they leave of a mean if nothing is taken: for every ε
 
     def among(self, arms: Ints) -> BoxReader:
         """The same for some arms only."""
@@ -129,15 +129,15 @@ class BoxReader:
         return found
 
     def _first_informative(self, objective: Objective, threat: Threat) -> int | None:
-        by_bets, of_rates = self._shares(objective)
+        by_bets, of_rates = self._shares(objective, self._share)
         once = not self._anytime
         return first_informative(threat.taken, threat.surviving, threshold_of(by_bets), one_look=once, rates=of_rates)
 
-    def _shares(self, objective: Objective) -> tuple[float, float]:
+    def _shares(self, objective: Objective, share: float) -> tuple[float, float]:
         """Of the δ' of one end of a mean, what bets have, and what the exact bound of rates has, at one look."""
         if self._anytime or objective.bounds != _RATE:
-            return self._share, 0.0
-        return (1.0 - RATES_SHARE) * self._share, RATES_SHARE * self._share
+            return share, 0.0
+        return (1.0 - RATES_SHARE) * share, RATES_SHARE * share
 
     def _first_useful(self, kept: float, taken: float) -> int | None:
         try:
@@ -159,9 +159,12 @@ class BoxReader:
         beyond the outermost value: of a single pull no more can be said than that it may go on so. Bets on a mean grow
         by n'/n.
         """
-        imagined = np.maximum(self.pulls, least)
-        ahead = _Ahead(imagined, self.pulls / np.maximum(imagined, 1))
+        ahead = self._ahead(least)
         return self._with_centres(threat, ahead, self._read_centres(ahead.shrink))
+
+    def _ahead(self, least: int) -> Ahead:
+        imagined = np.maximum(self.pulls, least)
+        return Ahead(imagined, self.pulls / np.maximum(imagined, 1))
 
     def unknown(self, boxes: ArmBoxes, first: int) -> Bools:
         """The arms (K,) of whose pulls those of the first objectives tell nothing at all, quantiles and bounded means.
@@ -186,48 +189,58 @@ class BoxReader:
         differ = ends[:, 0] != ends[:, 1]
         return some[differ], ends[differ]
 
-    def _with_centres(self, threat: Threat, ahead: _Ahead, centres: tuple[Floats, Floats, Floats]) -> ArmBoxes:
+    def _with_centres(self, threat: Threat, ahead: Ahead, centres: tuple[Floats, Floats, Floats]) -> ArmBoxes:
         ranks: dict[float, Ints] = {}  # the median has the same on both sides, and mostly in all objectives
         lower, upper = np.empty(centres[0].shape), np.empty(centres[0].shape)
-        for d, (kind, level) in enumerate(zip(self._kinds, self._levels, strict=True)):
-            if kind == BOUNDED_MEAN:
-                lower[:, d], upper[:, d] = self._around_mean(d, threat, ahead)
-            elif kind == NORMAL_MEAN:
-                lower[:, d], upper[:, d] = self._around_normal_mean(d, threat, ahead)
-            elif kind == EXACT:
-                lower[:, d], upper[:, d] = self._exactly(d)
-            else:
-                for side, kept in ((lower, threat.keep(level)), (upper, threat.keep(1.0 - level))):
-                    if kept not in ranks:
-                        ranks[kept] = self._ranks(kept, threat.taken, ahead)
-                    failed = self.pulls - self._good[d]
-                    side[:, d] = self._bound(d, ranks[kept] - failed, above=side is upper)
+        for d in range(len(self.objectives)):
+            lower[:, d], upper[:, d] = self._interval(d, threat, ahead, self._share, ranks)
         return ArmBoxes(lower, upper, *centres)
 
-    def _ranks(self, kept: float, taken: float, ahead: _Ahead) -> Ints:
+    def _interval(
+        self, d: int, threat: Threat, ahead: Ahead, share: float, ranks: dict[float, Ints]
+    ) -> tuple[Floats, Floats]:
+        """Both ends (n,) of what counts of objective d, which hold but with probability 2 `share` together.
+
+        `ranks` are those that were found already for this share and so many pulls, by what is kept.
+        """
+        kind, level = self._kinds[d], self._levels[d]
+        if kind == BOUNDED_MEAN:
+            return self._around_mean(d, threat, ahead, share)
+        if kind == NORMAL_MEAN:
+            return self._around_normal_mean(d, threat, ahead, share)
+        if kind == EXACT:
+            return self._exactly(d)
+        sides, failed = [threat.keep(level), threat.keep(1.0 - level)], self.pulls - self._good[d]
+        for kept in sides:
+            if kept not in ranks:
+                ranks[kept] = self._ranks(kept, threat.taken, ahead, share)
+        low, high = (ranks[kept] - failed for kept in sides)
+        return self._bound(d, low, above=False), self._bound(d, high, above=True)
+
+    def _ranks(self, kept: float, taken: float, ahead: Ahead, share: float) -> Ints:
         """The ranks (n,) that bound a quantile, of those that are there now."""
         distinct, which = ahead.distinct
-        most = self._rank(distinct, kept, self._share) if kept > 0.0 else np.zeros_like(distinct)
+        most = self._rank(distinct, kept, share) if kept > 0.0 else np.zeros_like(distinct)
         of_all = np.maximum(most - taken_away_each(taken, distinct), 0)[which]
         now = np.floor(of_all * ahead.shrink + 1e-9).astype(np.int64)
         return np.asarray(np.maximum(now, of_all >= 1), np.int64)
 
-    def _around_mean(self, d: int, threat: Threat, ahead: _Ahead) -> tuple[Floats, Floats]:
+    def _around_mean(self, d: int, threat: Threat, ahead: Ahead, share: float) -> tuple[Floats, Floats]:
         """What bets leave of the mean of values with known bounds, as inner values (n,)."""
         objective = self.objectives[d]
         assert objective.bounds is not None
         low, high = objective.bounds
-        left = self._bets.get(d) if ahead is self._now and threat.taken == 0.0 else None
+        left = self._bets.get((d, share)) if ahead is self._now and threat.taken == 0.0 else None
         if left is None:
             taken = taken_away_each(threat.taken, ahead.pulls) * ahead.shrink
-            by_bets, of_rates = self._shares(objective)
+            by_bets, of_rates = self._shares(objective, share)
             foreseen, once = ahead.pulls.astype(np.float64), not self._anytime
             asked = MeanQuestion(objective.bounds, threshold_of(by_bets), self.pulls, taken, foreseen, once)
             left = self.ordered.unrefuted(self._columns[d], self._arms, asked)
             if of_rates > 0.0:
                 left = np.minimum(left, self._unrefuted_rates(d, taken, foreseen, of_rates))
             if ahead is self._now and threat.taken == 0.0:
-                self._bets[d] = left
+                self._bets[d, share] = left
         times, less = threat.surviving
         most = np.minimum(1.0, (left + less) / times)  # of the mean's place between its bounds, and of what it lacks
         ends = low + (high - low) * (1.0 - most[:, 1]), low + (high - low) * most[:, 0]
@@ -255,14 +268,22 @@ class BoxReader:
             found[some, side] = highest_rate(times * worst, times * self.pulls[some], delta)
         return found
 
-    def _around_normal_mean(self, d: int, threat: Threat, ahead: _Ahead) -> tuple[Floats, Floats]:
-        """The interval (n,) of a mean with a known deviation: everything, where a value may be anything."""
+    def _around_normal_mean(self, d: int, threat: Threat, ahead: Ahead, share: float) -> tuple[Floats, Floats]:
+        """The interval (n,) of a mean with a known deviation: everything, where a value may be anything.
+
+        For one look, with a normal law's tail; for many, that of a mixture.
+        """
         objective = self.objectives[d]
         known = np.flatnonzero((self.pulls > 0) & (self._good[d] == self.pulls) & (threat.eps == 0.0))
         lower, upper = np.full(len(self.pulls), -np.inf), np.full(len(self.pulls), np.inf)
-        sigma, threshold = float(objective.sigma or 0.0), threshold_of(2.0 * self._share)
+        sigma = float(objective.sigma or 0.0)
         distinct, which = ahead.distinct
-        reach = np.array([normal_reach(float(max(pulls, 1)), sigma, threshold) for pulls in distinct.tolist()])[which]
+        if self._anytime:
+            both = threshold_of(2.0 * share)
+            reaches = [normal_reach(float(max(pulls, 1)), sigma, both) for pulls in distinct.tolist()]
+            reach = np.array(reaches)[which]
+        else:
+            reach = sigma * np.sqrt(2.0 * threshold_of(share) / np.maximum(distinct, 1))[which]
         ends = tuple(self._means[d][known] + side * reach[known] for side in (-1.0, 1.0))
         lower[known], upper[known] = (
             inner_of_means(end, objective) for end in (ends[::-1] if objective.minimized else ends)

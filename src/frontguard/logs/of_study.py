@@ -23,13 +23,14 @@ from frontguard.logs.analysis import Analysis
 from frontguard.logs.answer import MOST_PROFILED, Question, answer
 from frontguard.logs.boxes import mean_front, means
 from frontguard.logs.checks.unusable import UnusableCheck
+from frontguard.logs.independent import IndependentLog
 from frontguard.logs.more_pulls import needed
 from frontguard.logs.paired import box_reader, of_pulls
 from frontguard.logs.profile import profile, resolution_for
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.rows import sorted_pulls, usable_ranges
 from frontguard.logs.what_if import what_if
-from frontguard.notices import InPairs, Notice, SetAside, UnderWay
+from frontguard.notices import IndependentArms, InPairs, Notice, SetAside, UnderWay
 from frontguard.objectives import Objective
 from frontguard.pareto.judge import Verdicts, judge
 from frontguard.results import Inner, Result
@@ -83,6 +84,7 @@ def question_of(settings: Settings) -> Question:
         anytime=True,
         limits=settings.limits,
         aim=settings.goal,
+        independent=settings.independent,
     )
 
 
@@ -135,7 +137,7 @@ def own_answer(
     reader = box_reader(ordered, columns.boxed, delta, anytime=True)
     own = _own_verdicts(result, kept)
     if ahead and own.undecided.any():
-        come_back = sorted_log(log, kept, columns, begun=False)
+        come_back = _as_asked(sorted_log(log, kept, columns, begun=False), log, question)
         foreseen = box_reader(come_back, columns.boxed, delta, anytime=True)
         found = replace(found, needed=needed(foreseen, question.threat, own, **goal).among(kept))
     if not wanted:
@@ -181,9 +183,11 @@ def other_answer(log: StudyLog, question: Question, *, profiled: bool | None = N
     notes += [replace(each, complete=0) for each in log.result.notices if isinstance(each, InPairs)]
     if len(log.under_way):
         notes.append(UnderWay(len(log.under_way)))
+    if question.independent:
+        notes.append(IndependentArms(len(log.settings.arms)))
     notes += _unusable(log, question.objectives)
     ordered, delta = _measured(log, kept, question)
-    come_back = sorted_log(log, kept, question.columns, begun=False)
+    come_back = _as_asked(sorted_log(log, kept, question.columns, begun=False), log, question)
     found = answer(ordered, question, delta=delta, profiled=profiled, notes=tuple(notes), come_back=come_back)
     found = found if len(kept) == len(log.settings.arms) else _with_aside(found, log, kept, question.columns)
     return replace(found, parts=log.result.parts)
@@ -264,7 +268,15 @@ def _measured(log: StudyLog, kept: Ints, question: Question) -> tuple[Ordered, f
 
     Which arms were set aside depends on the data. The boxes of all arms hold at once, so those of any of them do.
     """
-    return sorted_log(log, kept, question.columns), question.delta * len(kept) / len(log.settings.arms)
+    ordered = _as_asked(sorted_log(log, kept, question.columns), log, question)
+    return ordered, question.delta * len(kept) / len(log.settings.arms)
+
+
+def _as_asked(ordered: Ordered, log: StudyLog, question: Question) -> Ordered:
+    """The log with its arms as independent of each other, where they are taken so."""
+    if not question.independent:
+        return ordered
+    return IndependentLog.of(ordered, arms_of_study=len(log.settings.arms))
 
 
 def sorted_log(log: StudyLog, kept: Ints, columns: Columns, *, begun: bool = True) -> Ordered:

@@ -32,6 +32,7 @@ from frontguard.evidence.pairs import (
 from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, inner_of_mean, statistics_of
 from frontguard.logs.boxes import BoxReader
 from frontguard.logs.clustered import ClusterBoxReader, Clustered
+from frontguard.logs.independent import IndependentBoxReader, IndependentLog
 from frontguard.logs.sort.ordered import Ordered, Readable
 from frontguard.notices import InPairs
 from frontguard.objectives import Objective
@@ -260,6 +261,10 @@ class PairBoxReader(ClusterBoxReader):
 
 def box_reader(ordered: Readable, objectives: Sequence[Objective], delta: float, *, anytime: bool) -> BoxReader:
     """What reads boxes off this log."""
-    kinds = ((PairedLog, PairBoxReader), (Clustered, ClusterBoxReader))
+    kinds: tuple[tuple[type[Ordered], type[BoxReader]], ...] = (
+        (PairedLog, PairBoxReader),
+        (Clustered, ClusterBoxReader),
+        (IndependentLog, IndependentBoxReader),
+    )
     kind = next((reader for log, reader in kinds if isinstance(ordered, log)), BoxReader)
     return kind(ordered, objectives, delta, anytime=anytime)

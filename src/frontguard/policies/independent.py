@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from frontguard._common.typing import Ints
 from frontguard.errors import BadArgument, BadInput
-from frontguard.evidence.apart import SHARE, ApartRule, apart_rule, comparable, refresh_apart, unknown_levels
+from frontguard.evidence.apart import ApartRule, apart_rule, comparable, refresh_apart, share_of, unknown_levels
 from frontguard.evidence.boxes import checked_statistics, unknown_boxes
 from frontguard.evidence.pairs import MOST_ARMS
 from frontguard.evidence.statistics import Statistic
@@ -28,8 +28,9 @@ from frontguard.theory.threats import Threat
 class Independent(Certified):
     """`Certified`, for arms whose measurements do not depend on each other: that is taken for granted.
 
-    Half of δ is for the evidence on pairs of arms. It saves pulls where arms are close, so that many are needed; where
-    few are, it takes more. Up to 300 arms, of which quantiles count, or means with a known deviation.
+    Half of δ is for the evidence on pairs of arms, four fifths where only means with a known deviation count. It saves
+    pulls where arms are close, so that many are needed; where few are, it takes more. Up to 300 arms, of which
+    quantiles count, or means with a known deviation.
 
     >>> from frontguard import Prescient
     >>> policy = Independent(2, 1, threat=Prescient(0.1), accuracy=0.1)
@@ -65,14 +66,15 @@ class Independent(Certified):
                 "arms are compared by quantiles, and by means with a known deviation (sigma) whose "
                 "tolerance is no percentage; got no such objective: leave it away",
             )
+        self._share = share_of(counted)
         super().__init__(
             arms, objectives, threat=threat, delta=delta, quantiles=quantiles, statistics=statistics, **settings
         )
-        self.apart = apart_rule(threat, counted, self.rule, arms=arms, delta=SHARE * delta)
+        self.apart = apart_rule(threat, counted, self.rule, arms=arms, delta=self._share * delta)
         self._begin()
 
     def _delta_of_boxes(self, delta: float) -> float:
-        return (1.0 - SHARE) * delta
+        return (1.0 - self._share) * delta
 
     def _begin(self) -> None:
         super()._begin()

@@ -9,6 +9,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR
 import numpy as np
 
 from frontguard._common.typing import Bools
+from frontguard.notices import IndependentArms
 from frontguard.objectives import Objective, parse_tolerance
 from frontguard.phrases import are, joined, number, number_of, percent, percentage, rounded_up
 from frontguard.results import Certificate, Result
@@ -68,6 +69,8 @@ def guarantee(result: Result, *, failed: int = 0, anytime: bool | None = None) -
     after += taken_as_declared(counted_metrics(result), result.notices)
     if (pairs := pairs_of(result)) is not None and pairs.looked:
         after += f" {in_pairs(pairs)}"
+    if any(isinstance(each, IndependentArms) for each in result.notices):
+        after += f" {Statement.INDEPENDENT()}"
     promise = Statement.PROMISE(
         confidence=percent(certificate.confidence, ROUND_FLOOR),
         threat=against(certificate.threat, certificate.contamination),

@@ -123,8 +123,8 @@ def one_run(world: World, study: Study, rng: Rng, *, patient: bool) -> None:
         drive(study, submit, workers=2, give_up=stop, patience=0.0)
 
 
-def analysed(world: World, log: dict[str, Any], threat: Threat) -> Answers:
-    """For one look, and for one of many."""
+def analysed(world: World, log: dict[str, Any], threat: Threat, **asked: Any) -> Answers:
+    """For one look, and for one of many; `asked` is more of what `analyze` takes."""
     for anytime in (False, True):
         yield (
             world.truth,
@@ -136,5 +136,6 @@ def analysed(world: World, log: dict[str, Any], threat: Threat) -> Answers:
                 threat=threat,
                 confidence=CONFIDENCE,
                 anytime=anytime,
+                **asked,
             ),
         )

@@ -1,0 +1,160 @@
+"""Logs of arms that are taken as independent of each other, against p-values as they are defined."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy.stats import binom
+
+from frontguard import Objective, Oblivious, Prescient, Share, Study, analyze
+from frontguard.errors import BadInput
+from frontguard.evidence.apart import SHARE, lasting_threshold
+from frontguard.logs.boxes import BoxReader
+from frontguard.logs.independent import STEP, IndependentBoxReader, IndependentLog, levels_for
+from frontguard.logs.sort.rows import sorted_pulls
+from frontguard.theory.threats import Threat
+from frontguard.words.certificate import guarantee
+
+Floats = npt.NDArray[np.float64]
+SPEED = Objective("speed", tolerance=0.0)
+RATE = Objective("solved", statistic="mean", bounds=(0, 1))
+VOLTS = Objective("volts", statistic="mean", sigma=1.0)
+
+
+def log_of(samples: list[Floats], objective: Objective, **more: Any) -> IndependentLog:
+    arm_of = np.repeat(np.arange(len(samples)), [len(each) for each in samples])
+    names = [f"arm-{i}" for i in range(len(samples))]
+    ordered = sorted_pulls(names, [objective], arm_of, np.concatenate(samples)[:, None])
+    return IndependentLog.of(ordered, **more)
+
+
+def frame_of(samples: list[Floats], name: str) -> dict[str, Any]:
+    arms = [f"arm-{i}" for i in range(len(samples))]
+    return {"arm": np.repeat(arms, [len(each) for each in samples]), name: np.concatenate(samples)}
+
+
+@pytest.mark.parametrize("threat", [Oblivious(0.0), Prescient(0.05), Share(0.05)])
+def test_bounds_are_those_of_products_of_p_values(threat: Threat) -> None:
+    draw = np.random.default_rng(3)
+    samples = [draw.normal(size=150), draw.normal(0.2, 1.0, size=220)]
+    samples[0][::40] = np.nan  # which fail
+    boxes = IndependentBoxReader(log_of(samples, SPEED), [SPEED], 0.05).read(threat)
+    assert boxes.apart is not None
+    keep, steps = threat.keep(0.5), levels_for(SHARE * 0.05 / 2)
+    for i, j in ((0, 1), (1, 0)):
+        bound = float(boxes.apart[j, i, 0])
+
+        def levels(arm: int, points: Floats, sign: float) -> Any:
+            """−log of the probability of counting so few at or below a point; what failed counts, what may be taken."""
+            n = len(samples[arm])
+            values = sign * samples[arm][~np.isnan(samples[arm])]
+            counts = (values[None, :] <= points[:, None]).sum(axis=1) + n - len(values) + int(threat.taken * n)
+            return -binom.logcdf(counts, n, keep)
+
+        def least(gap: float, i: int = i, j: int = j) -> float:
+            known = np.concatenate([samples[i], samples[j] - gap])
+            points = np.sort(np.concatenate([known - 1e-9, known + 1e-9, [-99.0, 99.0]]))
+            return float((levels(i, points, 1.0) + levels(j, -(points + gap), -1.0)).min())
+
+        assert least(bound + 1e-6) >= STEP * (steps - 1)  # ends are read at levels a step apart
+        assert least(bound - 1e-6) < STEP * (steps + 1) + 1e-6
+
+
+def test_two_arms_exceed_the_threshold_as_rarely_as_is_said_and_a_plain_one_too_often() -> None:
+    draw, delta, runs = np.random.default_rng(0), 0.02, 40_000
+    steps = np.floor(draw.exponential(size=(2, runs)) / STEP).sum(axis=0)  # of p-values that are as small as may be
+    slack = 3.5 * math.sqrt(delta / runs)
+    assert (steps >= levels_for(delta)).mean() <= delta + slack
+    assert (steps >= levels_for(delta) - 1).mean() > delta + slack  # and it is the least
+    assert (steps >= -math.log(delta) / STEP).mean() > 2.0 * delta
+    assert levels_for(delta) * STEP <= lasting_threshold(delta) + STEP
+
+
+@pytest.mark.parametrize("anytime", [False, True])
+@pytest.mark.parametrize("objective", [SPEED, RATE, VOLTS], ids=lambda each: each.name)
+def test_true_differences_are_within_their_bounds(objective: Objective, anytime: bool) -> None:
+    """Arms that are exactly alike: of all pairs, no more are told apart than each of them may be."""
+    draw, delta, arms, found = np.random.default_rng(1), 0.1, 24, []
+    for _ in range(3):
+        samples = list(draw.normal(size=(arms, 80)))
+        if objective is RATE:
+            samples = [(each < 0.0).astype(float) for each in samples]
+        reader = IndependentBoxReader(log_of(samples, objective), [objective], 0.05, anytime=anytime)
+        reader._steps = levels_for(delta)
+        found.append(reader.read(Prescient(0.0)).apart)
+    of_others = ~np.eye(arms, dtype=bool)
+    told_apart = float((np.stack(found)[:, of_others, 0] < 0.0).mean())
+    assert told_apart <= delta
+
+
+def test_a_log_says_more_of_independent_arms_and_what_it_takes_for_granted(tmp_path: Path) -> None:
+    draw = np.random.default_rng(5)
+    frame = frame_of([(draw.random(400) < chance).astype(float) for chance in (0.5, 0.6)], "solved")
+    asked: dict[str, Any] = {"arm": "arm", "objectives": [RATE], "contamination": 0.0}
+    alone, found = analyze(frame, **asked), analyze(frame, **asked, independent=True)
+    assert alone.verdicts["arm-0"] == "undecided"
+    assert found.verdicts == {"arm-0": "out", "arm-1": "in"}
+    assert "independent_arms" in [each.kind for each in found.notices]
+    assert "takes for granted that what is measured of one does not depend" in guarantee(found, anytime=False)
+    assert "takes for granted" not in guarantee(alone, anytime=False)
+    assert found.differences is not None
+    assert float(found.differences[1][0, 0]) < 0.0  # of the first less the one that puts it out
+    assert found.front_changes_at is not None
+    state = tmp_path / "state"
+    analyze(frame, **asked, append=state)
+    again = analyze(state, objectives=[RATE], contamination=0.0, independent=True)
+    assert again.verdicts == found.verdicts
+
+
+def test_arms_that_are_not_looked_at_share_delta() -> None:
+    """Which arms of a study were set aside depends on what they gave: pairs of all of them share δ."""
+    samples = [np.arange(50.0), np.arange(50.0)]
+    whole = IndependentBoxReader(log_of(samples, SPEED), [SPEED], 0.05)
+    part = IndependentBoxReader(log_of(samples, SPEED, arms_of_study=4), [SPEED], 0.05 * 2 / 4)
+    assert whole._steps == levels_for(SHARE * 0.05 / 2)
+    assert part._steps == levels_for(SHARE * 0.05 / 12)
+    assert part._share == BoxReader(log_of(samples, SPEED), [SPEED], (1.0 - SHARE) * 0.05 * 2 / 4)._share
+
+
+def test_a_study_that_was_begun_so_is_read_so(tmp_path: Path) -> None:
+    draw = np.random.default_rng(0)
+    for name, independent in (("so.db", True), ("not.db", False)):
+        study = Study(["a", "b"], [VOLTS], Oblivious(0.0), storage=tmp_path / name, independent=independent)
+        while pulls := study.ask(8):
+            study.tell_many([(pull, {"volts": draw.normal(0.6 * pull.index)}) for pull in pulls])
+        study.close()
+    own, other = analyze(tmp_path / "so.db"), analyze(tmp_path / "so.db", confidence=0.7)
+    for found in (own, other):
+        assert [each.kind for each in found.notices].count("independent_arms") == 1
+        assert found.pairs is not None
+    assert own.verdicts == {"a": "out", "b": "in"}
+    assert float(other.pairs[0, 1, 0]) < float(other.upper[0, 0] - other.lower[1, 0])  # type: ignore[index]
+    assert analyze(tmp_path / "so.db", confidence=0.9, independent=False).pairs is None
+    with pytest.raises(BadInput, match="the study was not begun with it"):
+        analyze(tmp_path / "not.db", independent=True)
+
+
+@pytest.mark.parametrize(
+    ("said", "given"),
+    [
+        ("depend on them", {"pair": "block"}),
+        ("rows of a cluster depend", {"cluster": "block"}),
+        ("a sketch does not have them", {"sketch": 100}),
+        ("executor.*does not have them", {"executor": "dask://nowhere:1"}),
+    ],
+)
+def test_what_arms_may_share_is_refused(said: str, given: dict[str, Any]) -> None:
+    frame = frame_of([np.arange(9.0), np.arange(9.0)], "speed") | {"block": np.tile(np.arange(9), 2)}
+    with pytest.raises(BadInput, match=said):
+        analyze(frame, arm="arm", maximize="speed", independent=True, **given)
+
+
+def test_too_many_arms_are_refused() -> None:
+    frame = {"arm": np.arange(301), "speed": np.arange(301.0)}
+    with pytest.raises(BadInput, match="pairs of up to 300 arms are looked at; got 301: leave it away"):
+        analyze(frame, arm="arm", maximize="speed", independent=True)
