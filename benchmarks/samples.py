@@ -21,7 +21,7 @@ def by_blocks(values: Floats, step: int, pool: Floats, table: Any) -> Floats:
     """Read the median after every `step` values. Returns the pool, to be used again as the engine does."""
     total = 0.0
     for start in range(0, values.shape[0] - step + 1, step):
-        pool = reserve(pool, table, 0, step)
+        pool = reserve(pool, table, 0, step, True)
         push(pool, table, 0, values[start : start + step])
         total += median(pool, table, 0)
     pool[0] = total
@@ -33,7 +33,7 @@ def one_by_one(values: Floats, pool: Floats, table: Any) -> Floats:
     """Read the median after every value. Returns the pool."""
     total = 0.0
     for start in range(0, values.shape[0] - 63, 64):
-        pool = reserve(pool, table, 0, 64)
+        pool = reserve(pool, table, 0, 64, True)
         for i in range(64):
             push_one(pool, table, 0, values[start + i])
             total += median(pool, table, 0)
@@ -44,7 +44,7 @@ def one_by_one(values: Floats, pool: Floats, table: Any) -> Floats:
 @kernel
 def with_heaps(values: Floats, step: int, pool: Floats, table: Any) -> float:
     """The same with two heaps from the start."""
-    pool = reserve(pool, table, 0, values.shape[0])
+    pool = reserve(pool, table, 0, values.shape[0], True)
     push(pool, table, 0, values[:2])
     _change_to_heaps(pool, table[0])
     total = 0.0

@@ -7,7 +7,8 @@ import pytest
 
 from frontguard.evidence.boxes import PLAIN_HIGH, PLAIN_LOW, box_rule, refresh, unknown_boxes
 from frontguard.evidence.means import normal_reach
-from frontguard.evidence.samples import Samples, absorb, empty_pool, empty_table
+from frontguard.evidence.ordered import Samples, absorb
+from frontguard.evidence.samples import empty_pool, empty_table
 from frontguard.evidence.statistics import statistics_of
 from frontguard.logs import boxes as boxes_of_logs
 from frontguard.theory.threats import Malicious, Prescient

@@ -7,6 +7,32 @@ class BadInput(ValueError):
     """Something that was given cannot be used. The message is one line: what, where, wanted, got."""
 
 
+class BadArgument(BadInput):
+    """An argument that cannot be used: which one, and either what it `must` and what was `got`, or `why` not.
+
+    Facts, so that whoever calls the argument otherwise, as the command line does, need not look for it in a sentence.
+
+    >>> error = BadArgument("max_pulls", must="be a whole number from 1", got="0")
+    >>> str(error), error.named("--max-pulls")
+    ('max_pulls must be a whole number from 1; got 0', '--max-pulls must be a whole number from 1; got 0')
+    >>> str(BadArgument("where", "all pulls of a study count; got a filter of its rows"))
+    'where: all pulls of a study count; got a filter of its rows'
+    """
+
+    def __init__(self, argument: str, why: str = "", must: str = "", got: str = "") -> None:
+        super().__init__(argument, why, must, got)  # as given: an error crosses processes as its arguments
+        self.argument, self.why, self.must, self.got = argument, why, must, got
+
+    def named(self, name: str) -> str:
+        """The message, with another name for the argument."""
+        if not self.must:
+            return f"{name}: {self.why}"
+        return f"{name} must {self.must}; got {self.got}" if self.got else f"{name} must {self.must}"
+
+    def __str__(self) -> str:
+        return self.named(self.argument)
+
+
 class NoColumn(BadInput):
     """A column that is not there: which one."""
 

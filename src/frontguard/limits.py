@@ -17,8 +17,8 @@ import numpy as np
 from frontguard._common.checks import real_number
 from frontguard._common.typing import Floats
 from frontguard._common.written import read_amount
-from frontguard.errors import BadInput
-from frontguard.objectives import Counted, Direction, Objective, parse_tolerance
+from frontguard.errors import BadArgument, BadInput
+from frontguard.objectives import Counted, Direction, Objective, checked_statistic, parse_tolerance
 
 _RATE = (0.0, 1.0)  # the bounds of a mean of which nobody said any
 _EXAMPLES = "'p95(latency)<=300', 'median(seconds)<=2', 'mean(solved)>=0.8', 'mean(stars,1,5)>=3' or 'bytes<=1000'"
@@ -55,7 +55,7 @@ class Limit:
         name = f"the limit of {self.metric!r}"
         given = [end for end in ("at_most", "at_least") if getattr(self, end) is not None]
         if len(given) != 1:
-            raise BadInput(f"{name} must be at_most or at_least a number; got {'both' if given else 'neither'}")
+            raise BadArgument(name, must="be at_most or at_least a number", got="both" if given else "neither")
         value = real_number(getattr(self, given[0]), f"{given[0]} of {name}")
         object.__setattr__(self, given[0], value)
         tolerance = parse_tolerance(self.tolerance, f"tolerance of {name}")
@@ -75,13 +75,13 @@ class Limit:
         >>> Limit.read("p95(latency)")
         Traceback (most recent call last):
         ...
-        frontguard.errors.BadInput: limit must be such as 'p95(latency)<=300', 'median(seconds)<=2',
+        frontguard.errors.BadArgument: limit must be such as 'p95(latency)<=300', 'median(seconds)<=2',
         'mean(solved)>=0.8', 'mean(stars,1,5)>=3' or 'bytes<=1000'; got 'p95(latency)'
         """
         asked = _ASKED.fullmatch(text)
         amount = read_amount(asked[3]) if asked else None
         if asked is None or amount is None or amount[1]:
-            raise BadInput(f"limit must be such as {_EXAMPLES}; got {text!r}")
+            raise BadArgument("limit", must=f"be such as {_EXAMPLES}", got=repr(text))
         at_most, at_least = (amount[0], None) if asked[2] in ("<=", "≤") else (None, amount[0])
         counted = _COUNTED.fullmatch(asked[1])
         if counted is None:
@@ -131,10 +131,8 @@ class Limit:
             if statistic is None or (statistic == "mean" and same.statistic == "mean"):
                 return as_it_is
         bounds = _RATE if statistic == "mean" and self.bounds is None else self.bounds
-        try:
-            return Objective(self.metric, direction, 0.0, self.quantile, self.statistic, bounds)
-        except BadInput as error:
-            raise BadInput(str(error).replace("objective", "the limit of", 1)) from None
+        counted = checked_statistic(f"the limit of {self.metric!r}", self.quantile, self.statistic, bounds)
+        return Objective(self.metric, direction, 0.0, *counted)
 
 
 def only_two_of(metric: str, low: float, high: float) -> str:

@@ -38,7 +38,7 @@ import numpy.typing as npt
 from frontguard._common.checks import real_number
 from frontguard._common.typing import Floats
 from frontguard._common.written import read_amount
-from frontguard.errors import BadInput
+from frontguard.errors import BadArgument, BadInput
 from frontguard.phrases import did_you_mean
 
 Direction = Literal["maximize", "minimize"]
@@ -63,18 +63,102 @@ def parse_tolerance(value: object, name: str = "tolerance") -> Tolerance:
     >>> parse_tolerance("2 percent")
     Traceback (most recent call last):
     ...
-    frontguard.errors.BadInput: tolerance must be a number such as 0.5 or a percentage such as '2%'; got '2 percent'
+    frontguard.errors.BadArgument: tolerance must be a number such as 0.5 or a percentage such as '2%'; got '2 percent'
     """
     if isinstance(value, str):
         read = read_amount(value)
         if read is None:
-            raise BadInput(f"{name} must be a number such as 0.5 or a percentage such as '2%'; got {value!r}")
+            raise BadArgument(name, must="be a number such as 0.5 or a percentage such as '2%'", got=repr(value))
         amount, relative = read
     else:
         amount, relative = real_number(value, name), False
     if not 0.0 <= amount < math.inf:
-        raise BadInput(f"{name} must be finite and not negative; got {value!r}")
+        raise BadArgument(name, must="be finite and not negative", got=repr(value))
     return Tolerance(amount + 0.0, relative)
+
+
+class WhatCounts(NamedTuple):
+    """What counts of a metric, in one form: a quantile, or a mean with its bounds or its deviation; else None each."""
+
+    quantile: float | None
+    statistic: Counted | None
+    bounds: tuple[float, float] | None
+    sigma: float | None
+
+
+def checked_statistic(
+    name: str,
+    quantile: object = None,
+    statistic: object = None,
+    bounds: object = None,
+    sigma: object = None,
+    exact: object = False,
+    tolerance: float | str = 0.0,
+) -> WhatCounts:
+    """Refuse what cannot be said of one metric together; bring what counts to one form. `name` is what errors call it.
+
+    >>> checked_statistic("objective 'seconds'", quantile=0.95)
+    WhatCounts(quantile=0.95, statistic='quantile', bounds=None, sigma=None)
+    >>> checked_statistic("the limit of 'seconds'", quantile=0.95, statistic="mean")
+    Traceback (most recent call last):
+    ...
+    frontguard.errors.BadArgument: the limit of 'seconds' must have one statistic; got a quantile and a mean
+    """
+    if statistic not in (None, *_COUNTED):
+        hint = did_you_mean(statistic, _COUNTED) if isinstance(statistic, str) else ""
+        raise BadArgument(f"statistic of {name}", must=f"be one of {', '.join(_COUNTED)}{hint}", got=repr(statistic))
+    if not isinstance(exact, bool):
+        raise BadArgument(f"exact of {name}", must="be True or False", got=repr(exact))
+    mean, relative = statistic == "mean", isinstance(tolerance, str)
+    said = {"a quantile": quantile is not None or statistic == "quantile", "a mean": mean, "exact values": exact}
+    given = [what for what, there in said.items() if there]
+    if len(given) > 1:
+        raise BadArgument(name, must="have one statistic", got=" and ".join(given))
+    if not mean and (bounds is not None or sigma is not None):
+        what = "bounds" if bounds is not None else "sigma"
+        raise BadArgument(f"{what} of {name}", must="come with statistic='mean', which is what needs it")
+    if mean and (bounds is None) == (sigma is None):
+        raise BadInput(
+            f"the mean of {name} needs to know how far values can lie: bounds=(0, 1) for rates, bounds=(1, 5) for "
+            f"stars, or sigma=, their deviation; got {'neither' if bounds is None else 'both'}"
+        )
+    counted: Counted | None = "mean" if mean else "quantile" if given == ["a quantile"] else None
+    return WhatCounts(
+        None if quantile is None else _checked_level(quantile, f"quantile of {name}"),
+        counted,
+        None if bounds is None else _checked_bounds(bounds, f"bounds of {name}", tolerance if relative else ""),
+        None if sigma is None else _checked_sigma(sigma, name, tolerance if relative else ""),
+    )
+
+
+def _checked_level(quantile: object, name: str) -> float:
+    level = real_number(quantile, name)
+    if not 0.0 < level < 1.0:
+        raise BadArgument(name, must="lie strictly between 0 and 1 (0.5 is the median)", got=repr(level))
+    return level
+
+
+def _checked_bounds(bounds: object, name: str, percentage: float | str) -> tuple[float, float]:
+    if not isinstance(bounds, Sequence) or isinstance(bounds, str) or len(bounds) != 2:
+        raise BadArgument(name, must="be two numbers, the least and the largest that a value can be", got=repr(bounds))
+    low, high = (real_number(end, name) for end in bounds)
+    if not -math.inf < low < high < math.inf:
+        raise BadArgument(name, must="be finite, the lower one first", got=repr(bounds))
+    if percentage and low < 0.0:
+        raise BadArgument(
+            name, must=f"not be negative where the tolerance is a percentage ({percentage})", got=repr(bounds)
+        )
+    return low, high
+
+
+def _checked_sigma(sigma: object, name: str, percentage: float | str) -> float:
+    deviation = real_number(sigma, f"sigma of {name}")
+    if not 0.0 < deviation < math.inf:
+        raise BadArgument(f"sigma of {name}", must="be positive and finite", got=repr(sigma))
+    if percentage:  # a mean that may be 0 or below has none
+        must = "be an absolute number where sigma is given, as its mean may be 0 or less"
+        raise BadArgument(f"tolerance of {name}", must=must, got=repr(percentage))
+    return deviation
 
 
 @dataclass(frozen=True)
@@ -119,69 +203,11 @@ class Objective:
         parsed = parse_tolerance(self.tolerance, f"tolerance of objective {self.name!r}")
         spelled = "".join(str(self.tolerance).split()) if parsed.relative else parsed.amount
         object.__setattr__(self, "tolerance", spelled)
-        self._check_statistic()
-
-    def _check_statistic(self) -> None:
-        """Refuse what cannot be said of one objective together; bring what counts to one form."""
-        name = f"objective {self.name!r}"
-        if self.statistic not in (None, *_COUNTED):
-            hint = did_you_mean(self.statistic, _COUNTED) if isinstance(self.statistic, str) else ""
-            raise BadInput(f"statistic of {name} must be one of {', '.join(_COUNTED)}{hint}; got {self.statistic!r}")
-        if not isinstance(self.exact, bool):
-            raise BadInput(f"exact of {name} must be True or False; got {self.exact!r}")
-        mean = self.statistic == "mean"
-        given = [
-            what
-            for what, there in (
-                ("a quantile", self.quantile is not None or self.statistic == "quantile"),
-                ("a mean", mean),
-                ("exact values", self.exact),
-            )
-            if there
-        ]
-        if len(given) > 1:
-            raise BadInput(f"{name} must have one statistic; got {' and '.join(given)}")
-        if not mean and (self.bounds is not None or self.sigma is not None):
-            what = "bounds" if self.bounds is not None else "sigma"
-            raise BadInput(f"{what} of {name} must come with statistic='mean', which is what needs it")
-        if mean and (self.bounds is None) == (self.sigma is None):
-            raise BadInput(
-                f"the mean of {name} needs to know how far values can lie: bounds=(0, 1) for rates, bounds=(1, 5) for "
-                f"stars, or sigma=, their deviation; got {'neither' if self.bounds is None else 'both'}"
-            )
-        if self.quantile is not None:
-            level = real_number(self.quantile, f"quantile of {name}")
-            if not 0.0 < level < 1.0:
-                raise BadInput(
-                    f"quantile of {name} must lie strictly between 0 and 1 (0.5 is the median); got {level!r}"
-                )
-            object.__setattr__(self, "quantile", level)
-            object.__setattr__(self, "statistic", "quantile")
-        if self.bounds is not None:
-            object.__setattr__(self, "bounds", self._checked_bounds(self.bounds))
-        if self.sigma is not None:
-            sigma = real_number(self.sigma, f"sigma of {name}")
-            if not 0.0 < sigma < math.inf:
-                raise BadInput(f"sigma of {name} must be positive and finite; got {self.sigma!r}")
-            if self.relative:  # a mean that may be 0 or below has no percentage
-                raise BadInput(
-                    f"tolerance of {name} must be an absolute number where sigma is given, as its mean may be 0 or "
-                    f"less; got {self.tolerance!r}"
-                )
-            object.__setattr__(self, "sigma", sigma)
-
-    def _checked_bounds(self, bounds: object) -> tuple[float, float]:
-        name = f"bounds of objective {self.name!r}"
-        if not isinstance(bounds, Sequence) or isinstance(bounds, str) or len(bounds) != 2:
-            raise BadInput(f"{name} must be two numbers, the least and the largest that a value can be; got {bounds!r}")
-        low, high = (real_number(end, name) for end in bounds)
-        if not -math.inf < low < high < math.inf:
-            raise BadInput(f"{name} must be finite, the lower one first; got {bounds!r}")
-        if self.relative and low < 0.0:
-            raise BadInput(
-                f"{name} must not be negative where the tolerance is a percentage ({self.tolerance}); got {bounds!r}"
-            )
-        return low, high
+        counted = checked_statistic(
+            f"objective {self.name!r}", self.quantile, self.statistic, self.bounds, self.sigma, self.exact, spelled
+        )
+        for field, value in counted._asdict().items():
+            object.__setattr__(self, field, value)
 
     @property
     def level(self) -> float:
@@ -462,17 +488,18 @@ def parse_objectives(objectives: Iterable[Objective | str | tuple[str, str]]) ->
     ['maximize', 'minimize']
     """
     if isinstance(objectives, (str, Objective, Mapping)) or not isinstance(objectives, Iterable):
-        raise BadInput(
-            "objectives must be a list of Objective(...), names, or pairs (name, direction), even if it is one; "
-            f"got {objectives!r}"
+        raise BadArgument(
+            "objectives",
+            must="be a list of Objective(...), names, or pairs (name, direction), even if it is one",
+            got=repr(objectives),
         )
     parsed = tuple(_parse_objective(given, position) for position, given in enumerate(objectives))
     if not parsed:
-        raise BadInput("objectives must be one at least; got none")
+        raise BadArgument("objectives", must="be one at least", got="none")
     seen: set[str] = set()
     for objective in parsed:
         if objective.name in seen:
-            raise BadInput(f"objectives must have different names; got {objective.name!r} more than once")
+            raise BadArgument("objectives", must="have different names", got=f"{objective.name!r} more than once")
         seen.add(objective.name)
     return parsed
 

@@ -16,6 +16,7 @@ import frontguard as fg
 from frontguard._common import compiled, interpreted
 from frontguard._common.compiled import AS_NEEDED, COMPILED, INTERPRETED, Kernel, inlined, kernel, kernels
 from frontguard.evidence.boundaries import read_rank
+from frontguard.evidence.ordered import Samples
 from frontguard.evidence.samples import COLUMN, GrowingSample
 from frontguard.evidence.statistics import BOUNDED_MEAN, NORMAL_MEAN, Statistic
 from frontguard.pareto.judge import judge
@@ -56,7 +57,8 @@ def used(policy: fg.Policy) -> dict[str, Any]:
     state: dict[str, Any] = dict(policy.state())
     pool, columns = state.pop("pool", None), state.get("columns")
     if pool is not None and columns is not None:
-        state["values"] = [pool[each["start"] : each["start"] + each["count"]] for each in columns[:-1]]
+        held = Samples(pool, np.empty(0), columns)
+        state["values"] = [held.pieces(column)[0] for column in range(len(columns) - 1)]
     return state
 
 
@@ -64,11 +66,12 @@ def used(policy: fg.Policy) -> dict[str, Any]:
 
 MEANS = (Statistic(BOUNDED_MEAN, scale=(0.0, 1.0, 1.0, 1.0, 1.0)), Statistic(level=0.3))
 POLICIES: dict[str, Callable[[], fg.Certified]] = {
-    "medians": lambda: fg.Certified(5, 2, threat=fg.Prescient(0.05), accuracy=0.3, max_pulls_per_arm=120),
+    "medians": lambda: fg.Certified(5, 2, threat=fg.Prescient(0.05), accuracy=0.3, max_pulls_per_arm=40),
     "with R": lambda: fg.Certified(
         5, 2, threat=fg.Malicious(0.1), accuracy=0.2, spread=fg.Gaussian(0.1), max_pulls_per_arm=300
     ),
     "means": lambda: fg.Certified(5, 2, threat=fg.Share(0.05), accuracy=0.3, statistics=MEANS, max_pulls_per_arm=100),
+    "rates": lambda: fg.Certified(5, 2, threat=fg.Share(0.05), accuracy=0.3, statistics=MEANS, max_pulls_per_arm=100),
     "normal means": lambda: fg.Certified(
         5, 2, threat=fg.Prescient(0.0), accuracy=0.1, statistics=[Statistic(NORMAL_MEAN)] * 2, max_pulls_per_arm=100
     ),
@@ -82,6 +85,8 @@ def test_decisions_and_forecasts(name: str) -> None:
         while not policy.done:
             arms = policy.ask()
             values = 1.0 / (1.0 + np.exp(-draw.normal(np.stack([arms, -arms], axis=1) / 2, 0.5)))
+            if name == "rates":
+                values[:, 0] = values[:, 0] > 0.6
             if not name.startswith("normal"):
                 values[draw.random(len(arms)) < 0.03] = np.nan
             policy.tell(arms, values)
@@ -156,7 +161,7 @@ def test_verdicts_at_scale(objectives: int) -> None:
 def test_growing_samples(drifts: bool) -> None:
     def work() -> Any:
         draw, sample, seen = np.random.default_rng(1), GrowingSample(), []
-        for batch in range(60):
+        for batch in range(24):
             sample.extend(draw.normal(50.0 * batch if drifts and batch % 2 else 0.0, size=100).round(2))
             seen.append((sample.median(), sample.order_statistic(1), sample.order_statistic(len(sample) // 3)))
         return seen, sample.uses_heaps

@@ -15,7 +15,7 @@ from frontguard.errors import BadInput
 from tests.cli.commands import run
 from tests.documents.printed import as_published
 
-FEW = 8
+FEW = 6
 """Runs that are enough to see a fault that shows in most of them."""
 
 

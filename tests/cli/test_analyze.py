@@ -65,7 +65,14 @@ def test_the_answer_is_a_sentence_a_table_and_what_it_is_worth(folder: Path) -> 
     assert [rows[arm][1] for arm in ("-O1", "-O3", "-O2", "007")] == ["in", "in", "out", "out"]
     assert rows["-O2"][-3:-1] == ["2", "-O3"] or rows["-O2"][-3:-1] == ["2", "-O1"]
     lines = [line.split()[0] for line in ran.stdout.splitlines() if line.startswith(("-O", "007"))]
-    assert lines == ["-O1", "-O3", "007", "-O2"]
+    assert lines == ["-O1", "-O3", "007", "-O2", "-O1:", "-O3:", "007:", "-O2:"]
+    below = dict(
+        line.split(": ", 1) for line in ran.stdout.splitlines() if line.startswith(("-O", "007")) and ": " in line
+    )
+    assert below["-O3"].startswith("certainly the best in ")
+    assert re.fullmatch(
+        r"take -O1 instead: at least [0-9.]+ more quality, at least [0-9.]+ less seconds\.", below["007"]
+    )
 
 
 def test_rows_of_a_cluster_are_one_observation(tmp_path: Path) -> None:

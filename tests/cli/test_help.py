@@ -72,6 +72,7 @@ def test_lines_of_a_paragraph_are_joined() -> None:
 @pytest.mark.parametrize(
     ("arguments", "meant"),
     [
+        (("analyze", "log.csv", "--eps", "0.1"), "there is no option --eps (did you mean '--contamination'?)"),
         (("run", "--minimise", "x"), "there is no option --minimise (did you mean '--minimize'?)"),
         (("analyze", "log.csv", "--maximise", "x"), "there is no option --maximise (did you mean '--maximize'?)"),
         (("plan", "--contaminaton", "0.1"), "(did you mean '--contamination'?)"),

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from frontguard import Objective
+from frontguard.commands.candidates import grid_arms
 from frontguard.commands.metrics import MetricSource
-from frontguard.commands.spec import Limits, grid_arms, read_spec, spec_from_arms
+from frontguard.commands.spec import Limits, read_spec, spec_from_arms
 from frontguard.commands.templates import BadPlaceholder, escaped, filled, filled_command, placeholders
 from frontguard.errors import BadInput
 from frontguard.theory.threats import Malicious, Prescient, threat_named
@@ -403,7 +404,6 @@ def test_what_counts_may_be_a_mean_or_the_value_itself(tmp_path):
         [[objective]]
         name = "bytes"
         direction = "minimize"
-        tolerance = 0
         exact = true
         [[objective]]
         name = "seconds"

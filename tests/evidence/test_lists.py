@@ -88,7 +88,7 @@ def test_any_share_counts_the_smallest_as_one() -> None:
 def test_at_every_number_of_items_at_once(threat: Threat) -> None:
     """A list is drawn from in random order, and looked at after every few items, by an attacker's worst."""
     draw = np.random.default_rng(7)
-    items, delta, runs, wrong = 120, 0.2, 400, 0
+    items, delta, runs, wrong = 120, 0.2, 200, 0
     for _ in range(runs):
         clean = (draw.random(items) < 0.6).astype(float)  # what there is, and its order is by chance
         mean = clean.mean()

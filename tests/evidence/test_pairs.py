@@ -103,7 +103,7 @@ def attacked(draw: np.random.Generator, threat: Threat, better: Any, worse: Any)
 def test_at_every_number_of_blocks_at_once(threat: Threat, items: int) -> None:
     """Each of two arms is read as far as an adaptive study might have gone; replaced ones are chosen by an attacker."""
     draw = np.random.default_rng(11)
-    delta, runs, wrong = 0.2, 300, 0
+    delta, runs, wrong = 0.2, 160, 0
     rule = rule_for(threat, delta=2 * delta * (0.5 if items and threat.eps and not threat.taken else 1.0), items=items)
     if items and threat.eps and not threat.taken:  # half for the differences, half for the hits of two arms
         rule = rule._replace(hits=hits_at_most(threat, items, delta / 4))

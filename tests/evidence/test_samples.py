@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from frontguard.evidence.ordered import push_sorted
 from frontguard.evidence.samples import (
     GrowingSample,
     empty_pool,
@@ -16,7 +17,6 @@ from frontguard.evidence.samples import (
     order_statistic,
     push,
     push_one,
-    push_sorted,
     reserve,
 )
 
@@ -108,7 +108,7 @@ def test_value_by_value_and_block_by_block_give_the_same_medians() -> None:
         pool, table = empty_pool(2), empty_table(2)
         for start in range(0, len(series), 50):
             for column in (0, 1):
-                pool = reserve(pool, table, column, 50)
+                pool = reserve(pool, table, column, 50, True)
             push(pool, table, 0, series[start : start + 50])
             for value in series[start : start + 50]:
                 push_one(pool, table, 1, value)
@@ -125,7 +125,7 @@ def test_columns_do_not_disturb_each_other_while_the_pool_grows() -> None:
     for _ in range(800):
         column = int(rng.integers(columns) ** 2 // columns)
         values = rng.normal(size=int(rng.integers(1, 90))) + len(told[column]) * (column == 3)
-        pool = reserve(pool, table, column, len(values))
+        pool = reserve(pool, table, column, len(values), True)
         push(pool, table, column, values)
         told[column] += values.tolist()
         if rng.random() < 0.5:
@@ -141,7 +141,7 @@ def test_a_column_with_heaps_survives_the_growth_of_the_pool() -> None:
     pool, table = empty_pool(2), empty_table(2)
     for start in range(0, 60_000, 25):  # odd and even counts in turn
         for column, series in enumerate((rising, other)):
-            pool = reserve(pool, table, column, 25)
+            pool = reserve(pool, table, column, 25, True)
             push(pool, table, column, series[start : start + 25])
             middle = median(pool, table, column)
             if start % 1125 == 0:
@@ -168,7 +168,7 @@ def test_independent_data_keep_the_window_and_cost_a_few_moves_a_value(kind: str
     series = _long_series(kind, 60_000)
     pool, table = empty_pool(1), empty_table(1)
     for start in range(0, len(series), 20):
-        pool = reserve(pool, table, 0, 20)
+        pool = reserve(pool, table, 0, 20, True)
         push(pool, table, 0, series[start : start + 20])
         median(pool, table, 0)
     assert table["low_heap"][0] < 0
@@ -181,7 +181,7 @@ def test_sorted_columns_stay_sorted(blocks: list[list[float]]) -> None:
     told: list[float] = []
     for block in blocks:
         for column in (0, 1):
-            pool = reserve(pool, table, column, len(block))
+            pool = reserve(pool, table, column, len(block), False)
             push_sorted(pool, table, column, np.array(block))
         told += block
     for column in (0, 1):

@@ -95,7 +95,7 @@ def logs(draw: st.DrawFn) -> tuple[list[tuple[str, list[float | None]]], list[Ob
     return [rows[i] for i in order], objectives
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(
     logs(),
     st.sampled_from(KINDS),

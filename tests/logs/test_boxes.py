@@ -183,9 +183,9 @@ def attacked_by_a_share(sample: Floats, eps: float, up: bool) -> Floats:
 
 @pytest.mark.parametrize("anytime", [False, True])
 def test_intervals_for_a_probability_fail_where_any_share_is_wrong_and_those_for_a_share_hold(anytime: bool) -> None:
-    """300 logs, δ = 0.05, ε = 0.4, by somebody who sees all rows before choosing which to replace, and which way."""
+    """150 logs, δ = 0.05, ε = 0.4, by somebody who sees all rows before choosing which to replace, and which way."""
     rng = np.random.default_rng(3)
-    logs, delta, eps = 300, 0.05, 0.4
+    logs, delta, eps = 150, 0.05, 0.4
     sizes = (30, 60, 120, 250, 500, 1000) if anytime else (1000,)
     missed = {Malicious: 0, Share: 0}
     for _ in range(logs):

@@ -54,7 +54,7 @@ def test_what_is_still_out_is_not_left_out(tmp_path: Path, asked: dict[str, Any]
 
 def test_false_answers_stay_within_delta_while_slow_pulls_are_out(tmp_path: Path) -> None:
     """Arms whose slow pulls come back late or never, looked at while they are out and asked something else."""
-    runs, false = 30, 0
+    runs, false = 16, 0
     for seed in range(runs):
         rng = np.random.default_rng(seed)
         path = tmp_path / f"{seed}.db"

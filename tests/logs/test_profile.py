@@ -53,18 +53,18 @@ def test_the_profile_is_what_analysing_anew_gives(kind: str, threat: Threat) -> 
     if kind == "margin":
         tolerances = {"accuracy": 1.0, "coverage": 0.3, "margin": 0.35}
     changes = 0
-    for seed in range(3):
+    for seed in range(2):
         rng = np.random.default_rng(seed)
         samples = random_samples(15, 2, rng, rows=(200, 900))
         if kind == "stars":  # ties everywhere: then arms that are out can come in again
             samples = [np.clip(np.ceil(2.0 * sample), 1.0, 5.0) for sample in samples]
         log = ordered_log(samples)
-        found = profile(BoxReader(log, OBJECTIVES, 0.05), threat, resolution=0.002, **tolerances)
-        per_arm, front = anew(log, threat, tolerances, 0.002)
+        found = profile(BoxReader(log, OBJECTIVES, 0.05), threat, resolution=0.005, **tolerances)
+        per_arm, front = anew(log, threat, tolerances, 0.005)
         np.testing.assert_array_equal(found.per_arm, per_arm)
         assert found.front == front
         changes += len(set(per_arm))
-    assert changes > 6
+    assert changes > 4
 
 
 def test_it_is_exact_to_a_thousandth_without_looking_at_all_levels() -> None:

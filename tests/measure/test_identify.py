@@ -318,7 +318,7 @@ def test_a_script_without_a_guard_is_told_so(tmp_path: Path) -> None:
         "identify(f, arms=['a', 'b'], objectives=['x'], threat=Prescient(0.1), executor='processes', workers=1)\n"
     )
     ended = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120, check=False)
-    assert "BadInput: executor: a worker process did not start (exit code 1)" in ended.stderr
+    assert "BadArgument: executor: a worker process did not start (exit code 1)" in ended.stderr
     assert "if __name__ == '__main__':" in ended.stderr
 
 

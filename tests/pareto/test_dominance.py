@@ -81,7 +81,7 @@ def test_a_dominator_is_named_where_there_is_one(
 @every_cloud
 def test_clouds_of_every_kind(points: Floats) -> None:
     """A part of the points, and these a little lowered, are asked against all others."""
-    asked = np.arange(0, len(points), 1 + len(points) // 100)
+    asked = np.arange(0, len(points), 1 + len(points) // 40)
     for shift in (0.0, 0.3):
         queries = points[asked] - shift
         for strict in HOW:
@@ -109,7 +109,7 @@ def test_the_greatest_lead_is_found_to_the_last_bit(points: Floats) -> None:
     if np.isinf(points).any():
         points = np.where(np.isinf(points), 1e300, points)
     M = points.shape[1]
-    asked = np.arange(0, len(points), 1 + len(points) // 100)
+    asked = np.arange(0, len(points), 1 + len(points) // 40)
     queries, tolerance = points[asked] - 0.1, np.linspace(-0.1, 0.2, M)
     leads = (points - queries[:, None] - tolerance).min(axis=2)
     who, lead = best_leads(queries, points, tolerance)

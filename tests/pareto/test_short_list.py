@@ -41,10 +41,10 @@ def test_the_order_rises_with_every_objective_and_is_the_same_for_a_million(boxe
 @pytest.mark.parametrize("objectives", [1, 2, 3])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_what_is_kept_in_portions_is_what_is_kept_one_by_one(shape: str, objectives: int) -> None:
-    boxes = random_boxes(shape, 3000, objectives, np.random.default_rng(objectives))
+    boxes = random_boxes(shape, 1200, objectives, np.random.default_rng(objectives))
     seen = short_list.Measured(boxes.doubt_low, boxes.doubt_high, boxes.lower, boxes.upper)
     margin, coverage = np.full(objectives, 0.05), np.full(objectives, 0.1)
-    order = short_list.find_best_first(boxes.estimates, np.arange(3000), coverage)
+    order = short_list.find_best_first(boxes.estimates, np.arange(1200), coverage)
     for seem in (True, False):
         kept: list[int] = []
         for i in order.tolist():

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -201,9 +204,12 @@ def test_a_pilot_plan_knows_its_floor_and_when_its_goal_is_lost() -> None:
 
 @pytest.mark.parametrize("model", [Oblivious, Prescient, Malicious])
 def test_more_contamination_and_smaller_tolerances_take_more_pulls(model: type[Threat]) -> None:
+    @cache
+    def rows(eps: float, accuracy: float) -> Sequence[Any]:
+        return simulate_cost(task(model(eps), accuracy, span=1.0), runs=4)
+
     def pulls(eps: float, accuracy: float, policy: str, attack: str = "none") -> float:
-        rows = simulate_cost(task(model(eps), accuracy, span=1.0), runs=4)
-        return next(row.mean for row in rows if (row.policy, row.attack) == (policy, attack))
+        return next(row.mean for row in rows(eps, accuracy) if (row.policy, row.attack) == (policy, attack))
 
     for policy in ("certified", "certified without R", "R-PSI"):
         assert pulls(0.0, 0.2, policy) < pulls(0.08, 0.2, policy)

@@ -170,7 +170,7 @@ def test_it_always_stops_and_says_why(
             adversary = worst_case_prescient(environment, threat.eps, np.where(np.arange(arms) % 2, 1, -1))
     policy = Certified(
         arms, objectives, threat=threat, accuracy=tolerance, spread=Gaussian(0.3) if with_spread else None,
-        max_pulls_per_arm=3000, goal=goal,
+        max_pulls_per_arm=1200, goal=goal,
     )  # fmt: skip
     live = simulate_one(policy, environment, adversary, seed=seed)
     result = live.result()

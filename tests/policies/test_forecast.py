@@ -13,7 +13,7 @@ from frontguard.simulation import RewardSource, Streams, simulate_one
 from frontguard.simulation.adversaries import worst_case_prescient
 from frontguard.simulation.environments import bimodal, cauchy, gaussian, skewed, uniform
 
-RUNS = 20
+RUNS = 12
 
 
 def _medians(run: int, arms: int, objectives: int) -> np.ndarray:

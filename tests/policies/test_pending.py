@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from frontguard import Certified, Gaussian, Prescient
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Floats
-from frontguard.evidence.samples import Samples, Table, empty_pool, empty_table, push_sorted, ranked, reserve, take_in
+from frontguard.evidence.ordered import Samples, push_sorted, ranked, take_in
+from frontguard.evidence.samples import Table, empty_pool, empty_table, reserve
 from frontguard.policies.forecast import forecast
 from frontguard.policies.pending import Pending
 
@@ -47,7 +48,7 @@ def test_what_lies_beside_many_columns_is_taken_into_each() -> None:
     beside, samples = np.empty(0), []
     for column in range(columns):
         own, later = rng.normal(size=rng.integers(0, 60)), rng.normal(size=rng.integers(0, 200))
-        pool = reserve(pool, table, column, len(own))
+        pool = reserve(pool, table, column, len(own), False)
         push_sorted(pool, table, column, own)
         samples.append((own, later))
     for column, (own, later) in enumerate(samples):
@@ -98,7 +99,7 @@ def samples(policy: Certified) -> np.ndarray:
 
 
 @given(seed=st.integers(0, 10**6), pulls=st.sampled_from([5, 60, 700]), parts=st.lists(st.integers(0, 60), max_size=4))
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_it_decides_as_a_copy_that_takes_what_is_pending(seed: int, pulls: int, parts: list[int]) -> None:
     rng = np.random.default_rng(seed)
     policy = a_policy(rng, pulls)

@@ -88,10 +88,10 @@ def test_any_number_may_be_another(which: str, tmp_path: Path) -> None:
     assert used(path, kind, copy) == ""  # which compiles all that is needed
     noted = tmp_path / "how"
 
-    def thirty() -> list[str]:
+    def fifteen() -> list[str]:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         said = []
-        for _ in range(30):
+        for _ in range(15):
             state = policy.state()
             noted.write_text(mutated(state, rng))
             with path.open("wb") as file:
@@ -100,12 +100,12 @@ def test_any_number_may_be_another(which: str, tmp_path: Path) -> None:
         return said
 
     try:
-        answers = fork(thirty).result()
+        answers = fork(fifteen).result()
     except AssertionError as error:
         raise AssertionError(f"{noted.read_text()}: {error}") from None
     refused = [said for said in answers if said]
     assert all(said.startswith(str(path)) and len(said.splitlines()) == 1 for said in refused)
-    assert len(refused) > 10
+    assert len(refused) > 4
 
 
 @pytest.mark.parametrize(

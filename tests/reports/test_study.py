@@ -39,8 +39,12 @@ def report(study: Study) -> Report:
 def test_the_table_is_the_result(study: Study, report: Report) -> None:
     result, failures = study.result(), study.failures()
     headings = [column.heading for column in report.table.columns]
-    assert headings == ["arm", "verdict", "seconds", "quality", "pulls", "failed", "take instead", "stands up to"]
+    assert headings[:6] == ["arm", "verdict", "seconds", "quality", "pulls", "failed"]
+    assert headings[6:] == ["stands up to", "best at, or take instead"]
     for row in report.table.rows:
+        found = result.replacement(row[0].text)
+        assert found is None or row[7].text.startswith(f"take {found.by} instead: ")
+        assert bool(row[7].text) == (found is not None or row[1].text == "in")
         i = ARMS.index(row[0].text)
         assert row[1].text == ("set aside" if row[0].text == "broken" else result.verdicts[row[0].text])
         assert row[4].order == result.pulls_per_arm[i]
@@ -101,7 +105,7 @@ def naive_stands(study: Study, arms: list[str]) -> dict[str, float]:
 def test_robustness_is_read_from_the_log_without_arms_that_were_set_aside(study: Study, report: Report) -> None:
     measured = [arm for arm in ARMS if arm != "broken"]
     wanted = naive_stands(study, measured)
-    shown = {row[0].text: row[-1].order for row in report.table.rows if row[-1].text}
+    shown = {row[0].text: row[-2].order for row in report.table.rows if row[-2].text}
     assert shown == pytest.approx(wanted)
     assert len(shown) >= 3
 
@@ -122,7 +126,7 @@ def test_where_the_log_would_decide_otherwise_no_figure_is_given() -> None:
     assert differing == Differing(2, front=True, spread=True)
     assert where_they_differ(differing).startswith("For 2 arms no figure is given")
     report = report_on(study)
-    assert [row[-1].text for row in report.table.rows] == ["", ""]
+    assert [row[-2].text for row in report.table.rows] == ["", ""]
     assert report.robustness.words[0].startswith("Of no arm it can be said")
     assert any("Subgaussian(sigma=0.05)" in said for said in report.assumptions)
 

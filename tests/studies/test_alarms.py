@@ -168,7 +168,7 @@ def _upper_bound(alarmed: int, studies: int) -> float:
     return float(beta.ppf(0.99, alarmed + 1, studies - alarmed))
 
 
-@pytest.mark.parametrize("studies", [2_000, pytest.param(10_000, marks=pytest.mark.audit)])
+@pytest.mark.parametrize("studies", [1_000, pytest.param(10_000, marks=pytest.mark.audit)])
 def test_clean_studies_raise_an_alarm_in_one_percent_at_most(studies: int):
     alarmed = sum(_clean_study(seed, RATE) for seed in range(studies))
     assert _upper_bound(alarmed, studies) <= 0.01
@@ -176,9 +176,9 @@ def test_clean_studies_raise_an_alarm_in_one_percent_at_most(studies: int):
 
 def test_the_rate_holds_where_it_would_show():
     """A rate of 1 % leaves room in which mistakes could hide; one of 40 % leaves less."""
-    alarmed = sum(_clean_study(seed, 0.4) for seed in range(2_000))
+    alarmed = sum(_clean_study(seed, 0.4) for seed in range(1_000))
     assert alarmed > 0
-    assert _upper_bound(alarmed, 2_000) <= 0.4
+    assert _upper_bound(alarmed, 1_000) <= 0.4
 
 
 def test_failures_at_the_allowed_rate_are_an_alarm_as_rarely_as_promised_for_ever():

@@ -65,7 +65,7 @@ def test_a_child_goes_on_with_an_inherited_study(kind: str, request: pytest.Fixt
         assert used(study, follower) == (2, 2, True)  # and everything is compiled
         with at_work(study, follower):
             children = []
-            for _ in range(15):
+            for _ in range(8):
                 time.sleep(0.005)
                 children.append(fork(lambda: used(study, follower)))
             for child in children:

@@ -14,8 +14,8 @@ from frontguard.notices import Polished
 from frontguard.pareto.rule import decide
 from frontguard.pareto.standing import CERTIFIED
 from frontguard.policies import certified
-from frontguard.policies.certified import POLISH
 from frontguard.policies.forecast import forecast
+from frontguard.policies.polish import POLISH
 from frontguard.simulation import simulate_one
 from frontguard.simulation.environments import gaussian
 

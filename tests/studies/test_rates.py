@@ -124,7 +124,7 @@ def _tells_first(opened: Callable[[], Any], name: str, value: object, ready: Any
 @pytest.mark.parametrize("number", [0.5, 7.5])
 def test_processes_that_race_for_the_first_value_agree(shared_place: Place, number: float) -> None:
     context = multiprocessing.get_context("fork")
-    for name in ("first", "second", "third"):
+    for name in ("first", "second"):
         ready, go, answers = context.Queue(), context.Event(), context.Queue()
         crew = [
             context.Process(target=_tells_first, args=(shared_place.open, name, value, ready, go, answers))

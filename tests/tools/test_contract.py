@@ -18,6 +18,7 @@ TABLE = """
 
 | room | holds | may know |
 | --- | --- | --- |
+| `_tools` | tools of all | nothing |
 | `low`, `words` | numbers; texts | numpy |
 | `middle` | what is made of them | `low`, `words`; scipy, late |
 | `high` | the rest | `middle` |
@@ -49,12 +50,14 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_table_is_read() -> None:
-    assert contract.allowed(TABLE) == {"low": set(), "words": set(), "middle": {"low", "words"}, "high": {"middle"}}
+    assert contract.allowed(TABLE) == {
+        "_tools": set(), "low": set(), "words": set(), "middle": {"low", "words"}, "high": {"middle"},
+    }  # fmt: skip
 
 
 def test_a_house_that_keeps_its_table(house: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert contract.main() == 0
-    assert capsys.readouterr() == ("4 rooms, 3 edges, as design.md has them\n", "")
+    assert capsys.readouterr() == ("5 rooms, 3 edges, as design.md has them\n", "")
 
 
 @pytest.mark.parametrize(
@@ -63,6 +66,8 @@ def test_a_house_that_keeps_its_table(house: Path, capsys: pytest.CaptureFixture
         ("high.py", "import house.low\n", "high knows low, which its row does not allow"),
         ("high.py", "def late():\n    from house import words\n", "high knows words, which its row does not allow"),
         ("new.py", "", "new has no row"),
+        ("_tools.py", "import house.words\n", "_tools knows words, which its row does not allow"),
+        ("_tools.py", "import house.low\n", "rooms know each other in a circle: "),
         ("middle/part.py", "-", "middle may know low, and does not"),
         ("low.py", "import house.high\n", "rooms know each other in a circle: "),
     ],

@@ -13,7 +13,7 @@ from frontguard.verdicts import Verdict
 from frontguard.words.analysis import answer
 from frontguard.words.statements import Statement
 
-LOGS, PULLS = 150, 60
+LOGS, PULLS = 90, 60
 CONFIDENCE = 0.9
 MOST_FALSE = int(binom.ppf(0.999, LOGS, 1.0 - CONFIDENCE))
 

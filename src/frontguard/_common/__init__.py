@@ -1,4 +1,4 @@
-"""Tools of all rooms, which know none of them.
+"""Tools of all rooms. They may know errors and phrases, and no other room.
 
 - `typing`: kinds of arrays; `checks`: numbers and arrays
 - `written`: what users write: shares, probabilities, times, names of arguments

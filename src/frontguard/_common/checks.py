@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from frontguard._common.typing import Bools, Floats
-from frontguard.errors import BadInput
+from frontguard.errors import BadArgument, BadInput
 
 
 def real_number(value: object, name: str) -> float:
@@ -19,19 +19,19 @@ def real_number(value: object, name: str) -> float:
     >>> real_number("0.1", "delta (δ)")
     Traceback (most recent call last):
     ...
-    frontguard.errors.BadInput: delta (δ) must be a finite real number; got '0.1'
+    frontguard.errors.BadArgument: delta (δ) must be a finite real number; got '0.1'
     """
     # bool is a Real to Python, but True as a share of measurements is a mistake of the caller's.
     if isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value):
         return float(value)
-    raise BadInput(f"{name} must be a finite real number; got {value!r}")
+    raise BadArgument(name, must="be a finite real number", got=repr(value))
 
 
 def positive_number(value: object, name: str) -> float:
     """Return `value` as a float; refuse whatever is not positive and finite."""
     number = real_number(value, name)
     if number <= 0.0:
-        raise BadInput(f"{name} must be positive; got {number!r}")
+        raise BadArgument(name, must="be positive", got=repr(number))
     return number
 
 
@@ -46,7 +46,7 @@ def checked_delta(value: object) -> float:
 def checked_count(value: object, name: str) -> int:
     """Return `value` as an int; refuse whatever is not a whole number, at least 1."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise BadInput(f"{name} must be a whole number, at least 1; got {value!r}")
+        raise BadArgument(name, must="be a whole number, at least 1", got=repr(value))
     return int(value)
 
 
@@ -61,8 +61,8 @@ def one_for_each(
     """A finite number for each objective (M,), or arm, from one for all or one for each; refuse what is not `good`."""
     array = np.asarray(value, np.float64)
     if array.shape not in ((), (objectives,)):
-        raise BadInput(f"{name} must be one number or {objectives}, one for each {of}; got {array.shape}")
+        raise BadArgument(name, must=f"be one number or {objectives}, one for each {of}", got=f"{array.shape}")
     wrong = ~(np.isfinite(array) & good(array))
     if wrong.any():
-        raise BadInput(f"{name} must be {wanted}; got {float(array[wrong][0])!r}")
+        raise BadArgument(name, must=f"be {wanted}", got=repr(float(array[wrong][0])))
     return np.broadcast_to(array, (objectives,)).copy()

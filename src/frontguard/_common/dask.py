@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from frontguard.errors import BadInput
+from frontguard.errors import BadArgument
 from frontguard.phrases import error_line, number_of, shown
 
 PORT = 8786
@@ -118,16 +118,17 @@ class Cluster:
             try:
                 unfit = self.look()
             except (OSError, TimeoutError) as error:
-                raise BadInput(
-                    f"executor: the Dask scheduler at {self.address} does not answer: {said(error)}"
+                raise BadArgument(
+                    "executor", f"the Dask scheduler at {self.address} does not answer: {said(error)}"
                 ) from None
             if unfit:
                 more = f" ({number_of(len(unfit) - 1, 'more worker')} cannot be used, either)" if len(unfit) > 1 else ""
-                raise BadInput(f"executor: the Dask worker {unfit[0]} {unfit[0].lacks}{more}")
+                raise BadArgument("executor", f"the Dask worker {unfit[0]} {unfit[0].lacks}{more}")
             waited = time.monotonic() - began
             if not self._threads and waited >= PATIENCE:
-                raise BadInput(
-                    f"executor: the Dask cluster at {self.address} has no workers, also after {PATIENCE:g} s of waiting"
+                raise BadArgument(
+                    "executor",
+                    f"the Dask cluster at {self.address} has no workers, also after {PATIENCE:g} s of waiting",
                 )
             if not self._threads:
                 if waiting is not None:
@@ -204,22 +205,22 @@ def _client(executor: object) -> tuple[Any, bool]:
     try:
         distributed = import_module("distributed")
     except ImportError as error:
-        raise BadInput("executor: a Dask cluster needs Dask: pip install 'frontguard[dask]'") from error
+        raise BadArgument("executor", "a Dask cluster needs Dask: pip install 'frontguard[dask]'") from error
     if isinstance(executor, distributed.Client):
         if executor.asynchronous:
-            raise BadInput("executor: the distributed.Client must not be an asynchronous one")
+            raise BadArgument("executor", "the distributed.Client must not be an asynchronous one")
         return executor, False
     match = _ADDRESS.fullmatch(executor) if isinstance(executor, str) else None
     if match is None:
-        raise BadInput(
-            f"executor: a Dask scheduler is named 'dask://HOST:PORT', or given as a distributed.Client; "
-            f"got {shown(executor)}"
+        raise BadArgument(
+            "executor",
+            f"a Dask scheduler is named 'dask://HOST:PORT', or given as a distributed.Client; got {shown(executor)}",
         )
     where = f"{match['protocol'] or 'tcp://'}{match['host']}{match['port'] or f':{PORT}'}"
     try:
         return _within(LIMIT, lambda: distributed.Client(where, set_as_default=False)), True
     except (OSError, ValueError) as error:  # a timeout is one
-        raise BadInput(f"executor: no Dask scheduler answers at {where}: {said(error)}") from None
+        raise BadArgument("executor", f"no Dask scheduler answers at {where}: {said(error)}") from None
 
 
 def _within(seconds: float, make: Callable[[], Any]) -> Any:

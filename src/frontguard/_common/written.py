@@ -14,7 +14,7 @@ from inspect import Parameter, signature
 from numbers import Real
 from typing import Final, ParamSpec, TypeVar
 
-from frontguard.errors import BadInput
+from frontguard.errors import BadArgument
 from frontguard.phrases import did_you_mean, nearest
 
 P = ParamSpec("P")
@@ -75,7 +75,7 @@ def checked_share(value: object, name: str = "contamination") -> float:
     share = _probability(value)
     if not 0.0 <= share < 0.5:
         majority = ": from one half on, what is replaced is the majority" if share >= 0.5 else ""
-        raise BadInput(f"{name} must be {WANTED_SHARE}{majority}; got {value!r}")
+        raise BadArgument(name, must=f"be {WANTED_SHARE}{majority}", got=repr(value))
     return share
 
 
@@ -87,7 +87,7 @@ def checked_confidence(value: object, name: str = "confidence") -> float:
     """
     level = _probability(value)
     if not 0.0 < level < 1.0:
-        raise BadInput(f"{name} must be {WANTED_CONFIDENCE}; got {value!r}")
+        raise BadArgument(name, must=f"be {WANTED_CONFIDENCE}", got=repr(value))
     return level
 
 
@@ -104,7 +104,7 @@ def checked_goal(value: object, name: str = "goal") -> str:
     'list'
     """
     if not isinstance(value, str) or value not in GOALS:
-        raise BadInput(f"{name} must be {WANTED_GOAL}; got {value!r}")
+        raise BadArgument(name, must=f"be {WANTED_GOAL}", got=repr(value))
     return value
 
 
@@ -118,7 +118,7 @@ def checked_seconds(value: object, name: str) -> float:
     if isinstance(value, str) and (match := _TIME.fullmatch(value)) and match[2].lower() in _UNITS:
         seconds = float(match[1]) * _UNITS[match[2].lower()]
     if not 0.0 < seconds < 10.0**9:
-        raise BadInput(f"{name} must be {WANTED_TIME}; got {value!r}")
+        raise BadArgument(name, must=f"be {WANTED_TIME}", got=repr(value))
     return seconds
 
 

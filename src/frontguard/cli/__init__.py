@@ -11,7 +11,6 @@ come from `words`, JSON from `documents`. Where to start:
 from __future__ import annotations
 
 import os
-import re
 import sys
 from itertools import pairwise
 from typing import Any
@@ -50,30 +49,33 @@ def _complain(message: str) -> None:
 
 
 def _by_option(error: Exception) -> str:
-    """A message that begins with an argument's name, or is about a column that is not there, with the option's."""
+    """The message, with the option that stands for the argument, or that names the column, of which it speaks."""
     from typer.main import get_command
 
     from frontguard.cli.app import app
+    from frontguard.errors import BadArgument, NoColumn
 
-    said, given = str(error), sys.argv[1:]
+    given = sys.argv[1:]
     commands: Any = get_command(app)
     command = next((commands.commands[each] for each in given if each in commands.commands), None)
     options = {each.name: each.opts[0] for each in command.params if each.opts[0].startswith("--")} if command else {}
-    argument = re.match(r"(\w+)(?=:| must )", said)
-    if argument and argument[1] in options:
-        return f"{options[argument[1]]}{said[argument.end() :]}"
-    column = getattr(error, "column", None)
-    if column is None:
-        return said
+    if isinstance(error, BadArgument) and error.argument in options:
+        return error.named(options[error.argument])
+    if not isinstance(error, NoColumn):
+        return str(error)
     values = [text.partition("=")[::2] for text in given]
     values += pairwise(given)
-    named = [option for option, value in values if option in options.values() and _names(option, value, column)]
-    return f"{named[0]}: {said}" if named else said
+    named = [option for option, value in values if option in options.values() and _names(option, value, error.column)]
+    return f"{named[0]}: {error}" if named else str(error)
 
 
 def _names(option: str, value: str, column: str) -> bool:
     """Whether the value of an option names a column: alone, with others, with a number, or in a limit."""
     return column in (value, *value.split(","), value.rpartition("=")[0]) or (option == "--limit" and column in value)
+
+
+_SYMBOLS = {"--eps": "--contamination", "--epsilon": "--contamination"}
+"""Options by what papers call them, of which no spelling is near."""
 
 
 def _usage_in_words(error: Any) -> str:
@@ -83,7 +85,11 @@ def _usage_in_words(error: Any) -> str:
     option, known = getattr(error, "option_name", None), getattr(error, "possibilities", None)
     if option is None or not hasattr(error, "possibilities"):  # as one that lacks its value
         return str(error.format_message())
-    return f"there is no option {option}{did_you_mean(option, known or ())}"
+    context = getattr(error, "ctx", None)
+    options = {each for param in context.command.params for each in param.opts} if context else set()
+    meant = _SYMBOLS.get(option, "")
+    hint = did_you_mean(meant, [meant]) if meant in options else did_you_mean(option, known or ())
+    return f"there is no option {option}{hint}"
 
 
 def _help_of(error: BaseException) -> str:

@@ -290,7 +290,7 @@ def _print(found: Analysis, top: int, append: Path | None, beside: Beside) -> No
     from frontguard.words.notices import warnings_in_short
 
     screen = console()
-    print_answer(screen, summary.answer(found), summary.table(found, top), "--csv FILE")
+    print_answer(screen, summary.answer(found), found, summary.table(found, top), "--csv FILE")
     print_beside(screen, found, beside, top, "--csv FILE")
     screen.print(guarantee(found, anytime=found.anytime))
     for line in summary.best_guess(found):

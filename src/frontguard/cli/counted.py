@@ -14,6 +14,12 @@ from frontguard.errors import BadInput
 if TYPE_CHECKING:
     from frontguard.objectives import Objective
 
+Quantile = Annotated[
+    list[str] | None,
+    typer.Option(help="What counts of a metric, METRIC=0.95 or 0.95 for all (without: as the spec, or medians)."),
+]
+"""Of commands that measure: `analyze` and `plan` have what they read to go by."""
+
 Mean = Annotated[
     list[str] | None,
     typer.Option(help="Metric whose mean counts: a rate between 0 and 1, or METRIC=LOW,HIGH, such as stars=1,5."),
@@ -64,13 +70,15 @@ def counted(
 
 def _check(option: str, name: str, what: Mapping[str, Any]) -> None:
     """Refuse bounds, deviations and levels that are none, by the option that gave them."""
-    from frontguard.objectives import Objective
+    from frontguard.objectives import Objective, checked_statistic
 
     try:
-        Objective(name or "all", **what)
+        if name == ALL:
+            checked_statistic("all objectives", **what)
+        else:
+            Objective(name, **what)
     except BadInput as error:
-        said = str(error) if name else str(error).replace("objective 'all'", "all objectives")
-        raise BadInput(f"{option}: {said}") from None
+        raise BadInput(f"{option}: {error}") from None
 
 
 def _by_name(option: str, texts: Sequence[str] | None) -> dict[str, float]:

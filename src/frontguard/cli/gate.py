@@ -14,10 +14,20 @@ import typer
 from frontguard._common.secrets import without_password
 from frontguard._common.written import checked_confidence
 from frontguard.cli.analyze import by_column
-from frontguard.cli.counted import Exact, Mean, Sigma, check_named, counted, of_analyze
+from frontguard.cli.counted import Exact, Mean, Quantile, Sigma, check_named, counted, of_analyze
 from frontguard.cli.report import origin
 from frontguard.cli.run import INTERRUPTED, begun_study, driven, with_options
-from frontguard.cli.values import THREATS, by_metric, console, read_tolerance, say, whole_from
+from frontguard.cli.values import (
+    Contamination,
+    Seed,
+    ThreatModel,
+    Timeout,
+    by_metric,
+    console,
+    read_tolerance,
+    say,
+    whole_from,
+)
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:
@@ -58,17 +68,12 @@ def gate(
     tolerance: Annotated[
         list[str] | None, typer.Option(help="By how much worse is still good, 0.5 or 2%; or METRIC=2% (without: 5%).")
     ] = None,
-    quantile: Annotated[
-        list[str] | None,
-        typer.Option(help="What counts of a metric, METRIC=0.95 or 0.95 for all (without: as the spec, or medians)."),
-    ] = None,
+    quantile: Quantile = None,
     mean: Mean = None,
     exact: Exact = None,
     sigma: Sigma = None,
-    contamination: Annotated[
-        str | None, typer.Option(help="Probability with which each measurement may be anything (ε; without: 0.1).")
-    ] = None,
-    threat: Annotated[str | None, typer.Option(help=f"{THREATS} Without: prescient.")] = None,
+    contamination: Contamination = None,
+    threat: ThreatModel = None,
     confidence: Annotated[
         str | None, typer.Option(help="Probability with which all of it must hold at once (without: 0.95).")
     ] = None,
@@ -81,11 +86,9 @@ def gate(
         typer.Option("--max-time", "--time", help='Begin no pull after so long, such as "10 min".'),
     ] = None,
     workers: Annotated[int | None, whole_from(1, "Pulls at a time (without: 1).")] = None,
-    timeout: Annotated[
-        str | None, typer.Option(help="Time after which a pull has failed (without: 600 seconds).")
-    ] = None,
+    timeout: Timeout = None,
     warmups: Annotated[int | None, whole_from(0, "Runs of each command before its first pull, not counted.")] = None,
-    seed: Annotated[int | None, whole_from(0, "Of the order in which arms are measured.")] = None,
+    seed: Seed = None,
     storage: Annotated[
         str | None, typer.Option(help="Keep the study here, and go on with it (without: nothing is kept).")
     ] = None,

@@ -55,7 +55,7 @@ def reproduce(
         checked_target(report)
     from frontguard.experiments.contestants import contestants_named
     from frontguard.experiments.plan import choose, settings_of
-    from frontguard.experiments.runner import Plan
+    from frontguard.experiments.runner import Campaign
     from frontguard.experiments.store import RunStore
     from frontguard.words.progress import ProgressDisplay
 
@@ -65,7 +65,7 @@ def reproduce(
     settings = settings_of(chosen.experiments, levels)
     for note in chosen.left_out:
         say(note)
-    plan = Plan(settings, contestants, runs=runs, seed=seed, store=RunStore(output, fresh=fresh))
+    plan = Campaign(settings, contestants, runs=runs, seed=seed, store=RunStore(output, fresh=fresh))
     if plan.done:
         say(f"{plan.done} of {plan.total} runs are stored in {output} already (--fresh computes them again)")
     try:

@@ -20,10 +20,13 @@ import typer
 from frontguard._common.secrets import without_password
 from frontguard._common.written import checked_confidence, checked_goal, checked_seconds
 from frontguard.cli.beside import Baseline, PickOne, beside_of, check_asked, print_beside, read_asked
-from frontguard.cli.counted import Exact, Mean, Sigma, check_named, counted, counting
+from frontguard.cli.counted import Exact, Mean, Quantile, Sigma, check_named, counted, counting
 from frontguard.cli.report import checked_target, keep, origin
 from frontguard.cli.values import (
-    THREATS,
+    Contamination,
+    Seed,
+    ThreatModel,
+    Timeout,
     by_metric,
     console,
     known_metrics,
@@ -77,17 +80,12 @@ def run(
         list[str] | None,
         typer.Option(help="What arms must keep to, 'p95(latency)<=300'; repeat for several, beside those of the spec."),
     ] = None,
-    quantile: Annotated[
-        list[str] | None,
-        typer.Option(help="What counts of a metric, METRIC=0.95 or 0.95 for all (without: as the spec, or medians)."),
-    ] = None,
+    quantile: Quantile = None,
     mean: Mean = None,
     exact: Exact = None,
     sigma: Sigma = None,
-    contamination: Annotated[
-        str | None, typer.Option(help="Probability with which each measurement may be anything (ε; without: 0.1).")
-    ] = None,
-    threat: Annotated[str | None, typer.Option(help=f"{THREATS} Without: prescient.")] = None,
+    contamination: Contamination = None,
+    threat: ThreatModel = None,
     confidence: Annotated[
         str | None, typer.Option(help="Probability with which the answer must hold (without: 0.95).")
     ] = None,
@@ -116,10 +114,8 @@ def run(
     workers: Annotated[
         int | None, whole_from(1, "Pulls at a time (without: 1, so that no two share a busy moment of the machine).")
     ] = None,
-    timeout: Annotated[
-        str | None, typer.Option(help="Time after which a pull has failed (without: 600 seconds).")
-    ] = None,
-    seed: Annotated[int | None, whole_from(0, "Of the order in which arms are measured.")] = None,
+    timeout: Timeout = None,
+    seed: Seed = None,
     paired: Annotated[
         bool,
         typer.Option(
@@ -455,7 +451,7 @@ def _print(ended: Ended, storage: Storage, where: str, beside: Beside) -> None:
     screen = console()
     snapshot = ended.snapshot
     several = len(storage.studies()) > 1
-    print_answer(screen, ended.answer, table(snapshot), "--report FILE.csv")
+    print_answer(screen, ended.answer, snapshot.result, table(snapshot), "--report FILE.csv")
     print_beside(screen, snapshot.result, beside, MOST_COMPARED, "--report FILE.csv")
     if len(snapshot.aside) < len(snapshot.result.arms):
         screen.print(guarantee(snapshot.result, failed=snapshot.failed))

@@ -6,17 +6,18 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from frontguard.errors import BadInput
+from frontguard.errors import BadArgument, BadInput
 from frontguard.phrases import did_you_mean, in_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from frontguard.limits import Limit
+    from frontguard.results import Result
     from frontguard.words.tables.arm_table import ArmTable
 
 T = TypeVar("T")
@@ -26,6 +27,13 @@ THREATS = (
     "an arm's, whichever."
 )
 """What --threat may be, for the help of the commands that have it."""
+
+Contamination = Annotated[
+    str | None, typer.Option(help="Probability with which each measurement may be anything (ε; without: 0.1).")
+]
+ThreatModel = Annotated[str | None, typer.Option(help=f"{THREATS} Without: prescient.")]
+Timeout = Annotated[str | None, typer.Option(help="Time after which a pull has failed (without: 600 seconds).")]
+"""Options of the commands that measure."""
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
@@ -39,6 +47,10 @@ def whole_from(least: int, help: str, *names: str) -> Any:
         return value
 
     return typer.Option(*names, help=help, callback=checked)
+
+
+Seed = Annotated[int | None, whole_from(0, "Of the order in which arms are measured.")]
+"""Of the commands that measure, too."""
 
 
 def by_metric(option: str, texts: Sequence[str] | None, read: Callable[[str, str], T]) -> T | dict[str, T] | None:
@@ -95,7 +107,9 @@ def read_limits(texts: Sequence[str] | None) -> tuple[Limit, ...]:
         try:
             found.append(Limit.read(text))
         except BadInput as error:
-            raise BadInput(f"--{error}" if str(error).startswith("limit ") else f"--limit: {error}") from None
+            if isinstance(error, BadArgument) and error.argument == "limit":
+                raise BadInput(error.named("--limit")) from None
+            raise BadInput(f"--limit: {error}") from None
     return tuple(found)
 
 
@@ -111,8 +125,12 @@ def size_of(text: str) -> int:
     return int(float(match[1]) * _UNITS[match[2].upper()])
 
 
-def print_answer(screen: Console, answer: str, arms: ArmTable, elsewhere: str) -> None:
-    """What every answer begins with: a sentence or two, and the table of arms, all of which `elsewhere` gives."""
+def print_answer(screen: Console, answer: str, result: Result, arms: ArmTable, elsewhere: str) -> None:
+    """What every answer begins with: a sentence or two, and the table of arms, all of which `elsewhere` gives.
+
+    Where the goal is the list: what its arms are best at, and what to take in the place of another.
+    """
+    from frontguard.words.comparing.instead import list_in_lines
     from frontguard.words.tables.arm_sheet import on_terminal
 
     printed = on_terminal(arms, screen.width, elsewhere)
@@ -125,6 +143,11 @@ def print_answer(screen: Console, answer: str, arms: ArmTable, elsewhere: str) -
         if said:
             screen.print(said)
     screen.print()
+    lines = list_in_lines(result, [row.arm for row in arms.rows], elsewhere)
+    for line in lines:
+        screen.print(line)
+    if lines:
+        screen.print()
 
 
 def say(message: str) -> None:

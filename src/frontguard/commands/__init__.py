@@ -3,7 +3,8 @@
 It may know studies, how they are measured, and the words for them; it knows nothing of reports, pages and the command
 line. Where to start:
 
-- `spec`: what to compare and how, checked; `format`: the TOML it is read from, with the line of every mistake.
+- `spec`: what to compare and how, checked; `candidates`: its arms, listed or of a grid; `format`: the TOML it is read
+  from, with the line of every mistake; `masked`: where it has secrets.
 - `templates`: placeholders in commands; `metrics`: values out of what a command printed; `patterns`: regular
   expressions, looked for where they can be stopped.
 - `arm`: one arm, prepared once and pulled often; `process`: one command as a process group, ended whole; `folders`: the

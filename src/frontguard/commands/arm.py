@@ -48,11 +48,13 @@ _PATIENCE = 2.0  # seconds of cleaning up after which a person is told
 class CommandMeasurement(Measurement):
     """What came back of one command: `values` has every metric by name.
 
+    `explained` says that the detail has the reason in it already, as that of metrics that could not be read.
     `returncode` is minus the number of a signal, and None if the command never ran. `seconds` and `cpu_seconds` are
     those of the command, `max_rss` its peak memory in bytes if it was wanted.
     """
 
     detail: str = ""
+    explained: bool = False
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     max_rss: float | None = None
@@ -142,7 +144,8 @@ def run_pull(
         except Stopped:
             return replace(outcome, reason=CANCELLED)
     detail = hidden(reading.detail, secrets)[:_LONGEST_DETAIL]
-    return replace(outcome, values=reading.values, reason=reading.reason, detail=detail, kind=reading.kind)
+    read = replace(outcome, values=reading.values, reason=reading.reason, kind=reading.kind)
+    return replace(read, detail=detail, explained=bool(detail))
 
 
 def _text(data: bytes) -> str:
@@ -356,8 +359,8 @@ class Commands:
 
 def in_words(outcome: CommandMeasurement) -> str:
     """Why a command failed, with the last lines that it wrote."""
-    said = outcome.said or last_words(outcome)
-    if said.startswith(outcome.reason):  # a detail that says it all
+    said = last_words(outcome)
+    if outcome.explained and said == outcome.detail:
         return said
     return f"{outcome.reason}: {said}" if said else outcome.reason
 

@@ -126,11 +126,8 @@ Confidence = Annotated[float, BeforeValidator(lambda value: checked_confidence(v
 Level = Annotated[float, Field(gt=0.0, lt=1.0), _wanted("a number between 0 and 1, such as 0.95")]
 Seconds = Annotated[float, BeforeValidator(lambda value: checked_seconds(value, "time")), _wanted(WANTED_TIME)]
 Text = Annotated[str, _only(_is_text), _wanted("a text of one line that is not blank")]
-Tolerance = Annotated[
-    float | str,
-    BeforeValidator(_tolerance),
-    _wanted("the difference that does not matter, a number from 0 such as 0.5 or a percentage such as '2%'"),
-]
+WANTED_TOLERANCE = "the difference that does not matter, a number from 0 such as 0.5 or a percentage such as '2%'"
+Tolerance = Annotated[float | str, BeforeValidator(_tolerance), _wanted(WANTED_TOLERANCE)]
 Price = Annotated[
     float | str,
     _only(_is_price),
@@ -224,7 +221,7 @@ class ObjectiveToml(_Toml):
 
     name: Text = MISSING
     direction: Direction | None = None
-    tolerance: Tolerance = MISSING
+    tolerance: Tolerance | None = None
     quantile: Level | None = None
     statistic: Statistic | None = None
     bounds: Bounds | None = None

@@ -1,1 +1,9 @@
-"""How arms compare by their boxes: how much better one is than another, which one to take, what a front is worth."""
+"""How arms compare by their boxes: how much better one is than another, which one to take, what a front is worth.
+
+May know: objectives, limits and notices; nothing of policies, studies and logs, whose results ask for it. Start with:
+
+- `effects`: two arms, the difference and the ratio in each metric, and what is certain of them;
+- `gate`: what follows for candidates and their baseline;
+- `picks`: one arm to take, and how sure that is; `hypervolume`: what a front dominates;
+- `asked`: which of these are wanted beside an answer, as options write it.
+"""

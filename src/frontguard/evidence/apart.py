@@ -34,7 +34,8 @@ from frontguard.evidence.averages import log_priors_of, log_term, signed_value
 from frontguard.evidence.boundaries import taken_away
 from frontguard.evidence.boxes import COLUMNS, ESTIMATE, REFUTED, BoxRule, usable_shifts
 from frontguard.evidence.means import threshold_of
-from frontguard.evidence.samples import Record, Samples
+from frontguard.evidence.ordered import Samples
+from frontguard.evidence.samples import Record
 from frontguard.evidence.statistics import NORMAL_MEAN, QUANTILE, RELATIVE, SIGMA, Statistic, kinds_and_scales
 from frontguard.theory.threats import Threat
 

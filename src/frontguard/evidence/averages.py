@@ -22,7 +22,8 @@ from frontguard._common.compiled import inlined, kernel
 from frontguard._common.typing import Floats
 from frontguard.evidence.boundaries import STRENGTH, log_prior_of, taken_away
 from frontguard.evidence.mixtures import log_mixture
-from frontguard.evidence.samples import Record, Samples, ranked
+from frontguard.evidence.ordered import Samples, ranked
+from frontguard.evidence.samples import Record
 
 
 def log_priors_of(keep: Floats, strength: float = STRENGTH) -> Floats:

@@ -41,7 +41,8 @@ from frontguard.evidence.means import (
     unrefuted_mean,
     weights_for,
 )
-from frontguard.evidence.samples import Record, Samples, ranked
+from frontguard.evidence.ordered import Samples, ranked
+from frontguard.evidence.samples import Record
 from frontguard.evidence.statistics import (
     BOUNDED_MEAN,
     EXACT,

@@ -19,7 +19,7 @@ from frontguard.evidence.boxes import (
     lasting_bounds,
 )
 from frontguard.evidence.lists import counted_on, hidden_at, unrefuted_list_mean
-from frontguard.evidence.samples import Samples
+from frontguard.evidence.ordered import Samples
 from frontguard.evidence.statistics import BOUNDED_MEAN, inner_of_mean
 
 NEVER = 1e300

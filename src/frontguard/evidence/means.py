@@ -30,7 +30,8 @@ import numpy as np
 from frontguard._common.checks import checked_delta
 from frontguard._common.compiled import inlined, kernel
 from frontguard._common.typing import Floats
-from frontguard.evidence.samples import Record, Samples, in_order
+from frontguard.evidence.ordered import Samples, counted_between, in_order, most_different
+from frontguard.evidence.samples import COUNTED, Record
 
 _ENDS = math.log(999.0)  # of the grid, in log(θ / (1−θ)): θ from 0.001 to 0.999
 _MIDDLE = 2.0  # its weights are a normal density of this deviation ...
@@ -214,14 +215,20 @@ def highest_means(
     the others may have been replaced, whichever: the smallest ξ then count as 1. With more pulls `foreseen` than there
     are, it is what W would leave if the sample went on in the same proportions.
     """
-    values, first = in_order(samples, record)
     kept = max(record.count - taken, 0)
     atoms, weights, sums = np.empty(MOST_ATOMS), np.empty(MOST_ATOMS), np.empty(BETS)
+    counted = record.low_heap == COUNTED and most_different(record) <= MOST_ATOMS
+    values, first = samples.pool, 0
+    if not counted:
+        values, first = in_order(samples, record)
     lacking, most, found = 1.0, 1.0, 0
     for side in range(2):
         if side == 0 or taken > 0:
-            start = first if side == 0 else first + record.count - kept
-            found = find_atoms(values, start, start + kept, atoms, weights)
+            start = 0 if side == 0 else record.count - kept
+            if counted:
+                found = counted_between(samples, record, start, start + kept, atoms, weights)
+            else:
+                found = find_atoms(values, first + start, first + start + kept, atoms, weights)
         for l in range(BETS):  # noqa: E741
             sums[l] = (pulls - kept) * WORST[l]
         add_bets(sums, atoms, weights, found, side == 0)
@@ -234,31 +241,50 @@ def highest_means(
 @kernel
 def lasting_means(samples: Samples, record: Record, pulls: int, taken: int) -> tuple[float, float]:
     """What `highest_means` would come down to if the sample went on like this for ever: the means of these ξ."""
-    values, first = in_order(samples, record)
-    last = first + record.count
     kept = max(record.count - taken, 0)
-    lowest = _power_sum(values, first, first + kept, 0.0, 1)
-    highest = lowest if taken == 0 else _power_sum(values, last - kept, last, 0.0, 1)
+    values, weights, first, last = _in_runs(samples, record, 0, kept)
+    lowest = _power_sum(values, weights, first, last, 0.0, 1)
+    highest = lowest
+    if taken > 0:
+        values, weights, first, last = _in_runs(samples, record, record.count - kept, record.count)
+        highest = _power_sum(values, weights, first, last, 0.0, 1)
     return min(1.0, (pulls - lowest) / pulls), min(1.0, (pulls - kept + highest) / pulls)
 
 
 @kernel
 def mean_and_error(samples: Samples, record: Record) -> tuple[float, float]:
     """The mean of a sorted column that has values, and the standard error of it that they show."""
-    values, first = in_order(samples, record)
-    last = first + record.count
-    mean = _power_sum(values, first, last, 0.0, 1) / record.count
-    return mean, math.sqrt(_power_sum(values, first, last, mean, 2)) / record.count
+    values, weights, first, last = _in_runs(samples, record, 0, record.count)
+    mean = _power_sum(values, weights, first, last, 0.0, 1) / record.count
+    return mean, math.sqrt(_power_sum(values, weights, first, last, mean, 2)) / record.count
 
 
 @kernel
-def _power_sum(values: Floats, first: int, last: int, centre: float, power: int) -> float:
+def _in_runs(samples: Samples, record: Record, lowest: int, highest: int) -> tuple[Floats, Floats, int, int]:
+    """The values of a sorted column at the places lowest ≤ i < highest, and how often each counts: no weights are ones.
+
+    They are those from the third of what is returned on, up to the fourth.
+    """
+    if record.low_heap == COUNTED:
+        different, counts = np.empty(most_different(record)), np.empty(most_different(record))
+        return different, counts, 0, counted_between(samples, record, lowest, highest, different, counts)
+    values, first = in_order(samples, record)
+    return values, np.empty(0), first + lowest, first + highest
+
+
+@kernel
+def _power_sum(values: Floats, weights: Floats, first: int, last: int, centre: float, power: int) -> float:
     """Σ (value − centre)ᵖ, p = 1 or 2, of sorted values, of which equal ones cost as much as one."""
     total, i = 0.0, first
     while i < last:
-        after = _end_of_run(values, i, last)
+        after, weight = i + 1, 1.0
+        if weights.shape[0] == 0:
+            after = _end_of_run(values, i, last)
+            weight = float(after - i)
+        else:
+            weight = weights[i]
         apart = values[i] - centre
-        total += (after - i) * (apart if power == 1 else apart * apart)
+        total += weight * (apart if power == 1 else apart * apart)
         i = after
     return total
 

@@ -13,13 +13,13 @@ kernels work on these two arrays; `GrowingSample` is one column with a plain int
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from frontguard._common.compiled import kernel
-from frontguard._common.typing import Floats, Ints
+from frontguard._common.typing import Floats
 
 Table = npt.NDArray[np.void]
 Record = Any  # one record of a Table, as numba sees it: fields are attributes
@@ -36,20 +36,17 @@ COLUMN = np.dtype(
         ("window_room", np.int64),
         ("window", np.int64),  # length of the window
         ("below", np.int64),  # how many values are counted below the window
-        ("low_heap", np.int64),  # size of the lower heap, or −1 in window mode
+        ("low_heap", np.int64),  # size of the lower heap, or −1 in window mode, or `COUNTED`
         ("work", np.int64),  # elements moved for inserting and searching so far
     ]
 )
 """What is known of a column. In heap mode (`low_heap` ≥ 0) the extent of the values holds a max-heap of the lower
-half, growing from its start, and a min-heap of the upper half, growing backwards from its end."""
+half, growing from its start, and a min-heap of the upper half, growing backwards from its end. Columns that are kept
+sorted have neither; see `evidence.ordered`."""
 
-
-class Samples(NamedTuple):
-    """Columns that are kept sorted, as kernels read them; see `ranked` for what lies beside the pool."""
-
-    pool: Floats
-    beside: Floats
-    columns: Table  # one of `COLUMN` for each arm and objective: i · M + d
+COUNTED = -2
+"""What `low_heap` of a sorted column is whose different values are held with how often each came (`evidence.counted`).
+`below` is how many these are; they lie in the first half of its extent, and their counts in the second."""
 
 
 def empty_table(columns: int) -> Table:
@@ -59,9 +56,9 @@ def empty_table(columns: int) -> Table:
     return table
 
 
-def empty_pool(columns: int) -> Floats:
+def empty_pool(columns: int, each: int = 16 * _SMALLEST_EXTENT) -> Floats:
     """A pool that holds the first few values of each column before it has to grow."""
-    return np.empty(16 * _SMALLEST_EXTENT * columns)
+    return np.empty(each * columns)
 
 
 @kernel
@@ -75,15 +72,21 @@ def window_length(count: int) -> int:
 
 
 @kernel
-def reserve(pool: Floats, table: Table, column: int, added: int) -> Floats:
-    """Make room for `added` more values of a column. Returns the pool, which may be a new one."""
+def reserve(pool: Floats, table: Table, column: int, added: int, windowed: bool) -> Floats:
+    """Make room for `added` more values of a column, which has a window or not. Returns the pool, perhaps a new one."""
     record: Record = table[column]
     count = record.count + added
-    window = 2 * window_length(count) + 2 * added
+    window = 2 * window_length(count) + 2 * added if windowed else 0
     if record.room >= count and record.window_room >= window:
         return pool
-    room = max(2 * count, _SMALLEST_EXTENT)
-    window_room = 2 * window_length(2 * count) + 2 * added
+    window_room = 2 * window_length(2 * count) + 2 * added if windowed else 0
+    return make_room(pool, table, column, max(2 * count, _SMALLEST_EXTENT), window_room)
+
+
+@kernel
+def make_room(pool: Floats, table: Table, column: int, room: int, window_room: int) -> Floats:
+    """Let a column live where it has so much room. Returns the pool, which may be a new one."""
+    record: Record = table[column]
     used = table[-1].count
     if used + room + window_room > pool.shape[0]:
         total = room + window_room
@@ -103,7 +106,7 @@ def reserve(pool: Floats, table: Table, column: int, added: int) -> Floats:
 
 
 @kernel
-def _copy(source: Floats, first: int, target: Floats, start: int, count: int) -> None:
+def copy_values(source: Floats, first: int, target: Floats, start: int, count: int) -> None:
     """target[start : start + count] = source[first : first + count]; a slice would take numba a second to compile."""
     for i in range(count):
         target[start + i] = source[first + i]
@@ -112,12 +115,16 @@ def _copy(source: Floats, first: int, target: Floats, start: int, count: int) ->
 @kernel
 def _move(pool: Floats, record: Record, target: Floats, start: int, room: int, window_room: int) -> None:
     """Copy a column's values and its window to `target`, from `start` on, and let them live there."""
-    head = record.count if record.low_heap < 0 else record.low_heap
-    tail = record.count - head
     window_start = start + room
-    _copy(pool, record.start, target, start, head)
-    _copy(pool, record.start + record.room - tail, target, window_start - tail, tail)
-    _copy(pool, record.window_start, target, window_start, record.window)
+    if record.low_heap == COUNTED:
+        copy_values(pool, record.start, target, start, record.below)
+        copy_values(pool, record.start + record.room // 2, target, start + room // 2, record.below)
+    else:
+        head = record.count if record.low_heap < 0 else record.low_heap
+        tail = record.count - head
+        copy_values(pool, record.start, target, start, head)
+        copy_values(pool, record.start + record.room - tail, target, window_start - tail, tail)
+        copy_values(pool, record.window_start, target, window_start, record.window)
     record.start = start
     record.room = room
     record.window_start = window_start
@@ -133,7 +140,7 @@ def push(pool: Floats, table: Table, column: int, values: Floats) -> None:
         for i in range(added):
             _push_heaps(pool, record, values[i])
         return
-    _copy(values, 0, pool, record.start + record.count, added)
+    copy_values(values, 0, pool, record.start + record.count, added)
     record.count += added
     if record.window > 0:
         _push_window(pool, record, values)
@@ -230,8 +237,8 @@ def values_of(pool: Floats, record: Record) -> Floats:
     head = record.count if record.low_heap < 0 else record.low_heap
     tail = record.count - head
     copy = np.empty(record.count)
-    _copy(pool, record.start, copy, 0, head)
-    _copy(pool, record.start + record.room - tail, copy, head, tail)
+    copy_values(pool, record.start, copy, 0, head)
+    copy_values(pool, record.start + record.room - tail, copy, head, tail)
     return copy
 
 
@@ -285,131 +292,9 @@ def _search_nearby(pool: Floats, record: Record, first: int, wanted: int) -> boo
 @kernel
 def _set_window(pool: Floats, record: Record, ordered: Floats, start: int, first: int, wanted: int) -> None:
     """Let ordered[start : start + wanted] be the window, `first` the number of values below it."""
-    _copy(ordered, start, pool, record.window_start, wanted)
+    copy_values(ordered, start, pool, record.window_start, wanted)
     record.below = first
     record.window = wanted
-
-
-@kernel(over="values")
-def push_sorted(pool: Floats, table: Table, column: int, values: Floats) -> None:
-    """Add values (n,) to a column with enough room whose values are kept sorted throughout: all ranks at O(1).
-
-    For samples that are read at many ranks but rarely, after batches that grow with n: merging then costs O(1) a value.
-    Columns are either pushed to with this, or with `push`; never with both.
-    """
-    record: Record = table[column]
-    block = np.sort(values)
-    old = record.start + record.count - 1
-    place = old + block.shape[0]
-    for new in range(block.shape[0] - 1, -1, -1):
-        while old >= record.start and pool[old] > block[new]:
-            pool[place] = pool[old]
-            place -= 1
-            old -= 1
-        pool[place] = block[new]
-        place -= 1
-    record.count += block.shape[0]
-
-
-@kernel(over="values")
-def absorb(pool: Floats, table: Table, arms: Ints, values: Floats, kept_sorted: bool) -> Floats:
-    """Add values (n, M) of `arms` (n,), which are in order, to columns that are kept sorted or not; NaN is left out.
-
-    Returns the pool, which may be a new one.
-    """
-    M = values.shape[1]
-    start = 0
-    while start < arms.shape[0]:
-        i = arms[start]
-        end = start
-        while end < arms.shape[0] and arms[end] == i:
-            end += 1
-        for d in range(M):
-            measured = np.empty(end - start)
-            count = 0
-            for n in range(start, end):
-                if values[n, d] == values[n, d]:
-                    measured[count] = values[n, d]
-                    count += 1
-            pool = reserve(pool, table, i * M + d, count)
-            if kept_sorted:
-                push_sorted(pool, table, i * M + d, measured[:count])
-            else:
-                push(pool, table, i * M + d, measured[:count])
-        start = end
-    return pool
-
-
-@kernel
-def ranked(samples: Samples, record: Record, place: int) -> float:
-    """The value at `place` (0 is the smallest) of a column that is kept sorted, O(1); with values beside it O(log n).
-
-    The last `window` of a sorted column's `count` values may lie elsewhere: sorted among themselves, in the array
-    `beside` from `window_start` on. So a few values can be added for a look, while the pool stays as it is.
-    """
-    pool, beside = samples.pool, samples.beside
-    at: float
-    if record.window == 0:
-        at = pool[record.start + place]
-        return at
-    own, later = record.count - record.window, record.window
-    first, second = record.start, record.window_start
-    # The smallest number j of values from beside so that the place − j own ones before the place are no larger.
-    low, high = max(0, place - own), min(place, later)
-    while low < high:
-        j = (low + high) >> 1
-        if pool[first + place - j - 1] <= beside[second + j]:
-            high = j
-        else:
-            low = j + 1
-    if low == later:
-        at = pool[first + place - low]
-    elif place - low == own:
-        at = beside[second + low]
-    else:
-        at = min(pool[first + place - low], beside[second + low])
-    return at
-
-
-@kernel
-def in_order(samples: Samples, record: Record) -> tuple[Floats, int]:
-    """An array with all values of a column that is kept sorted, in ascending order, and where in it they begin.
-
-    It is the pool, or a copy if some lie beside it; a slice would take numba a second to compile.
-    """
-    first, own, later = record.start, record.count - record.window, record.window
-    if later == 0:
-        return samples.pool, first
-    values, second = np.empty(record.count), record.window_start
-    i, j = 0, 0
-    for place in range(record.count):
-        if j == later or (i < own and samples.pool[first + i] <= samples.beside[second + j]):
-            values[place] = samples.pool[first + i]
-            i += 1
-        else:
-            values[place] = samples.beside[second + j]
-            j += 1
-    return values, 0
-
-
-@kernel(over="beside")
-def take_in(pool: Floats, beside: Floats, table: Table) -> Floats:
-    """Merge what lies beside sorted columns into them. Returns the pool, which may be a new one."""
-    columns = table.shape[0] - 1
-    later, where = np.empty(columns, np.int64), np.empty(columns, np.int64)
-    for c in range(columns):  # all of them first: making room for one may move the others, windows included
-        record: Record = table[c]
-        later[c], where[c] = record.window, record.window_start
-        record.count -= record.window
-        record.window = 0
-        record.window_start = record.start + record.room
-    for c in range(columns):
-        if later[c] > 0:
-            block = np.empty(later[c])
-            _copy(beside, where[c], block, 0, later[c])
-            pool = reserve(pool, table, c, later[c])
-            push_sorted(pool, table, c, block)
-    return pool
 
 
 @kernel
@@ -553,7 +438,7 @@ class GrowingSample:
             raise ValueError(
                 f"a sample takes numbers, which NaN is not; got one at position {np.isnan(array).argmax()}"
             )
-        self._pool = reserve(self._pool, self._table, 0, len(array))
+        self._pool = reserve(self._pool, self._table, 0, len(array), True)
         push(self._pool, self._table, 0, array)
 
     def __len__(self) -> int:

@@ -63,7 +63,7 @@ class Execution:
     computed: int
 
 
-class Plan:
+class Campaign:
     """All cells of a command, and the store that they are read from and written to."""
 
     def __init__(
@@ -136,6 +136,10 @@ class Plan:
             for cell in self.cells
             if cell.runs
         ]
+
+
+Plan = Campaign
+"""What it is called in the documentation; inside, a plan is what a policy wants pulled."""
 
 
 def _chunk_size(pace: float | None) -> int:

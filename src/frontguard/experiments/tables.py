@@ -161,11 +161,14 @@ def _runs(rows: Sequence[Row]) -> str:
     return f"{counts[0]} runs" if len(counts) == 1 else f"{counts[0]} to {counts[-1]} runs"
 
 
+_IN_MARKDOWN = {"|P|": "returned"}  # a bar would end the cell
+
+
 def as_markdown(rows: Sequence[Row]) -> str:
     """The terminal's tables for documentation."""
     blocks = []
     for title, own in groups_of(rows).items():
-        headings = _headings(own)
+        headings = [_IN_MARKDOWN.get(each, each) for each in _headings(own)]
         lines = [f"### {title}, {_runs(own)}", "", _line(headings), _line(["---"] * len(headings))]
         lines += [_line([row.policy_title, *_cells(row)][: len(headings)]) for row in own]
         blocks.append("\n".join(lines))
@@ -173,7 +176,7 @@ def as_markdown(rows: Sequence[Row]) -> str:
 
 
 def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.replace("|P|", "returned") for cell in cells) + " |"
+    return "| " + " | ".join(cells) + " |"
 
 
 def as_latex(rows: Sequence[Row]) -> str:

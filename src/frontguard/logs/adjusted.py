@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from frontguard.errors import BadInput
+from frontguard.errors import BadArgument
 from frontguard.objectives import Objective
 from frontguard.phrases import did_you_mean, quoted, shown
 
@@ -45,9 +45,10 @@ def adjusted(
     for what, values in by_name.items():
         for name in values:
             if name not in names:
-                raise BadInput(
-                    f"{what}: {shown(name)} is not one of the metrics{did_you_mean(str(name), names)}; they are "
-                    f"{quoted(names)}"
+                raise BadArgument(
+                    what,
+                    f"{shown(name)} is not one of the metrics{did_you_mean(str(name), names)}; they are "
+                    f"{quoted(names)}",
                 )
     found = tuple(
         _with(each, {what: some[each.name] for what, some in by_name.items() if each.name in some}, of_all)
@@ -55,7 +56,7 @@ def adjusted(
     )
     for what in ("bounds", "sigma"):
         if what in of_all and all(getattr(each, what) is None for each in found):
-            raise BadInput(f"{what} must come with statistic='mean', which is what needs it; no metric has that")
+            raise BadArgument(what, must="come with statistic='mean', which is what needs it; no metric has that")
     return found
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from frontguard._common.checks import checked_count
 from frontguard._common.written import checked_confidence, checked_goal, explains_arguments
-from frontguard.errors import BadInput
+from frontguard.errors import BadArgument, BadInput
 from frontguard.limits import Limit, columns_for, parse_limits
 from frontguard.logs.adjusted import adjusted
 from frontguard.logs.analysis import Analysis
@@ -164,9 +164,10 @@ def analyze(
 
     def ask(metrics: tuple[Objective, ...], *, adaptive: bool = False, under: Threat = model) -> Question:
         if adaptive and anytime is False:
-            raise BadInput(
-                "anytime: the pulls of a study were chosen by what it had seen, and bounds for one look do not hold of "
-                "these; leave --one-look (anytime=False) away"
+            raise BadArgument(
+                "anytime",
+                "the pulls of a study were chosen by what it had seen, and bounds for one look do not hold of "
+                "these; leave --one-look (anytime=False) away",
             )
         chosen = adjusted(metrics, tolerance, quantile, statistic, bounds, sigma, exact)
         looks = adaptive if anytime is None else anytime
@@ -178,16 +179,18 @@ def analyze(
     cluster = pairing if pairing is not None else cluster
     chosen = RowFilter.of(where)
     if chosen.columns and (executor is not None or isinstance(log, Log)):
-        raise BadInput("where: rows can be chosen of files and frames; got a cluster, or a log that is open already")
+        raise BadArgument(
+            "where", "rows can be chosen of files and frames; got a cluster, or a log that is open already"
+        )
     if cluster is not None and isinstance(log, Log):
-        raise BadInput("cluster: it can be said of files and frames; got a log that is open already")
+        raise BadArgument("cluster", "it can be said of files and frames; got a log that is open already")
     if executor is not None:
         refused = {"append": append, "sketch": sketch, "memory": memory, "folder": folder, "pair": pairing}
         refused |= {"cluster": cluster}
         for what, value in refused.items():
             if value is not None:
-                raise BadInput(
-                    f"executor: {what} cannot be combined with a Dask cluster, where the workers keep the values"
+                raise BadArgument(
+                    "executor", f"{what} cannot be combined with a Dask cluster, where the workers keep the values"
                 )
         return _on_cluster(executor, log, arm, ask(given), profile, progress, reading)
     kind: Any = None
@@ -197,7 +200,7 @@ def analyze(
     files = find(log) if _is_of_files(log) and (format != "study" or append is not None) else None
     if files is not None and format is None and (states := _state_files(files)):
         if cluster is not None and cluster not in (NO_CLUSTER, [NO_CLUSTER]):
-            raise BadInput(f"cluster: a state does not keep clusters; got the state {states[0]}: analyse the logs")
+            raise BadArgument("cluster", f"a state does not keep clusters; got the state {states[0]}: analyse the logs")
         state = LogState.merge_all([LogState.load(path) for path in states], again=again)
         adaptive = bool(state.about.get("adaptive"))
         question = ask(_asked_of_state(state, given, kept_to, arm, states[0]), adaptive=adaptive)
@@ -349,10 +352,11 @@ def _refuse_beside_clusters(
         )
     for what, value in (("append", append), ("sketch", sketch)):
         if value is not None:
-            raise BadInput(
-                f"{what}: a state does not keep clusters, and these rows are in some by {quoted(opened.cluster)}; "
+            raise BadArgument(
+                what,
+                f"a state does not keep clusters, and these rows are in some by {quoted(opened.cluster)}; "
                 f"analyse the files together without --{what}, or give --cluster none (cluster='none') if all rows are "
-                "independent"
+                "independent",
             )
 
 
@@ -362,12 +366,12 @@ def _checked_pairs(
     """The columns of pairs; refuses them beside what they cannot be combined with."""
     if pair is None or len(pair) == 0:
         if items is not None:
-            raise BadInput("items: say by pair (--pair COLUMN) which column tells them apart")
+            raise BadArgument("items", "say by pair (--pair COLUMN) which column tells them apart")
         return None
     if cluster is not None:
-        raise BadInput("pair: rows of an arm that share one count as one observation already; leave cluster away")
+        raise BadArgument("pair", "rows of an arm that share one count as one observation already; leave cluster away")
     if isinstance(log, Log):
-        raise BadInput("pair: it can be said of files and frames; got a log that is open already")
+        raise BadArgument("pair", "it can be said of files and frames; got a log that is open already")
     if items is not None:
         checked_count(items, "items")
     return pair
@@ -386,10 +390,10 @@ def _on_cluster(
     from frontguard.logs.dask.cluster import ordered_on_cluster
 
     if reading.get("study") is not None or reading.get("format") == "study":
-        raise BadInput("executor: a study cannot be read on a cluster; wanted files that its workers see")
+        raise BadArgument("executor", "a study cannot be read on a cluster; wanted files that its workers see")
     names = [metric.name for metric in question.columns.metrics]
     if not question.objectives:
-        raise BadInput("objectives: name the columns to read on the cluster with maximize or minimize")
+        raise BadArgument("objectives", "name the columns to read on the cluster with maximize or minimize")
     usable = usable_ranges(names, question.columns.boxed)
     how = {name: value for name, value in reading.items() if name != "study"}
     with ordered_on_cluster(
@@ -523,9 +527,10 @@ def _refuse_late_sketches(append: str | Path | None, read: LogState | None) -> N
     there = append is not None and Path(append).expanduser().exists()
     before = LogState.load(append) if there and append is not None else read
     if before is not None and isinstance(before.data, Ordered):
-        raise BadInput(
-            "sketch: the state keeps all values, and looks at it have used all of the doubt that the confidence "
-            "leaves; for many looks (--anytime) begin a state with --sketch, or keep the values"
+        raise BadArgument(
+            "sketch",
+            "the state keeps all values, and looks at it have used all of the doubt that the confidence "
+            "leaves; for many looks (--anytime) begin a state with --sketch, or keep the values",
         )
 
 
@@ -563,7 +568,9 @@ def _chosen_in_state(state: LogState, chosen: RowFilter, path: Path) -> tuple[No
     own = RowFilter.of(state.about.get("where"))
     if chosen.columns and chosen != own:
         got = f"of those with {own.to_dict()}" if own.columns else "of all rows"
-        raise BadInput(f"where: the rows of a state cannot be told apart any more; {path} is {got}: filter the logs")
+        raise BadArgument(
+            "where", f"the rows of a state cannot be told apart any more; {path} is {got}: filter the logs"
+        )
     return (RowsLeftOut(own.wanted),) if own.columns else ()
 
 

@@ -131,7 +131,7 @@ def answer(
         outlook=_certificate(question, _outlook(boxes, verdicts, question), len(ordered.pulls)),
         notices=(
             *notes,
-            *_exact_differs(reader, M),
+            *exact_differs(reader, M),
             *too_few(reader, boxes, question, least),
             *looks_dirtier(ordered, question, verdicts),
         ),
@@ -244,7 +244,7 @@ def _in_clusters(ordered: Readable) -> TypeGuard[Clustered]:
     return isinstance(ordered, Clustered) and bool(ordered.dependent.any())
 
 
-def _exact_differs(reader: BoxReader, objectives: int) -> Iterator[ExactDiffers]:
+def exact_differs(reader: BoxReader, objectives: int) -> Iterator[ExactDiffers]:
     """Where an objective that was declared exact is not."""
     for d, objective in enumerate(reader.objectives[:objectives]):
         if objective.exact:

@@ -26,7 +26,7 @@ import numpy as np
 
 from frontguard._common.checks import checked_delta
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.errors import BadInput
+from frontguard.errors import BadArgument, BadInput
 from frontguard.evidence.boundaries import anytime_rank, first_useful_pulls, fixed_rank, taken_away_each
 from frontguard.evidence.boxes import DOUBT, ArmBoxes, first_informative
 from frontguard.evidence.means import RATES_SHARE, highest_rate, normal_reach, threshold_of
@@ -387,7 +387,9 @@ def mean_front(averages: Floats, objectives: Sequence[Objective], among: Bools |
 
 def _column(ordered: Readable, objective: Objective) -> int:
     if objective.name not in ordered.metrics:
-        raise BadInput(
-            f"objectives must be metrics of the log, which are {', '.join(ordered.metrics)}; got {objective.name!r}"
+        raise BadArgument(
+            "objectives",
+            must=f"be metrics of the log, which are {', '.join(ordered.metrics)}",
+            got=repr(objective.name),
         )
     return ordered.metrics.index(objective.name)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.errors import BadInput
+from frontguard.errors import BadArgument
 from frontguard.evidence.boundaries import taken_away_each
 from frontguard.evidence.boxes import ArmBoxes
 from frontguard.evidence.clusters import bounding_places, first_useful_clusters, highest_cluster_means
@@ -99,9 +99,10 @@ class ClusterRows:
             assert batch.clusters is not None  # or nobody would ask
             self._left -= len(batch)
             if self._left < 0:
-                raise BadInput(
-                    "cluster: rows with clusters are kept in memory, and these are too many for it; give more with "
-                    "--memory, or one row a cluster (its median), without --cluster"
+                raise BadArgument(
+                    "cluster",
+                    "rows with clusters are kept in memory, and these are too many for it; give more with "
+                    "--memory, or one row a cluster (its median), without --cluster",
                 )
             self._codes.append((self._arms.codes(batch.arms), self._clusters.codes(batch.clusters)))
             self._values.append([np.asarray(column, np.float64) for column in batch.values])
@@ -163,9 +164,10 @@ class ClusterBoxReader(BoxReader):
         self._statistics = statistics_of(self.objectives)
         for objective, each in zip(self.objectives, self._statistics, strict=True):
             if each.kind == NORMAL_MEAN:
-                raise BadInput(
-                    f"cluster: the mean of {objective.name!r} by a known deviation (sigma) needs rows that are "
-                    "independent; give bounds instead of sigma, or count a quantile"
+                raise BadArgument(
+                    "cluster",
+                    f"the mean of {objective.name!r} by a known deviation (sigma) needs rows that are "
+                    "independent; give bounds instead of sigma, or count a quantile",
                 )
         self._dependent = np.flatnonzero(self.ordered.dependent[self._arms])  # places among the arms that are read ...
         self._in_log = self._arms[self._dependent]  # ... and in the log

@@ -21,11 +21,11 @@ from frontguard._common.typing import Floats, Ints
 from frontguard._common.written import checked_confidence, explains_arguments
 from frontguard.comparisons.effects import Comparable, against
 from frontguard.comparisons.gate import Check, GatePair, GateResult, Outcome, outcomes_of, up_to
-from frontguard.errors import BadInput
+from frontguard.errors import BadArgument, BadInput
 from frontguard.evidence.boxes import ArmBoxes, first_and_whole
 from frontguard.logs.adjusted import adjusted
 from frontguard.logs.analyze import entries_of, with_rates
-from frontguard.logs.answer import Question, too_few
+from frontguard.logs.answer import Question, exact_differs, too_few
 from frontguard.logs.boxes import BoxReader
 from frontguard.logs.checks.alike import differences
 from frontguard.logs.checks.correlation import in_clusters, undeclared
@@ -114,7 +114,7 @@ def gate(
     if not candidates and baseline_arm is None:
         raise BadInput("wanted a log to compare with the baseline's, or, of a single log, the arm that is the baseline")
     if candidates and baseline_arm is not None:
-        raise BadInput(f"baseline: an arm is named where one log has them all; got {len(candidates) + 1} logs")
+        raise BadArgument("baseline", f"an arm is named where one log has them all; got {len(candidates) + 1} logs")
     entries = entries_of(maximize, minimize, objectives)
     given = None if entries is None else parse_objectives(entries)
 
@@ -148,6 +148,7 @@ def gate(
         levels = levels_from(question.threat.eps, FINEST)
         lasts = up_to(lambda eps: _outcomes(pairs, boxes_at(eps), question.objectives), levels)
     notices = [each for side in sides for each in side.notices]
+    notices += [each for reader in readers for each in exact_differs(reader, len(question.objectives))]
     notices += _all_too_few(readers, boxes, compared, question)
     found = tuple(_compared(pair, sides, boxes, question, lasts[row]) for row, pair in enumerate(pairs))
     return GateResult(
@@ -312,9 +313,9 @@ def _pairs(sides: Sequence[_Side], arm: str | None) -> tuple[list[_Pair], tuple[
         names = list(base.ordered.arms)
         if arm not in names:
             near = did_you_mean(arm, names)
-            raise BadInput(f"baseline: {base.label} has no arm {shown(arm)}{near}; its arms are {quoted(names)}")
+            raise BadArgument("baseline", f"{base.label} has no arm {shown(arm)}{near}; its arms are {quoted(names)}")
         if len(names) == 1:
-            raise BadInput(f"baseline: {base.label} has no other arm than {shown(arm)} to compare with it")
+            raise BadArgument("baseline", f"{base.label} has no other arm than {shown(arm)} to compare with it")
         its = (0, names.index(arm))
         return [_Pair(each, each, arm, (0, j), its) for j, each in enumerate(names) if each != arm], ((), ())
     labels = _different([side.label for side in sides])

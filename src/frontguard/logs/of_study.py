@@ -34,8 +34,8 @@ from frontguard.notices import IndependentArms, InPairs, Notice, SetAside, Under
 from frontguard.objectives import Objective
 from frontguard.pareto.judge import Verdicts, judge
 from frontguard.results import Inner, Result
-from frontguard.studies.begun import under_way
 from frontguard.studies.clusters import counted_and_held
+from frontguard.studies.pulls import under_way
 from frontguard.studies.settings import Settings
 from frontguard.studies.study import Study
 from frontguard.verdicts import BEYOND, Verdict

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.errors import BadInput
+from frontguard.errors import BadArgument
 from frontguard.evidence.boundaries import taken_away_each
 from frontguard.evidence.boxes import ArmBoxes
 from frontguard.evidence.list_boxes import list_bounds
@@ -65,14 +65,17 @@ class PairedLog(Clustered):
         if items is not None:
             for arm in np.flatnonzero(log.dependent)[:1].tolist():
                 slot = log.begins[arm] + int(np.argmax(log.sizes[log.begins[arm] : log.begins[arm + 1]] > 1))
-                raise BadInput(
-                    f"items: an arm is measured once on each item of a list; {quoted([log.arms[arm]])} has "
+                raise BadArgument(
+                    "items",
+                    f"an arm is measured once on each item of a list; {quoted([log.arms[arm]])} has "
                     f"{log.sizes[slot]} rows with the same {quoted(log.columns)}: leave items away, and they count as "
-                    "one observation by their mean"
+                    "one observation by their mean",
                 )
             found = len(np.unique(log.labels))
             if found > items:
-                raise BadInput(f"items: the log has {found:,} different {quoted(log.columns)}; got a list of {items:,}")
+                raise BadArgument(
+                    "items", f"the log has {found:,} different {quoted(log.columns)}; got a list of {items:,}"
+                )
         return cls(**vars(log), items=items or 0)
 
 
@@ -106,7 +109,7 @@ def in_pairs(
     complete, hidden = 0, 0.0
     if items is not None:
         if not looked:
-            raise BadInput(f"items: a list is looked at for up to {MOST_ARMS} arms; got {arms:,}")
+            raise BadArgument("items", f"a list is looked at for up to {MOST_ARMS} arms; got {arms:,}")
         complete = int(((counts == items) & (log.failed_pulls == 0)).sum())
         hidden = hidden_share(threat, items, hits_delta(delta, arms, statistics_of(objectives)))
     blocks, least, most = len(np.unique(log.labels)), int(counts.min()), int(counts.max())
@@ -121,14 +124,16 @@ def check_counted(objectives: Sequence[Objective], items: int) -> None:
     if items:
         for objective, each in zip(objectives, counted, strict=True):
             if each.kind not in (BOUNDED_MEAN, EXACT):
-                raise BadInput(
-                    f"items: of a finite list means with bounds count, such as rates, and exact values; give "
-                    f"{objective.name!r} {wanted}"
+                raise BadArgument(
+                    "items",
+                    f"of a finite list means with bounds count, such as rates, and exact values; give "
+                    f"{objective.name!r} {wanted}",
                 )
     elif not pairs_of(counted).any():
-        raise BadInput(
-            "pair: differences count for means of values with bounds, such as rates, with a tolerance that is no "
-            f"percentage; give a metric {wanted}"
+        raise BadArgument(
+            "pair",
+            "differences count for means of values with bounds, such as rates, with a tolerance that is no "
+            f"percentage; give a metric {wanted}",
         )
 
 

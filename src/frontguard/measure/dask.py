@@ -25,7 +25,7 @@ from typing import Any
 
 from frontguard._common import dask as _dask
 from frontguard._common.dask import Cluster, LoadedAs, Needs
-from frontguard.errors import BadInput
+from frontguard.errors import BadArgument, BadInput
 from frontguard.measure.executors import Measure, Workers, answered, lost_on_the_way
 from frontguard.measure.futures import LostPull
 from frontguard.notices import Notice, WaitingForWorkers, WorkerLeftOut
@@ -79,7 +79,7 @@ class Dask(Workers):
         try:
             pickled = self._pickle((candidate, dict(given)))
         except Exception as error:
-            raise BadInput(f"arms: a value cannot be sent to a Dask worker: {failure_in_words(error)}") from None
+            raise BadArgument("arms", f"a value cannot be sent to a Dask worker: {failure_in_words(error)}") from None
         task = _Task(pickled, Future())
         with self._lock:
             self._tasks[pull] = task

@@ -27,7 +27,7 @@ from typing import Any
 
 from frontguard._common.dask import LoadedAs, is_client
 from frontguard._common.machine import usable_cores
-from frontguard.errors import BadInput
+from frontguard.errors import BadArgument, BadInput
 from frontguard.studies.measurement import CANCELLED, DIED, Measurement, failure_in_words
 
 KINDS = "'serial', 'threads', 'processes', 'dask://HOST:PORT', a concurrent.futures.Executor or a distributed.Client"
@@ -121,7 +121,9 @@ class Processes(Workers):
         try:
             task = pickle.dumps((candidate, dict(given)))
         except Exception as error:
-            raise BadInput(f"arms: a value cannot be sent to a worker process: {failure_in_words(error)}") from None
+            raise BadArgument(
+                "arms", f"a value cannot be sent to a worker process: {failure_in_words(error)}"
+            ) from None
         return self._threads.submit(self._measured, task)
 
     def _measured(self, task: bytes) -> Measurement:
@@ -176,9 +178,10 @@ class _Process:
         try:
             problem = self._pipe.recv()
         except (EOFError, OSError):
-            raise BadInput(
-                f"executor: a worker process did not start ({self._buried()}). In a script, call identify() under "
-                "`if __name__ == '__main__':`, since every worker process imports the script"
+            raise BadArgument(
+                "executor",
+                f"a worker process did not start ({self._buried()}). In a script, call identify() under "
+                "`if __name__ == '__main__':`, since every worker process imports the script",
             ) from None
         if problem:
             self.close()
@@ -275,14 +278,14 @@ def open_workers(
     >>> open_workers("fibers", Measure(abs))
     Traceback (most recent call last):
     ...
-    frontguard.errors.BadInput: executor must be 'serial', 'threads', 'processes', 'dask://HOST:PORT', a
+    frontguard.errors.BadArgument: executor must be 'serial', 'threads', 'processes', 'dask://HOST:PORT', a
     concurrent.futures.Executor or a distributed.Client; got 'fibers'
     """
     if timeout is not None and executor != "processes":
         raise BadInput("timeout needs executor='processes': only a process can be ended while it evaluates")
     if executor == "serial":
         if workers not in (None, 1):
-            raise BadInput(f"workers: there is one with executor='serial'; got {workers!r}")
+            raise BadArgument("workers", f"there is one with executor='serial'; got {workers!r}")
         return Workers(measure)
     if executor == "processes":
         return Processes(measure, workers or usable_cores(), timeout)
@@ -297,7 +300,7 @@ def open_workers(
         _refuse_unloadable(executor, measure)
         count = workers or getattr(executor, "_max_workers", None) or usable_cores()
         return Pool(measure, executor, count, ours=False)
-    raise BadInput(f"executor must be {KINDS}; got {executor!r}")
+    raise BadArgument("executor", must=f"be {KINDS}", got=repr(executor))
 
 
 def _refuse_unloadable(executor: Executor, measure: Measure) -> None:
@@ -319,9 +322,9 @@ def _refuse_unloadable(executor: Executor, measure: Measure) -> None:
     try:
         executor.submit(pickle.loads, pickled).result(PATIENCE)
     except TimeoutError:
-        raise BadInput(
-            f"executor: {type(executor).__name__} has not loaded evaluate within {PATIENCE:g} s; does it run, "
-            "and is it free?"
+        raise BadArgument(
+            "executor",
+            f"{type(executor).__name__} has not loaded evaluate within {PATIENCE:g} s; does it run, and is it free?",
         ) from None
     except Exception as error:
         raise BadInput(

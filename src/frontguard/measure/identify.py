@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from frontguard._common.checks import checked_count
 from frontguard._common.written import checked_seconds, explains_arguments
-from frontguard.errors import BadInput
+from frontguard.errors import BadArgument, BadInput
 from frontguard.limits import Limit
 from frontguard.measure.drive import RunProgress, drive
 from frontguard.measure.executors import Measure, Workers, open_workers
@@ -275,9 +275,9 @@ def _candidates(arms: object) -> dict[str, Any]:
     if isinstance(arms, int) and not isinstance(arms, bool):
         return {str(index): index for index in range(checked_count(arms, "arms"))}
     if isinstance(arms, (str, bytes)) or not isinstance(arms, Sequence):
-        raise BadInput(f"arms must be a list of names, a mapping of names to values, or a number; got {arms!r}")
+        raise BadArgument("arms", must="be a list of names, a mapping of names to values, or a number", got=repr(arms))
     if len(set(map(repr, arms))) < len(arms):
-        raise BadInput(f"arms must have different names; got {list(arms)!r}")
+        raise BadArgument("arms", must="have different names", got=repr(list(arms)))
     try:
         return {arm: arm for arm in arms}
     except TypeError:
@@ -317,7 +317,7 @@ def _items(items: object) -> Sequence[Any] | None:
     if isinstance(items, int) and not isinstance(items, bool):
         return range(checked_count(items, "items"))
     if isinstance(items, (str, bytes)) or not isinstance(items, Sequence) or not len(items):
-        raise BadInput(f"items must be a list of one item at least, or how many there are; got {items!r}")
+        raise BadArgument("items", must="be a list of one item at least, or how many there are", got=repr(items))
     return items
 
 

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from frontguard._common.compiled import kernel
 from frontguard._common.machine import usable_cores
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.errors import BadInput
+from frontguard.errors import BadArgument, BadInput
 from frontguard.pareto.box_tree import (
     EVERYWHERE,
     NOBODY,
@@ -265,7 +265,7 @@ def dominators(
     """
     asked, given, without = _checked_all(queries, points, exclude)
     if strict not in _STRICTNESS:
-        raise BadInput(f"strict must be one of {', '.join(_STRICTNESS)}; got {strict!r}")
+        raise BadArgument("strict", must=f"be one of {', '.join(_STRICTNESS)}", got=repr(strict))
     among = _candidates(given, without)
     if not len(among):
         return np.full(len(asked), -1, np.int64)
@@ -361,5 +361,7 @@ def _checked_all(
 def _checked_tolerance(tolerance: npt.ArrayLike, objectives: int) -> Floats:
     checked = np.ascontiguousarray(tolerance, np.float64)
     if checked.shape != (objectives,) or not np.isfinite(checked).all():
-        raise BadInput(f"tolerance must be {objectives} finite numbers, one for each objective; got {tolerance!r}")
+        raise BadArgument(
+            "tolerance", must=f"be {objectives} finite numbers, one for each objective", got=repr(tolerance)
+        )
     return checked

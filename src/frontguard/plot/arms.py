@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.errors import BadInput
+from frontguard.errors import BadArgument
 from frontguard.phrases import are, joined, number, number_of
 from frontguard.plot.layout.names import short
 from frontguard.plot.looks import VERDICTS, Look
@@ -261,7 +261,7 @@ def position_of(names: Sequence[str], which: object, argument: str, what: str = 
         return int(which)
     choice = ", ".join(f"{d} {name!r}" for d, name in enumerate(names[:_MOST_OFFERED]))
     more = ", …" if len(names) > _MOST_OFFERED else ""
-    raise BadInput(f"{argument} must be {what}, by its name or number: {choice}{more}; got {which!r}")
+    raise BadArgument(argument, must=f"be {what}, by its name or number: {choice}{more}", got=repr(which))
 
 
 def frame(

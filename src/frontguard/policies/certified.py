@@ -9,16 +9,13 @@ from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any, ClassVar, Self
-from weakref import WeakSet
 
 import numpy as np
 import numpy.typing as npt
 
 from frontguard._common.checks import checked_count, checked_delta, one_for_each, real_number
 from frontguard._common.typing import Floats, Ints
-from frontguard._common.written import GOALS
-from frontguard.errors import BadInput, OutOfTurn
-from frontguard.evidence.boundaries import STEPS
+from frontguard.errors import BadArgument, BadInput, OutOfTurn
 from frontguard.evidence.boxes import (
     COLUMNS,
     ESTIMATE,
@@ -32,8 +29,7 @@ from frontguard.evidence.boxes import (
     first_bounded,
     refresh_all,
 )
-from frontguard.evidence.samples import Samples, Table, absorb, empty_pool, empty_table, take_in
-from frontguard.evidence.statistics import EXACT, QUANTILE, Statistic, statistics_of
+from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, Statistic, statistics_of
 from frontguard.limits import Gate, Limit, columns_for, parse_limits
 from frontguard.notices import ContaminationRefuted, Notice, SpreadRefuted
 from frontguard.objectives import Objective, parse_objectives, tolerances
@@ -41,7 +37,7 @@ from frontguard.pareto.judge import front_of_estimates
 from frontguard.pareto.limits import LimitRule, keeping_of, veil
 from frontguard.pareto.promises import promised_amounts, promised_of_pairs
 from frontguard.pareto.rule import decide, floors, pair_bounds, reachable, rival_bounds
-from frontguard.pareto.sampling import next_batch, wanted_arms
+from frontguard.pareto.sampling import next_batch
 from frontguard.pareto.standing import (
     BUDGET,
     CERTIFIED,
@@ -53,17 +49,13 @@ from frontguard.pareto.standing import (
     checked_tolerance,
     new_standing,
 )
-from frontguard.policies.base import Policy, State
+from frontguard.policies.base import Policy
+from frontguard.policies.holding import Holding
 from frontguard.policies.pending import Pending
-from frontguard.policies.saved import (
-    MOST,
-    check_arms,
-    check_finite,
-    check_listed,
-    check_range,
-    check_samples,
-    check_shape,
-)
+from frontguard.policies.polish import Steadiness, looked_at, nothing_steady
+from frontguard.policies.saved import MOST, check_finite, check_range, check_samples, check_shape
+from frontguard.policies.taken_over import check_control, check_goal, check_limits, check_rule, check_standing
+from frontguard.policies.urgent import most_urgent, relative_costs, spread_evenly
 from frontguard.results import Certificate, Guess, Inner, Kept, Result
 from frontguard.theory.spread import SpreadBound
 from frontguard.theory.threats import Threat
@@ -73,32 +65,7 @@ GROWTH = 0.02
 """By how much the pulls of an arm grow at a time: the cost of deciding stays small, and little is pulled in vain."""
 
 
-CHEAPEST = 1e-3
-"""The share of the dearest arm's cost below which none counts: a free arm is not pulled for ever."""
-
-
-POLISH = 0.1
-"""The share of a tolerance by which an estimate may still move over a doubling of pulls to be called steady."""
-
-
-def relative_costs(costs: npt.ArrayLike) -> Floats:
-    """Costs of pulls (K,) as they are weighed against what pulls gain: shares of the largest, from `CHEAPEST` up.
-
-    Those that are not known, NaN, are taken to be as the median of the others; where none is, all are alike.
-
-    >>> relative_costs([2.0, 0.5, 0.0, np.nan]).tolist(), relative_costs([np.nan, np.nan]).tolist()
-    ([1.0, 0.25, 0.001, 0.25], [1.0, 1.0])
-    """
-    given = np.asarray(costs, np.float64)
-    known = given[np.isfinite(given)]
-    most = float(known.max(initial=0.0))
-    if most <= 0.0:
-        return np.ones(len(given))
-    filled = np.where(np.isfinite(given), given, np.median(known))
-    return np.maximum(filled / most, CHEAPEST)
-
-
-class Certified(Policy):
+class Certified(Holding):
     """Identify the Pareto set with a certificate that holds at any time, for rewards of any shape.
 
     Parameters
@@ -165,9 +132,7 @@ class Certified(Policy):
         "_touched": np.ndarray,
         "_told_since": int,
         "_certified": int,
-        "_steady": np.ndarray,
-        "_marked": np.ndarray,
-        "_marks": np.ndarray,
+        "_moving": Steadiness,
     }
     standing: Standing
 
@@ -207,7 +172,7 @@ class Certified(Policy):
             quantiles=quantiles,
             statistics=statistics,
         )
-        self._check_limits()
+        check_limits(self.limits, self.width)
         allowed = checked_tolerance(accuracy, self.objectives, "accuracy")
         covering = allowed if coverage is None else checked_tolerance(coverage, self.objectives, "coverage")
         beaten = None if margin is None else checked_tolerance(margin, self.objectives, "margin")
@@ -217,7 +182,7 @@ class Certified(Policy):
         self.costs = one_for_each(given, self.arms, "costs", lambda array: array >= 0.0, free, of="arm")
         self.polish = real_number(polish, "polish")
         if not 0.0 <= self.polish <= 1.0:
-            raise BadInput(f"polish must be a share of the tolerance from 0 to 1; got {polish!r}")
+            raise BadArgument("polish", must="be a share of the tolerance from 0 to 1", got=repr(polish))
         if not 0.0 < real_number(growth, "growth") <= 1.0:
             raise BadInput(f"growth must be above 0 and at most 1; got {growth!r}")
         control = np.zeros(1, CONTROL)
@@ -245,105 +210,35 @@ class Certified(Policy):
         super()._begin()
         self.standing = new_standing(self.arms, self.width, self._start.copy())
         self.weigh(self.costs)
-        self.columns = empty_table(self.arms * self.width)
-        self.pool = empty_pool(self.arms * self.width)
-        self._beside = np.empty(0)  # values that were not merged into the pool yet, see `with_pending`
-        self._pool_users: WeakSet[Certified] = WeakSet([self])  # policies that read this very pool
+        self._hold_nothing(counted=self.rule.kinds == BOUNDED_MEAN)
         self._touched = np.zeros(self.arms, np.bool_)  # arms with values that no decision has seen
         self._told_since = 0  # pulls told since the last decision
         self._certified = 0  # whether what is returned is certified, and better estimates are waited for
-        self._steady = np.zeros(self.arms, np.bool_)  # arms whose estimates are
-        self._marked = np.zeros(self.arms, np.int64)  # pulls at which estimates were noted last; 0 for never ...
-        self._marks = np.zeros((self.arms, self.objectives))  # ... and what they were
+        self._moving = nothing_steady(self.arms, self.objectives)
         self._all_seen = False  # whether every arm has been pulled: before, there is nothing to decide
 
     def _check_fixed(self) -> None:
-        rule, M = self.rule, self.width
-        if self.objectives > M:
-            raise BadInput(f"rule must have a statistic for each of {self.objectives} objectives; got {M}")
-        self._check_limits()
-        if rule.low_ranks.ndim != 3 or 0 in rule.low_ranks.shape:
-            raise BadInput(f"rule.low_ranks must be tables of M objectives; got the shape {rule.low_ranks.shape}")
-        shifts, entries = rule.low_ranks.shape[1:]
-        for name, table in (("rule.low_ranks", rule.low_ranks), ("rule.high_ranks", rule.high_ranks)):
-            check_shape(name, table, np.int64, (M, shifts, entries))
-            # A rank is never above the number of pulls that it is read at.
-            if (table < 0).any() or (table > _fewest_pulls(entries)).any():
-                raise BadInput(f"{name} must be ranks among the pulls that they are read at; got others")
-        for name, each in (("costs", rule.costs), ("low_keep", rule.low_keep), ("high_keep", rule.high_keep)):
-            check_shape(f"rule.{name}", each, np.float64, (M, shifts))
-            check_range(f"rule.{name}", each, 0.0, np.finfo(np.float64).max if name == "costs" else 1.0)
-        for name, each in (("rule.quantiles", rule.quantiles), ("rule.taken", rule.taken)):
-            check_shape(name, each, np.float64, (M,))
-            check_range(name, each, 0.0, 1.0)
-        check_shape("rule.kinds", rule.kinds, np.int64, (M,))
-        check_range("rule.kinds", rule.kinds, QUANTILE, EXACT)
-        for name, each, shape in (
-            ("rule.scales", rule.scales, (M, len(Statistic().scale))),
-            ("rule.thresholds", rule.thresholds, (M,)),
-            ("rule.surviving", rule.surviving, (2,)),
-            ("rule.log_priors", rule.log_priors, (M, shifts)),
-        ):
-            check_shape(name, each, np.float64, shape)
-            if not np.isfinite(each).all():
-                raise BadInput(f"{name} must be finite; got others")
-        check_range("rule.surviving", rule.surviving, 0.0, 1.0)
-        check_shape("rule.log_weights", rule.log_weights, np.float64, (M, shifts))
-        check_range("rule.log_weights", rule.log_weights, -np.inf, 0.0)
-        for name in ("accuracy", "coverage", "margin"):
-            check_shape(f"goal.{name}", getattr(self.goal, name), np.float64, (self.objectives,))
-            check_finite(f"goal.{name}", getattr(self.goal, name), 0.0)
-        check_shape("goal.kind", self.goal.kind, np.int64, (1,))
-        check_range("goal.kind", self.goal.kind, 0, len(GOALS) - 1)
+        if self.objectives > self.width:
+            raise BadInput(f"rule must have a statistic for each of {self.objectives} objectives; got {self.width}")
+        check_limits(self.limits, self.width)
+        check_rule(self.rule)
+        check_goal(self.goal, self.objectives)
         check_range("delta", np.array(self.delta), 0.0, 1.0)
         check_shape("costs", self.costs, np.float64, (self.arms,))
         check_finite("costs", self.costs, 0.0)
         check_range("polish", np.array(self.polish), 0.0, 1.0)
         check_shape("_start", self._start, CONTROL, (1,))
-        self._check_control(self._start)
-
-    def _check_limits(self) -> None:
-        """Refuse limits of columns that there are not."""
-        for name, each in self.limits._asdict().items():
-            kind = np.int64 if name == "columns" else np.float64
-            check_shape(f"limits.{name}", each, kind, self.limits.columns.shape[:1])
-        check_range("limits.columns", self.limits.columns, 0, self.width - 1)
-
-    def _check_control(self, control: Table) -> None:
-        """Refuse budgets and counts that are none."""
-        most = np.iinfo(np.int64).max
-        for name, low, high in (
-            ("alive", 0, self.arms),
-            ("stop", RUNNING, len(STOPS) - 1),
-            ("pulls", 0, MOST),
-            ("decisions", 0, most),
-            ("max_pulls", 1, most),
-            ("max_per_arm", 1, LARGEST),
-            ("first", 1, LARGEST),
-            ("growth", 0.0, 1.0),
-            ("revive", 0, 1),
-        ):
-            check_range(name, control[name], low, high)
+        check_control(self._start, self.arms)
 
     def _check_changing(self) -> None:
-        arms, control = self.standing.arms, self.standing.control
-        self._check_control(control)
-        check_arms(
-            arms, self.arms, pulls=(0, MOST), candidate=(0, 2), wanted=(0, 1), keeping=(0, 2),
-            rival=(-1, self.arms - 1), inside=(0, 1),
-        )  # fmt: skip
-        check_range("cost of the arms", arms["cost"], CHEAPEST, 1.0)
+        check_standing(self.standing, self.arms)
         check_samples(self.columns, self.pool, kept_sorted=True)
         counts = self.columns["count"][:-1].reshape(self.arms, self.width)
-        if (counts > arms["pulls"][:, None]).any() or arms["pulls"].sum() != control["pulls"][0]:
-            raise BadInput("arms must have as many pulls as values at least; got fewer")
-        gone = (arms["status"] == Verdict.OUT) | (arms["status"] == Verdict.SET_ASIDE)
-        check_listed("alive", self.standing.alive, int(control["alive"][0]), np.flatnonzero(~gone).tolist())
-        check_range("front", self.standing.front, 0, self.arms - 1)
-        check_finite("scales", self.standing.scales, float(np.finfo(np.float64).smallest_subnormal))
+        if (counts > self.standing.arms["pulls"][:, None]).any():
+            raise BadArgument("arms", must="have as many pulls as values at least", got="fewer")
         check_range("_told_since", np.array(self._told_since), 0, MOST)
         check_range("_certified", np.array(self._certified), 0, 1)
-        check_range("_marked", self._marked, 0, MOST)
+        check_range("_moving.marked", self._moving.marked, 0, MOST)
 
     @classmethod
     def for_objectives(
@@ -395,34 +290,6 @@ class Certified(Policy):
         return self.goal.coverage
 
     @property
-    def samples(self) -> Samples:
-        """All values that were told, sorted for each arm and objective, as kernels read them."""
-        return Samples(self.pool, self._beside, self.columns)
-
-    def values_of(self, arm: int, objective: int, step: int = 1) -> Floats:
-        """What samples hold of an arm and objective: every `step`-th value, in two sorted pieces, one after the other.
-
-        The second piece is what was told last and only lent (see `with_pending`).
-        """
-        samples = self.samples
-        column = samples.columns[arm * self.width + objective]
-        start, later, beside = int(column["start"]), int(column["window"]), int(column["window_start"])
-        own = samples.pool[start : start + int(column["count"]) - later : step]
-        return np.concatenate([own, samples.beside[beside : beside + later : step]])
-
-    def only_two_values(self, objective: int) -> Floats | None:
-        """The two values (2,) that all there are of an objective are, if some arm has both; None if it is not so."""
-        known: Floats = np.empty(0)
-        both = False
-        for arm in range(self.arms):
-            here = np.unique(self.values_of(arm, objective))
-            known = np.union1d(known, here)
-            both = both or len(here) == 2
-            if len(known) > 2:
-                return None
-        return known if both else None
-
-    @property
     def done(self) -> bool:
         """Whether it has stopped: certified, out of budget, or for want of anything that could help."""
         return bool(self.standing.control["stop"][0] != RUNNING)
@@ -456,42 +323,20 @@ class Certified(Policy):
     def _next(self, pulls: int | None) -> Ints:
         arms, control = self.standing.arms, self.standing.control
         if pulls is not None:
-            wanted, _ = self._most_urgent(pulls)
-            return self._some(pulls, wanted, arms["pulls"][wanted] + self._outstanding[wanted])
+            wanted, _ = most_urgent(self.standing, self._outstanding, pulls)
+            return spread_evenly(pulls, wanted, arms["pulls"][wanted] + self._outstanding[wanted], self._most_each)
         wanted, counts = next_batch(self.standing)
         return np.repeat(wanted, np.maximum(counts, 0))[: int(control["max_pulls"][0] - control["pulls"][0])]
+
+    @property
+    def _most_each(self) -> int:
+        """The budget of an arm."""
+        return int(self.standing.control["max_per_arm"][0])
 
     @property
     def _alive(self) -> Ints:
         """The arms that are neither out nor set aside."""
         return self.standing.alive[: int(self.standing.control["alive"][0])]
-
-    def _most_urgent(self, at_least: int) -> tuple[Ints, Ints]:
-        """The next batch, and of the other wanted arms the most urgent ones until there are so many pulls to be made.
-
-        With many workers, the few hardest: what is out already keeps nobody else busy.
-        """
-        batch, batch_counts = next_batch(self.standing)
-        if np.maximum(batch_counts - self._outstanding[batch], 0).sum() >= at_least:
-            return batch, batch_counts
-        wanted, counts = wanted_arms(self.standing)
-        order = np.argsort(-self.standing.arms["urgency"][wanted], kind="stable")
-        left = np.cumsum(np.maximum(counts - self._outstanding[wanted], 0)[order])
-        chosen = np.sort(order[: max(len(batch), int(np.searchsorted(left, at_least)) + 1)])
-        return wanted[chosen], counts[chosen]
-
-    def _some(self, pulls: int, wanted: Ints, at: Ints) -> Ints:
-        """Arms for that many pulls, each for the wanted arm with the fewest, beginning with the numbers `at`."""
-        at = at.copy()
-        asked = np.empty(pulls, np.int64)
-        for n in range(pulls):
-            least = int(np.argmin(at))
-            if at[least] >= self.standing.control["max_per_arm"][0]:
-                asked = asked[:n]
-                break
-            asked[n] = wanted[least]
-            at[least] += 1
-        return np.sort(asked)
 
     # For those who keep a log and replay it, and so say themselves when to decide -------------------------------------
 
@@ -500,7 +345,7 @@ class Certified(Policy):
 
         An arm's first batch begins with `probe` pulls, if given: should it fail them all, no more are spent on it.
         """
-        wanted, counts = self._most_urgent(at_least)
+        wanted, counts = most_urgent(self.standing, self._outstanding, at_least)
         if not len(wanted):
             return wanted
         have, out = self.standing.arms["pulls"][wanted], self._outstanding[wanted]
@@ -510,7 +355,8 @@ class Certified(Policy):
         counts = np.maximum(counts - out, 0)
         asked: Ints = np.repeat(wanted, counts)
         if len(asked) < at_least:
-            asked = np.concatenate([asked, self._some(at_least - len(asked), wanted, have + out + counts)])
+            more = spread_evenly(at_least - len(asked), wanted, have + out + counts, self._most_each)
+            asked = np.concatenate([asked, more])
         return np.sort(asked)
 
     def expect(self, arms: npt.ArrayLike) -> None:
@@ -571,8 +417,7 @@ class Certified(Policy):
         policy._waiting -= len(pending)
         policy.dismiss(pending.dismissed)
         policy._count(np.flatnonzero(pending.counts), pending.counts[pending.counts > 0])
-        policy._beside = pending.lent_to(policy, policy.columns)
-        self._pool_users.add(policy)
+        self._lend(policy, pending)
         return policy
 
     def _count(self, arms: Ints, counts: Ints) -> None:
@@ -582,25 +427,10 @@ class Certified(Policy):
         self._told_since += int(counts.sum())
         self._touched[arms] = True
 
-    def _merge(self) -> None:
-        """Take what lies beside the pool into it."""
-        if len(self._beside):
-            self._own_pool()
-            self.pool = take_in(self.pool, self._beside, self.columns)
-            self._beside = np.empty(0)
-
-    def _own_pool(self) -> None:
-        """Have a pool that nobody else reads, before it is written to."""
-        if len(self._pool_users) > 1:
-            self._pool_users.discard(self)
-            self.pool, self._pool_users = self.pool.copy(), WeakSet([self])
-
     # Deciding ---------------------------------------------------------------------------------------------------------
 
     def _absorb(self, arms: Ints, values: Floats) -> None:
-        self._merge()
-        self._own_pool()
-        self.pool = absorb(self.pool, self.columns, arms, values, True)
+        self._hold(arms, values)
         self._count(*np.unique(arms, return_counts=True))
 
     def _enough(self, told: int) -> bool:
@@ -644,26 +474,18 @@ class Certified(Policy):
     def unsteady(self) -> Ints:
         """The arms that are not out and whose estimates still move, or were not looked at for long enough."""
         alive = self._alive
-        return np.sort(alive[~self._steady[alive]])
+        return np.sort(alive[~self._moving.steady[alive]])
 
     def _look_at_estimates(self) -> None:
-        """Want the arms whose estimates still move; stay stopped if there are none, or a budget is over.
-
-        An arm is looked at whenever its pulls have doubled. Copies of this policy share the arrays, which stay as they
-        are.
-        """
-        standing, alive = self.standing, self._alive
+        """Want the arms whose estimates still move; stay stopped if there are none, or a budget is over."""
+        standing = self.standing
         now, pulls = standing.boxes[:, ESTIMATE, : self.objectives], standing.arms["pulls"]
         scale = np.where(self.goal.accuracy > 0.0, self.goal.accuracy, standing.scales[: self.objectives])
         there = np.zeros(self.arms, np.bool_)
-        there[alive] = True
-        due = there & ~self._steady & ((self._marked == 0) | (pulls >= 2 * self._marked))
-        still = np.abs(now - self._marks) <= self.polish * scale  # not so where one is not known
-        self._steady = self._steady | (due & (self._marked > 0) & still.all(axis=1))
-        self._marks = np.where(due[:, None], now, self._marks)
-        self._marked = np.where(due, pulls, self._marked)
+        there[self._alive] = True
+        self._moving = looked_at(self._moving, now, pulls, there, self.polish * scale)
         record = standing.control[0]
-        more = there & ~self._steady & (pulls < record["max_per_arm"])
+        more = there & ~self._moving.steady & (pulls < record["max_per_arm"])
         standing.arms["wanted"], standing.arms["urgency"] = more, 0.0
         if more.any() and record["pulls"] < record["max_pulls"]:
             standing.control["stop"] = RUNNING
@@ -759,16 +581,6 @@ class Certified(Policy):
         if threat:
             found.append(ContaminationRefuted(threat, self.arms, self.threat.eps))
         return tuple(found)
-
-    def state(self) -> State:
-        """The complete state as named arrays: `from_state` makes a policy of it that goes on as this one would."""
-        self._merge()
-        return super().state()
-
-
-def _fewest_pulls(entries: int) -> Ints:
-    """The fewest pulls at which each entry of a table of ranks is read."""
-    return np.asarray(np.ceil((np.arange(entries) / STEPS) ** 2), np.int64)
 
 
 def _one_or_all(values: Floats) -> float | tuple[float, ...]:

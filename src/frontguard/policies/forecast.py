@@ -32,7 +32,8 @@ from frontguard.evidence.boxes import (
     usable_shifts,
     with_all_shifts,
 )
-from frontguard.evidence.samples import Record, Samples, Table, ranked
+from frontguard.evidence.ordered import Samples, ranked
+from frontguard.evidence.samples import Record, Table
 from frontguard.evidence.statistics import QUANTILE
 from frontguard.pareto.limits import LimitRule, veil_arm
 from frontguard.pareto.relations import lasting_difference, sharper, shortfall, uncovered

@@ -16,7 +16,7 @@ import numpy as np
 
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.comparisons.gate import Outcome, outcomes_of
-from frontguard.errors import BadInput
+from frontguard.errors import BadArgument, BadInput
 from frontguard.evidence.boxes import (
     DOUBT_HIGH,
     DOUBT_LOW,
@@ -67,7 +67,7 @@ class Gatekeeper(Certified):
 
     def _check_baseline(self) -> None:
         if not 0 <= self.baseline < self.arms:
-            raise BadInput(f"baseline must be in 0..{self.arms - 1}; got {self.baseline}")
+            raise BadArgument("baseline", must=f"be in 0..{self.arms - 1}", got=f"{self.baseline}")
         if len(self.limits.columns):
             raise BadInput("limits: a gate compares candidates with their baseline, and has no limits")
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from frontguard._common.typing import Ints
-from frontguard.errors import BadInput
+from frontguard.errors import BadArgument, BadInput
 from frontguard.evidence.apart import ApartRule, apart_rule, comparable, refresh_apart, share_of, unknown_levels
 from frontguard.evidence.boxes import checked_statistics, unknown_boxes
 from frontguard.evidence.pairs import MOST_ARMS
@@ -57,11 +57,14 @@ class Independent(Certified):
     ) -> None:
         counted = checked_statistics(statistics, quantiles, max(objectives, len(statistics or ())), threat)[:objectives]
         if arms > MOST_ARMS:
-            raise BadInput(f"independent: pairs of up to {MOST_ARMS} arms are looked at; got {arms}: leave it away")
+            raise BadArgument(
+                "independent", f"pairs of up to {MOST_ARMS} arms are looked at; got {arms}: leave it away"
+            )
         if not comparable(counted).any():
-            raise BadInput(
-                "independent: arms are compared by quantiles, and by means with a known deviation (sigma) whose "
-                "tolerance is no percentage; got no such objective: leave it away"
+            raise BadArgument(
+                "independent",
+                "arms are compared by quantiles, and by means with a known deviation (sigma) whose "
+                "tolerance is no percentage; got no such objective: leave it away",
             )
         self._share = share_of(counted)
         super().__init__(

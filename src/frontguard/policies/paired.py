@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from frontguard._common.checks import checked_count
 from frontguard._common.typing import Floats, Ints
-from frontguard.errors import BadInput
+from frontguard.errors import BadArgument, BadInput
 from frontguard.evidence.boxes import unknown_boxes
 from frontguard.evidence.list_boxes import NEVER, refresh_lists
 from frontguard.evidence.lists import hidden_at, hits_at_most
@@ -236,9 +236,10 @@ def _check_counted(counted: Sequence[Statistic], arms: int, objectives: int, ite
     if items:
         for each in counted or (Statistic(),):
             if each.kind not in (BOUNDED_MEAN, EXACT):
-                raise BadInput(
-                    "items: of a finite list means with bounds count, such as rates, and exact values: "
-                    "statistic='mean', bounds=(0, 1); got another statistic"
+                raise BadArgument(
+                    "items",
+                    "of a finite list means with bounds count, such as rates, and exact values: "
+                    "statistic='mean', bounds=(0, 1); got another statistic",
                 )
     elif not pairs_of(counted[:objectives] or (Statistic(),)).any():
         raise BadInput(

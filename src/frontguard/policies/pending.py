@@ -7,7 +7,8 @@ from weakref import WeakSet
 import numpy as np
 
 from frontguard._common.typing import Floats, Ints
-from frontguard.evidence.samples import Table, absorb, empty_pool, empty_table
+from frontguard.evidence.ordered import FIRST_EXTENT, absorb
+from frontguard.evidence.samples import Table, empty_pool, empty_table
 
 
 class Pending:
@@ -22,7 +23,7 @@ class Pending:
         self.dismissed = np.zeros(0, np.int64)  # arms of those that do not count
         self.by_block: list[tuple[Ints, Ints, Floats]] = []  # arms, which pull of the arm each is, and values
         self._columns = empty_table(arms * objectives)
-        self._pool = empty_pool(arms * objectives)
+        self._pool = empty_pool(arms * objectives, FIRST_EXTENT)
         self._readers: WeakSet[object] = WeakSet()  # of the pool as it is
 
     def __len__(self) -> int:
@@ -46,7 +47,7 @@ class Pending:
     def lent_to(self, reader: object, columns: Table) -> Floats:
         """Have the sorted `columns` of a reader go on with what is pending. Returns where that lies.
 
-        See `samples.ranked`.
+        See `ordered.ranked`.
         """
         own, pending = columns[:-1], self._columns[:-1]
         own["window"] = pending["count"]

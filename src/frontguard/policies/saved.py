@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from frontguard.errors import BadInput
-from frontguard.evidence.samples import Table, window_length
+from frontguard.evidence.ordered import MOST_DIFFERENT
+from frontguard.evidence.samples import COUNTED, Table, window_length
 from frontguard.verdicts import Verdict
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -121,14 +122,15 @@ def check_samples(columns: Table, pool: npt.NDArray[np.float64], *, kept_sorted:
     check_range("work of samples", each["work"], 0, np.iinfo(np.int64).max)
     count, window = each["count"], each["window"]
     needed = np.array([2 * window_length(n) if n else 0 for n in count.tolist()])
+    counted = each["low_heap"] == COUNTED
     for wrong in (
-        count > each["room"],
-        needed > each["window_room"],
+        np.where(counted, 2 * each["below"] > each["room"], count > each["room"]),
+        needed > each["window_room"] if not kept_sorted else counted & (window > 0),
         window > each["window_room"],
         each["start"] + each["room"] > used,
         each["window_start"] + each["window_room"] > used,
         window + each["below"] > count,
-        (each["low_heap"] < -1) | (each["low_heap"] > count),
+        (each["low_heap"] < (COUNTED if kept_sorted else -1)) | (each["low_heap"] > count),
         (each["low_heap"] >= 0) & (each["low_heap"] != (count + 1) // 2),
         (window > 0) | (each["low_heap"] >= 0) if kept_sorted else np.zeros(len(each), np.bool_),
     ):
@@ -136,6 +138,21 @@ def check_samples(columns: Table, pool: npt.NDArray[np.float64], *, kept_sorted:
             raise BadInput(f"sample {int(np.argmax(wrong))} does not lie in its part of the pool")
     if int((each["room"] + each["window_room"]).sum()) > used:
         raise BadInput("samples overlap in the pool")
-    for at, size in zip(each["start"].tolist(), count.tolist(), strict=True):
-        if np.isnan(pool[at : at + size]).any() and kept_sorted:
-            raise BadInput("samples must be numbers; got NaN")
+    if kept_sorted:
+        for at, size, pairs in zip(each["start"].tolist(), count.tolist(), counted.tolist(), strict=True):
+            if not pairs and np.isnan(pool[at : at + size]).any():
+                raise BadInput("samples must be numbers; got NaN")
+        for record in each[counted]:
+            _check_counted(pool, record)
+
+
+def _check_counted(pool: npt.NDArray[np.float64], record: np.void) -> None:
+    """Refuse a counted sample whose values do not ascend, or whose counts are not how many it has."""
+    first, different = int(record["start"]), int(record["below"])
+    apart = int(record["room"]) // 2
+    values, counts = pool[first : first + different], pool[first + apart : first + apart + different]
+    if different > MOST_DIFFERENT or not (np.isfinite(values).all() and (np.diff(values) > 0.0).all()):
+        raise BadInput(f"counted samples must be up to {MOST_DIFFERENT} values that ascend; got others")
+    whole = np.isfinite(counts).all() and (counts == np.floor(counts)).all() and (counts >= 1.0).all()
+    if not whole or counts.sum() != record["count"]:
+        raise BadInput(f"counts of samples must be whole and {record['count']} together; got others")

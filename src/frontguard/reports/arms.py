@@ -14,6 +14,7 @@ from frontguard.phrases import natural, number_of, percent
 from frontguard.reports.model import Column, Entry, ReportTable, Section, fitting, short
 from frontguard.results import WORDS, Result
 from frontguard.words.certificate import FAILED_PULL
+from frontguard.words.comparing.instead import places_on_list
 from frontguard.words.tables.arm_table import arm_table, shown
 
 Failures: TypeAlias = Mapping[str, Mapping[str, int]]
@@ -32,7 +33,10 @@ _MOST_FAILING = 60  # arms
 
 
 def arms_table(result: Result, failed: Ints | None = None, most: int = MOST_ROWS) -> ReportTable:
-    """Verdict, estimate and interval in every objective, pulls, failures (K,), who decides, how robust."""
+    """Verdict, estimate and interval in every objective, pulls, failures (K,), who decides, how robust.
+
+    Where the goal is the list, also what a listed arm is best at, or what one costs that does for another.
+    """
     rows = shown(result, most)
     profile = result.profile if isinstance(result, Analysis) else None
     made = arm_table(
@@ -44,19 +48,28 @@ def arms_table(result: Result, failed: Ints | None = None, most: int = MOST_ROWS
         resolution=0.0 if profile is None else profile.resolution,
     )
     names = fitting([result.arms[arm] for arm in rows.tolist()])
+    listed = result.goal == "list" and result.certificate.confidence is not None
+    places = places_on_list(result, rows) if listed else []
+    told = any(places)
+    kept = [each for each in made.columns[2:] if not (told and each.name == "instead")]
     entries = tuple(
         (
             Entry(name),
             Entry(row.verdict.word, row.cells["verdict"].value, row.verdict),
             *(Entry(short(part)) for part in (() if result.parts is None else result.parts.row(row.arm))),
-            *(Entry(short(row.cells[each.name].full), row.cells[each.name].value) for each in made.columns[2:]),
+            *(Entry(short(row.cells[each.name].full), row.cells[each.name].value) for each in kept),
+            *((Entry(short(places[n])),) if told else ()),
         )
-        for name, row in zip(names, made.rows, strict=True)
+        for n, (name, row) in enumerate(zip(names, made.rows, strict=True))
     )
     parts = () if result.parts is None else tuple(Column(short(part)) for part in result.parts.names)
-    arm, verdict, *rest = (Column(short(each.heading), each.below, each.number) for each in made.columns)
+    rest = [Column(short(each.heading), each.below, each.number) for each in kept]
+    if told:
+        rest.append(Column("best at, or take instead"))
     caption = f"The arms ({short(made.key)})" if made.key else "The arms"
-    return ReportTable(caption, (arm, verdict, *parts, *rest), entries, f"{made.rest}." if made.rest else "")
+    return ReportTable(
+        caption, (Column("arm"), Column("verdict"), *parts, *rest), entries, f"{made.rest}." if made.rest else ""
+    )
 
 
 def failed_pulls(found: Analysis) -> Ints | None:

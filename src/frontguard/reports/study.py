@@ -24,9 +24,9 @@ from frontguard.reports.analysis import open_part, origin_steps, pulls_part, rob
 from frontguard.reports.make import report_of, shown
 from frontguard.reports.model import Fact, Figure, Kind, Progress, Report, Section
 from frontguard.storage.contract import Storage
-from frontguard.studies.begun import under_way
 from frontguard.studies.follow import Follower
 from frontguard.studies.overview import Measurements, Overview, Snapshot
+from frontguard.studies.pulls import under_way
 from frontguard.studies.settings import Settings
 from frontguard.suspects import suspects
 from frontguard.words import analysis as log_summary

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 from frontguard._common.private import private
 from frontguard.comparisons.asked import Asked
-from frontguard.errors import BadInput
+from frontguard.errors import BadArgument, BadInput
 from frontguard.phrases import shown
 from frontguard.reports.beside import asked_for
 from frontguard.reports.model import Report
@@ -49,7 +49,7 @@ def format_of(path: str | Path | None, format: str | None = None) -> Format:
     """
     if format is not None:
         if format not in get_args(Format):
-            raise BadInput(f"format: wanted one of {', '.join(get_args(Format))}; got {format!r}")
+            raise BadArgument("format", f"wanted one of {', '.join(get_args(Format))}; got {format!r}")
         return format  # type: ignore[return-value]  # just checked
     if path is None or str(path) == "-":
         return "html"

@@ -27,9 +27,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._common.checks import real_number
+from frontguard._common.checks import positive_number, real_number
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.errors import BadInput
+from frontguard.errors import BadArgument, BadInput
 from frontguard.simulation.contracts import (
     Adversary,
     Environment,
@@ -109,13 +109,6 @@ def _directions(direction: npt.ArrayLike, environment: Environment) -> Floats:
     return array
 
 
-def _positive(value: float, name: str) -> float:
-    number = real_number(value, name)
-    if number <= 0.0:
-        raise BadInput(f"{name} must be positive; got {number}")
-    return number
-
-
 def moved_medians(environment: Quantiled, threat: Threat, direction: npt.ArrayLike) -> Floats:
     """Where the threat's worst case puts the medians: those of level 1/2 ± h(ε) of the clean rewards, (K, M).
 
@@ -139,7 +132,7 @@ ANYWHERE: Ends = (-np.inf, np.inf)
 
 def _beyond(environment: Quantiled, threat: Threat, signs: Floats, distance: float, within: Ends) -> Floats:
     """Replacements `distance` beyond the moved medians, but `within` what is possible, (K, M)."""
-    far = moved_medians(environment, threat, signs) + _positive(distance, "distance") * signs
+    far = moved_medians(environment, threat, signs) + positive_number(distance, "distance") * signs
     return np.clip(far, *within)
 
 
@@ -215,7 +208,7 @@ def push(
     arms rise to take its place.
     """
     front = _of_front(environment)
-    length = _positive(distance, "distance")
+    length = positive_number(distance, "distance")
     offsets = np.where(front, 0.0 if toward_front else -length, length)
     return _prescient(eps, offsets, np.ones_like(front), joint)
 
@@ -323,7 +316,7 @@ def paper_malicious(
     1/2.)
     """
     threat = Malicious(eps)
-    ratio = _positive(factor, "factor")
+    ratio = positive_number(factor, "factor")
     size = real_number(value, "value")
     front = _of_front(environment)
     offsets = np.where(front, -size, size)
@@ -411,4 +404,4 @@ def strongest(
         return constant_attack(threat.eps, _beyond(known, threat, _directions(direction, known), distance, within))
     if isinstance(threat, Share):
         return worst_case_share(environment, threat.eps, direction, distance=distance, within=within)
-    raise BadInput(f"threat must be Oblivious, Prescient, Malicious or Share; got {threat!r}")
+    raise BadArgument("threat", must="be Oblivious, Prescient, Malicious or Share", got=repr(threat))

@@ -26,18 +26,8 @@ from frontguard._common.machine_code import KernelValue, record_type
 from frontguard._common.typing import Floats, Ints
 from frontguard.evidence.apart import ApartRule, refresh_apart
 from frontguard.evidence.boxes import BoxRule, refresh
-from frontguard.evidence.samples import (
-    COLUMN,
-    Samples,
-    Table,
-    empty_pool,
-    empty_table,
-    median,
-    push,
-    push_one,
-    push_sorted,
-    reserve,
-)
+from frontguard.evidence.ordered import Samples, take
+from frontguard.evidence.samples import COLUMN, Table, empty_pool, empty_table, median, push, push_one, reserve
 from frontguard.pareto import standing as _certified
 from frontguard.pareto.limits import LimitRule, veil_arm
 from frontguard.pareto.rule import decide
@@ -100,7 +90,7 @@ def _run_rpsi(
         wanted = phase_pulls[arms[i].phases + 1]
         rewards_of_phase = _take(source, streams, i, blocks[i], used, wanted)
         for d in range(objectives):
-            pool = reserve(pool, columns, i * objectives + d, wanted)
+            pool = reserve(pool, columns, i * objectives + d, wanted, True)
             push(pool, columns, i * objectives + d, rewards_of_phase[d])
             fresh[d] = median(pool, columns, i * objectives + d)
         if control[0].phase > 0:
@@ -155,7 +145,7 @@ def _run_auer_m(
         if place == 0:
             for a in range(rounds.control[0].active):
                 for d in range(objectives):
-                    pool = reserve(pool, columns, rounds.active[a] * objectives + d, BLOCK)
+                    pool = reserve(pool, columns, rounds.active[a] * objectives + d, BLOCK, True)
         _take_medians(rounds, blocks, place, pool, columns)
         _auer.decide(rounds)
     return pool
@@ -254,8 +244,7 @@ def _take_batch(
         control[0].pulls += wanted
         fresh = _take(source, streams, i, blocks[i], used, wanted)
         for d in range(objectives):  # the whole batch at once: merging costs as much as the sample is long
-            pool = reserve(pool, columns, i * objectives + d, wanted)
-            push_sorted(pool, columns, i * objectives + d, fresh[d])
+            pool = take(pool, columns, i * objectives + d, fresh[d])
         if refresh(boxes, i, Samples(pool, pool, columns), arms[i].pulls, rule):
             control[0].revive = 1
     return pool

@@ -9,8 +9,9 @@ order of reading:
 - `reasons`: why pulls failed, given-up ones included
 - `replay`: policy and alarms as a function of the log
 - `settings`: what a study is about, as its storage keeps it
-- `workers`: who is at work, and who is lost
-- `alarms`: evidence that data are dirtier than declared
+- `workers`: who is at work, and who is lost; `pulls`: their items, what was begun, and what was told as a frame
+- `costs`, `clusters`, `gate`: pulls that cost, that depend on each other, that compare candidates with a baseline
+- `alarms`: evidence that data are dirtier than declared; `hints`: what samples look like; `sound`: what no log holds
 - `overview`: a study at one moment, for those who watch it
 - `follow`: a study followed from outside
 

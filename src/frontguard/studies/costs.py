@@ -16,7 +16,7 @@ import numpy as np
 
 from frontguard._common.typing import Floats, Ints
 from frontguard._common.written import checked_seconds
-from frontguard.errors import BadInput
+from frontguard.errors import BadArgument
 from frontguard.phrases import did_you_mean, shown
 from frontguard.results import CostSoFar
 from frontguard.studies.measurement import Measurement
@@ -50,13 +50,13 @@ class Cost:
     def __post_init__(self) -> None:
         """Refuse what is no cost."""
         if (self.metric is None) == (not self.amounts):
-            raise BadInput("cost must be the name of a metric, or a number for each arm; got both or neither")
+            raise BadArgument("cost", must="be the name of a metric, or a number for each arm", got="both or neither")
         for text, what in ((self.metric, "the metric of the cost"), (self.unit, "the unit of the cost")):
             if text is not None and (not isinstance(text, str) or not text.strip() or not text.isprintable()):
-                raise BadInput(f"{what} must be a text of one line that is not blank; got {shown(text, 120)}")
+                raise BadArgument(what, must="be a text of one line that is not blank", got=shown(text, 120))
         for amount in self.amounts:
             if not _is_amount(amount):
-                raise BadInput(f"cost must be finite numbers from 0; got {shown(amount, 120)}")
+                raise BadArgument("cost", must="be finite numbers from 0", got=shown(amount, 120))
 
     def budget(self, value: object, name: str = "max_cost") -> float:
         """A budget in its unit: a number, or a text such as "12 dollars"; of seconds also "30 min".
@@ -66,7 +66,7 @@ class Cost:
         >>> Cost(None, (1.0, 2.0), "dollars").budget("12 euros")
         Traceback (most recent call last):
         ...
-        frontguard.errors.BadInput: max_cost must be a number of dollars above 0, such as 120 or '120 dollars'; got
+        frontguard.errors.BadArgument: max_cost must be a number of dollars above 0, such as 120 or '120 dollars'; got
         '12 euros'
         """
         if self.unit == SECONDS:
@@ -74,7 +74,7 @@ class Cost:
         amount, unit = _price(value)
         if not 0.0 < amount < math.inf or unit not in ("", self.unit):
             wanted = f"a number of {self.unit} above 0, such as 120 or '120 {self.unit}'"
-            raise BadInput(f"{name} must be {wanted}; got {shown(value, 120)}")
+            raise BadArgument(name, must=f"be {wanted}", got=shown(value, 120))
         return amount
 
 
@@ -93,10 +93,10 @@ def read_cost(given: object, arms: Sequence[str]) -> Cost | None:
         for arm in given:
             if arm not in arms:
                 hint = did_you_mean(arm, arms) if isinstance(arm, str) else ""
-                raise BadInput(f"cost: {shown(arm, 120)} is no arm{hint}")
+                raise BadArgument("cost", f"{shown(arm, 120)} is no arm{hint}")
         missing = [arm for arm in arms if arm not in given]
         if missing:
-            raise BadInput(f"cost must be given for every arm; got none for {shown(missing[0], 120)}")
+            raise BadArgument("cost", must="be given for every arm", got=f"none for {shown(missing[0], 120)}")
         prices = [_price(given[arm]) for arm in arms]
     else:
         prices = [_price(given)] * len(arms)
@@ -105,10 +105,10 @@ def read_cost(given: object, arms: Sequence[str]) -> Cost | None:
     for arm, (amount, _) in zip(arms, prices, strict=True):
         if not _is_amount(amount):
             what = given[arm] if isinstance(given, Mapping) else given
-            raise BadInput(f"cost must be a metric, a number from 0, or one with its unit; got {shown(what, 120)}")
+            raise BadArgument("cost", must="be a metric, a number from 0, or one with its unit", got=shown(what, 120))
     units = dict.fromkeys(unit for _, unit in prices if unit)
     if len(units) > 1:
-        raise BadInput(f"cost must have one unit; got {' and '.join(units)}")
+        raise BadArgument("cost", must="have one unit", got=f"{' and '.join(units)}")
     return Cost(None, tuple(amount for amount, _ in prices), next(iter(units), UNITS))
 
 
@@ -117,7 +117,7 @@ def checked_max_cost(value: object, cost: Cost | None, name: str = "max_cost") -
     if value is None:
         return None
     if cost is None:
-        raise BadInput(f"{name}: say what pulls cost, such as cost='seconds' or a number for each arm; got no cost")
+        raise BadArgument(name, "say what pulls cost, such as cost='seconds' or a number for each arm; got no cost")
     return cost.budget(value, name)
 
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.errors import BadInput
+from frontguard.errors import BadArgument, BadInput
 from frontguard.limits import Columns
 from frontguard.policies.forecast import forecast
 from frontguard.storage.contract import Storage, Told
@@ -390,7 +390,7 @@ class _PullsByArm:
     def of(self, arm: int, most: int) -> Measurements:
         """The last `most` pulls of an arm in their order."""
         if not 0 <= arm < len(self._count):
-            raise BadInput(f"arm must be a position from 0 to {len(self._count) - 1}; got {arm!r}")
+            raise BadArgument("arm", must=f"be a position from 0 to {len(self._count) - 1}", got=repr(arm))
         if most < 1:
             raise BadInput(f"most must be a whole number from 1; got {most!r}")
         found: list[Told] = []

@@ -7,25 +7,26 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, TypeVar
 
-from frontguard._common.checks import real_number
+from frontguard._common.checks import checked_count, real_number
 from frontguard._common.typing import Floats
 from frontguard._common.written import checked_confidence, checked_goal
-from frontguard.errors import BadInput
+from frontguard.errors import BadArgument, BadInput
 from frontguard.evidence.boxes import first_bounded
 from frontguard.limits import Columns, Gate, Limit, columns_for, parse_limits
 from frontguard.objectives import Objective, parse_objectives
 from frontguard.phrases import did_you_mean, shortened, shown
 from frontguard.policies import Certified
-from frontguard.policies.certified import POLISH
 from frontguard.policies.gate import Gatekeeper
 from frontguard.policies.independent import Independent
 from frontguard.policies.paired import Paired
+from frontguard.policies.polish import POLISH
 from frontguard.results import ArmParts
 from frontguard.studies.costs import Cost
+from frontguard.studies.measurement import checked_cluster
 from frontguard.theory.spread import Gaussian, LinearAroundMedian, SpreadBound, Subgaussian, Uniform
 from frontguard.theory.threats import Threat, threat_named
 
@@ -205,27 +206,33 @@ class Settings:
                 + (f" with {len(self.limits):,} limits" if self.limits else "")
             )
         if self.coverage is not None and len(self.coverage) != objectives:
-            raise BadInput(f"coverage must be one number for each of {objectives} objectives; got {len(self.coverage)}")
+            raise BadArgument(
+                "coverage", must=f"be one number for each of {objectives} objectives", got=f"{len(self.coverage)}"
+            )
         if self.paired and self.baseline is not None:
-            raise BadInput("baseline: a gate goes by intervals; leave pairs and items away")
+            raise BadArgument("baseline", "a gate goes by intervals; leave pairs and items away")
         if self.independent and (self.paired or self.baseline is not None):
             what = "a gate goes by intervals" if self.baseline is not None else "arms on the same items depend on them"
-            raise BadInput(f"independent: {what}; leave one of them away")
+            raise BadArgument("independent", f"{what}; leave one of them away")
         if self.items and (not self.paired or self.items > MOST_ITEMS):
-            raise BadInput(f"items must be at most {MOST_ITEMS:,}, of a study of pairs; got {self.items:,}")
+            raise BadArgument("items", must=f"be at most {MOST_ITEMS:,}, of a study of pairs", got=f"{self.items:,}")
         self._check_cost()
         _check_parts(self.about, arms)
         for name in self.rates:
             if not any(each.name == name and each.takes_booleans for each in self.columns.metrics):
                 raise BadInput(f"rates must be metrics whose mean counts, between bounds; got {shown(name, 60)}")
         if self.polish and self.baseline is not None:
-            raise BadInput("polish: a gate asks whether a candidate is worse, and not for estimates; leave it away")
+            raise BadArgument(
+                "polish", "a gate asks whether a candidate is worse, and not for estimates; leave it away"
+            )
         if self.baseline is not None:
             if self.baseline not in self.arms:
                 near = did_you_mean(self.baseline, self.arms)
-                raise BadInput(f"baseline must be one of the arms{near}; got {shown(self.baseline, 120)}")
+                raise BadArgument("baseline", must=f"be one of the arms{near}", got=shown(self.baseline, 120))
             if arms < 2:
-                raise BadInput(f"baseline: wanted another arm to compare with {shown(self.baseline, 120)}; got none")
+                raise BadArgument(
+                    "baseline", f"wanted another arm to compare with {shown(self.baseline, 120)}; got none"
+                )
             if self.limits:
                 raise BadInput("limits: a gate compares candidates with their baseline, and has no limits")
 
@@ -233,12 +240,16 @@ class Settings:
         """Refuse costs that are not those of the arms, and a budget of what nobody counts."""
         if self.cost is None:
             if self.budget.max_cost is not None:
-                raise BadInput("max_cost: say what pulls cost, cost='seconds' or a number for each arm; got no cost")
+                raise BadArgument(
+                    "max_cost", "say what pulls cost, cost='seconds' or a number for each arm; got no cost"
+                )
             return
         if self.cost.amounts and len(self.cost.amounts) != len(self.arms):
-            raise BadInput(f"cost must be a number for each of {len(self.arms)} arms; got {len(self.cost.amounts)}")
+            raise BadArgument(
+                "cost", must=f"be a number for each of {len(self.arms)} arms", got=f"{len(self.cost.amounts)}"
+            )
         if self.baseline is not None:
-            raise BadInput("cost: a gate pulls all alike, whatever that costs; leave the cost away")
+            raise BadArgument("cost", "a gate pulls all alike, whatever that costs; leave the cost away")
 
     @property
     def stored_values(self) -> int:
@@ -248,6 +259,21 @@ class Settings:
     def costs_of(self, values: Floats) -> Floats | None:
         """What told pulls with these values (n, stored) cost; None where they do not say so."""
         return values[:, -1] if self.cost is not None and self.cost.metric is not None else None
+
+    def checked_cluster(self, cluster: object, pull: int) -> str:
+        """The cluster of a pull, empty for one of its own; refused where what the arms are taken for rules it out."""
+        found = checked_cluster(cluster, pull)
+        if found and self.paired:
+            raise BadInput(
+                f"pull {pull}: a study of pairs has the pulls of a repeat together, and no clusters beside; got the "
+                f"cluster {found!r}"
+            )
+        if found and self.independent:
+            raise BadInput(
+                f"pull {pull}: the study takes its arms as independent of each other, which pulls of different arms in "
+                f"one cluster are not; got the cluster {found!r}"
+            )
+        return found
 
     def with_rates(self, names: Iterable[str]) -> Settings:
         """These settings with the rates of some metrics in place of medians that nobody asked for.
@@ -357,22 +383,31 @@ def _spread_to_dict(spread: SpreadBound) -> dict[str, Any]:
 def checked_text(value: object, what: str) -> str:
     """A text that every storage takes, and that says something."""
     if not isinstance(value, str) or not value.strip() or "\0" in value:
-        raise BadInput(f"{what} must be a text that is not blank; got {shown(value, 120)}")
+        raise BadArgument(what, must="be a text that is not blank", got=shown(value, 120))
     if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
-        raise BadInput(
-            f"{what} must be a text that has a UTF-8 form, without halves of surrogate pairs; got {shown(value, 120)}"
+        raise BadArgument(
+            what, must="be a text that has a UTF-8 form, without halves of surrogate pairs", got=shown(value, 120)
         )
     return value
+
+
+def named_arms(arms: Sequence[str] | int) -> tuple[str, ...]:
+    """Names of arms as they are given: a list of them, or how many there are, which are called by their numbers."""
+    if isinstance(arms, int) and not isinstance(arms, bool):
+        return tuple(str(i) for i in range(checked_count(arms, "arms")))
+    if isinstance(arms, (str, bytes)) or not isinstance(arms, Sequence):
+        raise BadArgument("arms", must="be a list of names, or how many there are", got=repr(arms))
+    return checked_arms(arms)
 
 
 def checked_arms(names: Iterable[object]) -> tuple[str, ...]:
     """Names of arms, one at least, all different."""
     arms = tuple(checked_text(name, "the name of an arm") for name in names)
     if not arms:
-        raise BadInput("arms must be one at least; got none")
+        raise BadArgument("arms", must="be one at least", got="none")
     twice = [name for name, count in Counter(arms).items() if count > 1]
     if twice:
-        raise BadInput(f"arms must have different names; got {shown(twice[0], 120)} more than once")
+        raise BadArgument("arms", must="have different names", got=f"{shown(twice[0], 120)} more than once")
     return arms
 
 
@@ -399,7 +434,7 @@ def checked_seed(seed: object) -> int:
 
 def _whole_from_0(value: object, what: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise BadInput(f"{what} must be a whole number from 0; got {shown(value, 120)}")
+        raise BadArgument(what, must="be a whole number from 0", got=shown(value, 120))
     return value
 
 

@@ -19,7 +19,7 @@ from frontguard._common.attached import attached
 from frontguard._common.checks import checked_count
 from frontguard._common.written import checked_confidence, checked_goal, checked_seconds, explains_arguments
 from frontguard.comparisons.gate import GateResult
-from frontguard.errors import BadInput
+from frontguard.errors import BadArgument, BadInput
 from frontguard.limits import Limit
 from frontguard.notices import Alarm
 from frontguard.objectives import Objective
@@ -32,27 +32,25 @@ from frontguard.storage.open import open_storage
 from frontguard.studies.costs import Cost, checked_max_cost, read_cost, with_cost
 from frontguard.studies.forks import renew_after_fork
 from frontguard.studies.gate import gate_of
-from frontguard.studies.items import item_order
 from frontguard.studies.measurement import (
     Measurement,
     UnusableValue,
     Values,
-    checked_cluster,
     checked_reason,
     checked_values,
     stored_reason,
     taken_as_rates,
 )
-from frontguard.studies.reasons import reasons_of
+from frontguard.studies.pulls import frame_of, item_order
 from frontguard.studies.replay import Replay
 from frontguard.studies.settings import (
     Budget,
     Settings,
-    checked_arms,
     checked_limits,
     checked_objectives,
     checked_seed,
     checked_text,
+    named_arms,
 )
 from frontguard.studies.workers import is_lost, this_worker
 from frontguard.theory.spread import SpreadBound
@@ -162,7 +160,7 @@ class Study:
         worker: str | None = None,
         about: dict[str, Any] | None = None,
     ) -> None:
-        names = _arm_names(arms)
+        names = named_arms(arms)
         costs = read_cost(cost, names)
         settings = Settings(
             arms=names,
@@ -410,17 +408,7 @@ class Study:
                 values = checked_values(self.metrics, came.values, came.reason or None, number)
             except UnusableValue as error:
                 raise (error.of_arm(pull.arm) if isinstance(pull, Pull) else error) from None
-            of = checked_cluster(came.cluster, number)
-            if of and self.settings.paired:
-                raise BadInput(
-                    f"pull {number}: a study of pairs has the pulls of a repeat together, and no clusters beside; got "
-                    f"the cluster {of!r}"
-                )
-            if of and self.settings.independent:
-                raise BadInput(
-                    f"pull {number}: the study takes its arms as independent of each other, which pulls of different "
-                    f"arms in one cluster are not; got the cluster {of!r}"
-                )
+            of = self.settings.checked_cluster(came.cluster, number)
             at = came.at or time.time()
             if self.settings.stored_values > len(values):
                 values = (*values, came.cost)
@@ -513,7 +501,7 @@ class Study:
         'worse'
         """
         if self.settings.baseline is None:
-            raise BadInput(f"baseline: study {self.name!r} is no gate; begin one with Study(..., baseline=ARM)")
+            raise BadArgument("baseline", f"study {self.name!r} is no gate; begin one with Study(..., baseline=ARM)")
         state = self.state()
         return gate_of(state, state.result(self.alarms()))
 
@@ -533,28 +521,11 @@ class Study:
 
     def to_frame(self) -> Any:
         """A pandas frame of all told pulls in their order: pull, arm, values, failure, worker, cluster, time."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError("Study.to_frame() needs pandas: pip install pandas") from error
         with self._lock:
             self.catch_up()
             told = self.storage.told(self.name, up_to=self._replay.read)
             arms = self._replay.arms_of(told.pulls)
-        columns: dict[str, Any] = {"arm": [self.arms[arm] for arm in arms.tolist()]}
-        for d, metric in enumerate(self.metrics):
-            columns[metric.name] = told.values[:, d]
-        costs = self.settings.costs_of(told.values)
-        if costs is not None and self.settings.cost is not None:
-            columns["cost" if self.settings.cost.metric in columns else str(self.settings.cost.metric)] = costs
-        columns["failure"] = reasons_of(told)
-        columns["worker"] = told.workers
-        if any(told.clusters):
-            columns["cluster"] = told.clusters
-        columns["at"] = pd.to_datetime(told.at, unit="s", utc=True)
-        parts = self.settings.parts
-        columns = columns if parts is None else parts.beside(columns, arms)
-        return pd.DataFrame(columns, index=pd.Index(told.pulls, name="pull"))
+        return frame_of(self.settings, told, arms)
 
     def report(self, path: str | Path, format: str | None = None) -> Path:
         """Write a report on the study as it is now to a file that ends in .html, .md or .csv."""
@@ -596,11 +567,3 @@ def _pull_number(pull: object) -> int:
     if isinstance(pull, int) and not isinstance(pull, bool):
         return pull
     raise BadInput(f"pull must be one that ask() gave, or its id; got {pull!r}")
-
-
-def _arm_names(arms: Sequence[str] | int) -> tuple[str, ...]:
-    if isinstance(arms, int) and not isinstance(arms, bool):
-        return tuple(str(i) for i in range(checked_count(arms, "arms")))
-    if isinstance(arms, (str, bytes)) or not isinstance(arms, Sequence):
-        raise BadInput(f"arms must be a list of names, or how many there are; got {arms!r}")
-    return checked_arms(arms)

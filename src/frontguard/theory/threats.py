@@ -24,7 +24,7 @@ from typing import ClassVar
 
 from frontguard._common.checks import real_number
 from frontguard._common.written import checked_share
-from frontguard.errors import BadInput
+from frontguard.errors import BadArgument, BadInput
 from frontguard.phrases import did_you_mean
 
 
@@ -229,10 +229,11 @@ class Share(Threat):
     @property
     def confidence_parts(self) -> int:
         """None: refused."""
-        raise BadInput(
-            "threat must replace each measurement with probability eps for Lemmas 1 and 2, on which R-PSI rests: it "
-            f"must be Oblivious(eps), Prescient(eps) or Malicious(eps); got {self!r}, any share of the measurements, "
-            "which the certified policy covers"
+        raise BadArgument(
+            "threat",
+            must="replace each measurement with probability eps for Lemmas 1 and 2, on which R-PSI rests: it "
+            "must be Oblivious(eps), Prescient(eps) or Malicious(eps)",
+            got=f"{self!r}, any share of the measurements, which the certified policy covers",
         )
 
     @property
@@ -281,7 +282,7 @@ def checked_threat(value: object) -> Threat:
     """Return the threat model that this is; refuse whatever is none."""
     if not isinstance(value, Threat):
         models = [f"{model.__name__}(eps)" for model in _BY_NAME.values()]
-        raise BadInput(f"threat must be {', '.join(models[:-1])} or {models[-1]}; got {value!r}")
+        raise BadArgument("threat", must=f"be {', '.join(models[:-1])} or {models[-1]}", got=repr(value))
     return value
 
 
@@ -317,14 +318,14 @@ def threat_of(
     >>> threat_of(Malicious(0.2), 0.1)
     Traceback (most recent call last):
     ...
-    frontguard.errors.BadInput: contamination must be left out where threat has its own, as Malicious(eps=0.2); got 0.1
+    frontguard.errors.BadArgument: contamination must be left out where threat has its own, as Malicious(eps=0.2);
+    got 0.1
     """
     eps = None if contamination is None else checked_share(contamination, f"{prefix}contamination")
     if isinstance(threat, Threat):
         if eps is not None and eps != threat.eps:
-            raise BadInput(
-                f"{prefix}contamination must be left out where threat has its own, as {threat!r}; got {contamination!r}"
-            )
+            must = f"be left out where threat has its own, as {threat!r}"
+            raise BadArgument(f"{prefix}contamination", must=must, got=repr(contamination))
         return threat
     model = type(usual) if threat is None else _model(threat, f"{prefix}threat", "" if prefix else _AN_OBJECT)
     return model(usual.eps if eps is None else eps)
@@ -337,5 +338,5 @@ def _model(name: object, what: str, instead: str = "") -> type[Threat]:
     model = _BY_NAME.get(name.strip().lower()) if isinstance(name, str) else None
     if model is None:
         hint = did_you_mean(name, _BY_NAME) if isinstance(name, str) else ""
-        raise BadInput(f"{what} must be one of {', '.join(_BY_NAME)}{instead}{hint}; got {name!r}")
+        raise BadArgument(what, must=f"be one of {', '.join(_BY_NAME)}{instead}{hint}", got=repr(name))
     return model

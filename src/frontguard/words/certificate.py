@@ -66,7 +66,7 @@ def guarantee(result: Result, *, failed: int = 0, anytime: bool | None = None) -
         after = Statement.ANYTIME() if anytime else Statement.ONE_LOOK()
     elif failed:
         after = f" {FAILED_PULL}"
-    after += taken_as_declared(counted_metrics(result))
+    after += taken_as_declared(counted_metrics(result), result.notices)
     if (pairs := pairs_of(result)) is not None and pairs.looked:
         after += f" {in_pairs(pairs)}"
     if any(isinstance(each, IndependentArms) for each in result.notices):

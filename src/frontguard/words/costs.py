@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from frontguard.phrases import duration, number, time_range
 from frontguard.results import CostSoFar
-
-_SECONDS = "seconds"
+from frontguard.studies.costs import SECONDS
 
 
 def cost_in_words(amount: float, unit: str) -> str:
@@ -14,7 +13,7 @@ def cost_in_words(amount: float, unit: str) -> str:
     >>> cost_in_words(12.5, "dollars"), cost_in_words(90.0, "seconds")
     ('12.5 dollars', '1 min 30 s')
     """
-    return duration(amount) if unit == _SECONDS else f"{number(amount)} {unit}"
+    return duration(amount) if unit == SECONDS else f"{number(amount)} {unit}"
 
 
 def cost_range(least: float, most: float, unit: str) -> str:
@@ -23,7 +22,7 @@ def cost_range(least: float, most: float, unit: str) -> str:
     >>> cost_range(1.234, 8.7, "dollars"), cost_range(20.0, 100.0, "seconds")
     ('1.2 to 8.7 dollars', '20 to 100 s')
     """
-    if unit == _SECONDS:
+    if unit == SECONDS:
         return time_range(least, most)
     low, high = (number(float(f"{amount:.2g}")) for amount in (least, most))
     return f"{high} {unit}" if low == high else f"{low} to {high} {unit}"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from frontguard.notices import Notice, TakenAsRate
+from frontguard.notices import ExactDiffers, Notice, TakenAsRate
 from frontguard.objectives import Objective
-from frontguard.phrases import are, joined, number
+from frontguard.phrases import are, joined, number, number_of
 
 
 def what_counts(metrics: Sequence[Objective]) -> str:
@@ -71,19 +71,31 @@ def declared(metrics: Sequence[Objective]) -> list[str]:
     return said
 
 
-def taken_as_declared(metrics: Sequence[Objective]) -> str:
+def taken_as_declared(metrics: Sequence[Objective], notices: Sequence[Notice] = ()) -> str:
     """The same in short, to stand behind what is promised; "" where nothing was declared.
+
+    What was measured differently in some arms is said to be exact in the others alone.
 
     >>> rate, size = Objective("solved", statistic="mean", bounds=(0, 1)), Objective("bytes", exact=True)
     >>> taken_as_declared([rate, size, Objective("ms", statistic="mean", sigma=0.2)])
     ' As declared, solved lies between 0 and 1, bytes is exact and the deviation of ms is 0.2.'
+    >>> taken_as_declared([size], [ExactDiffers("bytes", "a", 2, 20.0, 21.0)])
+    ' As declared, bytes is exact, but for 2 arms that were measured differently.'
     """
+    differ: dict[str, int] = {}
+    for notice in notices:
+        if isinstance(notice, ExactDiffers):  # one for each log that is compared
+            differ[notice.objective] = differ.get(notice.objective, 0) + notice.arms
     said = []
     for each in metrics:
         if each.bounds is not None:
             said.append(f"{each.name} lies between {number(each.bounds[0])} and {number(each.bounds[1])}")
         elif each.sigma is not None:
             said.append(f"the deviation of {each.name} is {number(each.sigma)}")
+        elif each.exact and each.name in differ:
+            arms = differ[each.name]
+            measured = "was" if arms == 1 else "were"
+            said.append(f"{each.name} is exact, but for {number_of(arms)} that {measured} measured differently")
         elif each.exact:
             said.append(f"{each.name} is exact")
     return f" As declared, {joined(said)}." if said else ""

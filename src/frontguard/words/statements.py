@@ -166,6 +166,7 @@ class Statement(Enum):
     AT_MOST = "at most {amount}", "(r)"
     BEST_IN = "certainly the best in {names}{scope}", "(r)"
     SEEMS_BEST_IN = "the best in {names}{scope} by what was measured", NOTHING
+    COMPROMISE = "a compromise", NOTHING
 
     # How arms compare with a baseline
     TIMES = "{arm} / {baseline} = {ratio} {metric}", "(v)"

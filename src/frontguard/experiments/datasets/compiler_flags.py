@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.errors import BadInput
+from frontguard.errors import BadArgument, BadInput
 from frontguard.experiments.datasets.readers import bundled_text, rows_of
 from frontguard.logs.sort.ordered import Ordered
 
@@ -45,7 +45,7 @@ class Recording:
     def pulls_of(self, arm: str, *, neighbour: bool = False) -> Floats:
         """The metrics (n, 2) of one arm's pulls without the neighbour, or with it."""
         if arm not in self.arms:
-            raise BadInput(f"arm: wanted one of {', '.join(self.arms)}; got {arm!r}")
+            raise BadArgument("arm", f"wanted one of {', '.join(self.arms)}; got {arm!r}")
         chosen: Bools = (self.arm_of_row == self.arms.index(arm)) & (self.neighbour == neighbour)
         return np.asarray(self.metrics[chosen], np.float64)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from frontguard._common.typing import Ints
-from frontguard.errors import BadInput
+from frontguard.errors import BadArgument, BadInput
 from frontguard.experiments.datasets.readers import bundled_text, lines_of, rows_of, text_of
 
 AGE_GROUPS: tuple[str, ...] = ("0-18", "19-25", "26-35", "36-45", "46+")
@@ -45,7 +45,7 @@ def bundled_movies(selection: str = "margin") -> Movies:
     ('Forrest Gump (1994)', (24, 5, 5))
     """
     if selection not in SELECTIONS:
-        raise BadInput(f"selection: wanted one of {', '.join(SELECTIONS)}; got {selection!r}")
+        raise BadArgument("selection", f"wanted one of {', '.join(SELECTIONS)}; got {selection!r}")
     columns = ["selection", "arm", "movie_id", "title", "age_group", *(f"n{score}" for score in SCORES)]
     name = "movielens24_counts.csv"
     rows = [row for row in rows_of(bundled_text(name), columns, where=name) if row.text("selection") == selection]

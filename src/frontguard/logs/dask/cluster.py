@@ -29,7 +29,7 @@ import numpy as np
 from frontguard._common import dask as _dask
 from frontguard._common.dask import Cluster, Needs, said
 from frontguard._common.typing import Floats, Ints
-from frontguard.errors import BadInput
+from frontguard.errors import BadArgument, BadInput
 from frontguard.logs.checks.unusable import UnusableCheck
 from frontguard.logs.dask import on_workers
 from frontguard.logs.dask.on_workers import ReadingJob, ReadingPlan, ReadSoFar
@@ -254,9 +254,10 @@ class _Sorting:
 
     def given_up(self) -> BadInput:
         """The error when too many workers came and went."""
-        return BadInput(
-            f"executor: the Dask cluster at {self.cluster.address} lost all workers that had {self._shown}, "
-            f"{TIMES} times; do they have enough memory?"
+        return BadArgument(
+            "executor",
+            f"the Dask cluster at {self.cluster.address} lost all workers that had {self._shown}, "
+            f"{TIMES} times; do they have enough memory?",
         )
 
     def answers(self, asked: Sequence[tuple[Callable[..., Any], tuple[Any, ...]]]) -> list[Any]:
@@ -417,27 +418,28 @@ class _Sorting:
     def _result(self, task: _Task) -> Any:
         """What a task that ended has to say; errors in words."""
         if task.future.status in ("cancelled", "lost"):
-            raise BadInput(
-                f"executor: the Dask cluster at {self.cluster.address} gave up {task.about}: is it still there?"
+            raise BadArgument(
+                "executor", f"the Dask cluster at {self.cluster.address} gave up {task.about}: is it still there?"
             )
         try:
             if task.future.status != "error":
                 return task.future.result(timeout=_dask.LIMIT)
             error = task.future.exception(timeout=_dask.LIMIT)
         except TimeoutError:
-            raise BadInput(
-                f"executor: the Dask cluster at {self.cluster.address} did not hand over {task.about} within "
-                f"{_dask.LIMIT:g} s"
+            raise BadArgument(
+                "executor",
+                f"the Dask cluster at {self.cluster.address} did not hand over {task.about} within {_dask.LIMIT:g} s",
             ) from None
         if isinstance(error, BadInput):
             raise error from None
         if type(error).__name__ == "KilledWorker":
             last = self.cluster.called(getattr(error.last_worker, "address", "?"))
-            raise BadInput(
-                f"executor: {task.about} was given up after {error.allowed_failures + 1} Dask workers died over it, "
-                f"the last of them {last}; do they have enough memory?"
+            raise BadArgument(
+                "executor",
+                f"{task.about} was given up after {error.allowed_failures + 1} Dask workers died over it, "
+                f"the last of them {last}; do they have enough memory?",
             ) from None
-        raise BadInput(f"executor: the Dask cluster failed over {task.about}: {said(error)}") from error
+        raise BadArgument("executor", f"the Dask cluster failed over {task.about}: {said(error)}") from error
 
     def _look(self) -> None:
         """See who is there; raise if those that are waited for will not come back."""
@@ -454,8 +456,8 @@ class _Sorting:
             return
         self._alone_since = self._alone_since or time.monotonic()
         if time.monotonic() - self._alone_since >= _dask.PATIENCE:
-            raise BadInput(
-                f"executor: the Dask cluster at {self.cluster.address} has had no fit worker for {_dask.PATIENCE:g} s"
+            raise BadArgument(
+                "executor", f"the Dask cluster at {self.cluster.address} has had no fit worker for {_dask.PATIENCE:g} s"
             )
 
     def _under_way_there(self) -> dict[int, tuple[int, int]]:
@@ -477,8 +479,8 @@ def _names(log: Any) -> list[str]:
         name = os.fspath(log)
         if name == STDIN or is_address(name):
             what = "standard input" if name == STDIN else "a study"
-            raise BadInput(f"executor: {what} cannot be read on a cluster; wanted files that its workers see")
+            raise BadArgument("executor", f"{what} cannot be read on a cluster; wanted files that its workers see")
         return [name]
     if isinstance(log, Sequence) and not isinstance(log, bytes):
         return [name for each in log for name in _names(each)]
-    raise BadInput(f"executor: wanted files that the workers of the cluster see; got {shown(type(log))}")
+    raise BadArgument("executor", f"wanted files that the workers of the cluster see; got {shown(type(log))}")

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from frontguard._common.compiled import inlined, kernel
 from frontguard._common.typing import Ints
-from frontguard.errors import BadInput
+from frontguard.errors import BadArgument
 
 Codes = npt.NDArray[np.int32]
 Bytes = npt.NDArray[np.uint8]
@@ -75,7 +75,9 @@ class ArmNames:
 
         if arms.null_count:
             row = arms.is_null().to_numpy(zero_copy_only=False).argmax()
-            raise BadInput(f"arm: {arms.null_count:,} rows have no arm, the first of them row {row + 1:,} of its batch")
+            raise BadArgument(
+                "arm", f"{arms.null_count:,} rows have no arm, the first of them row {row + 1:,} of its batch"
+            )
         if not pa.types.is_dictionary(arms.type):
             return self._codes_of_texts(arms)
         from frontguard.logs.memory import as_arrow, as_numpy
@@ -110,7 +112,7 @@ class ArmNames:
     def _grow(self, longest: int) -> None:
         """Make room for twice as many arms, and for a text of `longest` bytes."""
         if self._count >= _MOST_ARMS // 2:
-            raise BadInput(f"arm: a log may have {_MOST_ARMS // 2:,} arms at most")
+            raise BadArgument("arm", f"a log may have {_MOST_ARMS // 2:,} arms at most")
         slots, hashes, starts, text = self._table
         if 2 * self._count >= len(slots) - 2:
             slots = np.zeros(2 * len(slots), np.uint64)

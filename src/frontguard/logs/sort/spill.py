@@ -25,7 +25,7 @@ import psutil
 
 from frontguard._common.machine import side_by_side, usable_cores
 from frontguard._common.typing import Floats, Ints
-from frontguard.errors import BadInput
+from frontguard.errors import BadArgument, BadInput
 from frontguard.logs.sort.merge import lay_out
 from frontguard.logs.sort.names import Codes
 from frontguard.logs.sort.order import RowOrder
@@ -63,7 +63,7 @@ def ordered_from(
     if memory is None:
         memory = max(LEAST_MEMORY, int(_PART_OF_AVAILABLE * available_memory()))
     if memory < LEAST_MEMORY:
-        raise BadInput(f"memory: rows need {LEAST_MEMORY:,} bytes at least; got {memory:,}")
+        raise BadArgument("memory", f"rows need {LEAST_MEMORY:,} bytes at least; got {memory:,}")
     kept = RowBuffer(metrics, usable, watched)
     clock = clock or Clock()
     # The code of an arm and the values of all metrics; laying rows out takes as much again as the values.

@@ -22,7 +22,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from frontguard.errors import BadInput
+from frontguard.errors import BadArgument, BadInput
 from frontguard.logs.sort.rows import Batch
 from frontguard.logs.sources.files import LogFile, LogFiles, find, is_address, refuse_unless_file
 from frontguard.logs.sources.filter import RowFilter
@@ -109,7 +109,7 @@ def open_log(
         cluster=cluster,
     )
     if format is not None and format not in FORMATS:
-        raise BadInput(f"format must be one of {', '.join(FORMATS)}, or None (guessed); got {shown(format)}")
+        raise BadArgument("format", must=f"be one of {', '.join(FORMATS)}, or None (guessed)", got=shown(format))
     if isinstance(where, Log):
         return where
     if not isinstance(where, LogFiles) and is_frame(where):
@@ -170,7 +170,7 @@ def _study_log(where: str, request: Request, study: str | None) -> Log:
     from frontguard.logs.sources.study import StudyPulls
 
     if request.filter.columns:
-        raise BadInput("where: all pulls of a study count; got a filter of its rows")
+        raise BadArgument("where", "all pulls of a study count; got a filter of its rows")
     if not is_address(where) and (path := Path(where)).exists():
         refuse_unless_file(path)
     table = StudyPulls(where, study)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from frontguard._common.typing import Bools
-from frontguard.errors import BadInput
+from frontguard.errors import BadArgument, BadInput
 from frontguard.notices import RowsLeftOut
 from frontguard.phrases import did_you_mean, joined, quoted, shown
 
@@ -36,14 +36,14 @@ class RowFilter:
         if given is None:
             return cls()
         if not isinstance(given, Mapping):
-            raise BadInput(f"where must be columns and the values that are wanted; got {shown(given)}")
+            raise BadArgument("where", must="be columns and the values that are wanted", got=shown(given))
         wanted = []
         for column, values in given.items():
             if not isinstance(column, str):
-                raise BadInput(f"where must name columns; got {shown(column)}")
+                raise BadArgument("where", must="name columns", got=shown(column))
             several = values if isinstance(values, (list, tuple, set, frozenset)) else [values]
             if not several:
-                raise BadInput(f"where: {shown(column)} needs a value at least; got none")
+                raise BadArgument("where", f"{shown(column)} needs a value at least; got none")
             wanted.append((column, tuple(sorted({_text(value, column) for value in several}))))
         return cls(tuple(sorted(wanted)))
 

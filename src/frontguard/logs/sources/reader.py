@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args
 
 from frontguard._common.typing import Bools, Floats
-from frontguard.errors import BadInput, NoColumn
+from frontguard.errors import BadArgument, BadInput, NoColumn
 from frontguard.logs.sources.filter import ALL_ROWS, RowFilter
 from frontguard.notices import Notice
 from frontguard.phrases import did_you_mean, quoted, shown
@@ -63,19 +63,21 @@ class Request:
         for what, names in (("arm", arms), ("metrics", metrics), ("cluster", clusters)):
             wrong = [name for name in names if not isinstance(name, str)]
             if wrong:
-                raise BadInput(f"{what} must be names of columns; got {shown(wrong[0])}")
+                raise BadArgument(what, must="be names of columns", got=shown(wrong[0]))
         if NO_CLUSTER in clusters and len(clusters) > 1:
-            raise BadInput(f"cluster: {NO_CLUSTER!r} stands for no clusters, and by itself; got {quoted(clusters)}")
+            raise BadArgument(
+                "cluster", f"{NO_CLUSTER!r} stands for no clusters, and by itself; got {quoted(clusters)}"
+            )
         different((*arms, *metrics), "arm and metrics")
         declared = None if cluster is None else () if clusters == (NO_CLUSTER,) else clusters
         different((*(arms or ("arm",)), *metrics, *(declared or ())), "arm, metrics and cluster")
         request = cls(arms, tuple(metrics), cluster=declared, **how)
         if request.layout is not None and request.layout not in get_args(Layout):
-            raise BadInput(f"layout must be 'wide', 'long' or None (guessed); got {shown(request.layout)}")
+            raise BadArgument("layout", must="be 'wide', 'long' or None (guessed)", got=shown(request.layout))
         if request.decimal not in (".", ","):
-            raise BadInput(f"decimal must be '.' or ','; got {shown(request.decimal)}")
+            raise BadArgument("decimal", must="be '.' or ','", got=shown(request.decimal))
         if request.missing_arms not in ("refuse", "drop"):
-            raise BadInput(f"missing_arms must be 'refuse' or 'drop'; got {shown(request.missing_arms)}")
+            raise BadArgument("missing_arms", must="be 'refuse' or 'drop'", got=shown(request.missing_arms))
         return request
 
 
@@ -170,7 +172,9 @@ def pick(request: Request, names: Sequence[str], where: str) -> Picked:
     chosen_by = tuple(name for name in request.filter.columns if name not in picked.texts)
     for name in chosen_by:
         if name in picked.numbers:
-            raise BadInput(f"where: {shown(name)} is a metric; rows must not be chosen by the values that are judged")
+            raise BadArgument(
+                "where", f"{shown(name)} is a metric; rows must not be chosen by the values that are judged"
+            )
     for name in (*picked.texts, *chosen_by, *picked.numbers):
         one_column(name, names, where)
     return replace(picked, texts=(*picked.texts, *chosen_by))
@@ -204,7 +208,7 @@ def different(names: Sequence[str], what: str) -> None:
     """Refuse a list in which a name stands twice."""
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
-        raise BadInput(f"{what} must be different columns; got {shown(twice[0])} more than once")
+        raise BadArgument(what, must="be different columns", got=f"{shown(twice[0])} more than once")
 
 
 def refuse_mixed(where: str) -> NoReturn:

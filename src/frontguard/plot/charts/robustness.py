@@ -8,7 +8,7 @@ from decimal import ROUND_FLOOR
 import numpy as np
 
 from frontguard._common.typing import Ints
-from frontguard.errors import BadInput
+from frontguard.errors import BadArgument, BadInput
 from frontguard.logs.profile import Profile
 from frontguard.phrases import are, natural, number_of, percent
 from frontguard.plot.arms import Arms, in_rows, read
@@ -48,7 +48,9 @@ def robustness(result: Result, profile: Profile | None = None) -> Picture:
             "robustness(result) needs the robustness profile: give it as `profile`, or analyse the log with one"
         )
     if len(known.per_arm) != len(result.arms):
-        raise BadInput(f"profile must be of the {len(result.arms)} arms of the result; got {len(known.per_arm)} arms")
+        raise BadArgument(
+            "profile", must=f"be of the {len(result.arms)} arms of the result", got=f"{len(known.per_arm)} arms"
+        )
     arms = read(result)
     declared = float(known.levels[0])
     order = _fragile_first(arms, known)

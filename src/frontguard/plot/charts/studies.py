@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from frontguard._common.typing import Floats, Ints
-from frontguard.errors import BadInput
+from frontguard.errors import BadArgument, BadInput
 from frontguard.objectives import Objective, parse_tolerance
 from frontguard.phrases import duration, number, number_of, rounded
 from frontguard.plot.arms import FACTOR, RELATIVE_FACTOR, axis_of, beside_each_other, drawable, frame, position_of
@@ -46,8 +46,8 @@ def shrinking(history: History, arms: Sequence[str | int] | None = None) -> Pict
         else [position_of(history.arms, arm, "each of `arms`", "an arm") for arm in arms]
     )
     if not 0 < len(chosen) <= MOST or len(set(chosen)) < len(chosen):
-        raise BadInput(
-            f"arms must be 1 to {MOST} different ones; got {len(chosen)}: {listed([str(a) for a in chosen])}"
+        raise BadArgument(
+            "arms", must=f"be 1 to {MOST} different ones", got=f"{len(chosen)}: {listed([str(a) for a in chosen])}"
         )
     names = in_columns([history.arms[arm] for arm in chosen], 40)
     looks = [replace(look, label=name) for look, name in zip(CONTESTANTS, names, strict=False)]

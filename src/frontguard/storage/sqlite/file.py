@@ -64,8 +64,16 @@ class Unwritable(Unavailable):
 class StudyFile:
     """The connection of this process to a study file; `read` and `write` run a piece of work as one transaction."""
 
-    def __init__(self, path: str | os.PathLike[str], *, read_only: bool, journal: Journal | None, wait: float) -> None:
-        self.name = os.fspath(path)
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        read_only: bool,
+        journal: Journal | None,
+        wait: float,
+        called: str | None = None,
+    ) -> None:
+        self.name = os.fspath(path) if called is None else called
         self.path = Path(os.path.realpath(path))  # where SQLite puts the files beside it
         self.read_only = read_only
         self.wait = wait

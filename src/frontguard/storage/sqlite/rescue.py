@@ -62,15 +62,13 @@ def rescue(path: str | os.PathLike[str], new_path: str | os.PathLike[str]) -> Re
     with TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as folder:
         draft = Path(folder) / target.name
         try:
-            with SqliteStorage(draft) as storage:
+            with SqliteStorage(draft, called=os.fspath(new_path)) as storage:
                 rescued = _write(storage, found)
             if companion(draft, "-wal").exists():  # closing could not move it into the file, and does not say so
-                raise Unwritable(f"{draft} could not be written in full: is the disk full?")
+                raise Unwritable(f"{os.fspath(new_path)} could not be written in full: is the disk full?")
             os.link(draft, target)  # unlike a rename, never over another file
         except FileExistsError:
             raise BadInput(f"{os.fspath(new_path)} exists already; a rescue writes a new file") from None
-        except Unwritable as error:
-            raise Unwritable(str(error).replace(str(draft), os.fspath(new_path))) from error
     return rescued
 
 

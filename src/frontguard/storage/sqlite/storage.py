@@ -33,6 +33,7 @@ class SqliteStorage(Storage):
 
     What `tell` acknowledges is on the disk. `journal` is "wal", or "rollback" where a write-ahead log would not be
     safe (or if it is asked for); `describe` says why. A writer waits up to `wait` seconds for the others.
+    Messages call the file by its path, or as it is `called`.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder, SqliteStorage(f"{folder}/studies.db") as storage:
@@ -52,10 +53,11 @@ class SqliteStorage(Storage):
         read_only: bool = False,
         journal: Journal | None = None,
         wait: float = 60.0,
+        called: str | None = None,
     ) -> None:
         if journal not in (None, "wal", "rollback"):
             raise BadInput(f"journal must be 'wal', 'rollback' or None; got {journal!r}")
-        self._file = StudyFile(path, read_only=read_only, journal=journal, wait=wait)
+        self._file = StudyFile(path, read_only=read_only, journal=journal, wait=wait, called=called)
         self._known: dict[str, log.StudyRow] = {}
         self._sound: set[int] = set()  # studies whose counts were held against their plans
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from frontguard.comparisons.effects import Effect
 from frontguard.comparisons.gate import Check, GatePair, GateResult, Outcome
-from frontguard.notices import InClusters
+from frontguard.notices import ExactDiffers, InClusters
 from frontguard.objectives import Objective
 from frontguard.phrases import cells_of, duration, joined, listed, number, number_of, percent, quoted, visible
 from frontguard.words.comparing import comparisons
+from frontguard.words.counted import rates, taken_as_declared
 from frontguard.words.statements import Statement
 from frontguard.words.tables.terminal import TextColumn, drawn, fitted
 from frontguard.words.threats import able, against
@@ -118,12 +119,21 @@ def _why_open(found: GateResult) -> str:
     if found.status == "unreachable":
         lies = f"where an attacker {able(found.threat, found.contamination)}" if found.contamination else "with these"
         return f"{Statement.GATE_STUCK(lies=lies)}."
+    if _open_because_not_exact(found):
+        return "What was said to be exact was measured differently."
     return {
         "budget": f"The budget is used up after {number_of(found.pulls, 'pull')}.",
         "time": f"The time is over after {number_of(found.pulls, 'pull')}.",
         "cancelled": f"Interrupted after {number_of(found.pulls, 'pull')}.",
         "log": "More measurements would be needed.",
     }.get(found.status, "Not decided yet.")
+
+
+def _open_because_not_exact(found: GateResult) -> bool:
+    """Whether all that is open was said to be exact and is not."""
+    differ = {each.objective for each in found.notices if isinstance(each, ExactDiffers)}
+    checks = [check for pair in found.pairs for check in pair.checks if check.outcome == Outcome.OPEN]
+    return all(check.metric.name in differ for check in checks)
 
 
 # What else is said ----------------------------------------------------------------------------------------------------
@@ -137,10 +147,12 @@ def promise(found: GateResult, *, of_logs: bool = False) -> str:
         scope="",
         said=Statement.GATE_SAID(),
     )
+    declared = taken_as_declared(found.metrics, found.notices)
     if not of_logs:
-        return said
+        return f"{said}{declared}"
     looks = Statement.ANYTIME() if found.anytime else Statement.ONE_LOOK()
-    return f"{said}{looks} What changed between the logs, the machine included, counts as the candidate's doing."
+    doing = " What changed between the logs, the machine included, counts as the candidate's doing."
+    return f"{said}{looks}{declared}{doing}"
 
 
 def robustness(found: GateResult) -> str | None:
@@ -153,7 +165,8 @@ def robustness(found: GateResult) -> str | None:
 
 def remarks(found: GateResult) -> list[str]:
     """What people have to know besides: what is not compared, and what was taken on somebody's word."""
-    said = []
+    rated = rates(found.notices)
+    said = [] if rated is None else [rated]
     columns = next((each.columns for each in found.notices if isinstance(each, InClusters)), ())
     if columns:
         said.append(Statement.CLUSTERS(columns=quoted(columns)))
@@ -177,6 +190,8 @@ def next_step(found: GateResult, *, of_logs: bool = False) -> str | None:
     if found.outcome != Outcome.OPEN or found.broken:
         return None
     tolerance = "allow more with --tolerance"
+    if _open_because_not_exact(found):
+        return "say what counts of it in place of --exact: nothing for its median, or --quantile, or --mean."
     if found.status == "unreachable":
         return f"{tolerance}, or declare a smaller --contamination if you know it to be."
     more = "measure more: give several files for each side, quoted ('main-*.json')" if of_logs else "give it more"

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
+from frontguard._common.typing import Ints
 from frontguard.objectives import Objective
-from frontguard.phrases import joined, number, percentage, rounded_up
-from frontguard.replacing import Replacement
+from frontguard.phrases import joined, number, percentage, rounded_up, visible
+from frontguard.replacing import Excelling, Replacement
 from frontguard.results import Result
+from frontguard.verdicts import Verdict
 from frontguard.words.limits import among_those_within
 from frontguard.words.statements import Statement
+
+MOST_LINES = 12
+"""Arms of which a terminal says below its table what place they have on the list, or beside it."""
 
 
 class _Word(NamedTuple):
@@ -51,9 +59,11 @@ def _spoken(metric: Objective) -> _Word | None:
 def take_instead(result: Result, arm: int) -> str | None:
     """Which listed arm to take in the place of one that is not, and what is certain of the two; None where none is."""
     found = result.replacement(arm)
-    if found is None or not result.metrics:
-        return None
-    return Statement.INSTEAD(arm=found.by, compared=compared(found, result.metrics))
+    return None if found is None or not result.metrics else _instead(found, result.metrics)
+
+
+def _instead(found: Replacement, metrics: tuple[Objective, ...]) -> str:
+    return Statement.INSTEAD(arm=found.by, compared=compared(found, metrics))
 
 
 def compared(found: Replacement, metrics: tuple[Objective, ...]) -> str:
@@ -101,12 +111,45 @@ def _rounded_down(value: float, digits: int) -> float:
 
 
 def what_best_at(result: Result, arm: int) -> str:
-    """What a returned arm is best at, for the reason of its verdict; "" if at nothing."""
-    found = result.best_at(arm)
+    """What a returned arm is best at, for the reason of its verdict."""
+    return _best_at(result.best_at(arm), among_those_within(result))
+
+
+def _best_at(found: Sequence[Excelling], scope: str) -> str:
     certain, seeming = ([each.objective for each in found if each.certain is sure] for sure in (True, False))
-    said, scope = [], among_those_within(result)
+    said = []
     if certain:
         said.append(Statement.BEST_IN(names=joined(certain), scope=scope))
     if seeming:
         said.append(Statement.SEEMS_BEST_IN(names=joined(seeming), scope=scope))
-    return ", ".join(said)
+    return ", ".join(said) or Statement.COMPROMISE()
+
+
+def places_on_list(result: Result, arms: Ints) -> list[str]:
+    """Of each of these arms what it is best at if it is listed, else which one to take instead, at what cost.
+
+    "" of an arm that is not listed, and for which none is known that does.
+    """
+    best, instead = result.excelling(arms), result.replacements(arms) if result.metrics else {}
+    scope, said = among_those_within(result), []
+    for arm in arms.tolist():
+        name = result.arms[arm]
+        if result.verdict(arm) is Verdict.IN:
+            said.append(_best_at(best.get(name, ()), scope))
+        else:
+            said.append(_instead(instead[name], result.metrics) if name in instead else "")
+    return said
+
+
+def list_in_lines(result: Result, arms: Ints | Sequence[int], elsewhere: str) -> list[str]:
+    """The same in a line for each arm, for a terminal; none where the goal is not the list, or nothing is promised.
+
+    `elsewhere` is the option that gives all of it, where these are too many.
+    """
+    if result.goal != "list" or result.certificate.confidence is None:
+        return []
+    chosen = np.asarray(arms, np.int64)
+    said = zip(chosen.tolist(), places_on_list(result, chosen), strict=True)
+    lines = [f"{visible(result.arms[arm])}: {place}." for arm, place in said if place]
+    left = len(lines) - MOST_LINES
+    return lines if left <= 0 else [*lines[:MOST_LINES], f"… and of {left:,} more with {elsewhere}."]

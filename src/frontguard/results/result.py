@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from itertools import islice
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,95 +15,16 @@ from frontguard.comparisons.asked import Asked, Beside
 from frontguard.comparisons.effects import Comparable, Comparison, Comparisons, against
 from frontguard.comparisons.hypervolume import Hypervolume, front_volume
 from frontguard.comparisons.picks import Field, Pick, pick, wish_of
-from frontguard.errors import BadInput
-from frontguard.limits import Gate, Limit
-from frontguard.notices import Notice, plain
-from frontguard.objectives import Objective, differences_in_units, tolerances
-from frontguard.phrases import did_you_mean, listed, quoted, shown, slashed
+from frontguard.errors import BadArgument
+from frontguard.limits import Limit
+from frontguard.notices import Notice
+from frontguard.objectives import Objective, tolerances
+from frontguard.phrases import did_you_mean, listed, quoted, shown
 from frontguard.replacing import Excelling, Replacement, find_best, find_replacing
-from frontguard.verdicts import BEYOND, OPEN, VERDICT_ORDER, WITHIN, Keeping, Verdict
-
-
-@dataclass(frozen=True)
-class Certificate:
-    """What a result guarantees, with probability `confidence` under the threat model.
-
-    Every returned arm is `accuracy`-optimal (Δ ≤ accuracy), and for every Pareto optimal arm there is a returned one
-    that is worse by at most `coverage` in any objective (Definition 5); coverage is infinite where nothing is promised
-    of what is missed. Without a confidence nothing is promised at all, and `void` says why, as a kind: "running" (the
-    policy promises only once it has stopped), "contamination" (it needs clean measurements), "bias" (set by hand), or
-    "medians" (proved for means only).
-    """
-
-    accuracy: float | tuple[float, ...]  # one for all objectives, or one for each
-    coverage: float | tuple[float, ...]
-    confidence: float | None
-    threat: str
-    contamination: float
-    relative: tuple[bool, ...] = ()  # for which objectives the tolerances are shares ("2%"), if for any
-    void: str = ""
-    arms: int | None = None  # of how many arms it speaks
-    aside: tuple[str, ...] = ()  # which arms were set aside, and are not spoken of
-    limits: tuple[str, ...] = ()  # to which the arms must keep of which it speaks
-
-    def to_dict(self) -> dict[str, Any]:
-        """The certificate as plain values that JSON can hold; what is not bounded becomes None."""
-        return {name: plain(value) for name, value in vars(self).items() if name != "relative"}
-
-    def in_units(self, objectives: Sequence[Objective]) -> Certificate:
-        """The same in the objectives' units: differences of a metric, or shares of it where the tolerance is one.
-
-        >>> seconds = Objective("seconds", "minimize", tolerance="2%")
-        >>> inner = Certificate(seconds.inner_tolerance, seconds.inner_tolerance, 0.95, "prescient", 0.1)
-        >>> round(inner.in_units([seconds]).accuracy[0], 6)
-        0.02
-        """
-        return replace(
-            self,
-            accuracy=differences_in_units(objectives, _each(self.accuracy, objectives)),
-            coverage=differences_in_units(objectives, _each(self.coverage, objectives)),
-            relative=tuple(objective.relative for objective in objectives),
-        )
-
-    def amounts(self, objectives: Sequence[Objective]) -> tuple[float, ...]:
-        """The larger of accuracy and coverage for each objective: within what the answer holds in every respect."""
-        return tuple(
-            max(pair) for pair in zip(_each(self.accuracy, objectives), _each(self.coverage, objectives), strict=True)
-        )
-
-    def __str__(self) -> str:
-        return str(attached("certificate")(self))
-
-    def __repr__(self) -> str:
-        """What is told, without what is left at its default; of many arms that were set aside, the first."""
-        told = [each for each in fields(self) if getattr(self, each.name) != each.default and each.name != "aside"]
-        said = [f"{each.name}={getattr(self, each.name)!r}" for each in told]
-        if self.aside:
-            said.append(f"aside=({quoted(self.aside, 8)})")
-        return f"Certificate({', '.join(said)})"
-
-
-def _each(value: float | tuple[float, ...], objectives: Sequence[Objective]) -> tuple[float, ...]:
-    return value if isinstance(value, tuple) else (value,) * len(objectives)
-
-
-@dataclass(frozen=True, eq=False)
-class Guess:
-    """Where no arm is in: what the estimates alone would say, of which nothing is promised, and what it lacks.
-
-    An arm needs `first` pulls at least before any end of its intervals is bounded, and `whole` before all of them are;
-    more, where some of its pulls fail. None where no number of pulls would do, or it is not known.
-    """
-
-    front: Bools  # (K,): the arms that would be returned if the estimates were exact
-    first: int | None = None
-    whole: int | None = None
-
-    def among(self, kept: Ints, arms: int) -> Guess:
-        """The same where its arms are the arms `kept` of more."""
-        front = np.zeros(arms, np.bool_)
-        front[kept] = self.front
-        return replace(self, front=front)
+from frontguard.results.by_arm import AT_A_TIME, ArmParts, ByArm, TableByArm, finite_rows
+from frontguard.results.certificate import Certificate
+from frontguard.results.facts import CostSoFar, Guess, Inner, Kept
+from frontguard.verdicts import BEYOND, VERDICT_ORDER, WITHIN, Keeping, Verdict
 
 
 def said_once(notices: Iterable[Notice]) -> tuple[str, ...]:
@@ -115,46 +35,9 @@ def said_once(notices: Iterable[Notice]) -> tuple[str, ...]:
 MOST_HINTED = 20_000
 """Arms among which a near miss of a name is looked for: among a million it would take half a minute."""
 
-AT_A_TIME = 20_000
-"""Arms that are brought to plain values in one piece."""
 
 WORDS = np.array([verdict.word for verdict in Verdict], object)
 """The word of each verdict, by its number."""
-
-
-class ByArm:
-    """Pairs of an arm's name and a value, made one after another: with a million arms they are not wanted at once."""
-
-    def __init__(self, pairs: Iterable[tuple[str, Any]]) -> None:
-        self.pairs = pairs
-
-    def pieces(self) -> Iterator[dict[str, Any]]:
-        """The pairs as dictionaries of some thousand arms."""
-        rest = iter(self.pairs)
-        while piece := dict(islice(rest, AT_A_TIME)):
-            yield piece
-
-
-class TableByArm(ByArm):
-    """Tables of numbers (K, M) by arm and objective: the number, or a list of one of each table; None if not finite."""
-
-    def __init__(self, arms: Sequence[str], names: Sequence[str], *tables: Floats) -> None:
-        self.arms, self.names, self.tables = arms, names, tables
-        super().__init__(self._pairs())
-
-    def _pairs(self) -> Iterator[tuple[str, Any]]:
-        for arm, *rows in zip(self.arms, *map(finite_rows, self.tables), strict=True):
-            values = rows[0] if len(rows) == 1 else map(list, zip(*rows, strict=True))
-            yield arm, dict(zip(self.names, values, strict=True))
-
-
-def finite_rows(values: Floats) -> Iterator[list[float | None]]:
-    """The rows of a table as Python's own numbers, some thousand at a time; None where they are not finite."""
-    for start in range(0, len(values), AT_A_TIME):
-        part = values[start : start + AT_A_TIME]
-        plain = part.astype(object)
-        plain[~np.isfinite(part)] = None
-        yield from plain.tolist()
 
 
 class Drawing(Protocol):
@@ -171,171 +54,6 @@ class Drawing(Protocol):
 
     def plotly(self) -> Any:
         """The picture as a plotly figure."""
-
-
-@dataclass(frozen=True, eq=False)
-class Inner:
-    """What policies compare: point estimates and boxes (K, M) of which larger values are better in every objective.
-
-    Of a metric that is minimised they are its negative; where its tolerance is a share ("2%"), logarithms.
-    """
-
-    estimates: Floats
-    lower: Floats
-    upper: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class Kept:
-    """How K arms stand to Q limits, and by which intervals of what is limited; all arrays are (K, Q).
-
-    `codes` are those of `Keeping`; `inner` has values of which larger ones keep to the limit better.
-    """
-
-    gates: tuple[Gate, ...]
-    codes: Ints
-    inner: Inner
-
-    @property
-    def of_arms(self) -> Ints:
-        """How each arm (K,) stands to all of them: the worst counts."""
-        worst: Ints = self.codes.max(axis=1)
-        return worst
-
-    @property
-    def estimates(self) -> Floats:
-        """Point estimates in the units of the metrics."""
-        return np.stack([each.metric.outward(self.inner.estimates[:, q]) for q, each in enumerate(self.gates)], axis=1)
-
-    @property
-    def ends(self) -> tuple[Floats, Floats]:
-        """Lower and upper ends of the intervals, in the units of the metrics."""
-        pairs = [
-            each.metric.outward_interval(self.inner.lower[:, q], self.inner.upper[:, q])
-            for q, each in enumerate(self.gates)
-        ]
-        return np.stack([low for low, _ in pairs], axis=1), np.stack([high for _, high in pairs], axis=1)
-
-    def worst(self, arm: int) -> int:
-        """The limit that an arm is beyond, or that is open; of several the first, −1 if it keeps to all."""
-        of_arm = self.codes[arm]
-        return next((int(np.argmax(of_arm == code)) for code in (BEYOND, OPEN) if (of_arm == code).any()), -1)
-
-    def among(self, kept: Ints, arms: int) -> Kept:
-        """The same where its arms are the arms `kept` of more, of which nothing is known."""
-
-        def spread(array: Any, otherwise: float) -> Any:
-            more = np.full((arms, array.shape[1]), otherwise, array.dtype)
-            more[kept] = array
-            return more
-
-        inner = self.inner
-        return Kept(
-            self.gates,
-            spread(self.codes, OPEN),
-            Inner(spread(inner.estimates, np.nan), spread(inner.lower, -np.inf), spread(inner.upper, np.inf)),
-        )
-
-    def to_dict(self, arms: Sequence[str]) -> dict[str, Any]:
-        """Plain values that JSON can hold: the limits, and for each arm how it stands to each."""
-        low, high = (finite_rows(ends) for ends in self.ends)
-        rows = zip(arms, self.codes.tolist(), finite_rows(self.estimates), low, high, strict=True)
-        names = [str(gate) for gate in self.gates]
-        return {
-            "limits": [{key: plain(value) for key, value in vars(gate.limit).items()} for gate in self.gates],
-            "keeping": ByArm(
-                (
-                    arm,
-                    [
-                        {"limit": name, "keeping": Keeping(code).word, "estimate": estimate, "interval": [a, b]}
-                        for name, code, estimate, a, b in zip(names, codes, estimates, lows, highs, strict=True)
-                    ],
-                )
-                for arm, codes, estimates, lows, highs in rows
-            ),
-        }
-
-
-@dataclass(frozen=True, eq=False)
-class CostSoFar:
-    """What pulls have cost so far, and what a further one of each arm is taken to cost, in `unit`.
-
-    `typical` is NaN where no pull has said so. Where pulls report their cost, that is a `metric`.
-    """
-
-    unit: str
-    by_arm: Floats  # (K,)
-    typical: Floats  # (K,)
-    metric: str | None = None
-
-    @property
-    def spent(self) -> float:
-        """What the pulls of all arms have cost."""
-        return float(self.by_arm.sum())
-
-    def to_dict(self, arms: Sequence[str]) -> dict[str, Any]:
-        """Plain values; what is not known becomes None."""
-        amounts = zip(arms, self.by_arm.tolist(), self.typical.tolist(), strict=True)
-        return {
-            "unit": self.unit,
-            "metric": self.metric,
-            "spent": self.spent,
-            "by_arm": {arm: {"spent": spent, "a_pull": None if pull != pull else pull} for arm, spent, pull in amounts},
-        }
-
-
-@dataclass(frozen=True, eq=False)
-class ArmParts:
-    """What the arms are made of, where several columns, or the parameters of a grid, name them together.
-
-    Each column's different texts are kept once, and `codes` (columns, K) says which of them an arm has.
-
-    >>> parts = ArmParts.of(["lang", "size"], [("c", "128"), ("c", "64")])
-    >>> parts.column(0), parts.row(1), str(parts)
-    (['c', 'c'], ('c', '64'), 'lang/size')
-    """
-
-    names: tuple[str, ...]
-    texts: tuple[tuple[str, ...], ...]
-    codes: Ints
-
-    @classmethod
-    def of(cls, names: Sequence[str], rows: Iterable[Sequence[str]]) -> ArmParts:
-        """The parts of each arm, in the order of the arms."""
-        places: list[dict[str, int]] = [{} for _ in names]
-        codes = [[known.setdefault(text, len(known)) for known, text in zip(places, row, strict=True)] for row in rows]
-        table = np.array(codes, np.int64).reshape(len(codes), len(names)).T
-        return cls(tuple(names), tuple(map(tuple, places)), table)
-
-    def column(self, d: int) -> list[str]:
-        """The texts of the d-th column (K,)."""
-        return [self.texts[d][code] for code in self.codes[d].tolist()]
-
-    def beside(self, columns: dict[str, Any], arms: Ints | None = None) -> dict[str, Any]:
-        """These columns, the first of which has names, with the parts behind it; of all arms, or row by row of these.
-
-        >>> list(ArmParts.of(["arm", "size"], [("c", "64")]).beside({"arm": ["c/64"], "pulls": [3]}))
-        ['arm', 'arm of the arm', 'size', 'pulls']
-        """
-        (name, names), *rest = columns.items()
-        some = self if arms is None else replace(self, codes=self.codes[:, arms])
-        # A part may be called as one of these columns is.
-        called = [f"{part} of the arm" if part in columns else part for part in self.names]
-        return {name: names, **{each: some.column(d) for d, each in enumerate(called)}, **dict(rest)}
-
-    def row(self, arm: int) -> tuple[str, ...]:
-        """The parts of an arm."""
-        return tuple(texts[code] for texts, code in zip(self.texts, self.codes[:, arm].tolist(), strict=True))
-
-    def rows(self) -> Iterator[list[str]]:
-        """The parts of each arm, some thousand arms at a time."""
-        for start in range(0, self.codes.shape[1], AT_A_TIME):
-            some = self.codes[:, start : start + AT_A_TIME].tolist()
-            columns = [[texts[code] for code in codes] for texts, codes in zip(self.texts, some, strict=True)]
-            yield from map(list, zip(*columns, strict=True))
-
-    def __str__(self) -> str:
-        return slashed(self.names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -444,10 +162,13 @@ class Result:
         Replacement(by='a', costs={'seconds': 0.0, 'bytes': 0.0}, gains={'seconds': 1.1, 'bytes': 0.0})
         """
         i = arm if isinstance(arm, int) else self.place(arm)
-        k = int(self.replaced_by(np.array([i]))[0])
-        if k < 0:
-            return None
-        return next((found for _, found in self._replacements(np.array([i]), np.array([k]))), None)
+        return self.replacements(np.array([i])).get(self.arms[i])
+
+    def replacements(self, some: Ints | None = None) -> dict[str, Replacement]:
+        """The same of all arms, or of some, by name; without those for which none is known."""
+        arms = np.arange(len(self.arms)) if some is None else some
+        by = self.replaced_by(arms)
+        return dict(self._replacements(arms[by >= 0], by[by >= 0]))
 
     def best_at(self, arm: str | int) -> tuple[Excelling, ...]:
         """In which objectives a returned arm is the best of all (within the limits): certainly, or by the estimates."""
@@ -615,7 +336,7 @@ class Result:
         """The number of an arm by its name."""
         if arm not in self.arms:
             hint = did_you_mean(arm, self.arms) if isinstance(arm, str) and len(self.arms) <= MOST_HINTED else ""
-            raise BadInput(f"{what} must be one of the arms {quoted(self.arms)}{hint}; got {shown(arm)}")
+            raise BadArgument(what, must=f"be one of the arms {quoted(self.arms)}{hint}", got=shown(arm))
         return self.arms.index(arm)
 
     @property
@@ -640,7 +361,9 @@ class Result:
         """
         number, its = self.place(arm), self.place(baseline, "baseline")
         if number == its:
-            raise BadInput(f"baseline must be another arm than the one compared with it; got {shown(arm)} twice")
+            raise BadArgument(
+                "baseline", must="be another arm than the one compared with it", got=f"{shown(arm)} twice"
+            )
         return against(self.boxes, its, np.array([number])).of(0)
 
     def against(self, baseline: str) -> Comparisons:

@@ -1,0 +1,83 @@
+"""Policies that hold what they were told, sorted for each arm and objective, and lend it to copies of themselves."""
+
+from __future__ import annotations
+
+from typing import Self
+from weakref import WeakSet
+
+import numpy as np
+
+from frontguard._common.typing import Bools, Floats, Ints
+from frontguard.evidence.ordered import FIRST_EXTENT, Samples, absorb, take_in
+from frontguard.evidence.samples import COUNTED, empty_pool, empty_table
+from frontguard.policies.base import Policy, State
+from frontguard.policies.pending import Pending
+
+
+class Holding(Policy):
+    """The samples of a policy. Those of which means count are counted while they have few different values."""
+
+    def _hold_nothing(self, counted: Bools) -> None:
+        """Be without values; of which columns of a pull (M,) the different ones are to be `counted`."""
+        self.columns = empty_table(self.arms * self.width)
+        self.columns["low_heap"][:-1][np.tile(counted, self.arms)] = COUNTED
+        self.pool = empty_pool(self.arms * self.width, FIRST_EXTENT)
+        self._beside = np.empty(0)  # values that were not merged into the pool yet, see `_lend`
+        self._pool_users: WeakSet[Holding] = WeakSet([self])  # policies that read this very pool
+
+    @property
+    def samples(self) -> Samples:
+        """All values that were told, sorted for each arm and objective, as kernels read them."""
+        return Samples(self.pool, self._beside, self.columns)
+
+    def values_of(self, arm: int, objective: int, step: int = 1) -> Floats:
+        """What samples hold of an arm and objective: every `step`-th value, in two sorted pieces, one after the other.
+
+        The second piece is what was told last and only lent.
+        """
+        own, lent = self.samples.pieces(arm * self.width + objective)
+        return np.concatenate([own[::step], lent[::step]])
+
+    def only_two_values(self, objective: int) -> Floats | None:
+        """The two values (2,) that all there are of an objective are, if some arm has both; None if it is not so."""
+        known: Floats = np.empty(0)
+        both = False
+        for arm in range(self.arms):
+            here = np.unique(self.values_of(arm, objective))
+            known = np.union1d(known, here)
+            both = both or len(here) == 2
+            if len(known) > 2:
+                return None
+        return known if both else None
+
+    def _hold(self, arms: Ints, values: Floats) -> None:
+        """Take values (n, M) of `arms` (n,), which are in order, into the samples."""
+        self._merge()
+        self._own_pool()
+        self.pool = absorb(self.pool, self.columns, arms, values, True)
+
+    def _lend(self, policy: Self, pending: Pending) -> None:
+        """Let a copy, with columns of its own, read these samples together with what is pending.
+
+        Whoever takes more, this policy or the copy, does so on samples of its own if the other is still there.
+        """
+        policy._beside = pending.lent_to(policy, policy.columns)
+        self._pool_users.add(policy)
+
+    def _merge(self) -> None:
+        """Take what lies beside the pool into it."""
+        if len(self._beside):
+            self._own_pool()
+            self.pool = take_in(self.pool, self._beside, self.columns)
+            self._beside = np.empty(0)
+
+    def _own_pool(self) -> None:
+        """Have a pool that nobody else reads, before it is written to."""
+        if len(self._pool_users) > 1:
+            self._pool_users.discard(self)
+            self.pool, self._pool_users = self.pool.copy(), WeakSet([self])
+
+    def state(self) -> State:
+        """The complete state as named arrays: `from_state` makes a policy of it that goes on as this one would."""
+        self._merge()
+        return super().state()
