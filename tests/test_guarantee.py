@@ -189,8 +189,8 @@ def test_averages_see_the_misses_that_boxes_see(cell: Cell) -> None:
     rule = cell.rule._replace(thresholds=np.full(1, np.log(2.0)))
     left, right = cell.ends
     for seed in range(2):
-        observed = Streams(RewardSource(cell.environment, cell.adversary), seed).take(0, 120)[:, 0].tolist()
-        boxes = np.array([real_box(rule, observed[:n]) for n in range(1, 121)])
+        observed = Streams(RewardSource(cell.environment, cell.adversary), seed).take(0, 80)[:, 0].tolist()
+        boxes = np.array([real_box(rule, observed[:n]) for n in range(1, 81)])
         # So bold a box may become empty, and then goes on without R: what it misses until then is compared.
         length = next(iter(np.flatnonzero(boxes[:, REFUTED]).tolist()), len(boxes))
         assert length > 20

@@ -90,8 +90,11 @@ def test_decisions_and_forecasts(name: str) -> None:
             if not name.startswith("normal"):
                 values[draw.random(len(arms)) < 0.03] = np.nan
             policy.tell(arms, values)
-            foreseen = forecast(policy)
-            seen.append((foreseen.pulls_left, foreseen.outlook, foreseen.arms))
+            if policy.done or len(seen) % 6 == 0:  # a forecast simulates what is to come, which takes long interpreted
+                foreseen = forecast(policy)
+                seen.append((foreseen.pulls_left, foreseen.outlook, foreseen.arms))
+            else:
+                seen.append(())
         return used(policy), seen
 
     check(work)
@@ -161,7 +164,7 @@ def test_verdicts_at_scale(objectives: int) -> None:
 def test_growing_samples(drifts: bool) -> None:
     def work() -> Any:
         draw, sample, seen = np.random.default_rng(1), GrowingSample(), []
-        for batch in range(24):
+        for batch in range(14):
             sample.extend(draw.normal(50.0 * batch if drifts and batch % 2 else 0.0, size=100).round(2))
             seen.append((sample.median(), sample.order_statistic(1), sample.order_statistic(len(sample) // 3)))
         return seen, sample.uses_heaps

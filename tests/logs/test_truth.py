@@ -212,7 +212,7 @@ SHARP = [
 
 @pytest.mark.parametrize("case", SHARP, ids=lambda case: case.name)
 def test_false_verdicts_in_at_most_delta_of_sharp_logs(case: Case) -> None:
-    assert not refuted(case, 60 if case.looks[-1] < 1000 else 20)
+    assert not refuted(case, 40 if case.looks[-1] < 1000 else 15)
 
 
 @pytest.mark.audit

@@ -35,7 +35,7 @@ def clouds() -> list[tuple[str, Floats]]:
     rng = np.random.default_rng(1)
     found = []
     for M in (1, 2, 3, 5):
-        for N in (300, 9_000):
+        for N in (300, 5_000):
             normal = rng.normal(size=(N, M))
             found += [
                 (f"normal {N} x {M}", normal),

@@ -123,7 +123,7 @@ THREATS: list[Threat] = [
 ]  # fmt: skip
 
 
-@settings(max_examples=60)
+@settings(max_examples=35)
 @given(
     arms=st.integers(1, 7),
     objectives=st.integers(1, 3),
