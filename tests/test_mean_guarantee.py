@@ -92,7 +92,7 @@ def test_one_look_of_a_weaker_threat_or_a_larger_share_of_delta_is_caught(monkey
     assert refuted(missed_at_one_look(malicious, 2000, seed=7, length=200, believed=Prescient(malicious.eps)))
     clean = MeanCell("nobody", "0/1, 0.5")
     monkeypatch.setattr(boxes_of_logs, "RATES_SHARE", 4.0)  # of δ': the exact bound is exact
-    monkeypatch.setattr(boxes_of_logs.BoxReader, "_shares", lambda self, objective: (self._share, 4.0 * self._share))
+    monkeypatch.setattr(boxes_of_logs.BoxReader, "_shares", lambda self, objective, share: (share, 4.0 * share))
     assert refuted(missed_at_one_look(clean, 2000, seed=8, length=200))
 
 
