@@ -37,9 +37,17 @@ def study() -> None:
     while pulls := running.ask(8):
         running.tell_many([(p, {"x": draw.normal(p.index), "rate": float(draw.random() < 0.5)}) for p in pulls])
         running.result()
-    policy = fg.Certified(2, 1, threat=fg.Prescient(0.1), accuracy=0.1)
-    policy.tell(arms := policy.ask(), [[float(arm)] for arm in arms])
+    policy = fg.Certified(3, 1, threat=fg.Prescient(0.1), accuracy=0.01)
+    policy.tell(arms := policy.ask(), draw.normal(size=(len(arms), 1)))
     forecast(policy)
+
+
+def pairs() -> None:
+    """Studies of arms that are measured on the same items, of which there are few or any number."""
+    for items in (20, None):
+        running = fg.Study(["a", "b"], [RATE], fg.Prescient(0.02), items=items, paired=True, max_pulls=80)
+        while given := running.ask(8):
+            running.tell_many([(pull, {"rate": float(pull.index)}) for pull in given])
 
 
 def analyze() -> None:
@@ -53,5 +61,5 @@ def analyze() -> None:
 
 if __name__ == "__main__":
     with kernels(COMPILED):  # what is small would be interpreted otherwise
-        for compiled in (simulate, study, analyze):
+        for compiled in (simulate, study, pairs, analyze):
             compiled()
