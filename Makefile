@@ -32,9 +32,11 @@ types: $(VENV)/dev.stamp
 imports: $(VENV)/dev.stamp
 	$(BIN)/python -m tools.contract
 
+# Kernels are compiled while the tests begin with those that need none (`FIRST` of tests/conftest.py).
 pytest: $(VENV)/dev.stamp
-	$(BIN)/python -m tests.kernels
-	$(BIN)/python -m pytest -n logical --dist loadfile --no-loadscope-reorder -m "not audit" $(PYTEST_ARGS)
+	$(BIN)/python -m tests.kernels & \
+	  $(BIN)/python -m pytest -n logical --dist loadfile --no-loadscope-reorder -m "not audit" $(PYTEST_ARGS); \
+	  tested=$$?; wait $$! && exit $$tested
 
 audit: $(VENV)/audit.stamp
 	$(BIN)/python -m pytest -m audit $(PYTEST_ARGS)

@@ -34,7 +34,6 @@ ROOT = Path(__file__).resolve().parents[1]
 SHARED_DATA = Path(os.environ.get("FRONTGUARD_SHARED_DATA", ROOT.parent / "shared" / "data"))
 
 FIRST = (
-    "cli/test_demo.py",
     "storage/test_contract_processes.py",
     "storage",
     "logs/sources",
@@ -42,6 +41,7 @@ FIRST = (
     "cli/run",
     "web/test_live.py",
     "logs/dask/test_cluster.py",
+    "cli/test_demo.py",
     "docs",
     "examples",
     "measure",
@@ -59,9 +59,8 @@ FIRST = (
 )
 """What is begun first, in this order.
 
-Where nothing is compiled yet, the demo compiles most kernels that there are, which takes a minute. Those who need them
-meanwhile would compile them too, so that the others begin with what needs none. Then comes what takes long: a worker
-that got one of these last would keep all waiting.
+Where nothing is compiled yet, kernels are compiled meanwhile, which takes a minute and a half: what needs none begins.
+Then comes what takes long: a worker that got one of these last would keep all waiting.
 """
 
 
