@@ -203,7 +203,7 @@ def test_every_column_of_a_file_may_say_anything(tmp_path: Path, sound: bytes, t
     rng = random.Random(table)
     path = tmp_path / "study.db"
     refused = 0
-    for number in range(15):
+    for number in range(10):
         path.write_bytes(sound)
         column = rng.choice(TABLES[table])
         new = mutant(rng, table, column)
@@ -217,7 +217,7 @@ def test_every_column_of_a_file_may_say_anything(tmp_path: Path, sound: bytes, t
             raise AssertionError(f"{reader.__name__}, {table}.{column} = {new!r:.200}: {error}") from None
         assert time.monotonic() - began < SECONDS
         assert reader is taken_up or path.read_bytes() == content
-    assert refused >= (0 if table == "late" else 4)  # what came late is read by few
+    assert refused >= (0 if table == "late" else 2)  # what came late is read by few
 
 
 # One by one -----------------------------------------------------------------------------------------------------------
