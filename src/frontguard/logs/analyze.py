@@ -23,7 +23,7 @@ from frontguard.logs.checks.ties import refuse_ties
 from frontguard.logs.checks.unusable import UnusableCheck, out_of_bounds, refuse_truths
 from frontguard.logs.clustered import ClusterRows
 from frontguard.logs.counted import CountedFile, marked
-from frontguard.logs.independent import as_independent
+from frontguard.logs.independent import as_independent, independent_as_study, refuse_dependent
 from frontguard.logs.of_study import other_answer, own_answer, question_of, read_study
 from frontguard.logs.paired import check_counted, in_pairs
 from frontguard.logs.sort.order import RowOrder
@@ -36,7 +36,7 @@ from frontguard.logs.sources.files import STDIN, LogFiles, find, is_address
 from frontguard.logs.sources.filter import RowFilter
 from frontguard.logs.sources.frames import is_frame
 from frontguard.logs.sources.log import Log
-from frontguard.logs.sources.reader import NO_CLUSTER, no_column
+from frontguard.logs.sources.reader import in_some_clusters, no_column
 from frontguard.logs.state import LogState, append_to
 from frontguard.logs.state.file import MARK
 from frontguard.notices import Notice, RowsLeftOut, TakenAsRate
@@ -174,7 +174,7 @@ def analyze(
         return Question(chosen, under, level, anytime=looks, limits=kept_to, aim=aim, independent=bool(independent))
 
     if independent:
-        _refuse_dependent(pair, cluster, executor, sketch)
+        refuse_dependent(pair, cluster, executor, sketch)
     pairing = _checked_pairs(pair, items, cluster, log)
     cluster = pairing if pairing is not None else cluster
     chosen = RowFilter.of(where)
@@ -199,7 +199,7 @@ def analyze(
     states: list[Path] = []
     files = find(log) if _is_of_files(log) and (format != "study" or append is not None) else None
     if files is not None and format is None and (states := _state_files(files)):
-        if cluster is not None and cluster not in (NO_CLUSTER, [NO_CLUSTER]):
+        if in_some_clusters(cluster):
             raise BadArgument("cluster", f"a state does not keep clusters; got the state {states[0]}: analyse the logs")
         state = LogState.merge_all([LogState.load(path) for path in states], again=again)
         adaptive = bool(state.about.get("adaptive"))
@@ -234,7 +234,7 @@ def analyze(
                 aim=own.aim if goal is None else aim,
                 coverage=_coverage(own, metrics) if tolerance is None else None,
                 limits=own.limits if limits is None else kept_to,
-                independent=_independent_as_study(opened.study, independent, state=bool(append or sketch)),
+                independent=independent_as_study(opened.study.settings, independent, state=bool(append or sketch)),
             )
         clock = Clock(progress, opened.rows_hint, lambda: opened.share_read)
         if opened.layout == "long":  # it is read to its end before the first pull is known
@@ -308,35 +308,6 @@ def analyze(
         notes += (noted_arms,)
     together = state.about["arm"] if state.about.get("joined") == "/" else ()
     return answer(readable, question, delta=delta, profiled=profile, kind=kind, notes=notes, columns_of_arm=together)
-
-
-def _refuse_dependent(pair: object, cluster: object, executor: object, sketch: int | None) -> None:
-    """Refuse to take arms as independent where something says that they are not, or that cannot be looked at."""
-    if pair is not None:
-        raise BadArgument(
-            "independent", "arms that were measured on the same items (pair) depend on them; leave one away"
-        )
-    if cluster is not None and cluster not in (NO_CLUSTER, [NO_CLUSTER]):
-        raise BadArgument(
-            "independent",
-            "rows of a cluster depend on each other, and arms may share clusters (hosts, days); arms are "
-            "compared in pairs only where every row is an observation: leave cluster or independent away",
-        )
-    for what, given in (("a Dask cluster (executor)", executor), ("a sketch", sketch)):
-        if given is not None:
-            raise BadArgument("independent", f"pairs are read from all values here, and {what} does not have them here")
-
-
-def _independent_as_study(study: Study, given: bool | None, *, state: bool) -> bool:
-    """Whether the arms of a study are taken as independent: its own unless given; not where a state is made of it."""
-    own = study.settings.independent
-    if given and not own:
-        raise BadArgument(
-            "independent",
-            "the study was not begun with it, so that its pulls may share items, seeds or clusters; begin "
-            "one with independent=True (run --independent)",
-        )
-    return own and not state if given is None else given
 
 
 def _refuse_beside_clusters(

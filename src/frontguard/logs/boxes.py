@@ -71,6 +71,9 @@ class BoxReader:
     ([-66.0, -42.0], [-33.0, -7.0])
     """
 
+    of_boxes = 1.0
+    """Of δ, what boxes have; the rest has what is said beside them."""
+
     def __init__(
         self,
         ordered: Readable,
@@ -89,7 +92,7 @@ class BoxReader:
         good = ordered.good
         self._good = [good[d][self._arms] for d in self._columns]
         statistics = statistics_of(self.objectives)
-        self._share = checked_delta(delta) / (2.0 * noisy(statistics) * max(1, len(ordered.pulls)))
+        self._share = self.of_boxes * checked_delta(delta) / (2.0 * noisy(statistics) * max(1, len(ordered.pulls)))
         self._rank = anytime_rank if anytime else fixed_rank
         self._kinds = [each.kind for each in statistics]
         self._levels = [each.level for each in statistics]

@@ -24,8 +24,10 @@ from frontguard.evidence.pairs import MOST_ARMS
 from frontguard.evidence.statistics import EXACT, NORMAL_MEAN
 from frontguard.logs.boxes import Ahead, BoxReader
 from frontguard.logs.sort.ordered import Ordered, Readable
+from frontguard.logs.sources.reader import in_some_clusters
 from frontguard.notices import IndependentArms
 from frontguard.objectives import Objective
+from frontguard.studies.settings import Settings
 from frontguard.theory.threats import Threat
 
 STEP = 0.25
@@ -56,6 +58,35 @@ def as_independent(log: Readable) -> tuple[IndependentLog, IndependentArms]:
     return IndependentLog.of(log), IndependentArms(len(log.pulls))
 
 
+def refuse_dependent(pair: object, cluster: object, executor: object, sketch: int | None) -> None:
+    """Refuse to take arms as independent where something says that they are not, or that cannot be looked at."""
+    if pair is not None:
+        raise BadArgument(
+            "independent", "arms that were measured on the same items (pair) depend on them; leave one away"
+        )
+    if in_some_clusters(cluster):
+        raise BadArgument(
+            "independent",
+            "rows of a cluster depend on each other, and arms may share clusters (hosts, days); arms are "
+            "compared in pairs only where every row is an observation: leave cluster or independent away",
+        )
+    for what, given in (("a Dask cluster (executor)", executor), ("a sketch", sketch)):
+        if given is not None:
+            raise BadArgument("independent", f"pairs are read from all values here, and {what} does not have them here")
+
+
+def independent_as_study(settings: Settings, given: bool | None, *, state: bool) -> bool:
+    """Whether the arms of a study are taken as independent: its own unless given; not where a state is made of it."""
+    own = settings.independent
+    if given and not own:
+        raise BadArgument(
+            "independent",
+            "the study was not begun with it, so that its pulls may share items, seeds or clusters; begin "
+            "one with independent=True (run --independent)",
+        )
+    return own and not state if given is None else given
+
+
 def levels_for(delta: float) -> int:
     """N: the fewest steps that the levels of two independent arms together exceed with probability δ' at most.
 
@@ -84,6 +115,7 @@ class IndependentBoxReader(BoxReader):
     """
 
     ordered: IndependentLog
+    of_boxes = 1.0 - SHARE
 
     def __init__(
         self,
@@ -94,8 +126,7 @@ class IndependentBoxReader(BoxReader):
         anytime: bool = False,
         among: Ints | None = None,
     ) -> None:
-        super().__init__(ordered, objectives, (1.0 - SHARE) * delta, anytime=anytime, among=among)
-        self._delta = delta  # of boxes and pairs together, for those who ask for the same of other arms
+        super().__init__(ordered, objectives, delta, anytime=anytime, among=among)
         self._compared = [d for d, kind in enumerate(self._kinds) if kind != EXACT]
         here = max(1, len(self.ordered.pulls))
         K = self.ordered.arms_of_study or here

@@ -157,6 +157,7 @@ class PairBoxReader(ClusterBoxReader):
     """
 
     ordered: PairedLog
+    of_boxes = 1.0 - SHARE
 
     def __init__(
         self,
@@ -167,8 +168,7 @@ class PairBoxReader(ClusterBoxReader):
         anytime: bool = False,
         among: Ints | None = None,
     ) -> None:
-        super().__init__(ordered, objectives, (1.0 - SHARE) * delta, anytime=anytime, among=among)
-        self._delta = delta  # of boxes and pairs together, for those who ask for the same of other arms
+        super().__init__(ordered, objectives, delta, anytime=anytime, among=among)
         check_counted(self.objectives, self.ordered.items)
         self._unrefuted: dict[tuple[int, float], Floats] = {}  # (n, n) by objective and how far is foreseen: for all ε
         self._values: dict[int, tuple[Floats, Floats]] = {}

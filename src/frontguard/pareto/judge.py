@@ -144,17 +144,13 @@ def judge(
     if boxes.apart is not None:
         return _judge_pairs(boxes, asked)
     lower, upper = boxes.lower, boxes.upper
-    decided_by = _put_out(lower, upper)
-    codes = np.where(decided_by >= 0, int(Verdict.OUT), int(Verdict.UNDECIDED))
-    alive = _alive(boxes, decided_by)
-    rivals_of = tree_of_rivals(upper[alive])
-    beaten, found = _choose(boxes, alive, asked, rivals_of)
+    codes, decided_by, alive, rivals_of, beaten, found = _choose_candidates(boxes, asked)
     choice = None if found is None else found.among(alive, len(lower))
-    chosen = alive[~beaten]
+    own = np.flatnonzero(~beaten)
+    chosen = alive[own]
     candidates = np.zeros(len(lower), np.bool_)
     candidates[chosen] = True
 
-    own = np.flatnonzero(~beaten)
     rivals, shortfalls = find_strongest_rivals(lower[chosen], upper[alive], asked.accuracy, own, tree=rivals_of)
     decided_by[chosen] = _named(alive, rivals)
     inside = shortfalls <= 0.0
@@ -189,22 +185,16 @@ def judge_briefly(
     checked_goal(goal)
     if limits is not None:
         read, keeping = veiled_boxes(boxes, limits, np.size(accuracy))
-        within = np.flatnonzero(keeping != BEYOND)
-        found = judge_briefly(read.of(within), accuracy, coverage, margin, goal=goal)
-        codes = np.full(len(keeping), int(Verdict.OUT))
-        codes[within] = found.codes
-        codes[(codes == Verdict.IN) & (keeping == OPEN)] = Verdict.UNDECIDED  # as `_judge_with_limits` has it
-        return Brief(codes, None if found.choice is None else found.choice.among(within, len(keeping)))
+        left = np.flatnonzero(keeping != BEYOND)
+        found = judge_briefly(read.of(left), accuracy, coverage, margin, goal=goal)
+        choice = None if found.choice is None else found.choice.among(left, len(keeping))
+        return Brief(_codes_with_limits(found.codes, left, keeping), choice)
     asked = _checked(boxes, accuracy, coverage, margin, goal)
     if boxes.apart is not None:
         whole = _judge_pairs(boxes, asked)
         return Brief(whole.codes, whole.choice)
     lower, upper = boxes.lower, boxes.upper
-    decided_by = _put_out(lower, upper)
-    codes = np.where(decided_by >= 0, int(Verdict.OUT), int(Verdict.UNDECIDED))
-    alive = _alive(boxes, decided_by)
-    rivals_of = tree_of_rivals(upper[alive])
-    beaten, choice = _choose(boxes, alive, asked, rivals_of)
+    codes, _, alive, rivals_of, beaten, choice = _choose_candidates(boxes, asked)
     own = np.flatnonzero(~beaten)
     chosen = alive[own]
     if choice is None:
@@ -232,6 +222,25 @@ def _checked(
         got = f"{boxes.lower[row].tolist()} to {boxes.upper[row].tolist()}"
         raise BadInput(f"boxes must not be empty; got {got} for arm {row}")
     return Goal.of(gamma, cover, goal, least_lead)
+
+
+class _Chosen(NamedTuple):
+    """Who is out, and who of the others is a candidate: what every judgement begins with."""
+
+    codes: Ints  # (K,): out or undecided
+    decided_by: Ints  # (K,): an alive arm that puts one out, or −1
+    alive: Ints  # (n,) arms
+    rivals_of: BoxTree  # of the upper ends of the alive ones
+    beaten: Bools  # (n,): which of these are no candidates
+    choice: Choice | None  # of these, how they came on the list, where that is the goal
+
+
+def _choose_candidates(boxes: ArmBoxes, asked: Goal) -> _Chosen:
+    decided_by = _put_out(boxes.lower, boxes.upper)
+    codes = np.where(decided_by >= 0, int(Verdict.OUT), int(Verdict.UNDECIDED))
+    alive = _alive(boxes, decided_by)
+    rivals_of = tree_of_rivals(boxes.upper[alive])
+    return _Chosen(codes, decided_by, alive, rivals_of, *_choose(boxes, alive, asked, rivals_of))
 
 
 def _alive(boxes: ArmBoxes, decided_by: Ints) -> Ints:
@@ -313,16 +322,24 @@ def _judge_with_limits(
     read, keeping = veiled_boxes(boxes, limits, np.size(accuracy))
     left = np.flatnonzero(keeping != BEYOND)
     found = judge(read.of(left), accuracy, coverage, margin, goal=goal)
-    # One that is open has lower ends of −∞, with which it is in only if it has no rival at all.
-    lonely = found.front & (keeping[left] == OPEN)
-    codes, decided_by = np.full(len(keeping), int(Verdict.OUT)), np.full(len(keeping), -1)
+    codes, decided_by = _codes_with_limits(found.codes, left, keeping), np.full(len(keeping), -1)
+    lonely = codes[left] != found.codes
     candidates = np.zeros(len(keeping), np.bool_)
-    codes[left] = np.where(lonely, int(Verdict.UNDECIDED), found.codes)
     decided_by[left], candidates[left] = _named(left, found.decided_by), found.candidates
     decided_by[(codes == Verdict.UNDECIDED) & (keeping == OPEN)] = -1  # its own limit stands in its way, and no rival
     accuracy_slack = np.inf if lonely.any() else found.accuracy_slack
     choice = None if found.choice is None else found.choice.among(left, len(keeping))
     return Verdicts(codes, decided_by, candidates, accuracy_slack, found.coverage_slack, choice)
+
+
+def _codes_with_limits(found: Ints, left: Ints, keeping: Ints) -> Ints:
+    """The codes (K,) of all arms, of which those `left` are not beyond a limit and were judged by what is read of them.
+
+    One that is open has lower ends of −∞, with which it is in only if it has no rival at all: that is not enough.
+    """
+    codes = np.full(len(keeping), int(Verdict.OUT))
+    codes[left] = np.where((found == Verdict.IN) & (keeping[left] == OPEN), int(Verdict.UNDECIDED), found)
+    return codes
 
 
 def front_of_estimates(

@@ -48,8 +48,7 @@ def arms_table(result: Result, failed: Ints | None = None, most: int = MOST_ROWS
         resolution=0.0 if profile is None else profile.resolution,
     )
     names = fitting([result.arms[arm] for arm in rows.tolist()])
-    listed = result.goal == "list" and result.certificate.confidence is not None
-    places = places_on_list(result, rows) if listed else []
+    places = places_on_list(result, rows)
     told = any(places)
     kept = [each for each in made.columns[2:] if not (told and each.name == "instead")]
     entries = tuple(

@@ -33,6 +33,15 @@ BATCH = 1 << 17
 """Rows of a batch: large enough that the loop over batches costs nothing, small enough for the processor's cache."""
 
 
+def in_some_clusters(cluster: object) -> bool:
+    """Whether a column, or several, was given as the cluster.
+
+    >>> in_some_clusters("host"), in_some_clusters(None), in_some_clusters(["none"])
+    (True, False, False)
+    """
+    return cluster is not None and cluster not in (NO_CLUSTER, [NO_CLUSTER])
+
+
 @dataclass(frozen=True)
 class Request:
     """What was asked for, checked; see `open_log`."""

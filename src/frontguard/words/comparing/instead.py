@@ -128,8 +128,11 @@ def _best_at(found: Sequence[Excelling], scope: str) -> str:
 def places_on_list(result: Result, arms: Ints) -> list[str]:
     """Of each of these arms what it is best at if it is listed, else which one to take instead, at what cost.
 
-    "" of an arm that is not listed, and for which none is known that does.
+    "" of an arm that is not listed, and for which none is known that does; of all where the goal is not the list, or
+    nothing is promised.
     """
+    if result.goal != "list" or result.certificate.confidence is None:
+        return [""] * len(arms)
     best, instead = result.excelling(arms), result.replacements(arms) if result.metrics else {}
     scope, said = among_those_within(result), []
     for arm in arms.tolist():
@@ -142,12 +145,10 @@ def places_on_list(result: Result, arms: Ints) -> list[str]:
 
 
 def list_in_lines(result: Result, arms: Ints | Sequence[int], elsewhere: str) -> list[str]:
-    """The same in a line for each arm, for a terminal; none where the goal is not the list, or nothing is promised.
+    """The same in a line for each arm of which there is something to say, for a terminal.
 
     `elsewhere` is the option that gives all of it, where these are too many.
     """
-    if result.goal != "list" or result.certificate.confidence is None:
-        return []
     chosen = np.asarray(arms, np.int64)
     said = zip(chosen.tolist(), places_on_list(result, chosen), strict=True)
     lines = [f"{visible(result.arms[arm])}: {place}." for arm, place in said if place]
