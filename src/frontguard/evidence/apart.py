@@ -14,6 +14,11 @@ evidence is a at least, H_j(a) begins the y, and with levels a_0 < a_1 < … of 
 left above the largest H_j(a_{N−l}) − L_i(a_{l+1}). *Means with a known deviation*: normal mixtures over both arms have
 a closed form (`normal_apart`).
 
+*Rivals.* Whether an arm is in needs less. Of the arms that beat i by more than γ in every objective, if there are any,
+one beats it most, its *best rival*: that is one arm, whichever it is, as γ was fixed beforehand. So bounds of m_j − m_i
+that hold if j is the best rival of i are enough, one for each arm and objective instead of one for each pair and
+objective; they are read off the same evidence with the lower threshold, and nothing else may rest on them.
+
 Where the attacker's replacements may give away what later pulls will measure, arms are not chosen in the dark, and the
 product is no supermartingale. The largest evidence of each arm over all time is still one of independent numbers, of
 which the product reaches e^T with probability (1 + T) e^(−T) at most: T is then chosen by that (`lasting_threshold`).
@@ -32,23 +37,23 @@ from frontguard._common.compiled import inlined, kernel
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.evidence.averages import log_priors_of, log_term, signed_value
 from frontguard.evidence.boundaries import taken_away
-from frontguard.evidence.boxes import COLUMNS, ESTIMATE, REFUTED, BoxRule, usable_shifts
+from frontguard.evidence.boxes import COLUMNS, ESTIMATE, HIGH, LOW, REFUTED, BoxRule, usable_shifts
 from frontguard.evidence.means import threshold_of
 from frontguard.evidence.ordered import Samples
 from frontguard.evidence.samples import Record
 from frontguard.evidence.statistics import NORMAL_MEAN, QUANTILE, RELATIVE, SIGMA, Statistic, kinds_and_scales
 from frontguard.theory.threats import Threat
 
-SHARE = 0.5
-"""Of δ, what evidence on pairs gets where arms are independent; boxes have the rest."""
+PAIRS, RIVALS = 0.2, 0.3
+"""Of δ, what evidence on pairs gets where arms are independent, and what that on rivals; boxes have the rest."""
 
-STRENGTH = 16.0
+STRENGTH = 8.0
 """Weight of the prior of a count's evidence: pairs decide where arms are close, so after many pulls."""
 
 LOWEST, STEP = -3.0, 0.25
 """The logarithm of the evidence that an arm always has, and how far apart the levels are at which it is read."""
 
-NORMAL_SHARE = 0.8
+NORMAL_PAIRS, NORMAL_RIVALS = 0.6, 0.25
 """The same where all that is compared are means with a known deviation: pairs decide nearly everything there."""
 
 NORMAL_WEIGHT = 600.0
@@ -66,10 +71,11 @@ class ApartRule(NamedTuple):
     """By what arms are compared that are independent of each other; beside the `BoxRule` of M objectives, S shifts."""
 
     usable: Bools  # (M,): see `comparable`
-    thresholds: Floats  # (M,): T of each ordered pair; of means, of both orders together
+    thresholds: Floats  # (2, M): T of each ordered pair (of means, of both orders together), and of rivals
     low_priors: Floats  # (M, S): constants of the mixtures, see `boundaries.log_prior_of`, from below ...
     high_priors: Floats  # ... and from above
     evidence: Floats  # (N,): at which an arm's evidence is read, rising
+    levels: Ints  # (2,): how many of these pairs need, and rivals
     lasting: Bools  # (1,): whether what counts is the largest evidence of all time
 
 
@@ -95,25 +101,52 @@ def lasting_threshold(delta: float) -> float:
         T = following
 
 
-def share_of(statistics: Sequence[Statistic]) -> float:
-    """Of δ, what evidence on pairs gets where these count."""
+class Shares(NamedTuple):
+    """Of δ, what evidence on pairs of arms gets, and what evidence on rivals."""
+
+    pairs: float
+    rivals: float
+
+    @property
+    def boxes(self) -> float:
+        """What is left for boxes."""
+        return 1.0 - self.pairs - self.rivals
+
+
+def shares_of(statistics: Sequence[Statistic], *, arms: int, rivals: bool = True) -> Shares:
+    """What evidence on pairs and rivals gets where these statistics count.
+
+    Of two arms each has one rival only, so that evidence on rivals would say what that on pairs says.
+    """
     kinds = kinds_and_scales(statistics)[0][comparable(statistics)]
-    return NORMAL_SHARE if kinds.size and (kinds == NORMAL_MEAN).all() else SHARE
+    normal = kinds.size and (kinds == NORMAL_MEAN).all()
+    shares = Shares(NORMAL_PAIRS, NORMAL_RIVALS) if normal else Shares(PAIRS, RIVALS)
+    return shares if rivals and arms > 2 else Shares(shares.pairs + shares.rivals, 0.0)
 
 
-def apart_rule(threat: Threat, statistics: Sequence[Statistic], rule: BoxRule, *, arms: int, delta: float) -> ApartRule:
-    """Bounds of m_j − m_i for all ordered pairs of K arms and all comparable objectives, at once with 1 − δ.
+def apart_rule(
+    threat: Threat, statistics: Sequence[Statistic], rule: BoxRule, *, arms: int, delta: float, shares: Shares,
+    rivals: bool = True,
+) -> ApartRule:  # fmt: skip
+    """Bounds of m_j − m_i for all ordered pairs of K arms, and for best rivals, each with its share of δ.
 
-    `rule` is that of the boxes, of as many statistics.
+    In all comparable objectives. `rule` is that of the boxes, of as many statistics. Without `rivals` their share is
+    given away.
     """
     usable = comparable(statistics)
-    bounds = max(1, arms * (arms - 1) * int(usable.sum()))
+    each = arms * int(usable.sum())
     lasting = threat.eps > 0.0 and threat.foresees
-    threshold = lasting_threshold(delta / bounds) if lasting else threshold_of(delta / bounds)
-    thresholds = np.where(rule.kinds[: len(usable)] == NORMAL_MEAN, threshold_of(2.0 * delta / bounds), threshold)
-    levels = LOWEST + STEP * np.arange(1, math.ceil((threshold - 2.0 * LOWEST) / STEP) + 1)
+    least = lasting_threshold if lasting else threshold_of
+    of_pairs = delta * shares.pairs / max(1, each * (arms - 1))
+    of_rivals = delta * shares.rivals / max(1, each) if rivals else 0.0
+    plain = np.array([least(of_pairs), least(of_rivals) if of_rivals else np.inf])
+    of_means = [threshold_of(2.0 * of_pairs), threshold_of(of_rivals) if of_rivals else np.inf]
+    normal = rule.kinds[: len(usable)] == NORMAL_MEAN
+    thresholds = np.where(normal, np.array(of_means)[:, None], plain[:, None])
+    needed = [math.ceil((T - 2.0 * LOWEST) / STEP) if T < np.inf else 0 for T in plain]
+    evidence = np.exp(LOWEST + STEP * np.arange(1, max(needed) + 1))
     priors = [log_priors_of(keep, STRENGTH) for keep in (rule.low_keep, rule.high_keep)]
-    return ApartRule(usable, thresholds, priors[0], priors[1], np.exp(levels), np.array([lasting]))
+    return ApartRule(usable, thresholds, *priors, evidence, np.array(needed), np.array([lasting]))
 
 
 def unknown_levels(arms: int, objectives: int, rule: ApartRule) -> Floats:
@@ -279,11 +312,14 @@ def _refresh_levels(
 
 
 @inlined
-def _by_levels(levels: Floats, j: int, i: int, d: int) -> float:
-    """The largest m_j − m_i that two quantiles' evidence does not refute."""
-    last, most = levels.shape[3] - 1, -np.inf
-    for level in range(last + 1):
-        most = max(most, -levels[1, j, d, last - level] - levels[0, i, d, level])
+def _by_levels(levels: Floats, boxes: Floats, j: int, i: int, d: int, needed: int) -> float:
+    """The largest m_j − m_i that two quantiles' evidence does not refute, if so many levels are needed.
+
+    What lies outside an arm's box is refuted by that arm alone.
+    """
+    most, high, low = -np.inf, boxes[j, HIGH, d], boxes[i, LOW, d]
+    for level in range(needed):
+        most = max(most, min(high, -levels[1, j, d, needed - 1 - level]) - max(low, levels[0, i, d, level]))
     return most
 
 
@@ -297,18 +333,19 @@ def _all_back(samples: Samples, asked: Ints, arm: int, column: int) -> bool:
 def _compare(
     boxes: Floats, levels: Floats, samples: Samples, asked: Ints, j: int, i: int, rule: BoxRule, apart: ApartRule
 ) -> None:
-    """Bring the bound of m_j − m_i up to date in every objective."""
+    """Bring the bounds of m_j − m_i up to date in every objective: of the pair, and of rivals if there is room."""
     M = boxes.shape[2]
     for d in range(apart.usable.shape[0]):
         if not apart.usable[d]:
             continue
-        bound = np.inf
-        if rule.kinds[d] == QUANTILE:
-            bound = _by_levels(levels, j, i, d)
-        elif _all_back(samples, asked, i, i * M + d) and _all_back(samples, asked, j, j * M + d):
-            reach = normal_apart(float(asked[i]), float(asked[j]), apart.thresholds[d]) * rule.scales[d, SIGMA]
-            bound = boxes[j, ESTIMATE, d] - boxes[i, ESTIMATE, d] + reach
-        boxes[j, COLUMNS + i, d] = min(boxes[j, COLUMNS + i, d], bound)
+        for kind, column in enumerate(range(COLUMNS + i, boxes.shape[1], boxes.shape[0])):
+            bound = np.inf
+            if rule.kinds[d] == QUANTILE:
+                bound = _by_levels(levels, boxes, j, i, d, apart.levels[kind])
+            elif _all_back(samples, asked, i, i * M + d) and _all_back(samples, asked, j, j * M + d):
+                reach = normal_apart(float(asked[i]), float(asked[j]), apart.thresholds[kind, d])
+                bound = boxes[j, ESTIMATE, d] - boxes[i, ESTIMATE, d] + reach * rule.scales[d, SIGMA]
+            boxes[j, column, d] = min(boxes[j, column, d], bound)
 
 
 @kernel
@@ -324,8 +361,8 @@ def refresh_apart(
         _refresh_levels(levels, boxes, t, samples, asked[t], rule, apart)
         for d in range(apart.usable.shape[0]):
             if boxes[t, REFUTED, d] != 0.0:  # what was said with R, say, is not to be kept
-                for k in range(boxes.shape[0]):
-                    boxes[t, COLUMNS + k, d] = boxes[k, COLUMNS + t, d] = np.inf
+                boxes[t, COLUMNS:, d] = np.inf
+                boxes[:, COLUMNS + t :: boxes.shape[0], d] = np.inf
     for t in touched:
         for k in arms:
             if k != t:

@@ -79,8 +79,10 @@ LOW, HIGH, LOW_FLOOR, HIGH_FLOOR, REFUTED, PLAIN_LOW, PLAIN_HIGH, ESTIMATE, DOUB
 - `ESTIMATE`: the point estimate, and `DOUBT_LOW`, `DOUBT_HIGH`: how far sampling noise may have moved it.
 
 Where there is evidence on pairs of arms besides, K columns more follow, from `COLUMNS` on: the one of number
-COLUMNS + i of arm j is an upper bound of m_j − m_i that is not made of boxes, ∞ where there is none. Rows and columns
-are those of all arms, whichever of them are looked at.
+COLUMNS + i of arm j is an upper bound of m_j − m_i that is not made of boxes, ∞ where there is none. Where there is
+evidence on rivals, K more follow: the one of number COLUMNS + K + i of arm j is such a bound *if j is the best rival
+of i* (`evidence.apart`), and says nothing otherwise. Rows and columns are those of all arms, whichever of them are
+looked at.
 """
 
 COLUMNS = 10  # before the objectives: a column of an arm is one piece of memory, as the rule reads it
@@ -126,9 +128,9 @@ class ArmBoxes:
         return boxes
 
 
-def unknown_boxes(arms: int, objectives: int, *, pairs: bool = False) -> Floats:
-    """Boxes (K, COLUMNS, M) of arms of which nothing is known; with room for evidence on `pairs` of them."""
-    boxes = np.zeros((arms, COLUMNS + arms * pairs, objectives))
+def unknown_boxes(arms: int, objectives: int, *, pairs: bool = False, rivals: bool = False) -> Floats:
+    """Boxes (K, COLUMNS, M) of arms of which nothing is known; with room for evidence on `pairs`, and on `rivals`."""
+    boxes = np.zeros((arms, COLUMNS + arms * (pairs + rivals), objectives))
     boxes[:, COLUMNS:] = np.inf
     boxes[:, [LOW, LOW_FLOOR, PLAIN_LOW, ESTIMATE, DOUBT_LOW, DOUBT_HIGH]] = -np.inf
     boxes[:, [HIGH, HIGH_FLOOR, PLAIN_HIGH]] = np.inf

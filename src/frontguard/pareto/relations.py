@@ -51,17 +51,35 @@ def difference(boxes: Floats, j: int, i: int, d: int) -> float:
 
 
 @inlined
-def sharper(boxes: Floats, j: int, i: int, d: int) -> bool:
-    """Whether pairs say more of m_j − m_i in objective d than boxes do."""
-    return boxes.shape[1] > COLUMNS and bool(boxes[j, COLUMNS + i, d] < boxes[j, HIGH, d] - boxes[i, LOW, d])
+def rival_difference(boxes: Floats, j: int, i: int, d: int) -> float:
+    """The same if j is the best rival of i: enough to know for whether i is in, and for nothing else."""
+    bound = difference(boxes, j, i, d)
+    if boxes.shape[1] > COLUMNS + boxes.shape[0] and bound < np.inf:
+        bound = min(bound, boxes[j, COLUMNS + boxes.shape[0] + i, d])
+    return bound
 
 
 @inlined
-def lasting_difference(boxes: Floats, j: int, i: int, d: int) -> float:
+def bound_of(boxes: Floats, j: int, i: int, d: int, every: bool) -> float:
+    """The bound of m_j − m_i that counts: where `every` objective must come down, `difference`, else that of rivals."""
+    return difference(boxes, j, i, d) if every else rival_difference(boxes, j, i, d)
+
+
+@inlined
+def sharper(boxes: Floats, j: int, i: int, d: int, every: bool) -> bool:
+    """Whether evidence on pairs says more of m_j − m_i in objective d than boxes do."""
+    alone: float = boxes[j, HIGH, d] - boxes[i, LOW, d]
+    return bound_of(boxes, j, i, d, every) < alone
+
+
+@inlined
+def lasting_difference(boxes: Floats, j: int, i: int, d: int, every: bool) -> float:
     """What more pulls can bring that bound down to, if the samples go on as they are."""
     bound: float = boxes[j, HIGH_FLOOR, d] - boxes[i, LOW_FLOOR, d]
     if boxes.shape[1] > COLUMNS and bound < np.inf:
         bound = min(bound, boxes[j, COLUMNS + i, d])
+        if not every and boxes.shape[1] > COLUMNS + boxes.shape[0]:
+            bound = min(bound, boxes[j, COLUMNS + boxes.shape[0] + i, d])
     return bound
 
 
@@ -112,7 +130,7 @@ def shortfall(boxes: Floats, accuracy: Floats, i: int, j: int) -> float:
     """
     least, settled, ahead = np.inf, False, False
     for d in range(accuracy.shape[0]):
-        bound = difference(boxes, j, i, d)
+        bound = rival_difference(boxes, j, i, d)
         missing = bound - accuracy[d]
         least = min(least, missing)
         settled |= missing <= 0.0 and accuracy[d] > 0.0

@@ -553,7 +553,7 @@ def rival_bounds(boxes: Floats, decided_by: Ints, objectives: int) -> Floats | N
 
 def pair_bounds(boxes: Floats, objectives: int) -> Floats | None:
     """Upper bounds (K, K, M) by pairs of an arm less another one; ∞ for none, None without evidence on pairs."""
-    return None if boxes.shape[1] == COLUMNS else boxes[:, COLUMNS:, :objectives].copy()
+    return None if boxes.shape[1] == COLUMNS else boxes[:, COLUMNS : COLUMNS + len(boxes), :objectives].copy()
 
 
 def floors(boxes: Floats) -> Floats:

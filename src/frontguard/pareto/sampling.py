@@ -13,7 +13,7 @@ from frontguard.evidence.boxes import ESTIMATE, HIGH_FLOOR, LOW_FLOOR
 from frontguard.evidence.samples import Table
 from frontguard.pareto.limits import LOWEST
 from frontguard.pareto.relations import (
-    difference,
+    bound_of,
     gain_above,
     gain_below,
     lasting_difference,
@@ -56,13 +56,13 @@ def where_it_counts(boxes: Floats, tolerance: Floats, i: int, j: int, every: boo
     where, extreme, limit = 0, np.inf, -np.inf if every else np.inf
     ahead = False
     for d in range(tolerance.shape[0]):
-        ahead |= lasting_difference(boxes, j, i, d) > 0.0
+        ahead |= lasting_difference(boxes, j, i, d, every) > 0.0
     for d in range(tolerance.shape[0]):
-        in_the_end = lasting_difference(boxes, j, i, d) - tolerance[d]
+        in_the_end = lasting_difference(boxes, j, i, d, every) - tolerance[d]
         if in_the_end == 0.0 and tolerance[d] == 0.0 and ahead and not every:
             in_the_end = np.inf  # to be as good is not enough where j is better elsewhere: see `shortfall`
         limit = max(limit, in_the_end) if every else min(limit, in_the_end)
-        key = -(difference(boxes, j, i, d) - tolerance[d]) if every else in_the_end
+        key = -(bound_of(boxes, j, i, d, every) - tolerance[d]) if every else in_the_end
         if key < extreme:
             where, extreme = d, key
     return where, limit
@@ -77,7 +77,7 @@ def helpful(arms: Table, boxes: Floats, tolerance: Floats, i: int, j: int, every
     where, limit = where_it_counts(boxes, tolerance, i, j, every)
     gain = gain_below(boxes, i, where) + gain_above(boxes, j, where)
     who = who_gains(boxes, arms, i, j, where, float(arms[i].pulls), float(arms[j].pulls))
-    if sharper(boxes, j, i, where):  # pairs are decided by blocks that both have
+    if sharper(boxes, j, i, where, every):  # pairs are decided by blocks that both have
         who = 2 if arms[i].pulls == arms[j].pulls else 0 if arms[i].pulls < arms[j].pulls else 1
     # What has many pulls is believed. Only those that would be sampled are asked: the other one may never get more.
     pulls = arms[i].pulls if who == 0 else arms[j].pulls if who == 1 else min(arms[i].pulls, arms[j].pulls)
@@ -105,7 +105,7 @@ def want(standing: Standing, tolerance: Floats, i: int, j: int, every: bool) -> 
     if who < 0:
         return False
     where, _ = where_it_counts(boxes, tolerance, i, j, every)
-    missing = difference(boxes, j, i, where) - tolerance[where]
+    missing = bound_of(boxes, j, i, where, every) - tolerance[where]
     urgency = missing / standing.scales[where] if missing == missing else np.inf
     if who != 1:
         ask_for(arms, i, urgency)

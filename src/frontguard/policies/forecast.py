@@ -36,7 +36,7 @@ from frontguard.evidence.ordered import Samples, ranked
 from frontguard.evidence.samples import Record, Table
 from frontguard.evidence.statistics import QUANTILE
 from frontguard.pareto.limits import LimitRule, veil_arm
-from frontguard.pareto.relations import lasting_difference, sharper, shortfall, uncovered
+from frontguard.pareto.relations import bound_of, lasting_difference, sharper, shortfall, uncovered
 from frontguard.pareto.rule import nearest_covering, strongest
 from frontguard.pareto.sampling import where_it_counts, who_gains
 from frontguard.pareto.standing import CERTIFIED, FRONT, NOT_RETURNED, RETURNED, UNREACHABLE, Goal, Standing
@@ -160,7 +160,7 @@ def _read_boxes(thought: Thought, i: int) -> None:
 
 
 @kernel
-def _eased(start: Floats, tolerance: Floats, i: int, j: int) -> Floats:
+def _eased(start: Floats, tolerance: Floats, i: int, j: int, every: bool) -> Floats:
     """The tolerances of H_j − L_i, and what may be noise on top of them.
 
     What the floors leave to be gained is known to about a tenth or two of what is still to be gained, G, and the pulls
@@ -168,10 +168,11 @@ def _eased(start: Floats, tolerance: Floats, i: int, j: int) -> Floats:
     """
     eased = tolerance.copy()
     for d in range(tolerance.shape[0]):
-        slack = tolerance[d] - lasting_difference(start, j, i, d)
+        slack = tolerance[d] - lasting_difference(start, j, i, d, every)
         gain = start[i, LOW_FLOOR, d] - start[i, LOW, d] + start[j, HIGH, d] - start[j, HIGH_FLOOR, d]
-        if sharper(start, j, i, d):
-            gain = max(0.0, start[j, COLUMNS + i, d] - (start[j, HIGH_FLOOR, d] - start[i, LOW_FLOOR, d]))
+        if sharper(start, j, i, d, every):
+            bound = bound_of(start, j, i, d, every)
+            gain = max(0.0, bound - (start[j, HIGH_FLOOR, d] - start[i, LOW_FLOOR, d]))
         if gain < np.inf:
             apart = 2.0 * DOUBT * gain
             eased[d] += 0.5 * (np.sqrt(slack * slack + apart * apart) - slack)
@@ -180,7 +181,7 @@ def _eased(start: Floats, tolerance: Floats, i: int, j: int) -> Floats:
 
 @kernel
 def _shrink_pair(thought: Thought, i: int, j: int) -> None:
-    """What differences within pairs would say of i and j, if they had their pulls of the thought.
+    """What evidence on pairs, and on rivals, would say of i and j, if they had their pulls of the thought.
 
     They come down to what the floors of the arms leave by a power of the pulls between that of wide differences, 1/2,
     and that of narrow ones, 1; on a list, to that itself once all items are measured.
@@ -191,10 +192,11 @@ def _shrink_pair(thought: Thought, i: int, j: int) -> None:
     for d in range(boxes.shape[2]):
         for side in range(2):
             a, b = (i, j) if side == 0 else (j, i)
-            bound = thought.start[a, COLUMNS + b, d]
             floor = thought.start[a, HIGH_FLOOR, d] - thought.start[b, LOW_FLOOR, d]
-            if floor < bound < np.inf:
-                boxes[a, COLUMNS + b, d] = floor + (bound - floor) * left
+            for column in range(COLUMNS + b, boxes.shape[1], boxes.shape[0]):
+                bound = thought.start[a, column, d]
+                if floor < bound < np.inf:
+                    boxes[a, column, d] = floor + (bound - floor) * left
 
 
 @kernel
@@ -204,12 +206,12 @@ def _settle(thought: Thought, tolerance: Floats, i: int, j: int, every: bool) ->
     Returns how many pulls that takes; −1 if it is out of sight.
     """
     pulls, boxes = thought.pulls, thought.standing.boxes
-    eased = _eased(thought.start, tolerance, i, j)
+    eased = _eased(thought.start, tolerance, i, j, every)
     before = pulls[i] + pulls[j]
     while (uncovered(boxes, eased, j, i) if every else shortfall(boxes, eased, i, j)) > 0.0:
         where, _ = where_it_counts(boxes, eased if every else tolerance, i, j, every)
         who = who_gains(boxes, thought.standing.arms, i, j, where, pulls[i], pulls[j])
-        if sharper(boxes, j, i, where):
+        if sharper(boxes, j, i, where, every):
             who = 2 if pulls[i] == pulls[j] else 0 if pulls[i] < pulls[j] else 1
         for side in range(2):
             if who == 1 - side:

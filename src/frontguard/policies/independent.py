@@ -14,11 +14,12 @@ import numpy.typing as npt
 
 from frontguard._common.typing import Ints
 from frontguard.errors import BadArgument, BadInput
-from frontguard.evidence.apart import ApartRule, apart_rule, comparable, refresh_apart, share_of, unknown_levels
-from frontguard.evidence.boxes import checked_statistics, unknown_boxes
+from frontguard.evidence.apart import ApartRule, apart_rule, comparable, refresh_apart, shares_of, unknown_levels
+from frontguard.evidence.boxes import COLUMNS, checked_statistics, unknown_boxes
 from frontguard.evidence.pairs import MOST_ARMS
 from frontguard.evidence.statistics import Statistic
 from frontguard.notices import IndependentArms, Notice
+from frontguard.pareto.limits import LimitRule
 from frontguard.policies.certified import Certified
 from frontguard.policies.pending import Pending
 from frontguard.policies.saved import check_range, check_shape
@@ -28,9 +29,14 @@ from frontguard.theory.threats import Threat
 class Independent(Certified):
     """`Certified`, for arms whose measurements do not depend on each other: that is taken for granted.
 
-    Half of δ is for the evidence on pairs of arms, four fifths where only means with a known deviation count. It saves
-    pulls where arms are close, so that many are needed; where few are, it takes more. Up to 300 arms, of which
-    quantiles count, or means with a known deviation.
+    Half of δ is for the evidence on pairs of arms and on rivals, more where only means with a known deviation count.
+    Up to 300 arms, of which quantiles count, or means with a known deviation.
+
+    Parameters
+    ----------
+    foreseen
+        Whether `accuracy` was fixed before anything was measured. If not, evidence on rivals does not count: which arm
+        is the best rival of another depends on it. Nor does it where there are limits, and once an arm is set aside.
 
     >>> from frontguard import Prescient
     >>> policy = Independent(2, 1, threat=Prescient(0.1), accuracy=0.1)
@@ -53,6 +59,8 @@ class Independent(Certified):
         delta: float = 0.1,
         quantiles: npt.ArrayLike = 0.5,
         statistics: Sequence[Statistic] | None = None,
+        limits: LimitRule | None = None,
+        foreseen: bool = True,
         **settings: Any,
     ) -> None:
         counted = checked_statistics(statistics, quantiles, max(objectives, len(statistics or ())), threat)[:objectives]
@@ -66,21 +74,25 @@ class Independent(Certified):
                 "arms are compared by quantiles, and by means with a known deviation (sigma) whose "
                 "tolerance is no percentage; got no such objective: leave it away",
             )
-        self._share = share_of(counted)
+        self._shares = shares_of(counted, arms=arms, rivals=limits is None or not len(limits.columns))
         super().__init__(
-            arms, objectives, threat=threat, delta=delta, quantiles=quantiles, statistics=statistics, **settings
+            arms, objectives, threat=threat, delta=delta, quantiles=quantiles, statistics=statistics, limits=limits,
+            **settings,
+        )  # fmt: skip
+        self.apart = apart_rule(
+            threat, counted, self.rule, arms=arms, delta=delta, shares=self._shares, rivals=foreseen
         )
-        self.apart = apart_rule(threat, counted, self.rule, arms=arms, delta=self._share * delta)
         self._begin()
 
     def _delta_of_boxes(self, delta: float) -> float:
-        return (1.0 - self._share) * delta
+        return self._shares.boxes * delta
 
     def _begin(self) -> None:
         super()._begin()
-        self.standing = self.standing._replace(boxes=unknown_boxes(self.arms, self.width, pairs=True))
         self._read_at = np.zeros(self.arms, np.int64)  # pulls that were asked for when an arm's evidence was read
         if hasattr(self, "apart"):  # which is made of what the boxes are read by
+            boxes = unknown_boxes(self.arms, self.width, pairs=True, rivals=bool(self.apart.levels[1] > 0))
+            self.standing = self.standing._replace(boxes=boxes)
             self.levels = unknown_levels(self.arms, self.objectives, self.apart)
 
     def _check_fixed(self) -> None:
@@ -88,8 +100,11 @@ class Independent(Certified):
         rule, shifts = self.apart, self.rule.costs.shape[1]
         check_shape("apart.usable", rule.usable, np.bool_, (self.objectives,))
         check_shape("apart.lasting", rule.lasting, np.bool_, (1,))
+        check_shape("apart.levels", rule.levels, np.int64, (2,))
+        check_range("apart.levels", rule.levels, 0, len(rule.evidence))
+        check_shape("apart.thresholds", rule.thresholds, np.float64, (2, self.objectives))
+        check_range("apart.thresholds", rule.thresholds, 0.0, np.inf)
         for name, array, shape in (
-            ("thresholds", rule.thresholds, (self.objectives,)),
             ("low_priors", rule.low_priors, (self.width, shifts)),
             ("high_priors", rule.high_priors, (self.width, shifts)),
             ("evidence", rule.evidence, rule.evidence.shape[:1]),
@@ -120,6 +135,7 @@ class Independent(Certified):
         """Boxes, and what two arms' evidence says together of the arms that are not out.
 
         Two arms are looked at as they stand at one moment: of one that was not told, pulls may have been started since.
+        Once an arm is set aside, the best rival among the others may be another one, which was not fixed beforehand.
         """
         found_false = super()._refresh(touched, pulls)
         standing = self.standing
@@ -128,4 +144,6 @@ class Independent(Certified):
         self._read_at = asked
         alive = np.sort(self._alive)
         refresh_apart(standing.boxes, self.levels, self.samples, asked, alive, changed, self.rule, self.apart)
+        if len(self.aside):
+            standing.boxes[:, COLUMNS + self.arms :] = np.inf
         return found_false

@@ -70,7 +70,7 @@ _BOX_RULE = record_type(
 )
 
 _FLAGS, _LEVELS = types.boolean[::1], types.float64[:, :, :, ::1]
-_APART_RULE = record_type(ApartRule, _FLAGS, VECTOR, MATRIX, MATRIX, VECTOR, _FLAGS)
+_APART_RULE = record_type(ApartRule, _FLAGS, MATRIX, MATRIX, MATRIX, VECTOR, INDICES, _FLAGS)
 
 
 @entry(VECTOR(SOURCE, STATES, STATES, _RING, INDICES, VECTOR, _COLUMNS))

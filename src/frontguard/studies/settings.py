@@ -17,7 +17,7 @@ from frontguard._common.written import checked_confidence, checked_goal
 from frontguard.errors import BadArgument, BadInput
 from frontguard.evidence.boxes import first_bounded
 from frontguard.limits import Columns, Gate, Limit, columns_for, parse_limits
-from frontguard.objectives import Objective, parse_objectives
+from frontguard.objectives import Objective, parse_objectives, tolerances
 from frontguard.phrases import did_you_mean, shortened, shown
 from frontguard.policies import Certified
 from frontguard.policies.gate import Gatekeeper
@@ -85,6 +85,7 @@ class Settings:
     cost: Cost | None = None  # of a pull, where they are not all alike
     polish: bool = False  # whether to go on after the certificate until estimates are steady
     independent: bool = False  # whether measurements of different arms do not depend on each other
+    foreseen: bool = True  # whether independent arms have the tolerances that the study began with
     columns: Columns = field(init=False, repr=False, compare=False)  # what a pull measures, and what has a box
 
     def policy(self) -> Certified:
@@ -96,7 +97,7 @@ class Settings:
         elif self.paired:
             kind, optional = Paired, optional | {"items": self.items}
         elif self.independent:
-            kind = Independent
+            kind, optional = Independent, optional | {"foreseen": self.foreseen}
         return kind.for_objectives(
             len(self.arms),
             self.objectives,
@@ -143,6 +144,8 @@ class Settings:
             del settings["polish"]
         if not self.independent:
             del settings["independent"]
+        if self.foreseen:
+            del settings["foreseen"]
         return json.dumps(settings, ensure_ascii=False, default=asdict)
 
     @classmethod
@@ -177,6 +180,7 @@ class Settings:
             "cost": None,
             "polish": False,
             "independent": False,
+            "foreseen": True,
         } | read
         missing = [key for key in _READERS if key not in read]
         if missing:
@@ -303,7 +307,7 @@ class Settings:
         """These settings, changed to the wanted ones where that is sound once pulls were made.
 
         The goal (list or front, tolerances, coverage, how far limits are set) and the budget may change: boxes do not
-        depend on them.
+        depend on them, and what does is no longer looked at (`foreseen`).
         Arms, what is measured, the threat and the confidence may not: chosen after the fact, they would make the
         certificate worthless.
         """
@@ -331,7 +335,9 @@ class Settings:
                 )
         pairs = zip(self.objectives, wanted.objectives, strict=True)
         objectives = tuple(_as_said(ours, theirs) for ours, theirs in pairs)
-        changed = replace(wanted, objectives=objectives, reopened_after=self.reopened_after)
+        kept = bool((tolerances(objectives) == tolerances(self.objectives)).all())
+        foreseen = self.foreseen and (kept or not self.independent)
+        changed = replace(wanted, objectives=objectives, reopened_after=self.reopened_after, foreseen=foreseen)
         if changed == self:
             return self
         return replace(changed, reopened_after=plans)
@@ -520,5 +526,6 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "polish": lambda value: _of_kind(bool, value, "true or false"),
     "cost": lambda value: None if value is None else _read_stored_cost(value),
     "independent": lambda value: _of_kind(bool, value, "true or false"),
+    "foreseen": lambda value: _of_kind(bool, value, "true or false"),
 }
 """What reads each key of the stored text."""
