@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from frontguard.audit.runner import audit
-from frontguard.evidence.apart import STRENGTH
+from frontguard.evidence.apart import LOWEST, STEP, STRENGTH
 from frontguard.evidence.averages import log_priors_of
 from frontguard.logs import clustered
 from frontguard.logs.boxes import Ahead
@@ -146,6 +146,18 @@ def pairs_of_arms_count_no_lies(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(IndependentBoxReader, "_at_levels", at_levels)
 
 
+def rivals_are_soon_believed(patch: pytest.MonkeyPatch) -> None:
+    """Of rivals hardly any evidence is asked for."""
+    real = independent.apart_rule
+
+    def apart_rule(*given: Any, **named: Any) -> Any:
+        rule = real(*given, **named)
+        needed = np.array([rule.levels[0], int(-1.0 * LOWEST / STEP)])
+        return rule._replace(levels=np.minimum(needed, rule.levels))
+
+    patch.setattr(independent, "apart_rule", apart_rule)
+
+
 FAULTS: list[tuple[str, Planted]] = [
     ("workers-that-die", lost_pulls_are_measured_again),
     ("interruptions", interrupted_pulls_are_measured_again),
@@ -173,6 +185,8 @@ FAULTS: list[tuple[str, Planted]] = [
     ("limits-in-a-log", nothing_is_replaced),
     ("independent-arms-hit-by-value", pairs_of_arms_count_no_lies),
     ("independent-arms-in-a-log", pairs_of_arms_count_no_lies),
+    ("independent-rivals-hit-by-value", pairs_of_arms_count_no_lies),
+    ("independent-rivals-hit-by-value", rivals_are_soon_believed),
 ]
 
 

@@ -15,8 +15,11 @@ from frontguard import Gaussian, Malicious, Oblivious, Prescient, Share
 from frontguard.evidence.apart import (
     EQUAL,
     LOWEST,
-    NORMAL_SHARE,
+    NORMAL_PAIRS,
+    NORMAL_RIVALS,
     NORMAL_WEIGHT,
+    PAIRS,
+    RIVALS,
     STRENGTH,
     TOGETHER,
     TOGETHER_UNEQUAL,
@@ -24,12 +27,14 @@ from frontguard.evidence.apart import (
     lasting_threshold,
     normal_apart,
     refresh_apart,
-    share_of,
+    shares_of,
 )
-from frontguard.evidence.boxes import COLUMNS, REFUTED
+from frontguard.evidence.boxes import COLUMNS, HIGH, LOW, REFUTED
 from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, NORMAL_MEAN, Statistic
-from frontguard.policies import Independent
+from frontguard.pareto.limits import LimitRule
+from frontguard.policies import Certified, Independent
 from frontguard.theory.threats import Threat
+from frontguard.verdicts import Verdict
 
 Floats = npt.NDArray[np.float64]
 
@@ -75,30 +80,32 @@ def evidence(policy: Independent, arm: int, points: Floats, sign: float) -> Any:
     ],
 )
 def test_bounds_are_those_of_the_evidence_as_it_is_written(threat: Threat, spread: Any, pulls: int) -> None:
-    values = np.random.default_rng(pulls).normal(size=(2, pulls, 1))
+    """Of pairs and of rivals: what is refuted is, by one of two arms alone, whose box ends there, or by both."""
+    values = np.random.default_rng(pulls).normal(size=(3, pulls, 1))
     values[:, 3::29] = np.nan  # which fail
     values[1] += 0.3
-    policy = told(Independent(2, 1, threat=threat, accuracy=0.1, spread=spread), values)
-    rule, costs = policy.apart, policy.rule.costs[0]
+    policy = told(Independent(3, 1, threat=threat, accuracy=0.1, spread=spread), values)
+    rule, costs, boxes = policy.apart, policy.rule.costs[0], policy.standing.boxes
     for side, sign in enumerate((1.0, -1.0)):
         points = np.unique([sign * policy.values_of(0, 0) - cost for cost in costs])
         found = evidence(policy, 0, np.concatenate([[-1e9], points]), sign)
         ends = np.concatenate([[-np.inf], points])
         wanted = [ends[np.argmax(found < level)] for level in np.log(rule.evidence)]
         np.testing.assert_array_equal(policy.levels[side, 0, 0], wanted)
-    # What is refuted is: however m_0 is chosen, the two arms together have the evidence.
-    bound = float(policy.standing.boxes[1, COLUMNS + 0, 0])
+    bounds = boxes[1, [COLUMNS, COLUMNS + 3], 0]
     if pulls < 10:
-        assert bound == np.inf
+        assert np.isinf(bounds).all()
         return
-    gap = bound + 1e-9
+    assert bounds[1] < bounds[0] < boxes[1, HIGH, 0] - boxes[0, LOW, 0]
     of_0 = np.unique([policy.values_of(0, 0) - cost for cost in costs])
-    of_1 = np.unique([policy.values_of(1, 0) + cost for cost in costs]) - gap
-    points = np.sort(np.concatenate([[-1e9, 1e9], of_0, of_1, of_0 - 1e-12, of_1 + 1e-12]))
-    product = evidence(policy, 0, points, 1.0) + evidence(policy, 1, -(points + gap), -1.0)
-    assert product.min() >= rule.thresholds[0]
-    less = bound - 0.5  # and of much less it is not said
-    assert (evidence(policy, 0, points, 1.0) + evidence(policy, 1, -(points + less), -1.0)).min() < rule.thresholds[0]
+    for bound, threshold in zip(bounds, rule.thresholds[:, 0], strict=True):
+        least = []
+        for gap in (bound + 1e-9, bound - 0.5):  # and of much less it is not said
+            of_1 = np.unique([policy.values_of(1, 0) + cost for cost in costs]) - gap
+            points = np.sort(np.concatenate([of_0, of_1, of_0 - 1e-12, of_1 + 1e-12]))
+            points = points[(points >= boxes[0, LOW, 0]) & (points + gap <= boxes[1, HIGH, 0])]
+            least.append((evidence(policy, 0, points, 1.0) + evidence(policy, 1, -(points + gap), -1.0)).min())
+        assert least[1] < threshold <= least[0]
 
 
 def test_means_with_a_known_deviation_are_bounded_by_the_worst_pair_of_means() -> None:
@@ -134,7 +141,7 @@ def test_a_failed_pull_leaves_means_as_they_were_and_drift_takes_nothing_back() 
     values[1] = 1.0
     policy = told(Independent(2, 1, threat=Oblivious(0.0), accuracy=0.1, statistics=known), values)
     bound = float(policy.standing.boxes[0, COLUMNS + 1, 0])
-    assert bound == pytest.approx(2.0 * normal_apart(50.0, 50.0, policy.apart.thresholds[0]) - 1.0)
+    assert bound == pytest.approx(2.0 * normal_apart(50.0, 50.0, policy.apart.thresholds[0, 0]) - 1.0)
     told(policy, np.full((2, 1, 1), np.nan))
     assert policy.standing.boxes[0, COLUMNS + 1, 0] == bound
 
@@ -200,15 +207,73 @@ def test_who_foresees_needs_the_larger_threshold_and_nobody_more() -> None:
 @pytest.mark.parametrize("threat", [Oblivious(0.1), Prescient(0.1), Malicious(0.1), Share(0.1), Prescient(0.0)])
 def test_the_larger_threshold_is_taken_wherever_replacements_may_give_the_future_away(threat: Threat) -> None:
     policy = Independent(4, 2, threat=threat, accuracy=0.1, delta=0.1)
-    each = 0.05 / (4 * 3 * 2)
     lasting = threat.eps > 0.0 and not isinstance(threat, Oblivious)
-    wanted = lasting_threshold(each) if lasting else -math.log(each)
-    assert policy.apart.thresholds.tolist() == pytest.approx([wanted, wanted], abs=1e-8)
+    for found, needed, each in (
+        (policy.apart.thresholds[0], policy.apart.levels[0], 0.1 * PAIRS / (4 * 3 * 2)),
+        (policy.apart.thresholds[1], policy.apart.levels[1], 0.1 * RIVALS / (4 * 2)),
+    ):
+        wanted = lasting_threshold(each) if lasting else -math.log(each)
+        assert found.tolist() == pytest.approx([wanted, wanted], abs=1e-8)
+        assert wanted <= 2.0 * LOWEST + 0.25 * needed < wanted + 0.2501
     assert policy.apart.lasting.tolist() == [lasting]
-    assert share_of([Statistic(NORMAL_MEAN), Statistic(EXACT)]) == NORMAL_SHARE
-    assert share_of([Statistic(NORMAL_MEAN), Statistic()]) == share_of([Statistic()]) == 0.5
-    pairs = 2.0 * LOWEST + 0.25 * len(policy.apart.evidence)
-    assert wanted <= pairs < wanted + 0.2501
+    assert len(policy.apart.evidence) == policy.apart.levels.max()
+
+
+def test_boxes_pairs_and_rivals_share_delta() -> None:
+    normal, median = Statistic(NORMAL_MEAN), Statistic()
+    for counted, wanted in (
+        ([median], (PAIRS, RIVALS)),
+        ([normal, median], (PAIRS, RIVALS)),
+        ([normal, Statistic(EXACT)], (NORMAL_PAIRS, NORMAL_RIVALS)),
+    ):
+        shares = shares_of(counted, arms=3)
+        assert shares == wanted
+        assert shares.boxes + shares.pairs + shares.rivals == pytest.approx(1.0)
+        # Where rivals say no more than pairs, or nothing may be said of them, pairs have what they would have.
+        assert shares_of(counted, arms=2) == shares_of(counted, arms=3, rivals=False) == (sum(wanted), 0.0)
+    known = (Statistic(NORMAL_MEAN, scale=(0.0, 1.0, 1.0, 0.0, 2.0)),)
+    policy = Independent(5, 1, threat=Oblivious(0.0), accuracy=0.0, delta=0.1, statistics=known)
+    wanted_T = [-math.log(2.0 * 0.1 * NORMAL_PAIRS / 20), -math.log(0.1 * NORMAL_RIVALS / 5)]
+    assert policy.apart.thresholds[:, 0].tolist() == pytest.approx(wanted_T, abs=1e-8)
+    boxes = Certified(5, 1, threat=Oblivious(0.0), accuracy=0.0, delta=0.1 * shares.boxes, statistics=known)
+    np.testing.assert_array_equal(policy.rule.thresholds, boxes.rule.thresholds)
+
+
+def test_only_whether_an_arm_is_in_rests_on_rivals() -> None:
+    """Bounds that hold if one arm is the best rival of another are no bounds of their difference."""
+    values = np.random.default_rng(1).normal(size=(3, 400, 1)) + np.array([0.0, 0.0, -3.0])[:, None, None]
+    policy = told(Independent(3, 1, threat=Oblivious(0.0), accuracy=0.01), values)
+    before = policy.copy()
+    before._judge()
+    assert before.verdict_codes.tolist() == [Verdict.UNDECIDED, Verdict.UNDECIDED, Verdict.OUT]
+    policy.standing.boxes[:, COLUMNS + 3 :] = -1.0  # as if every arm were certainly better than every other
+    policy._judge()
+    assert policy.verdict_codes.tolist() == [Verdict.IN, Verdict.IN, Verdict.OUT]
+    found, alone = policy.result(), before.result()
+    assert found.pairs is not None and alone.pairs is not None  # noqa: PT018
+    np.testing.assert_array_equal(found.pairs, alone.pairs)
+    np.testing.assert_array_equal(found.lower, alone.lower)
+
+
+def test_rivals_do_not_count_where_the_best_one_was_not_fixed_beforehand() -> None:
+    values = np.random.default_rng(1).normal(size=(3, 400, 1))
+    clean = {"threat": Oblivious(0.0), "accuracy": 0.01}
+    policy = told(Independent(3, 1, **clean), values)  # type: ignore[arg-type]
+    assert np.isfinite(policy.standing.boxes[0, COLUMNS + 3 + 1, 0])
+    policy.set_aside([2])  # of the others, the best rival of an arm may be another one
+    told(policy, values[:, :10])
+    assert np.isinf(policy.standing.boxes[:, COLUMNS + 3 :]).all()
+    assert np.isfinite(policy.standing.boxes[0, COLUMNS + 1, 0])
+
+    late = told(Independent(3, 1, **clean, foreseen=False), values)  # type: ignore[arg-type]
+    assert late.standing.boxes.shape[1] == COLUMNS + 3
+    np.testing.assert_array_equal(late.rule.thresholds, policy.rule.thresholds)  # nothing is gained by giving it up
+    assert late.apart.thresholds[0, 0] == policy.apart.thresholds[0, 0]
+
+    limits = LimitRule(np.array([0]), np.array([-9.0]), np.array([-9.0]))
+    limited = Independent(3, 1, **clean, limits=limits)  # type: ignore[arg-type]
+    assert limited.standing.boxes.shape[1] == COLUMNS + 3
+    assert limited.apart.thresholds[0, 0] < policy.apart.thresholds[0, 0]
 
 
 def test_what_cannot_be_compared_is_refused() -> None:

@@ -17,7 +17,7 @@ from frontguard.policies import Independent
 from frontguard.simulation.engine import drive_by_turns, simulate_one
 from frontguard.simulation.environments import gaussian
 from frontguard.simulation.streams import RewardSource, Streams
-from frontguard.studies.settings import Settings
+from frontguard.studies.settings import Budget, Settings
 from frontguard.words.notices import sentence
 
 VOLTS = Objective("volts", tolerance=0.05, statistic="mean", sigma=1.0)
@@ -42,6 +42,23 @@ def test_a_study_compares_in_pairs_and_says_what_it_takes_for_granted() -> None:
     assert "independent" not in Settings(("a", "b"), (VOLTS,), CLEAN).to_json()
     with pytest.raises(BadInput, match="begun with other independence"):
         study.settings.taken_up(Settings(("a", "b"), (VOLTS,), CLEAN), 0)
+
+
+def test_tolerances_that_were_changed_by_looking_leave_rivals_out() -> None:
+    begun = Settings(("a", "b", "c"), (VOLTS,), CLEAN, independent=True)
+    wider = replace(begun, objectives=(replace(VOLTS, tolerance=0.2),))
+    longer = begun.taken_up(replace(begun, budget=Budget(max_pulls=9)), 3)
+    changed = longer.taken_up(wider, 4)
+    assert longer.foreseen
+    assert not changed.foreseen
+    assert not changed.taken_up(begun, 5).foreseen  # what was looked at was looked at
+    again = Settings.from_json(changed.to_json())
+    assert again == changed
+    assert "foreseen" not in longer.to_json()
+    arms, boxes = 3, [each.policy().standing.boxes.shape[1] for each in (begun, changed)]
+    assert boxes == [COLUMNS + 2 * arms, COLUMNS + arms]
+    plain = Settings(("a", "b", "c"), (VOLTS,), CLEAN)
+    assert plain.taken_up(replace(plain, objectives=wider.objectives), 1).foreseen
 
 
 def test_arms_that_share_something_are_refused() -> None:

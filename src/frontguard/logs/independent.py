@@ -18,7 +18,6 @@ import numpy as np
 
 from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadArgument
-from frontguard.evidence.apart import SHARE
 from frontguard.evidence.boxes import ArmBoxes
 from frontguard.evidence.pairs import MOST_ARMS
 from frontguard.evidence.statistics import EXACT, NORMAL_MEAN
@@ -29,6 +28,9 @@ from frontguard.notices import IndependentArms
 from frontguard.objectives import Objective
 from frontguard.studies.settings import Settings
 from frontguard.theory.threats import Threat
+
+SHARE = 0.5
+"""Of δ, what evidence on pairs gets; intervals have the rest. Tolerances of a log may be tried: rivals get nothing."""
 
 STEP = 0.25
 """How far apart the levels are at which ends are read."""

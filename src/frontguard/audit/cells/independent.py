@@ -17,6 +17,11 @@ def _alike(objective: Objective) -> World:
     return World((objective,), tuple((normal(3.0, 1.0),) for _ in range(_ARMS)))
 
 
+def _nearly_best(objective: Objective) -> World:
+    """The first arm is beaten by the second alone, by less than any number of pulls would show."""
+    return World((objective,), tuple((normal(middle, 1.0),) for middle in (3.0, 3.000001, 0.0)))
+
+
 def _drives(rng: Rng, threat: Threat, world: World) -> Answers:
     """Hits push the first arm up and the others down; whoever picks them hits values that lie on the other side."""
     study = begun(world, rng, threat, max_pulls=_PULLS * _ARMS, goal="front", independent=True)
@@ -38,6 +43,12 @@ def _pushed(rng: Rng, threat: Threat, values: Floats, *, up: bool) -> Told:
 def independent_arms_hit_by_value(rng: Rng) -> Answers:
     """Arms that are alike and independent, compared in pairs; a malicious attacker hits what hurts most."""
     yield from _drives(rng, Malicious(0.25), _alike(Objective("quality")))
+
+
+@cell
+def independent_rivals_hit_by_value(rng: Rng) -> Answers:
+    """Of independent arms the best is pushed down and the next one up, which is in only if nobody is better."""
+    yield from _drives(rng, Malicious(0.25), _nearly_best(Objective("quality")))
 
 
 @cell
