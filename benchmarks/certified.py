@@ -1,7 +1,8 @@
 """What the certified policy saves: its pulls beside those of R-PSI and Auer-A1, on the same rewards and attacks.
 
 `python -m benchmarks certified` prints the tables; `python -m benchmarks.certified docs/certified.md` also writes them
-into the page, between its markers. Four tables: the same guarantee; equal usefulness; without any R; clean rewards.
+into the page, between its markers. Tables: the same guarantee, also for independent arms and for the short list; where
+RO falls; equal usefulness; without any R; clean rewards.
 """
 
 from __future__ import annotations
@@ -40,6 +41,19 @@ SMALL = 0.1
 
 LARGE = 0.3
 """Contamination from which MovieLens is not asked for its RO: R is far from holding for its scores."""
+
+BEFORE_RO = {
+    ("MovieLens", 0.05): 0.99,
+    ("MovieLens", 0.3): 0.99,
+    ("MovieLens", 0.4): 0.24,
+    ("SW-LLVM, as published", 0.05): 0.99,
+    ("SW-LLVM, as published", 0.2): 0.99,
+    ("SW-LLVM, as published", 0.3): 0.98,
+    ("SW-LLVM, as published", 0.4): 0.17,
+    ("SW-LLVM, as the theory demands", 0.2): 0.99,
+    ("SW-LLVM, as the theory demands", 0.4): 0.43,
+}
+"""RO of the policy that split δ over shifts and sampled every arm that was in the way; 1.00 in all other cells."""
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
@@ -173,7 +187,7 @@ def cells(setting: Setting, old: Measured, new: Measured) -> list[str]:
         f"{setting.eps:g}",
         f"{old.pulls:,.0f}",
         f"{new.pulls:,.0f} ± {b.sc.error:,.0f}",
-        f"{old.pulls / new.pulls:.1f}",
+        f"{old.pulls / new.pulls:.2f}" if old.pulls < 10 * new.pulls else f"{old.pulls / new.pulls:.1f}",
         both(a.rsr, b.rsr),
         both(a.ro.mean, b.ro.mean),
         both(a.rf1.mean, b.rf1.mean, 3),
@@ -185,25 +199,42 @@ def cells(setting: Setting, old: Measured, new: Measured) -> list[str]:
 def same_guarantee(every: Sequence[Setting]) -> tuple[list[Row], str]:
     """Table A: accuracy 2D + α, coverage 2D, δ = 0.1 for both."""
     heading("the same guarantee: R-PSI's pulls / certified's")
-    lines, ratios, rsr, rf1, ro = [], [], [], [], []
+    rows, text = _side_by_side(every, CONTESTANTS["certified"])
+    notes = [f"- {name_of(e)}: {holds(e)}." for e in dict.fromkeys(s.experiment for s in every)]
+    return rows, "\n\n".join([text, "\n".join(notes)])
+
+
+def independent_arms(every: Sequence[Setting]) -> tuple[list[Row], str]:
+    """Table A where it is known that arms are independent of each other, as those of these simulations are."""
+    heading("the same guarantee, independent arms: R-PSI's pulls / certified's")
+    return _side_by_side(every, replace(CONTESTANTS["certified"], kind=Independent))
+
+
+def _side_by_side(every: Sequence[Setting], contestant: ExperimentPolicy) -> tuple[list[Row], str]:
+    lines, ratios, rsr, rf1, ro, since = [], [], [], [], [], []
     for setting in every:
-        old, new = rpsi(setting), measure(setting, CONTESTANTS["certified"])
+        old, new = rpsi(setting), measure(setting, contestant)
         ratios.append(old.pulls / new.pulls)
         rsr.append(new.score.rsr)
         rf1.append(new.score.rf1.mean - old.score.rf1.mean)
+        since.append(new.score.ro.mean - BEFORE_RO.get((name_of(setting.experiment), setting.eps), 1.0))
         if setting.experiment.dataset != "movielens" or setting.eps < LARGE:
             ro.append(new.score.ro.mean - old.score.ro.mean)
         lines.append([*cells(setting, old, new), new.ended_early or "–"])
     rows = [
         Row("smallest ratio of a cell", min(ratios), at_least=6.5),
         Row(f"geometric mean of {len(ratios)} cells", geometric(ratios), at_least=55.0),
-        Row("smallest RSR of a cell", min(rsr), at_least=1 - DELTA),
+        Row("smallest RSR of a cell", min(rsr), at_least=1.0),
         Row("1 + smallest difference of r-F1 to R-PSI", 1 + min(rf1), at_least=1.0),
-        Row(f"1 + smallest difference of RO, all cells but MovieLens at ε ≥ {LARGE}", 1 + min(ro), at_least=0.98),
+        Row("1 + smallest difference of RO to the policy before", 1 + min(since), at_least=0.995),
+        Row(
+            f"1 + smallest difference of RO to R-PSI, all cells but MovieLens at ε ≥ {LARGE}",
+            1 + min(ro),
+            at_least=0.98,
+        ),
     ]
-    notes = [f"- {name_of(e)}: {holds(e)}." for e in dict.fromkeys(s.experiment for s in every)]
-    summary = f"Smallest ratio {min(ratios):.1f}, geometric mean {geometric(ratios):.1f}."
-    return rows, "\n\n".join([table([*HEADINGS, "other ends"], lines), summary, "\n".join(notes)])
+    summary = f"Smallest ratio {min(ratios):.2f}, geometric mean {geometric(ratios):.1f}."
+    return rows, "\n\n".join([table([*HEADINGS, "other ends"], lines), summary])
 
 
 def short_list(every: Sequence[Setting]) -> tuple[list[Row], str]:
@@ -384,6 +415,7 @@ def clean(runs: int = RUNS) -> tuple[list[Row], str]:
 
 PARTS = (
     ("The same guarantee", same_guarantee),
+    ("The same guarantee, independent arms", independent_arms),
     ("The short list", short_list),
     ("Where RO falls, and why", controls),
     ("Equal usefulness", equal_usefulness),
