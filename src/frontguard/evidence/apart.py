@@ -143,10 +143,10 @@ def apart_rule(
     of_means = [threshold_of(2.0 * of_pairs), threshold_of(of_rivals) if of_rivals else np.inf]
     normal = rule.kinds[: len(usable)] == NORMAL_MEAN
     thresholds = np.where(normal, np.array(of_means)[:, None], plain[:, None])
-    needed = [math.ceil((T - 2.0 * LOWEST) / STEP) if T < np.inf else 0 for T in plain]
+    needed = [math.ceil((T - 2.0 * LOWEST) / STEP) if np.isfinite(T) else 0 for T in plain]
     evidence = np.exp(LOWEST + STEP * np.arange(1, max(needed) + 1))
-    priors = [log_priors_of(keep, STRENGTH) for keep in (rule.low_keep, rule.high_keep)]
-    return ApartRule(usable, thresholds, *priors, evidence, np.array(needed), np.array([lasting]))
+    low, high = (log_priors_of(keep, STRENGTH) for keep in (rule.low_keep, rule.high_keep))
+    return ApartRule(usable, thresholds, low, high, evidence, np.array(needed), np.array([lasting]))
 
 
 def unknown_levels(arms: int, objectives: int, rule: ApartRule) -> Floats:

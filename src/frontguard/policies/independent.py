@@ -26,7 +26,7 @@ from frontguard.policies.saved import check_range, check_shape
 from frontguard.theory.threats import Threat
 
 GROWTH = 0.01
-"""By how much the pulls of an arm grow at a time: half as much as usual, as who wants pairs compared wants few pulls."""
+"""By how much the pulls of an arm grow at a time: half as much as usual, as who has pairs compared wants few pulls."""
 
 
 class Independent(Certified):
