@@ -39,11 +39,8 @@ def command(arguments: list[str]) -> str:
     return f"""
 import sys
 sys.argv[1:] = {arguments!r}
-from frontguard.cli import main
-try:
-    main()
-except SystemExit as end:
-    assert not end.code, end
+from frontguard.cli import run_command
+assert not run_command()
 """
 
 
