@@ -6,7 +6,7 @@ come from `words`, JSON from `documents`. Where to start:
 - `app`: the commands there are.
 - `run`, `analyze`, `gate`, `plan`, `report`, `serve`, `rescue`, `reproduce`, `demo`: one module a command.
 - `values`: numbers, sizes and METRIC=VALUE as options take them; `help`: options in groups, a word for what each takes.
-- `leaving`: how a process ends that has nothing open.
+- `plain`: options that need no looking at; `leaving`: how a process ends that has nothing open.
 """
 
 from __future__ import annotations
