@@ -139,6 +139,32 @@ def test_what_another_version_left_is_no_hindrance(monkeypatch: pytest.MonkeyPat
     assert third.stats.cache_hits, "what was compiled was not kept"
 
 
+KEPT = """
+import sys
+import numpy as np
+from frontguard._common.machine_code import dispatcher, was_kept
+from tests._common.kept_kernel import ascending
+
+made = dispatcher(ascending)
+found = was_kept(made, (np.array([3.0, 1.0, 2.0]),))
+print(found, made(np.array([3.0, 1.0, 2.0])).tolist(), "numba.typed.typedlist" in sys.modules)
+print(dispatcher(lambda x: x + 1)(1))
+"""
+
+
+def test_machine_code_that_was_kept_needs_nothing_that_compiles(tmp_path: Path) -> None:
+    """It takes and makes arrays in a fresh process; and what is not there is compiled after it, as ever."""
+    asked = {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join([str(Path.cwd()), *sys.path])}
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", KEPT], env=os.environ | asked, capture_output=True, text=True, check=True
+        ).stdout.splitlines()
+        for _ in range(2)
+    ]
+    assert said[0] == ["False [1.0, 2.0, 3.0] True", "2"]
+    assert said[1] == ["True [1.0, 2.0, 3.0] False", "2"]
+
+
 def test_a_run_of_which_machine_code_was_kept_is_known_to_be_ready() -> None:
     compiled = engine._run_auer
     compiled.machine.compile(compiled._signature)

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from frontguard.cli import main
+from frontguard.cli import run_command
 
 FRONTGUARD = (sys.executable, "-m", "frontguard")
 
@@ -34,9 +34,5 @@ def run(*arguments: str, cwd: Path, given: bytes | None = None) -> subprocess.Co
         patch.setattr(sys, "argv", ["frontguard", *arguments])
         if given is not None:
             patch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(given))))
-        with pytest.raises(SystemExit) as ended:
-            main()
-    code = ended.value.code
-    return subprocess.CompletedProcess(
-        list(arguments), code if isinstance(code, int) else 0, out.getvalue(), err.getvalue()
-    )
+        code = run_command()
+    return subprocess.CompletedProcess(list(arguments), code, out.getvalue(), err.getvalue())

@@ -10,7 +10,7 @@ import apsw
 import numpy as np
 import pytest
 
-from frontguard.cli import main
+from frontguard.cli import run_command
 from frontguard.storage.contract import Damaged, Plan, Tell
 from frontguard.storage.sqlite.rescue import rescue
 from frontguard.storage.sqlite.storage import SqliteStorage
@@ -96,9 +96,7 @@ def test_commands_say_so_in_one_line(
     run(path, *FOREIGN["a trigger"])
     target = [str(path)] if command == "rescue" else []
     monkeypatch.setattr(sys, "argv", ["frontguard", command, str(path), *target])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 2
+    assert run_command() == 2
     said = capsys.readouterr().err.strip()
     assert len(said.splitlines()) == 1
     assert ("trigger 'boom'" in said) == (command != "rescue")

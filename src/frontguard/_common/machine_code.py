@@ -26,6 +26,7 @@ import numba
 from numba import config, types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.runtime.nrt import rtsys
 from numba.core.sigutils import normalize_signature
 from numba.experimental.function_type import _get_wrapper_address
 
@@ -118,6 +119,14 @@ class _PackageImpl(CompileResultCacheImpl):
     ]
 
 
+_KNOWN = {(0, 68)}
+"""Versions of numba whose machine code, ours at least, needs nothing of numba but its runtime for arrays.
+
+By its own way numba first reads in all that it can compile, 0.2 s, as it does anyway before it compiles. Of another
+version we do not know what else is done on that way, and code that lacks it ends the process.
+"""
+
+
 class _PackageCache(FunctionCache):
     """numba's cache of one function, with the state of the whole package in its key."""
 
@@ -126,7 +135,10 @@ class _PackageCache(FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """What was kept, or None; also where it cannot be read, whatever another version of the package left there."""
         with suppress(Exception):
-            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+            if numba.version_info.short not in _KNOWN:
+                return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+            rtsys.initialize(target_context)
+            return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:

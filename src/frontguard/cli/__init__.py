@@ -6,6 +6,7 @@ come from `words`, JSON from `documents`. Where to start:
 - `app`: the commands there are.
 - `run`, `analyze`, `gate`, `plan`, `report`, `serve`, `rescue`, `reproduce`, `demo`: one module a command.
 - `values`: numbers, sizes and METRIC=VALUE as options take them; `help`: options in groups, a word for what each takes.
+- `plain`: options that need no looking at; `leaving`: how a process ends that has nothing open.
 """
 
 from __future__ import annotations
@@ -16,10 +17,22 @@ from itertools import pairwise
 from typing import Any
 
 from frontguard._common.secrets import without_password
+from frontguard.cli.leaving import leave_at_once
+
+_FAILED, _WRONG, _INTERRUPTED = 1, 2, 130
 
 
 def main() -> None:
-    """Run the command line and leave with its exit code: 0 done, 2 bad input, 130 interrupted."""
+    """All of a process: run the command line and leave with its exit code."""
+    code = run_command()
+    # It has closed what it opened, and after a large log there is most to take apart.
+    if sys.argv[1:2] == ["analyze"] and code not in (_FAILED, _WRONG, _INTERRUPTED):
+        leave_at_once(code)
+    sys.exit(code)
+
+
+def run_command() -> int:
+    """Run the command line. Returns its exit code: 0 done, 2 bad input, 130 interrupted; commands have others, too."""
     import typer
 
     from frontguard.cli.app import app
@@ -31,17 +44,17 @@ def main() -> None:
         code = app(sys.argv[1:] or ["--help"], prog_name="frontguard", standalone_mode=False)
     except BadInput as error:
         _complain(_by_option(error))
-        code = 2
+        code = _WRONG
     except usage_error as error:
         _complain(f"{_usage_in_words(error)} (see {_help_of(error)})")
-        code = 2
+        code = _WRONG
     except (KeyboardInterrupt, typer.Abort):
         _complain("interrupted")
-        code = 130
+        code = _INTERRUPTED
     except BrokenPipeError:  # the reader of our output has gone: nobody is left to complain to
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 1
-    sys.exit(code)
+        code = _FAILED
+    return int(code or 0)
 
 
 def _complain(message: str) -> None:

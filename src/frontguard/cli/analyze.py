@@ -37,6 +37,19 @@ OPEN = 3
 """Exit code with --strict when arms are open."""
 
 
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Without Python's search for cycles, which looks again and again at all that imports and kernels made: 0.15 s."""
+    searching = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if searching:
+            gc.enable()
+
+
+@uncollected()
 def analyze(
     log: Annotated[
         list[str],
@@ -184,13 +197,12 @@ def analyze(
         "layout": layout, "format": format, "metric_column": metric_column, "value_column": value_column,
         "decimal": decimal, "missing_arms": missing_arms, "study": study,
     }  # fmt: skip
-    with uncollected():
-        from frontguard.logs.analyze import analyze as analysis_of
-        from frontguard.theory.threats import threat_of
-        from frontguard.words.progress import ProgressDisplay
+    from frontguard.logs.analyze import analyze as analysis_of
+    from frontguard.theory.threats import threat_of
+    from frontguard.words.progress import ProgressDisplay
 
     threat_of(threat, contamination, prefix="--")  # what it refuses is an option here; which is meant, the log decides
-    with ProgressDisplay() as display, uncollected():
+    with ProgressDisplay() as display:
         found = analysis_of(
             log[0] if len(log) == 1 else list(log),
             arm=arm,
@@ -229,18 +241,6 @@ def analyze(
         keep(with_beside(analysis_report(found, _origin(log)), found, beside), report)
     opened = found.status != "certified"
     raise typer.Exit(OPEN if strict and opened else 0)
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Without Python's search for cycles, which looks again and again at all that imports and kernels made: 0.15 s."""
-    searching = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if searching:
-            gc.enable()
 
 
 def by_column(texts: Sequence[str] | None) -> dict[str, list[str]] | None:

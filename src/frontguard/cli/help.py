@@ -9,6 +9,7 @@ from typing import Any
 from typer.core import TyperCommand, TyperGroup
 
 from frontguard.cli.help_page import page
+from frontguard.cli.plain import take_as_is
 
 GROUPS: dict[str, dict[str, str]] = {
     "What is compared": {
@@ -153,6 +154,8 @@ def arranged(command: str, params: Sequence[Any]) -> list[Any]:
     """The arguments and options of a command with their words; many options in the order of their groups."""
     arguments = [param for param in params if param.param_type_name == "argument"]
     options = [param for param in params if param.param_type_name != "argument"]
+    for param in params:
+        take_as_is(param)
     for param in arguments:
         param.display_type_rich = lambda ctx: ""  # its name says what it is
     for param in options:
