@@ -4,6 +4,7 @@ be shipped.
 
 from __future__ import annotations
 
+import gc
 import os
 import warnings
 from contextlib import ExitStack, suppress
@@ -85,6 +86,7 @@ def pytest_collection(session: pytest.Session) -> None:
     What pytest makes of a module, and Python of a library, is kept for others; workers that go through all modules in
     step would each do all of it. An import that fails is left to pytest, which does it again and says so.
     """
+    gc.disable()  # nearly all that is made now stays
     worker = getattr(session.config, "workerinput", None)
     if worker is None or session.config.args != session.config.getini("testpaths"):  # only some are asked for
         return
@@ -94,6 +96,10 @@ def pytest_collection(session: pytest.Session) -> None:
         for module in modules[int(worker["workerid"].removeprefix("gw")) :: worker["workercount"]]:
             with suppress(Exception, pytest.skip.Exception):
                 import_module(".".join(module.with_suffix("").parts))
+
+
+def pytest_collection_finish() -> None:
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
