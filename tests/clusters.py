@@ -14,6 +14,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+QUIET = {
+    "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
+    "DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL": "1s",
+    "DASK_DISTRIBUTED__ADMIN__SYSTEM_MONITOR__INTERVAL": "10s",
+}
+"""Nobody looks at how a cluster of ours does; to watch itself, it would take more than what it is asked to do."""
+
 WAIT = 240.0  # seconds for what must happen, kernels compiled included; nothing depends on how long it takes
 
 
@@ -93,7 +100,7 @@ def _start(folder: Path, *arguments: str, packages: Path | None = None) -> subpr
     with (folder / f"{arguments[0]}-{time.monotonic_ns()}.log").open("wb") as log:
         # In a session of its own: Ctrl-C in the tests is not for the cluster.
         command = [sys.executable, "-m", "dask", *arguments]
-        found = os.environ if packages is None else {**os.environ, "PYTHONPATH": str(packages)}
+        found = {**os.environ, **QUIET} | ({} if packages is None else {"PYTHONPATH": str(packages)})
         return subprocess.Popen(command, stdout=log, stderr=log, cwd=folder, start_new_session=True, env=found)
 
 

@@ -4,9 +4,12 @@ be shipped.
 
 from __future__ import annotations
 
+import gc
 import os
-from contextlib import ExitStack
+import warnings
+from contextlib import ExitStack, suppress
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -74,6 +77,29 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_xdist_auto_num_workers() -> int:
     """One worker more than cores: a quarter of their time, tests wait for a browser, a server or a clock."""
     return usable_cores() + 1
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Have each worker begin with other modules, of all that it will import.
+
+    What pytest makes of a module, and Python of a library, is kept for others; workers that go through all modules in
+    step would each do all of it. An import that fails is left to pytest, which does it again and says so.
+    """
+    gc.disable()  # nearly all that is made now stays
+    worker = getattr(session.config, "workerinput", None)
+    if worker is None or session.config.args != session.config.getini("testpaths"):  # only some are asked for
+        return
+    modules = [path.relative_to(ROOT) for path in sorted((ROOT / "tests").rglob("test_*.py"))]
+    modules += [path.relative_to(ROOT / "src") for path in sorted((ROOT / "src").rglob("[!_]*.py"))]
+    with warnings.catch_warnings(action="error"):
+        for module in modules[int(worker["workerid"].removeprefix("gw")) :: worker["workercount"]]:
+            with suppress(Exception, pytest.skip.Exception):
+                import_module(".".join(module.with_suffix("").parts))
+
+
+def pytest_collection_finish() -> None:
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

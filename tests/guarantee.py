@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -36,8 +36,8 @@ import numpy.typing as npt
 from numba import types
 from scipy.stats import beta
 
-from frontguard._common.compiled import entry
-from frontguard.evidence.boundaries import STRENGTH, anytime_rank, read_rank, taken_away
+from frontguard._common.compiled import entry, kernel
+from frontguard.evidence.boundaries import STRENGTH, anytime_rank, read_rank, taken_away_each
 from frontguard.evidence.boxes import BoxRule, box_rule
 from frontguard.evidence.mixtures import log_mixture
 from frontguard.simulation import adversaries as adv
@@ -208,19 +208,28 @@ share of 0.05 is half of what lies above: hundreds of pulls bound nothing there,
 
 def read_ranks(rule: BoxRule, length: int = LENGTH) -> Ints:
     """The ranks as boxes read them: (2, M, S, length + 1), low and high, entry n for n observations."""
-    n = range(length + 1)
-    kept = np.array(
-        [
-            [[[read_rank(table, i) for i in n] for table in of] for of in side]
-            for side in (rule.low_ranks, rule.high_ranks)
-        ]
-    )
+    tables = np.stack([rule.low_ranks, rule.high_ranks])
+    kept = np.empty((*tables.shape[:-1], length + 1), np.int64)
+    for place in np.ndindex(*kept.shape[:-1]):
+        _read_each(tables[place], kept[place])
     return kept - taken(rule, length)
+
+
+@kernel(over="ranks")
+def _read_each(table: Ints, ranks: Ints) -> None:
+    for n in range(ranks.size):
+        ranks[n] = read_rank(table, n)
 
 
 def taken(rule: BoxRule, length: int = LENGTH) -> Ints:
     """What is taken from every rank: (M, 1, length + 1)."""
-    return np.array([[[taken_away(share, i) for i in range(length + 1)]] for share in rule.taken])
+    return np.stack([taken_away_each(share, np.arange(length + 1))[None] for share in rule.taken.tolist()])
+
+
+@cache
+def ranks_alone(keep: float, share: float, length: int) -> Ints:
+    """The ranks of one shift by itself, which many cells have: entry n for n observations."""
+    return anytime_rank(np.arange(length + 1), keep, share)
 
 
 def bolder(rule: BoxRule, ranks: Ints, factor: float = 1.5) -> Ints:
@@ -341,8 +350,7 @@ def find_average_misses(cell: Cell, runs: int, *, seed: int, length: int = LENGT
     """Whether each side of each box ever missed by the mean of its shifts' evidence, at a δ' that is `bolder` times
     what it may be. The runs are those of `find_misses`."""
     rule, share = cell.rule, bolder * DELTA / (2 * cell.arms * len(cell.levels))
-    n = np.arange(length + 1)
-    each = [[anytime_rank(n, float(p), share) for p in of] for of in rule.low_keep]
+    each = [[ranks_alone(p, share, length) for p in of] for of in rule.low_keep.tolist()]
     less = np.ascontiguousarray(taken(rule, length)[None])
     enough = np.stack([np.array(each)] * 2) - less
     misses = np.zeros((runs, cell.arms, len(cell.levels), 2), np.bool_)

@@ -64,6 +64,7 @@ class Served:
             except (urllib.error.HTTPError, AssertionError):
                 if time.monotonic() > end:
                     raise
+                time.sleep(0.05)  # to be asked without a pause would keep it from reading
 
     def bytes(self, path: str) -> bytes:
         """What is answered."""

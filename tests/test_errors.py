@@ -10,14 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import typer.main
 
 import frontguard
-from frontguard.cli.app import app
+from frontguard.cli.app import commands
 from frontguard.errors import BadArgument, BadInput, NoColumn
 
 SOURCES = {file: file.read_text(encoding="utf-8") for file in sorted(Path(frontguard.__file__).parent.rglob("*.py"))}
-COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+COMMANDS = commands().commands
 OPTIONS = {each.name for command in COMMANDS.values() for each in command.params if each.opts[0].startswith("--")}
 
 READING = {

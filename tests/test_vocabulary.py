@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer.main
 
 from frontguard import Limit, Objective, Study, analyze, identify
-from frontguard.cli.app import app
+from frontguard.cli.app import commands
 from frontguard.cli.help import long_name
 from frontguard.commands.format import BudgetToml, LimitToml, ObjectiveToml, RunToml, StudyToml
 from frontguard.logs.sources import open_log
@@ -26,7 +25,7 @@ def parameters(*functions: Callable[..., Any]) -> set[str]:
 
 
 def options(command: str) -> set[str]:
-    there = typer.main.get_command(app).commands[command].params  # type: ignore[attr-defined]
+    there = commands().commands[command].params
     return {long_name(each).removeprefix("--").replace("-", "_") for each in there if each.param_type_name == "option"}
 
 
@@ -86,5 +85,5 @@ def test_without_a_word_the_threat_is_the_same_everywhere() -> None:
     assert (threat.name, threat.eps) == ("prescient", 0.1) == (StudyToml().threat, StudyToml().contamination)
     certificate = analyze({"arm": ["a", "b"], "x": [1.0, 2.0]}, maximize="x").certificate
     assert (certificate.threat, certificate.contamination, certificate.confidence) == ("prescient", 0.1, 0.95)
-    planned = {each.name: each.default for each in typer.main.get_command(app).commands["plan"].params}  # type: ignore[attr-defined]
+    planned = {each.name: each.default for each in commands().commands["plan"].params}
     assert (planned["threat"], planned["contamination"], planned["confidence"]) == ("prescient", "0.1", "0.95")

@@ -9,21 +9,30 @@ import numpy as np
 import pytest
 
 from frontguard.audit import cells
-from frontguard.audit.cells import CELLS, Rng
+from frontguard.audit.cells import CELLS, DELTA, Rng
 from frontguard.audit.runner import audit, lower_limit, upper_limit
 from frontguard.errors import BadInput
 from tests.cli.commands import run
 from tests.documents.printed import as_published
 
-FEW = 6
-"""Runs that are enough to see a fault that shows in most of them."""
+FEW = (2, 6)
+"""Runs that are enough to see a fault that shows in most of them: five false ones of six refute δ, and once two were
+true there will be no five."""
 
 
 @pytest.mark.parametrize("name", CELLS)
 def test_what_is_printed_is_false_no_more_often_than_promised(name: str) -> None:
-    (outcome,) = audit([name], runs=FEW)
+    for runs in FEW:
+        (outcome,) = audit([name], runs=runs)
+        assert outcome.answers >= runs
+        if not outcome.false:
+            return
     assert not outcome.refuted, outcome.kinds
-    assert outcome.answers >= FEW
+
+
+def test_two_true_runs_decide_over_six() -> None:
+    first, most = FEW
+    assert lower_limit(most - first, most) < DELTA < lower_limit(most - first + 1, most)
 
 
 @pytest.mark.audit

@@ -10,7 +10,7 @@ Boundaries that are too bold are found out there. *Broad* logs are random fronts
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -20,6 +20,7 @@ import numpy.typing as npt
 import pytest
 from scipy.special import ndtri
 
+from frontguard.evidence.boxes import ArmBoxes
 from frontguard.logs import boxes as log_boxes
 from frontguard.logs.answer import Question
 from frontguard.logs.boxes import BoxReader
@@ -112,29 +113,37 @@ def false_verdicts(case: Case, codes: Ints) -> bool:
     return False
 
 
-def verdicts_of(case: Case, samples: list[Floats], goal: str = "front") -> Ints:
-    log = ordered_log(samples)
-    question = replace(case.question, aim=goal)
-    reader = BoxReader(log, question.objectives, question.delta, anytime=question.anytime)
-    return judge(reader.read(question.threat), **question.goal()).codes
+def boxes_of(case: Case, samples: list[Floats]) -> ArmBoxes:
+    question = case.question
+    reader = BoxReader(ordered_log(samples), question.objectives, question.delta, anytime=question.anytime)
+    return reader.read(question.threat)
 
 
-def false_logs(case: Case, runs: int) -> int:
-    """How many of so many logs had a false verdict at any look."""
-    count = 0
-    for run in range(runs):
-        samples = case.samples(run)
-        count += any(
-            false_verdicts(case, verdicts_of(case, [sample[:look] for sample in samples], goal))
-            for look in case.looks
-            for goal in ("front", "list")
-        )
-    return count
+def verdicts_of(case: Case, boxes: ArmBoxes, goal: str = "front") -> Ints:
+    return judge(boxes, **replace(case.question, aim=goal).goal()).codes
 
 
-def refuted(case: Case, runs: int) -> bool:
-    """Whether the logs show, beyond reasonable doubt, false verdicts in more than δ of all logs."""
-    return lower_limit(false_logs(case, runs), runs) > DELTA
+def is_false(case: Case, run: int) -> bool:
+    """Whether a log had a false verdict at any look."""
+    samples = case.samples(run)
+    looks = (boxes_of(case, [sample[:look] for sample in samples]) for look in case.looks)
+    return any(false_verdicts(case, verdicts_of(case, boxes, goal)) for boxes in looks for goal in ("front", "list"))
+
+
+def refuted(logs: Iterable[tuple[Case, int]]) -> bool:
+    """Whether the logs show, beyond reasonable doubt, false verdicts in more than δ of all logs.
+
+    Those that cannot change the answer any more are not looked at.
+    """
+    left = list(logs)
+    missing = next(false for false in range(len(left) + 1) if lower_limit(false, len(left)) > DELTA)
+    while 0 < missing <= len(left):
+        missing -= is_false(*left.pop(0))
+    return missing == 0
+
+
+def first(runs: int, case: Case) -> list[tuple[Case, int]]:
+    return [(case, run) for run in range(runs)]
 
 
 # Sharp logs -----------------------------------------------------------------------------------------------------------
@@ -212,13 +221,13 @@ SHARP = [
 
 @pytest.mark.parametrize("case", SHARP, ids=lambda case: case.name)
 def test_false_verdicts_in_at_most_delta_of_sharp_logs(case: Case) -> None:
-    assert not refuted(case, 40 if case.looks[-1] < 1000 else 15)
+    assert not refuted(first(40 if case.looks[-1] < 1000 else 15, case))
 
 
 @pytest.mark.audit
 @pytest.mark.parametrize("case", SHARP, ids=lambda case: case.name)
 def test_false_verdicts_in_at_most_delta_of_many_sharp_logs(case: Case) -> None:
-    assert not refuted(case, 2000 if case.looks[-1] < 1000 else 500)
+    assert not refuted(first(2000 if case.looks[-1] < 1000 else 500, case))
 
 
 def bolder(rank: Callable[..., Ints], factor: float) -> Callable[..., Ints]:
@@ -244,7 +253,7 @@ def test_a_boundary_that_is_too_bold_is_caught(case: Case, monkeypatch: pytest.M
     factor = 4.0 if case.anytime or case.tolerance else 2.5
     for name in ("fixed_rank", "anytime_rank"):
         monkeypatch.setattr(log_boxes, name, bolder(getattr(log_boxes, name), factor))
-    assert refuted(case, 150)
+    assert refuted(first(150, case))
 
 
 @pytest.mark.audit
@@ -252,8 +261,8 @@ def test_a_fixed_boundary_does_not_do_for_a_log_that_is_looked_at_while_it_grows
     """What --anytime is for: looked at often enough, the boundary for one look fails more often than δ."""
     looks = tuple(np.unique(np.geomspace(30, 3000, 60).astype(int)).tolist())
     case = replace(sharp_out("prescient", "Gaussian", 0.5, looks=looks), name="peeked at")
-    assert refuted(case, 200)
-    assert not refuted(replace(case, anytime=True), 200)
+    assert refuted(first(200, case))
+    assert not refuted(first(200, replace(case, anytime=True)))
 
 
 def test_dropping_failed_values_would_be_a_lie() -> None:
@@ -269,7 +278,7 @@ def test_dropping_failed_values_would_be_a_lie() -> None:
         return made if kept else [sample[np.isfinite(sample[:, 0])] for sample in made]
 
     wrong = [
-        sum(false_verdicts(case, verdicts_of(case, samples(run, kept=kept))) for run in range(30))
+        sum(false_verdicts(case, verdicts_of(case, boxes_of(case, samples(run, kept=kept)))) for run in range(30))
         for kept in (True, False)
     ]
     assert lower_limit(wrong[0], 30) <= DELTA
@@ -319,17 +328,16 @@ def broad(attacker: str, index: int) -> Case:
 
 @pytest.mark.parametrize("attacker", ATTACKERS)
 def test_false_verdicts_in_at_most_delta_of_logs_under_every_attacker(attacker: str) -> None:
-    first = 10 * list(ATTACKERS).index(attacker)
-    false = sum(false_logs(broad(attacker, index), 12) for index in range(first, first + 5))
-    assert lower_limit(false, 60) <= DELTA
+    begin = 10 * list(ATTACKERS).index(attacker)
+    assert not refuted(log for index in range(begin, begin + 5) for log in first(12, broad(attacker, index)))
 
 
 @pytest.mark.audit
 @pytest.mark.parametrize("attacker", ATTACKERS)
 def test_false_verdicts_in_at_most_delta_of_many_logs_under_every_attacker(attacker: str) -> None:
-    first = 1000 + 100 * list(ATTACKERS).index(attacker)
-    for index in range(first, first + 20):
-        assert not refuted(broad(attacker, index), 100)
+    begin = 1000 + 100 * list(ATTACKERS).index(attacker)
+    for index in range(begin, begin + 20):
+        assert not refuted(first(100, broad(attacker, index)))
 
 
 def test_the_logs_say_enough_to_be_wrong() -> None:
@@ -338,7 +346,7 @@ def test_the_logs_say_enough_to_be_wrong() -> None:
     for attacker in ("nobody", "review bomber", "worst malicious"):
         for index in range(12):
             case = broad(attacker, index)
-            seen |= {Verdict(int(code)).word for code in verdicts_of(case, case.samples(0))}
+            seen |= {Verdict(int(code)).word for code in verdicts_of(case, boxes_of(case, case.samples(0)))}
     assert seen == {"in", "out", "covered", "undecided"}
 
 

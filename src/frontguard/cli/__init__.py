@@ -35,13 +35,13 @@ def run_command() -> int:
     """Run the command line. Returns its exit code: 0 done, 2 bad input, 130 interrupted; commands have others, too."""
     import typer
 
-    from frontguard.cli.app import app
+    from frontguard.cli.app import commands
     from frontguard.errors import BadInput
 
     # typer brings its own click, or uses the installed one, by version; either way this is its UsageError.
     usage_error: Any = typer.BadParameter.__mro__[1]
     try:
-        code = app(sys.argv[1:] or ["--help"], prog_name="frontguard", standalone_mode=False)
+        code = commands()(sys.argv[1:] or ["--help"], prog_name="frontguard", standalone_mode=False)
     except BadInput as error:
         _complain(_by_option(error))
         code = _WRONG
@@ -63,14 +63,11 @@ def _complain(message: str) -> None:
 
 def _by_option(error: Exception) -> str:
     """The message, with the option that stands for the argument, or that names the column, of which it speaks."""
-    from typer.main import get_command
-
-    from frontguard.cli.app import app
+    from frontguard.cli.app import commands
     from frontguard.errors import BadArgument, NoColumn
 
-    given = sys.argv[1:]
-    commands: Any = get_command(app)
-    command = next((commands.commands[each] for each in given if each in commands.commands), None)
+    given, by_name = sys.argv[1:], commands().commands
+    command = next((by_name[each] for each in given if each in by_name), None)
     options = {each.name: each.opts[0] for each in command.params if each.opts[0].startswith("--")} if command else {}
     if isinstance(error, BadArgument) and error.argument in options:
         return error.named(options[error.argument])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from functools import cache
+from typing import Annotated, Any
 
 import typer
+from typer.main import get_command
 
 from frontguard.cli.analyze import analyze
 from frontguard.cli.audit import audit
@@ -45,3 +47,9 @@ def _root(
     ] = False,
 ) -> None:
     """Find the trade-off (Pareto) set among noisy candidates when part of the measurements lie."""
+
+
+@cache
+def commands() -> Any:
+    """The application as it is called; to make it of all options of all commands takes longer than most answers."""
+    return get_command(app)
