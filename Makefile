@@ -12,15 +12,16 @@ CORE   := tests/evidence tests/pareto tests/policies
 # Where Python may not keep what it has compiled, each of the hundreds of processes of the tests compiles it anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types imports pytest audit bench gallery clean
+.PHONY: demo test lint types imports pytest kernels audit bench gallery clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/frontguard demo
 
-# Types are checked while the tests begin: neither keeps two cores busy for all of its time.
-test: $(VENV)/dev.stamp
-	$(MAKE) --no-print-directory --jobs=2 lint types imports pytest
+# Kernels are compiled while the rest is installed, and types are checked while the tests begin: none of these keeps two
+# cores busy for all of its time.
+test: $(VENV)/core.stamp
+	$(MAKE) --no-print-directory --jobs=3 kernels pytest types lint imports
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
@@ -32,11 +33,12 @@ types: $(VENV)/dev.stamp
 imports: $(VENV)/dev.stamp
 	$(BIN)/python -m tools.contract
 
-# Kernels are compiled while the tests begin with those that need none (`FIRST` of tests/conftest.py).
+# Tests begin with those that need no kernels (`FIRST` of tests/conftest.py).
 pytest: $(VENV)/dev.stamp
-	$(BIN)/python -m tests.kernels & \
-	  $(BIN)/python -m pytest -n logical --dist loadfile --no-loadscope-reorder -m "not audit" $(PYTEST_ARGS); \
-	  tested=$$?; wait $$! && exit $$tested
+	$(BIN)/python -m pytest -n logical --dist loadfile --no-loadscope-reorder -m "not audit" $(PYTEST_ARGS)
+
+kernels: $(VENV)/core.stamp
+	$(BIN)/python -m tests.kernels
 
 audit: $(VENV)/audit.stamp
 	$(BIN)/python -m pytest -m audit $(PYTEST_ARGS)
@@ -66,8 +68,13 @@ $(VENV)/audit.stamp: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check --editable ".[dev,diabetes]"
 	@touch $@
 
-# A pip of today looks through what is offered in half the time of the one that Python brings; without it, that one does.
-$(VENV)/dev.stamp: pyproject.toml | $(BIN)/python
+# What kernels need. A pip of today looks through what is offered in half the time of the one that Python brings; without
+# it, that one does.
+$(VENV)/core.stamp: pyproject.toml | $(BIN)/python
 	-$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check --upgrade pip
+	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check --editable . pandas
+	@touch $@
+
+$(VENV)/dev.stamp: $(VENV)/core.stamp
 	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check --editable ".[dev]"
 	@touch $@
