@@ -261,6 +261,7 @@ def test_rivals_do_not_count_where_the_best_one_was_not_fixed_beforehand() -> No
     policy = told(Independent(3, 1, **clean), values)  # type: ignore[arg-type]
     assert np.isfinite(policy.standing.boxes[0, COLUMNS + 3 + 1, 0])
     policy.set_aside([2])  # of the others, the best rival of an arm may be another one
+    assert np.isinf(policy.standing.boxes[:, COLUMNS + 3 :]).all()
     told(policy, values[:, :10])
     assert np.isinf(policy.standing.boxes[:, COLUMNS + 3 :]).all()
     assert np.isfinite(policy.standing.boxes[0, COLUMNS + 1, 0])

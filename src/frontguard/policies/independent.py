@@ -6,7 +6,7 @@ wherever that is sharper (`evidence.apart`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -125,6 +125,19 @@ class Independent(Certified):
         check_shape("levels", self.levels, np.float64, levels)
         check_range("levels", self.levels, -np.inf, np.inf)
 
+    def set_aside(self, arms: Iterable[int]) -> None:
+        """Go on without arms that cannot be measured, and without evidence on rivals; see `Certified.set_aside`.
+
+        Among the others the best rival of an arm may be another one, which was not fixed beforehand.
+        """
+        super().set_aside(arms)
+        self._forget_rivals()
+
+    def _forget_rivals(self) -> None:
+        """Once an arm is set aside, believe nothing that is said of rivals."""
+        if len(self.aside):
+            self.standing.boxes[:, COLUMNS + self.arms :] = np.inf
+
     def with_pending(self, pending: Pending) -> Self:
         """A copy that has taken what is pending; see `Certified.with_pending`."""
         policy = super().with_pending(pending)
@@ -139,7 +152,6 @@ class Independent(Certified):
         """Boxes, and what two arms' evidence says together of the arms that are not out.
 
         Two arms are looked at as they stand at one moment: of one that was not told, pulls may have been started since.
-        Once an arm is set aside, the best rival among the others may be another one, which was not fixed beforehand.
         """
         found_false = super()._refresh(touched, pulls)
         standing = self.standing
@@ -148,6 +160,5 @@ class Independent(Certified):
         self._read_at = asked
         alive = np.sort(self._alive)
         refresh_apart(standing.boxes, self.levels, self.samples, asked, alive, changed, self.rule, self.apart)
-        if len(self.aside):
-            standing.boxes[:, COLUMNS + self.arms :] = np.inf
+        self._forget_rivals()
         return found_false
