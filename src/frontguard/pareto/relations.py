@@ -39,30 +39,36 @@ WARY = 2.0
 
 
 @inlined
-def difference(boxes: Floats, j: int, i: int, d: int) -> float:
-    """An upper bound of m_j − m_i in objective d: H_j − L_i, or what pairs say, where that is less.
-
-    Of an arm that has no box (any more, or that the rule may read) nothing is believed that pairs say.
-    """
-    bound: float = boxes[j, HIGH, d] - boxes[i, LOW, d]
-    if boxes.shape[1] > COLUMNS and bound < np.inf:
-        bound = min(bound, boxes[j, COLUMNS + i, d])
-    return bound
-
-
-@inlined
-def rival_difference(boxes: Floats, j: int, i: int, d: int) -> float:
-    """The same if j is the best rival of i: enough to know for whether i is in, and for nothing else."""
-    bound = difference(boxes, j, i, d)
-    if boxes.shape[1] > COLUMNS + boxes.shape[0] and bound < np.inf:
-        bound = min(bound, boxes[j, COLUMNS + boxes.shape[0] + i, d])
+def _by_pairs(boxes: Floats, j: int, i: int, d: int, every: bool) -> float:
+    """What is known of m_j − m_i beside boxes: of the pair, and unless `every` is asked for, of rivals; ∞ for none."""
+    K, bound = boxes.shape[0], np.inf
+    if boxes.shape[1] > COLUMNS:
+        bound = boxes[j, COLUMNS + i, d]
+    if not every and boxes.shape[1] > COLUMNS + K:
+        bound = min(bound, boxes[j, COLUMNS + K + i, d])
     return bound
 
 
 @inlined
 def bound_of(boxes: Floats, j: int, i: int, d: int, every: bool) -> float:
-    """The bound of m_j − m_i that counts: where `every` objective must come down, `difference`, else that of rivals."""
-    return difference(boxes, j, i, d) if every else rival_difference(boxes, j, i, d)
+    """The bound of m_j − m_i that counts: where `every` objective must come down, `difference`, else that of rivals.
+
+    Of an arm that has no box (any more, or that the rule may read) nothing is believed that pairs say.
+    """
+    alone: float = boxes[j, HIGH, d] - boxes[i, LOW, d]
+    return min(alone, _by_pairs(boxes, j, i, d, every)) if alone < np.inf else alone
+
+
+@inlined
+def difference(boxes: Floats, j: int, i: int, d: int) -> float:
+    """An upper bound of m_j − m_i in objective d: H_j − L_i, or what pairs say, where that is less."""
+    return bound_of(boxes, j, i, d, True)
+
+
+@inlined
+def rival_difference(boxes: Floats, j: int, i: int, d: int) -> float:
+    """The same if j is the best rival of i: enough to know for whether i is in, and for nothing else."""
+    return bound_of(boxes, j, i, d, False)
 
 
 @inlined
@@ -75,12 +81,8 @@ def sharper(boxes: Floats, j: int, i: int, d: int, every: bool) -> bool:
 @inlined
 def lasting_difference(boxes: Floats, j: int, i: int, d: int, every: bool) -> float:
     """What more pulls can bring that bound down to, if the samples go on as they are."""
-    bound: float = boxes[j, HIGH_FLOOR, d] - boxes[i, LOW_FLOOR, d]
-    if boxes.shape[1] > COLUMNS and bound < np.inf:
-        bound = min(bound, boxes[j, COLUMNS + i, d])
-        if not every and boxes.shape[1] > COLUMNS + boxes.shape[0]:
-            bound = min(bound, boxes[j, COLUMNS + boxes.shape[0] + i, d])
-    return bound
+    alone: float = boxes[j, HIGH_FLOOR, d] - boxes[i, LOW_FLOOR, d]
+    return min(alone, _by_pairs(boxes, j, i, d, every)) if alone < np.inf else alone
 
 
 @inlined
